@@ -4,9 +4,8 @@
 //! cargo bench -p nanopace-benches --features rivals --bench limits -- [direct] [keyed] [memory]
 //! ```
 //!
-//! The baseline of single limits is a clock read and a compare-and-swap loop on one word. A `Limiter` with one limit
-//! and a `Keyed` are also compared with governor's limiters. All candidates alternate in one run, and every decision
-//! is checked.
+//! The baseline of a single limit is a clock read and a compare-and-swap loop on one word. A `Limiter` with one limit
+//! and a `Keyed` are also compared with governor. All candidates alternate in one run, and every decision is checked.
 
 use crossbeam_utils::CachePadded;
 use nanopace::{Clock, ManualClock, TscClock};
@@ -25,16 +24,15 @@ static MEMORY: PeakAlloc = PeakAlloc;
 
 const SPAN: Duration = Duration::from_millis(100);
 const ROUNDS: usize = 7;
-/// The maximum ratio of the cost of one-word limiters to the cost of the bare loop.
+/// The maximum cost of one-word limiters, as a multiple of the cost of the bare loop.
 const BOUND: f64 = 1.5;
-/// The maximum ratios to the cost of governor: of a `Limiter` with one limit, and of a `Keyed` with the same hasher.
+/// The maximum costs of a `Limiter` with one limit and of a `Keyed` with the same hasher, as multiples of governor's.
 const BOUNDS_BESIDE_GOVERNOR: [f64; 2] = [1.0, 1.05];
 const MILLION: u64 = 1 << 20;
-/// The burst capacity: one minute at 1 G/s.
+/// A burst capacity of one minute at 1 G/s.
 const CAPACITY: u64 = 60_000_000_000;
 
-/// The name of a candidate, and a function that runs a round and returns the nanoseconds per decision of all threads
-/// together.
+/// A candidate's name, and a function that runs a round and returns the nanoseconds per decision over all threads.
 type Candidate<'a> = (String, Box<dyn FnMut() -> f64 + 'a>);
 
 fn main() {
@@ -52,14 +50,13 @@ fn quota(text: &str) -> Quota {
     text.parse().expect("a quota")
 }
 
-/// Returns a limiter that admits every request, even from a thread that was preempted for some seconds after it had
-/// read the clock.
+/// Returns a limiter that admits every request, even if the thread was preempted for seconds after its clock reading.
 fn generous() -> Gcra {
     Gcra::with_burst(quota("1G/s"), CAPACITY).expect("a burst")
 }
 
-/// Measures threads that make requests repeatedly, and returns the nanoseconds per decision. `hire` returns a function
-/// that makes a request. This function returns whether the decision is as expected.
+/// Measures threads that repeat a request, and returns the nanoseconds per decision. `hire` returns a function that
+/// makes a request and returns whether the decision is the expected one.
 fn cost<W: FnMut() -> bool + Send>(threads: usize, hire: impl Fn() -> W + Sync) -> f64 {
     let work = crew::run(threads, SPAN, || {
         let mut ask = hire();
@@ -68,8 +65,7 @@ fn cost<W: FnMut() -> bool + Send>(threads: usize, hire: impl Fn() -> W + Sync) 
     1e9 / work.per_second()
 }
 
-/// Prints all candidates compared with the first one. The `bounded` candidates after the first are compared with the
-/// bound.
+/// Prints all candidates compared with the first one. The `bounded` candidates after it are compared with the bound.
 fn compare(mut candidates: Vec<Candidate<'_>>, bounded: usize, bound: f64) {
     let mut rounds: Vec<&mut dyn FnMut() -> f64> =
         candidates.iter_mut().map(|(_, round)| &mut **round as _).collect();
@@ -110,7 +106,6 @@ fn candidate<'a>(what: &str, threads: usize, ask: impl Fn() -> bool + Sync + 'a)
     (format!("{what}, {threads} threads"), Box::new(move || cost(threads, || &ask)))
 }
 
-/// Does the minimum work of a limiter with one word.
 fn bare(word: &AtomicU64, clock: &TscClock) -> bool {
     let now = clock.now().as_nanos();
     let mut seen = word.load(Relaxed);
@@ -125,7 +120,7 @@ fn asking(rule: impl Rule<State: From<u64> + Into<u64>>) -> impl Fn() -> bool + 
     move || limiter.try_acquire().is_ok()
 }
 
-/// Returns a function that makes a request to a limiter with a rate, and optionally more limits.
+/// Returns a function that makes a request to a limiter with a rate and the limits in `more`.
 fn front_door(more: &str) -> impl Fn() -> bool + Sync {
     let limiter = Limiter::new(generous_text(more).parse().expect("limits"));
     move || limiter.try_acquire().is_ok()
@@ -171,7 +166,6 @@ fn keyed() {
     }
 }
 
-/// The number of threads and the number of keys that they request.
 #[derive(Clone, Copy)]
 struct Crowd {
     threads: usize,
@@ -200,7 +194,7 @@ fn key_name(key: u64) -> String {
     format!("user:{key:07}")
 }
 
-/// Returns a limiter with keys that count for 30 s, so that no key is removed before all have been added.
+/// Returns a limiter whose keys are kept for 30 s, so that no key is removed before all have been added.
 fn full_keyed(keys: u64, clock: impl Clock + 'static) -> Keyed<u64> {
     let burst = Keyed::per_second(1_000_000_000).burst(CAPACITY);
     let keyed = burst.max_keys(index(keys)).clock(clock).build().expect("limits");
@@ -240,8 +234,7 @@ fn memory() {
     weigh("governor, u64", || rivals::full(MILLION), rivals::clean);
 }
 
-/// Adds a million keys, removes them all, and prints the memory after each step. `tidy` returns the number of removed
-/// keys.
+/// Adds a million keys, removes them, and prints the memory after each step. `tidy` returns the number of removed keys.
 fn weigh<T>(name: &str, build: impl FnOnce() -> T, tidy: impl FnOnce(&T) -> usize) {
     let before = MEMORY.current_usage();
     let held = || float(MEMORY.current_usage().saturating_sub(before) as u64) / float(MILLION);
@@ -251,7 +244,6 @@ fn weigh<T>(name: &str, build: impl FnOnce() -> T, tidy: impl FnOnce(&T) -> usiz
     println!("| {name:<32} | {full:>9.1} | {:>14.1} |", held());
 }
 
-/// Candidates that use `governor` as its documentation describes.
 mod rivals {
     use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
     use std::num::NonZeroU32;

@@ -6,8 +6,8 @@
 //!
 //! `--record` writes the figures to `benches/results/figures.json` and to the table of docs/PERFORMANCE.md.
 //!
-//! Some requests are always waiting, for one limit or for one of several keys. A start is counted when the
-//! request continues, after its jitter.
+//! Some requests always wait, for one limit or for one of several keys. A start is counted when the request continues,
+//! after its jitter.
 
 use nanopace_benches::figure::{Figure, Sense, head};
 use nanopace_benches::float;
@@ -26,7 +26,7 @@ const ROUNDS: usize = 5;
 const WARM_UP: Duration = Duration::from_millis(200);
 const SPAN: Duration = Duration::from_millis(500);
 const JITTER: Duration = Duration::from_millis(10);
-/// The rate of the single limit, per second. The rates of all keys add up to this rate.
+/// The rate of the single limit, and the total rate of all keys, per second.
 const RATE: u32 = 1_000;
 const KEYS: u32 = 10;
 const BURST: u32 = 5;
@@ -58,7 +58,6 @@ fn main() -> io::Result<()> {
 /// A function that runs a round of one candidate with a jitter, and returns the starts per second.
 type Round = fn(Duration) -> f64;
 
-/// Compares starts per second with and without jitter.
 fn compare(what: &str, ways: [(&str, Round); 2]) -> Vec<Figure> {
     let figure = |(name, round): (&str, Round)| {
         let samples =
@@ -127,7 +126,7 @@ fn keyed() -> Keyed<u32> {
     Keyed::per_second((RATE / KEYS).into()).burst(BURST.into()).build().expect("limits")
 }
 
-/// Returns the starts per second, counted by the requests themselves after the initial burst.
+/// Returns the starts per second after the initial burst.
 fn per_second(starts: &AtomicU64) -> f64 {
     thread::sleep(WARM_UP);
     // Relaxed: a statistic that orders nothing.
@@ -136,7 +135,6 @@ fn per_second(starts: &AtomicU64) -> f64 {
     float(starts.load(Relaxed) - before) / began.elapsed().as_secs_f64()
 }
 
-/// Runs tasks that wait repeatedly, each for a key, and returns the starts per second.
 fn in_tasks<A, F>(make: impl FnOnce() -> A) -> f64
 where
     A: Fn(u32) -> F + Clone + Send + 'static,
@@ -158,7 +156,6 @@ where
     per_second(&starts)
 }
 
-/// Runs threads that wait repeatedly, each for a key, and returns the starts per second.
 fn in_threads(ask: impl Fn(u32) + Sync) -> f64 {
     let (starts, is_over) = (AtomicU64::new(0), AtomicBool::new(false));
     thread::scope(|scope| {

@@ -20,15 +20,14 @@ pub struct Line {
 pub struct Chart<'a> {
     /// The title above the chart.
     pub title: &'a str,
-    /// The name of the x axis and its marks: at least two values in ascending order, each with its label. The
-    /// axis runs from the first mark to the last.
+    /// The name of the x axis, and its labelled marks: at least two values in ascending order. The axis runs from the
+    /// first mark to the last.
     pub across: (&'a str, &'a [(f64, String)]),
     /// The name of the y axis.
     pub up: &'a str,
 }
 
 const SIZE: (u32, u32) = (900, 480);
-/// The width of the legend, in pixels.
 const LEGEND: u32 = 180;
 const COLOURS: [RGBColor; 9] = [
     RGBColor(0, 114, 178),

@@ -1,4 +1,4 @@
-//! Provides clocks that make a pacer late or shorten the runs of its lanes.
+//! Provides clocks that make a pacer late, or shorten the runs of its lanes.
 
 use crossbeam_utils::CachePadded;
 use nanopace::{Clock, Nanos, TscClock};
@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
 
-/// The default clock with an offset that only grows. A growing offset makes a pacer late at once. A reading costs
-/// about as much as one of the default clock.
+/// The default clock with an offset that only grows, which makes a pacer late at once. A reading costs about as much as
+/// a reading of the default clock.
 #[derive(Clone, Debug)]
 pub struct LeapClock(Arc<(TscClock, AtomicU64)>);
 
@@ -18,7 +18,7 @@ impl LeapClock {
         LeapClock(Arc::new((TscClock::new(), AtomicU64::new(0))))
     }
 
-    /// Moves the clock ahead by another `span`.
+    /// Adds `span` to the clock's offset.
     ///
     /// # Panics
     /// Panics if the span is longer than five centuries.
@@ -40,8 +40,7 @@ impl Clock for LeapClock {
     }
 }
 
-/// The number of counters for readings. If more threads than this read the clock at the same time, some readings may
-/// not be counted.
+/// The number of counters for readings. If more threads read the clock at the same time, some readings may be missed.
 const PLACES: usize = 16;
 
 static NEXT_PLACE: AtomicUsize = AtomicUsize::new(0);
@@ -97,7 +96,6 @@ impl Clock for HurriedClock {
 mod tests {
     use crate::pacers;
 
-    /// Checks that all slots of a run start at the same reading.
     #[test]
     fn a_lane_reads_the_clock_once_per_run() {
         let (pacer, clock) = pacers::hurried(50);

@@ -1,4 +1,4 @@
-//! Runs the same work on several pinned threads, all from one start time to one end time.
+//! Runs the same work on several pinned threads, with a common start and end time.
 
 use crate::float;
 use core_affinity::CoreId;
@@ -6,7 +6,7 @@ use std::sync::{LazyLock, OnceLock};
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
-/// The number of calls between two clock readings. It makes the cost of a reading negligible.
+/// The number of calls between two clock readings, which makes the cost of a reading negligible.
 const BATCH: u64 = 4096;
 
 /// The work of a crew.
@@ -26,7 +26,7 @@ impl Work {
     }
 }
 
-/// The cores. They are read once, before any thread is pinned, because a pinned thread sees only its own core.
+/// The list is read before any thread is pinned, because a pinned thread sees only its own core.
 static CORES: LazyLock<Vec<CoreId>> =
     LazyLock::new(|| core_affinity::get_core_ids().unwrap_or_default());
 
@@ -36,7 +36,7 @@ pub fn cores() -> usize {
     CORES.len().max(1)
 }
 
-/// Pins the calling thread, and every thread it starts later, to the core with this index, if there is one.
+/// Pins the calling thread to the core with this index, if there is one. Threads that it starts later inherit the core.
 pub fn pin(index: usize) {
     if let Some(&core) = CORES.get(index) {
         core_affinity::set_for_current(core);
@@ -55,13 +55,13 @@ pub fn alone<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     thread::scope(|scope| scope.spawn(work).join().expect("work that does not panic"))
 }
 
-/// Runs `threads` threads for about `span`. Each repeats the function that `hire` returns. Threads are pinned, one per
-/// core, if there are enough cores. The functions are dropped after all threads have ended.
+/// Runs `threads` threads for about `span`. Each thread repeats the function that `hire` returns for it. If there are
+/// enough cores, each thread is pinned to its own core. The functions are dropped after all threads have ended.
 ///
 /// All threads stop at one time and not after a number of calls, so that no thread runs alone and uncontended at the
-/// end. The gate at the start is not a [`std::sync::Barrier`], and each thread reads the clock itself. With a thousand
-/// threads on two cores, the first thread that leaves a barrier keeps the others from its lock for minutes, and a
-/// thread that should stop the others would not be scheduled.
+/// end. Each thread reads the clock itself, because with a thousand threads on two cores, a thread that should stop the
+/// others would not be scheduled. The gate is not a [`std::sync::Barrier`], because the first thread that leaves a
+/// barrier would keep the others from its lock for minutes.
 ///
 /// # Panics
 /// Panics if a thread cannot be started or panics.
@@ -96,19 +96,19 @@ pub fn run<W: FnMut() + Send>(threads: usize, span: Duration, hire: impl Fn() ->
             .map(|worker| worker.join().expect("a worker that does not panic"))
             .collect()
     });
-    // A thread that was first scheduled after the end has done no work.
+    // A thread that was first scheduled after the end has made no calls.
     let ends = shifts.iter().filter(|shift| shift.0 > 0).map(|shift| shift.1);
     Work { calls: shifts.iter().map(|shift| shift.0).sum(), span: ends.max().unwrap_or(span) }
 }
 
-/// Returns the time for which a crew must work so that every thread is scheduled. Time slices last a few milliseconds.
+/// Returns the run time in which every thread of a crew is scheduled. Time slices last a few milliseconds.
 #[must_use]
 pub fn fair_span(threads: usize) -> Duration {
     let slices = Duration::from_millis(2) * u32::try_from(threads).unwrap_or(u32::MAX);
     slices.max(Duration::from_millis(100))
 }
 
-/// A gate at which threads sleep, without a lock, until it opens. The time at which it opens is the crew's start.
+/// A gate at which threads sleep, without a lock, until it opens. It opens at the crew's start time.
 struct Gate(OnceLock<Instant>);
 
 impl Gate {
@@ -122,7 +122,7 @@ impl Gate {
     }
 
     fn open<'a>(&self, crew: impl Iterator<Item = &'a Thread>) {
-        // This gives a crew that fits the cores time to fall asleep at the gate.
+        // Gives a crew that fits the cores time to fall asleep at the gate.
         thread::sleep(Duration::from_millis(5));
         self.0.get_or_init(Instant::now);
         crew.for_each(Thread::unpark);

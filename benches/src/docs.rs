@@ -1,7 +1,7 @@
 //! Compiles and runs the examples in the repository's pages as documentation tests.
 //!
-//! The examples are tested in this package because it is not published: a published package cannot include these
-//! files. The pages in `crates/engine/core/docs` are tested with that crate.
+//! They are tested in this package because it is not published: a published package cannot include these files. The
+//! crate `nanopace` tests the pages in `crates/engine/core/docs`.
 
 macro_rules! pages {
     ($($name:ident = $path:literal),* $(,)?) => {

@@ -3,8 +3,7 @@
 use crate::rounds::Samples;
 use std::fmt;
 
-/// The maximum width of the middle half of a baseline's rounds, as a share of its median. A wider baseline is too
-/// noisy.
+/// The maximum interquartile range of a baseline's rounds, as a share of the median. A wider baseline is too noisy.
 const NOISY: f64 = 0.10;
 
 /// One row of the printed table.
@@ -70,8 +69,8 @@ impl Figure {
         }
     }
 
-    /// Creates a figure from many rounds of a candidate and a baseline that vary much between rounds. The figure is
-    /// judged if the bound lies outside of the range of the ratio.
+    /// Creates a figure from many rounds of a candidate and of a baseline that vary much between rounds. The figure is
+    /// judged if the bound is outside the range of the ratio.
     #[must_use]
     pub fn of_many_rounds(
         name: &str,
@@ -149,7 +148,6 @@ fn row(name: &str, value: &str, baseline: &str, ratio: &str, bound: &str, verdic
     line
 }
 
-/// Formats a number with three significant digits.
 fn short(value: f64) -> String {
     match value.abs() {
         size if size >= 100.0 => format!("{value:.0}"),

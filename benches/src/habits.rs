@@ -12,10 +12,8 @@ use tokio::task::yield_now;
 use tokio::time::{sleep, timeout};
 
 const SESSIONS: u32 = 64;
-/// The time for which the waiting calls wait.
 const WAIT: Duration = Duration::from_millis(10);
 
-/// A target whose calls run this function.
 struct Does<F>(F);
 
 impl<F, R> Target for Does<F>
@@ -34,7 +32,7 @@ where
     }
 }
 
-/// Measures each way to wait, compared with a call that awaits only once, with 64 sessions on a thread.
+/// Measures each way to wait on a thread with 64 sessions, compared with a call that awaits only once.
 #[must_use]
 pub fn all() -> [(&'static str, Calls); 6] {
     let lock = Arc::new(Mutex::new(()));
@@ -98,7 +96,6 @@ where
     Calls::measure(move || ours(load(), Does(call.clone())), move || ours(load(), Nothing))
 }
 
-/// A target whose calls block their thread. Each session has its own thread.
 struct Blocks;
 
 impl BlockingTarget for Blocks {
@@ -115,7 +112,7 @@ impl BlockingTarget for Blocks {
 }
 
 /// Measures the calls per second of 64 sessions whose calls wait for 10 ms, in alternating rounds. A blocking target
-/// has a thread per session. The others share 2 threads.
+/// has a thread per session. All other targets share 2 threads.
 ///
 /// # Panics
 /// Panics if a load cannot be run.

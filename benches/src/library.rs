@@ -1,4 +1,4 @@
-//! Measures what `nanopace-load` adds to a call, compared with a bare loop over the same driver.
+//! Measures the cost that `nanopace-load` adds to a call, compared with a bare loop over the same driver.
 
 use crate::rounds::{Samples, alternate};
 use crate::{float, os};
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use tokio::runtime::Builder;
 use tokio::task::{LocalSet, spawn_local, yield_now};
 
-/// A driver that responds when its task is polled again, the cheapest call that is still async.
+/// A driver that responds when its task is polled again: the cheapest call that is still async.
 #[derive(Debug)]
 pub(crate) struct Nothing;
 
@@ -91,7 +91,6 @@ impl Calls {
     }
 }
 
-/// The duration of a round.
 pub(crate) const ROUND: Duration = Duration::from_secs(1);
 
 /// Returns a rate that no session can reach, so that no session waits.
@@ -149,7 +148,7 @@ fn bare_thread(end: Instant) -> u64 {
     calls
 }
 
-/// Returns the CPU time of the process per call, in nanoseconds, for work that returns its number of calls.
+/// Returns the CPU time of the process per call, in nanoseconds. `work` returns its number of calls.
 fn per_call(work: impl FnOnce() -> u64) -> f64 {
     let before = os::process_time();
     let calls = work();

@@ -1,4 +1,4 @@
-//! Describes the machine and the time of a measurement, and the load by other programs.
+//! Describes the machine and the time of a measurement, and measures the load by other programs.
 
 use serde::{Deserialize, Serialize};
 use std::fs;
@@ -53,7 +53,6 @@ fn model(cpuinfo: &str) -> Option<String> {
     Some(format!("{} (family {family}, model {model})", line("model name")?))
 }
 
-/// Returns the kernel version without the distribution's suffix.
 fn first_word(text: &str) -> String {
     text.trim().split('-').next().unwrap_or_default().to_owned()
 }
@@ -94,11 +93,9 @@ impl Default for Others {
     }
 }
 
-/// Returns the busy time of all cores.
 fn busy() -> Option<Duration> {
     let text = fs::read_to_string("/proc/stat").ok()?;
-    // The fields are: user, nice, system, idle, waiting for a disk, interrupts (two kinds), stolen. They are in
-    // hundredths of a second.
+    // In 1/100 s: user, nice, system, idle, waiting for a disk, interrupts (two kinds), stolen.
     let ticks: Vec<u64> = text
         .lines()
         .next()?

@@ -12,7 +12,7 @@ mod platform {
     /// Sets the timer slack of the calling thread to 1 ns.
     ///
     /// # Panics
-    /// Panics if the system refuses, because a worse baseline would make the engine look better.
+    /// Panics if the system rejects the setting, because a worse baseline would make the engine look better.
     pub fn least_slack() {
         set_current_timer_slack(NonZeroU64::new(1))
             .expect("a thread that may set its own timer slack");
@@ -75,19 +75,19 @@ mod platform {
         ORIGIN.elapsed()
     }
 
-    /// Returns zero: the CPU time is unknown on these systems, so shares are reported as 0.
+    /// Returns zero, because the CPU time is unknown on these systems. Shares are then reported as 0.
     #[must_use]
     pub fn thread_time() -> Duration {
         Duration::ZERO
     }
 
-    /// Returns zero: the CPU time is unknown on these systems, so shares are reported as 0.
+    /// Returns zero, because the CPU time is unknown on these systems. Shares are then reported as 0.
     #[must_use]
     pub fn process_time() -> Duration {
         Duration::ZERO
     }
 
-    /// Sleeps until about an absolute time, with a relative sleep, because these systems have no absolute one.
+    /// Sleeps until about an absolute time, with a relative sleep, because these systems have no absolute sleep.
     pub fn sleep_until(moment: Duration) {
         std::thread::sleep(moment.saturating_sub(now()));
     }

@@ -30,9 +30,9 @@ pub fn late(builder: PacerBuilder, span: Duration) -> (Pacer, LeapClock) {
     (pacer, clock)
 }
 
-/// Returns a pacer that is an hour late on a schedule of 10 M/s, with a clock that runs `factor` times too fast. A
-/// lane claims the number of slots that it grants within 10 us of its clock, so its runs are `factor` times shorter.
-/// The clock's count of readings is the number of runs.
+/// Returns a pacer that is an hour late on a schedule of 10 M/s, with a clock that runs `factor` times too fast. A lane
+/// claims the slots that it grants within 10 us of its clock, so its runs are `factor` times shorter. The clock's
+/// number of readings is the number of runs.
 #[must_use]
 pub fn hurried(factor: u32) -> (Pacer, HurriedClock) {
     let clock = HurriedClock::new(factor);

@@ -1,9 +1,7 @@
 //! Stores the newest value of each figure in one file, and generates the tables in the pages from it.
 //!
 //! A table is between `<!-- figures: NAME -->` and `<!-- end of figures -->`. Its rows are the figures whose `tables`
-//! contain that name. A figure stays in its tables when it is measured again.
-//!
-//! A test in this file fails if a table in a page differs from the file.
+//! contain that name. A figure stays in its tables when it is measured again. A test checks the tables in the pages.
 
 use crate::figure::{Figure, Sense};
 use crate::machine::Machine;
@@ -12,7 +10,6 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-/// The pages with generated tables.
 const PAGES: [&str; 4] = [
     "README.md",
     "docs/PERFORMANCE.md",
@@ -26,7 +23,7 @@ const END: &str = "<!-- end of figures -->";
 const HEAD: &str =
     "| figure | measured | bound | verdict | machine, date |\n|---|---|---|---|---|\n";
 
-/// The content of the file.
+/// The newest value of each figure, as stored in the file.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Record {
     /// The machines, by the letters that pages use for them.
@@ -34,16 +31,14 @@ pub struct Record {
     figures: Vec<Quoted>,
 }
 
-/// A figure as the file stores it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Quoted {
     name: String,
-    /// The tables that contain the figure.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     tables: Vec<String>,
-    /// The ratio to the baseline with the unit `x`, or the value if the figure has no baseline.
+    /// The ratio to the baseline with the unit `x`, or the value of a figure without a baseline.
     value: f64,
-    /// The other end of the range, if several runs differ.
+    /// The upper end of the range, if several runs differ.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     to: Option<f64>,
     unit: String,
@@ -51,7 +46,6 @@ struct Quoted {
     /// Whether the figure meets its bound. `None` without a bound, or if the machine was too noisy to judge.
     holds: Option<bool>,
     machine: char,
-    /// The date and time in UTC.
     date: String,
 }
 
@@ -83,7 +77,7 @@ impl Record {
         Ok(())
     }
 
-    /// Adds figures, and replaces those with the same names.
+    /// Adds figures, and replaces existing figures with the same names.
     ///
     /// # Panics
     /// Panics if there are more machines than letters.
@@ -106,7 +100,6 @@ impl Record {
         free.expect("no more than 26 machines")
     }
 
-    /// Returns the page with new tables.
     fn fill(&self, page: &str) -> String {
         let mut parts = page.split(BEGIN);
         let mut filled = parts.next().unwrap_or_default().to_owned();
@@ -165,7 +158,6 @@ impl Quoted {
     }
 }
 
-/// Rounds a number to three significant digits.
 fn short(value: f64) -> f64 {
     format!("{value:.2e}").parse().expect("a number that was just written")
 }

@@ -4,9 +4,9 @@ use crate::float;
 use std::hint::black_box;
 use std::time::Instant;
 
-/// Returns the duration of a call in nanoseconds. The result of each call goes through a [`black_box`] in every loop
-/// that is compared. The black box decides whether the compiler unrolls the loop, which changes the result by a third
-/// of an atomic addition.
+/// Returns the duration of a call in nanoseconds. All compared loops pass the result of each call through a
+/// [`black_box`], because the black box decides whether the compiler unrolls the loop. Unrolling changes the result by
+/// a third of an atomic addition.
 #[inline(never)]
 pub fn per_call<T>(calls: u64, mut call: impl FnMut() -> T) -> f64 {
     let start = Instant::now();
@@ -27,21 +27,20 @@ impl Samples {
         quantile(&self.0, 0.5)
     }
 
-    /// Returns the width of the middle half as a share of the median, a measure of the machine's noise.
+    /// Returns the interquartile range as a share of the median, a measure of the machine's noise.
     #[must_use]
     pub fn spread(&self) -> f64 {
         (quantile(&self.0, 0.75) - quantile(&self.0, 0.25)) / self.median()
     }
 
-    /// Returns the median of the ratios to the baseline, round by round. A slowdown of the machine that affects both
-    /// cancels out.
+    /// Returns the median of the rounds' ratios to the baseline. A slowdown that affects both cancels out.
     #[must_use]
     pub fn ratio_to(&self, baseline: &Samples) -> f64 {
         self.ratios_to(baseline).median()
     }
 
-    /// Returns the range that contains the true median of those ratios with a probability of 95 %, whatever their
-    /// distribution is: the number of ratios below the true median is binomial.
+    /// Returns the 95 % confidence interval of the median of those ratios. It holds for every distribution, because the
+    /// number of ratios below the true median is binomial.
     #[must_use]
     pub fn ratio_range(&self, baseline: &Samples) -> [f64; 2] {
         let ratios = self.ratios_to(baseline);
@@ -85,8 +84,7 @@ pub fn alternate(rounds: usize, candidates: &mut [&mut dyn FnMut() -> f64]) -> V
 mod tests {
     use super::*;
 
-    /// The ratios are 1 to 100, in any order. With a probability of 95 %, the true median lies between the 41st and the
-    /// 60th.
+    /// The ratios are 1 to 100. With a probability of 95 %, the true median lies between the 41st and the 60th.
     #[test]
     fn the_range_of_a_ratio_is_that_of_the_middle_ratios() {
         let ours = Samples((0..100).map(|index| f64::from(index * 37 % 100 + 1) * 2.0).collect());

@@ -1,14 +1,13 @@
 //! Predicts the throughput on more cores than this machine has, with a model that can be checked by hand.
 //!
-//! A lane *thinks* while it claims a run of slots and grants them: it accesses no data that others write. It is
-//! *served* while it uses shared data, one lane at a time. This is a closed queueing network with one server, and its
-//! mean value analysis takes three lines. A shared `acquire` costs one transfer of a cache line per grant.
-//!
-//! All parameters are measured on one and two cores, except the distance between cores, which is assumed.
+//! A lane *thinks* while it claims a run of slots and grants them: it accesses no data that others write. A lane is
+//! *served* while it uses shared data, which one lane at a time can do. This is a closed queueing network with one
+//! server, solved with mean value analysis. A shared `acquire` costs one transfer of a cache line per grant. All
+//! parameters are measured on one and two cores, except the distance between cores, which is assumed.
 
 use serde::{Deserialize, Serialize};
 
-/// The time in nanoseconds for which a lane claims slots: the number of slots that it grants within this time.
+/// A lane claims the number of slots that it grants within this time, in nanoseconds.
 const YOUNG: f64 = 10_000.0;
 
 /// The maximum number of slots in a run.
@@ -42,12 +41,12 @@ pub struct Model {
 pub const HERE: f64 = 1.0;
 
 impl Model {
-    /// Fits the model to throughputs in millions of grants per second: of the shared `acquire` on 1 and 2 cores, of
-    /// lanes with short runs on 1 and 2 cores, and of one lane with long runs.
+    /// Fits the model to throughputs in millions of grants per second: the shared `acquire` on 1 and 2 cores, lanes
+    /// with short runs on 1 and 2 cores, and one lane with long runs.
     #[must_use]
     pub fn fit(shared: [f64; 2], short: [Runs; 2], long: Runs) -> Model {
         let nanos = |mega: f64| 1e3 / mega;
-        // There are two measurements and two unknowns: a grant's share of its run is run / slots.
+        // Two measurements with two unknowns. A grant's share of its run is run / slots.
         let share = 1.0 / short[0].slots - 1.0 / long.slots;
         let run = (nanos(short[0].mega) - nanos(long.mega)) / share;
         let grant = nanos(long.mega) - run / long.slots;
@@ -61,8 +60,7 @@ impl Model {
         model.with_served(short[1])
     }
 
-    /// Fits the serialised part to the throughput of two lanes by bisection. The throughput falls as the serialised
-    /// part grows.
+    /// Fits the serialised part to the throughput of two lanes by bisection: the throughput falls as that part grows.
     fn with_served(self, two: Runs) -> Model {
         let mut range = (0.0, 100.0 * self.run);
         for _ in 0..60 {
@@ -104,7 +102,7 @@ impl Model {
     }
 
     /// Returns the length to which runs converge: the number of slots that a lane grants within 10 us at its own pace,
-    /// at most twice the length of the run before.
+    /// at most twice the length of the previous run.
     #[must_use]
     pub fn slots(&self, cores: u32, distance: f64) -> f64 {
         let next = |slots: f64| {
@@ -114,14 +112,14 @@ impl Model {
         (0..1000).fold(1.0, |slots, _| next(slots))
     }
 
-    /// Returns the number of cores beyond which more lanes do not increase the throughput.
+    /// Returns the number of cores above which more lanes do not increase the throughput.
     #[must_use]
     pub fn knee(&self, slots: f64, distance: f64) -> f64 {
         (self.grant * slots + self.run + self.served * distance) / (self.served * distance)
     }
 
-    /// Returns the number of lanes beyond which runs shrink to single slots: when every lane has been served once, the
-    /// first lane's clock reading is too old.
+    /// Returns the number of lanes above which runs shrink to single slots, because each lane's clock reading is too
+    /// old when all other lanes have been served.
     #[must_use]
     pub fn crowd(&self, distance: f64) -> f64 {
         YOUNG / (self.served * distance)
@@ -155,7 +153,7 @@ mod tests {
         assert!(is_near(model.lanes(1, 900.0, HERE), long.mega));
     }
 
-    /// The measurements are from the machine of docs/SCALING.md, from the round with the steadiest runs.
+    /// The measurements come from the machine of docs/SCALING.md, from the round with the steadiest runs.
     #[test]
     fn the_model_predicts_figures_it_was_not_fitted_to() {
         let model =
@@ -181,7 +179,7 @@ mod tests {
         assert!((1.5..2.0).contains(&gain), "{gain}");
     }
 
-    /// A run of 9800 / 101 slots and the 200 ns to claim it last 10 us, as long as serving a hundred lanes.
+    /// A run of 9800 / 101 slots and the 200 ns to claim it take 10 us, as long as serving a hundred lanes.
     #[test]
     fn runs_last_ten_microseconds_until_serving_all_lanes_takes_as_long() {
         assert!(is_near(MODEL.slots(1, HERE), 2048.0));

@@ -9,11 +9,9 @@ use std::time::Duration;
 
 const CALLS: u32 = 1 << 18;
 
-/// The lateness of the pacers. A pacer that is 30 minutes late may be out of range, where slots are handled one by
-/// one.
+/// The lateness of the pacers. With 30 minutes, slots may be out of range, where they are handled one by one.
 const LATE: Duration = Duration::from_secs(60);
 
-/// The interval of the constant load.
 const GAP: Duration = Duration::from_micros(1);
 
 /// The costs of calls in nanoseconds per call, on one thread, with slots that are due.
@@ -49,7 +47,6 @@ impl Beside {
     }
 }
 
-/// A pacer that is late by about [`LATE`] in each round.
 struct Late {
     pacer: Pacer,
     clock: LeapClock,

@@ -1,4 +1,4 @@
-//! Measures how exact starts are (lateness, gaps and rate) and the CPU time that this costs.
+//! Measures how exact starts are (lateness, gaps and rate), and their CPU time.
 
 use crate::float;
 use crate::os;
@@ -37,10 +37,10 @@ fn fresh<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     thread::scope(|scope| scope.spawn(work).join().expect("a worker that does not panic"))
 }
 
-/// The time at the start of each series that is not recorded. During this time the thread learns how late it wakes.
+/// The unrecorded time at the start of each series, in which the thread learns how late it wakes.
 const LEARNING: Duration = Duration::from_millis(300);
 
-/// Measures starts with a lane of a pacer, recorded after the first 0.3 s.
+/// Measures starts with a lane of a pacer, after an unrecorded time of 0.3 s.
 ///
 /// # Panics
 /// Panics if a slot is lost.
@@ -70,7 +70,7 @@ pub fn paced(rate: Rate, pause: Pause, count: usize) -> Starts {
     })
 }
 
-/// Measures the bare baseline: only absolute sleeps with a timer slack of 1 ns.
+/// Measures the bare baseline: absolute sleeps with a timer slack of 1 ns.
 ///
 /// # Panics
 /// Panics if a thread may not set its own timer slack.
@@ -92,7 +92,7 @@ pub fn bare(interval: Duration, count: u32) -> Starts {
     })
 }
 
-/// Returns the achieved rate over `span` divided by the target rate, by the operating system's clock.
+/// Returns the achieved rate over `span` divided by the target rate, on the operating system's clock.
 ///
 /// # Panics
 /// Panics if a slot is lost.
@@ -120,8 +120,8 @@ fn start_one(lane: &mut Lane) {
     std::hint::black_box(lane.acquire()).expect("an open pacer");
 }
 
-/// Measures the time from a change of the rate until a sleeping caller has started, in nanoseconds, for `count`
-/// callers one after the other.
+/// Returns the times in nanoseconds from a change of the rate until a sleeping caller has started, for `count` callers
+/// one after the other.
 ///
 /// # Panics
 /// Panics if a sleeper is granted its slot before the change.
@@ -147,7 +147,7 @@ fn reach_one() -> f64 {
     (started - changed).as_secs_f64() * 1e9
 }
 
-/// Lets `sleepers` callers sleep for hours, changes the rate to 10 k/s, and returns the lateness of each start in
+/// Lets `sleepers` callers sleep for hours, and changes the rate to 10 k/s. Returns the lateness of each start in
 /// nanoseconds, in the order of the schedule.
 ///
 /// # Panics
@@ -181,7 +181,6 @@ pub fn herd(sleepers: usize) -> Vec<f64> {
     starts.iter().map(|(_, late)| late.as_secs_f64() * 1e9).collect()
 }
 
-/// Measures the CPU time of this thread.
 struct Usage {
     wall: Instant,
     cpu: Duration,

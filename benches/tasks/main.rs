@@ -1,4 +1,4 @@
-//! Measures how exactly tasks start and how much CPU time that costs, compared with other ways to pace them.
+//! Measures the exactness and the CPU time of task starts, compared with other ways to pace tasks.
 //!
 //! ```text
 //! cargo bench -p nanopace-benches --features rivals --bench tasks
@@ -6,12 +6,10 @@
 //! cargo bench -p nanopace-benches --features rivals --bench tasks -- --rounds 9 --way nanopace
 //! ```
 //!
-//! Each figure is the median of the rounds; the ways alternate in each round.
-//!
-//! Every way has the same tasks, which only start. A start's lateness is measured against its intended start. For ways
-//! that do not report intended starts, the lateness of start n, counted from 0, is measured against the time n
-//! intervals after the first start, so the lateness of a way that loses rate grows. The baseline is one task that waits
-//! for one timerfd.
+//! Each figure is the median of the rounds; the ways alternate in each round. The operations of all tasks do nothing.
+//! The lateness of a start is measured against its intended start. For a way that does not report intended starts, the
+//! lateness of start n, counted from 0, is measured against n intervals after the first start, so it grows if the way
+//! loses rate. The baseline is one task that waits for one timerfd.
 
 mod ways;
 
@@ -23,7 +21,6 @@ use std::time::{Duration, Instant};
 use tokio::runtime::{Builder, Runtime};
 use ways::{Start, Way};
 
-/// The result of a series of starts.
 struct Seen {
     achieved: f64,
     late_us: [f64; 2],
@@ -32,7 +29,6 @@ struct Seen {
 }
 
 impl Seen {
-    /// Computes the result from the starts of all tasks, as offsets from the beginning.
     fn new(mut starts: Vec<Start>, rate: Rate, cores: f64) -> Seen {
         starts.sort_unstable_by_key(|start| start.at);
         let late = lateness(&starts, rate);
@@ -67,8 +63,8 @@ impl Seen {
     }
 }
 
-/// Returns the lateness of the starts in seconds, sorted. Without an intended start, the lateness of start n, counted
-/// from 0, is measured against the time n intervals after the first start.
+/// Returns the sorted lateness of the starts in seconds. Without intended starts, start n, counted from 0, is measured
+/// against n intervals after the first start.
 fn lateness(starts: &[Start], rate: Rate) -> Vec<f64> {
     let first = starts[0].at.as_secs_f64();
     let by_count =
@@ -135,7 +131,6 @@ fn main() {
     }
 }
 
-/// Measures the cost of a due slot in one task, in nanoseconds.
 async fn due() -> [f64; 2] {
     const SLOTS: u32 = 5_000_000;
     let pacer = AsyncPacer::new(Pacer::new(Rate::FASTEST)).expect("a timer");
@@ -157,7 +152,6 @@ fn runtime(threads: usize) -> Runtime {
     builder.worker_threads(threads).enable_all().build().expect("a runtime")
 }
 
-/// Measures all ways in alternating rounds, and returns the median result of each way.
 fn medians(runtime: &Runtime, rate: Rate, args: &Args) -> Vec<Seen> {
     let mut rounds: Vec<Vec<Seen>> = args.ways.iter().map(|_| Vec::new()).collect();
     for _ in 0..args.rounds {

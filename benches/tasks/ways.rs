@@ -1,4 +1,4 @@
-//! Implements the ways to pace tasks. Each has `tasks` tasks that start operations until `span` is over.
+//! Implements the ways to pace tasks: in each, `tasks` tasks start operations until `span` has passed.
 
 use nanopace::{Grant, Pacer, Rate, Refused};
 use nanopace_async::{AsyncLane, AsyncPacer};
@@ -15,7 +15,7 @@ use tokio::sync::{Mutex, mpsc};
 use tokio::task::JoinSet;
 use tokio::time::{Interval, MissedTickBehavior, interval_at, sleep};
 
-/// The time at which an operation started, and how late it was if its way reports that.
+/// The start of an operation, and its lateness if the way reports it.
 #[derive(Clone, Copy)]
 pub(crate) struct Start {
     pub(crate) at: Duration,
@@ -59,7 +59,6 @@ impl Way {
         }
     }
 
-    /// Runs the tasks and returns all starts, as offsets from the beginning.
     pub(crate) async fn starts(self, rate: Rate, tasks: usize, span: Duration) -> Vec<Start> {
         if self == Way::Bare {
             return bare(rate, span).await;
@@ -80,7 +79,6 @@ impl Way {
         set.join_all().await.concat()
     }
 
-    /// Returns the sources of slots on which the tasks wait, one for each task.
     fn waiters(self, rate: Rate, tasks: usize, span: Duration) -> Vec<Waiter> {
         let pacer = || Pacer::builder(rate).start_on_first_use().build();
         let line = || AsyncPacer::new(pacer()).expect("a timer");
@@ -129,7 +127,7 @@ enum Waiter {
 }
 
 impl Waiter {
-    /// Waits for the next start and returns its lateness, if that is known. Returns `None` at the end.
+    /// Waits for the next start and returns its lateness, if known. Returns `None` at the end.
     async fn start(&mut self) -> Option<Option<Duration>> {
         let lateness = |pacer: &Pacer, grant: Grant| Some(pacer.now() - grant.intended_start());
         match self {
@@ -164,7 +162,6 @@ fn interval(rate: Rate) -> Duration {
     Duration::from_secs_f64(rate.interval_ns() / 1e9)
 }
 
-/// Gives each task an equal share of the intervals.
 fn intervals(share: Duration, tasks: usize) -> Vec<Waiter> {
     let (begun, tasks) = (tokio::time::Instant::now(), u32::try_from(tasks).expect("some tasks"));
     let interval = |task| {
@@ -186,7 +183,7 @@ fn leaky_bucket(rate: Rate) -> leaky_bucket::RateLimiter {
         .build()
 }
 
-/// Waits for a claim with a timer of the runtime, which was formerly recommended for tasks.
+/// Waits for a claim with a timer of the runtime, which was the recommended way before `AsyncPacer`.
 async fn claimed(pacer: &Pacer) -> Option<Grant> {
     let mut claim = pacer.claim().ok()?;
     loop {
@@ -198,7 +195,6 @@ async fn claimed(pacer: &Pacer) -> Option<Grant> {
     }
 }
 
-/// Starts a blocking thread that sends slots through a channel.
 fn channel(pacer: Pacer, tasks: usize, span: Duration) -> Arc<Mutex<mpsc::Receiver<Grant>>> {
     let (sender, receiver) = mpsc::channel(tasks);
     std::thread::spawn(move || {
@@ -210,7 +206,6 @@ fn channel(pacer: Pacer, tasks: usize, span: Duration) -> Arc<Mutex<mpsc::Receiv
     Arc::new(Mutex::new(receiver))
 }
 
-/// Runs one task with one timer, which is set for each interval in turn.
 async fn bare(rate: Rate, span: Duration) -> Vec<Start> {
     let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
     let timer = timerfd_create(TimerfdClockId::Monotonic, flags).expect("a timer");

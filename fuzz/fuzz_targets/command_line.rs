@@ -7,7 +7,6 @@ use nanopace_cli::check;
 
 const COMMANDS: [&str; 2] = ["run", "calibrate"];
 
-/// The options that take a value. The fuzzer chooses one and generates its value.
 const OPTIONS: [&str; 17] = [
     "--rate",
     "--duration",

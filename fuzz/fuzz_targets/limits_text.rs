@@ -1,5 +1,5 @@
-//! Checks that every string is a quota, the limits of a key, or an error that gives the reason, and that printed
-//! values are parsed to the same values. Also checks limits that are built from any numbers.
+//! Checks that every string is a quota, the limits of a key, or an error with its reason. Printed values must be parsed
+//! to equal values. Also checks limits that are built from any numbers.
 
 #![no_main]
 
@@ -12,7 +12,6 @@ use std::fmt::{Debug, Display};
 use std::num::NonZeroU16;
 use std::str::FromStr;
 
-/// The words of the grammar of limits.
 const WORDS: [&str; 20] = [
     "/", ", ", " in ", " burst ", " ", "k", "M", "G", "s", "ms", "us", "ns", "min", "m", "h",
     "day", "year", "month", "1", "0",

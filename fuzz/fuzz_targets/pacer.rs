@@ -18,8 +18,7 @@ enum Step {
     Hz(f64),
     /// A shape as a string. It begins at its own beginning, or its first part is skipped.
     Shape(String),
-    /// A change of the shard. The number is the distance, in slots, from the claimed slots to the first slot of the
-    /// new shard.
+    /// A change of the shard. The number is the distance in slots from the claimed slots to the new shard's first slot.
     Shard(u8, u8, u32),
     Strictness(f64),
     MaxBacklog(Option<Duration>),
@@ -80,7 +79,6 @@ struct World {
     claims: Vec<Claim<'static>>,
     started: u64,
     threshold: Duration,
-    /// The number of slots that were requested in rows.
     in_rows: u64,
 }
 
@@ -156,8 +154,7 @@ impl World {
         }
     }
 
-    /// Returns whether a row after all claimed slots would start before the end of the clock, 292 years after its
-    /// origin.
+    /// Returns whether a row after all claimed slots would start within the clock's 292 years.
     fn comes_to_its_turn(&mut self, slots: u32) -> bool {
         self.in_rows += u64::from(slots);
         let years_left =

@@ -1,5 +1,5 @@
-//! Checks that every string or number is a strictness, a kind of pause or a quota, or an error, and that printed
-//! values are parsed to the same values.
+//! Checks that every string or number is a strictness, a kind of pause, a quota or an error. Printed values must be
+//! parsed to equal values.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! Defines the numbers that the targets generate.
+//! Defines the numbers and quotas that the fuzz targets generate.
 
 use arbitrary::Arbitrary;
 use nanopace::Nanos;
@@ -30,7 +30,7 @@ impl Number {
         }
     }
 
-    /// Returns the number, reduced to the range from 1 to `most` if it is outside of it.
+    /// Returns the number if it is from 1 to `most`, and otherwise a number in that range.
     #[must_use]
     pub fn up_to(self, most: u64) -> u64 {
         match self.get() {

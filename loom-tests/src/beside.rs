@@ -20,7 +20,7 @@ impl Wake for Flag {
 pub struct Told {
     /// The result of the task's `try_acquire`.
     pub told: Result<Grant, Refused>,
-    /// Whether the task has been woken when both threads have ended.
+    /// Whether the task was woken before both threads had ended.
     pub woken: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Provides the code that the models in `tests/` share: it explores a model, and defines short names for its parts.
+//! Provides the code that the models in `tests/` share: runs a model, and defines short names for its parts.
 //!
 //! The crate is empty unless it is built with `--cfg loom`. See its README.
 

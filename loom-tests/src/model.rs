@@ -1,4 +1,4 @@
-//! Explores a model, counts its executions, and prints the count.
+//! Runs a model under every interleaving, and prints the number of executions.
 
 use loom::thread::JoinHandle;
 use nanopace::{Grant, ManualClock, Nanos, Pacer, PacerBuilder, Rate, Shape};
@@ -6,19 +6,19 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// The number of nanoseconds in a microsecond.
+/// One microsecond in nanoseconds.
 pub const MICRO: u64 = 1_000;
-/// The number of nanoseconds in a millisecond.
+/// One millisecond in nanoseconds.
 pub const MILLI: u64 = 1_000_000;
-/// The number of nanoseconds in a second.
+/// One second in nanoseconds.
 pub const SECOND: u64 = 1_000_000_000;
-/// The number of nanoseconds in an hour.
+/// One hour in nanoseconds.
 pub const HOUR: u64 = 3_600 * SECOND;
 
-/// The default maximum number of preemptions, if `LOOM_MAX_PREEMPTIONS` is not set.
+/// The default maximum number of preemptions.
 const PREEMPTIONS: usize = 2;
 
-/// The maximum number of branches. No execution here needs that number: a model that reaches it spins forever.
+/// The maximum number of branches. A model that reaches this number spins forever.
 const MOST_BRANCHES: usize = 20_000;
 
 /// Runs `model` with every interleaving of its threads, and with every value that a load may return. The number of
@@ -30,8 +30,8 @@ pub fn explore(name: &str, model: impl Fn() + Send + Sync + 'static) {
     explore_less(0, name, model);
 }
 
-/// Explores a model like [`explore`], with `less` fewer preemptions, for a model that would take minutes because of
-/// its large number of loads.
+/// Explores a model like [`explore`], with `less` fewer preemptions. Use it for a model whose many loads would take
+/// minutes.
 ///
 /// # Panics
 /// Panics if an execution panics or deadlocks.
@@ -40,7 +40,7 @@ pub fn explore_less(less: usize, name: &str, model: impl Fn() + Send + Sync + 's
     let bound = builder.preemption_bound.unwrap_or(PREEMPTIONS).saturating_sub(less);
     builder.preemption_bound = Some(bound);
     builder.max_branches = MOST_BRANCHES;
-    // This is an atomic of std, not of loom, because it outlives an execution.
+    // An atomic of std, not of loom, because it outlives an execution.
     let executions = Arc::new(AtomicU64::new(0));
     let counter = Arc::clone(&executions);
     let started = Instant::now();

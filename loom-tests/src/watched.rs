@@ -5,7 +5,7 @@ use nanopace::{Clock, ManualClock, Nanos, Parker};
 use std::sync::Arc;
 
 /// A manual clock that counts the callers that sleep on it, and the rounds of spinning. It reports that it is real,
-/// because on other clocks the hybrid strategy has no budget.
+/// because the hybrid pause spins only on a real clock.
 #[derive(Clone, Debug, Default)]
 pub struct Watched {
     /// The clock that the model moves.

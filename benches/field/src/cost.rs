@@ -4,10 +4,8 @@ use anyhow::{Context, Result};
 use nix::sys::resource::{UsageWho, getrusage};
 use std::fs;
 
-/// The CPU time that has been used, in seconds.
 #[derive(Clone, Copy)]
 pub struct Cost {
-    /// The CPU time of child processes that have ended, in seconds.
     pub children: f64,
     ours: f64,
     machine: f64,
@@ -22,8 +20,7 @@ impl Cost {
         })
     }
 
-    /// Returns the CPU time that programs other than this process and its children have used since `before`, in
-    /// seconds.
+    /// Returns the CPU time in seconds of all programs except this process and its children since `before`.
     pub fn others_since(&self, before: &Cost) -> f64 {
         let ours = self.ours - before.ours + self.children - before.children;
         (self.machine - before.machine - ours).max(0.)
@@ -37,13 +34,12 @@ fn used(who: UsageWho) -> Result<f64> {
     Ok(seconds(usage.user_time()) + seconds(usage.system_time()))
 }
 
-/// Returns the busy time of all cores in seconds: the first line of /proc/stat, in 1/100 s, without idle time and
-/// waits for a disk.
+/// Returns the busy time of all cores in seconds, without idle time and disk waits, from /proc/stat in 1/100 s.
 fn machine() -> Result<f64> {
     let text = fs::read_to_string("/proc/stat")?;
     let line = text.lines().next().context("/proc/stat is empty")?;
     let ticks: Vec<f64> = line.split_whitespace().skip(1).flat_map(str::parse).collect();
-    // The fields are: user nice system idle iowait irq softirq steal. The fields after these are included in user.
+    // The fields are: user nice system idle iowait irq softirq steal. `user` includes all later fields.
     let busy = [0, 1, 2, 5, 6, 7].iter().filter_map(|&at| ticks.get(at)).sum::<f64>();
     Ok(busy / 100.)
 }

@@ -1,4 +1,4 @@
-//! Computes the rate and the evenness of gaps from the times at which operations started.
+//! Computes the rate and the evenness of gaps from start times.
 
 use serde::Serialize;
 
@@ -7,13 +7,11 @@ const TOLERANCE: f64 = 0.25;
 
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct Pace {
-    /// The number of starts per second.
     pub rate: f64,
-    /// The share of gaps that differ from the nominal gap by at most a quarter.
     pub even: f64,
 }
 
-/// Computes the pace from the starts, in ns, of a window of `window_s` that begins `skip_s` after the first start.
+/// Computes the pace in a window of `window_s` that begins `skip_s` after the first start. Starts are in ns.
 pub fn pace(mut starts: Vec<u64>, asked: f64, skip_s: f64, window_s: f64) -> Pace {
     starts.sort_unstable();
     let Some(&first) = starts.first() else { return Pace::default() };

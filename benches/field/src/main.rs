@@ -1,7 +1,5 @@
-//! Measures published load generators, each without and with nanopace.
-//!
-//! `build` makes both builds. Each run is one tool at one rate for some seconds. The two builds alternate, and
-//! figures are medians of the rounds.
+//! Measures published load generators, each with and without nanopace. A run is one tool at one rate for some seconds.
+//! The two builds of a tool alternate, and figures are medians of the rounds.
 
 mod cost;
 mod gaps;
@@ -21,9 +19,9 @@ use tools::{Run, TOOLS, Tool};
 use witness::Witness;
 
 const RATES: [u32; 4] = [1_000, 2_000, 10_000, 100_000];
-/// The time in which a tool sets up its connections and users. It is not measured.
+/// The setup time of a tool's connections and users, which is not measured.
 const SKIP_S: f64 = 1.;
-/// The time at the end of a run in which tools have fewer workers. It is not measured.
+/// The time at the end of a run in which tools have fewer workers, which is not measured.
 const END_S: f64 = 0.5;
 
 const USAGE: &str = "usage: field FOLDER [--seconds N] [--rounds N] [--rates A,B] [--json FILE] \
@@ -67,7 +65,7 @@ fn main() -> Result<()> {
 fn measure(tool: &Tool, rate: u32, options: &Options, witness: &Witness) -> Result<Cell> {
     let [mut before, mut after] = [Vec::new(), Vec::new()];
     for round in 0..options.rounds {
-        // The order changes, so that neither build is always first.
+        // The order alternates, so that neither build always runs first.
         for is_after in [round % 2 == 1, round % 2 == 0] {
             let state = if is_after { "after" } else { "before" };
             let sample = once(tool, rate, options, state, witness)

@@ -4,29 +4,24 @@ use anyhow::Result;
 use serde::Serialize;
 use std::fmt;
 
-/// The rates for which the plot shows the share of even gaps. The constants below are the sizes of the plot.
+/// The rates in the plot. The constants below are the sizes of the plot.
 const PLOTTED: [u32; 2] = [2_000, 10_000];
 const LEFT: usize = 130;
 const ROOM: usize = 400;
 const TOP: usize = 36;
 const ROW: usize = 34;
 
-/// The result of one run of one tool.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Sample {
-    /// The number of operations per second.
     pub rate: f64,
-    /// The share of gaps that differ from the nominal gap by at most a quarter.
     pub even: f64,
-    /// The number of cores that the tool used.
     pub cores: f64,
-    /// The CPU time of the tool per operation, in us.
+    /// The CPU time per operation, in us.
     pub micros: f64,
     /// The number of cores that other programs used during the run.
     pub others: f64,
 }
 
-/// The samples of one tool at one rate.
 #[derive(Debug, Serialize)]
 pub struct Cell {
     pub tool: &'static str,
@@ -90,7 +85,6 @@ impl Report {
         Ok(serde_json::to_string_pretty(self)? + "\n")
     }
 
-    /// Draws the shares of even gaps as bars of an SVG.
     pub fn plot(&self) -> String {
         let cells = || self.cells.iter().filter(|cell| PLOTTED.contains(&cell.asked));
         let width = LEFT + ROOM + 70;

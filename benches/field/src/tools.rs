@@ -1,4 +1,4 @@
-//! Lists the load generators: how each is started, and where it records its starts.
+//! Lists the load generators, how each is started, and where it records its starts.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -7,13 +7,11 @@ use std::process::Command;
 pub struct Tool {
     pub name: &'static str,
     program: &'static str,
-    /// Whether the tool is an HTTP client, whose requests the witness records. Other tools record their starts
-    /// themselves.
+    /// Whether the tool is an HTTP client, whose requests the witness records. Other tools record their own starts.
     pub is_seen: bool,
     arguments: fn(&Run) -> Vec<String>,
 }
 
-/// The parameters of a tool's run.
 pub struct Run<'r> {
     pub rate: u32,
     pub seconds: u32,
@@ -83,7 +81,7 @@ pub const TOOLS: [Tool; 9] = [
     },
 ];
 
-/// Returns the arguments of nanopace's own loads that are built on a tool.
+/// Returns the arguments of a program in the folder `loads`.
 fn rate_and_seconds(run: &Run) -> Vec<String> {
     vec![run.rate.to_string(), run.seconds.to_string()]
 }

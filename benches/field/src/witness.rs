@@ -1,7 +1,6 @@
 //! Provides an HTTP server that records when each request arrived.
 //!
-//! The kernel stamps each packet when the client sends it, so the stamps are exact even if the witness is
-//! scheduled late.
+//! The kernel stamps each packet when the client sends it, so the stamps are exact even if the witness runs late.
 
 use anyhow::{Context, Result};
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
@@ -18,7 +17,6 @@ use std::thread;
 const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
 const LISTENER: u64 = u64::MAX;
 
-/// A server on a loopback port, in its own thread.
 pub struct Witness {
     pub address: SocketAddr,
     shared: Arc<Shared>,
@@ -56,7 +54,7 @@ impl Witness {
         Ok(Witness { address, shared })
     }
 
-    /// Returns the arrival times of requests since the last call, in ns of the system's clock.
+    /// Returns the arrival times since the last call, in ns of the system's clock.
     pub fn take(&self) -> Vec<u64> {
         let mut arrivals = self.shared.arrivals.lock().unwrap_or_else(PoisonError::into_inner);
         std::mem::take(&mut *arrivals)
@@ -100,7 +98,7 @@ impl Server {
         Ok(())
     }
 
-    /// Reads one request, answers it, and returns its arrival time. Clients send one short request at a time.
+    /// Reads and answers one request, and returns its arrival time. Clients send one short request at a time.
     fn answer(&mut self, client: usize) -> Option<u64> {
         let mut stream = self.clients.get(client)?.as_ref()?;
         let mut bytes = [0; 4096];

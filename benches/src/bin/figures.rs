@@ -9,8 +9,7 @@
 //! writes those tables and measures nothing.
 //!
 //! The parts are `cost`, `shapes`, `threads`, `rate`, `lateness`, `gaps`, `change`, `library` and `habits`. By default
-//! all parts are measured. The exit status does not depend on the verdicts, because otherwise a busy machine could make
-//! the run fail.
+//! all parts are measured. The exit status does not depend on the verdicts, because a busy machine makes some fail.
 
 use nanopace::Pause;
 use nanopace_benches::costs::Costs;
@@ -32,13 +31,11 @@ use std::{env, io, thread};
 
 const USAGE: &str = "usage: figures [--tables] [--record] [cost | shapes | threads | rate | lateness | gaps | change | library | habits ...]";
 
-/// A part of the run, which measures a few figures.
 #[derive(Clone, Copy)]
 struct Part {
     name: &'static str,
     rows: fn(&mut dyn FnMut(Figure)),
-    /// Whether the part measures the times of starts. Other programs make such figures worse, while they only increase
-    /// the variation of ratios of throughputs.
+    /// Whether the part measures start times, which other programs make worse. Throughput ratios only get noisier.
     is_timed: bool,
 }
 
@@ -55,7 +52,7 @@ const PARTS: [Part; 10] = [
     Part { name: "habits", rows: habits_of_calls, is_timed: false },
 ];
 
-/// The share of all cores' time above which late starts may be due to other programs.
+/// The share of CPU time used by other programs above which late starts may be due to them.
 const MOST_BY_OTHERS: f64 = 0.03;
 
 fn main() -> ExitCode {
@@ -142,7 +139,6 @@ fn cost(show: &mut dyn FnMut(Figure)) {
     show(Figure::plain("a claim that is dropped", "ns", costs.dropped_claim.median()));
 }
 
-/// Measures loads that are not constant, with slots that are due.
 fn shapes(show: &mut dyn FnMut(Figure)) {
     let measure = |load, gap| crew::alone(|| Beside::measure(25, load, gap));
     let micros = Duration::from_micros;
@@ -205,8 +201,8 @@ fn threads(show: &mut dyn FnMut(Figure)) {
     crowds(show);
 }
 
-/// Measures `try_acquire` on two threads, compared with `acquire`. Two threads that write one word run at one of
-/// several speeds, which changes from round to round, so the measurement has many short rounds.
+/// Measures `try_acquire` on two threads, compared with `acquire`, in many short rounds: two threads that write one
+/// word run at one of several speeds, which changes between rounds.
 fn tries(show: &mut dyn FnMut(Figure)) {
     let span = Duration::from_millis(30);
     let mega = |work: Work| work.per_second() / 1e6;
@@ -218,7 +214,6 @@ fn tries(show: &mut dyn FnMut(Figure)) {
     show(Figure::of_many_rounds(name, "M/s", &samples[1], &samples[0]).bound(AtLeast, 0.9));
 }
 
-/// Measures many more threads than cores.
 fn crowds(show: &mut dyn FnMut(Figure)) {
     let mut worst = f64::INFINITY;
     for threads in sweep::THREADS.into_iter().filter(|&threads| threads > 2) {
@@ -251,7 +246,6 @@ fn achieved_rate(show: &mut dyn FnMut(Figure)) {
     }
 }
 
-/// Measures the lateness of starts, in the thread that starts.
 fn lateness(show: &mut dyn FnMut(Figure)) {
     for (text, count) in [("1k/s", 1_000), ("10k/s", 10_000)] {
         let interval = Duration::from_secs_f64(rate(text).interval_ns() / 1e9);
@@ -285,7 +279,7 @@ fn lateness(show: &mut dyn FnMut(Figure)) {
         let median = |of: &dyn Fn(&(Starts, Starts)) -> f64| {
             Samples(rounds.iter().map(of).collect()).median()
         };
-        // Where sleeps are slow, as on most virtual machines, only the median has a bound.
+        // If sleeps are slow, as on most virtual machines, only the median has a bound.
         let is_fast = median(&|round| quantile(&round.0.late_ns, 0.5)) < 5_000.0;
         let bounds = if is_fast { [Some(150.0), Some(300.0)] } else { [Some(500.0), None] };
         for ((part, name), bound) in [(0.5, "p50"), (0.9, "p90")].into_iter().zip(bounds) {
@@ -309,7 +303,6 @@ fn lateness(show: &mut dyn FnMut(Figure)) {
     }
 }
 
-/// Measures the evenness of starts on one thread.
 fn gaps(show: &mut dyn FnMut(Figure)) {
     for (text, interval_us, count, bound) in
         [("2k/s", 500, 2_000, 95.0), ("20k/s", 50, 20_000, 90.0)]
@@ -335,7 +328,6 @@ fn gaps(show: &mut dyn FnMut(Figure)) {
     }
 }
 
-/// Measures the time from a change of the rate until a sleeping caller has started.
 fn change(show: &mut dyn FnMut(Figure)) {
     let reached = starts::reached(1_000);
     let p99 = quantile(&reached, 0.99) / 1e3;
@@ -345,7 +337,6 @@ fn change(show: &mut dyn FnMut(Figure)) {
     show(Figure::plain(name, "us", first.median() / 1e3).bound(AtMost, 1_000.0));
 }
 
-/// Measures the CPU time that the load library adds to a call.
 fn library(show: &mut dyn FnMut(Figure)) {
     for (sessions, name) in [(1, "1 session"), (64, "64 sessions")] {
         added(show, name, &Calls::of_tasks(sessions));
@@ -361,7 +352,6 @@ fn added(show: &mut dyn FnMut(Figure), sessions: &str, calls: &Calls) {
     show(Figure { baseline: Some(calls.bare.median()), ..figure });
 }
 
-/// Measures the cost of a call that does more than its operation, and of the ways to wait in a call.
 fn habits_of_calls(show: &mut dyn FnMut(Figure)) {
     for (habit, calls) in habits::all() {
         let name = format!("a call that {habit}: additional CPU time");

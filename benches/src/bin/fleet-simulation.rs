@@ -4,8 +4,8 @@
 //! cargo run --release -p nanopace-benches --bin fleet-simulation -- docs/figures/fleet.svg
 //! ```
 //!
-//! The nodes run the real code, and the simulated store makes the same decisions as the real store. Network, clocks
-//! and the store's processing times are assumed. The same version always prints the same figures.
+//! The nodes run the real code, and the simulated store makes the real store's decisions. Network, clocks and the
+//! store's processing times are assumed. A version always prints the same figures.
 
 use nanopace_benches::chart::{Chart, Line};
 use nanopace_benches::float;
@@ -47,7 +47,6 @@ fn assumptions() {
     );
 }
 
-/// Converts a time to microseconds, the unit of all printed times.
 fn micros(time: Duration) -> f64 {
     time.as_secs_f64() * 1e6
 }

@@ -4,8 +4,8 @@
 //! cargo run --release -p nanopace-benches --bin fleet
 //! ```
 //!
-//! Each node is a process whose single thread only acquires slots. All nodes share this machine's cores with
-//! the store, so their lateness depends more on the machine than on the fleet.
+//! Each node is a process with one thread that only acquires slots. All nodes share the machine's cores with the store,
+//! so their lateness depends more on the machine than on the fleet.
 
 use nanopace::Nanos;
 use nanopace_benches::machine::Machine;
@@ -23,19 +23,16 @@ type Outcome<T> = Result<T, Box<dyn Error>>;
 const RUN: &str = "figures";
 const SECONDS: u64 = 5;
 
-/// The time from the first start to the fault.
 const FAULT_AFTER: Duration = Duration::from_secs(2);
 const FREEZE: Duration = Duration::from_millis(500);
 
-/// The approximate number of claims that four nodes make per second.
+/// The approximate number of claims per second of four nodes.
 const PINGS: u32 = 200;
 
-/// A run to be measured.
 struct Trial {
     name: &'static str,
     rate: u64,
     nodes: u32,
-    /// The length of a frame, in milliseconds.
     frame_ms: u64,
     fault: Fault,
 }
@@ -43,26 +40,20 @@ struct Trial {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Fault {
     None,
-    /// A node is killed.
     Kill,
-    /// The store is stopped for [`FREEZE`].
     Freeze,
 }
 
-/// The measurements of a node.
 #[derive(Default, Serialize, Deserialize)]
 struct Seen {
     late_p50_us: f64,
     late_p99_us: f64,
     late_max_us: f64,
-    /// The maximum number of intended starts in one millisecond.
     most_in_1_ms: u64,
 }
 
-/// The load that a run causes on the store.
 struct Cost {
     calls: u64,
-    /// The time spent in scripts, in seconds.
     scripts: f64,
     processor: f64,
     /// The memory of all owners, in bytes.
@@ -189,7 +180,6 @@ fn pinged(product: Product) -> Outcome<f64> {
     Ok((cost(&server)?.processor - before.processor) / began.elapsed().as_secs_f64())
 }
 
-/// Waits until the run has started.
 fn wait_for_start(control: &Control) -> Outcome<()> {
     let begun = Instant::now();
     while control.status().map_or(Duration::ZERO, |status| status.elapsed).is_zero() {
@@ -207,7 +197,6 @@ fn version(product: Product) -> Outcome<String> {
     Ok(text.split(" sha=").next().unwrap_or_default().to_owned())
 }
 
-/// Reads the number of scripts that the store has run, and its CPU time in seconds.
 fn cost(server: &Server) -> Outcome<Cost> {
     let mut connection = redis::Client::open(server.url())?.get_connection()?;
     let info: redis::InfoDict = redis::cmd("INFO").arg("all").query(&mut connection)?;
@@ -227,7 +216,6 @@ fn cost(server: &Server) -> Outcome<Cost> {
     })
 }
 
-/// Takes part in the run as a node.
 fn node(url: &str, rate: u64, nodes: u32, frame_ms: u64) -> Outcome<()> {
     let shape = format!("hold {rate}/s {SECONDS}s").parse()?;
     let fleet = Fleet::new(url, RUN)?.shape(shape).nodes(nodes)?;

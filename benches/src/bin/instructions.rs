@@ -5,10 +5,10 @@
 //! cargo run --release -p nanopace-benches --bin instructions -- --record  # writes benches/results/instructions.json
 //! ```
 //!
-//! The program runs itself under valgrind, with two lengths of each workload. The difference of the counts, divided by
-//! the difference in grants, excludes the start of the program. A manual clock makes the count deterministic. Because
-//! that clock does not move, each reading serves the maximum of 2048 slots, and the count includes the cold path once
-//! per 2048 grants. The count depends on the compiler, so the record contains the compiler's version.
+//! The program runs itself under valgrind, with two lengths of each workload. The difference of the two counts, divided
+//! by the difference in grants, excludes the program's start. A manual clock makes the count deterministic. That clock
+//! does not move, so each reading serves the maximum of 2048 slots, and the count includes the cold path once per 2048
+//! grants. The record contains the compiler's version, because the count depends on it.
 
 use nanopace::{Grant, ManualClock, Pacer};
 use nanopace_benches::float;
@@ -25,15 +25,12 @@ use std::{env, fs};
 
 const USAGE: &str = "usage: instructions [--record]";
 
-/// The maximum growth of a workload's count, as a share. With more growth, the check fails.
 const MOST_GROWTH: f64 = 0.05;
 
 const GRANTS: [u64; 2] = [100_000, 300_000];
 
-/// A function that makes a given number of calls.
 type Workload = fn(u64);
 
-/// The workloads by name.
 const WORKLOADS: [(&str, Workload); 7] = [
     ("loop with a bare fetch_add", bare),
     ("shared acquire, due", |grants| {
@@ -53,7 +50,6 @@ const WORKLOADS: [(&str, Workload); 7] = [
     ("lane acquire, due, wait time read", |grants| by_lane(grants, Grant::wait_nanos)),
 ];
 
-/// The content of `benches/results/instructions.json`.
 #[derive(Debug, Serialize, Deserialize)]
 struct Record {
     machine: Machine,
@@ -74,7 +70,6 @@ fn main() -> ExitCode {
     }
 }
 
-/// Runs one workload. This process runs under valgrind.
 fn run(name: &str, grants: &str) -> ExitCode {
     let workload = WORKLOADS.iter().find(|workload| workload.0 == name);
     match (workload, grants.parse()) {
@@ -118,7 +113,6 @@ fn by_lane<T>(grants: u64, mut read: impl FnMut(Grant) -> T) {
     assert_eq!(pacer.ledger().granted, grants);
 }
 
-/// Counts all workloads, and records or checks the counts.
 fn report(judge: fn(&BTreeMap<String, f64>) -> Result<bool, String>) -> ExitCode {
     match count_all().and_then(|counts| judge(&counts)) {
         Ok(true) => ExitCode::SUCCESS,
@@ -138,7 +132,6 @@ fn count_all() -> Result<BTreeMap<String, f64>, String> {
     WORKLOADS.iter().map(|(name, _)| Ok(((*name).to_owned(), per_call(name)?))).collect()
 }
 
-/// Returns the number of instructions that callgrind counts for this workload.
 fn count(name: &str, grants: u64) -> Result<u64, String> {
     let program = env::current_exe().map_err(|error| error.to_string())?;
     let mut valgrind = Command::new("valgrind");
@@ -162,7 +155,6 @@ fn record(counts: &BTreeMap<String, f64>) -> Result<bool, String> {
     check(counts)
 }
 
-/// Prints the counts and returns true if no count has grown too much.
 fn check(counts: &BTreeMap<String, f64>) -> Result<bool, String> {
     let text =
         fs::read_to_string(file()).map_err(|error| format!("nothing to compare with: {error}"))?;

@@ -16,10 +16,10 @@ const SPAN: Duration = Duration::from_millis(80);
 const ROUNDS: usize = 15;
 
 /// The factors by which the clock runs too fast on 1 and 2 cores, for runs of about 30, 100 and 1000 slots. The length
-/// of shorter runs is not steady.
+/// of shorter runs varies.
 const FACTORS: [[u32; 2]; 3] = [[60, 45], [40, 32], [7, 7]];
 
-/// The maximum error on this machine with which a model is extrapolated.
+/// The maximum error on this machine at which a model is extrapolated.
 const MOST_ERROR: f64 = 0.25;
 
 /// The duration of an operation, in nanoseconds.
@@ -32,7 +32,6 @@ struct Measured {
     lanes: [[Runs; 2]; 3],
 }
 
-/// A measured figure and the model's prediction.
 struct Row {
     name: String,
     cores: u32,
@@ -61,7 +60,7 @@ fn main() {
     }
 }
 
-/// Prints the rows and returns the model's largest error in the rows to which it was not fitted.
+/// Prints the rows. Returns the model's largest error in the rows to which it was not fitted.
 fn most_off(rows: &[Row]) -> f64 {
     println!("| M grants/s | cores | measured | model | off |");
     rows.iter().for_each(Row::print);
@@ -99,7 +98,6 @@ impl Measured {
     }
 }
 
-/// Measures a function on 1 and 2 cores.
 fn on_word(work: fn(usize, Duration) -> Work) -> [f64; 2] {
     [1, 2].map(|threads| {
         alternate(ROUNDS, &mut [&mut || work(threads, SPAN).per_second() / 1e6])[0].median()
@@ -127,7 +125,7 @@ impl Row {
     }
 }
 
-/// Two distances between cores: that of this machine, and three times that distance.
+/// Distances between cores, as multiples of this machine's distance.
 const NEAR_AND_FAR: [f64; 2] = [1.0, 3.0];
 
 fn extrapolate(model: &Model) {
@@ -158,7 +156,6 @@ fn extrapolate(model: &Model) {
     );
 }
 
-/// Formats the throughput of lanes and the length to which their runs converge.
 fn settled(model: &Model, cores: u32, distance: f64) -> String {
     let slots = model.slots(cores, distance);
     format!("{:.0} ({slots:.0})", model.lanes(cores, slots, distance))

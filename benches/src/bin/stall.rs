@@ -13,7 +13,7 @@ use std::error::Error;
 use std::io;
 use std::time::Duration;
 
-/// The curves: their names in the figure and in the run's JSON object.
+/// The curves, by their names in the figure and in the run's JSON object.
 const LINES: [(&str, &str); 2] =
     [("a closed loop's times", "service_time_ns"), ("what users saw", "response_time_ns")];
 
@@ -39,7 +39,6 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Converts percentiles to points: one request in x took longer than y milliseconds.
 fn points(spectrum: &Value) -> Vec<(f64, f64)> {
     let steps = spectrum.as_array().into_iter().flatten();
     let steps = steps.filter_map(|step| Some((step["quantile"].as_f64()?, step["ns"].as_f64()?)));

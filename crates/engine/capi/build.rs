@@ -1,6 +1,5 @@
 //! Sets the `soname` of the shared library on Linux, so that programs find the library by name and not by the path with
-//! which they were linked. `cargo cinstall` sets the name itself; it enables the feature `capi`, with which this script
-//! sets no name.
+//! which they were linked. `cargo cinstall` sets the name itself, so with its feature `capi` this script does nothing.
 
 use std::env;
 

@@ -35,15 +35,12 @@ struct Options {
     svg: PathBuf,
 }
 
-/// The intended start of a call, and its response time.
 struct Call(Instant, Duration);
 
-/// The result of one of the two loads.
 struct Run {
     name: &'static str,
     colour: &'static str,
     calls: Vec<Call>,
-    /// The times at which the table was locked and unlocked.
     lock: [Instant; 2],
     p99: Duration,
 }
@@ -67,7 +64,6 @@ impl Shelves {
         self.calls.lock().unwrap().push(Call(from, from.elapsed()));
     }
 
-    /// Locks the table after [`LOCKED_FROM`] for [`LOCKED_FOR`].
     async fn lock(self) -> Answer<[Instant; 2]> {
         let client = self.open().await?;
         tokio::time::sleep(LOCKED_FROM).await;
@@ -139,7 +135,6 @@ async fn open(shelves: &Shelves) -> Answer<Run> {
 }
 
 impl Run {
-    /// The figures in two lines.
     fn told(&self) -> [String; 2] {
         let [from, to] = self.lock;
         let met =
@@ -148,7 +143,7 @@ impl Run {
         [format!("{}: p99 {}", self.name, shown(self.p99)), met]
     }
 
-    /// The slowest call of each twentieth of a second: its intended start and its response time, in seconds.
+    /// Returns the slowest call of each 50 ms: its intended start and its response time, in seconds.
     fn slowest(&self, begin: Instant) -> Vec<(f64, f64)> {
         let mut slowest = vec![None; LENGTH.as_millis() as usize / 50];
         for Call(from, took) in &self.calls {
@@ -161,7 +156,6 @@ impl Run {
         slowest.into_iter().flatten().map(seconds).collect()
     }
 
-    /// The part of the figure for this run, which begins at this height.
     fn draw(&self, top: f64) -> String {
         let (x, y) =
             (|seconds: f64| 60.0 + seconds * 52.0, |seconds: f64| top + 162.0 - seconds * 50.0);
@@ -192,7 +186,6 @@ impl Run {
     }
 }
 
-/// Rounds to at most three digits.
 fn shown(time: Duration) -> String {
     let ms = time.as_secs_f64() * 1e3;
     if ms < 1e3 { format!("{ms:.2} ms") } else { format!("{:.2} s", ms / 1e3) }

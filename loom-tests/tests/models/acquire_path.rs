@@ -1,4 +1,4 @@
-//! Models of the hot path: the data that callers read of a window while it moves or closes.
+//! Models of the lock-free path: callers read the published window while a writer moves or closes it.
 
 use loom::sync::atomic::{AtomicU64, Ordering};
 use loom_tests::{
@@ -10,11 +10,10 @@ use nanopace::{Clock, ManualClock, Nanos, Pacer, Parker, Refused};
 use std::cell::Cell;
 use std::sync::Arc;
 
-/// A ramp on which a chord contains slots 0 to 2, and a parabola that begins at slot 2 contains about ten more.
+/// A ramp: slots 0 to 2 are on a chord, and about ten later slots are on a parabola.
 const RAMP: &str = "ramp 1M/s..2M/s 1ms";
 
-/// Returns a pacer 3.5 us after the beginning of its schedule of 1M/s. Slot 0 has started, and slots 1 and 2 are known
-/// to be due.
+/// Returns a pacer of 1M/s at 3.5 us. Slot 0 has started, and slots 1 and 2 are known to be due.
 fn behind() -> (ManualClock, Pacer) {
     let (clock, builder) = manual("1M/s");
     let pacer = builder.build();
@@ -23,8 +22,7 @@ fn behind() -> (ManualClock, Pacer) {
     (clock, pacer)
 }
 
-/// A slot that is known to be due is granted by its own piece of the schedule, never by a mixture with another piece
-/// that was published in the meantime.
+/// A slot that is known to be due is granted by its own piece of the schedule, never by a mixture with a newer piece.
 ///
 /// Threads: one that tries to acquire; one that holds a claim, so that the next slot is on the new piece when it
 /// changes the rate, and then drops the claim, so that the next slot is on the old piece again. Edits: `window` loads
@@ -35,7 +33,6 @@ fn a_window_is_read_whole() {
     explore_less(2, "a_window_is_read_whole", || {
         let (clock, pacer) = behind();
         clock.advance(span(4 * MICRO));
-        // A reading for slot 3 shows that the next four slots are due.
         for _ in 1..=6 {
             pacer.acquire().unwrap();
         }
@@ -56,8 +53,7 @@ fn a_window_is_read_whole() {
     });
 }
 
-/// A slot is not granted by a mixture with the piece before it, when that piece becomes the next one again because
-/// claims are given back.
+/// A slot is not granted by a mixture with an older piece that becomes the next one again when claims are given back.
 ///
 /// Threads: one that acquires, while slot 4, on the new piece, is known to be due; one that holds slots 3 and 4, and
 /// drops them, so that the next slot is on the old piece. Edit: `window` loads the anchor `Relaxed`.
@@ -83,8 +79,7 @@ fn a_window_that_goes_back_is_read_whole() {
     });
 }
 
-/// On a bent stretch, a slot is granted by its stretch with the bend of that stretch. Without a bend slot 7, five slots
-/// after the anchor, would be at 6988 ns.
+/// A slot on a parabola is granted with the bend of that parabola. Without a bend, slot 7 would be at 6988 ns.
 ///
 /// Threads: as in `a_window_is_read_whole`, on a ramp. Edits: `bent_window` loads the bend `Relaxed`, or does not check
 /// the version again.
@@ -114,8 +109,7 @@ fn a_bent_window_is_read_whole() {
     });
 }
 
-/// A caller without the lock that reads when a slot is due uses one stretch with its own bend. Without a bend slot 8,
-/// six slots after the anchor, would be due at 7987 ns.
+/// A lock-free reader of a due time uses one stretch with its own bend. Without a bend, slot 8 would be due at 7987 ns.
 ///
 /// Threads: one that reads when the next slot is due, one that changes the rate. Edits: `Hot::stretch` loads the bend
 /// `Relaxed`, or `Hot::store` stores it `Relaxed`.
@@ -140,8 +134,8 @@ fn a_parabola_is_read_whole() {
     });
 }
 
-/// A pause closes the window: a slot either starts before the pause, with a clock reading of that time, or it starts
-/// after the pause with the same lateness as before.
+/// A pause closes the window: a slot starts before the pause, with a clock reading from before the pause, or after the
+/// pause with the same lateness.
 ///
 /// Threads: one that tries to acquire, one that pauses for a second and resumes. Edits: `report_at` stores the reading
 /// `Relaxed`, or `window` loads it `Relaxed`; `window` does not check the version again.
@@ -175,8 +169,7 @@ loom::thread_local! {
     static IS_BEHIND: Cell<bool> = Cell::new(false);
 }
 
-/// A clock that shows the time to which it is set, except in a thread whose clock is behind: the readings of that
-/// thread stay the same.
+/// A clock with a settable time. One thread always reads the same time, which is therefore in the past.
 #[derive(Clone, Debug)]
 struct TwoClocks(Arc<AtomicU64>);
 
@@ -192,7 +185,7 @@ impl Clock for TwoClocks {
     }
 }
 
-/// A reading that another thread has reported after a change is used with the changed schedule.
+/// A reading that another thread reported after a change is used with the changed schedule.
 ///
 /// Threads: one whose clock is behind, which tries to acquire with the latest reading of all threads; one that pauses
 /// for a second and resumes. Edit: `reading` loads it `Relaxed`.
@@ -219,7 +212,7 @@ fn a_reading_comes_with_its_change() {
     });
 }
 
-/// A clock that shows the time to which it is set, so that it can go back.
+/// A clock with a settable time, which can go back.
 #[derive(Clone, Debug)]
 struct SetClock(Arc<AtomicU64>);
 
@@ -233,9 +226,6 @@ impl Clock for SetClock {
     }
 }
 
-/// A caller that has seen a start, and then reads the time, gets the time of the start or a later one, even if its
-/// clock shows an earlier one.
-///
 /// Threads: one that acquires twice and then finds the clock 100 ns back, one that reads those starts and the time.
 /// Edit: `Timeline::now` trusts the clock.
 #[test]

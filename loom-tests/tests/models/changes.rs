@@ -7,7 +7,7 @@ use loom_tests::{
 use nanopace::{Ended, Nanos, Pacer, Refused};
 use std::time::Duration;
 
-/// A reader without the lock sees the old piece of schedule or the new one, never a mixture.
+/// A lock-free reader sees the old piece of the schedule or the new one, never a mixture.
 ///
 /// Threads: one that reads twice when a slot is due, one that changes the rate. The two rates differ in mantissa and
 /// shift, and their pieces in their anchors. Edits: a load of `Hot::stretch`, a store of `Hot::store`, or a load or
@@ -15,12 +15,12 @@ use std::time::Duration;
 /// without checking for a writer.
 #[test]
 fn a_snapshot_is_read_whole() {
-    // The half of the interval from 1 s to 2 s that is left at 1.5 s takes a sixth of a second at the new rate.
+    // At 1.5 s, half an interval is left. At the new rate it takes 1/6 s.
     let new = at(1_666_666_667);
     explore("a_snapshot_is_read_whole", move || snapshot_is_read_whole("1/s", "3/s", new));
 }
 
-/// A reader without the lock sees one whole piece of the schedule, even if two states differ only in their numbers.
+/// A lock-free reader sees one whole piece of the schedule, even if two pieces differ only in their numbers.
 ///
 /// Threads: as in `a_snapshot_is_read_whole`. The two rates differ in mantissa, and have the same shift; neither piece
 /// is the first one, which has its own flag. Edit: `write` without a new number.
@@ -31,8 +31,7 @@ fn a_snapshot_of_like_rates_is_read_whole() {
     explore("a_snapshot_of_like_rates_is_read_whole", model);
 }
 
-/// Changes the rate from 1/s to the `other` rate, at which slot 2 is due at `new`, and no longer at 2 s. At the
-/// `first` rate only slot 0 starts.
+/// Changes the rate at 1.5 s from `first`, at which only slot 0 starts, to `other`, at which slot 2 is due at `new`.
 fn snapshot_is_read_whole(first: &str, other: &str, new: Nanos) {
     let (clock, builder) = manual(first);
     let pacer = builder.build();
@@ -51,8 +50,6 @@ fn snapshot_is_read_whole(first: &str, other: &str, new: Nanos) {
     assert_eq!(third.due(), Ok(new));
 }
 
-/// A change of the rate among claimers hands out exactly the slots that were due before it, each once.
-///
 /// Threads: one that acquires, one that sets the rate to one per second and moves the clock forward by 10 us, ten
 /// intervals of the old rate. Three slots are due. Edits: `index_of` uses the new piece for slots that were due before
 /// it; the addition is split into a load and a store.
@@ -75,7 +72,7 @@ fn a_rate_change_loses_no_slot() {
     });
 }
 
-/// No slot starts at the old speed with a clock reading that was made after the change.
+/// No slot starts at the old rate with a clock reading from after the change.
 ///
 /// Threads: one that starts its claim of a slot that was due in half a microsecond; one that sets the rate from 1M/s to
 /// one per second and moves the clock forward by 10 us. Edits: `reading` does not check the version again after it
@@ -100,11 +97,8 @@ fn nothing_bursts_at_the_old_speed() {
     });
 }
 
-/// A caller that was asleep when the rate changed does not start at the old speed either.
-///
-/// Threads: one that sleeps for a slot that is due in half a microsecond; one that sets the rate from 1M/s to one per
-/// second and moves the clock forward, by 10 us and then by 2 s. Edits: a sleeper starts by its plan although the
-/// version has changed.
+/// Threads: one that sleeps for a slot that is due in 0.5 us; one that sets the rate from 1M/s to 1/s and moves the
+/// clock forward, by 10 us and then by 2 s. Edit: a sleeper starts by its plan although the version has changed.
 #[test]
 fn no_sleeper_starts_at_the_old_speed() {
     explore("no_sleeper_starts_at_the_old_speed", || {
@@ -150,7 +144,7 @@ fn no_wake_up_is_lost() {
     });
 }
 
-/// A change of the rate also reaches a caller that pauses first, and starts in a separate step.
+/// A change of the rate also reaches a caller that pauses and starts in separate steps.
 ///
 /// Threads: one that claims a slot due in an hour, and pauses and tries until it has started; one that sets the rate
 /// to 1000/s and moves the clock forward by 1 ms. Edit: `wake_moved` wakes no sleeper.
@@ -177,8 +171,6 @@ fn no_wake_up_of_a_pause_is_lost() {
     });
 }
 
-/// A change of the rate reaches every sleeper.
-///
 /// Threads: two that acquire slots due in one hour and in two hours; one that sets the rate to 1000/s as soon as both
 /// sleep, and moves the clock forward by 2 ms. Edit: `leave` does not pass the wake-up on.
 #[test]
@@ -200,7 +192,7 @@ fn a_change_reaches_every_sleeper() {
     });
 }
 
-/// A change of the rate that puts a deadline out of reach ends the sleep at once, and the caller claims no slot.
+/// A change of the rate that makes a deadline unreachable ends the sleep at once, and the caller claims no slot.
 ///
 /// Threads: one that acquires a slot due in one second by a deadline in two seconds; one that sets the rate to one per
 /// hour. Edit: `wake_moved` wakes no sleeper.
@@ -221,8 +213,6 @@ fn a_deadline_out_of_reach_ends_the_sleep() {
     });
 }
 
-/// While the pacer is paused no slot starts, even while a caller from before the pause reports its reading.
-///
 /// Threads: one that tries to acquire a slot that is due, and reports the position that claims have reached; one that
 /// pauses and tries to acquire. After that the schedule continues. Edit: `write` forgets that the lock decides.
 #[test]
@@ -249,8 +239,8 @@ fn nothing_starts_while_paused() {
     });
 }
 
-/// A pause moves slots that have not started by its length, so that their lateness stays the same. A caller that comes
-/// or sleeps during the pause starts when it ends.
+/// A pause moves all slots that have not started by its length, so their lateness stays the same. A caller that waits
+/// during the pause starts when it ends.
 ///
 /// Threads: one that acquires slots 0 and 1 as one operation, which were late by half a microsecond when the pause
 /// began; one that ends the pause after a second. Edits: `wake_moved` wakes no sleeper; `resume` moves the pieces by
@@ -275,8 +265,6 @@ fn a_pause_makes_no_slot_later() {
     });
 }
 
-/// When a pacer is resumed for the first time, all callers that wait for this start.
-///
 /// Threads: one that acquires two slots as one operation, one that resumes. Edit: `wake_moved` wakes no sleeper.
 #[test]
 fn a_start_reaches_everyone() {
@@ -293,7 +281,7 @@ fn a_start_reaches_everyone() {
     });
 }
 
-/// Closing ends every sleep, even one that has not begun, and the sleeper's slot is given back.
+/// Closing ends every sleep, even a sleep that has not begun, and the sleeper's slot is given back.
 ///
 /// Threads: one that acquires a slot due in an hour, one that closes. Edits: `close` wakes no caller; `enter` does not
 /// check whether the plan is current; `refuse_if_closed` keeps the slot, or refuses no caller.
@@ -314,8 +302,6 @@ fn close_strands_no_caller() {
     });
 }
 
-/// Closing ends the sleep of a caller with a deadline, too.
-///
 /// Threads: one that acquires a slot due in an hour, by a deadline; one that closes. Edit: `close` wakes no caller.
 #[test]
 fn close_strands_no_caller_with_a_deadline() {
@@ -334,8 +320,6 @@ fn close_strands_no_caller_with_a_deadline() {
     });
 }
 
-/// A caller that a close turns away has claimed no slot, at whatever step the caller is when the pacer is closed.
-///
 /// Threads: one that acquires a slot that is due, by a deadline; one that closes. Edit: `refuse_if_closed` keeps the
 /// slot.
 #[test]

@@ -1,4 +1,4 @@
-//! Models of claims: which caller gets which slot, and which readings of the clock are known.
+//! Models of claims: the owner of each slot, and the known readings of the clock.
 
 use loom_tests::{
     MICRO, SECOND, assert_balanced, drain, explore, explore_less, intended_ns, manual, rate, slots,
@@ -6,8 +6,6 @@ use loom_tests::{
 };
 use nanopace::{Claim, ManualClock, Nanos, Pacer, Refused};
 
-/// Slots are unique and without gaps when two threads claim them at once without a lock.
-///
 /// Threads: two that acquire twice; four slots are due, two of them by the last reading. Edit: the addition is split
 /// into a load and a store.
 #[test]
@@ -28,8 +26,6 @@ fn claims_are_unique() {
     });
 }
 
-/// If one thread claims a slot only if it is due, slots are unique, too: no slot is claimed a second time.
-///
 /// Threads: one that tries twice, one that acquires twice; four slots are due. Edits: `exchange` is split into a load,
 /// a comparison and a store; `try_claim_fast` grants the slot that it has checked, and not the one that its addition
 /// claims.
@@ -50,7 +46,7 @@ fn tried_claims_are_unique() {
     });
 }
 
-/// A refused caller has claimed no slot, even if another caller got the last slot that was known to be due.
+/// A refused caller has claimed no slot, even if another caller got the last due slot at the same time.
 ///
 /// Threads: two that try; one slot is due, and known to be due. Edits: the claimed slot is forgotten, or is not given
 /// back.
@@ -77,8 +73,6 @@ fn a_tried_claim_that_is_not_due_goes_back() {
     });
 }
 
-/// The last slot of a schedule has one owner, and it is not lost when it is given back.
-///
 /// Threads: one that acquires; one that claims. There is one slot, and a claim of it is dropped at the end. Edits: a
 /// claim without the lock is not checked; starts are not refused at the end; slots claimed after the end are not given
 /// back; the published state stays valid after the end.
@@ -102,8 +96,6 @@ fn the_last_slot_has_one_owner() {
     });
 }
 
-/// A row of slots that one operation claims belongs to that operation alone.
-///
 /// Threads: one that acquires two as one operation, one that acquires twice. Edits: a row moves the word by one slot
 /// only; the addition is split into a load and a store.
 #[test]
@@ -126,8 +118,8 @@ fn rows_are_unique() {
     });
 }
 
-/// A grant is never stamped earlier than its slot was known to be due, and the latest reading never goes back: a
-/// caller that read the clock early and reports the reading late changes nothing.
+/// A grant is never stamped earlier than its slot was known to be due. The latest reading never goes back, even if a
+/// caller reports its reading late.
 ///
 /// Threads: one that acquires twice, one that moves the clock forward and acquires. The clock shows only 1.5 us and
 /// 4.5 us, so there is one correct wait time for slots 2 and 3. Edits: the reading is reported after the horizon has
@@ -157,8 +149,6 @@ fn the_reading_never_goes_back() {
     });
 }
 
-/// A slot that is given back is handed out again, once, to a caller that claims at that time or shortly after.
-///
 /// Threads: one that drops a claim, one that acquires; all slots are due. Edit: `make_free` stores the slot as
 /// returned although it was the latest claim and is taken back.
 #[test]
@@ -180,8 +170,6 @@ fn a_dropped_claim_is_handed_out_once() {
     });
 }
 
-/// A slot that is given back reaches a caller that sleeps, or is about to sleep, for a later slot.
-///
 /// Threads: one that drops the claim of a slot that is due in an hour, and moves the clock forward by an hour; one
 /// that acquires the slot after the next, due in three hours. Edits: `make_free` wakes no sleeper, or wakes it before
 /// it has withdrawn the published state; `prefer_returned` does nothing.
@@ -204,8 +192,8 @@ fn a_dropped_claim_reaches_a_sleeper() {
     });
 }
 
-/// Runs `act` in another thread while this thread drops a claim. The slot of the claim is due in a microsecond. The
-/// pacer's rate was changed after the slot was claimed.
+/// Runs `act` in another thread while this thread drops a claim. The claimed slot is due in 1 us. The rate was changed
+/// after the claim.
 fn while_a_claim_is_dropped<T: Send + 'static>(
     act: impl FnOnce(&Pacer) -> T + Send + 'static,
     done: impl FnOnce(&ManualClock),
@@ -224,9 +212,8 @@ fn while_a_claim_is_dropped<T: Send + 'static>(
     other.join().unwrap()
 }
 
-/// A slot that is given back before it is due does not count as due only because it had been claimed when the schedule
-/// was published. This applies to a caller that tries and uses the number of claims, and to one that claims without
-/// checking.
+/// A slot that is given back before it is due does not count as due, although it was claimed when the schedule was
+/// published.
 ///
 /// Threads: one that acquires or tries to acquire, one that drops the claim of a slot that is due in a microsecond.
 /// Edit: `write` sets the horizon to the position that claims have reached.

@@ -1,5 +1,4 @@
-//! Models of the end of a schedule: the end reaches all callers, and no caller is stranded when the schedule
-//! continues.
+//! Models of the end of a schedule: all callers notice the end, and no caller hangs when the schedule continues.
 
 use loom_tests::{
     HOUR, MICRO, MILLI, SECOND, Told, Watched, assert_balanced, at, beside, drain, explore,
@@ -7,7 +6,7 @@ use loom_tests::{
 };
 use nanopace::{Ended, Pacer, Refused};
 
-/// When a shape ends, one caller gets the last slot, and the others return because no slot is left.
+/// When a shape ends, one caller gets the last slot, and all other callers return.
 ///
 /// Threads: two that acquire; one that moves the clock past the end. There is one slot left. Edits: starts are not
 /// refused at the end, or slots claimed after it are not given back; the end of the shape is not known.
@@ -31,8 +30,6 @@ fn the_end_of_a_shape_strands_no_caller() {
     });
 }
 
-/// A task that waits for the last slot of a shape is woken when another caller claims that slot.
-///
 /// Threads: one that sets its watch and tries to acquire a slot that is due in an hour; one that claims it. Edit:
 /// tasks are not woken at the end.
 #[test]
@@ -50,7 +47,7 @@ fn the_end_of_a_shape_reaches_every_watch() {
     });
 }
 
-/// If a shape ends before the slots for which callers sleep, their sleeps end and their slots are given back.
+/// If a shape ends before the slots of sleeping callers, their sleeps end and their slots are given back.
 ///
 /// Threads: two that sleep, for slots due in one hour and in two hours; one that sets a shape that ends at once.
 /// Edits: `wake_moved` wakes no sleeper, or does not check the end; `leave` does not pass the wake-up on; slots
@@ -75,8 +72,6 @@ fn an_earlier_end_reaches_every_sleeper() {
     });
 }
 
-/// An earlier end also reaches sleepers while the pacer is paused.
-///
 /// Threads: one that acquires a slot due in an hour; one that pauses and sets a shape that ends at once. Edits:
 /// `wake_moved` wakes no sleeper, or wakes none while the pacer is paused.
 #[test]
@@ -97,8 +92,7 @@ fn an_earlier_end_reaches_sleepers_during_a_pause() {
     });
 }
 
-/// A schedule that continues after its end has all its slots, even if a caller is being refused at that time because
-/// of the end.
+/// A schedule that continues after its end has all its slots, even if a caller is being refused because of the end.
 ///
 /// Threads: one that acquires, one that sets a rate and moves the clock forward by two slots. Edit: a change of the
 /// rate does not end the shape.
@@ -114,7 +108,7 @@ fn a_schedule_that_goes_on_loses_no_slot() {
             move || pacer.acquire()
         });
         pacer.set_rate(rate("1M/s"));
-        // The next slot is due in the next nanosecond.
+        // The next slot is due within 1 ns.
         clock.advance(span(2 * MICRO));
         let other = other.join().unwrap();
         assert!(other.is_ok() || other == Err(Ended::Finished), "{other:?}");
@@ -124,8 +118,8 @@ fn a_schedule_that_goes_on_loses_no_slot() {
     });
 }
 
-/// If the schedule continues while a caller is being refused because of the end, the caller either starts or returns
-/// `Finished`. It is not stranded, and the slot is not lost.
+/// If the schedule continues while a caller is being refused because of the end, the caller starts or returns
+/// `Finished`. It does not hang, and no slot is lost.
 ///
 /// Threads: one that acquires a slot due in an hour; one that sets a shape that ends at once, then one that has slots,
 /// and moves the clock forward. Edits: `wake_moved` wakes no sleeper; slots claimed after the end are not given back.
@@ -151,8 +145,6 @@ fn an_end_that_is_taken_back_strands_no_caller() {
     });
 }
 
-/// A task that was refused because of the end is woken when the schedule continues.
-///
 /// Threads: one that sets its watch and tries to acquire a slot; one that sets a rate. Edits: `wake_moved` wakes no
 /// sleeper, or wakes tasks before it has withdrawn the published state; tasks that watch are left out.
 #[test]
@@ -162,7 +154,7 @@ fn a_schedule_that_goes_on_reaches_every_watch() {
         let pacer = builder.build();
         pacer.acquire().unwrap();
         clock.advance(span(2 * HOUR));
-        // Tasks that had set their watch have been woken for the end.
+        // The end has woken the tasks that had set their watch before.
         assert_eq!(pacer.acquire(), Err(Ended::Finished));
         let Told { told, woken } = beside(&pacer, || pacer.set_rate(rate("1/h")));
         assert!(woken || told != Err(Refused::Finished), "{told:?}");

@@ -1,4 +1,4 @@
-//! Models of lanes: runs of slots, and how the remaining slots of a run are given back.
+//! Models of lanes, which claim several slots in one run and give the rest of a run back.
 //!
 //! A lane's first run is one slot, because its pace is not measured yet; the second is two.
 
@@ -7,8 +7,6 @@ use loom_tests::{
 };
 use nanopace::Ended;
 
-/// A lane gives the remaining slots of its run back once, whichever caller claims at the same time.
-///
 /// Threads: one whose lane starts two slots, gives back the third, gives back again, and is dropped; one that acquires.
 /// Four slots are due. Edits: `make_free` stores slots as returned although it has taken them back; `exchange` is split
 /// into a load, a comparison and a store; `Lane::give_back` keeps its run.
@@ -37,8 +35,6 @@ fn a_run_goes_back_once() {
     });
 }
 
-/// A lane also gives the remaining slots of its run back once during a change of the rate.
-///
 /// Threads: one that drops a lane that has started two slots and holds a third; one that changes the rate and acquires.
 /// Four slots are due. Edits: `make_free` stores slots as returned although it has taken them back; `exchange` or the
 /// addition is split into a load and a store.
@@ -61,7 +57,7 @@ fn a_run_goes_back_once_during_a_rate_change() {
     });
 }
 
-/// A lane that continues while the rate changes starts each of its slots once, and gives back the others.
+/// A lane that continues while the rate changes starts each of its slots once, and gives back the rest.
 ///
 /// Threads: one whose lane has started two slots, holds a third, starts one more and is dropped; one that changes the
 /// rate. Four slots are due. Edits: `make_free` stores slots as returned although it has taken them back; the lane
@@ -124,7 +120,7 @@ fn a_closed_lane_gives_back() {
             move || {
                 let mut lane = pacer.lane();
                 let started = [(); 2].map(|()| lane.acquire());
-                // The lane stops as soon as the close is visible to it.
+                // The lane starts no slot once it sees the close.
                 (started, pacer.is_closed().then(|| lane.acquire()))
             }
         });

@@ -2,9 +2,6 @@
 
 use loom_tests::{explore, manual, span, spawn};
 
-/// The ledger's count never misses slots that were started before it was read, and never includes slots that were not
-/// claimed.
-///
 /// Threads: one that acquires two slots, one that reads the ledger between two slots of its own. Edit: the addition is
 /// split into a load and a store.
 #[test]

@@ -7,7 +7,7 @@ use std::hash::{BuildHasherDefault, DefaultHasher};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// A clock that is set only between the steps of the threads, so that no model explores it.
+/// A clock that moves only between the steps of the threads. No model explores it.
 #[derive(Clone, Debug, Default)]
 struct SetClock(Arc<AtomicU64>);
 
@@ -47,8 +47,6 @@ fn keys_stay_within_their_bound() {
     });
 }
 
-/// A decision after a change of the limits uses the new limits, whatever values earlier decisions have read.
-///
 /// Threads: one that changes the limits, one that makes the key's first decision at the same time. Edits: `refresh`
 /// loads the version after the limits; `make` increments the versions before it locks the tables.
 #[test]
@@ -68,7 +66,7 @@ fn a_change_is_seen_by_every_later_decision() {
     });
 }
 
-/// If several changes are made as one step, a caller that has decided by one of them decides by all of them.
+/// A caller that has decided by one of several changes made as one step decides by all of them.
 ///
 /// Threads: one that changes the limits of two keys at once, one that at the same time makes the first decision on one
 /// key, and then the second on the other. Edit: `make` increments the versions after it has unlocked the tables.
@@ -94,8 +92,6 @@ fn a_batch_is_seen_as_a_whole() {
     });
 }
 
-/// A decision after a change of limits that all keys share uses the new limits, too.
-///
 /// Threads: one that changes the limits, one that makes the key's first decision at the same time. Edits: `refresh`
 /// loads the version after the limits; `set` increments the version before it locks the limits.
 #[test]

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// Returns a pool with room for two tokens that gets one token each second.
+/// Returns a pool of at most two tokens that gets one token per second.
 fn pool() -> (ManualClock, Arc<ManagedPool>) {
     let clock = ManualClock::new();
     let pool =
@@ -17,8 +17,6 @@ fn pool() -> (ManualClock, Arc<ManagedPool>) {
     (clock, Arc::new(pool))
 }
 
-/// Closing turns away callers that wait or are about to wait.
-///
 /// Threads: one that acquires, one that closes. Edits: `close` wakes no caller; `acquire` does not check whether the
 /// pool is closed; `acquire` checks the pool and joins the queue under two locks.
 #[test]
@@ -34,7 +32,7 @@ fn closing_a_pool_strands_nobody() {
     });
 }
 
-/// No request overtakes one that waits, and no token is handed out twice.
+/// No request overtakes a waiting request, and no token is handed out twice.
 ///
 /// Threads: one that acquires two tokens, one that acquires one when only one token is available. Edit: `check` does
 /// not check the queue.
@@ -77,7 +75,7 @@ fn a_change_reaches_who_waits() {
     });
 }
 
-/// A caller that waits, or is about to wait, for more tokens than a smaller pool can hold is turned away.
+/// A smaller pool refuses a caller that waits, or is about to wait, for more tokens than the pool can hold.
 ///
 /// Threads: one that acquires two tokens, one that makes the pool smaller. Edits: `set_size` turns no caller away;
 /// `acquire` checks the pool and joins the queue under two locks.
@@ -95,8 +93,6 @@ fn a_smaller_pool_strands_nobody() {
     });
 }
 
-/// A shorter interval reaches the refill thread, whether it sleeps or is about to sleep.
-///
 /// Threads: the refill thread, one that shortens the interval and acquires, one that moves the clock forward. Edits: a
 /// change does not end the sleep; the thread drops a wake-up that comes while it computes the next refill; a refill
 /// serves no caller.

@@ -9,14 +9,14 @@ use nanopace_limits::{Limiter, Wait};
 use std::task::Waker;
 use std::time::Duration;
 
-/// Returns a limiter of two requests per day, and a reservation that has used both.
+/// Returns a limiter of two requests per day, and a reservation of both.
 fn exhausted() -> (Limiter, nanopace_limits::Reservation) {
     let limiter = Limiter::with_clock("2/day".parse().unwrap(), ManualClock::new());
     let reservation = limiter.reserve(2).unwrap();
     (limiter, reservation)
 }
 
-/// When a reservation is cancelled, a thread that waits, or is about to wait, is admitted without any passing of time.
+/// When a reservation is cancelled, a thread that waits, or is about to wait, is admitted at once.
 ///
 /// Threads: one that waits, one that cancels the reservation. Edits: `settle` wakes no waiter; a waiter that comes to
 /// an empty queue checks the limit before it enters the queue, but not after that.
@@ -33,8 +33,6 @@ fn a_refund_reaches_who_waits() {
     });
 }
 
-/// If two threads wait, the second is admitted after the first.
-///
 /// Threads: two that wait, one that cancels the reservation. Edit: a waiter that leaves the queue does not wake the
 /// next one.
 #[test]
@@ -52,8 +50,7 @@ fn the_next_in_line_is_called() {
     });
 }
 
-/// A request that comes after a waiting request does not overtake it: the limit has room for one, and the waiting
-/// request needs room for two.
+/// A later request does not overtake a waiting request: the limit has room for one, and the waiting request needs two.
 ///
 /// Threads: one that requests one, if it sees that the other thread has made its request; one that waits for two.
 /// Edits: the number of waiters is loaded before the lock is taken; the fast path is opened while a request waits.
@@ -80,7 +77,7 @@ fn nobody_overtakes_who_waits_for_a_limit() {
     });
 }
 
-/// The decision about a timeout does not count a waiter that has just been admitted as one that still waits.
+/// A decision about a timeout does not count a waiter that has already been admitted.
 ///
 /// Threads: one that comes with a timeout when there is room for both, one that waits. Edit: an admitted request keeps
 /// its cost until it has left the queue.

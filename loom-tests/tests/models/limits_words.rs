@@ -1,5 +1,5 @@
-//! Models of the limiters whose state is one word, of the word of a limiter's fast path, and of the bucket that a
-//! thread refills.
+//! Models of limiters whose state is one word, of the lock-free fast path of a limiter, and of the bucket that a thread
+//! refills.
 
 use loom_tests::{SECOND, at, explore, spawn};
 use nanopace::{ManualClock, Nanos};
@@ -8,8 +8,6 @@ use nanopace_limits::{Atomic, Gcra, LeakyQueue, Limiter, TryAcquire};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// If two threads make requests at the same time, exactly the number that the limit allows is admitted.
-///
 /// Threads: two that make two requests each; three can be admitted. Edit: `admit` is split into a load and a store.
 #[test]
 fn one_word_admits_no_more() {
@@ -27,8 +25,6 @@ fn one_word_admits_no_more() {
     });
 }
 
-/// Each request that enters a queue has a departure time of its own.
-///
 /// Threads: two that enqueue twice each. Edits: `admit` is split into a load and a store; `admit` returns the first
 /// word that it read.
 #[test]
@@ -55,7 +51,7 @@ fn open(limits: &str) -> Limiter {
     limiter
 }
 
-/// If requests are made with and without the lock, exactly the number that the limit allows is admitted.
+/// Requests with and without the lock are together admitted exactly as often as the limit allows.
 ///
 /// Threads: one that makes two requests without the lock, one that makes a request with a decision, which takes the
 /// lock, and then one without it; three can be admitted. Edits: a request without the lock is split into a load and a
@@ -75,7 +71,7 @@ fn an_open_word_is_counted_once() {
     });
 }
 
-/// A request that has loaded the word before the limits change does not count by the old limits after the change.
+/// A request that loaded the word before a change of the limits does not count by the old limits after the change.
 ///
 /// Threads: one that makes a request without the lock, one that halves the limits and makes a request; one of the two
 /// is admitted. Edit: the fast path is opened for all limits.
@@ -93,13 +89,13 @@ fn a_change_reaches_who_asks_without_the_lock() {
     });
 }
 
-/// Returns a bucket without tokens and without its thread. It gets two tokens each second and holds four.
+/// Returns an empty bucket without its thread. It gets two tokens per second and holds four.
 fn bucket() -> Arc<RefilledBucket> {
     let clock = ManualClock::new();
     Arc::new(RefilledBucket::unattended("2/s".parse().unwrap(), 4, 0, 1, clock).unwrap())
 }
 
-/// When a refill is due, one thread adds its tokens, and no consumed token reappears.
+/// One thread adds the tokens of a refill, and no consumed token reappears.
 ///
 /// Threads: two that take one token each when the first refill is due. Edit: a request decides on a copy, and stores
 /// it under another lock.
@@ -117,8 +113,6 @@ fn a_refill_happens_once() {
     });
 }
 
-/// Dropping the bucket ends its thread, at whatever step the thread is.
-///
 /// Threads: the refill thread, and one that moves the clock forward and drops the bucket. Edits: `stop` does nothing,
 /// or wakes the thread before it sets the end.
 #[test]

@@ -1,5 +1,5 @@
-//! Contains all models in one program, which is linked once and runs several models in parallel. Models start in the
-//! order of their names; `acquire_path` takes the longest and comes first.
+//! Contains all models in one program, which is linked once and runs several models in parallel. Models start in
+//! alphabetical order, so `acquire_path`, which takes the longest, comes first.
 
 #![cfg(loom)]
 

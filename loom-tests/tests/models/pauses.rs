@@ -1,11 +1,10 @@
-//! Models of callers that wait without sleeping: a change reaches them, too.
+//! Models of callers that spin or yield: a change also reaches them.
 
 use loom_tests::{
     MICRO, MILLI, Watched, assert_balanced, explore, intended_ns, rate, span, spawn, wait_ns,
 };
 use nanopace::{Ended, Pacer, Pause};
 
-/// Returns a pacer that starts now on this clock.
 fn pacer(clock: &Watched, text: &str, pause: Pause) -> Pacer {
     Pacer::builder(rate(text)).clock(clock.clone()).pause(pause).build()
 }
@@ -32,8 +31,6 @@ fn a_close_reaches_a_spinner() {
     });
 }
 
-/// A change of the rate reaches a caller that yields the processor instead of sleeping.
-///
 /// Threads: one that acquires a slot due in an hour, one that sets the rate to 1000/s as soon as the other yields, and
 /// moves the clock forward by 1 ms. Edit: a caller that spins does not check whether the plan is current.
 #[test]
@@ -55,8 +52,6 @@ fn a_rate_change_reaches_a_yielder() {
     });
 }
 
-/// A change of the rate reaches a caller that spins within a budget.
-///
 /// Threads: one that acquires a slot due in half a microsecond, too soon to sleep; one that sets the rate from 1M/s to
 /// 10M/s as soon as the other spins, and moves the clock forward by the remaining 50 ns. Edit: a caller that spins
 /// does not check whether the plan is current.
@@ -80,8 +75,6 @@ fn a_rate_change_reaches_a_hybrid_spinner() {
     });
 }
 
-/// No caller spins while the pacer is paused: callers sleep, and the end of the pause wakes them.
-///
 /// Threads: one that acquires two slots from a paused pacer whose callers spin; one that resumes. Edits: a caller that
 /// waits for the end of a pause spins; `wake_moved` wakes no sleeper.
 #[test]

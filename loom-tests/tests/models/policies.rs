@@ -1,11 +1,10 @@
-//! Models of the late policies: how two callers that start late at the same time change the schedule.
+//! Models of the late policies: two late starts at the same time change the schedule consistently.
 
 use loom_tests::{
     MICRO, SECOND, assert_balanced, drain, explore, intended_ns, manual, slots, span, spawn,
 };
 use nanopace::{Claim, Grant, ManualClock, Pacer, PacerBuilder, Refused, Strictness};
 
-/// A claim, and the result of its start.
 type Start = (Claim<'static>, Result<Grant, Refused>);
 
 fn claim_and_start(pacer: &Pacer) -> Start {
@@ -14,8 +13,7 @@ fn claim_and_start(pacer: &Pacer) -> Start {
     (claim.into_owned(), start)
 }
 
-/// Lets two threads claim and start at the same time, 10 s after the start of a schedule of one per second. Returns
-/// the claim of the earlier slot first.
+/// Claims and starts slots in two threads, 10 s after the start of a schedule of 1/s. Returns the earlier slot first.
 fn start_late(builder: PacerBuilder, clock: &ManualClock) -> (Pacer, [Start; 2]) {
     let pacer = builder.build();
     clock.advance(span(10 * SECOND));
@@ -28,7 +26,7 @@ fn start_late(builder: PacerBuilder, clock: &ManualClock) -> (Pacer, [Start; 2])
     (pacer, starts)
 }
 
-/// Returns the intended starts in milliseconds, or the time at which a caller that has to wait may start.
+/// Returns the intended starts in milliseconds. An error is the time at which a refused caller may start.
 fn starts_ms(starts: &[Start; 2]) -> [Result<u64, u64>; 2] {
     let ms = |nanos: u64| nanos / 1_000_000;
     [0, 1].map(|index| match starts[index].1 {
@@ -38,16 +36,13 @@ fn starts_ms(starts: &[Start; 2]) -> [Result<u64, u64>; 2] {
     })
 }
 
-/// Two late callers under the strict policy forfeit the gap between them once, in whatever order they start.
-///
 /// Threads: two that claim and start, 10 s late. Edit: `Schedule::start` lets a straggler forfeit too.
 #[test]
 fn a_strict_gap_is_forfeited_once() {
     explore("a_strict_gap_is_forfeited_once", || {
         let (clock, builder) = manual("1/s");
         let (pacer, starts) = start_late(builder.strictness(Strictness::STRICT), &clock);
-        // Either slot 0 forfeits 10 s, and slot 1 follows a second after it, or slot 1 forfeits 9 s, and slot 0, which
-        // starts after it, forfeits no time.
+        // Either slot 0 forfeits 10 s and slot 1 starts 1 s later, or slot 1 forfeits 9 s and slot 0 forfeits nothing.
         let expected = match pacer.ledger().idle.as_secs() {
             10 => [Ok(0), Err(11_000)],
             9 => [Ok(0), Ok(1_000)],
@@ -59,8 +54,8 @@ fn a_strict_gap_is_forfeited_once() {
     });
 }
 
-/// Owed time is made up for once, at the burst ratio, whichever threads come. After that the schedule is the same as
-/// without the stall.
+/// Owed time is made up for once, at the burst ratio, in any order of the threads. After that, the schedule is the same
+/// as without the stall.
 ///
 /// Threads: two that try to acquire, 2 s late, at burst ratio 2; the remaining time is made up for after both. Edit:
 /// `release` returns the intended start.
@@ -77,7 +72,7 @@ fn owed_time_is_paid_back_once() {
         let mut started = usize::from(pacer.try_acquire().is_ok()) + other.join().unwrap();
         assert_eq!(started, 1);
         assert_balanced(&pacer);
-        // At 2 s slots 0, 1 and 2 were due. At twice the rate, slot 4 closes the gap at 4 s.
+        // At 2 s, slots 0 to 2 were due. At twice the rate, slot 4 closes the gap at 4 s.
         for half_seconds in 1..=4 {
             clock.advance(span(SECOND / 2));
             started += drain(&pacer).len();
@@ -90,7 +85,7 @@ fn owed_time_is_paid_back_once() {
     });
 }
 
-/// Slots that are too late are skipped and counted once, and a caller that held such a slot gets the next slot that is
+/// Slots that are too late are skipped and counted once. A caller that held a skipped slot gets the next slot that is
 /// not too late.
 ///
 /// Threads: two that claim and start, 10 s late, with a limit of 3 s. Edit: `skip` does not count the slot that the
@@ -107,7 +102,7 @@ fn skips_are_counted_once() {
     });
 }
 
-/// No slot is lost if a caller came before the limit was set: the slot is granted or skipped, and counted accordingly.
+/// A slot that was claimed before the limit was set is granted or skipped, and counted once.
 ///
 /// Threads: one that acquires a slot that is known to be due, one that sets the limit and acquires. Eleven slots are
 /// due, seven of them too late. Edits: `skip` moves the word by a store, or counts the slots that it tried to skip

@@ -1,4 +1,4 @@
-//! Models of schedules that follow a shape: its published chord, and changes of the shape.
+//! Models of schedules that follow a shape: the published chord, and changes of the shape.
 
 use loom_tests::{
     MICRO, MILLI, SECOND, assert_balanced, at, drain, explore, explore_less, intended_ns, manual,
@@ -10,11 +10,10 @@ use nanopace::{Ended, Pacer};
 /// A shape with slots 0, 1 and 2 at 1M/s and later ones at 4M/s. A chord ends at slot 2.
 const BEND: &str = "hold 1M/s 2us, hold 4M/s 1s";
 
-/// The intended starts of the first slots of [`BEND`].
 const BENT: [u64; 7] = [0, 1_000, 2_000, 2_250, 2_500, 2_750, 3_000];
 
-/// Returns a pacer whose slot 0 has started. All other slots of [`BENT`] are due. By the line of its chord, slot 3
-/// would be due too.
+/// Returns a pacer whose slot 0 has started. All other slots of [`BENT`] are due. On the extended chord, slot 3 would
+/// be due too.
 fn behind() -> Pacer {
     let (clock, builder) = shaped(BEND);
     let pacer = builder.build();
@@ -23,8 +22,7 @@ fn behind() -> Pacer {
     pacer
 }
 
-/// When the chord ends, claimers renew it. Each slot has one owner, does not start before it is due, and its intended
-/// start is the shape's.
+/// Claimers renew a chord at its end. Each slot has one owner, and starts at the shape's time or later.
 ///
 /// Threads: two that acquire twice; slot 0 has started, and six slots are due. Edits: a chord continues after the
 /// straight part; a snapshot covers slots after its chord; slots after the chord are known to be due.
@@ -45,7 +43,7 @@ fn a_renewed_chord_loses_no_slot() {
     });
 }
 
-/// A reader without the lock sees the old chord or the new one, never the old line with the new end.
+/// A lock-free reader sees the old chord or the new one, never the old line with the new end.
 ///
 /// Threads: one that reads when the next slot is due, one that acquires it and so renews the chord. Edits:
 /// `Hot::stretch` loads `ends_at` `Relaxed`, or `Hot::store` stores it `Relaxed`; a snapshot covers slots after its
@@ -56,7 +54,7 @@ fn a_chord_is_read_whole() {
         let (clock, builder) = shaped(BEND);
         let pacer = builder.build();
         clock.advance(span(2_600));
-        // These slots are granted as known to be due, so the chord is not renewed.
+        // These slots are known to be due, so they do not renew the chord.
         for _ in 0..2 {
             pacer.acquire().unwrap();
         }
@@ -70,8 +68,7 @@ fn a_chord_is_read_whole() {
     });
 }
 
-/// A lane claims no slot after the chord in one run with those before it, and gives back the remaining slots of a run
-/// when the chord is renewed.
+/// A run of a lane never continues after the chord. When the chord is renewed, the lane gives back the rest of its run.
 ///
 /// Threads: one whose lane starts three slots and is dropped; one that acquires. The lane has started slots 0 to 2, two
 /// of them in a run, so it may claim four at once; six slots are due, two of them on the chord. Edits: slots after the
@@ -101,8 +98,7 @@ fn lanes_share_a_chord_that_is_renewed() {
     });
 }
 
-/// A caller that sleeps for a slot after the end of the chord starts at the time of the shape, although the chord is
-/// renewed while it sleeps.
+/// A caller that sleeps for a slot after the chord starts at the shape's time, even if the chord is renewed meanwhile.
 ///
 /// Threads: one that acquires two slots, which are not due; one that claims one and moves the clock forward. Edits: a
 /// snapshot covers slots after its chord, or before it.
@@ -128,8 +124,7 @@ fn no_slot_starts_early_on_a_renewed_chord() {
     });
 }
 
-/// A change of the shape among claimers hands out the slots that were due before it, each once, and later slots by the
-/// new shape.
+/// A change of the shape hands out each slot that was due before it once, and later slots by the new shape.
 ///
 /// Threads: one that acquires, one that sets a shape and moves the clock forward. Three slots are due. Edit: the new
 /// piece is used for slots that were due before it.
@@ -152,8 +147,6 @@ fn a_new_shape_loses_no_slot() {
     });
 }
 
-/// A new shape reaches a caller that sleeps or is about to sleep.
-///
 /// Threads: one that acquires two slots due in an hour; one that sets a shape and moves the clock forward by 1 ms.
 /// Edits: `wake_moved` wakes no sleeper, or wakes it before it has withdrawn the published state.
 #[test]
@@ -173,21 +166,20 @@ fn a_new_shape_reaches_sleepers() {
     });
 }
 
-/// The schedule's time stops during a pause, and so does a shape's: it makes no difference whether a shape is set
-/// before the pause, during it or after it.
+/// A pause stops the schedule's time, also for a shape that is set before, during or after the pause.
 ///
 /// Threads: one that sets a shape, one that pauses for a second. Edits: a resume does not move the shape's end; a new
 /// shape begins by the clock.
 #[test]
 fn a_pause_does_not_count_in_a_new_shape() {
     explore("a_pause_does_not_count_in_a_new_shape", || {
-        // Half of the interval was left, which takes 1 us. The next slot follows after 2 us at 1M/s.
+        // Half of the interval was left, which takes 1 us. The next slot follows 2 us later at 1M/s.
         let change = |pacer: &Pacer| pacer.set_shape(shape("hold 500k/s 1us, hold 1M/s 2us"));
         assert_eq!(starts_behind_a_pause(change), [1_500, 2_500]);
     });
 }
 
-/// A pause does not count for a shape that the load should have followed from its beginning.
+/// A pause does not count for a corrected shape, which applies from the beginning of the load.
 ///
 /// Threads: one that corrects the shape, one that pauses for a second. Edit: a resume does not move the shape's
 /// beginning.
@@ -199,8 +191,8 @@ fn a_pause_does_not_count_in_a_correction() {
     });
 }
 
-/// Makes the change at 500 ns, or in a pause of a second that begins at that time. Slot 0 started at 0 ns at 1M/s.
-/// Returns when the other slots start, without the pause. After these slots the schedule ends.
+/// Makes the change at 500 ns, or during a pause of 1 s that begins then. Slot 0 started at 0 ns at 1M/s. Returns the
+/// starts of the other slots, less the pause.
 fn starts_behind_a_pause(change: fn(&Pacer)) -> Vec<u64> {
     let (clock, builder) = manual("1M/s");
     let pacer = builder.build();
@@ -221,7 +213,7 @@ fn starts_behind_a_pause(change: fn(&Pacer)) -> Vec<u64> {
     starts
 }
 
-/// A pacer that is closed stays closed if a shape is set, and strands no caller.
+/// A pacer that is closed stays closed when a shape is set, and no caller hangs.
 ///
 /// Threads: one that acquires a slot due in an hour; one that closes the pacer and sets a shape in which the slot is
 /// due at once. Edits: `refuse_if_closed` refuses no caller, or keeps the slot.

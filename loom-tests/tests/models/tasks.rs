@@ -10,8 +10,8 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
-/// An alarm on the manual clock. It goes off when the clock is moved past its time, and when a task is about to sleep,
-/// as in a runtime with one thread.
+/// An alarm on the manual clock. It goes off when the clock passes its time, and when a task is about to sleep, as in a
+/// runtime with one thread.
 #[derive(Clone, Debug)]
 struct Alarm {
     clock: ManualClock,
@@ -64,7 +64,7 @@ impl Timer for Alarm {
     }
 }
 
-/// Returns an alarm and a pacer of which one slot has started. The other slots follow at this rate.
+/// Returns an alarm and a pacer of this rate, of which slot 0 has started.
 fn line(rate: &str) -> (Alarm, AsyncPacer) {
     let (clock, builder) = manual(rate);
     let pacer = builder.build();
@@ -112,7 +112,7 @@ fn the_lead_is_handed_over() {
     });
 }
 
-/// A leader that is cancelled claims no slot, and the task after it gets the slot.
+/// A cancelled leader claims no slot, and the next task gets the slot.
 ///
 /// Threads: a task that acquires after a leader; one that drops the leader and moves the clock forward. Edits:
 /// dropping calls no task and sets no timer, or does not leave the queue.
@@ -150,8 +150,6 @@ fn a_close_ends_the_line() {
     });
 }
 
-/// A change of the rate reaches the leader, whenever the leader has read the schedule.
-///
 /// Threads: a task that waits for an hour; one that sets the rate to 1000/s and moves the clock forward by 1 ms.
 /// Edits: the watch is not set.
 #[test]
@@ -167,8 +165,6 @@ fn a_change_reaches_the_leader() {
     });
 }
 
-/// A change reaches the task that leads after the leader before it was cancelled.
-///
 /// Threads: a task that waits for an hour after a leader; one that drops the leader, sets the rate to 1000/s and moves
 /// the clock forward by 1 ms. Edits: the watch is not set.
 #[test]
@@ -186,7 +182,7 @@ fn a_change_reaches_the_next_leader() {
     });
 }
 
-/// A task that has been called and does not come does not delay the others, because the bell rings again.
+/// A called task that does not come does not delay other tasks, because the bell rings again.
 ///
 /// Threads: a task that acquires after a leader that is never polled again; one that moves the clock forward twice.
 /// Edits: a task that has been called is called again before it comes.
@@ -205,8 +201,6 @@ fn a_task_that_does_not_come_is_passed_over() {
     });
 }
 
-/// A change of the rate reaches a task that awaits a claim, whenever the task has read the claim's due time.
-///
 /// Threads: a task that awaits a slot that is due in an hour; one that sets the rate to 1000/s and moves the clock
 /// forward by 1 ms. Edits: a task with a claim reads the due time before it watches; a change calls no such task.
 #[test]

@@ -7,13 +7,11 @@ use loom_tests::{
 use nanopace::driver::{self, Drive as _, Lease};
 use nanopace::{Arrivals, Ended, Grant, ManualClock, Pacer, Refused, Shard, ShardError};
 
-/// Returns the shard of the first of two processes.
 fn first_of_two() -> Shard {
     Shard::new(0, 2).unwrap()
 }
 
-/// A change of shards among claimers: before the change the process has each slot of the load, and after it every
-/// second slot. Each of these slots is handed out once.
+/// A change of shards hands out each slot once. Before the change the process has all slots, and after it every second.
 ///
 /// Threads: one that acquires; one that gives the slots from number 3 on to two processes and moves the clock forward.
 /// Three slots are due. Edits: the change does not turn the line into a curve; the change turns the line into a curve
@@ -37,8 +35,8 @@ fn a_change_of_shards_loses_no_slot() {
     });
 }
 
-/// A slot that a caller claims while shards change belongs to this process, by the old shards or by the new ones, and
-/// no slot of the process is left out.
+/// A slot that is claimed during a change of shards belongs to this process by the old or the new shards. No slot of
+/// the process is left out.
 ///
 /// Threads: one that claims two slots; one that gives the slots from number 2 on to two processes. One slot has
 /// started, and none is due. Edit: the change does not turn the line into a curve.
@@ -67,8 +65,7 @@ fn a_claimed_slot_stays_with_its_process() {
     });
 }
 
-/// A slot that may start is not given to another process, because it may be granted without the lock while shards
-/// change.
+/// A slot that may start is not given to another process, because a caller may be granted it without the lock.
 ///
 /// Threads: one that tries to acquire a slot that is due in less than the sleep threshold; one that pauses and gives
 /// the slots from that one on to two processes. Edits: the change only considers claimed slots; it does not count
@@ -94,8 +91,8 @@ fn a_slot_that_is_due_stays_with_its_process() {
     });
 }
 
-/// A lane continues while shards change: the slots that it has claimed keep their positions, and the slots that it
-/// claims later are this process's.
+/// A lane continues during a change of shards: its claimed slots keep their positions, and its later slots belong to
+/// this process.
 ///
 /// Threads: one whose lane has started two slots, holds a third, starts two more and is dropped; one that gives the
 /// slots from number 6 on to two processes, and moves the clock forward. Four slots are due. Edits: the published
@@ -118,8 +115,6 @@ fn a_lane_goes_on_during_a_change_of_shards() {
     });
 }
 
-/// A lease reaches a caller that waits for one.
-///
 /// Threads: one that acquires; one that leases the slots from number 1 on, without the first two, and moves the clock
 /// forward. One slot was leased, and has started. Edit: a lease changes no revision.
 #[test]
@@ -139,8 +134,6 @@ fn a_lease_reaches_waiting_callers() {
     });
 }
 
-/// A slot that may start is not leased away, and its caller gets it.
-///
 /// Threads: one that acquires; one that leases the acquired slot to another process, which is refused. Edit: slots that
 /// are due may be leased away.
 #[test]
@@ -161,7 +154,6 @@ fn a_slot_that_may_start_is_not_leased_away() {
     });
 }
 
-/// Returns a pacer whose slot 0 was leased, and has started.
 fn leased() -> (ManualClock, Pacer, Grant) {
     let (clock, builder) = manual("1M/s");
     let pacer = driver::leased(builder).build();
@@ -174,8 +166,6 @@ fn all_until(until: u64) -> Lease {
     Lease::of(Shard::new(0, 1).unwrap(), until)
 }
 
-/// Recorded arrivals have one owner each and start at their recorded times. After the last one no slot is left.
-///
 /// Threads: one that acquires twice, one that acquires until no slot is left, on a clock that it moves forward. Edits:
 /// unevenly spaced slots are published as a line; a replay does not end.
 #[test]
@@ -201,8 +191,8 @@ fn recorded_arrivals_have_one_owner_each() {
     });
 }
 
-/// A lane that has claimed a block of recorded arrivals continues while the speed changes: each of the arrivals has
-/// one owner, and keeps its time.
+/// A lane with a block of recorded arrivals continues while the speed changes: each arrival has one owner, and keeps
+/// its time.
 ///
 /// Threads: one whose lane has started two slots, holds a third, starts one more and is dropped; one that changes the
 /// speed. Four slots are due. Edits: the remaining slots of a block are forgotten; a block is claimed by a store.
@@ -225,8 +215,6 @@ fn a_block_goes_back_once() {
     });
 }
 
-/// After the pacer is closed, a lane starts no more slots of its block, as soon as the close is visible to it.
-///
 /// Threads: one whose lane has started two slots and holds a third, checks whether the pacer is closed, acquires if it
 /// is, and is dropped; one that closes. Four slots are due. Edit: `Block::next` does not check the version.
 #[test]
@@ -246,8 +234,8 @@ fn a_closed_lane_gives_back_its_block() {
     });
 }
 
-/// All data that a caller reads of the drawn slots is from one draw: a slot has one owner and keeps its time, even if
-/// others are drawn in the meantime and it is given back to be the next one.
+/// A reader of the drawn slots sees one whole draw: a slot has one owner and keeps its time, even if others are drawn
+/// and it is given back.
 ///
 /// Threads: one that acquires; one that claims the slot that was drawn, starts the one before it, by which more are
 /// drawn, and gives the claim back. Edits: the sequence is checked once; a sequence that shows a writer at work is
@@ -271,8 +259,6 @@ fn drawn_slots_are_read_whole() {
     });
 }
 
-/// After the pacer is closed, drawn slots do not start, as soon as the close is visible to the caller.
-///
 /// Threads: one that checks, and acquires if the pacer is closed; one that closes it. Edit: the version is not checked.
 #[test]
 fn drawn_slots_end_with_a_close() {
@@ -288,8 +274,8 @@ fn drawn_slots_end_with_a_close() {
     });
 }
 
-/// If another thread has reported a reading that is later than that of the draw, drawn slots start with the later
-/// reading. If that reading was made after a change, the slots move with the change.
+/// If another thread has reported a later reading than the draw's, drawn slots start with the later reading. If that
+/// reading was made after a change, the slots move with the change.
 ///
 /// Threads: one that tries to acquire; one that pauses for a second, resumes and acquires. Edit: the reported reading
 /// is loaded after the version.
@@ -314,8 +300,7 @@ fn drawn_slots_move_before_they_start_later() {
     });
 }
 
-/// Returns a pacer of recorded arrivals that are all due. Three have started, and with the reading of the last one the
-/// next two are drawn.
+/// Returns a pacer of recorded arrivals that are all due. Three have started, and the third start has drawn two more.
 fn drawn() -> (ManualClock, Pacer, [u64; 8], [Grant; 3]) {
     let (clock, builder) = manual("1/s");
     let recorded = [0, 1_000, 1_100, 1_200, 1_300, 1_400, 1_500, 1_600];
@@ -325,8 +310,7 @@ fn drawn() -> (ManualClock, Pacer, [u64; 8], [Grant; 3]) {
     (clock, pacer, recorded, first)
 }
 
-/// A change of the speed reaches a caller that sleeps for a recorded arrival, and a caller after the last arrival
-/// returns because no slot is left.
+/// A change of the speed reaches a caller that sleeps for a recorded arrival. A caller after the last arrival returns.
 ///
 /// Threads: one that acquires, for an arrival in an hour; one that makes time run a thousand times as fast, acquires
 /// too, and moves the clock forward. Edits: `wake_moved` wakes no sleeper; a replay does not end.

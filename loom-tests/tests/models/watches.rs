@@ -1,10 +1,8 @@
-//! Models of watches: every change reaches tasks that wait with their own timers.
+//! Models of watches: every change wakes the tasks that wait with their own timers.
 
 use loom_tests::{HOUR, MILLI, Told, at, beside, explore, manual, rate};
 use nanopace::Refused;
 
-/// A task that has read the old due time is woken by the change.
-///
 /// Threads: one that sets its watch and tries to acquire a slot that is due in an hour; one that sets the rate to
 /// 1000/s. Edits: `wake_moved` wakes no sleeper, or wakes tasks before it has withdrawn the published state; tasks
 /// that watch are left out.
@@ -22,8 +20,6 @@ fn a_change_reaches_every_watch() {
     });
 }
 
-/// A task that made its request before the pacer was closed is woken by the close.
-///
 /// Threads: one that sets its watch and tries to acquire a slot that is due in an hour; one that closes. Edits:
 /// `close` wakes no caller; tasks that watch are left out.
 #[test]
@@ -37,8 +33,6 @@ fn a_close_reaches_every_watch() {
     });
 }
 
-/// A task that has read the due time of a later slot is woken when an earlier slot is given back.
-///
 /// Threads: one that sets its watch and tries to acquire a slot; one that drops its claim of the slot before. Edits:
 /// tasks that watch are left out when the latest claim is taken back.
 #[test]
@@ -56,8 +50,6 @@ fn a_slot_that_comes_back_reaches_every_watch() {
     });
 }
 
-/// A task that has read the due time of the last slot is woken when another caller claims that slot.
-///
 /// Threads: one that sets its watch and tries to acquire a slot; one that claims the last one. Edits: tasks are not
 /// woken at the end; a claim without the lock is not checked.
 #[test]

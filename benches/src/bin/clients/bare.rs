@@ -1,5 +1,4 @@
-//! Runs a minimal client: each connection repeats one request and reads each response up to its content length. Starts
-//! are not paced, timed or recorded.
+//! Runs a minimal client: each connection repeats one request and reads each response up to its content length.
 
 use crate::Fallible;
 use httparse::{EMPTY_HEADER, Response};
@@ -12,8 +11,7 @@ use tokio::net::TcpStream;
 use tokio::runtime::Builder;
 use tokio::task::JoinSet;
 
-/// Sends requests for `time` on this number of connections, with a thread per core, and returns the number of
-/// responses.
+/// Sends requests for `time` on `connections` connections with a thread per core. Returns the number of responses.
 pub(crate) fn run(server: SocketAddr, connections: u32, time: Duration) -> Fallible<u64> {
     let end = Instant::now() + time;
     let cores = thread::available_parallelism().map_or(1, usize::from);
@@ -28,7 +26,6 @@ pub(crate) fn run(server: SocketAddr, connections: u32, time: Duration) -> Falli
     Ok(answered)
 }
 
-/// Runs the connections of one thread.
 fn alone(server: SocketAddr, connections: u32, end: Instant) -> io::Result<u64> {
     Builder::new_current_thread().enable_all().build()?.block_on(async {
         let mut tasks: JoinSet<io::Result<u64>> =
@@ -61,7 +58,6 @@ async fn connection(server: SocketAddr, end: Instant) -> io::Result<u64> {
     Ok(answered)
 }
 
-/// Returns whether the response is complete.
 fn is_whole(bytes: &[u8]) -> io::Result<bool> {
     let mut headers = [EMPTY_HEADER; 16];
     let mut answer = Response::new(&mut headers);

@@ -4,10 +4,10 @@
 //! cargo run --release -p nanopace-benches --bin clients -- [ROUNDS]
 //! ```
 //!
-//! nginx, wrk and the program `nanopace` in the same folder are required; oha is optional. A bare loop over
-//! tokio's sockets shows the minimum cost of a client. The target rate of nanopace is out of reach, so
-//! every client sends at full speed. Each round runs all clients one after the other; figures are medians of the
-//! rounds' ratios to wrk. The CPU time is the client's, in user and kernel mode.
+//! The comparison requires nginx, wrk and the program `nanopace` in the same folder; oha is optional. A bare loop over
+//! tokio's sockets shows the minimum cost of a client. nanopace's target rate cannot be reached, so every client sends
+//! at full speed. Each round runs all clients in turn; figures are medians of the rounds' ratios to wrk. The CPU time
+//! is the client's, in user and kernel mode.
 
 mod bare;
 
@@ -36,21 +36,19 @@ http {
 }
 ";
 const CONNECTIONS: [u32; 4] = [2, 16, 64, 256];
-/// The length of a run. It is long compared with a program's start.
+/// The length of a run, which makes the start time of a program negligible.
 const SECONDS: u32 = 5;
 const ROUNDS: usize = 5;
 
-/// A script with which wrk reaches this rate: pauses of 1 or 2 ms on each of 16 connections.
+/// A script with which wrk reaches `PACED_RATE`: pauses of 1 or 2 ms on each of 16 connections.
 const PACED: &str = "function delay() return math.random(1, 2) end";
 const PACED_RATE: &str = "10k/s";
 const PACED_CONNECTIONS: u32 = 16;
 
 type Fallible<T> = Result<T, Box<dyn Error>>;
 
-/// The result of a client's run.
 #[derive(Clone, Copy, Debug)]
 struct Run {
-    /// The number of responses received.
     requests: f64,
     processor: Processor,
 }
@@ -58,13 +56,10 @@ struct Run {
 /// The CPU time of a client, in seconds.
 #[derive(Clone, Copy, Debug)]
 struct Processor {
-    /// The CPU time in user mode.
     user: f64,
-    /// The CPU time in kernel mode.
     system: f64,
 }
 
-/// A client, with the function that runs it at full speed.
 struct Client {
     name: &'static str,
     run: fn(&Path, u32) -> Fallible<Run>,
@@ -77,7 +72,7 @@ const CLIENTS: [Client; 4] = [
     Client { name: "oha", run: oha },
 ];
 
-/// The first argument with which this program runs as the bare loop.
+/// The first argument of this program when it runs as the bare loop.
 const BARE: &str = "--bare";
 
 fn main() -> Fallible<()> {
@@ -104,7 +99,6 @@ fn main() -> Fallible<()> {
     Ok(())
 }
 
-/// Runs all clients in turn and prints a row for each client that is installed.
 fn compare(bin: &Path, connections: u32, rounds: usize) -> Fallible<()> {
     let mut runs: Vec<Vec<Run>> = CLIENTS.iter().map(|_| Vec::new()).collect();
     for _ in 0..rounds {
@@ -140,7 +134,6 @@ fn compare(bin: &Path, connections: u32, rounds: usize) -> Fallible<()> {
     Ok(())
 }
 
-/// Prints medians at a rate that hardly loads the server.
 fn paced(bin: &Path, rounds: usize) -> Fallible<()> {
     let (mut ours, mut theirs) = (Vec::new(), Vec::new());
     for _ in 0..rounds {
@@ -195,7 +188,7 @@ fn oha(_: &Path, connections: u32) -> Fallible<Run> {
     Ok(Run { requests: number(&object, "/statusCodeDistribution/200")?, processor })
 }
 
-/// Runs this program as another process, so that its CPU time is measured like that of the other clients.
+/// Runs this program as a child process, so that its CPU time is measured like that of the other clients.
 fn bare(_: &Path, connections: u32) -> Fallible<Run> {
     let mut command = Command::new(env::current_exe()?);
     let (text, processor) = output(command.args([BARE, &connections.to_string()]))?;
@@ -208,7 +201,6 @@ fn nanopace(bin: &Path, connections: u32) -> Fallible<Run> {
     Ok(Run { requests: number(&object, "/completed")?, processor })
 }
 
-/// Returns the report of a run and the CPU time of the program.
 fn run_nanopace(bin: &Path, options: &[&str]) -> Fallible<(Value, Processor)> {
     let seconds = format!("{SECONDS}s");
     let mut command = Command::new(bin);
@@ -217,7 +209,6 @@ fn run_nanopace(bin: &Path, options: &[&str]) -> Fallible<(Value, Processor)> {
     Ok((serde_json::from_str(&text)?, processor))
 }
 
-/// Returns the output of a program and its CPU time.
 fn output(command: &mut Command) -> Fallible<(String, Processor)> {
     let before = processor_of_children()?;
     let output = command.stdin(Stdio::null()).stderr(Stdio::null()).output()?;
@@ -226,10 +217,9 @@ fn output(command: &mut Command) -> Fallible<(String, Processor)> {
     Ok((String::from_utf8(output.stdout)?, Processor { user, system }))
 }
 
-/// Returns the CPU time of all child processes that have ended.
 fn processor_of_children() -> Fallible<Processor> {
     let stat = fs::read_to_string("/proc/self/stat")?;
-    // The fields follow the program's name, which may contain blanks: cutime and cstime are fields 16 and 17.
+    // The fields follow the program's name, which may contain blanks. cutime and cstime are fields 16 and 17.
     let fields = stat.rsplit(')').next().unwrap_or_default().split_whitespace();
     let mut seconds = fields.skip(13).map(|ticks| ticks.parse::<f64>().map(|ticks| ticks / 100.0));
     let mut next = || seconds.next().ok_or("no times of children")?.map_err(Box::<dyn Error>::from);
@@ -240,7 +230,6 @@ fn number(object: &Value, path: &str) -> Fallible<f64> {
     Ok(object.pointer(path).and_then(Value::as_f64).ok_or_else(|| format!("no {path}"))?)
 }
 
-/// Returns the number before `name` in the text.
 fn field(text: &str, name: &str) -> Option<f64> {
     let before = text.split(name).next()?.trim_end();
     before.split_whitespace().next_back()?.parse().ok()
@@ -252,7 +241,6 @@ fn median(values: impl Iterator<Item = f64>) -> f64 {
     values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
-/// A web server that stops when this is dropped.
 struct Server {
     child: Child,
     folder: PathBuf,
@@ -267,7 +255,7 @@ impl Server {
         let mut command = Command::new("nginx");
         let child = command.arg("-p").arg(&folder).arg("-c").arg(&config).stderr(Stdio::null());
         let child = child.spawn()?;
-        // nginx listens within this time; otherwise the first client fails.
+        // nginx listens within this time. If not, the first client fails.
         thread::sleep(Duration::from_secs(1));
         Ok(Server { child, folder })
     }

@@ -9,15 +9,13 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-// `HAD` is the number of slots that this thread's tasks have claimed since one of them last waited.
-
 /// The number of consecutive slots that were due at once after which a task yields to its runtime.
 const IN_A_ROW: u32 = 64;
 
-/// The number of times in a row that a task may hold on to the processor before it yields to its runtime.
+/// The number of times in a row that a task may spin for its slot before it yields to its runtime.
 const HOLDS_IN_A_ROW: u32 = 4;
 
-/// The number of tries before a task yields if it finds slots due but never gets one.
+/// The number of tries after which a task yields if it finds slots due but never gets one.
 pub(crate) const TRIES: usize = 8;
 
 /// The future that [`AsyncPacer::acquire`](crate::AsyncPacer::acquire) and its variants return.
@@ -27,7 +25,6 @@ pub(crate) const TRIES: usize = 8;
 #[must_use = "futures do nothing unless polled"]
 pub struct Acquire<'l>(Waiting<&'l Line>);
 
-/// The wait of a task in the queue, for one slot or several slots.
 #[derive(Debug)]
 pub(crate) struct Waiting<L: Deref<Target = Line>> {
     line: L,
@@ -60,7 +57,7 @@ impl<L: Deref<Target = Line>> Waiting<L> {
         Waiting { line, slots, deadline, ticket: None, done: None }
     }
 
-    /// Tries to claim a slot that is due, with `take`. If no slot is due, enters the queue.
+    /// Claims a slot that is due, with `take`. If no slot is due, enters the queue.
     #[inline]
     pub(crate) fn poll(
         &mut self,
@@ -73,16 +70,14 @@ impl<L: Deref<Target = Line>> Waiting<L> {
         match take(&self.line) {
             Ok(grant) => {
                 self.finish(Ok(grant));
-                // Both results are built separately. A copy of the result that was just stored would take longer than
-                // everything else.
+                // Builds the result a second time, because a copy of the stored result would cost more than the rest.
                 Poll::Ready(Ok(grant))
             }
             Err(refused) => self.wait(refused, context, take)?.map(Ok),
         }
     }
 
-    /// If the future has completed, returns the same result again. Otherwise wakes its own task, so that other tasks
-    /// run before the next poll.
+    /// Returns the result if the future has completed. Otherwise wakes its own task, so that other tasks run first.
     #[cold]
     fn pass(&self, context: &Context<'_>) -> Poll<Result<Grant, Refused>> {
         if self.done.is_none() {
@@ -126,7 +121,6 @@ impl<L: Deref<Target = Line>> Waiting<L> {
         context.waker().wake_by_ref();
     }
 
-    /// Returns whether this refusal is final, because waiting cannot help.
     fn is_final(&self, refused: Refused) -> bool {
         match refused {
             Refused::NotUntil(due) => due > self.deadline,
@@ -163,8 +157,7 @@ pub(crate) fn has_had_enough() -> bool {
     })
 }
 
-/// Spins for `hold` of real time, regardless of the pacer's clock. Each spin counts as [`IN_A_ROW`] /
-/// [`HOLDS_IN_A_ROW`] slots.
+/// Spins for `hold` of real time. Each spin counts as [`IN_A_ROW`] / [`HOLDS_IN_A_ROW`] slots.
 pub(crate) fn spin(hold: Duration) {
     let begun = Instant::now();
     while begun.elapsed() < hold {

@@ -12,8 +12,8 @@ use std::task::{Context, Poll};
 /// given back and another task gets it.
 ///
 /// Use a claim to prepare an operation ahead of its start, or to keep a slot from going to another task. Any number of
-/// claims may wait at a time: each task is woken for its own slot. A change of the schedule wakes all waiting tasks,
-/// and so does a slot that is given back. Each task then checks its slot again.
+/// tasks may await claims at the same time: each task is woken for its own slot. A change of the schedule wakes all
+/// waiting tasks, and so does a slot that is given back. Each task then checks its slot again.
 ///
 /// ```
 /// use nanopace::{Pacer, Rate};
@@ -38,7 +38,7 @@ use std::task::{Context, Poll};
 pub struct AsyncClaim {
     claim: Claim<'static>,
     pacer: AsyncPacer,
-    /// The call of this task that is registered with the line, or `None` if the line will not wake the task.
+    /// The registered call of this task, or `None` if the line will not wake the task.
     call: Option<Call>,
 }
 

@@ -1,4 +1,4 @@
-//! Provides one task's handle to a pacer, which claims slots that are due in runs.
+//! Provides one task's handle to a pacer. The handle claims several due slots at once.
 
 use crate::AsyncPacer;
 use crate::acquire::Waiting;
@@ -33,7 +33,7 @@ pub struct AsyncLane {
 }
 
 impl AsyncPacer {
-    /// Returns a lane: a handle for one task that starts many operations. A lane claims slots that are due in runs.
+    /// Returns a lane: a handle for one task that starts many operations. A lane claims several due slots at once.
     #[must_use]
     pub fn lane(&self) -> AsyncLane {
         AsyncLane::new(self.clone())
@@ -71,8 +71,8 @@ impl AsyncLane {
         self.lane.pacer()
     }
 
-    /// Gives back the slots that the lane has claimed and not started. Call this method before a long time without
-    /// acquiring.
+    /// Gives back the slots that the lane has claimed and not started. Call this method if the task will not acquire
+    /// for a long time.
     pub fn give_back(&mut self) {
         self.lane.give_back();
     }

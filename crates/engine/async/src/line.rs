@@ -2,21 +2,19 @@
 //!
 //! A task that finds a slot due claims it at once and never queues. Other tasks queue in the order in which they
 //! arrive. The line has one *bell*: the timer rings the bell when the next slot is due, and the pacer's watch rings it
-//! when the schedule changes. When the bell rings, the line *calls* the first task: it wakes that task. When a task
-//! leaves the queue, with its slot or because its future was dropped, it calls the next task if a slot is due, and
-//! otherwise sets the timer for that task. A start therefore takes one wake-up, and a line has one timer, however long
-//! the queue is.
+//! when the schedule changes. When the bell rings, the line *calls* (wakes) the first task. A task that leaves the
+//! queue, with its slot or because its future was dropped, calls the next task if a slot is due, and otherwise sets the
+//! timer for that task. Each start therefore takes one wake-up, and a line needs only one timer.
 //!
-//! Tasks that await claims are not in the queue, but are called by the same timer ([`claims`]).
+//! The same timer calls the tasks that await claims, which are not in the queue ([`claims`]).
 //!
-//! No task in the queue holds a slot. When a task is cancelled, no slot has to be given back, and a slot that is due
-//! goes to the task that runs first.
+//! A task in the queue holds no slot, so a cancelled task has no slot to give back.
 //!
 //! # On time
 //!
-//! Waking a task takes some ten microseconds. The timer therefore rings that much earlier ([`waking`]), and the called
-//! task *holds on* to the processor until its slot is due. On some virtual machines setting the timer takes equally
-//! long. A task that holds on sets the timer for the next slot during that time, when it delays no operation.
+//! Waking a task takes about 10 us. The timer therefore rings that much earlier ([`waking`]), and the called task
+//! *holds on*: it spins until its slot is due. On some virtual machines, setting the timer takes about as long. A task
+//! that holds on sets the timer for the next slot during that time, when the system call delays no operation.
 //!
 //! If slots are so close that a wake-up for each slot costs too much, the timer rings for several slots together, and
 //! no task holds on. See [`Drive::wake_at`](nanopace::driver::Drive::wake_at).
@@ -25,11 +23,10 @@
 //!
 //! # No wake-up is lost
 //!
-//! * Before the line reads the schedule, it sets the watch, so a change that it has not seen rings the bell. It reads
-//!   the schedule under its own lock, and sets the timer or calls a task before it releases the lock.
-//! * A called task is not called again until it comes; the next task is called instead. If a called task does not
-//!   come, because its future is not polled, it delays the others by at most twice [`PATIENCE`], because the bell
-//!   rings again within that time.
+//! * The line sets the watch before it reads the schedule, so every later change rings the bell. It reads the schedule
+//!   under its own lock, and sets the timer or calls a task before it releases the lock.
+//! * A called task is not called again until it comes; the next task is called instead. A called task whose future is
+//!   not polled delays the other tasks by at most twice [`PATIENCE`], because the bell rings again within that time.
 //!
 //! Models: `the_lead_is_handed_over`, `a_cancelled_leader_hands_over`, `a_close_ends_the_line`,
 //! `a_change_reaches_the_leader`, `a_change_reaches_the_next_leader`,
@@ -51,41 +48,36 @@ use std::task::{Wake, Waker};
 use std::thread;
 use std::time::Duration;
 
-/// The maximum time until a slot is due for which a task holds on to the processor: waking the task would take longer.
+/// A task holds on only if its slot is due within this time, because a wake-up would take longer.
 const HOLD_WITHIN: Duration = Duration::from_micros(30);
 
 /// The time within which a called task should come. After twice this time, the next task is called instead.
 const PATIENCE: Duration = Duration::from_millis(2);
 
-/// The maximum number of times that the timer is set in a row. It is set again if setting it took too long.
+/// The maximum number of times in a row that the timer is set. It is set again if setting it took too long.
 const SETS: usize = 3;
 
 /// The cost of a wake-up, as a multiple of the cost of setting the timer. It includes the wake-ups of other threads,
-/// which start the operations that are due at that time. At 100 k/s, compared with oha's own timer of 1 ms, oha used
-/// 20 % more CPU time with a multiple of 3, 7 % more with 6 or 12, and 2 % more with 24.
+/// which start the operations that are due at that time. In measurements with oha at 100 k/s, a multiple of 3 cost 20 %
+/// more CPU time than oha's own 1 ms timer, 6 or 12 cost 7 % more, and 24 cost 2 % more.
 const WAKE_PER_SET: u32 = 12;
 
-/// The upper bound of the measured cost of setting the timer. A higher measurement means that the thread was
-/// descheduled during the measurement.
+/// The upper bound of the measured cost of setting the timer. A higher value means that the thread was descheduled.
 const MOST_SET_COST: Duration = Duration::from_micros(20);
 
-/// The queue, the timer and the watch of one pacer.
 #[derive(Debug)]
 pub(crate) struct Line {
     pub(crate) pacer: Pacer,
     watch: Watch,
     timer: Box<dyn Timer>,
-    /// The waker by which the timer rings the bell.
     bell: Waker,
-    /// The waker by which the watch rings the bell.
     change: Waker,
     queue: Mutex<Queue>,
 }
 
-/// Rings the bell of a line, for the timer or for the watch. It does not keep the line alive.
+/// Wakes a line for the timer or for the watch. It does not keep the line alive.
 struct Bell {
     line: Weak<Line>,
-    /// Whether this waker is for changes of the schedule, and not for the timer.
     tells_changes: bool,
 }
 
@@ -102,8 +94,8 @@ impl Wake for Bell {
     }
 }
 
-/// Holds the queue's lock for a caller. After the lock is released, the called tasks are woken and wakers are dropped:
-/// both may run code of a task, which may need the lock.
+/// Holds the queue's lock. After the lock is released, wakes the called tasks and drops wakers: both may run code of a
+/// task, which may take the lock.
 struct Stay<'l> {
     line: &'l Line,
     // Fields are dropped in this order.
@@ -112,7 +104,7 @@ struct Stay<'l> {
     dropped: Option<Waker>,
 }
 
-/// The wakers of called tasks, which are woken when this is dropped. Usually there is one, which needs no allocation.
+/// The wakers of called tasks, which are woken on drop. Usually there is only one, which needs no allocation.
 #[derive(Default)]
 struct Called(SmallVec<[Waker; 1]>);
 
@@ -146,8 +138,8 @@ impl Line {
         })
     }
 
-    /// Adds a task to the queue, or returns a called task to its position. The task may have a different waker. If its
-    /// slot is due now or so soon that holding on is best, returns how long the task has to hold on.
+    /// Adds a task to the queue, or returns a called task to its position. The task's waker may have changed. If the
+    /// task should hold on for its slot, returns for how long.
     pub(crate) fn stand(
         &self,
         ticket: &mut Option<Ticket>,
@@ -162,7 +154,6 @@ impl Line {
         if has_to_look { stay.look(Some(number)) } else { None }
     }
 
-    /// Removes a task from the queue. `started` is the time at which its slot started, if it got a slot.
     pub(crate) fn leave(&self, ticket: &mut Option<Ticket>, started: Option<Nanos>) {
         let Some(Ticket(number)) = ticket.take() else { return };
         let mut stay = self.enter();
@@ -197,19 +188,17 @@ impl Line {
         }
     }
 
-    /// Returns the total time for which tasks have held on to the processor.
     pub(crate) fn spun(&self) -> Duration {
         self.queue.lock().holding.spent
     }
 
-    /// Takes the queue's lock.
     fn enter(&self) -> Stay<'_> {
         let queue = self.queue.lock();
         Stay { line: self, queue, called: Called::default(), dropped: None }
     }
 
-    /// Sets the timer to ring at `at`. The timer takes a delay, counted from the time at which it is set. If the
-    /// thread is descheduled before that, the timer would ring too late, so it is set again.
+    /// Sets the timer to ring at `at`. The timer counts its delay from the system call. If the thread is descheduled
+    /// before that call, the ring would be too late, so the timer is set again.
     fn set_timer(&self, at: Nanos) {
         for _ in 0..SETS {
             let now = self.pacer.now();
@@ -222,9 +211,8 @@ impl Line {
 }
 
 impl Stay<'_> {
-    /// Reads the schedule, and ensures that the task that has to come next comes in time. `asking` is the task that
-    /// calls this method. If `asking` is the next task, and its slot is due now or very soon, returns how long it has
-    /// to hold on.
+    /// Reads the schedule, and ensures that the next task to come is called in time. `asking` is the task that calls
+    /// this method. If `asking` comes next and should hold on for its slot, returns for how long.
     fn look(&mut self, asking: Option<u64>) -> Option<Duration> {
         if self.queue.is_idle() {
             return None;
@@ -237,7 +225,6 @@ impl Stay<'_> {
         holds_on_for
     }
 
-    /// Does the part of [`look`](Stay::look) for the tasks in the queue. The other part is for claims.
     fn look_for_line(&mut self, asking: Option<u64>, now: Nanos) -> Option<Duration> {
         if self.queue.uncalled.is_empty() {
             return None;
@@ -255,9 +242,8 @@ impl Stay<'_> {
         None
     }
 
-    /// Returns the task that has to come next, and the time at which its slot is due, if the pacer's next slot is due
-    /// at `due`. A task that wants several slots never gets a slot that was given back, so a task after it may come
-    /// first.
+    /// Returns the task that has to come next, and the due time of its slot. The pacer's next slot is due at `due`. A
+    /// task that wants several slots never gets a slot that was given back, so a later task may come first.
     fn next_to_come(&self, due: Result<Nanos, Ended>) -> Option<(u64, Result<Nanos, Ended>)> {
         let first = *self.queue.uncalled.first()?;
         let slots = self.queue.slots(first);
@@ -272,8 +258,8 @@ impl Stay<'_> {
         }
     }
 
-    /// Sets the watch, unless it is set already. Called before each reading of the schedule, so that a later change
-    /// rings the bell.
+    /// Sets the watch, if it is not set. The watch must be set before each reading of the schedule, so that a later
+    /// change rings the bell.
     fn watch(&mut self) {
         if !self.queue.is_watched {
             self.line.watch.set(&self.line.change);
@@ -281,14 +267,12 @@ impl Stay<'_> {
         }
     }
 
-    /// Sets the timer so that the first task comes when the slot is due. If slots are close together, the timer rings
-    /// later, to save wake-ups. It rings earlier if a deadline comes first.
     fn call_at(&mut self, due: Nanos, now: Nanos) {
         let at = self.call_time(due, now).min(self.queue.deadline());
         self.set_timer_if_earlier(at, now);
     }
 
-    /// Returns the best time to call a task for a slot that is due at `due`. It is after `now`.
+    /// Returns the best time, after `now`, to call a task for a slot that is due at `due`.
     fn call_time(&self, due: Nanos, now: Nanos) -> Nanos {
         match self.wake_at(due, self.queue.started) {
             wake if wake > now => wake,
@@ -298,16 +282,15 @@ impl Stay<'_> {
         }
     }
 
-    /// Returns whether a task stays on the processor for a slot that is due at `due`: the slot is due now, or so soon
-    /// that the task holds on. A task does not hold on if slots are so close that the pause is stretched: otherwise it
-    /// would never sleep.
+    /// Returns whether a task should stay on the processor for a slot that is due at `due`: the slot is due, or so soon
+    /// that the task holds on. A task does not hold on if slots are so close that one ring serves several slots:
+    /// otherwise it would never sleep.
     fn holds_on(&self, due: Nanos, now: Nanos) -> bool {
         let left = due - now;
         let is_near = left < HOLD_WITHIN && self.queue.holding.affords(left);
         left.is_zero() || is_near && self.wake_at(due, self.queue.started) <= due
     }
 
-    /// Records that the task holds on, and returns for how long.
     fn hold(&mut self, due: Nanos, now: Nanos) -> Duration {
         self.set_ahead(due, now);
         let left = due - self.line.pacer.now();
@@ -315,8 +298,8 @@ impl Stay<'_> {
         left
     }
 
-    /// Sets the timer for the slot after the slot at `due`. This costs no time while a task holds on. Later it would
-    /// delay the task's operation.
+    /// Sets the timer for the slot after the slot at `due` while a task holds on. Later, the system call would delay
+    /// the task's operation.
     fn set_ahead(&mut self, due: Nanos, now: Nanos) {
         let is_last = self.queue.waiting.len() == 1;
         if !is_last
@@ -328,21 +311,19 @@ impl Stay<'_> {
         }
     }
 
-    /// Returns when the timer should ring for a slot that is due at `due`, if a task in the queue last started at
-    /// `started`.
+    /// Returns when the timer should ring for a slot that is due at `due`. A queued task last started at `started`.
     fn wake_at(&self, due: Nanos, started: Nanos) -> Nanos {
         let cost = self.queue.set_cost * WAKE_PER_SET;
         let at = self.line.pacer.wake_at(due, started, cost);
-        // If the pause is stretched, the timer does not ring earlier. While the pacer is paused, no due time is known.
+        // At `at > due`, one ring serves several slots. While the pacer is paused, no due time is known.
         if at > due || due == Nanos::MAX {
             return at;
         }
         due - self.queue.waking.lead(due - started) - self.queue.set_cost
     }
 
-    /// Sets the timer to ring at `at`, unless it will ring earlier already: setting it again would take longer than an
-    /// early wake-up. While the pacer is paused, `at` is `Nanos::MAX`, and the timer is not set: a change rings the
-    /// bell.
+    /// Sets the timer to ring at `at`, unless it will ring earlier: setting it again costs more than an early wake-up.
+    /// While the pacer is paused, `at` is `Nanos::MAX`, and only a change rings the bell.
     fn set_timer_if_earlier(&mut self, at: Nanos, now: Nanos) {
         if at < Nanos::MAX && (self.queue.alarm <= now || at < self.queue.alarm) {
             self.line.set_timer(at);
@@ -352,7 +333,6 @@ impl Stay<'_> {
         }
     }
 
-    /// Calls the tasks whose deadlines have passed, or will have passed when the next slot is due.
     fn call_expired(&mut self, now: Nanos, due: Nanos) {
         let is_known = due < Nanos::MAX; // not paused
         while let Some(&(deadline, number)) = self.queue.deadlines.first()
@@ -362,7 +342,6 @@ impl Stay<'_> {
         }
     }
 
-    /// Calls the tasks that wait for more slots than the schedule has left.
     fn call_rows_that_do_not_fit(&mut self) {
         while let Some(&(slots, number)) = self.queue.rows.last()
             && self.line.pacer.next_due_many(slots).is_err()
@@ -371,8 +350,8 @@ impl Stay<'_> {
         }
     }
 
-    /// Calls the same number of further tasks as have been called and have not come, so each round calls twice as many
-    /// tasks. A large number of tasks that do not come therefore does not delay the others for long.
+    /// Calls as many further tasks as have been called and have not come. The number of called tasks doubles each time.
+    /// A large number of tasks that do not come therefore delays the other tasks only briefly.
     fn call_as_many_again(&mut self) {
         let called = self.queue.waiting.len() - self.queue.uncalled.len();
         for _ in 1..called {
@@ -381,14 +360,12 @@ impl Stay<'_> {
         }
     }
 
-    /// Calls all tasks in the queue.
     fn call_all(&mut self) {
         while let Some(&first) = self.queue.uncalled.first() {
             self.call(first);
         }
     }
 
-    /// Calls a task: it is woken after the lock is released.
     fn call(&mut self, number: u64) {
         let waiting = self.queue.mark_called(number).map(|waiting| waiting.waker.clone());
         self.called.0.extend(waiting);

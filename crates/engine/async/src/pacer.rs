@@ -12,8 +12,8 @@ use std::time::Duration;
 ///
 /// Clones share one FIFO queue of waiting tasks. Use one `AsyncPacer` per runtime, created inside that runtime: the
 /// timer is in the runtime's reactor and rings only while the reactor is driven. Several `AsyncPacer`s can share one
-/// [`Pacer`]. Threads that block claim their slots ahead of time, so tasks on the same pacer get only the slots that
-/// threads leave. Use one pacer for threads and another for tasks.
+/// [`Pacer`]. Use one pacer for threads and another for tasks: a thread that blocks claims its slot ahead of time, so
+/// tasks on the same pacer get only the slots that threads leave.
 ///
 /// The timer counts real time, so the pacer's clock has to run at the same speed.
 ///
@@ -56,13 +56,13 @@ impl AsyncPacer {
         AsyncPacer(Line::new(pacer, Box::new(timer)))
     }
 
-    /// Completes with the next slot when it is due. The grant contains how late the start is.
+    /// Completes with the next slot when the slot is due. The grant contains the lateness of the start.
     ///
     /// The future is cancel-safe: a task that waits holds no slot, so dropping the future loses no slot. After 64
     /// consecutive slots that were due at once, the task yields to other tasks, so it never starves the other branches
     /// of a `select!`. To check without waiting, use [`try_acquire`](AsyncPacer::try_acquire).
     ///
-    /// The future borrows the pacer. A task that outlives the caller needs a clone of it: `async move {
+    /// The future borrows the pacer. A task that outlives the caller needs a clone of the pacer: `async move {
     /// pacer.acquire().await }`.
     ///
     /// # Errors
@@ -84,8 +84,8 @@ impl AsyncPacer {
     }
 
     /// Acquires a slot like [`acquire`](AsyncPacer::acquire), but gives up if no slot can start by `deadline` on the
-    /// pacer's clock. It gives up at once if the next slot can't start in time, and at the latest at the deadline. A
-    /// future that gives up has claimed no slot.
+    /// pacer's clock. The future gives up at once if the next slot cannot start in time, and at the latest at the
+    /// deadline. A future that gives up has claimed no slot.
     ///
     /// # Errors
     /// Returns [`Refused::NotUntil`], [`Refused::Paused`], [`Refused::Finished`] or [`Refused::Closed`].
@@ -109,8 +109,8 @@ impl AsyncPacer {
         self.0.pacer.try_acquire()
     }
 
-    /// Returns the total time for which tasks have kept the processor until their slots were due, instead of waiting
-    /// for a wake-up. It includes all tasks of this `AsyncPacer` and its clones, and is at most a quarter of a core.
+    /// Returns the total time for which tasks have spun until their slots were due, instead of waiting for a wake-up.
+    /// The total includes all tasks of this `AsyncPacer` and its clones, and is at most a quarter of a core's time.
     #[must_use]
     pub fn spun(&self) -> Duration {
         self.0.spun()

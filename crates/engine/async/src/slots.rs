@@ -10,7 +10,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-/// A stream of all slots from now on. [`AsyncPacer::slots`] returns it.
+/// A stream of all slots that are not claimed yet. [`AsyncPacer::slots`] returns it.
 ///
 /// ```
 /// use futures_util::StreamExt;
@@ -33,13 +33,12 @@ use std::task::{Context, Poll, ready};
 #[must_use = "streams do nothing unless polled"]
 pub struct Slots {
     line: Arc<Line>,
-    /// The wait for the next slot. `None` when no slots are left.
     next: Option<Waiting<Arc<Line>>>,
 }
 
 impl AsyncPacer {
-    /// Returns a stream of all slots from now on. It ends when the pacer is closed, or when the schedule has no slot
-    /// left.
+    /// Returns a stream of all slots that are not claimed yet. The stream ends when the pacer is closed, or when the
+    /// schedule has no slot left.
     pub fn slots(&self) -> Slots {
         Slots::new(self.clone())
     }

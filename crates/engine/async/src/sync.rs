@@ -19,7 +19,7 @@ loom::thread_local! {
     pub(crate) static HAD: std::cell::Cell<u32> = std::cell::Cell::new(0);
 }
 
-/// A mutex that can still be locked after a panic, because its holders leave the data consistent at every step.
+/// A mutex that ignores poisoning, because its holders leave the data consistent at every step.
 #[derive(Debug)]
 pub(crate) struct Mutex<T>(world::Mutex<T>);
 

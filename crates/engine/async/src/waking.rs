@@ -1,35 +1,34 @@
-//! Measures how long waking takes, so that the timer can ring that much earlier than a slot. Also limits how long
-//! tasks may hold on to the processor after they were woken early.
+//! Measures how long waking takes, so that the timer can ring that much earlier. Limits how long tasks may spin after
+//! an early wake-up.
 
 use nanopace::Nanos;
 use std::time::Duration;
 
-/// The maximum time by which the timer rings early.
+/// The timer rings at most this much early.
 const LEAD_LIMIT: Duration = Duration::from_micros(250);
 
-/// The inverse of the average fraction of time for which tasks that were woken early hold on. The fraction is 1/8.
+/// The inverse of the average fraction of time that tasks may spin.
 const USUAL_SHARE: u32 = 8;
 
-/// The inverse of the maximum fraction of time for which tasks that were woken early hold on. The fraction is 1/4.
+/// The inverse of the maximum fraction of time that tasks may spin.
 const HOLD_DIVISOR: u32 = 4;
 
-/// The maximum time that tasks can save up for later when they hold on for less than their fraction.
+/// The maximum spin time that tasks can save up.
 const SAVED_LIMIT: Duration = Duration::from_micros(200);
 
-/// The step by which the lead changes. The lead grows by nine steps if waking took longer than the lead, and otherwise
-/// shrinks by one step. About a tenth of all wake-ups therefore take longer than the lead.
+/// The step by which the lead changes: it grows by nine steps after a wake-up that took longer than the lead, and
+/// otherwise shrinks by one. About a tenth of all wake-ups therefore take longer than the lead.
 const STEP: Duration = Duration::from_nanos(250);
 
 #[derive(Debug, Default)]
 pub(crate) struct Waking {
-    /// The estimated duration that nine of ten wake-ups do not exceed.
+    /// The estimated 90th percentile of wake-up durations.
     p90_late: Duration,
-    /// The smoothed average duration of a wake-up.
+    /// A moving average of wake-up durations.
     usual: Duration,
 }
 
 impl Waking {
-    /// Updates the estimates with a wake-up that came `late` after the time for which the timer was set.
     pub(crate) fn learn(&mut self, late: Duration) {
         let late = late.min(LEAD_LIMIT);
         self.p90_late = if late > self.p90_late {
@@ -40,19 +39,16 @@ impl Waking {
         self.usual = (self.usual * 15 + late) / 16;
     }
 
-    /// Returns how much earlier than a slot the timer should ring, if there is a slot every `interval`.
+    /// Returns how much earlier than a slot the timer should ring, for slots at this interval.
     pub(crate) fn lead(&self, interval: Duration) -> Duration {
         self.p90_late.min(self.usual + interval / USUAL_SHARE).min(interval / 2)
     }
 }
 
-/// Limits the time for which tasks may hold on to the processor.
 #[derive(Debug, Default)]
 pub(crate) struct Holding {
     saved: Duration,
-    /// The time at which `saved` was last updated.
     at: Nanos,
-    /// The total time that was spent.
     pub(crate) spent: Duration,
 }
 
@@ -76,7 +72,6 @@ impl Holding {
 mod tests {
     use super::*;
 
-    /// Checks that nine of ten wake-ups come before the slot is due, however long the others take.
     #[test]
     fn the_lead_covers_nine_of_ten_wake_ups() {
         let mut waking = Waking::default();
@@ -92,7 +87,6 @@ mod tests {
         assert_eq!(waking.lead(Duration::from_micros(8)), Duration::from_micros(4));
     }
 
-    /// Checks that for all requests, tasks never hold on for more than their fraction of the time.
     #[test]
     fn holding_on_is_bounded() {
         let (mut holding, mut held) = (Holding::default(), Duration::ZERO);

@@ -1,11 +1,11 @@
-//! Measures the cost of a slot that is due from C and from Rust, in one run.
+//! Measures the cost of a due slot from C and from Rust, in one run.
 //!
 //! ```text
 //! cargo bench -p nanopace-capi
 //! ```
 //!
 //! The benchmark needs a C compiler. Rounds of C and of Rust alternate. The fastest of many short loops counts, because
-//! other programs can only make a loop slower.
+//! other programs can only slow a loop down.
 
 use nanopace::{MonotonicClock, Pacer, Pause};
 use std::env;
@@ -97,7 +97,6 @@ fn rust() -> Result<[f64; 4], Box<dyn Error>> {
     Ok([each(shared), each(by_lane), half, most])
 }
 
-/// Measures the lateness in the same way as the C program does.
 fn lateness() -> Result<[f64; 2], Box<dyn Error>> {
     let builder = Pacer::builder("10k/s".parse()?).pause(Pause::Hybrid);
     let pacer = builder.clock(MonotonicClock).build();
@@ -112,7 +111,6 @@ fn lateness() -> Result<[f64; 2], Box<dyn Error>> {
     Ok([late[STARTS / 2], late[STARTS / 10 * 9]])
 }
 
-/// Returns all fields of a grant, as C gets them.
 fn told(grant: nanopace::Grant) -> nanopace_capi::Grant {
     grant.into()
 }

@@ -8,11 +8,11 @@ use std::cell::UnsafeCell;
 use std::mem::ManuallyDrop;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-/// A part of the engine that one call at a time may use. A concurrent call gets [`Status::Busy`] and does not wait.
+/// A value that one call at a time may use. A concurrent call gets [`Status::Busy`] and does not wait.
 #[derive(Debug)]
 pub(crate) struct Exclusive<T> {
     state: AtomicU8,
-    /// The value. Only the call that has set the state to [`BUSY`] accesses it, until it is freed.
+    /// The value. Until it is freed, only the call that has set the state to [`BUSY`] accesses it.
     inner: UnsafeCell<ManuallyDrop<T>>,
 }
 
@@ -23,7 +23,7 @@ const FREE: u8 = 2;
 // SAFETY: the inner value is accessed by one call at a time, from any thread, which `T` allows.
 unsafe impl<T: Send> Sync for Exclusive<T> {}
 
-/// The access of one call. When it is dropped, the next call may get access.
+/// The access of one call. Its drop lets the next call get access.
 struct Access<'a, T>(&'a Exclusive<T>);
 
 impl<T> Exclusive<T> {
@@ -32,7 +32,6 @@ impl<T> Exclusive<T> {
         Exclusive { state: AtomicU8::new(IDLE), inner }
     }
 
-    /// Changes the state from idle to `state`, which only one call can do.
     fn leave_idle(&self, state: u8) -> Result<(), Failure> {
         // Acquire: everything that the previous call did is visible. Partner: the drop of an access. Relaxed: a call
         // that fails accesses nothing. No model: no call waits for this lock.
@@ -43,7 +42,6 @@ impl<T> Exclusive<T> {
         }
     }
 
-    /// Runs a call's operation on the inner value.
     pub(crate) fn with<R>(&self, run: impl FnOnce(&mut T) -> R) -> Result<R, Failure> {
         self.leave_idle(BUSY)?;
         let access = Access(self);
@@ -69,8 +67,6 @@ impl<T> Drop for Access<'_, T> {
     }
 }
 
-/// Starts a slot with `start`, if this call gets access.
-///
 /// # Safety
 /// The caller follows the rules of this crate (`lib.rs`).
 pub(crate) unsafe fn start<T>(

@@ -1,11 +1,11 @@
-//! Implements the C boundary: arguments from C are checked, and no panic unwinds into C.
+//! Implements the C boundary: checks arguments from C, and catches panics before they unwind into C.
 
 use crate::status::{Failure, Status};
 use std::ffi::{CStr, c_char};
 use std::mem::MaybeUninit;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Runs the body of a function of the interface, and converts its result to a status.
+/// Runs the body of an exported function, and converts its result to a status.
 #[inline]
 pub(crate) fn guarded(run: impl FnOnce() -> Result<(), Failure>) -> Status {
     // Unwind safe: after a panic the data is in the state in which the engine leaves it, which is unwind safe.

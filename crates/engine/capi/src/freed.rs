@@ -1,22 +1,18 @@
 //! Keeps freed handles for a while, so that their late use is reported.
 //!
-//! The memory of a freed handle is kept until [`KEPT`] more handles of its type have been freed. A handle that is used
-//! too late, or freed twice, is therefore reported. If a handle is freed while another thread is beginning or ending a
-//! call with it, the call accesses only valid memory.
+//! The memory of a freed handle is kept until [`KEPT`] more handles of its type have been freed. A late use or a second
+//! free of the handle is therefore reported. An overlapping call in another thread accesses only valid memory.
 
 use std::collections::VecDeque;
 use std::ptr::NonNull;
 use std::sync::{Mutex, PoisonError};
 
-/// The number of freed handles of a type that are kept.
 const KEPT: usize = 256;
 
-/// The handles of a type that have been freed and are kept.
 #[derive(Debug)]
 pub(crate) struct Freed<T>(Mutex<VecDeque<Kept<T>>>);
 
-/// A freed handle. It is a pointer and not a box, because a box would have to be the only access to the handle, and
-/// late calls still read it.
+/// A freed handle. It is a pointer, because late calls still read the handle, and a box requires exclusive access.
 #[derive(Debug)]
 struct Kept<T>(NonNull<T>);
 
@@ -28,7 +24,7 @@ impl<T> Freed<T> {
         Freed(Mutex::new(VecDeque::new()))
     }
 
-    /// Keeps one more handle. Frees the oldest one if there are more than [`KEPT`].
+    /// Keeps one more handle. If there are more than [`KEPT`], frees the oldest one.
     ///
     /// # Safety
     /// The handle comes from [`Box::into_raw`], and is passed here only once.

@@ -33,7 +33,6 @@ unsafe impl Sync for LaneHandle {}
 static FREED: Freed<LaneHandle> = Freed::new();
 
 impl LaneHandle {
-    /// Gives the lane to the calling thread, if it has no owner.
     #[cold]
     fn bind(&self, thread: usize) -> Result<(), Failure> {
         // Acquire: everything that the previous owner did to the lane is visible. Partner: `nanopace_lane_give_back`.
@@ -45,7 +44,7 @@ impl LaneHandle {
         }
     }
 
-    /// Returns the lane, for its owner. A call that has the lane makes no other call.
+    /// Returns the lane, for its owner. A call that has the lane must not make another call.
     #[inline]
     #[expect(clippy::mut_from_ref, reason = "one thread has it, and for one call at a time")]
     fn lane(&self) -> Result<&mut Lane, Failure> {

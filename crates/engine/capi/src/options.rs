@@ -160,7 +160,6 @@ impl Options {
     }
 }
 
-/// Checks a share of a core. Zero means the default.
 fn share(field: &str, share: f64) -> Result<Option<f64>, Failure> {
     if !(0.0..=1.0).contains(&share) {
         return Err(Failure::wrong(format!(
@@ -170,7 +169,6 @@ fn share(field: &str, share: f64) -> Result<Option<f64>, Failure> {
     Ok(Some(share).filter(|&share| share != 0.0))
 }
 
-/// Returns the builder with a setting, if there is one.
 fn with<T>(
     builder: PacerBuilder,
     setting: Option<T>,

@@ -1,4 +1,4 @@
-//! Represents the result of a call as a number and in words.
+//! Defines the result of a call, as a number and in words.
 
 use nanopace::{Ended, Refused};
 use std::cell::RefCell;
@@ -41,12 +41,11 @@ pub enum Status {
 #[derive(Debug)]
 pub(crate) struct Failure {
     status: Status,
-    /// Details that the status does not contain.
     text: Option<String>,
 }
 
 thread_local! {
-    /// The last failure of this thread that has a text with details.
+    /// The last failure of this thread that has details.
     static LAST: RefCell<Option<(Status, String)>> = const { RefCell::new(None) };
 }
 
@@ -94,7 +93,6 @@ impl Status {
 }
 
 impl Failure {
-    /// Returns the error for an invalid string or number.
     pub(crate) fn wrong(why: impl Display) -> Failure {
         Failure { status: Status::Wrong, text: Some(why.to_string()) }
     }
@@ -103,10 +101,9 @@ impl Failure {
         Failure { status: Status::System, text: Some(why.to_string()) }
     }
 
-    /// Returns the status for the caller, and stores the text for `nanopace_describe`.
     pub(crate) fn told(self) -> Status {
         if let Some(text) = self.text {
-            // A thread that is ending can no longer store the failure.
+            // A thread that is ending cannot store the failure.
             let _ = LAST.try_with(|last| last.replace(Some((self.status, text))));
         }
         self.status

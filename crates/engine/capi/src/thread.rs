@@ -12,7 +12,6 @@ pub(crate) fn id() -> usize {
     id
 }
 
-/// Returns a number that no other living thread has, and that is neither 0 nor the largest number.
 #[cfg(not(all(target_arch = "x86_64", target_os = "linux")))]
 #[inline]
 pub(crate) fn id() -> usize {

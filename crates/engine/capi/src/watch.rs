@@ -31,19 +31,18 @@ static FREED: Freed<WatchHandle> = Freed::new();
 
 impl Wake for Bell {
     fn wake(self: Arc<Self>) {
-        // The bell watches for the next change before it reports this change, so no change is lost.
+        // The bell watches for the next change before it reports this one, so no change is lost.
         let is_over = self.is_over.lock().unwrap_or_else(PoisonError::into_inner);
         if !*is_over {
             self.watch.set(&Waker::from(self.clone()));
         }
         drop(is_over);
-        // It fails only when the counter is at 2^64 - 2, and then the descriptor is readable anyway.
+        // Fails only when the counter is at 2^64 - 2. The descriptor is readable in that case.
         let _ = write(&self.event, &1_u64.to_ne_bytes());
     }
 }
 
 impl Bell {
-    /// Stops the reports of changes. After this call no waker has the bell.
     fn end(&self) {
         *self.is_over.lock().unwrap_or_else(PoisonError::into_inner) = true;
         self.watch.clear();

@@ -1,5 +1,5 @@
-//! Tests the interface from C and C++: test programs are compiled against the header without a warning, linked with
-//! both libraries, and run.
+//! Tests the interface from C and C++: compiles test programs against the header without a warning, links them with
+//! both libraries, and runs them.
 
 #![cfg(target_os = "linux")]
 
@@ -17,7 +17,6 @@ const STRICT: [&str; 4] = ["-Wall", "-Wextra", "-Werror", "-pedantic"];
 const C11: [&str; 2] = ["-std=c11", "-D_DEFAULT_SOURCE"];
 const CPP17: [&str; 1] = ["-std=c++17"];
 
-/// The library with which a test program is linked.
 #[derive(Clone, Copy)]
 enum Link {
     Shared,
@@ -28,7 +27,6 @@ fn here() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// Returns the folder of the libraries, which is also the folder of this program.
 fn libraries() -> PathBuf {
     env::current_exe().unwrap().parent().unwrap().to_path_buf()
 }
@@ -43,14 +41,13 @@ fn cc() -> Command {
     cc
 }
 
-/// Returns the C++ compiler, which also compiles the sources in C.
+/// Returns the C++ compiler, which also compiles the C sources.
 fn cpp() -> Command {
     let mut cpp = Command::new(compiler("CXX", "c++"));
     cpp.args(CPP17).args(["-x", "c++"]);
     cpp
 }
 
-/// The folder with a compiled program.
 struct Built(TempDir);
 
 impl Built {
@@ -75,8 +72,7 @@ impl Built {
         Built::new(compiler, &here().join("tests/c").join(name), link)
     }
 
-    /// Returns the command that runs the program. Cargo's library path is removed, because it may contain a library
-    /// that was built earlier.
+    /// Returns the command that runs the program, without cargo's library path, which may contain an older library.
     fn command(&self) -> Command {
         let mut command = Command::new(self.0.path().join("program"));
         command.env_remove("LD_LIBRARY_PATH");
@@ -136,7 +132,6 @@ fn programs_run_under_valgrind() {
     succeeds(valgrind.env_remove("LD_LIBRARY_PATH"));
 }
 
-/// Returns the C code in the README.
 fn of_readme() -> Vec<String> {
     let page = fs::read_to_string(here().join("README.md")).unwrap();
     let pieces = page.split("```c\n").skip(1);
@@ -206,8 +201,7 @@ fn cmake_builds_the_example() {
     succeeds(&mut Command::new(folder.path().join("paced")));
 }
 
-/// Checks that a program that was linked with the library by its path, as cmake does, also finds the library
-/// elsewhere.
+/// The library is linked by its path, as cmake does, and the program runs elsewhere.
 #[test]
 #[ignore = "needs readelf, which comes with a C compiler"]
 fn the_library_is_found_by_its_name() {
@@ -218,7 +212,6 @@ fn the_library_is_found_by_its_name() {
     assert!(name.ends_with("[libnanopace_capi.so]"), "{name}");
 }
 
-/// Checks that the library exports exactly the functions of the header.
 #[test]
 #[ignore = "needs nm, which comes with a C compiler"]
 fn the_library_exports_what_the_header_declares() {

@@ -1,4 +1,4 @@
-//! Arrival processes: how the slots of a load are spread over time.
+//! Defines arrival processes, which spread the slots of a load over time.
 
 mod chacha;
 mod error;
@@ -21,13 +21,13 @@ use replay::Recording;
 use std::num::NonZeroU32;
 use std::time::Duration;
 
-/// An arrival process: how arrivals are distributed over the load. They are evenly spaced, random, or recorded.
+/// An arrival process, which determines whether the slots of a load are evenly spaced, random or recorded.
 ///
 /// A rate or a [`Shape`](crate::Shape) sets how many slots are due by a given time on average. An arrival process, set
-/// with [`PacerBuilder::arrivals`](crate::PacerBuilder::arrivals), determines the time of each single slot: it
-/// converts the number of the slot to the *count* at which the slot is due. The slot's intended start is the time at
-/// which the load reaches that count. At a rate of 100/s the count grows by 1 in 10 ms. Every process except a replay
-/// has one slot per count in the long run, so it does not change the load.
+/// with [`PacerBuilder::arrivals`](crate::PacerBuilder::arrivals), determines the time of each single slot: it converts
+/// the number of the slot to the *count* at which the slot is due. The slot's intended start is the time at which the
+/// load reaches that count. At a rate of 100/s the count grows by 1 in 10 ms. Every process except a replay has one
+/// slot per count in the long run, and so keeps the average rate of the load.
 ///
 /// | process | string | slot `n` is due at count | variance of the gaps |
 /// |---|---|---|---|
@@ -66,7 +66,6 @@ use std::time::Duration;
 #[derive(Clone, Debug)]
 pub struct Arrivals(Kind);
 
-/// The process and its parameters, without anything that was drawn or read.
 #[derive(Clone, Debug)]
 enum Kind {
     Even,
@@ -76,7 +75,7 @@ enum Kind {
     Replay(Recording),
 }
 
-/// The shapes of gamma distributions that can be computed precisely.
+/// The shapes that can be computed precisely.
 const GAMMA_SHAPES: std::ops::RangeInclusive<f64> = 0.01..=1e6;
 
 impl Arrivals {
@@ -118,9 +117,9 @@ impl Arrivals {
         Ok(Arrivals(Kind::ExactPoisson { slots, seed }))
     }
 
-    /// Returns independent gamma-distributed gaps, with mean 1 and variance `1 / shape`. A shape below 1 is burstier
-    /// than Poisson, a shape of 1 is Poisson itself, and a shape above 1 is more even. Shapes range from 0.01 to 1 000
-    /// 000. There is a gap before the first slot.
+    /// Returns a process with independent gamma-distributed gaps of mean 1 and variance `1 / shape`. With a shape below
+    /// 1, arrivals are burstier than Poisson; with a shape of 1, they are Poisson; with a shape above 1, they are more
+    /// even. Shapes range from 0.01 to 10^6. There is a gap before the first slot.
     ///
     /// Over a long stretch, the variance of the number of slots is `1 / shape` times its mean. Gaps are drawn with the
     /// methods of Marsaglia and Tsang ("A simple method for generating gamma variables", TOMS 2000) and, for shapes
@@ -128,7 +127,7 @@ impl Arrivals {
     /// distributions", Computing 1974).
     ///
     /// # Errors
-    /// Returns [`ArrivalsError::Gamma`] for a shape outside of this range.
+    /// Returns [`ArrivalsError::Gamma`] for a shape outside the range from 0.01 to 10^6.
     pub fn gamma(shape: f64, seed: u64) -> Result<Arrivals, ArrivalsError> {
         if !GAMMA_SHAPES.contains(&shape) {
             return Err(ArrivalsError::Gamma);
@@ -140,7 +139,7 @@ impl Arrivals {
     /// u`, where `u` is uniform in [0, 1) and independent for each slot. `part` ranges from 0 (even) to 1.
     ///
     /// # Errors
-    /// Returns [`ArrivalsError::Jitter`] for a part outside of this range.
+    /// Returns [`ArrivalsError::Jitter`] for a part outside the range from 0 to 1.
     pub fn jitter(part: f64, seed: u64) -> Result<Arrivals, ArrivalsError> {
         if !(0.0..=1.0).contains(&part) {
             return Err(ArrivalsError::Jitter);
@@ -148,18 +147,18 @@ impl Arrivals {
         Ok(Arrivals(Kind::Jitter { part, seed }))
     }
 
-    /// Returns recorded arrivals. Each pacer calls `recorded`, which returns the offsets of the arrivals from the
-    /// start in ascending order. An offset that is lower than an earlier one counts as equal to the highest offset
-    /// before it.
+    /// Returns recorded arrivals. Each pacer calls `recorded`, which returns the offsets of the arrivals from the start
+    /// of the recording in ascending order. An offset that is lower than an earlier one counts as equal to the highest
+    /// offset before it.
     ///
     /// One count is one second, so the pacer's rate is the playback speed: 1/s replays at the recorded speed, 2/s
     /// twice as fast, and a ramp speeds up. The schedule ends with the last offset.
     ///
     /// Offsets are read when they are needed, and dropped when their slots are past, so a recording may have any
     /// length. At most 2^20 offsets are kept ahead of the slots that are in use. Up to 2^20 past offsets are kept while
-    /// a caller holds a slot among them. A slot that a caller holds for longer gets the time of a later arrival. The
-    /// caller that claims a slot reads the offsets while other callers wait. Reading must therefore not block for long,
-    /// must not panic, and must not call the pacer.
+    /// a caller holds a slot among them. After more than that have passed, a slot that a caller still holds gets the
+    /// time of a later arrival. The caller that claims a slot reads the offsets while other callers wait. Reading must
+    /// therefore not block for long, must not panic, and must not call the pacer.
     ///
     /// ```
     /// use nanopace::Arrivals;
@@ -190,7 +189,6 @@ impl Arrivals {
         self
     }
 
-    /// Returns whether slot `n` is due at count `n`.
     pub(crate) fn is_even(&self) -> bool {
         matches!(self.0, Kind::Even)
     }

@@ -12,11 +12,11 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The default of [`PacerBuilder::tolerance`]. It is longer than the usual oversleep.
+/// Longer than the usual oversleep.
 const TOLERANCE: Duration = Duration::from_micros(100);
 
-/// Builds a [`Pacer`]. Every setting has a default, and values outside a setting's range are moved to the nearest end
-/// of the range, so `build` can't fail.
+/// Builds a [`Pacer`]. Every setting has a default, and values outside a setting's range are clamped to it, so `build`
+/// can't fail.
 ///
 /// ```
 /// use nanopace::{ManualClock, Pacer, Pause, Strictness};
@@ -50,7 +50,6 @@ pub struct PacerBuilder {
     until: Option<Duration>,
 }
 
-/// The event that starts the schedule, at which slot 0 is intended to start.
 #[derive(Debug)]
 enum Start {
     Now,
@@ -77,8 +76,8 @@ impl Pacer {
         PacerBuilder::new(Load::Rate(rate)).build()
     }
 
-    /// Returns a builder for a pacer that starts `rate` operations per unit of time. Its other settings have the
-    /// defaults of [`PacerBuilder`] until you change them.
+    /// Returns a builder for a pacer with the constant rate `rate`. All other settings have the defaults of
+    /// [`PacerBuilder`] until you change them.
     ///
     /// ```
     /// use nanopace::{Pacer, Rate, Strictness};
@@ -168,7 +167,7 @@ impl PacerBuilder {
     }
 
     /// Sets the arrival process: how slots are distributed over the schedule. The default is [even](Arrivals::even)
-    /// spacing. Every arrival process works with every rate and shape: a ramp with Poisson arrivals is exact.
+    /// spacing. Every arrival process works with every rate and every shape, such as a ramp with Poisson arrivals.
     ///
     /// The times of uneven slots are computed under a lock. If several slots are due, up to 64 are computed at once.
     /// While callers keep up with the schedule, each slot is computed separately.
@@ -193,8 +192,8 @@ impl PacerBuilder {
     }
 
     /// Sets the slots that belong to this process, if several processes share one load. By default all slots belong to
-    /// it. The rate or shape of the builder is that of the whole load. All processes must have the same rate or shape,
-    /// arrivals and seed, and must start at the same time.
+    /// this process. The rate or shape of the builder is that of the whole load. All processes must have the same rate
+    /// or shape, arrivals and seed, and must start at the same time.
     ///
     /// If this process has a larger weight than others, its slots may be unevenly spaced. Unevenly spaced slots are
     /// claimed under a lock, and a lane claims up to 64 of them at once.
@@ -215,7 +214,7 @@ impl PacerBuilder {
         self
     }
 
-    /// Creates the pacer without slots, until slots are leased to it. See [`driver::leased`](crate::driver::leased).
+    /// See [`driver::leased`](crate::driver::leased).
     pub(crate) fn leased(mut self) -> PacerBuilder {
         self.leased = true;
         self
@@ -318,8 +317,8 @@ impl PacerBuilder {
     /// burst ratio would treat that oversleep as lateness of the caller.
     ///
     /// Under a burst ratio, lateness counts from the moment at which a slot may start. That moment is the intended
-    /// start of the slot, or later while time is owed. After a start that is later than the tolerance, repayment of
-    /// the owed time begins again at that start. Time that was already repaid stays repaid.
+    /// start of the slot, or later while time is owed. After a start that is late by more than the tolerance, repayment
+    /// of the owed time begins again at that start. Time that was already repaid stays repaid.
     ///
     /// Values range from zero to 292 years; longer times are shortened to 292 years.
     ///
@@ -372,9 +371,9 @@ impl PacerBuilder {
         self
     }
 
-    /// Sets the share of a core that each thread may spend on going to sleep and waking up, from 0 to 1. The default
-    /// is [`Pause::DEFAULT_SLEEP_SHARE`], a tenth. Values outside the range are moved to its nearest end, and NaN
-    /// counts as 0. Shares below 3e-6 are raised to 3e-6, so that no sleep is stretched to more than a few seconds.
+    /// Sets the share of a core that each thread may spend on going to sleep and waking up, from 0 to 1. The default is
+    /// [`Pause::DEFAULT_SLEEP_SHARE`], a tenth. Values outside the range are clamped to it, and NaN counts as 0. Shares
+    /// below 3e-6 are raised to 3e-6, so that no sleep is stretched to more than a few seconds.
     ///
     /// A thread measures the CPU time that a sleep costs it: about 3 us on bare metal, and ten times as much on some
     /// virtual machines. If the thread would spend more than its share, its sleeps are stretched: the time from one
@@ -406,8 +405,8 @@ impl PacerBuilder {
     }
 
     /// Sets the share of a core that each thread may spend on spinning under [`Pause::Hybrid`], from 0 to 1. The
-    /// default is [`Pause::DEFAULT_SPIN_SHARE`], a quarter. Values outside the range are moved to its nearest end, and
-    /// NaN counts as 0.
+    /// default is [`Pause::DEFAULT_SPIN_SHARE`], a quarter. Values outside the range are clamped to it, and NaN counts
+    /// as 0.
     ///
     /// A thread can save up at most 1 ms of spinning, whatever the share, and starts with 1 ms. When less than 0.5 ms
     /// is left, the thread sleeps for longer and spins for less before each start. When nothing is left, the thread
@@ -429,7 +428,7 @@ impl PacerBuilder {
     }
 
     /// Sets the sleep threshold. If a slot is due in less than the threshold, the caller does not pause: its operation
-    /// starts early, by less than the threshold. The default is zero, with which no operation starts early.
+    /// starts early, by less than the threshold. By default the threshold is zero, and no operation starts early.
     ///
     /// Pausing takes time. If the delay is shorter than that time, a pause makes the start late by the difference. The
     /// rate limiter of nosqlbench, on which this design is based, uses a threshold of twice the cost of a sleep. An
@@ -465,7 +464,7 @@ impl PacerBuilder {
         self
     }
 
-    /// Sets whether sleeping threads ask the operating system for fine timers. By default they do.
+    /// Sets whether sleeping threads request fine timers from the operating system. By default they do.
     ///
     /// On Linux, a fine timer means that the timer slack of the thread is set to 1 ns during each pause. With the
     /// system's default slack of 50 us, a sleep may end up to 50 us late. On other systems this setting has no effect.
@@ -526,10 +525,10 @@ impl PacerBuilder {
         self
     }
 
-    /// Starts the schedule when a caller first tries to claim a slot, instead of in `build`. Use this in a tool that
-    /// builds the pacer long before its workers are ready. Without it, the slots that are due before the workers are
-    /// ready become backlog. [`resume`](Pacer::resume) also starts the schedule. [`pause`](Pacer::pause) cancels this
-    /// setting.
+    /// Starts the schedule when a caller first tries to claim a slot, instead of in `build`. Use this setting in a tool
+    /// that builds the pacer long before its workers are ready. Without this setting, the slots that are due before the
+    /// workers are ready become backlog. [`resume`](Pacer::resume) also starts the schedule. [`pause`](Pacer::pause)
+    /// cancels this setting.
     ///
     /// ```
     /// use nanopace::{ManualClock, Pacer};
@@ -547,8 +546,8 @@ impl PacerBuilder {
         self
     }
 
-    /// Ends the schedule after `n` slots of this process. After them, callers get [`Ended::Finished`](crate::Ended).
-    /// By default the schedule has no end.
+    /// Ends the schedule after `n` slots of this process. After the last slot, callers get
+    /// [`Ended::Finished`](crate::Ended). By default the schedule has no end.
     ///
     /// The slots are the first `n` of the load, or of this process's [`shard`](PacerBuilder::shard) of the load.
     /// Skipped slots count. A late policy that forfeits time moves slots but drops none, so all `n` slots start. The
@@ -578,11 +577,12 @@ impl PacerBuilder {
     }
 
     /// Ends the schedule after `time`, from 0 to 292 years. The schedule contains the slots that are intended to start
-    /// before the end. After them, callers get [`Ended::Finished`](crate::Ended). By default the schedule has no end.
+    /// before the end. After the last slot, callers get [`Ended::Finished`](crate::Ended). By default the schedule has
+    /// no end.
     ///
     /// The time counts from the intended start of slot 0, and pauses don't count. A late slot may start after the end,
-    /// if its intended start is before the end. In an open loop every slot that was due at the end starts. A late
-    /// policy that forfeits time or a slower rate can move slots beyond the end; these slots do not start. A change of
+    /// if its intended start is before the end. In an open loop every slot that was due at the end starts. A slower
+    /// rate, or a late policy that forfeits time, can move slots beyond the end; these slots do not start. A change of
     /// the rate after the end does not continue the schedule. A [leased](crate::driver::leased) pacer has only the
     /// slots that were leased to it before the end. If [`slots`](PacerBuilder::slots), a shape or a recording sets an
     /// end too, the earliest end applies.

@@ -29,7 +29,7 @@ use std::time::Duration;
 #[must_use = "a claim that is dropped goes back"]
 pub struct Claim<'p> {
     pacer: Cow<'p, Pacer>,
-    /// The claimed slots. `None` after they have started, or if they can never start.
+    /// `None` after the slots have started, or if they can never start.
     held: Option<Claimed>,
     started: Option<Grant>,
 }
@@ -92,8 +92,8 @@ impl<'p> Claim<'p> {
         Claim { pacer: Cow::Borrowed(pacer), held: Some(claimed), started: None }
     }
 
-    /// Converts this claim into one that owns a handle to the pacer. Use it in a struct that contains both, and for
-    /// threads and tasks that outlive the caller.
+    /// Converts this claim into one that owns a handle to the pacer. Use the owned claim in a struct that also contains
+    /// the pacer, and in threads and tasks that outlive the caller.
     ///
     /// ```
     /// use nanopace::{Claim, ManualClock, Pacer, Rate};
@@ -119,9 +119,9 @@ impl<'p> Claim<'p> {
     /// Returns the earliest time at which the slot may start by the current schedule, or [`Nanos::MAX`] while the
     /// pacer is paused. After the slot has started, returns its actual start.
     ///
-    /// Call this method again after a change of the schedule. A change may even undo [`Ended::Finished`], until
-    /// [`start`](Claim::start) has returned it. While time is owed under a burst ratio, the due time is later than the
-    /// intended start.
+    /// Call this method again after a change of the schedule. A change may even undo [`Ended::Finished`], unless
+    /// [`start`](Claim::start) has already returned that error. While time is owed under a burst ratio, the due time is
+    /// later than the intended start.
     ///
     /// # Errors
     /// Returns [`Ended`] if the slot can no longer start.
@@ -152,7 +152,6 @@ impl<'p> Claim<'p> {
         }
     }
 
-    /// Returns the reason why the claim's slot can no longer start.
     fn ended(&self) -> Ended {
         if self.pacer.is_closed() { Ended::Closed } else { Ended::Finished }
     }

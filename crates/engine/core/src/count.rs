@@ -2,15 +2,12 @@
 
 use crate::wide::U256;
 
-/// A number of slots as a fixed-point number with 64 fraction bits. Its value is below 2^63, so the integer is below
-/// 2^127.
+/// A number of slots with 64 fraction bits. Its value is below 2^63, so the integer is below 2^127.
 pub(crate) type Count = u128;
 
-/// The [`Count`] of one slot.
 pub(crate) const ONE: Count = 1 << 64;
 
-/// A number of slots with [`FINE_BITS`] fraction bits: the precision at which the slots of a shape are summed. Rates
-/// in slots per nanosecond have the same format.
+/// A number of slots, or of slots per nanosecond, with [`FINE_BITS`] fraction bits.
 ///
 /// A fine count is never below the exact count, and exceeds it by at most 2^-181 slots for each nanosecond of the
 /// shape: by 2^-118 slots over the whole range of time. Rounding a fine count down to a [`Count`] therefore gives the
@@ -24,7 +21,7 @@ pub(crate) const FINE_BITS: u32 = 184;
 /// 2^63 slots. Every shape that ends has fewer slots. The count of a shape that never ends stops at this value.
 pub(crate) const MOST: Fine = U256::from_words(1 << (63 + FINE_BITS - 128), 0);
 
-/// The value of the lowest bit of a [`Fine`]: 2^-184.
+/// 2^-184, the value of the lowest bit of a [`Fine`].
 const UNIT: f64 = f64::from_bits((1_023 - FINE_BITS as u64) << 52);
 
 const COUNT_BITS: u32 = FINE_BITS - 64;
@@ -33,17 +30,14 @@ pub(crate) fn fine(count: Count) -> Fine {
     U256::from(count) << COUNT_BITS
 }
 
-/// Rounds a fine count down to a [`Count`], to at most [`MOST`].
 pub(crate) fn whole(fine: Fine) -> Count {
     (fine.min(MOST) >> COUNT_BITS).low()
 }
 
-/// Converts slots, or slots per nanosecond, to an `f64`.
 pub(crate) fn approximate(fine: Fine) -> f64 {
     fine.as_f64() * UNIT
 }
 
-/// Converts a count of slots, fraction included, to an `f64`.
 #[expect(
     clippy::cast_precision_loss,
     clippy::cast_possible_truncation,
@@ -56,12 +50,10 @@ pub(crate) fn slots(count: Count) -> f64 {
     whole as f64 + part as f64 * PART
 }
 
-/// Converts a rate in slots per nanosecond to slots per second, as an `f64`.
 pub(crate) fn hz(rate: Fine) -> f64 {
     approximate(rate * Fine::from(1_000_000_000_u32))
 }
 
-/// Divides and rounds up.
 pub(crate) fn div_ceil(numerator: Fine, denominator: Fine) -> Fine {
     (numerator + denominator - Fine::ONE) / denominator
 }

@@ -22,8 +22,8 @@ mod sealed {
     impl Sealed for crate::Pacer {}
 }
 
-/// Creates the pacer without slots, until slots are [leased](Drive::lease) to it. Without this call, the pacer has the
-/// slots of its [`shard`](PacerBuilder::shard). Callers wait until slots are leased.
+/// Returns the builder of a pacer that has no slots until some are [leased](Drive::lease) to it. Callers wait until
+/// slots are leased. Without this call, the pacer has the slots of its [`shard`](PacerBuilder::shard).
 ///
 /// ```
 /// use nanopace::driver::{Drive, Lease, leased};
@@ -42,10 +42,10 @@ pub fn leased(builder: PacerBuilder) -> PacerBuilder {
 
 /// Drives a [`Pacer`] from outside: leases slots to it, corrects its shape, and reports when slots are due.
 pub trait Drive: sealed::Sealed {
-    /// Replaces the shape as if the load had followed `shape` from its beginning: after this call, slot n is intended
-    /// to start at the time that `shape` has for slot n. Use it in a process that receives a change of a load late, if
-    /// other processes follow the same load. Do not use it after a change that made the current load begin later than
-    /// the pacer.
+    /// Replaces the shape as if the load had followed `shape` from the beginning of the load: after this call, slot n
+    /// is intended to start at the time that `shape` has for slot n. Use it in a process that receives a change of a
+    /// load late, if other processes follow the same load. Do not use it after a change that made the current load
+    /// begin later than the pacer.
     ///
     /// Slots that were due by the old shape keep their times. Time that a late policy had forfeited no longer counts
     /// as [`idle`](crate::Ledger::idle). Slots whose new times have passed count as due at the time of this call: a
@@ -74,7 +74,7 @@ pub trait Drive: sealed::Sealed {
 
     /// Leases slots to this process, beginning with the slot with the number `from` in the whole load. Each [`Lease`]
     /// begins where the previous one ends. After the last lease this process has no slots, and callers that claim a
-    /// later slot wait until one is leased. A last lease until `u64::MAX` means that no more leases will follow.
+    /// later slot wait until that slot is leased. A last lease until `u64::MAX` means that no more leases will follow.
     ///
     /// The new leases replace all earlier leases of slot `from` and later slots. If a caller holds such a slot and the
     /// slot may not start yet, the slot moves as it would after a change of the rate. Use this method in programs that
@@ -102,8 +102,8 @@ pub trait Drive: sealed::Sealed {
     fn lease(&self, from: u64, leases: &[Lease]) -> Result<(), ShardError>;
 
     /// Leases slots from the first possible slot on, but not before the slot with the number `from` in the whole load.
-    /// The first possible slot is this process's first slot that has certainly not started, or the end of its leases
-    /// if it has no such slot. Returns the number of the slot at which the new leases begin.
+    /// The first possible slot is this process's first slot that has certainly not started. If the process has no such
+    /// slot, it is the end of the process's leases. Returns the number of the slot at which the new leases begin.
     ///
     /// The slots before the returned number do not change, even if `from` is lower. ([`lease`](Drive::lease) returns
     /// an error in that case.) A lease that ends before the previous one is empty.
@@ -145,8 +145,8 @@ pub trait Drive: sealed::Sealed {
     /// Returns [`Ended`] if the pacer is closed or its schedule has no slot left.
     fn next_due(&self) -> Result<Nanos, Ended>;
 
-    /// Returns the due time of the free slot that has `slots` other free slots before it. In other respects it works
-    /// like [`next_due`](Drive::next_due). It is for callers that set a timer ahead of time.
+    /// Returns the due time of the free slot that has `slots` other free slots before it. Use this method to set a
+    /// timer ahead of time. In other respects the method works like [`next_due`](Drive::next_due).
     ///
     /// ```
     /// use nanopace::driver::Drive;
@@ -165,9 +165,9 @@ pub trait Drive: sealed::Sealed {
     /// Returns [`Ended`] if the pacer is closed or its schedule has no such slot left.
     fn due_after(&self, slots: u32) -> Result<Nanos, Ended>;
 
-    /// Returns the time at which the next `n` slots in a row are due as one operation. In other respects it works like
-    /// [`next_due`](Drive::next_due). A row of two or more slots never includes slots that were given back: those are
-    /// left to other callers.
+    /// Returns the time at which the next `n` slots in a row are due as one operation. In other respects this method
+    /// works like [`next_due`](Drive::next_due). A row of two or more slots never includes slots that were given back:
+    /// those are left to other callers.
     ///
     /// ```
     /// use nanopace::driver::Drive;
@@ -186,17 +186,17 @@ pub trait Drive: sealed::Sealed {
     /// Returns [`Ended::Closed`], or [`Ended::Finished`] if the schedule has fewer than `n` slots left.
     fn next_due_many(&self, n: u32) -> Result<Nanos, Ended>;
 
-    /// Returns a watch that wakes one task at a time when the schedule changes.
+    /// Returns a watch, which wakes a task when the schedule changes.
     #[must_use]
     fn watch(&self) -> Watch;
 
     /// Returns the time at which a caller with its own timer should wake for a slot that is due at `due`. The caller
-    /// last woke at `woken`, and a wake-up costs it `cost` of CPU time. The result is `due`, unless slots are so close
+    /// last woke at `woken`, and each wake-up costs `cost` of CPU time. The result is `due`, unless slots are so close
     /// together that a wake-up for each slot would cost more than the [share](crate::PacerBuilder::sleep_share) of a
     /// core. In that case the result is later.
     ///
     /// All slots that are due at the wake-up start at once. The wake-up is late by at most half of the time that the
-    /// late policy makes up for at once. Under strict it is never later than `due`.
+    /// late policy makes up for at once. Under strict the result is never later than `due`.
     ///
     /// ```
     /// use nanopace::driver::Drive;
@@ -293,7 +293,6 @@ impl Drive for Pacer {
 #[derive(Debug)]
 pub struct Watch {
     pacer: Pacer,
-    /// The number that identifies this watch. It is unique within the pacer.
     number: u64,
 }
 
@@ -302,7 +301,7 @@ impl Watch {
         Watch { pacer: pacer.clone(), number: unique() }
     }
 
-    /// Sets the waker that the next change wakes. It replaces a waker that was set before.
+    /// Sets the waker that the next change wakes. The new waker replaces any earlier waker of this watch.
     pub fn set(&self, waker: &Waker) {
         self.pacer.0.timeline.sleepers.watch(self.number, waker);
     }

@@ -1,9 +1,7 @@
-//! Combines a timeline, a clock and a way to pause, and starts operations. Pacers, lanes and claims are handles to one
-//! engine.
+//! Combines a timeline, a clock and a way to pause. Pacers, lanes and claims are handles to one engine.
 //!
 //! `start_claimed`, `start_next` and similar functions fill in a grant that their caller has made, and are never
-//! inlined. If they returned the grant, it would be returned through memory, and the compiler would pass the grants of
-//! the hot path through the same memory.
+//! inlined. If they returned the grant, the compiler would pass the grants of the hot path through memory, too.
 
 use crate::lease::Lease;
 use crate::pause::{self, CallerPause, Pausing};
@@ -12,7 +10,6 @@ use crate::timeline::{Attempt, Claimed, Next, NotGranted, Plan, Timeline};
 use crate::{Clock, Ended, Grant, Nanos, Refused, Shard, ShardError};
 use std::panic::{RefUnwindSafe, UnwindSafe};
 
-/// The state that all handles to one pacer share.
 #[derive(Debug)]
 pub(crate) struct Engine {
     pub(crate) timeline: Timeline,
@@ -26,7 +23,7 @@ impl UnwindSafe for Engine {}
 impl RefUnwindSafe for Engine {}
 
 impl Engine {
-    /// Starts the slot that was claimed at `position`, or an earlier slot that was given back. Blocks until it is due.
+    /// May start an earlier slot that was given back instead.
     #[cold]
     #[inline(never)]
     pub(crate) fn start_claimed(&self, position: u64, grant: &mut Grant) -> Result<(), Ended> {
@@ -35,7 +32,6 @@ impl Engine {
         Ok(())
     }
 
-    /// Claims the next slot and starts it when it is due. On a bent stretch this is nearly as fast as the hot path.
     #[cold]
     #[inline(never)]
     pub(crate) fn start_next(&self, grant: &mut Grant) -> Result<(), Ended> {
@@ -53,7 +49,6 @@ impl Engine {
         Ok(())
     }
 
-    /// Starts the slot that was claimed at `position`, or an earlier slot that was given back, if it is due.
     #[cold]
     #[inline(never)]
     pub(crate) fn start_claimed_if_due(
@@ -67,7 +62,6 @@ impl Engine {
         Ok(())
     }
 
-    /// Claims and starts the next slot, if it is due. On a bent stretch this is nearly as fast as the hot path.
     #[cold]
     #[inline(never)]
     pub(crate) fn start_next_if_due(&self, grant: &mut Grant) -> Result<(), Refused> {
@@ -88,7 +82,7 @@ impl Engine {
     }
 
     /// Starts only the slots that are held, or the next slot if none are held. Slots that can't start by `limit` stay
-    /// held. If the limit is `i64::MIN`, all slots that are not due now stay held.
+    /// held. With a limit of `i64::MIN`, only slots that are due now start.
     pub(crate) fn start_kept(
         &self,
         held: &mut Option<Claimed>,
@@ -101,7 +95,7 @@ impl Engine {
         started.map_err(|(refused, _)| refused)
     }
 
-    /// Pauses the caller until its claimed slots are due, the schedule changes, or the clock reaches `limit`.
+    /// Pauses until the slots are due, the schedule changes, or the clock reaches `limit`.
     pub(crate) fn pause_kept(&self, claimed: Claimed, limit: i64) {
         if let Ok(plan) = self.timeline.plan(&claimed, &*self.clock)
             && !plan.is_due()
@@ -110,13 +104,11 @@ impl Engine {
         }
     }
 
-    /// Starts an operation as soon as it may start, or returns why it is refused.
     pub(crate) fn start(&self, attempt: Attempt) -> Result<Grant, Refused> {
         self.start_by(i64::MAX, attempt).map_err(|(refused, _)| refused)
     }
 
-    /// Starts an operation as soon as it may start, or refuses it. Also refuses it when the clock reaches `limit`.
-    /// With a refusal, returns the slots that the attempt keeps.
+    /// Refuses the start when the clock reaches `limit`. A refusal contains the slots that the attempt keeps.
     fn start_by(
         &self,
         limit: i64,

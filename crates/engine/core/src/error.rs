@@ -4,8 +4,7 @@ use crate::Nanos;
 use std::fmt;
 use std::time::Duration;
 
-/// Implements `Error` and `Debug` for errors with a message. `Debug` prints the message, because Rust prints an error
-/// that `main` returns with `Debug`.
+/// `Debug` prints the message, because Rust prints an error that `main` returns with `Debug`.
 macro_rules! errors_by_text {
     ($($error:ty),+) => {$(
         impl std::error::Error for $error {}
@@ -21,10 +20,9 @@ pub(crate) use errors_by_text;
 
 errors_by_text!(RateError, StrictnessError, ShapeError, ShapeSyntaxError, Ended, Refused);
 
-/// The maximum number of characters of the input that an error message shows.
+/// In characters.
 const MOST_SHOWN: usize = 60;
 
-/// Returns the input as an error message shows it: long strings are truncated.
 pub(crate) fn shown(text: &str) -> String {
     match text.char_indices().nth(MOST_SHOWN) {
         Some((end, _)) => format!("{}...", &text[..end]),
@@ -32,7 +30,7 @@ pub(crate) fn shown(text: &str) -> String {
     }
 }
 
-/// The reason why a number or a string is not a [`Rate`](crate::Rate). The message says what to write instead.
+/// The reason why a number or a string is not a valid [`Rate`](crate::Rate). The message says what to write instead.
 ///
 /// ```
 /// use nanopace::Rate;
@@ -76,7 +74,7 @@ impl fmt::Display for RateError {
     }
 }
 
-/// The error for a number or a string that is not a [`Strictness`](crate::Strictness): a number from 0 to 1000.
+/// The error for a number or a string that is not a valid [`Strictness`](crate::Strictness), a number from 0 to 1000.
 #[derive(Clone, PartialEq, Eq)]
 pub struct StrictnessError;
 
@@ -117,7 +115,7 @@ pub enum ShapeError {
     /// A point of a table is not later than the point before it. The field is the time of that point.
     TableOrder(Duration),
     /// The count of a custom curve is invalid: it is not 0 at time 0, is negative, decreases, is not finite, or is too
-    /// large. The field is the time at which that was found.
+    /// large. The field is the time at which the error was found.
     Curve(Duration),
 }
 
@@ -138,7 +136,7 @@ impl fmt::Display for ShapeError {
     }
 }
 
-/// The reason why a string is not a [`Shape`](crate::Shape), and the position of the error in the string.
+/// The reason why a string is not a valid [`Shape`](crate::Shape), and the position of the error in the string.
 ///
 /// ```
 /// use nanopace::Shape;
@@ -181,7 +179,7 @@ impl ShapeSyntaxError {
 
 /// The reason why no more operations start.
 ///
-/// It converts to the [`Refused`] variant with the same name.
+/// An `Ended` converts to the [`Refused`] variant with the same name.
 ///
 /// ```
 /// use nanopace::{Ended, ManualClock, Pacer};
@@ -261,7 +259,7 @@ impl fmt::Display for Refused {
 }
 
 impl Refused {
-    /// Returns the reason for a caller without a deadline that requested one slot.
+    /// The caller must have requested one slot without a deadline.
     pub(crate) fn for_good(self) -> Ended {
         match self {
             Refused::Finished => Ended::Finished,

@@ -33,8 +33,7 @@ pub struct Grant {
     slot: u64,
 }
 
-/// A time in nanoseconds, stored as 2t + 1 so that it is never zero. A `Result` of a grant is therefore no larger than
-/// a grant.
+/// A time in nanoseconds, stored as 2t + 1: never zero, so that a `Result` of a grant is no larger than a grant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Stamp(NonZeroU64);
 
@@ -57,17 +56,16 @@ impl Default for Stamp {
 }
 
 impl Grant {
-    /// A placeholder for a grant, which the callee overwrites.
+    /// A placeholder, which the callee overwrites.
     pub(crate) const NONE: Grant =
         Grant { intended_ns: 0, start: Stamp(NonZeroU64::MIN), slot: u64::MAX };
 
-    /// Creates a grant. Both times must be within the range of [`Nanos`].
+    /// Both times must be within the range of [`Nanos`].
     #[inline]
     pub(crate) fn new(intended_ns: u64, start: Stamp, slot: u64) -> Grant {
         Grant { intended_ns, start, slot }
     }
 
-    /// Creates a grant from two signed times of the schedule.
     pub(crate) fn at(intended: i64, start: i64, slot: u64) -> Grant {
         let nanos = |moment| Nanos::from_signed(moment).as_nanos();
         Grant::new(nanos(intended), Stamp::new(nanos(start)), slot)
@@ -115,17 +113,16 @@ impl Grant {
 
     /// Returns how late the operation starts: actual start minus intended start. The result is never negative.
     ///
-    /// It is never more than the true wait time. It is exact if a late policy is set: a strictness other than 0, a
-    /// maximum backlog, or a limit beyond which slots are skipped. The exception is a slot of a backlog that spans
+    /// The result is never more than the true wait time. It is exact if a late policy is set: a strictness other than
+    /// 0, a maximum backlog, or a limit beyond which slots are skipped. The exception is a slot of a backlog that spans
     /// more than 1024 changes of the rate.
     ///
     /// Without a late policy, slots that are due may be granted with a reading of the clock that was taken for an
     /// earlier slot. One reading serves at most 2048 slots, and no more than callers claim within 10 us at their
-    /// measured pace. While callers keep their pace, a wait time is therefore too short by at most about 10 us. If they
-    /// stop right after a grant, the next slots with that reading do not show the stop: at most 2048 slots, or as many
-    /// as had been claimed within 10 us. Slots that are claimed 10 us or more apart have a clock reading each.
-    /// [`Pacer::acquire`](crate::Pacer::acquire) uses the pace of all its callers together, and a [`Lane`](crate::Lane)
-    /// uses its own pace.
+    /// measured pace. While callers keep their pace, a wait time is therefore too short by at most about 10 us. If
+    /// callers stop right after a grant, the remaining slots with that reading do not show the stop. Slots that are
+    /// claimed 10 us or more apart have a clock reading each. [`Pacer::acquire`](crate::Pacer::acquire) uses the pace
+    /// of all its callers together, and a [`Lane`](crate::Lane) uses its own pace.
     ///
     /// ```
     /// use nanopace::{ManualClock, Pacer};

@@ -7,11 +7,11 @@ use std::sync::Arc;
 
 /// One worker's handle to a [`Pacer`]. Create one in each worker thread with [`Pacer::lane`].
 ///
-/// A lane whose slots are late claims a *run* of slots at once, all of them due. The length of a run is the number of
-/// slots that the lane starts within 10 us at its own pace, and at most 2048. The lane grants these slots without
-/// accessing data that other threads write. A lane whose operations take 10 us or longer claims its slots one by one,
-/// so that no slot waits for a slow operation while another worker could start it. Under a late policy every lane
-/// claims its slots one by one.
+/// A lane whose slots are late claims a *run*: several slots at once, all of them due. The length of a run is the
+/// number of slots that the lane starts within 10 us at its own pace, and at most 2048. The lane grants these slots
+/// without accessing data that other threads write. A lane whose operations take 10 us or longer claims its slots one
+/// by one, so that no slot waits for a slow operation while another worker could start it. Under a late policy every
+/// lane claims its slots one by one.
 ///
 /// The lane gives back the claimed slots that it has not started when it is dropped, when
 /// [`give_back`](Lane::give_back) is called, and when it acquires after the schedule has changed. Slots that are given
@@ -39,13 +39,13 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub struct Lane {
     pacer: Pacer,
-    /// Claimed slots that have not started, all of them due.
+    /// All of them are due.
     run: Run,
-    /// Claimed slots of a schedule with uneven spacing. The block has slots only while the run has none.
+    /// Slots of a schedule with uneven spacing. The block has slots only while the run has none.
     block: Option<Box<Block>>,
-    /// The number of slots in the run or block when it was claimed.
+    /// The length of the run or block when it was claimed.
     taken: u64,
-    /// The range of the run, shared with the timeline, which reads it.
+    /// The range of the run, for the timeline.
     held: Arc<LaneRun>,
     pace: Pace,
 }
@@ -134,7 +134,7 @@ impl Lane {
 
     /// Gives back the slots that the lane has claimed and not started.
     ///
-    /// Call this method before a long time without acquiring, so that other workers can start those slots.
+    /// Call this method before the worker stops acquiring for a long time, so that other workers can start those slots.
     ///
     /// # Examples
     /// ```
@@ -184,7 +184,6 @@ impl Lane {
         &self.pacer
     }
 
-    /// Acquires a slot when the run of the lane is empty.
     #[cold]
     #[inline(never)]
     fn acquire_slowly(&mut self, grant: &mut Grant) -> Result<(), Ended> {
@@ -205,8 +204,7 @@ impl Lane {
         self.start(Attempt::if_due(1), grant)
     }
 
-    /// Returns the next slot of the lane's run or block. Returns `None` if the lane holds no slot or the schedule has
-    /// changed.
+    /// Returns `None` if the lane holds no slot or the schedule has changed.
     #[inline]
     fn next_taken(&mut self) -> Option<Grant> {
         let version = self.pacer.0.timeline.version();
@@ -224,7 +222,6 @@ impl Lane {
         Ok(())
     }
 
-    /// Claims slots, and starts the first of them.
     fn take(&mut self) -> Option<Grant> {
         self.take_run().or_else(|| self.take_block())?;
         let grant = self.next_taken();
@@ -243,7 +240,6 @@ impl Lane {
         Some(())
     }
 
-    /// Claims a block, which is allocated on first use.
     fn take_block(&mut self) -> Option<()> {
         let Engine { timeline, clock, .. } = &*self.pacer.0;
         if !timeline.has_blocks() {

@@ -27,9 +27,8 @@ use crate::Shard;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lease {
-    /// The end of the range, exclusive, as a slot number in the whole load.
+    /// Exclusive, as a slot number in the whole load.
     pub(crate) until: u64,
-    /// The share of the range that is leased. `None` if no slot is leased.
     pub(crate) shard: Option<Shard>,
 }
 

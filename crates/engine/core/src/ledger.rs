@@ -60,7 +60,7 @@ pub struct Ledger {
     pub allocated: Duration,
     /// The time that a late policy has forfeited. It is never made up for.
     pub idle: Duration,
-    /// The time that is owed under a burst ratio. It is made up for at the speed of that ratio.
+    /// The time that is owed under a burst ratio. It is made up for at that multiple of the rate.
     pub waiting: Duration,
     /// The time of slots that are due and not claimed. Slots that were claimed and given back count as not claimed.
     pub backlog: Duration,

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-/// Converts a duration to whole nanoseconds, limited to the range of [`Nanos`](crate::Nanos).
 pub(crate) fn span_ns(span: Duration) -> i64 {
     i64::try_from(span.as_nanos()).unwrap_or(i64::MAX)
 }
@@ -17,7 +16,6 @@ pub(crate) fn whole_ns(nanos: f64) -> i64 {
     (nanos as i64).max(0)
 }
 
-/// Converts a span in nanoseconds to a [`Duration`]. A negative span becomes zero.
 pub(crate) fn duration(span_ns: i64) -> Duration {
     Duration::from_nanos(span_ns.max(0).unsigned_abs())
 }

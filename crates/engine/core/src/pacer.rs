@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// Paces operations: each [`acquire`](Pacer::acquire) blocks until the intended start of the next slot, and returns a
-/// grant that contains how late the start is.
+/// grant, which reports how late the start is.
 ///
 /// Clones are handles to the same pacer. Every method takes a shared reference and can be called from any number of
 /// threads. No method panics. A worker that starts many operations is fastest with its own [`Lane`](crate::Lane).
@@ -40,8 +40,7 @@ use std::time::Duration;
 pub struct Pacer(pub(crate) Arc<Engine>);
 
 impl Pacer {
-    /// Claims the next slot, blocks until its intended start, and returns its grant, which contains how late the start
-    /// is.
+    /// Claims the next slot, blocks until its intended start, and returns a grant, which reports how late the start is.
     ///
     /// A slot that is known to be due costs one atomic addition and no reading of the clock. If a late policy is set,
     /// each start has its own clock reading and acquires a lock.
@@ -126,7 +125,7 @@ impl Pacer {
     }
 
     /// Starts the next slot if it is due now. Otherwise claims no slot, and returns the time at which the slot can be
-    /// granted. Never blocks.
+    /// granted. This method never blocks.
     ///
     /// # Errors
     /// Returns [`Refused::NotUntil`] with that time on the pacer's clock, [`Refused::Paused`], [`Refused::Finished`]
@@ -162,7 +161,7 @@ impl Pacer {
     }
 
     /// Starts the next `n` slots as one operation if the first of them is due now, as
-    /// [`acquire_many`](Pacer::acquire_many) does. Otherwise claims no slot. Never blocks.
+    /// [`acquire_many`](Pacer::acquire_many) does. Otherwise claims no slot. This method never blocks.
     ///
     /// ```
     /// use nanopace::{ManualClock, Pacer, Rate, Refused};
@@ -187,7 +186,7 @@ impl Pacer {
     /// Acquires a slot like [`acquire`](Pacer::acquire), but gives up if the slot can't start within `timeout` from
     /// now.
     ///
-    /// With a timeout of zero, it grants only a slot that is due now.
+    /// With a timeout of zero, this method grants only a slot that is due now.
     ///
     /// # Errors
     /// Returns the errors of [`acquire_deadline`](Pacer::acquire_deadline).
@@ -216,9 +215,8 @@ impl Pacer {
     /// Acquires a slot like [`acquire`](Pacer::acquire), but gives up if the slot can't start by `deadline`, a time on
     /// the pacer's clock.
     ///
-    /// It gives up once the slot certainly cannot start in time. This may be immediately, or after a
-    /// change of the rate. A call that gives up has claimed no slot. A slot that is due now is granted, even if the
-    /// deadline has passed.
+    /// The call gives up as soon as the slot certainly cannot start in time: at once, or after a change of the rate. A
+    /// call that gives up has claimed no slot. A slot that is due now is granted, even if the deadline has passed.
     ///
     /// # Errors
     /// Returns [`Refused::NotUntil`], [`Refused::Finished`], [`Refused::Closed`], or [`Refused::Paused`] if the pacer

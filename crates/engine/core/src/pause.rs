@@ -1,9 +1,8 @@
 //! Holds an early caller back until its slot may start.
 //!
-//! The strategies are in [`sleep`], [`hybrid`] and [`busy`]. Each of them holds a caller back until its slot may start
-//! or its plan is outdated. No other code gives up the processor. [`estimates`] and [`forecast`] hold the measurements
-//! that a thread makes of its own pauses, [`slack`] sets the precision of timers, and [`permits`] limits how many
-//! threads spin at once.
+//! The strategies are in [`sleep`], [`hybrid`] and [`busy`]. [`estimates`] and [`forecast`] hold the measurements that
+//! a thread makes of its own pauses, [`slack`] sets the precision of timers, and [`permits`] limits how many threads
+//! spin at once.
 
 mod busy;
 mod caller_pause;
@@ -21,8 +20,8 @@ pub(crate) use caller_pause::CallerPause;
 pub(crate) use pausing::Pausing;
 pub use strategy::{Pause, PauseError};
 
-/// Holds a caller back. Returns the time at which the pause ended. It is the end that the caller planned, or later,
-/// unless a change of the schedule ended the pause early.
+/// Returns the time at which the pause ended. It is the planned end or later, unless a change of the schedule ended the
+/// pause early.
 pub(crate) fn run(pause: &CallerPause<'_>) -> Nanos {
     match pause.pausing.strategy {
         // No caller spins while the pacer is paused.

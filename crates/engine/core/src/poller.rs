@@ -8,7 +8,7 @@ use std::time::Duration;
 /// timers, or code in another language.
 ///
 /// A poller holds at most one slot. If the slot is due, [`poll`](Poller::poll) starts it. Otherwise the poller keeps
-/// the slot, and `poll` returns the time at which it is due. The caller therefore keeps its slot while it does
+/// the slot, and `poll` returns the time at which the slot is due. The caller therefore keeps its slot while it does
 /// something else. A slot that is due costs as much as with [`Pacer::acquire`]. No memory is allocated for a slot.
 ///
 /// Like a [`Claim`](crate::Claim), a poller keeps its slot even if another caller gives an earlier slot back. When the
@@ -148,8 +148,7 @@ impl Poller {
         self.started(tried)
     }
 
-    /// Returns the grant of a slot that has started. Keeps a claimed slot that is not known to be due, and returns
-    /// `None`.
+    /// Keeps a claimed slot that is not known to be due.
     #[inline]
     fn started(&mut self, tried: Result<Grant, NotGranted>) -> Option<Grant> {
         match tried {
@@ -172,7 +171,6 @@ impl Poller {
         Ok(())
     }
 
-    /// Starts the next slot on a bent stretch. This path is nearly as short as the hot path.
     fn start_on_bent(&mut self) -> Option<Grant> {
         if self.held.is_some() {
             return None;

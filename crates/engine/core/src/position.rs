@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-/// The number of ticks of a slot. A change of the rate splits an interval with a resolution of 2^-16.
+/// In ticks. A change of the rate splits an interval with a resolution of 2^-16.
 pub(crate) const SLOT: u64 = 1 << 16;
 
 /// The maximum distance of a line from its anchor, in ticks: 2^46 slots. Differences of positions are unambiguous only
@@ -16,44 +16,38 @@ pub(crate) const REACH: i64 = 1 << 62;
 /// The maximum time by which slots may be late or early on the schedule, in ticks: 2^44 slots.
 pub(crate) const RANGE: i64 = REACH / 4;
 
-/// Returns the distance from position `a` to position `b`, in ticks. It is negative if `b` lies before `a`.
+/// The distance is negative if `b` lies before `a`.
 pub(crate) const fn ticks_between(a: u64, b: u64) -> i64 {
     b.wrapping_sub(a).cast_signed()
 }
 
-/// Returns the position that lies `slots` slots after `position`.
 pub(crate) const fn after(position: u64, slots: u64) -> u64 {
     position.wrapping_add(slots.wrapping_mul(SLOT))
 }
 
-/// Returns the position of the slot before the one at `position`.
 pub(crate) const fn before(position: u64) -> u64 {
     position.wrapping_sub(SLOT)
 }
 
-/// Returns the position of the first slot after `position`.
 pub(crate) const fn first_after(position: u64) -> u64 {
     (position | (SLOT - 1)).wrapping_add(1)
 }
 
-/// Returns the number of slots from `start` to `end`, which are positions of slots. Returns zero if `end` is not after
-/// `start`.
+/// Both are positions of slots. Returns zero if `end` is not after `start`.
 pub(crate) const fn slots_between(start: u64, end: u64) -> u64 {
     let ticks = ticks_between(start, end);
     if ticks > 0 { ticks.unsigned_abs() / SLOT } else { 0 }
 }
 
-/// Returns the later of two positions.
 pub(crate) const fn later(a: u64, b: u64) -> u64 {
     if ticks_between(a, b) > 0 { b } else { a }
 }
 
-/// Returns the earlier of two positions.
 pub(crate) const fn earlier(a: u64, b: u64) -> u64 {
     if ticks_between(a, b) > 0 { a } else { b }
 }
 
-/// Returns the last entry whose key is at or before `to`, in the order of positions, which wrap around.
+/// Returns the last entry at or before `to` in the order of positions, which wrap around.
 pub(crate) fn last_up_to<T>(map: &BTreeMap<u64, T>, to: u64) -> Option<(&u64, &T)> {
     let found = map.range(..=to).next_back().or_else(|| map.last_key_value());
     found.filter(|(start, _)| ticks_between(**start, to) >= 0)

@@ -29,15 +29,13 @@ use std::time::Duration;
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Rate {
-    /// The rate is `operations / period_ns` in lowest terms. The numbers are below 2^64 and 2^108, so that no product
-    /// in this module overflows.
+    /// In lowest terms. The numbers are below 2^64 and 2^108, so that no product in this module overflows.
     operations: u128,
     period_ns: u128,
 }
 
 const NANOS_PER_SECOND: u128 = 1_000_000_000;
 const NANOS_PER_DAY: u128 = 86_400 * NANOS_PER_SECOND;
-/// The units that `Display` uses, with their length in nanoseconds.
 const UNITS: [(&str, u128); 4] = [
     ("s", NANOS_PER_SECOND),
     ("min", 60 * NANOS_PER_SECOND),
@@ -119,8 +117,7 @@ impl Rate {
         if hz == 0.0 {
             return Err(RateError::Zero);
         }
-        // Values outside the range from 2^-17 to 2^34 are outside the range of rates, and would overflow the exact
-        // fraction below.
+        // Values outside the range from 2^-17 to 2^34 would overflow the exact fraction below.
         if hz < 7.6e-6 {
             return Err(RateError::TooSlow);
         }
@@ -133,8 +130,7 @@ impl Rate {
         Rate::exact(mantissa, NANOS_PER_SECOND << -exponent)
     }
 
-    /// Checks the range and reduces the fraction. All constructors end here. `operations` must be below 2^64, and
-    /// `period_ns` below 2^108.
+    /// Checks the range and reduces the fraction. `operations` must be below 2^64, and `period_ns` below 2^108.
     pub(crate) fn exact(operations: u128, period_ns: u128) -> Result<Rate, RateError> {
         if operations == 0 {
             return Err(RateError::Zero);
@@ -182,13 +178,12 @@ impl Rate {
         self.period_ns as f64 / self.operations as f64
     }
 
-    /// Returns the number of operations and the number of nanoseconds in which they start, in lowest terms. The
-    /// numbers are below 2^64 and 2^108.
+    /// Returns the number of operations and their period in nanoseconds, in lowest terms.
     pub(crate) fn fraction(self) -> (u128, u128) {
         (self.operations, self.period_ns)
     }
 
-    /// Returns the length of a tick at `ratio_q32 / 2^32` times this rate, in nanoseconds. The ratio is below 2^48.
+    /// The ratio must be below 2^48.
     pub(crate) fn scale_at(self, ratio_q32: u64) -> Scale {
         const { assert!(SLOT == 1 << 16) };
         Scale::from_ratio(self.period_ns << 16, self.operations * u128::from(ratio_q32))

@@ -6,13 +6,12 @@
 use crate::position::REACH;
 use std::num::NonZeroU8;
 
-/// The number of fraction bits of a part of a tick: parts are in units of 2^-31.
+/// Parts of a tick are in units of 2^-31.
 pub(crate) const PART_BITS: u32 = 31;
 
 /// The number of the highest bit of a [`roomy`](Scale::roomy) mantissa.
 const ROOMY_BITS: i32 = 61;
 
-/// The number of nanoseconds per tick: `mantissa / 2^bits`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Scale {
     pub(crate) mantissa: u64,
@@ -24,9 +23,8 @@ impl Scale {
     /// Returns the scale just below `numerator / denominator` nanoseconds per tick. Both numbers must be positive and
     /// below 2^127.
     ///
-    /// The scale is always below the ratio, never equal to it: a number of ticks that lasts exactly x ns is computed
-    /// as slightly less than x, so the next whole nanosecond is x. [`nanos`](Scale::nanos) is therefore a
-    /// multiplication, a shift and an addition of one, without a special case for whole numbers.
+    /// The scale never equals the ratio: a number of ticks that lasts exactly x ns is computed as slightly less than x,
+    /// so the next whole nanosecond is x. [`nanos`](Scale::nanos) therefore needs no special case for whole numbers.
     pub(crate) fn from_ratio(numerator: u128, denominator: u128) -> Scale {
         if (numerator | denominator) >> 63 == 0 {
             return Scale::from_small_ratio(numerator, denominator);
@@ -48,7 +46,7 @@ impl Scale {
         Scale::new(mantissa, u8::try_from((63 - shift).clamp(1, 127)).unwrap_or(1))
     }
 
-    /// Returns the scale of a ratio of two numbers below 2^63, with one division.
+    /// Both numbers must be below 2^63.
     fn from_small_ratio(numerator: u128, denominator: u128) -> Scale {
         let bits = 63 + numerator.leading_zeros() - denominator.leading_zeros();
         // The mantissa has 63 or 64 bits.
@@ -62,8 +60,7 @@ impl Scale {
         Scale { mantissa, bits: NonZeroU8::new(bits).unwrap_or(NonZeroU8::MIN) }
     }
 
-    /// Returns the scale at or just below `nanos` nanoseconds per tick. `nanos` must be positive. The scale's mantissa
-    /// can double without overflow.
+    /// Rounds down. `nanos` must be positive. The mantissa can double without overflow.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is in range")]
     pub(crate) fn roomy(nanos: f64) -> Scale {
         let bits = (ROOMY_BITS - libm::ilogb(nanos)).clamp(1, 127);
@@ -76,18 +73,16 @@ impl Scale {
         libm::ldexp(nanos, self.bits.get().into()) as i64
     }
 
-    /// Returns the scale whose mantissa is smaller by `units`. The subtraction wraps around.
     pub(crate) fn less(self, units: u64) -> Scale {
         Scale { mantissa: self.mantissa.wrapping_sub(units), ..self }
     }
 
-    /// Returns the scale with this mantissa and these [`shifts`](Scale::shifts).
     pub(crate) fn with_shifts(mantissa: u64, [before, after]: [u8; 2]) -> Scale {
         Scale::new(mantissa, 64 - before + after)
     }
 
-    /// Returns the two shifts that a multiplication by the scale needs. A product with the mantissa is shifted left by
-    /// the first number, divided by 2^64, and then shifted right by the second number. One of the two is zero.
+    /// Returns the two shifts of a multiplication by the scale: the product with the mantissa is shifted left by the
+    /// first shift, divided by 2^64, and shifted right by the second shift. One of the two is zero.
     pub(crate) fn shifts(self) -> [u8; 2] {
         let bits = self.bits.get();
         [64_u8.saturating_sub(bits), bits.saturating_sub(64)]
@@ -97,8 +92,7 @@ impl Scale {
         self.bits.get().into()
     }
 
-    /// Returns the length of `ticks` in whole nanoseconds, rounded down, or `i64::MAX` if it is longer. `ticks` must
-    /// be below 2^63.
+    /// Rounds down, and saturates at `i64::MAX`. `ticks` must be below 2^63.
     pub(crate) fn nanos_down(self, ticks: u64) -> i64 {
         let nanos = (u128::from(ticks) * u128::from(self.mantissa)) >> self.fraction_bits();
         i64::try_from(nanos).unwrap_or(i64::MAX)
@@ -121,7 +115,7 @@ impl Scale {
         self.wide(nanos).map_or(REACH, |wide| reach(wide.div_ceil(u128::from(self.mantissa))))
     }
 
-    /// Converts `nanos` to units of the mantissa. Returns `None` if the result is far beyond the reach of a line.
+    /// Returns `None` if the result is far beyond the reach of a line.
     fn wide(self, nanos: u64) -> Option<u128> {
         let bits = self.fraction_bits();
         (u128::from(nanos).leading_zeros() > bits).then(|| u128::from(nanos) << bits)
@@ -154,11 +148,9 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Checks that a scale is below its ratio by at most one part in 2^63, and never equal to it.
         #[test]
         fn a_scale_is_just_below_its_ratio(numerator in 1_u128..1 << 20, denominator in 1_u128..1 << 20, shift in 0..60) {
             let scale = Scale::from_ratio(numerator, denominator);
-            // The same ratio of larger numbers has the same scale.
             prop_assert_eq!(Scale::from_ratio(numerator << shift, denominator << shift), scale);
             prop_assert!(scale.mantissa >= 1 << 63 && scale.shifts().contains(&0));
             let exact = numerator << scale.fraction_bits();

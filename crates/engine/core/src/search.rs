@@ -1,8 +1,7 @@
 //! Provides a binary search over times or slots that starts from a guess.
 
-/// Returns the first number from 1 to `last` for which `reached` returns true. If it returns false for all numbers
-/// below `last`, returns `last`. The search starts at `guess`. It doubles its steps away from the guess, and then
-/// halves the remaining range. It tries fewer than 130 numbers, whatever `reached` returns.
+/// Returns the first number from 1 to `last` for which `reached` returns true, or `last` if it is false for all others.
+/// The search doubles its steps away from `guess`, and then halves the remaining range: fewer than 130 calls.
 pub(crate) fn first(last: i64, guess: i64, reached: impl Fn(i64) -> bool) -> i64 {
     let guess = guess.clamp(1, last);
     let backwards = reached(guess);

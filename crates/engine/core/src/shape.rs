@@ -1,9 +1,8 @@
 //! Defines the shapes of loads, and converts between times and counts of slots.
 //!
-//! A shape is a tree, whose leaves are curves. If a curve has a formula, its rate never falls, so that the formula is
-//! a sum of positive terms. Falling rates are such curves backwards in time. All counts are sums of the leaves'
-//! counts. The time of a count is found with the function from times to counts alone: the time is estimated, and then
-//! corrected until it is the first nanosecond at which the count is reached.
+//! A shape is a tree whose leaves are curves. A formula only describes a rising rate, so that it is a sum of positive
+//! terms; a falling rate is a rising curve reversed in time. The time of a count is estimated, and then corrected to
+//! the first nanosecond at which the count is reached.
 
 mod compose;
 mod custom;
@@ -46,11 +45,11 @@ use std::time::Duration;
 /// ```
 ///
 /// The *count* of a shape at a given time is the area under its rate up to that time: the number of slots, including
-/// the fraction of the next slot. Slot n starts in the first whole nanosecond at which the count is n. If the rate is
-/// zero at that time, the slot starts when the rate rises again. Slot 0 therefore starts at once, and a shape with a
-/// count of N contains the slots with numbers below N. Counts are exact to 2^-64 slots and times to the nanosecond.
-/// Repeating a shape adds no error: even after 10^15 slots of a repeated shape, the times have not drifted. (A
-/// [`custom`](Shape::custom) curve is only as exact as its own function.)
+/// the fraction of the next slot. Slot n starts in the first whole nanosecond at which the count is n. If the rate
+/// stays zero from that time on, the slot starts when the rate rises again. Slot 0 therefore starts as soon as the rate
+/// is above zero, and a shape with a count of N contains the slots with numbers below N. Counts are exact to 2^-64
+/// slots and times to the nanosecond. Repeating a shape adds no error: even after 10^15 slots of a repeated shape, the
+/// times have not drifted. (A [`custom`](Shape::custom) curve is only as exact as its own function.)
 ///
 /// A pacer that is built with [`Pacer::shaped`](crate::Pacer::shaped) follows a shape, and starts each slot within 1
 /// ns of its exact time. See [Schedules](crate::_documentation::schedules) for details.
@@ -95,21 +94,21 @@ impl Shape {
         Some(self.duration_ns()).filter(|&ns| ns < i64::MAX).map(duration)
     }
 
-    /// Returns the number of slots of the whole shape, with fractions of slots, or `None` if the shape never ends.
+    /// Returns the number of slots in the whole shape, which need not be an integer, or `None` if the shape never ends.
     #[must_use]
     pub fn count(&self) -> Option<f64> {
         self.duration().map(|_| approximate(self.program.total()))
     }
 
-    /// Returns the number of slots by `elapsed`, with fractions of slots. After the end, returns the number of all
-    /// slots.
+    /// Returns the count of the shape at `elapsed`, which need not be an integer. After the end of the shape, returns
+    /// the count of the whole shape.
     #[must_use]
     pub fn count_at(&self, elapsed: Duration) -> f64 {
         approximate(self.program.count_at(span_ns(elapsed)))
     }
 
-    /// Returns the rate after `elapsed`, in slots per second. At a jump it is the later rate, and after the end it is
-    /// 0.
+    /// Returns the rate after `elapsed`, in slots per second. At a jump, this is the rate after the jump. After the end
+    /// of the shape, it is 0.
     #[must_use]
     pub fn rate_at(&self, elapsed: Duration) -> f64 {
         self.rate_at_ns(span_ns(elapsed))
@@ -126,25 +125,23 @@ impl Shape {
         Some(self.time_of_count(count)).filter(|&ns| ns < i64::MAX).map(duration)
     }
 
-    /// Returns the rate after `elapsed_ns`, in slots per second, like [`rate_at`](Shape::rate_at).
     pub(crate) fn rate_at_ns(&self, elapsed_ns: i64) -> f64 {
         let here = self.program.leaf_at(elapsed_ns.max(0));
         here.map_or(0.0, |here| here.leaf.rate_hz(here.since_ns))
     }
 
-    /// Returns whether `other` is a clone of this shape, and not a shape that was built separately.
     pub(crate) fn is_same(&self, other: &Shape) -> bool {
         Arc::ptr_eq(&self.program, &other.program)
     }
 
-    /// Returns the highest rate, in slots per second. For a [`custom`](Shape::custom) curve, it is the highest rate at
-    /// a thousand sampled times.
+    /// Returns the highest rate, in slots per second. For a [`custom`](Shape::custom) curve, it is the highest of the
+    /// rates at a thousand sampled times.
     #[must_use]
     pub fn peak(&self) -> f64 {
         self.program.peak_hz(0, i64::MAX)
     }
 
-    /// Returns the number of slots by `elapsed_ns`: 0 before the beginning, and all slots after the end.
+    /// Returns 0 before the beginning, and the total count after the end.
     pub(crate) fn count_at_ns(&self, elapsed_ns: i64) -> Count {
         whole(self.program.count_at(elapsed_ns))
     }
@@ -157,7 +154,6 @@ impl Shape {
         self.program.steady_time_of(count).unwrap_or_else(|| self.exact_time_of_count(count))
     }
 
-    /// Computes [`time_of_count`](Shape::time_of_count) with exact numbers.
     fn exact_time_of_count(&self, count: Count) -> i64 {
         if self.duration_ns() < i64::MAX && count >= whole(self.program.total()) {
             return i64::MAX;
@@ -168,15 +164,14 @@ impl Shape {
         if is_early { flat_until_ns } else { time_ns }
     }
 
-    /// Returns whether the slot at `count`, which is the shape's count at `elapsed_ns`, has not come, because the rate
-    /// has been zero since the count was reached or because there is no such slot.
+    /// Returns whether the slot at `count`, the count at `elapsed_ns`, starts later or never, because the rate is zero.
     pub(crate) fn is_waiting_at_ns(&self, elapsed_ns: i64, count: Count) -> bool {
         let elapsed_ns = elapsed_ns.max(0);
         let is_flat = self.program.flat_until(elapsed_ns) > elapsed_ns;
         (is_flat || count >= whole(self.program.total())) && self.time_of_count(count) > elapsed_ns
     }
 
-    /// Returns the duration of the shape in nanoseconds, or `i64::MAX` if it never ends.
+    /// Returns `i64::MAX` if the shape never ends.
     pub(crate) fn duration_ns(&self) -> i64 {
         self.program.time_ns()
     }
@@ -190,7 +185,7 @@ impl Shape {
         })
     }
 
-    /// Returns whether the rate is smooth at that time: within one formula, and with little change in a nanosecond.
+    /// Returns whether the time is within one formula and the rate changes little in a nanosecond.
     pub(crate) fn is_smooth_at(&self, elapsed_ns: i64) -> bool {
         let here = self.program.leaf_at(elapsed_ns.max(0));
         here.is_some_and(|here| here.going_ns > 0 && here.leaf.straight_for(here.since_ns) > 1)
@@ -203,7 +198,6 @@ impl Shape {
         here.map_or(0, |here| here.leaf.bent_for(here.since_ns).min(here.rest_ns))
     }
 
-    /// Returns the shape's rate, if the shape is one constant rate that never ends.
     pub(crate) fn as_constant(&self) -> Option<Level> {
         match *self.text {
             Text::Hold(level, i64::MAX) => Some(level),
@@ -224,7 +218,7 @@ impl Shape {
     }
 }
 
-/// Returns a leaf from one rate to another. If the second rate is lower, the leaf is a rising one, backwards in time.
+/// Returns a leaf between two rates. A falling leaf is a rising leaf, reversed in time.
 fn rising(part: fn(Fine, Fine, i64) -> Leaf, from: Level, to: Level, time_ns: i64) -> Leaf {
     let (from, to) = (from.fine(), to.fine());
     match from.cmp(&to) {
@@ -234,7 +228,6 @@ fn rising(part: fn(Fine, Fine, i64) -> Leaf, from: Level, to: Level, time_ns: i6
     }
 }
 
-/// Converts the duration of a part to nanoseconds. A duration of zero is an error.
 fn part_ns(time: Duration) -> Result<i64, ShapeError> {
     match span_ns(time) {
         0 => Err(ShapeError::Empty),

@@ -11,8 +11,8 @@ use std::str::FromStr;
 ///
 /// All processes have the same schedule, and each starts only its own slots. With equal weights, process `i` of `n`
 /// gets slots `i`, `i + n`, `i + 2n` and so on. With weights whose sum is `W`, process `i` gets `w_i` of each `W`
-/// slots, as evenly spaced as possible: before any slot `s` of the load, its number of slots differs from `s * w_i /
-/// W` by less than one. Together the processes get each slot exactly once.
+/// slots, as evenly spaced as possible: the number of slots of process `i` before any slot `s` of the load differs from
+/// `s * w_i / W` by less than one. Together the processes get each slot exactly once.
 ///
 /// This is the scheduling problem of proportionate progress (Baruah, Cohen, Plaxton and Varvel, Algorithmica 1996) for
 /// one processor: the `k`-th slot of a process has to lie in the window `⌊(k - 1) W / w⌋ .. ⌈k W / w⌉`. If several
@@ -31,13 +31,12 @@ use std::str::FromStr;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shard {
-    /// The number of slots of a cycle.
     cycle: u64,
-    /// The slots of a cycle that belong to this process, in ascending order.
+    /// In ascending order.
     own: Vec<u64>,
 }
 
-/// The maximum length of a cycle that is computed for different weights, in slots.
+/// The maximum for different weights, in slots.
 const MOST: u64 = 1 << 16;
 
 impl Shard {
@@ -52,8 +51,8 @@ impl Shard {
         Ok(Shard { cycle: count.into(), own: vec![index.into()] })
     }
 
-    /// Returns the shard of process `index`, counted from 0, where `weights` has the weight of each process. Only the
-    /// ratios of the weights matter.
+    /// Returns the shard of process `index`, counted from 0, among processes with these `weights`. Only the ratios of
+    /// the weights matter.
     ///
     /// # Errors
     /// Returns [`ShardError::Index`] if there is no such process, [`ShardError::Weight`] if a weight is zero, and
@@ -90,7 +89,7 @@ impl Shard {
         Ok(Shard { cycle, own })
     }
 
-    /// Returns the shard with the slots whose number, divided by `cycle`, has one of these remainders.
+    /// Returns the shard that contains each slot whose number leaves one of these `remainders` when divided by `cycle`.
     ///
     /// # Errors
     /// Returns [`ShardError::Remainder`] if `remainders` is empty or contains a number that is not below `cycle`.
@@ -135,12 +134,10 @@ impl Shard {
 }
 
 impl Shard {
-    /// Returns the shard of one process that has all slots.
     pub(crate) fn whole() -> Shard {
         Shard { cycle: 1, own: vec![0] }
     }
 
-    /// Returns whether the shard has all slots.
     pub(crate) fn is_whole(&self) -> bool {
         self.cycle == 1
     }
@@ -152,7 +149,6 @@ impl Shard {
         (local / own).saturating_mul(self.cycle).saturating_add(self.own[in_cycle])
     }
 
-    /// Returns how many of this process's slots have a number below `global`.
     pub(crate) fn locals_before(&self, global: u64) -> u64 {
         let in_cycle = self.own.partition_point(|&slot| slot < global % self.cycle);
         global / self.cycle * self.own.len() as u64 + in_cycle as u64
@@ -164,7 +160,7 @@ impl Shard {
         count / cycle * own + count % cycle * own / cycle
     }
 
-    /// Returns n if the shard has every n-th slot of the load. Returns `None` if its slots are not evenly spaced.
+    /// Returns n if the shard has every n-th slot of the load, or `None` if its slots are not evenly spaced.
     pub(crate) fn stride(&self) -> Option<u64> {
         if !self.cycle.is_multiple_of(self.own.len() as u64) {
             return None;
@@ -175,7 +171,6 @@ impl Shard {
     }
 }
 
-/// Returns the process to which each slot of a cycle belongs.
 fn owners(weights: &[u64], cycle: u64) -> impl Iterator<Item = usize> {
     let mut windows: Vec<(u64, u64, usize)> = Vec::new();
     for (process, &weight) in weights.iter().enumerate() {
@@ -225,8 +220,8 @@ impl FromStr for Shard {
     }
 }
 
-/// The reason why numbers or a string are not a [`Shard`], or why slots cannot be reassigned. The message says what to
-/// do instead.
+/// The reason why numbers or a string do not specify a valid [`Shard`], or why slots cannot be reassigned. The message
+/// says what to do instead.
 ///
 /// ```
 /// use nanopace::Shard;
@@ -237,7 +232,7 @@ impl FromStr for Shard {
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ShardError {
-    /// There is no process with this index. The index counts from 0, and in the message from 1.
+    /// There is no process with this index. (The message counts processes from 1.)
     Index {
         /// The index, counted from 0.
         index: u32,
@@ -246,15 +241,16 @@ pub enum ShardError {
     },
     /// A process has the weight zero.
     Weight,
-    /// The sum of the weights, divided by their greatest common divisor, is too large, or `cycle` is too large.
+    /// The cycle is longer than 65 536 slots. The cycle of weights is their sum, divided by their greatest common
+    /// divisor.
     Cycle,
     /// There are no remainders, or a remainder is not below the cycle.
     Remainder,
     /// The change would affect a slot that is due or has been claimed.
     TooLate,
-    /// A lease ends before the previous one.
+    /// A lease ends before the previous lease.
     Order,
-    /// The string does not have the form INDEX/COUNT.
+    /// The string has neither the form INDEX/COUNT nor the form INDEX/WEIGHT:WEIGHT...
     Syntax,
 }
 

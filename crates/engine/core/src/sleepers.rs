@@ -1,18 +1,14 @@
 //! Records which callers sleep for which slots, so that a change wakes only the callers that it moves.
 //!
-//! Normally no caller is notified: each sleeps until its own slot. A change unparks the sleepers whose slots may start
-//! earlier than planned, or can no longer start by their deadlines. A sleeper whose slot moved to a later time finds
-//! that out when it wakes.
+//! A sleeper whose slot moved to a later time is not woken: it finds the new time when it wakes.
 //!
 //! Waking takes a system call for each sleeper, and there may be thousands of sleepers. A change therefore wakes only
-//! the first [`HERD`] sleepers, in schedule order, and each sleeper that wakes up wakes one more. Callers that are
-//! awake can then make their plans while others are still being woken, and `set_rate` returns quickly.
+//! the first [`HERD`] sleepers, in schedule order, and each sleeper that wakes up wakes one more.
 //!
-//! No wake-up is lost. A sleeper enters under the registry's lock, and only if the version by which it planned is
-//! still the current one. A change makes that version invalid before it takes that lock. So either the sleeper has
-//! entered when the change looks for sleepers, or it comes later and sees the change. A sleeper that has been chosen
-//! to be woken, but woke before that, leaves under that lock too, and so sees the change as well. Models:
-//! `no_wake_up_is_lost`, `a_change_reaches_every_sleeper`.
+//! No wake-up is lost. A sleeper enters under the registry's lock, and only if the version by which it planned is still
+//! current. A change makes that version invalid before it takes that lock. So either the sleeper has entered when the
+//! change looks for sleepers, or it sees the change. A chosen sleeper that wakes before it is unparked also leaves
+//! under that lock, and so sees the change. Models: `no_wake_up_is_lost`, `a_change_reaches_every_sleeper`.
 
 use crate::Unparker;
 use crate::position::{last_up_to, ticks_between};
@@ -24,12 +20,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::task::Waker;
 use std::thread;
 
-/// A caller that sleeps, or is about to sleep.
 #[derive(Clone, Debug)]
 pub(crate) struct Sleeper {
-    /// The time from which the caller's slot may start, by its plan.
     pub(crate) release: Release,
-    /// The time at which the caller gives up.
     pub(crate) deadline: i64,
     /// Whether the caller exchanges its slot for an earlier one that was given back.
     pub(crate) takes_others: bool,
@@ -38,8 +31,7 @@ pub(crate) struct Sleeper {
 
 #[derive(Debug, Default)]
 struct Registry {
-    /// The sleepers, by the positions of their slots. A slot has one owner at a time, which leaves before the slot
-    /// gets another owner.
+    /// The keys are positions. A slot has one owner at a time, which leaves before the slot gets another owner.
     asleep: BTreeMap<u64, Sleeper>,
     /// Sleepers that have been chosen and removed, and not yet unparked.
     to_be_woken: VecDeque<Unparker>,
@@ -50,8 +42,7 @@ struct Registry {
 #[derive(Debug)]
 pub(crate) struct Sleepers(Mutex<Registry>);
 
-/// Wakes the threads and tasks that it contains when it is dropped. It must not be dropped under a lock that they need
-/// next.
+/// Wakes threads and tasks when it is dropped, which must not happen under a lock that they need next.
 #[derive(Debug, Default)]
 #[must_use = "wakes when it is dropped"]
 pub(crate) struct WakeUps {
@@ -82,7 +73,7 @@ impl WakeUps {
     }
 }
 
-/// Appends `others` to `all` like `Vec::append`, but allocates nothing if `all` was empty.
+/// Allocates nothing if `all` is empty, unlike `Vec::append`.
 fn append<T>(all: &mut Vec<T>, others: Vec<T>) {
     if all.is_empty() { *all = others } else { all.extend(others) }
 }
@@ -92,7 +83,7 @@ impl Sleepers {
         Sleepers(Mutex::new(Registry::default()))
     }
 
-    /// Registers a sleeper for the slot at `position`. Returns false if the sleeper's plan is outdated.
+    /// Returns false if the sleeper's plan is outdated.
     pub(crate) fn enter(
         &self,
         position: u64,
@@ -107,7 +98,6 @@ impl Sleepers {
         is_current
     }
 
-    /// Removes a sleeper that has woken, and unparks the next sleeper that was chosen to be woken.
     pub(crate) fn leave(&self, position: u64) {
         let mut registry = self.0.lock();
         registry.asleep.remove(&position);
@@ -116,7 +106,6 @@ impl Sleepers {
         next.iter().for_each(Unparker::unpark);
     }
 
-    /// Registers `waker` for the next change. It replaces an earlier waker of this number.
     pub(crate) fn watch(&self, number: u64, waker: &Waker) {
         // Not under the lock: cloning or dropping a waker may run code of its task.
         let waker = waker.clone();
@@ -129,13 +118,11 @@ impl Sleepers {
         drop(earlier);
     }
 
-    /// Removes the tasks that watch for changes and returns them, without any threads.
     pub(crate) fn watching(&self) -> WakeUps {
         WakeUps { threads: Vec::new(), tasks: self.0.lock().take_watching() }
     }
 
-    /// Chooses the sleepers whose slots may start earlier than they planned, and those whose slots can no longer start
-    /// by their deadlines. `release` returns the time from which a slot may start now.
+    /// Chooses the sleepers whose slots may start earlier than planned, or can no longer start by their deadlines.
     pub(crate) fn moved(&self, release: impl Fn(u64) -> i64) -> WakeUps {
         let must_wake = |(&position, sleeper): (&u64, &Sleeper)| {
             let release = release(position);
@@ -146,7 +133,6 @@ impl Sleepers {
         registry.choose(positions)
     }
 
-    /// Chooses the sleepers whose slots now lie after the end.
     pub(crate) fn behind_end(&self, ends_before: impl Fn(u64) -> bool) -> WakeUps {
         let mut registry = self.0.lock();
         let positions: Vec<u64> =
@@ -154,20 +140,17 @@ impl Sleepers {
         if positions.is_empty() { WakeUps::default() } else { registry.choose(positions) }
     }
 
-    /// Returns whether there is a sleeper for a slot between these positions.
     pub(crate) fn have(&self, from: u64, to: u64) -> bool {
         let asleep = &self.0.lock().asleep;
         last_up_to(asleep, to).is_some_and(|(&last, _)| ticks_between(from, last) >= 0)
     }
 
-    /// Chooses all sleepers.
     pub(crate) fn all(&self) -> WakeUps {
         self.moved(|_| i64::MIN)
     }
 
-    /// Chooses sleepers for `slots` slots that were given back, the first of which is at `position`. Chooses the same
-    /// number of sleepers with later slots, beginning with the latest slot, so that sleepers that start sooner keep
-    /// their slots.
+    /// Chooses one sleeper with a later slot for each of `slots` slots given back at `position`, beginning with the
+    /// latest slot, so that sleepers that start sooner keep their slots.
     pub(crate) fn latest_behind(&self, position: u64, slots: u64) -> WakeUps {
         let would_take = |(&at, sleeper): (&u64, &Sleeper)| {
             (sleeper.takes_others && ticks_between(position, at) > 0).then_some(at)
@@ -180,8 +163,7 @@ impl Sleepers {
 }
 
 impl Registry {
-    /// Moves these sleepers to `to_be_woken`. Returns the first sleepers of that queue, and all tasks that watch for
-    /// changes.
+    /// Queues these sleepers. Returns the first of the queue, and all tasks that watch for changes.
     fn choose(&mut self, positions: Vec<u64>) -> WakeUps {
         for position in positions {
             let sleeper = self.asleep.remove(&position);

@@ -34,8 +34,8 @@ impl Arrivals {
         })
     }
 
-    /// Returns how many of the [`starts`](Arrivals::starts) come before `elapsed`. For a replay, the count stops at
-    /// 2^20 slots.
+    /// Returns the number of [`starts`](Arrivals::starts) before `elapsed`. For a replay, the count stops at 2^20
+    /// slots.
     ///
     /// ```
     /// use nanopace::{Arrivals, Rate, Shape, Shard};
@@ -131,7 +131,6 @@ mod tests {
         ) {
             let shard = Shard::weighted(index, &[3, 1, 2]).expect("a shard");
             let all: Vec<_> = make(&arrivals).starts(shape.clone(), shard.clone()).collect();
-            // The moments include starts, and times right after a start.
             let starts = all.iter().step_by(17).flat_map(|&at| [at, at + Duration::from_nanos(1)]);
             let moments = moments.into_iter().map(Duration::from_nanos).chain(starts);
             for moment in moments.chain([Duration::ZERO, Duration::MAX]) {

@@ -8,20 +8,20 @@ use std::str::FromStr;
 ///
 /// | strictness | name | missed time |
 /// |---|---|---|
-/// | 0, the default | average | is made up for at once: the schedule never bends |
+/// | 0, the default | average | is made up for at once: no intended start moves |
 /// | between 0 and 1 | partial | each late start forfeits that fraction of its gap |
 /// | 1 | strict | is forfeited: no two slots are closer than the interval |
 /// | above 1, to 1000 | burst | is made up for at that multiple of the rate |
 ///
-/// The *gap* of a late start is its wait time. Lateness up to the pacer's tolerance of 100 us is made up for at once
-/// under every strictness except 1; see [`PacerBuilder::tolerance`](crate::PacerBuilder::tolerance).
+/// The *gap* of a late start is its wait time. Lateness up to the pacer's tolerance, by default 100 us, is made up for
+/// at once under every strictness except 1; see [`PacerBuilder::tolerance`](crate::PacerBuilder::tolerance).
 ///
 /// With a strictness other than 0, each start acquires a lock, and wait times are exact. See
 /// [`Grant::wait_time`](crate::Grant::wait_time).
 ///
-/// The diagrams below all show the same case. The rate is 10/s, so the interval is 100 ms, or six characters. The
-/// operation of slot 0 stalls for 300 ms, and the others take no time. The upper line shows the intended starts, and
-/// the lower line the actual starts.
+/// The diagrams below all show the same case. The rate is 10/s, so the interval is 100 ms, which is six characters
+/// wide. The operation of slot 0 stalls for 300 ms, and the others take no time. The upper line shows the intended
+/// starts, and the lower line the actual starts.
 ///
 /// # Average: 0
 ///
@@ -30,7 +30,7 @@ use std::str::FromStr;
 /// actual starts     0 stalls ---------123   4     5     6
 /// ```
 ///
-/// Intended starts do not move. Missed slots start as fast as callers return, until they are on schedule again. This
+/// Intended starts do not move. Missed slots start as fast as callers return, until starts are on schedule again. This
 /// is an *open loop*. It is the default because it is the only strictness under which intended starts do not depend on
 /// the target, so response times are those of users who arrive on schedule. The cost is a burst after each stall. You
 /// can limit the burst with [`PacerBuilder::max_backlog`](crate::PacerBuilder::max_backlog).
@@ -63,9 +63,9 @@ use std::str::FromStr;
 /// actual starts     0 stalls ---------12    3     4     5
 /// ```
 ///
-/// A late start moves the slots after it by this fraction of its gap. Slot 1 is 200 ms late. At 0.5, 100 ms of these
-/// 200 ms are forfeited and become *idle* time, so slot 2 is intended at 300 ms instead of 200 ms. The late slot keeps
-/// its own intended start, so its wait time still reports how late it was.
+/// A late start moves the slots after it by the strictness times its gap. Slot 1 is 200 ms late. At 0.5, 100 ms of
+/// these 200 ms are forfeited and become *idle* time, so slot 2 is intended at 300 ms instead of 200 ms. The late slot
+/// keeps its own intended start, so its wait time still reports how late it was.
 ///
 /// ```
 /// # use nanopace::{ManualClock, Nanos, Pacer, Strictness};
@@ -128,8 +128,8 @@ use std::str::FromStr;
 /// ```
 ///
 /// Intended starts do not move, as with average. Missed time is *owed*, and is made up for at a limited speed: while
-/// slots are late, they start at up to this multiple of the rate, here twice the rate, or 50 ms apart. A ratio of 1.1
-/// catches up at 110 % of the rate. Wait times include the time that is still owed. The sustained rate and the peak
+/// slots are late, they start at up to the strictness times the rate, here twice the rate, or 50 ms apart. A ratio of
+/// 1.1 catches up at 110 % of the rate. Wait times include the time that is still owed. The sustained rate and the peak
 /// rate apply at the same time, as in the dual generic cell rate algorithm (GCRA) of ATM (ITU-T I.371).
 ///
 /// ```
@@ -154,8 +154,8 @@ use std::str::FromStr;
 ///
 /// # Source
 ///
-/// The idea comes from the cycle rate limiter of `EngineBlock`, now nosqlbench. It also uses one number for both
-/// strictness and burst ratio.
+/// The idea comes from the cycle rate limiter of `EngineBlock`, now nosqlbench. That limiter also uses one number for
+/// both strictness and burst ratio.
 #[derive(Clone, Copy, PartialEq)]
 pub struct Strictness(f64);
 
@@ -205,7 +205,6 @@ impl Strictness {
         self.0
     }
 
-    /// Returns the rule for this strictness, with the integers that the schedule uses.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -225,13 +224,12 @@ impl Strictness {
 /// The number 1, in units of 2^-32.
 pub(crate) const ONE: u64 = 1 << 32;
 
-/// The rule for a late start, which `schedule/policy.rs` applies. Numbers are in units of 2^-32.
+/// Numbers are in units of 2^-32. `schedule/policy.rs` applies the rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rule {
     Average,
     /// A late start forfeits this fraction of its gap. [`ONE`] is strict.
     Close(u64),
-    /// Owed time is made up for at this multiple of the rate.
     Burst(u64),
 }
 
@@ -245,7 +243,7 @@ impl Default for Strictness {
 impl FromStr for Strictness {
     type Err = StrictnessError;
 
-    /// Parses a number from 0 to 1000, in the syntax of [`f64`]. Spaces around it are ignored.
+    /// Parses a number from 0 to 1000, in the syntax of [`f64`]. Spaces around the number are ignored.
     ///
     /// # Errors
     /// Returns [`StrictnessError`] for every other string.

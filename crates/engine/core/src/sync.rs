@@ -1,8 +1,5 @@
-//! Provides the atomics and locks of the concurrent code: std's, or loom's models of them when built with `--cfg
-//! loom`. Parking is in `nanopace-nanos`.
-//!
-//! All concurrent code imports its atomics and locks from this module, and is written once for both. `std::sync::Arc`
-//! is used in both cases: it publishes no data that the models check.
+//! Provides the atomics and locks of all concurrent code: std's, or loom's models of them under `--cfg loom`. Parking
+//! is in `nanopace-nanos`. `std::sync::Arc` is used in both cases: it publishes no data that the models check.
 
 pub(crate) use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
@@ -20,15 +17,15 @@ mod world {
     /// The number of uneven slots that are drawn at once for all callers.
     pub(crate) const DRAWN: usize = 64;
 
-    /// Tries again and again for some dozen microseconds. A lock is mostly held for less time: for about 2 us while 64
-    /// random slots are drawn. Parking costs more: it also makes the holder wake the waiter.
+    /// A lock is mostly held for less than the spinning takes: for about 2 us while 64 random slots are drawn. Parking
+    /// costs more, because it also makes the holder wake the waiter.
     #[inline]
     pub(super) fn spin<T>(attempt: impl Fn() -> Option<T>) -> Option<T> {
         attempt().or_else(|| spin_on(attempt))
     }
 
     /// The number of attempts that follow a busy wait. The waits double up to the longest one, because an attempt takes
-    /// the cache line of the lock away from its holder.
+    /// the lock's cache line away from its holder.
     const BUSY_ATTEMPTS: u32 = 12;
     const LONGEST_BUSY_WAIT: u32 = 256;
     /// The number of attempts that follow a yield, in case the holder waits for this processor.
@@ -51,9 +48,9 @@ mod world {
         static KEPT: Cell<Option<Parker>> = const { Cell::new(None) };
     }
 
-    /// Lends the thread's parker to `pause`, so that a pause allocates nothing. The parker may still have the token of
-    /// a wake-up that came too late for an earlier pause. The pause then returns early, as for any change. A pause
-    /// inside of another pause gets a separate parker, so that no pause consumes the wake-up of the one around it.
+    /// Lends the thread's parker, so that a pause allocates nothing. The parker may still have the token of a late
+    /// wake-up: the pause then returns early, as for any change. A pause inside of another pause gets a separate
+    /// parker, so that it does not consume the other's wake-up.
     pub(crate) fn with_parker<T>(pause: impl FnOnce(&Parker) -> T) -> T {
         // A thread that is ending has no parker.
         let kept = KEPT.try_with(Cell::take).ok().flatten();
@@ -71,18 +68,17 @@ mod world {
     pub(crate) use loom::thread::yield_now;
     use nanopace_nanos::Parker;
     pub(super) type RawMutex<T> = loom::sync::Mutex<T>;
-    /// The number of sleepers that a change unparks: one, so that in a model with two sleepers the first one has to
-    /// wake the other.
+    /// With two sleepers in a model, the first one has to wake the other.
     pub(crate) const HERD: usize = 1;
-    /// The number of uneven slots that are drawn at once for all callers: few, because each is a word to be read.
+    /// A model has to explore each drawn slot, so few are drawn.
     pub(crate) const DRAWN: usize = 2;
 
-    /// Returns `None`, so that a caller that waits for a lock parks at once: a model has no time.
+    /// A caller that waits for a lock parks at once, because a model has no time.
     pub(super) fn spin<T>(_: impl Fn() -> Option<T>) -> Option<T> {
         None
     }
 
-    /// Makes a new parker each time, because nothing may outlive a model's run.
+    /// Each parker is new, because nothing may outlive a model's run.
     pub(crate) fn with_parker<T>(pause: impl FnOnce(&Parker) -> T) -> T {
         pause(&Parker::new())
     }

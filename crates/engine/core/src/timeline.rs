@@ -3,13 +3,12 @@
 //! A claim is `allocated.fetch_add(SLOT)`. Slots are also claimed, skipped and taken back by compare-and-swap. Nothing
 //! else writes the word. Claims are therefore unique and without gaps.
 //!
-//! In an *open loop* (average strictness, no limits) slots are claimed and started without the lock. The hot path
-//! starts slots that are known to be due ([`published`]). All other evenly spaced slots start by a plan ([`open`]),
-//! except those in the runs of lanes. Where slots are unevenly spaced, no stretch is published, and slots are drawn
-//! under the lock: for all callers ([`drawn`]) or for one lane (a block, [`guarded`]).
+//! In an *open loop* (average strictness, no limits) slots are claimed and started without the lock: on the hot path if
+//! they are known to be due ([`published`]), otherwise by a plan ([`open`]). Unevenly spaced slots are drawn under the
+//! lock, for all callers ([`drawn`]) or for one lane (a block, [`guarded`]).
 //!
-//! Under a late policy each start may move the slots after it. Starts are therefore judged one after the other, each
-//! with its own reading of the clock, under the lock ([`guarded`]). The same applies while the pacer is paused, and
+//! Under a late policy each start may move the slots after it. Starts are therefore judged one after the other under
+//! the lock ([`guarded`]), each with its own reading of the clock. The same applies while the pacer is paused, and
 //! while slots that were given back wait to be handed out again.
 //!
 //! # Ground rules
@@ -70,34 +69,26 @@ use std::sync::Arc;
 use std::time::Duration;
 pub(crate) use window::Run;
 
-/// The maximum difference between a slot's time on a published chord or parabola and its time on the curve, in
-/// nanoseconds. A slot may start by this much before the curve reaches it.
+/// The maximum error of a slot's time on a published chord or parabola, by which the slot may start too early.
 const FIT_ERROR_NS: i64 = 1;
 
-/// The schedule of one pacer, and the word from which its slots are claimed. All callers share it.
 #[derive(Debug)]
 pub(crate) struct Timeline {
-    /// The next position to be claimed, in ticks. Written by `claim_in` and `claim`, which add to it, and by
-    /// `exchange`.
+    /// The next position to be claimed, in ticks. `claim_in` and `claim` add to it, and `exchange` replaces it.
     allocated: CachePadded<AtomicU64>,
-    /// The part of the schedule that callers read without the lock.
     published: Published,
-    /// The drawn slots, if there is an arrival process. The slots of an uneven shard are not drawn for all callers:
-    /// each is claimed under the lock.
+    /// The drawn slots, if there is an arrival process. The slots of an uneven shard are claimed under the lock
+    /// instead.
     drawn: Option<Box<Drawn>>,
-    /// The schedule itself, and the data that is changed with it.
     locked: CachePadded<Mutex<Locked>>,
-    /// The slots that callers hold.
     held: Held,
     pub(crate) sleepers: Sleepers,
-    /// The time by which a slot is due before its release, in nanoseconds: the sleep threshold minus one nanosecond.
+    /// The time by which a slot is due before its release: the sleep threshold minus one nanosecond.
     sleep_threshold_ns: i64,
-    /// The number of slots that have started before their intended start.
     early: AtomicU64,
 }
 
-/// The numbers of granted, skipped and overdue slots, and the account of time, as in [`Ledger`](crate::Ledger).
-/// `overdue` is `backlog_slots`.
+/// Totals for a [`Ledger`](crate::Ledger). `overdue` is its `backlog_slots`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Totals {
     pub(crate) account: Account,
@@ -106,17 +97,14 @@ pub(crate) struct Totals {
     pub(crate) overdue: u64,
 }
 
-/// The figures that limit how long a caller may continue to sleep after its slot is due.
+/// The limits to how long a caller may continue to sleep after its slot is due.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Spacing {
-    /// The average time between the process's slots, in nanoseconds.
     pub(crate) interval_ns: i64,
-    /// The lateness up to which the policy has no effect, in nanoseconds.
     pub(crate) tolerated_ns: i64,
 }
 
 impl Timeline {
-    /// Creates a timeline without any claimed slot. `now` is a reading of the clock.
     pub(crate) fn new(schedule: Schedule, now: i64, sleep_threshold_ns: i64) -> Timeline {
         let timeline = Timeline {
             allocated: CachePadded::new(AtomicU64::new(0)),
@@ -132,66 +120,60 @@ impl Timeline {
         timeline
     }
 
-    /// Returns the version of the schedule. A plan is valid as long as the version stays the same.
+    /// A plan is valid as long as the version stays the same.
     #[inline]
     pub(crate) fn version(&self) -> u64 {
         self.published.version()
     }
 
-    /// Returns whether the pacer is closed, so that no more operations start.
     pub(crate) fn is_closed(&self) -> bool {
         self.published.is_closed()
     }
 
-    /// Returns the current time. It is never earlier than a start that the caller can know of. (Readings on two
-    /// processors may be out of order by some hundred nanoseconds.)
+    /// The result is never earlier than a start that the caller can know of. (The clock's readings on two processors
+    /// may be out of order by some hundred nanoseconds.)
     #[inline]
     pub(crate) fn now(&self, clock: &dyn Clock) -> Nanos {
         clock.now().max(Nanos::from_nanos(self.published.reading()))
     }
 
-    /// Returns the grant of a start without a slot, with the current time and the number `u64::MAX`. The reading of
-    /// the clock is reported to all threads.
+    /// Returns a grant without a slot, whose number is `u64::MAX`. Reports the reading of the clock to all threads.
     pub(crate) fn start_now(&self, clock: &dyn Clock) -> Grant {
         let now = self.now(clock).signed();
         self.report(now);
         Grant::at(now, now, u64::MAX)
     }
 
-    /// Reports the clock's reading and the next position to be claimed to all threads.
     #[inline]
     fn report(&self, now: i64) {
         self.published.report_at(self.next(), now);
     }
 
-    /// Returns how long to pause for a slot with this release. Returns zero if that is shorter than the sleep
-    /// threshold.
+    /// Returns zero if the pause is shorter than the sleep threshold.
     pub(crate) fn delay(&self, release: Nanos, clock: &dyn Clock) -> Duration {
         let delay = release - self.now(clock);
         if span_ns(delay) <= self.sleep_threshold_ns { Duration::ZERO } else { delay }
     }
 
-    /// The hot path: claims the next slot, and grants it if it is known to be due. Claims no slot if no straight
-    /// stretch is published. The loads before the addition do not make the path longer.
+    /// Claims the next slot, and grants it if it is known to be due. Claims no slot unless a straight stretch is
+    /// published. This is the hot path. The loads before the addition do not make it longer.
     #[inline]
     pub(crate) fn claim_fast(&self) -> Result<Grant, NotGranted> {
         let window = self.published.window().ok_or(NotGranted::NotClaimed)?;
         self.claim_in(|position| window.grant(position))
     }
 
-    /// Claims the next slot on a bent stretch, and grants it if it is known to be due. Claims no slot if no bent
-    /// stretch is published.
+    /// Claims a slot on a bent stretch, under the same conditions as [`claim_fast`](Timeline::claim_fast).
     #[inline]
     pub(crate) fn claim_bent(&self) -> Result<Grant, NotGranted> {
         let bent = self.published.bent_window().ok_or(NotGranted::NotClaimed)?;
         self.claim_in(|position| bent.grant(position))
     }
 
-    /// The hot path for callers that claim a slot only if it is due. It claims one only if a straight stretch is
-    /// published, and if the slot that was the next one at the last reading of the clock is known to be due. If other
-    /// callers have since claimed all slots that are known to be due, the caller may have to give its slot back. The
-    /// word itself is not loaded before the addition: where another thread has just written it, the load would take
-    /// longer than the addition.
+    /// Claims a slot only if a straight stretch is published, and the slot that was the next one at the last reading of
+    /// the clock is known to be due. If other callers have since claimed all slots that are known to be due, the caller
+    /// may have to give its slot back. The word itself is not loaded before the addition: where another thread has just
+    /// written it, the load would take longer than the addition.
     #[inline]
     pub(crate) fn try_claim_fast(&self) -> Result<Grant, NotGranted> {
         let window = self.published.window().ok_or(NotGranted::NotClaimed)?;
@@ -201,8 +183,7 @@ impl Timeline {
         self.claim_in(|position| window.grant(position))
     }
 
-    /// Claims a slot on a bent stretch for a caller that claims one only if it is due. The conditions are those of
-    /// [`try_claim_fast`](Timeline::try_claim_fast), with a bent stretch instead of a straight one.
+    /// Claims a slot on a bent stretch, under the same conditions as [`try_claim_fast`](Timeline::try_claim_fast).
     #[inline]
     pub(crate) fn try_claim_bent(&self) -> Result<Grant, NotGranted> {
         let bent = self.published.bent_window().ok_or(NotGranted::NotClaimed)?;
@@ -212,7 +193,6 @@ impl Timeline {
         self.claim_in(|position| bent.grant(position))
     }
 
-    /// Claims the next slot with one addition, and starts it if `grant` returns a grant for its position.
     #[inline]
     fn claim_in(&self, grant: impl FnOnce(u64) -> Option<Grant>) -> Result<Grant, NotGranted> {
         // Relaxed: a claim must be unique, not ordered; nothing is published through the word.
@@ -221,7 +201,6 @@ impl Timeline {
         grant(position).ok_or(NotGranted::Claimed(position))
     }
 
-    /// Returns the next position to be claimed.
     #[inline]
     fn next(&self) -> u64 {
         // Relaxed: as in `claim_in`; code that acts on the value does so by compare-and-swap. Model:
@@ -229,14 +208,12 @@ impl Timeline {
         self.allocated.load(Relaxed)
     }
 
-    /// Moves the next position to be claimed from `old` to `new`. Returns false if another thread has moved it.
     #[inline]
     fn exchange(&self, old: u64, new: u64) -> bool {
         // Relaxed: as in `claim_in`. Models: `tried_claims_are_unique`, `a_skip_loses_no_slot`.
         self.allocated.compare_exchange(old, new, Relaxed, Relaxed).is_ok()
     }
 
-    /// Claims the next `slots` slots in a row, due or not. They are held until they start or are given back.
     pub(crate) fn claim(&self, slots: u64, clock: &dyn Clock) -> Result<Claimed, Refused> {
         if slots != 1 || !self.published.is_open() {
             return self.under_lock().claim(slots, clock);
@@ -251,18 +228,16 @@ impl Timeline {
         self.under_lock().confirm(claimed)
     }
 
-    /// Adds a lane, and returns the shared cell that stores its run.
     pub(crate) fn lane(&self) -> Arc<LaneRun> {
         self.held.lane()
     }
 
-    /// Returns whether the schedule has no slot left for a caller that comes now.
     pub(crate) fn is_finished(&self) -> bool {
         self.under_lock().is_finished()
     }
 
-    /// Returns the time at which the slot `slots` slots after the next free slot is due. It is `i64::MAX` while the
-    /// pacer is paused, and for a slot that is not known yet or never comes.
+    /// Returns the due time of the slot `slots` slots after the next free one. It is `i64::MAX` while the pacer is
+    /// paused, and for a slot that is not known yet or never comes.
     pub(crate) fn due_after(&self, slots: u64) -> Result<i64, Ended> {
         let snapshot = self.published.snapshot();
         let position = after(self.next(), slots);
@@ -274,13 +249,11 @@ impl Timeline {
         }
     }
 
-    /// Returns the time at which the next `slots` slots in a row are due. It is `i64::MAX` while the pacer is paused,
-    /// and for slots that are not known yet or never come.
+    /// Returns `i64::MAX` while the pacer is paused, and for slots that are not known yet or never come.
     pub(crate) fn row_due(&self, slots: u64) -> Result<i64, Ended> {
         self.under_lock().row_due(slots)
     }
 
-    /// Returns the average time between slots, and the lateness that the policy tolerates.
     pub(crate) fn spacing(&self) -> Spacing {
         match self.published.snapshot() {
             Some(snapshot) => {
@@ -290,7 +263,6 @@ impl Timeline {
         }
     }
 
-    /// Makes the next step of an attempt: without the lock if possible, otherwise under it.
     #[inline]
     pub(crate) fn go_on(&self, attempt: &mut Attempt, clock: &dyn Clock) -> Next {
         match attempt.go_on_open(self, clock) {
@@ -302,7 +274,6 @@ impl Timeline {
         }
     }
 
-    /// Claims the next slot for an attempt that has none, if that slot was drawn.
     fn claim_drawn(&self, attempt: &Attempt) -> Option<Grant> {
         let drawn = self.drawn.as_ref().filter(|_| attempt.held.is_none() && attempt.slots == 1)?;
         // Another start may have reported a later reading. It is loaded before the version, so that no slot starts by
@@ -321,8 +292,7 @@ impl Timeline {
         }
     }
 
-    /// Returns the time from which the claimed slots may start, by the current schedule. With a sleep threshold they
-    /// are due before that.
+    /// Returns the time at which the claimed slots are released. With a sleep threshold, they are due before that.
     pub(crate) fn release(&self, claimed: &Claimed) -> Result<Release, Ended> {
         match self.published.snapshot().filter(|snapshot| snapshot.tells(claimed.position)) {
             Some(snapshot) => Ok(Release::At(snapshot.intended(claimed.position))),
@@ -330,29 +300,26 @@ impl Timeline {
         }
     }
 
-    /// Returns the plan for the claimed slots, by the current schedule.
     pub(crate) fn plan(&self, claimed: &Claimed, clock: &dyn Clock) -> Result<Plan, Ended> {
         self.under_lock().plan_of(claimed, clock)
     }
 
-    /// Gives back slots that were claimed and not started.
     pub(crate) fn give_back(&self, claimed: &Claimed) {
         if claimed.slots > 0 {
             self.under_lock().give_back(claimed);
         }
     }
 
-    /// Changes the schedule in one step, and wakes the sleepers whose slots the change moves.
     pub(crate) fn change(&self, clock: &dyn Clock, edit: impl FnOnce(&mut Schedule, i64)) {
         self.under_lock().change(clock, edit);
     }
 
-    /// Gives this process the slots of `shard`, beginning with the slot with the number `from` in the whole load.
-    /// Returns false if a slot in this range has been claimed. A slot whose intended start has come, or comes within
-    /// the [lead](Timeline::furthest_lead_ns), counts as claimed: in an open loop another thread may grant it without
-    /// the lock. Under a late policy such a slot counts as claimed, too, even while it waits because time is owed. The
-    /// clock's readings on two processors may differ by some hundred nanoseconds: a slot that becomes due within that
-    /// time may start anyway. Model: `a_slot_that_is_due_stays_with_its_process`.
+    /// Gives this process the slots of `shard` from the number `from` in the whole load on. Returns false if a slot in
+    /// this range has been claimed. A slot that is due within the [lead](Timeline::furthest_lead_ns) counts as claimed,
+    /// because another thread may grant it without the lock in an open loop. Under a late policy such a slot counts as
+    /// claimed, too, even while it waits because time is owed. The clock's readings on two processors may differ by
+    /// some hundred nanoseconds: a slot that becomes due within that time may start anyway. Model:
+    /// `a_slot_that_is_due_stays_with_its_process`.
     pub(crate) fn set_shard(&self, clock: &dyn Clock, shard: Shard, from: u64) -> bool {
         let mut is_set = false;
         self.change(clock, |schedule, now| {
@@ -362,16 +329,14 @@ impl Timeline {
         is_set
     }
 
-    /// Returns how long before its release a slot may start without the lock: the lead, plus the error of a published
-    /// chord or parabola.
+    /// Returns how early a slot may start without the lock: the lead plus the error of a chord or parabola.
     fn furthest_lead_ns(&self) -> i64 {
         self.sleep_threshold_ns.saturating_add(FIT_ERROR_NS)
     }
 
-    /// Gives this process the slots of these leases, beginning with the slot with the number `from` in the whole load.
-    /// Returns false if a slot in this range may have started. Slots that callers hold and that may not start yet
-    /// move, as they do with a change of the rate. Models: `a_lease_reaches_waiting_callers`,
-    /// `a_slot_that_may_start_is_not_leased_away`.
+    /// Gives this process the slots of these leases from the number `from` in the whole load on. Returns false if a
+    /// slot in this range may have started. Slots that callers hold and that may not start yet move, as they do with a
+    /// change of the rate. Models: `a_lease_reaches_waiting_callers`, `a_slot_that_may_start_is_not_leased_away`.
     pub(crate) fn lease(&self, clock: &dyn Clock, from: u64, leases: &[Lease]) -> bool {
         let mut is_leased = false;
         let sleep_threshold_ns = self.furthest_lead_ns();
@@ -381,8 +346,8 @@ impl Timeline {
         is_leased
     }
 
-    /// Gives this process the slots of these leases, beginning with the first slot that may be leased, but not before
-    /// `from`. Returns the number of the slot at which the leases begin.
+    /// Gives this process the slots of these leases from the first slot on that may be leased, but not before the
+    /// number `from`. Returns the number of the slot at which the leases begin.
     pub(crate) fn lease_rest(&self, clock: &dyn Clock, from: u64, leases: &[Lease]) -> u64 {
         let mut leased_from = from;
         let sleep_threshold_ns = self.furthest_lead_ns();
@@ -392,35 +357,27 @@ impl Timeline {
         leased_from
     }
 
-    /// Stops all further starts, and wakes all sleepers, so that they return.
     pub(crate) fn close(&self, clock: &dyn Clock) {
         self.under_lock().close(clock);
     }
 
-    /// Reads the schedule under the lock.
     pub(crate) fn with_schedule<T>(&self, read: impl FnOnce(&Schedule) -> T) -> T {
         read(self.under_lock().schedule())
     }
 
-    /// Returns the slots with an intended start in `span` that no caller has claimed, or that were given back, in
-    /// batches. A batch is the intended start of its last slot, and its number of slots.
-    /// [`Pacer::unstarted`](crate::Pacer::unstarted) uses this method.
     pub(crate) fn unstarted(&self, span: &Range<i64>, clock: &dyn Clock) -> Vec<(i64, u64)> {
         self.under_lock().unstarted(span, clock)
     }
 
-    /// Returns the totals up to now.
     pub(crate) fn totals(&self, clock: &dyn Clock) -> Totals {
         self.under_lock().totals(clock)
     }
 
-    /// Returns the number of slots that have started before their intended start, by less than the sleep threshold.
     pub(crate) fn early(&self) -> u64 {
         // Relaxed: a count, read by itself. Nothing acts on it, so no model.
         self.early.load(Relaxed)
     }
 
-    /// Returns the grant of a slot that starts now.
     fn grant(&self, plan: &Plan) -> Grant {
         if plan.now < plan.intended {
             // Relaxed: as in `early`.
@@ -436,7 +393,6 @@ mod tests {
     use crate::schedule::{End, Load, Policy, Slots};
     use crate::{Arrivals, ManualClock, Shard, Strictness};
 
-    /// Checks that a row of slots is refused after more than 2^44 slots that are not due yet have been claimed.
     #[test]
     fn a_row_is_refused_where_too_many_slots_are_taken_that_are_not_due() {
         for (taken, is_refused) in [(1 << 44, false), ((1 << 44) + 1, true)] {

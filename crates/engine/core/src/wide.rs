@@ -1,6 +1,5 @@
-//! Implements unsigned integers of 256 bits.
-//!
-//! As with other integers, an overflow panics if overflow checks are enabled, and wraps otherwise.
+//! Implements unsigned integers of 256 bits. As with other integers, an overflow panics if overflow checks are enabled,
+//! and wraps otherwise.
 
 use std::num::TryFromIntError;
 use std::ops::{Add, Div, Mul, Shl, Shr, Sub};
@@ -20,7 +19,6 @@ impl U256 {
         U256 { high, low }
     }
 
-    /// Returns the lower 128 bits.
     pub(crate) fn low(self) -> u128 {
         self.low
     }
@@ -47,7 +45,6 @@ impl U256 {
     }
 }
 
-/// Returns the 256-bit product of two 128-bit numbers.
 fn widening_mul(a: u128, b: u128) -> U256 {
     const MASK: u128 = u64::MAX as u128;
     let (a_high, a_low, b_high, b_low) = (a >> 64, a & MASK, b >> 64, b & MASK);
@@ -112,8 +109,8 @@ impl Mul for U256 {
 impl Div for U256 {
     type Output = U256;
 
-    /// Returns the quotient, rounded down. Each step uses an estimate of the quotient that is never above the true
-    /// quotient, and reduces the remainder by a factor of 2^49.
+    /// Rounds down. Each step uses an estimate of the quotient that is never above the true quotient, and reduces the
+    /// remainder by a factor of 2^49.
     fn div(self, divisor: U256) -> U256 {
         if self.high == 0 && divisor.high == 0 {
             return U256::from(self.low / divisor.low);
@@ -128,8 +125,7 @@ impl Div for U256 {
     }
 }
 
-/// Returns an estimate that is never above the quotient. The quotient is at least 1, and `quotient` is within 2^-50 of
-/// it.
+/// Returns an estimate that is never above the true quotient, which is at least 1 and within 2^-50 of `quotient`.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -146,7 +142,7 @@ fn at_most(quotient: f64) -> U256 {
 impl Shl<u32> for U256 {
     type Output = U256;
 
-    /// Shifts left. `bits` must be less than 256.
+    /// `bits` must be less than 256.
     fn shl(self, bits: u32) -> U256 {
         match bits {
             0 => self,
@@ -161,7 +157,7 @@ impl Shl<u32> for U256 {
 impl Shr<u32> for U256 {
     type Output = U256;
 
-    /// Shifts right. `bits` must be less than 256.
+    /// `bits` must be less than 256.
     fn shr(self, bits: u32) -> U256 {
         match bits {
             0 => self,
@@ -179,7 +175,6 @@ mod tests {
     use num_bigint::BigUint;
     use proptest::prelude::*;
 
-    /// Generates numbers of every length, many of them with long runs of equal bits.
     fn halves() -> impl Strategy<Value = u128> {
         let row = (any::<u128>(), 0_u32..128, any::<bool>());
         row.prop_map(|(bits, shift, ones)| if ones { u128::MAX >> shift } else { bits >> shift })
@@ -226,7 +221,6 @@ mod tests {
         fn quotients_are_exact(a in numbers(), b in numbers(), near in 0_u32..3) {
             prop_assume!(b != U256::ZERO);
             prop_assert_eq!(big(a / b), big(a) / big(b));
-            // These numbers are close to a multiple of the divisor.
             let multiple = a / b * b;
             let beside = (multiple + U256::from(near)).saturating_sub(U256::ONE);
             prop_assert_eq!(big(beside / b), big(beside) / big(b));

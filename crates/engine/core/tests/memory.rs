@@ -28,7 +28,6 @@ fn bytes<T>(make: impl FnOnce() -> T) -> (T, usize) {
     (value, ALLOCATOR.current_usage().saturating_sub(before))
 }
 
-/// Fills all data that a pacer stores: hundreds of rates and pauses, forfeited gaps, and slots that were given back.
 fn lead_a_long_life(pacer: &Pacer, clock: &ManualClock) {
     for round in 0..1_000_u64 {
         clock.advance(span(250_000_000));
@@ -48,7 +47,6 @@ fn growth<T>(mut more: impl FnMut() -> T) -> usize {
     (0..5).map(|_| bytes(&mut more).1).min().expect("some tries")
 }
 
-/// Returns a pacer of unevenly spaced slots that has started some, including some that were far away.
 fn uneven(arrivals: Arrivals, clock: &ManualClock) -> Pacer {
     let pacer = build("1M/s", clock).arrivals(arrivals).build();
     for step_ns in [1_000_000, 1_000_000_000_000_000, 1_000_000] {
@@ -59,7 +57,6 @@ fn uneven(arrivals: Arrivals, clock: &ManualClock) -> Pacer {
     pacer
 }
 
-/// Returns a pacer of unevenly spaced slots on a shape, with a caller that has waited for a slot.
 fn shaped(arrivals: Arrivals, clock: &ManualClock) -> Pacer {
     let shape: Shape = "ramp 1k/s..1M/s 1h, hold 1M/s 1h".parse().expect("a shape");
     let pacer = Pacer::shaped(shape).arrivals(arrivals).clock(clock.clone()).build();
@@ -95,7 +92,6 @@ fn pacers_of_uneven_slots_are_small() {
     }
 }
 
-/// Each poller keeps its slot until it is due.
 fn pollers_allocate_nothing_for_a_slot() {
     let clock = ManualClock::new();
     let pacer = build("1M/s", &clock).build();
@@ -147,7 +143,6 @@ fn a_pacer_and_a_lane_are_small_and_stay_so() {
     assert_eq!(old, 0, "bytes more each time while a slot is held");
     drop(held);
 
-    // Recorded arrivals are dropped.
     let replay = Arrivals::replay(|| (0..).map(Duration::from_millis));
     let recorded = build("1/s", &clock).arrivals(replay).build();
     let play = |starts: u32| {

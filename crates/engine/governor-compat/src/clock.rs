@@ -1,6 +1,6 @@
 //! Provides clocks. The retry times of a limiter's refusals are times on the limiter's clock.
 //!
-//! The schedule of a limiter runs in real time, regardless of its clock, unless the clock has its own
+//! The schedule of a limiter runs in real time, regardless of the limiter's clock, unless that clock has its own
 //! [`pacing`](Clock::pacing).
 
 mod fake;

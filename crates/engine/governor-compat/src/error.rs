@@ -3,8 +3,8 @@
 use std::error::Error;
 use std::fmt;
 
-/// The error for a request for more cells at once than the quota's burst size. The field is the burst size. Waiting
-/// would not help, so the request fails at once.
+/// The error for a request for more cells at once than the quota's burst size. The field contains the burst size. Such
+/// a request fails at once, because waiting would not help.
 ///
 /// ```
 /// use governor::{InsufficientCapacity, Quota, RateLimiter};

@@ -60,7 +60,7 @@ impl Add<Nanos> for Jitter {
 impl Add<Instant> for Jitter {
     type Output = Instant;
 
-    /// Returns `moment` plus a random duration. If the system can't represent the sum, returns `moment`.
+    /// Returns `moment` plus a random duration. If the system cannot represent the sum, returns `moment`.
     fn add(self, moment: Instant) -> Instant {
         moment.checked_add(self.draw()).unwrap_or(moment)
     }

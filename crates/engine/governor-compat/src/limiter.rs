@@ -22,8 +22,8 @@ const ONE: NonZeroU32 = NonZeroU32::MIN;
 /// Admits cells at a rate, on a schedule that makes up for late requests.
 ///
 /// The schedule starts at the first request for a cell. After that, the intended starts of cells are one interval
-/// apart. Requests that come early are refused or wait. Requests that are late are admitted at once until the schedule
-/// is caught up. The time that is made up for is at most that of one burst, or 100 ms if that is more.
+/// apart. An early request is refused or has to wait. A late request is admitted at once, until the schedule is caught
+/// up. At most the time of one burst is made up for, or 100 ms if that is more.
 ///
 /// A limiter is shared by reference, and can be used from any number of threads and tasks.
 ///
@@ -118,8 +118,8 @@ impl<C: Clock> RateLimiter<NotKeyed, InMemoryState, C, NoOpMiddleware<C::Instant
         self.decide(ONE)
     }
 
-    /// Admits `n` cells as one operation if the first of them is due: either all of them or no cell. The next cell is
-    /// due `n` intervals later.
+    /// Admits `n` cells as one operation if the first of them is due. Otherwise admits no cell. The next cell is due
+    /// `n` intervals later.
     ///
     /// # Errors
     /// Returns [`InsufficientCapacity`] if `n` is more than the burst size, and otherwise the error of

@@ -1,11 +1,11 @@
-//! Defines the results of decisions. The only middleware returns `()` for an admitted cell, and the retry time for a
-//! refused one.
+//! Defines the type parameter for governor's middleware. The only middleware changes no result.
 
 use crate::clock::{Clock, DefaultClock, Reference};
 use std::fmt;
 use std::marker::PhantomData;
 
-/// The middleware with which a decision returns `()`, or a [`NotUntil`](crate::NotUntil) with a time of type `P`.
+/// The middleware that returns `()` for an admitted cell, and a [`NotUntil`](crate::NotUntil) with a time of type `P`
+/// for a refused cell.
 pub struct NoOpMiddleware<P: Reference = <DefaultClock as Clock>::Instant>(PhantomData<P>);
 
 impl<P: Reference> fmt::Debug for NoOpMiddleware<P> {

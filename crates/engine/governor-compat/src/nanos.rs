@@ -1,4 +1,4 @@
-//! Represents whole nanoseconds, for clocks that you write.
+//! Defines a number of nanoseconds, which implementations of clocks return.
 
 use std::fmt;
 use std::ops::{Add, Div, Mul};

@@ -5,8 +5,8 @@ use crate::clock::Reference;
 use std::fmt;
 use std::time::Duration;
 
-/// The refusal of a cell that is not due. It contains the time from which the cell is admitted, by the current
-/// schedule. The refused request used no cell.
+/// The refusal of a cell that is not due. It contains the time at which the current schedule admits the cell. The
+/// refused request used no cell.
 ///
 /// ```
 /// use governor::clock::{Clock, FakeRelativeClock};
@@ -36,13 +36,13 @@ impl<P: Reference> NotUntil<P> {
         NotUntil { earliest, quota }
     }
 
-    /// Returns the time from which the cell is admitted, on the limiter's clock, unless other callers are admitted
-    /// first.
+    /// Returns the time on the limiter's clock at which the cell is admitted, unless other callers are admitted first.
     pub fn earliest_possible(&self) -> P {
         self.earliest
     }
 
-    /// Returns the duration from `from` to that time, or zero if it has passed.
+    /// Returns the duration from `from` to [`earliest_possible`](NotUntil::earliest_possible), or zero if it has
+    /// passed.
     pub fn wait_time_from(&self, from: P) -> Duration {
         self.earliest.duration_since(self.earliest.min(from)).into()
     }

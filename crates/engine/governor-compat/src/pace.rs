@@ -1,4 +1,4 @@
-//! Represents a quota as a schedule: the pacer, and the queue of tasks that wait for it.
+//! Paces a quota: contains the pacer, and the queue of tasks that wait for it.
 
 use crate::{InsufficientCapacity, Quota};
 use futures_timer::Delay;
@@ -11,8 +11,8 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::task::{Context, Waker};
 use std::time::Duration;
 
-/// The time that is always made up for, with any burst size. Without it, a quota with bursts of one cell would lose
-/// time whenever a task is woken late.
+/// The time that is made up for with any burst size. Without it, a quota with bursts of one cell would lose time
+/// whenever a task is woken late.
 const ALWAYS_MADE_UP_FOR: Duration = Duration::from_millis(100);
 
 const DAY: Duration = Duration::from_secs(86_400);
@@ -21,8 +21,8 @@ const DAY: Duration = Duration::from_secs(86_400);
 pub(crate) struct Pace {
     pub(crate) quota: Quota,
     pacer: Pacer,
-    /// The number of slots per cell. It is more than one if a cell takes more than a day, because no rate is slower
-    /// than one slot per day.
+    /// The number of slots per cell: more than one for a cell that takes more than a day, because the slowest rate is
+    /// one slot per day.
     slots_per_cell: u32,
     line: OnceLock<AsyncPacer>,
 }
@@ -40,8 +40,7 @@ impl Pace {
         Pace { quota, pacer: builder.build(), slots_per_cell, line: OnceLock::new() }
     }
 
-    /// Admits `n` cells as one operation if the first of them is due. Otherwise returns how long it takes until it is
-    /// due.
+    /// Admits `n` cells as one operation if the first of them is due. Otherwise returns the time until it is due.
     pub(crate) fn take(&self, n: NonZeroU32) -> Result<(), Duration> {
         match self.pacer.try_acquire_many(self.slots(n)) {
             Ok(_) => Ok(()),
@@ -51,11 +50,10 @@ impl Pace {
         }
     }
 
-    /// Waits until the first cell is due, and admits `n` cells as one operation.
     pub(crate) async fn wait(&self, n: NonZeroU32) {
         let fallback = || AsyncPacer::with_timer(self.pacer.clone(), FallbackTimer::default());
         let line = self.line().cloned().unwrap_or_else(fallback);
-        // Only a closed pacer refuses this request, and no caller can close this one.
+        // Only a closed pacer refuses this request, and no caller can close this pacer.
         let _ = line.acquire_many(self.slots(n)).await;
     }
 
@@ -68,8 +66,8 @@ impl Pace {
         n.get().saturating_mul(self.slots_per_cell)
     }
 
-    /// Returns the queue of tasks. It is created by the task that first needs it, so that its timer is in that task's
-    /// runtime. Returns `None` if the system has no resources left for a timer.
+    /// Returns the queue of tasks, or `None` if the system has no resources left for a timer. The first task that waits
+    /// creates the queue, so that its timer is in that task's runtime.
     fn line(&self) -> Option<&AsyncPacer> {
         if self.line.get().is_none() {
             let line = AsyncPacer::new(self.pacer.clone()).ok()?;
@@ -79,15 +77,14 @@ impl Pace {
     }
 }
 
-/// A timer on the one thread that futures-timer has for the whole process. It is used if the system has no resources
-/// left for a separate timer.
+/// A timer on the process's single futures-timer thread, for a system that has no resources left for a separate timer.
 #[derive(Debug, Default)]
 struct FallbackTimer(Mutex<Option<(Delay, Duration)>>);
 
 impl FallbackTimer {
     fn start(&self, delay: Duration, again: Duration, waker: &Waker) {
         let mut timer = Delay::new(delay);
-        // If the time has passed at once, the timer is set to go off again.
+        // If the time has already passed, the timer is set to go off again.
         while Pin::new(&mut timer).poll(&mut Context::from_waker(waker)).is_ready() {
             timer = Delay::new(again);
         }
@@ -112,8 +109,7 @@ impl Timer for FallbackTimer {
     }
 }
 
-/// Returns the maximum lateness that is made up for. The cells of a burst start together, so a burst of n cells spans n
-/// - 1 intervals.
+/// Returns the maximum lateness that is made up for. A burst of n cells, which start together, spans n - 1 intervals.
 fn most_made_up_for(quota: &Quota) -> Duration {
     let apart = quota.burst_size().get() - 1;
     quota.replenish_interval().saturating_mul(apart).max(ALWAYS_MADE_UP_FOR)

@@ -78,7 +78,7 @@ impl Quota {
         Some(Quota::per(max_burst, replenish_all_per))
     }
 
-    /// Returns a quota with the same rate and another burst size.
+    /// Returns a quota with the same rate and a different burst size.
     #[must_use]
     pub const fn allow_burst(self, max_burst: NonZeroU32) -> Quota {
         Quota { max_burst, ..self }
@@ -109,14 +109,13 @@ impl Quota {
         Quota { cells, period, max_burst: cells }
     }
 
-    /// Returns the rate as a number of cells and a period.
     pub(crate) fn cells_per_period(&self) -> (NonZeroU32, Duration) {
         (self.cells, self.period)
     }
 }
 
 impl PartialEq for Quota {
-    /// Returns whether rate and burst size are the same: 60 per minute is the same rate as 1 per second.
+    /// Returns whether both quotas have the same rate and burst size. 60 per minute is the same rate as 1 per second.
     fn eq(&self, other: &Quota) -> bool {
         // The factors are below 2^94 and 2^32.
         let product = |a: &Quota, b: &Quota| a.period.as_nanos() * u128::from(b.cells.get());

@@ -1,4 +1,4 @@
-//! Defines the types that appear as parameters in the types of limiters.
+//! Defines the types that are type parameters of limiters.
 //!
 //! ```
 //! use governor::clock::MonotonicClock;

@@ -15,13 +15,14 @@ use ::std::fmt::Debug;
 use ::std::hint;
 use ::std::time::Duration;
 
-/// The remaining time below which [`Clock::relax`] gives no spin-loop hint: a few times the duration of a hint.
+/// [`Clock::relax`] gives no spin-loop hint within this time of the end: a few times the duration of a hint.
 const CLOSE: Duration = Duration::from_nanos(500);
 
 /// A monotonic clock, and the way in which threads wait on it.
 ///
-/// A pacer or a limiter reads its clock whenever it cannot decide by an earlier reading. A reading that is earlier than
-/// a previous one can make a start late, but not early. The implementation must not call the pacer or the limiter.
+/// Pacers and limiters read their clock whenever an earlier reading does not settle a decision. A reading earlier than
+/// the previous one can delay a start, but never makes a start early. An implementation must not call the pacer or the
+/// limiter that uses the clock.
 ///
 /// [`TscClock`] is the default clock of pacers and limiters. [`StdClock`] reads the operating system's clock.
 /// `MonotonicClock` returns the same values that other programs on the machine read. [`ManualClock`] moves only when a
@@ -80,10 +81,11 @@ pub trait Clock: Debug + Send + Sync {
         true
     }
 
-    /// Called repeatedly by a thread that spins until `until`, and has just read `now`, which is earlier.
+    /// Relaxes the processor while a thread spins until `until`. The thread calls this method repeatedly, each time
+    /// after it has read `now`, which is before `until`.
     ///
-    /// By default this is a spin-loop hint, which lets the core's other hardware thread run. In the last half
-    /// microsecond it does nothing, because a hint would then make the start later.
+    /// By default, this is a spin-loop hint, which lets the core's other hardware thread run. Within 0.5 us of `until`
+    /// it does nothing, because a hint would delay the start.
     fn relax(&self, now: Nanos, until: Nanos) {
         if until - now > CLOSE {
             hint::spin_loop();

@@ -99,7 +99,6 @@ impl Nanos {
     }
 }
 
-/// Converts a duration to whole nanoseconds, limited to the range of [`Nanos`].
 fn whole_ns(span: Duration) -> u64 {
     i64::try_from(span.as_nanos()).unwrap_or(i64::MAX).unsigned_abs()
 }

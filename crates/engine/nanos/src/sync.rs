@@ -1,4 +1,4 @@
-//! Provides atomics, locks and parking: std's, or loom's models of them when built with `--cfg loom`.
+//! Provides atomics, locks and parking from std, or loom's models of them with `--cfg loom`.
 
 pub(crate) use std::sync::atomic::Ordering::{Acquire, Release};
 
@@ -16,8 +16,7 @@ mod world {
     pub(crate) use loom::sync::{Condvar, Mutex, MutexGuard};
     pub(crate) use loom::thread::yield_now;
 
-    /// A parker for models: a wake-up token under a mutex. A timeout never ends a park, so models move a manual clock
-    /// instead.
+    /// A parker for models: a wake-up token under a mutex. It ignores timeouts, so models move a manual clock instead.
     #[derive(Default)]
     pub(super) struct Parker(Unparker);
 
@@ -56,7 +55,7 @@ use std::sync::PoisonError;
 use std::time::Duration;
 pub(crate) use world::{AtomicU64, Mutex, MutexGuard, yield_now};
 
-/// Locks `mutex`, even after a panic of another holder: the data is consistent at every step.
+/// Locks `mutex`, ignoring poisoning: the data is consistent at every step.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -68,8 +67,8 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// limiter therefore never consume each other's wake-ups.
 pub struct Parker(world::Parker);
 
-/// Wakes the thread that sleeps on the [`Parker`] that created this unparker. If no thread sleeps, the next sleep ends
-/// at once. All clones wake the same parker.
+/// Wakes the thread that sleeps on the [`Parker`] that created this unparker. If no thread sleeps, the parker's next
+/// sleep ends at once. All clones wake the same parker.
 #[derive(Clone)]
 pub struct Unparker(world::Unparker);
 

@@ -7,7 +7,6 @@ create_exception!(nanopace, Ended, PyException, "No operation starts any more.")
 create_exception!(nanopace, Closed, Ended, "The pacer has been closed.");
 create_exception!(nanopace, Finished, Ended, "The schedule has no slot left.");
 
-/// Returns a `ValueError` with the message of an engine error, which says what to write instead.
 #[expect(clippy::needless_pass_by_value, reason = "what `map_err` hands over")]
 pub(crate) fn wrong(error: impl ToString) -> PyErr {
     PyValueError::new_err(error.to_string())

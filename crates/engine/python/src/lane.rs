@@ -25,8 +25,7 @@ impl Lane {
         Lane { pacer: pacer.clone(), slots, owner: OnceLock::new() }
     }
 
-    /// Returns the lane, if the calling thread is its own. If a signal handler uses the lane again during a call, the
-    /// handler gets an error.
+    /// Returns the lane to its own thread. A signal handler that uses the lane during a call gets an error.
     fn own(&self) -> PyResult<MutexGuard<'_, nanopace::Lane>> {
         let current = thread::current().id();
         let slots =

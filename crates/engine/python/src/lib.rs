@@ -1,8 +1,8 @@
 //! The compiled module of the Python package: the engine's types for Python.
 //!
-//! The classes are `frozen` and shared by reference, so the module declares that it needs no global interpreter lock.
-//! A call first tries to succeed with the lock held, and the lock is released only to wait. No panic of the engine is
-//! expected, and `PyO3` turns a panic into an exception.
+//! The classes are `frozen` and shared by reference, so the module declares that it needs no global interpreter lock. A
+//! call first tries to succeed with the lock held, and releases the lock only to wait. `PyO3` turns a panic into an
+//! exception; no panic of the engine is expected.
 
 mod errors;
 mod grant;
@@ -39,8 +39,7 @@ mod _nanopace {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
-        // `PyO3` panics if a signal handler raises an error while a call imports `datetime`. So `datetime` is imported
-        // here.
+        // `PyO3` panics if a signal handler raises an error while a call imports `datetime`, so import it here.
         module.py().import("datetime")?;
         module.setattr("__version__", env!("CARGO_PKG_VERSION"))
     }

@@ -1,4 +1,4 @@
-//! Reads arguments. Each error says what to write instead. An error that a value raises while it is read is passed on.
+//! Reads arguments. Each error says what to write instead. An exception that a value raises is passed on.
 
 use crate::errors::wrong;
 use pyo3::exceptions::PyTypeError;
@@ -7,7 +7,6 @@ use pyo3::types::{PyBool, PyDelta, PyFloat, PyInt, PyString};
 use std::str::FromStr;
 use std::time::Duration;
 
-/// Parses a string argument to one of the engine's types.
 pub(crate) fn text<T: FromStr<Err: ToString>>(
     value: &Bound<'_, PyAny>,
     what: &str,
@@ -25,12 +24,11 @@ pub(crate) fn text<T: FromStr<Err: ToString>>(
     text.parse().map_err(wrong)
 }
 
-/// Reads a whole number in `min..=max`.
 pub(crate) fn whole(value: &Bound<'_, PyAny>, what: &str, min: u64, max: u64) -> PyResult<u64> {
     number_as(value, min, max, || format!("{what} is a whole number from {min} to {max}"))
 }
 
-/// Reads a time of `time.monotonic_ns()`.
+/// Reads a time on the clock of `time.monotonic_ns()`.
 pub(crate) fn moment(value: &Bound<'_, PyAny>, what: &str) -> PyResult<u64> {
     number_as(value, 0, u64::MAX, || {
         format!("{what} is a moment, a whole number of nanoseconds: write time.monotonic_ns()")
@@ -74,7 +72,6 @@ pub(crate) fn float(value: &Bound<'_, PyAny>) -> PyResult<Option<f64>> {
     Ok(number.and_then(|number| number.extract().ok()))
 }
 
-/// Returns the value as a whole number, or `None` if it is not one.
 fn integer<'py>(value: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyInt>>> {
     if is_bool(value) {
         return Ok(None);
@@ -86,19 +83,18 @@ fn integer<'py>(value: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyInt>>
     Ok(number.and_then(|number| number.cast_into().ok()))
 }
 
-/// Returns whether the value is a bool. Python accepts a bool as a whole number, but as an argument of this module it
-/// is a mistake.
+/// Returns whether the value is a bool. Python converts a bool to a whole number, but as an argument it is a mistake.
 fn is_bool(value: &Bound<'_, PyAny>) -> bool {
     value.is_instance_of::<PyBool>()
 }
 
-/// Returns the result of a method of the value's class, or `None` if there is no such method.
+/// Calls a method of the value's class. Returns `None` if there is no such method.
 fn converted<'py>(value: &Bound<'py, PyAny>, method: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
     let class = value.get_type();
     class.hasattr(method)?.then(|| class.call_method1(method, (value,))).transpose()
 }
 
-/// Returns the part of a name that an error shows.
+/// Returns the part of a name that an error message contains.
 pub(crate) fn beginning(name: &str) -> String {
     name.chars().take(60).collect()
 }

@@ -7,7 +7,6 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-/// Returns the builder for a load, which is a rate or a shape.
 pub(crate) fn load(value: &Bound<'_, PyAny>) -> PyResult<PacerBuilder> {
     let builder: PacerBuilder = load_text(value)?.parse().map_err(wrong)?;
     Ok(builder.clock(MonotonicClock))
@@ -21,7 +20,7 @@ pub(crate) fn load_text(value: &Bound<'_, PyAny>) -> PyResult<String> {
     }
 }
 
-/// Returns the builder with these settings. None means the default.
+/// Applies the settings to the builder. None means the default.
 pub(crate) fn apply(
     mut builder: PacerBuilder,
     settings: Option<&Bound<'_, PyDict>>,
@@ -50,7 +49,6 @@ fn set(builder: PacerBuilder, name: &str, value: &Bound<'_, PyAny>) -> PyResult<
     })
 }
 
-/// Returns the arrivals with their seed: how slots are distributed over the load.
 pub(crate) fn arrivals(
     arrivals: Option<&Bound<'_, PyAny>>,
     seed: Option<&Bound<'_, PyAny>>,

@@ -1,5 +1,4 @@
-//! Provides slots for an event loop: a file descriptor that is readable when a slot is due or the schedule has
-//! changed.
+//! Provides slots for an event loop: a file descriptor becomes readable when a slot is due or the schedule changes.
 
 use crate::errors::ended;
 use crate::grant::Grant;
@@ -106,14 +105,13 @@ impl Timer {
         poller.map_err(|_| PyRuntimeError::new_err("a timer is for one caller at a time"))
     }
 
-    /// Returns the reason why the next free slot can't start yet.
     fn why_not_next(&self) -> Result<Refused, Ended> {
         let due = self.pacer.next_due()?;
         Ok(if due == Nanos::MAX { Refused::Paused } else { Refused::NotUntil(due) })
     }
 }
 
-/// Returns the time at which a caller that continues to wait after a refusal has to check again. `None` means never.
+/// Returns when a caller that continues to wait after a refusal has to check again, or `None` for never.
 fn look_again(refusal: Refused, deadline: Option<Nanos>) -> Option<Nanos> {
     match refusal {
         Refused::NotUntil(due) => Some(due),
@@ -121,7 +119,7 @@ fn look_again(refusal: Refused, deadline: Option<Nanos>) -> Option<Nanos> {
     }
 }
 
-/// A timer of the operating system, which a change of the schedule fires at once.
+/// A timerfd, which a change of the schedule fires at once.
 #[derive(Debug)]
 struct Alarm {
     timer: OwnedFd,
@@ -130,12 +128,12 @@ struct Alarm {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum State {
-    /// The timer is not set: no caller is waiting.
+    /// The timer is not set: no caller waits.
     Resting,
     /// A caller has begun to read the schedule, or the timer is set to the time that the caller read.
     Listening,
-    /// The schedule has changed after a caller began to read it. The timer fires, and must not be set to a time that
-    /// was read before the change.
+    /// The schedule changed after a caller began to read it. The timer fires, and must not be set to a time that was
+    /// read before the change.
     Changed,
 }
 
@@ -144,7 +142,7 @@ impl Wake for Alarm {
         let mut state = self.state();
         if *state == State::Listening {
             *state = State::Changed;
-            // An error is not possible: the descriptor is a timer, and the time is in range.
+            // Cannot fail: the descriptor is a timer, and the time is in range.
             let _ = self.set_time(1);
         }
     }
@@ -157,7 +155,6 @@ impl Alarm {
         Ok(Alarm { timer, state: Mutex::new(State::Resting) })
     }
 
-    /// Starts to record changes.
     fn listen(&self) {
         *self.state() = State::Listening;
     }
@@ -171,7 +168,6 @@ impl Alarm {
         Ok(())
     }
 
-    /// Disarms the timer and makes it unreadable.
     fn disarm(&self) -> PyResult<()> {
         let mut state = self.state();
         if *state != State::Resting {
@@ -181,7 +177,7 @@ impl Alarm {
         Ok(())
     }
 
-    /// Sets the timer to this time of `CLOCK_MONOTONIC`. With 0, disarms it.
+    /// Sets the timer to this time of `CLOCK_MONOTONIC`. 0 disarms it.
     fn set_time(&self, at_ns: u64) -> io::Result<()> {
         let whole = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
         let at = Timespec {

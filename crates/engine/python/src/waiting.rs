@@ -1,8 +1,7 @@
 //! Waits for slots without the interpreter's lock, and checks for signals.
 //!
-//! A slot that has started can't be given back. It therefore starts after the last check for signals: if a handler
-//! raises an error at that check, no slot is lost. The remaining gap is the time from that check to the interpreter's
-//! own check after the call.
+//! A slot that has started cannot be given back. It therefore starts after the last check for signals, so an exception
+//! at that check loses no slot. The interpreter checks again after the call; an exception there still loses the slot.
 
 use crate::errors::{Ended, refused};
 use crate::grant::Grant;
@@ -13,22 +12,20 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use std::time::Duration;
 
-/// The maximum time that a signal waits for its handler.
+/// The maximum delay of a signal's handler.
 const SLICE: Duration = Duration::from_millis(40);
 
-/// The length of a pause in threads other than the main thread. Only the main thread handles signals, so other threads
-/// need not check for them.
+/// The length of a pause in threads other than the main thread, which alone handles signals.
 const FAR: Duration = Duration::from_secs(86_400);
 
-/// Returns the deadline of a caller, if it has one.
 pub(crate) fn deadline(timeout: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Nanos>> {
     let timeout = timeout.filter(|timeout| !timeout.is_none());
     let timeout = timeout.map(|timeout| time(timeout, "timeout")).transpose()?;
     Ok(timeout.map(|timeout| MonotonicClock.now() + timeout))
 }
 
-/// Pauses in slices, without the interpreter's lock, until the slot is due. Then takes the lock and starts the slot.
-/// If a signal handler raises an error, the slot is given back.
+/// Pauses in slices, without the interpreter's lock, until the slot is due. Then takes the lock and starts the slot. If
+/// a signal handler raises an exception, the slot is given back.
 pub(crate) fn wait(
     py: Python<'_>,
     deadline: Option<Nanos>,
@@ -46,7 +43,7 @@ pub(crate) fn wait(
     }
 }
 
-/// Checks whether a caller waits again after a refusal. Otherwise returns the error.
+/// Returns `Ok` if the caller has to wait again after this refusal, and otherwise the error.
 pub(crate) fn goes_on(refusal: Refused, deadline: Option<Nanos>) -> PyResult<()> {
     match refusal {
         Refused::NotUntil(due) if deadline.is_some_and(|end| end < due) => {
@@ -60,7 +57,6 @@ pub(crate) fn goes_on(refusal: Refused, deadline: Option<Nanos>) -> PyResult<()>
     }
 }
 
-/// Returns the grant of a try, or `None` if the slot is not due yet.
 pub(crate) fn if_due(tried: Result<nanopace::Grant, Refused>) -> PyResult<Option<Grant>> {
     match tried {
         Ok(grant) => Ok(Some(Grant(grant))),
@@ -69,7 +65,6 @@ pub(crate) fn if_due(tried: Result<nanopace::Grant, Refused>) -> PyResult<Option
     }
 }
 
-/// Returns the next item of an iteration, which ends when no more operations start.
 pub(crate) fn until_ended(py: Python<'_>, grant: PyResult<Grant>) -> PyResult<Option<Grant>> {
     match grant {
         Err(error) if error.is_instance_of::<Ended>(py) => Ok(None),

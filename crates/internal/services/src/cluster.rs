@@ -1,4 +1,4 @@
-//! Runs a cluster of store servers.
+//! Runs a cluster of store servers as child processes.
 
 use crate::product::Product;
 use crate::server::Server;
@@ -7,13 +7,12 @@ use std::io::{self, ErrorKind};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// The time limit for a cluster to agree on a change.
+/// The time limit for the servers of a cluster to agree on a change.
 const AGREES: Duration = Duration::from_secs(30);
 
-/// The number of slots of a cluster.
 const HASH_SLOTS: u32 = 16_384;
 
-/// The time in milliseconds after which a server that does not respond counts as dead.
+/// The time in milliseconds after which a silent server counts as dead.
 const SILENT_MS: &str = "500";
 
 /// A cluster of three servers that share its slots, and a fourth server that can become a replica.
@@ -27,7 +26,6 @@ impl Cluster {
     /// Starts a cluster, and waits until its servers agree on its state.
     ///
     /// # Errors
-    ///
     /// Fails if a server does not start, or the servers do not agree.
     pub fn start(product: Product) -> io::Result<Cluster> {
         let start = || {
@@ -62,7 +60,6 @@ impl Cluster {
     /// Returns the slot of a key, and the index of the server that owned the slot at first.
     ///
     /// # Errors
-    ///
     /// Fails if the first server does not respond.
     pub fn slot(&self, key: &str) -> io::Result<(u32, usize)> {
         let slot = number(&self.servers[0].ask(&format!("CLUSTER KEYSLOT {key}"))?)?;
@@ -73,7 +70,6 @@ impl Cluster {
     /// Makes the fourth server a replica of the server with this index, and waits until the replica has its data.
     ///
     /// # Errors
-    ///
     /// Fails if a server does not respond, or the replica does not connect in time.
     pub fn replicate(&self, server: usize) -> io::Result<()> {
         let (id, replica) = (self.id(server)?, &self.servers[3]);
@@ -86,7 +82,6 @@ impl Cluster {
     /// Moves a slot with its keys from one server to another.
     ///
     /// # Errors
-    ///
     /// Fails if a server does not respond or reports an error.
     pub fn move_slot(&self, slot: u32, from: usize, to: usize) -> io::Result<()> {
         let (source, target) = (&self.servers[from], &self.servers[to]);
@@ -110,7 +105,6 @@ impl Cluster {
         Ok(texts(&answer).concat())
     }
 
-    /// Waits until the response of every server to `command` contains `text`.
     fn wait_for(&self, command: &str, text: &str) -> io::Result<()> {
         wait_until(text, || {
             let says = |server: &Server| Ok(server.ask(command)?.contains(text));

@@ -1,4 +1,4 @@
-//! A TCP proxy that delays, cuts, holds or redirects connections.
+//! Provides a TCP proxy that delays, cuts, holds or redirects connections.
 
 mod pipe;
 mod rules;
@@ -13,7 +13,6 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-/// The time between two checks for new connections.
 const LOOK: Duration = Duration::from_millis(1);
 
 /// A TCP proxy on loopback that runs in its own threads. Its behaviour can be changed at any time. All its connections
@@ -29,7 +28,6 @@ impl Proxy {
     /// Starts a proxy for the server at this address. At first, the proxy forwards all data without a delay.
     ///
     /// # Errors
-    ///
     /// Fails if there is no free port.
     pub fn start(upstream: SocketAddr) -> io::Result<Self> {
         let listener = port::listen()?;
@@ -54,7 +52,7 @@ impl Proxy {
         format!("redis://{}/", self.address)
     }
 
-    /// Delays all later data by this time in each direction. The order of the data stays the same.
+    /// Delays data that arrives after this call by this time in each direction, and keeps its order.
     pub fn delay(&self, one_way: Duration) {
         self.rules.change(|now| now.delay = one_way);
     }
@@ -65,16 +63,15 @@ impl Proxy {
         self.rules.cut(new);
     }
 
-    /// Accepts and serves new connections again.
+    /// Accepts new connections again, and serves those that hang.
     ///
     /// # Errors
-    ///
     /// Fails if another process now listens on the port.
     pub fn mend(&self) -> io::Result<()> {
         self.rules.mend(self.address)
     }
 
-    /// Closes the existing connections, and connects new ones to another server, as after a failover.
+    /// Closes the existing connections, and connects later ones to another server, as after a failover.
     pub fn redirect(&self, upstream: SocketAddr) {
         self.rules.change(|now| {
             now.upstream = upstream;
@@ -110,7 +107,6 @@ impl Drop for Proxy {
     }
 }
 
-/// Accepts and serves connections until the proxy is dropped.
 fn accept(rules: &Arc<Rules>) {
     while let Some(accepted) = rules.accept() {
         match accepted {

@@ -4,11 +4,10 @@ use crate::wire;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-/// The time limit of one check.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// Returns whether the server at this address responds to PING and has this process ID. Another process that listens on
-/// the port does not count.
+/// Returns whether the server at this address responds to PING and has this process ID. The ID detects another process
+/// on the port.
 pub(crate) fn answers(address: SocketAddr, process: u32, password: Option<&str>) -> bool {
     let number = format!("process_id:{process}\r\n");
     let user = password.map(|password| format!("AUTH {password}\r\n")).unwrap_or_default();

@@ -15,13 +15,11 @@ use tempfile::TempDir;
 /// The time limit for the start of a server on a busy machine.
 const START: Duration = Duration::from_secs(20);
 
-/// The configuration file of a sentinel. The sentinel also writes to this file.
+/// The configuration file of a sentinel, which also writes to it.
 const SENTINEL: &str = "sentinel.conf";
 
-/// The file with the server's output.
 const OUTPUT: &str = "output.txt";
 
-/// The maximum number of ports to try.
 const ATTEMPTS: u32 = 20;
 
 /// The options of a server. By default, a server keeps no data on disk, has no password and uses any free port.
@@ -88,7 +86,6 @@ impl Options {
     /// Starts the server, and waits until it responds.
     ///
     /// # Errors
-    ///
     /// Fails if the program cannot be run, another process uses the port, or the server does not respond within 20 s.
     pub fn start(mut self) -> io::Result<Server> {
         let temporary = if self.folder.is_none() { Some(TempDir::new()?) } else { None };
@@ -102,7 +99,7 @@ impl Options {
         Ok(Server { child, port, options: self, folder, _temporary: temporary })
     }
 
-    /// Runs the server on a free port. If another process takes the port first, tries another port.
+    /// Runs the server on a free port. If another process takes that port first, tries a different port.
     fn run_anywhere(&self, folder: &Path) -> io::Result<(Child, u16)> {
         let attempt = || -> io::Result<(Child, u16)> {
             let port = port::free()?;
@@ -145,7 +142,6 @@ impl Options {
         Ok(child)
     }
 
-    /// Adds the installation advice to the error if the program is missing.
     fn told(&self, error: io::Error) -> io::Error {
         let (program, how) = (self.product.program(), self.product.how_to_install());
         match error.kind() {
@@ -189,7 +185,6 @@ impl Server {
     /// Starts a server that keeps no data on disk, on a free port, and waits until the server responds.
     ///
     /// # Errors
-    ///
     /// Fails for the same reasons as [`Options::start`].
     pub fn start(product: Product) -> io::Result<Self> {
         Self::with(product).start()
@@ -223,11 +218,10 @@ impl Server {
         format!("redis://{user}{}/", self.address())
     }
 
-    /// Sends a command to a server without a password, and returns the response as the server writes it. The words of
-    /// the command must not contain spaces.
+    /// Sends a command to a server without a password, and returns the raw response. The words of the command must not
+    /// contain spaces.
     ///
     /// # Errors
-    ///
     /// Fails if the server responds with an error or not at all.
     pub fn ask(&self, command: &str) -> io::Result<String> {
         wire::ask(self.address(), command)
@@ -242,7 +236,6 @@ impl Server {
     /// Stops the process with SIGSTOP. Connections stay open, but get no responses.
     ///
     /// # Errors
-    ///
     /// Fails if the process has ended.
     pub fn stop(&self) -> io::Result<()> {
         self.signal(Signal::STOP)
@@ -251,7 +244,6 @@ impl Server {
     /// Resumes a stopped process with SIGCONT.
     ///
     /// # Errors
-    ///
     /// Fails if the process has ended.
     pub fn go_on(&self) -> io::Result<()> {
         self.signal(Signal::CONT)
@@ -263,10 +255,9 @@ impl Server {
     }
 
     /// Kills the process if it still runs, and starts the server again with the same options, port and folder. The new
-    /// process has the data of the append-only file, or no data without such a file.
+    /// process loads the append-only file. Without such a file, it has no data.
     ///
     /// # Errors
-    ///
     /// Fails for the same reasons as [`Options::start`].
     pub fn restart(&mut self) -> io::Result<()> {
         self.kill();
@@ -285,7 +276,7 @@ impl Drop for Server {
     }
 }
 
-/// Kills a process and waits for its end. Errors are ignored: they mean that the process has ended already.
+/// Kills a process and waits for its end. An error means that the process has already ended, and is ignored.
 fn end(child: &mut Child) {
     child.kill().ok();
     child.wait().ok();

@@ -4,10 +4,9 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::time::Duration;
 
-/// The time limit for a response.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Sends a command, and returns the response as the server writes it. An error response becomes an error.
+/// Sends a command, and returns the raw response. An error response becomes an error.
 pub(crate) fn ask(address: SocketAddr, command: &str) -> io::Result<String> {
     let answer = exchange(address, command, PATIENCE)?;
     if answer.starts_with('-') {
@@ -34,7 +33,6 @@ pub(crate) fn exchange(
     }
 }
 
-/// Returns the strings in a response, without lengths and counts.
 pub(crate) fn texts(answer: &str) -> Vec<&str> {
     let lines = answer.lines().filter(|line| !line.starts_with(['*', '$']));
     lines.map(|line| line.trim_start_matches([':', '+'])).collect()

@@ -6,7 +6,6 @@ use std::net::{SocketAddr, TcpStream};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Sends a line, and returns the start of the response.
 fn say(stream: &mut TcpStream, line: &str) -> io::Result<String> {
     stream.write_all(format!("{line}\r\n").as_bytes())?;
     let mut answer = [0; 1024];
@@ -100,8 +99,8 @@ fn the_proxy_delays_both_ways() {
     }
 }
 
-/// Returns whether a connection to the address is refused within 1000 attempts, 1 ms apart. The first attempts may be
-/// accepted, because a server that another test is starting inherits the listener until its program begins.
+/// Tries to connect for at least 1 s. The first attempts may be accepted, because a server that another test starts
+/// inherits the listener until it has executed its program.
 fn is_refused_soon(address: SocketAddr) -> bool {
     (0..1_000).any(|_| {
         thread::sleep(Duration::from_millis(1));

@@ -1,5 +1,5 @@
-//! Draws a picture of a fleet on this machine. Four processes share a load, then one of them is killed and another one
-//! joins. The picture shows the starts that the processes recorded, and the account.
+//! Draws a picture of a fleet on this machine: four processes share a load, then one is killed and another one joins.
+//! The picture shows the starts that the processes recorded, and the account.
 
 mod plot;
 pub mod record;
@@ -13,9 +13,7 @@ use record::{Event, LENGTH, Record};
 use std::path::PathBuf;
 use std::{env, fs};
 
-/// The number of nodes at the beginning.
 const NODES: usize = 4;
-/// The times at which the second node is killed and another node joins, in milliseconds.
 const KILL_MS: u64 = 4_000;
 const JOIN_MS: u64 = 6_000;
 
@@ -30,7 +28,7 @@ pub struct Options {
     svg: PathBuf,
 }
 
-/// Parses a rate up to a limit. Each start is written to a file, so at higher rates the disk would slow the nodes down.
+/// Parses a rate within limits. Each start is written to a file, so at higher rates the disk would slow the nodes down.
 fn shown_rate(text: &str) -> Result<Rate, String> {
     let rate: Rate = text.parse().map_err(|error| format!("{error}"))?;
     let is_shown = (100.0..=20_000.0).contains(&rate.as_hz());
@@ -56,7 +54,6 @@ pub fn run(options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// Runs the fleet, and records its faults.
 fn perform(server: &Server, rate: Rate) -> Result<(Outcome, Vec<Event>)> {
     let shape = format!("hold {rate} {}s", LENGTH.as_secs());
     let mut trial = Trial::begin(&env::current_exe()?, &server.url(), &shape, NODES)?;

@@ -1,4 +1,4 @@
-//! Runs the nodes of a fleet as processes that can be killed and frozen, and checks the account of the run against the
+//! Runs the nodes of a fleet as processes that can be killed and frozen, and compares the account of the run with the
 //! starts that the nodes recorded.
 
 pub mod chaos;

@@ -1,4 +1,4 @@
-//! Tests the project with real processes, servers and threads under faults, and checks that every guarantee holds.
+//! Tests the project with real processes, servers and threads under faults, and checks its guarantees.
 
 #[cfg(feature = "fleet")]
 pub mod demo;

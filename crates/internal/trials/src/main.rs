@@ -1,4 +1,4 @@
-//! Runs random trials of the engine and of fleets, a single node of a fleet, or the demonstration of a fleet.
+//! Runs random trials of the engine or of fleets, a single node of a fleet, or the demonstration of a fleet.
 
 use anyhow::Error;
 use clap::Parser;

@@ -1,7 +1,7 @@
 //! Runs random rounds with real threads on a real clock, and checks laws that must hold in each round.
 //!
-//! The laws are the guarantees in the engine's documentation. They are checked only against the results of public
-//! calls, and no law depends on how long something takes.
+//! The laws are the guarantees in the engine's documentation. They are checked only with the results of public calls,
+//! and no law depends on durations.
 
 mod allowance;
 mod changer;
@@ -20,7 +20,7 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
-/// The time limit of a round. A round usually takes some tenths of a second.
+/// The time limit of a round, which usually takes some tenths of a second.
 const PATIENCE: Duration = Duration::from_secs(30);
 const BETWEEN_REPORTS: Duration = Duration::from_secs(5);
 

@@ -1,17 +1,16 @@
-//! Checks that each page is in the book and that the links of the pages are valid, and copies the pages for mdBook. In
-//! the book, pages and linked files have the same paths as in the project.
+//! Checks that every page is in the book and that all links are valid, and copies the pages for mdBook. Pages and
+//! linked files have the same paths in the book as in the project.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
-/// The book's table of contents, whose paths are relative to the project's root.
+/// The table of contents. Its paths are relative to the project's root.
 const CONTENTS: &str = "book/SUMMARY.md";
 
-/// Folders without pages of the project: they contain built files, or pages by others.
+/// Folders whose pages are built, or were written by others.
 const WITHOUT: [&str; 4] = ["target", "patch", "patches", "node_modules"];
 
-/// Checks that every page is in the book, and that every link to a file or a heading is valid.
 pub(crate) fn check(root: &Path) -> Result<(), String> {
     let contents = contents(root)?;
     let mut wrong: Vec<String> = Vec::new();
@@ -30,7 +29,6 @@ pub(crate) fn check(root: &Path) -> Result<(), String> {
     if wrong.is_empty() { Ok(()) } else { Err(wrong.join("\n")) }
 }
 
-/// Copies the files of the book to `folder`, after emptying it.
 pub(crate) fn lay_out(root: &Path, folder: &Path) -> Result<(), String> {
     let told = |error: std::io::Error| error.to_string();
     let _ = fs::remove_dir_all(folder);
@@ -56,7 +54,6 @@ fn write(file: &Path, text: impl AsRef<[u8]>) -> std::io::Result<()> {
     fs::write(file, text)
 }
 
-/// Returns the pages in the book, sorted by path.
 fn contents(root: &Path) -> Result<BTreeSet<PathBuf>, String> {
     let links = links(&read(root, Path::new(CONTENTS))?);
     Ok(links.into_iter().map(PathBuf::from).collect())
@@ -66,7 +63,6 @@ fn read(root: &Path, page: &Path) -> Result<String, String> {
     fs::read_to_string(root.join(page)).map_err(|error| format!("{}: {error}", page.display()))
 }
 
-/// Returns all pages below a folder of the project. Symbolic links are ignored.
 fn pages(root: &Path, folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(root.join(folder)).into_iter().flatten().flatten() {
@@ -104,7 +100,7 @@ fn links(page: &str) -> Vec<String> {
     found
 }
 
-/// Returns the lines of a page that are outside of code blocks.
+/// Returns the lines of a page outside code blocks.
 fn prose(page: &str) -> impl Iterator<Item = &str> {
     let mut is_example = false;
     page.lines().filter(move |line| {
@@ -118,12 +114,11 @@ fn is_local(link: &str) -> bool {
     !link.contains("://") && !is_item(link)
 }
 
-/// Returns whether the link refers to a Rust item, which only rustdoc can resolve.
 fn is_item(link: &str) -> bool {
     link.contains("::")
 }
 
-/// Replaces each link to a Rust item by the text of the link, because only rustdoc can resolve such links.
+/// Replaces each link to a Rust item with the link's text.
 fn without_items(page: &str) -> String {
     let mut text = String::new();
     let mut rest = page;
@@ -139,7 +134,7 @@ fn without_items(page: &str) -> String {
     text + rest
 }
 
-/// Returns the path of the file to which a page's link leads, from the project's root, and the heading in that file.
+/// Returns the file to which a link on `page` leads, by its path from the project's root, and the heading in that file.
 fn place(page: &Path, link: &str) -> (PathBuf, Option<String>) {
     let (file, heading) = link.split_once('#').map_or((link, None), |(f, h)| (f, Some(h)));
     let path = page.parent().unwrap_or(Path::new("")).join(file);
@@ -161,7 +156,6 @@ fn leads_somewhere(root: &Path, page: &Path, link: &str) -> bool {
     })
 }
 
-/// Returns the anchor of a heading.
 fn anchor(title: &str) -> String {
     let title = title.trim_start_matches('#').trim().to_lowercase();
     let kept = title.chars().filter(|c| c.is_alphanumeric() || " -_".contains(*c));

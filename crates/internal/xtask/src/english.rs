@@ -1,7 +1,7 @@
-//! Counts phrases that pages, messages and comments should avoid, because they make sentences hard to read.
+//! Counts phrases that make sentences hard to read in pages, messages and comments.
 //!
-//! `english.txt` lists these phrases, each with its allowed number of occurrences. A phrase that begins with `^` counts
-//! only at the start of a sentence, and not in a question.
+//! `english.txt` lists the phrases, each with its allowed number of occurrences. A phrase after `^` counts only at the
+//! start of a sentence that is not a question.
 
 use crate::sources;
 use std::ffi::OsStr;
@@ -10,17 +10,15 @@ use std::path::Path;
 
 const TABLE: &str = "crates/internal/xtask/english.txt";
 
-/// The extensions of the files to check, and the names of checked files without an extension.
+/// The extensions of the checked files, and the names of checked files without an extension.
 const READ: [&str; 11] =
     ["md", "rs", "toml", "py", "pyi", "h", "hpp", "go", "java", "yml", "justfile"];
 
-/// A line of the list of phrases.
 struct Rule<'a> {
     phrase: &'a str,
     most: usize,
 }
 
-/// Checks that no phrase occurs more often than the list allows.
 pub(crate) fn check(root: &Path) -> Result<(), String> {
     let table =
         fs::read_to_string(root.join(TABLE)).map_err(|error| format!("{TABLE}: {error}"))?;
@@ -38,7 +36,7 @@ fn rules(table: &str) -> impl Iterator<Item = Rule<'_>> {
     })
 }
 
-/// Returns the paragraphs of all files, each with the file's name and the number of the paragraph's first line.
+/// Returns the paragraphs of all files. Each has the file's name and the number of the paragraph's first line.
 fn texts(root: &Path) -> Vec<(String, String)> {
     let mut texts = Vec::new();
     for path in sources::all_files(root).iter().filter(|path| is_read(path)) {
@@ -56,7 +54,7 @@ fn is_read(path: &Path) -> bool {
     ending.is_some_and(|ending| READ.contains(&ending)) && !path.ends_with("docs/SURFACE.md")
 }
 
-/// Returns the paragraphs of a page without its code blocks. For other files, returns their comments and lines of code.
+/// Returns the paragraphs of a page without its code blocks, or the comments and lines of code of another file.
 fn paragraphs(text: &str, is_page: bool) -> Vec<(usize, String)> {
     let mut found: Vec<(usize, String)> = Vec::new();
     let (mut is_code, mut is_open) = (false, false);
@@ -76,7 +74,6 @@ fn paragraphs(text: &str, is_page: bool) -> Vec<(usize, String)> {
     found
 }
 
-/// Returns the text of a line that contains only a comment.
 fn comment(line: &str) -> Option<&str> {
     let line = line.trim_start();
     let markers = ["//!", "///", "//", "# "];
@@ -84,7 +81,6 @@ fn comment(line: &str) -> Option<&str> {
     Some(text.trim())
 }
 
-/// Returns whether the line starts a list item, a table row or a heading.
 fn begins_anew(prose: &str) -> bool {
     prose.starts_with(['*', '-', '|', '#', '>']) || prose.starts_with(|c: char| c.is_ascii_digit())
 }
@@ -108,7 +104,6 @@ fn occurrences(phrase: &str, text: &str) -> usize {
     }
 }
 
-/// Splits a text into sentences, each with its final punctuation mark.
 fn sentences(text: &str) -> impl Iterator<Item = &str> {
     let ends = [". ", "? ", "! ", ": ", "| "];
     let mut rest = text;
@@ -121,13 +116,11 @@ fn sentences(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Returns whether the sentence begins with the word and is not a question.
 fn begins_with(sentence: &str, word: &str) -> bool {
     sentence.strip_prefix(word).is_some_and(|rest| rest.starts_with(' '))
         && !sentence.ends_with('?')
 }
 
-/// Returns how often the phrase occurs in the text as whole words.
 fn count_of(phrase: &str, text: &str) -> usize {
     let is_part = |c: char| c.is_alphanumeric() || c == '_';
     let is_whole = |&(at, found): &(usize, &str)| {

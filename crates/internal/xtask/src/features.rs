@@ -1,9 +1,8 @@
 //! Checks that combinations of a published crate's features compile without a warning: all combinations, or those with
-//! each feature alone and those with all features except one. A feature comes with the features that it enables.
+//! each feature alone and those with all features except one. Each combination includes the features that it enables.
 
 use serde_json::Value;
 
-/// A package, and the features to check together.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Choice {
     pub(crate) package: String,
@@ -11,7 +10,6 @@ pub(crate) struct Choice {
     pub(crate) features: String,
 }
 
-/// The combinations that are compiled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Which {
     Every,
@@ -19,8 +17,8 @@ pub(crate) enum Which {
     AloneAndLeftOut,
 }
 
-/// Returns combinations of features of all published crates, from the output of `cargo metadata --no-deps`. Leaves
-/// out each combination that is compiled as part of another crate's combination.
+/// Returns the feature combinations of all published crates, from the output of `cargo metadata --no-deps`. Leaves out
+/// a combination that another crate's combination already compiles.
 pub(crate) fn choices(metadata: &str, which: Which) -> Result<Vec<Choice>, String> {
     let metadata: Value = serde_json::from_str(metadata).map_err(|error| error.to_string())?;
     let packages = metadata["packages"].as_array().ok_or("no packages")?;
@@ -39,8 +37,8 @@ pub(crate) fn choices(metadata: &str, which: Which) -> Result<Vec<Choice>, Strin
         .collect())
 }
 
-/// Returns the features of `package` that `whole` always enables, if `whole` has a feature of the same name for each of
-/// the other features. All combinations with these features are then compiled as parts of the combinations of `whole`.
+/// Returns the features of `package` that `whole` always enables, if `whole` has a feature of the same name for each
+/// other feature. The combinations of `whole` then compile all combinations with these features.
 fn asked_by(whole: &Value, package: &Value) -> Option<Vec<String>> {
     let mut dependencies = whole["dependencies"].as_array().into_iter().flatten();
     let dependency = dependencies
@@ -76,8 +74,7 @@ fn of_package(package: &Value, which: Which) -> Vec<Choice> {
     choices.map(|features| Choice { package: name.to_owned(), features }).collect()
 }
 
-/// Returns these combinations: no feature, all features, and, for each feature, the smallest combination with it and
-/// the largest one without it.
+/// Returns no feature, all features, and for each feature the smallest combination with it and the largest without it.
 fn alone_and_left_out<'n>(names: &[&str], all: &[Vec<&'n str>]) -> Vec<Vec<&'n str>> {
     let is_kept = |chosen: &&Vec<&str>| {
         let is_end = |name: &&str| {
@@ -91,8 +88,7 @@ fn alone_and_left_out<'n>(names: &[&str], all: &[Vec<&'n str>]) -> Vec<Vec<&'n s
     all.iter().filter(is_kept).cloned().collect()
 }
 
-/// Returns whether the combination contains all features that its features enable. If not, it is the same as another
-/// combination.
+/// Returns whether the combination contains all features that its features enable. If not, it equals another one.
 fn is_whole(package: &Value, chosen: &[&str]) -> bool {
     let asked = |name: &&str| package["features"][name].as_array().into_iter().flatten();
     let mut asked = chosen.iter().flat_map(asked).filter_map(Value::as_str);
@@ -148,7 +144,7 @@ mod tests {
         };
         let passes = r#""features": {"x": ["part/x"], "y": ["x", "part/y"], "z": []}"#;
         assert_eq!(shown(&format!("{passes}, {}", depends(false, ""))), 0);
-        // `part` is compiled alone without `x`, because `whole` always enables this feature.
+        // `part` is compiled alone without `x`, because `whole` always enables `x`.
         for features in [passes, r#""features": {"y": ["part/y"]}"#] {
             assert_eq!(
                 shown(&format!("{features}, {}", depends(false, r#""x""#))),

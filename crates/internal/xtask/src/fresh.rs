@@ -1,5 +1,5 @@
-//! Acts as a new user with an empty home folder. Runs the commands and the first example of the README with packages
-//! from a local registry, and counts the dependencies of each published crate.
+//! Acts as a new user with an empty home folder: runs the README's commands and first example with packages from a
+//! local registry, and counts the dependencies of each published crate.
 
 use crate::package::{self, Published, succeeds};
 use crate::steps::Step;
@@ -10,14 +10,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The cargo configuration that takes all packages from the folder of the local registry.
 const CONFIG: &str =
     "[source.crates-io]\nreplace-with = \"packages\"\n\n[source.packages]\ndirectory = ";
 
-/// The file with the expected number of dependencies of each published crate, one crate per line.
+/// The recorded numbers of dependencies, one crate per line.
 const RECORDED: &str = "crates/internal/xtask/dependencies.txt";
 
-/// Builds the README's example in a new project. Installs and runs the program if `installs` is set.
 pub(crate) fn user(root: &'static str, installs: bool) -> Vec<Step> {
     let library = Step::telling("a new user's first program, from the packages", || {
         User::new(Path::new(root))?.writes_the_example()
@@ -31,19 +29,16 @@ pub(crate) fn user(root: &'static str, installs: bool) -> Vec<Step> {
     if installs { vec![library, counts, program] } else { vec![library, counts] }
 }
 
-/// The command that lists all crates that a build needs, one per line.
 const TREE: &str = "cargo tree --quiet --target x86_64-unknown-linux-gnu --edges normal,build --prefix none \
                     --no-dedupe --format {p} > tree.txt";
 
 struct User {
-    /// The user's home folder, which is outside of all workspaces and is removed at the end.
+    /// A temporary folder outside all workspaces.
     home: PathBuf,
-    /// The text of the README.
     page: String,
 }
 
 impl User {
-    /// Creates a user with a registry and an empty home folder.
     fn new(root: &Path) -> Result<User, String> {
         let unpacked = package::unpack(root)?;
         let home = env::temp_dir().join(format!("nanopace-new-user-{}", std::process::id()));
@@ -71,7 +66,7 @@ impl User {
         self.home.join("packages")
     }
 
-    /// Adds the published crates and all their dependencies, which cargo has already fetched, to the registry.
+    /// Adds the published crates and their dependencies, which cargo has already fetched, to the registry.
     fn fills_the_registry(&self, unpacked: &Path) -> Result<(), String> {
         let mut vendor = cargo();
         vendor.args(["vendor", "--quiet", "--manifest-path"]).arg(unpacked.join("Cargo.toml"));
@@ -94,8 +89,8 @@ impl User {
         self.runs(&self.home, self.line("nanopace run "))
     }
 
-    /// Checks that the numbers of dependencies equal those of the record. The numbers are reproducible, because the
-    /// registry has the versions of Cargo.lock.
+    /// Compares the numbers of dependencies with the record. The registry has the versions of Cargo.lock, so the
+    /// numbers are reproducible.
     fn counts_crates(&self, root: &Path) -> Result<(), String> {
         let published = package::published(&root.join("crates")).map_err(in_words)?;
         let line = |package: Published| {
@@ -119,7 +114,6 @@ impl User {
         self.runs(&project, TREE)?;
         let tree = fs::read_to_string(project.join("tree.txt")).map_err(in_words)?;
         let crates: BTreeSet<&str> = tree.lines().collect();
-        // All crates except the package and the user's own crate.
         Ok(crates.len() - 2)
     }
 
@@ -130,15 +124,14 @@ impl User {
         line.map_or("false", |line| line.split('#').next().unwrap_or(line).trim())
     }
 
-    /// Runs a line in a shell whose environment contains only HOME and PATH.
     fn runs(&self, folder: &Path, line: &str) -> Result<(), String> {
         let mut shell = Command::new("sh");
         shell.args(["-c", line]).current_dir(folder).env_clear();
         succeeds(shell.env("HOME", &self.home).env("PATH", self.path()?))
     }
 
-    /// Returns the `PATH` of the user, which contains the folders of the programs that cargo installed for this user,
-    /// of the current compiler, and of the system.
+    /// Returns the `PATH` of the user: the folder of the user's installed programs, the compiler's folder, and the
+    /// system's folders.
     fn path(&self) -> Result<std::ffi::OsString, String> {
         let usual = env::var_os("PATH").unwrap_or_default();
         let compiler = Path::new(cargo().get_program()).parent().map(Path::to_owned);
@@ -162,7 +155,6 @@ fn in_words(error: impl ToString) -> String {
     error.to_string()
 }
 
-/// Returns the text between the first `begin` and the next `end`.
 fn between<'text>(text: &'text str, begin: &str, end: &str) -> Option<&'text str> {
     Some(text.split_once(begin)?.1.split_once(end)?.0)
 }

@@ -1,4 +1,4 @@
-//! Builds, checks and runs the examples in Go and Java, with the C library in `target/debug`.
+//! Builds, checks and runs the Go and Java examples with the C library in `target/debug`.
 
 use crate::steps::{Step, leave_out};
 use std::env;
@@ -10,7 +10,6 @@ use std::process::{Command, Stdio};
 /// The first Java version that can call C functions.
 const JAVA: u32 = 22;
 
-/// Tests the Go package and its example. Skips them with a message if Go is not installed.
 pub(crate) fn go(root: &'static str) -> Step {
     Step::new("Go: its package and example", || {
         if !succeeds(Command::new("go").arg("version").stderr(Stdio::null())) {
@@ -32,12 +31,11 @@ fn go_command(root: &Path, words: &[&str]) -> Command {
         .env("GOCACHE", target.join("go"))
         .env("GOFLAGS", "-mod=mod")
         .env("CGO_LDFLAGS", format!("-L{library} -Wl,-rpath,{library}"))
-        // Cargo's library path may contain a library of an earlier build.
+        // Cargo's library path may contain an older library.
         .env_remove("LD_LIBRARY_PATH");
     go
 }
 
-/// Tests the Java classes and their example. Skips them with a message if no recent Java is installed.
 pub(crate) fn java(root: &'static str) -> Step {
     Step::new("Java: its classes and example", || {
         let Some(tools) = java_tools() else {
@@ -76,7 +74,7 @@ fn classes(root: &Path) -> PathBuf {
     root.join("target/java")
 }
 
-/// Returns the folder of a recent Java: in `JAVA_HOME`, on `PATH`, or in the usual place on Linux.
+/// Returns the folder of a recent Java from `JAVA_HOME`, from `PATH`, or from the usual place on Linux.
 fn java_tools() -> Option<PathBuf> {
     let home = env::var_os("JAVA_HOME").map(|home| Path::new(&home).join("bin"));
     let path = env::var_os("PATH").unwrap_or_default();
@@ -88,7 +86,7 @@ fn java_tools() -> Option<PathBuf> {
         .find(|folder| version(folder).is_some_and(|version| version >= JAVA))
 }
 
-/// Returns the version of the Java in a folder. The output of `javac -version` is, for example, `javac 25.0.3`.
+/// Returns the Java version in a folder. `javac -version` prints, for example, `javac 25.0.3`.
 fn version(folder: &Path) -> Option<u32> {
     let told = Command::new(folder.join("javac")).arg("-version").output().ok()?.stdout;
     let told = String::from_utf8(told).ok()?;

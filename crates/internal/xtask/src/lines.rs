@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 use std::fs;
 use std::path::Path;
 
-/// Prints the number of all lines of Rust, and of the lines of code in the published crates without their tests.
+/// Prints the number of lines of Rust, and of lines of code in the published crates without their tests.
 pub(crate) fn print(root: &Path) {
     let folders = wings::folders(&root.join("crates")).unwrap_or_default();
     let published =
@@ -15,7 +15,6 @@ pub(crate) fn print(root: &Path) {
     eprintln!("{all} lines of Rust; {code} lines of code outside of tests, benches and workshop");
 }
 
-/// Counts all lines of Rust in a folder, without build output.
 fn below(folder: &Path) -> usize {
     let files = sources::all_files(folder).into_iter();
     let files = files.filter(|path| path.extension() == Some(OsStr::new("rs")));

@@ -67,25 +67,22 @@ const USAGE: &str = "usage: cargo xtask test [--without-services] [engine | limi
                      pages | book | english | \
                      services [examples]";
 
-/// The advice that is printed if a dependency of the tests is not available.
 const WAY_OUT: &str = ", or leave out the tests that need it: cargo xtask test --without-services";
 
-/// The cargo option for features that are off by default. With it, these features are tested, checked and documented
-/// too.
+/// The cargo option for features that are off by default, so that they are also tested, checked and documented.
 const FEATURES: &str = "--features=nanopace-async/async-io,nanopace-cli/otlp,nanopace-cli/target-tls,nanopace-keyed/async,nanopace-keyed/file,nanopace-keyed/metrics,nanopace-limits/pools,nanopace-load/otlp,nanopace-remote/async,nanopace-remote/tls,nanopace-tower/remote";
 
-/// Cargo options for the packages to test. They exclude the models, which test nothing without loom, and this program.
-/// Its tests are built separately, because cargo builds the dependencies of macros differently together with this
-/// program, and would build everything again for the documentation tests.
+/// Cargo options that select the packages to test, without the models, which test nothing without loom, and without
+/// this program. This program's tests are built separately: built together, cargo would compile the dependencies of
+/// macros differently, and compile everything again for the documentation tests.
 const TESTED: [&str; 5] = ["--workspace", "--exclude", "loom-tests", "--exclude", "xtask"];
 
-/// The number of tests of a program that run at a time. Most tests of the load generator wait for most of their time.
+/// The number of tests of a program that run at a time. Most tests of the load generator mostly wait.
 const AT_A_TIME: &str = "6";
 
-/// Disables incremental compilation, which would make the first build of a fresh clone a third longer.
+/// Disables incremental compilation, which makes the first build of a fresh clone a third slower.
 const FRESH: Variable = ("CARGO_INCREMENTAL", "0");
 
-/// A variable of a command's environment, and its value.
 type Variable<'a> = (&'a str, &'a str);
 
 fn main() -> ExitCode {
@@ -127,7 +124,6 @@ fn main() -> ExitCode {
     if run_all(steps) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// Prints the variables with which a shell finds the programs in `needs`.
 fn print_services(needs: &[Need]) -> ExitCode {
     if !services::provide(needs, "") {
         return ExitCode::FAILURE;
@@ -136,32 +132,27 @@ fn print_services(needs: &[Need]) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Returns whether no word is an option. A test program would accept options, and with `--help` it would succeed
-/// without a test.
+/// Returns whether no word is an option. A test program would accept options: with `--help` it would succeed without a
+/// test.
 fn are_names(words: &[&str]) -> bool {
     !words.iter().any(|word| word.starts_with('-'))
 }
 
-/// Returns a step that provides the servers and tools for the next steps.
 fn needed(needs: &'static [Need], way_out: &'static str) -> Step {
     let provide = move || services::provide(needs, way_out);
     Step::new("servers and tools that are needed", provide).required()
 }
 
-/// The selection of tests to run.
 #[derive(Clone)]
 struct Tested {
-    /// Cargo options that select the packages and their features.
     packages: Vec<String>,
-    /// Whether the Python package is tested too, which is part of the engine.
     has_python: bool,
-    /// If this is not empty, only Rust tests whose name contains one of these words are run.
+    /// If not empty, only Rust tests whose names contain one of these words are run.
     names: Vec<String>,
 }
 
 impl Tested {
-    /// Selects the tests of a wing if the first word is its name, and otherwise all tests. The other words select tests
-    /// by name.
+    /// Selects the tests of a wing if the first word is its name, otherwise all tests. The other words select by name.
     fn of(words: &[&str]) -> Tested {
         let (wing, names) = match *words {
             [wing, ref names @ ..] if wings::is_wing(wing) => (Some(wing), names),
@@ -178,7 +169,6 @@ fn all_packages() -> Vec<String> {
     TESTED.into_iter().chain(once(FEATURES)).map(str::to_owned).collect()
 }
 
-/// Returns cargo options for these packages and their features.
 fn options(packages: &[String]) -> Vec<String> {
     let packages: Vec<_> = packages.iter().filter(|name| *name != "xtask").collect();
     let features = FEATURES.trim_start_matches("--features=").split(',');
@@ -208,8 +198,7 @@ fn tests(are_ignored_too: bool, tested: &Tested) -> Vec<Step> {
     ]
 }
 
-/// Runs test programs in parallel. One more program runs than there are cores, because most programs wait for most of
-/// their time.
+/// Runs test programs in parallel, one more than there are cores, because most programs mostly wait.
 fn succeed(programs: &[Program]) -> bool {
     let lanes = available_parallelism().map_or(1, usize::from) + 1;
     let not_judged = NotJudged(Path::new(ROOT).join("target/not-judged.txt"));
@@ -220,8 +209,8 @@ fn succeed(programs: &[Program]) -> bool {
     })
 }
 
-/// Builds the test programs. If no names are given, the tests of the Python package come first, because they take
-/// longest to start.
+/// Builds the test programs. The tests of the Python package come first, because they take longest to start. They are
+/// left out if names are given.
 fn test_programs(tested: &Tested, words: &[String]) -> Option<Vec<Program>> {
     let mut programs = Vec::new();
     if tested.names.is_empty() && tested.has_python {
@@ -233,7 +222,6 @@ fn test_programs(tested: &Tested, words: &[String]) -> Option<Vec<Program>> {
     Some(programs)
 }
 
-/// Builds the test programs of `packages`. `words` are the arguments of these programs.
 fn built(packages: &[&str], words: &[String]) -> Option<Vec<Program>> {
     let build = ["test", "--no-run", "--message-format", "json-render-diagnostics"];
     let mut cargo = command(&[&build, packages].concat(), &[FRESH]);
@@ -272,8 +260,8 @@ fn stress(rounds: &str) -> Vec<Step> {
     vec![step("debug", "dev"), step("release", "release")]
 }
 
-/// Returns the steps for the models. The models are compiled with optimisation, and in their own target folder because
-/// the flag affects every dependency.
+/// Returns the steps for the models. They are optimised, and have their own target folder because the flag affects
+/// every dependency.
 fn loom(preemptions: &str) -> Vec<Step> {
     let preemptions = preemptions.to_owned();
     let edits = Step::new("stored edits still apply", || {
@@ -341,7 +329,6 @@ fn structure() -> Step {
     })
 }
 
-/// Checks that each page is in the book and that its links are valid.
 fn linked() -> Step {
     Step::telling("pages are in the book, and their links are valid", || {
         book::check(Path::new(ROOT))
@@ -359,7 +346,6 @@ fn pages(name: &str, run: fn(&Path, pages::Header) -> Result<(), String>) -> Ste
     Step::telling(name, move || run(Path::new(ROOT), header))
 }
 
-/// Generates the C header with a separate program.
 fn header() -> Result<String, String> {
     let run = ["run", "--quiet", "--package", "xtask", "--features", "header", "--bin", "header"];
     let output = command(&run, &[]).stderr(Stdio::inherit()).output();
@@ -370,7 +356,7 @@ fn header() -> Result<String, String> {
     String::from_utf8(output.stdout).map_err(|error| error.to_string())
 }
 
-/// Checks all published crates as their users get them, except that no test runs: the test command runs the same tests.
+/// Checks all published crates as users get them, without running their tests, which the test command runs.
 fn package(which: Which) -> Vec<Step> {
     vec![
         unpacked(),
@@ -389,13 +375,11 @@ fn package(which: Which) -> Vec<Step> {
     ]
 }
 
-/// Packages the published crates and unpacks them outside of the workspace.
 fn unpacked() -> Step {
     let unpack = || package::unpack(Path::new(ROOT)).map(drop);
     Step::telling("published crates, packaged and unpacked", unpack).required()
 }
 
-/// Checks the published crates as [`package()`] does, and runs their tests outside of the workspace.
 fn release() -> Vec<Step> {
     let tests = vec![
         needed(&services::OF_TESTS, ""),
@@ -419,7 +403,7 @@ fn features(which: Which) -> Step {
         let choices =
             text.and_then(|out| features::choices(&String::from_utf8_lossy(&out.stdout), which));
         let choices = choices.map_err(|error| eprintln!("{error}")).unwrap_or_default();
-        // One check uses only one core, so the combinations of the program are compiled in parallel with the others.
+        // One check uses only one core, so the program's combinations are compiled in parallel with the other ones.
         let is_program = |choice: &&features::Choice| choice.package == "nanopace-cli";
         let (program, others): (Vec<_>, Vec<_>) = choices.iter().partition(is_program);
         let beside = package::target(Path::new(ROOT)).join("beside");
@@ -434,7 +418,6 @@ fn features(which: Which) -> Step {
     })
 }
 
-/// Returns whether the crate and its dependencies in this workspace compile without a warning.
 fn compiles(choice: &features::Choice, more: &[&str]) -> bool {
     let check = ["check", "--quiet", "--lib", "--no-default-features"];
     let which = ["--package", &choice.package, "--features", &choice.features];
@@ -446,14 +429,13 @@ fn compiles(choice: &features::Choice, more: &[&str]) -> bool {
     })
 }
 
-/// Runs cargo on the unpacked crates.
 fn alone(words: &[&str], variables: &[Variable]) -> bool {
     let unpacked = of_unpacked();
     cargo(&[words, &unpacked.each_ref().map(String::as_str)].concat(), variables)
 }
 
-/// Returns cargo options that select the unpacked crates with all features. The options use the usual target folder,
-/// which already contains the dependencies.
+/// Returns cargo options that select the unpacked crates with all features. They use the usual target folder, which
+/// contains the dependencies.
 fn of_unpacked() -> [String; 4] {
     let target = package::target(Path::new(ROOT));
     let manifest = target.join("unpacked/Cargo.toml");
@@ -465,12 +447,10 @@ fn of_unpacked() -> [String; 4] {
     ]
 }
 
-/// Prints and runs a cargo command at the workspace's root. Returns whether the command succeeded.
 fn cargo(arguments: &[&str], variables: &[Variable]) -> bool {
     command(arguments, variables).status().is_ok_and(|status| status.success())
 }
 
-/// Prints and prepares a cargo command at the workspace's root.
 fn command(arguments: &[&str], variables: &[Variable]) -> Command {
     for (name, value) in variables {
         eprint!("{name}='{}' ", value.trim());

@@ -1,4 +1,4 @@
-//! Packages the published crates, and unpacks them outside of the workspace, where they depend only on each other.
+//! Packages the published crates, and unpacks them in a workspace where they depend only on each other.
 
 use crate::steps::leave_out;
 use crate::wings;
@@ -9,13 +9,10 @@ use std::iter;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The workspace's root.
 pub(crate) const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../..");
 
-/// The files that each package must contain.
 const IN_EACH: [&str; 3] = ["LICENSE-APACHE", "LICENSE-MIT", "README.md"];
 
-/// A published crate.
 pub(crate) struct Published {
     pub(crate) name: String,
     pub(crate) source: PathBuf,
@@ -23,14 +20,13 @@ pub(crate) struct Published {
 }
 
 impl Published {
-    /// Returns the name of the crate's archive without the extension, which is also the name of the folder in the
-    /// archive.
+    /// Returns the name of the archive without its extension, which is also the name of the folder in the archive.
     fn folder(&self) -> String {
         format!("{}-{}", self.name, self.version)
     }
 }
 
-/// Packages all published crates, and unpacks them in a separate workspace. Returns the folder of that workspace.
+/// Packages all published crates, and unpacks them in a separate workspace. Returns the workspace's folder.
 pub(crate) fn unpack(root: &Path) -> Result<PathBuf, String> {
     let told = |error: io::Error| error.to_string();
     let published = published(&root.join("crates")).map_err(told)?;
@@ -41,8 +37,7 @@ pub(crate) fn unpack(root: &Path) -> Result<PathBuf, String> {
     fs::create_dir_all(alone.join("crates")).map_err(told)?;
     for package in &published {
         let archive = target.join("package").join(package.folder() + ".crate");
-        // Files get the current time, because the times in the archive never change and cargo would not build changed
-        // files again.
+        // Uses the current time for files: the times in the archive never change, so cargo would miss changed files.
         let mut tar = Command::new("tar");
         succeeds(tar.arg("-xzmf").arg(archive).arg("-C").arg(alone.join("crates")))?;
         is_whole(&alone.join("crates").join(package.folder()))?;
@@ -55,7 +50,6 @@ pub(crate) fn unpack(root: &Path) -> Result<PathBuf, String> {
     Ok(alone)
 }
 
-/// Checks that the package contains all required files.
 fn is_whole(package: &Path) -> Result<(), String> {
     let missing = IN_EACH.into_iter().find(|name| !package.join(name).is_file());
     missing.map_or(Ok(()), |name| Err(format!("{} has no {name}", package.display())))
@@ -77,12 +71,10 @@ pub(crate) fn tells_whether_the_source_is_named(root: &Path) -> bool {
         )
 }
 
-/// Returns cargo's target folder.
 pub(crate) fn target(root: &Path) -> PathBuf {
     root.join(env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into()))
 }
 
-/// Returns the published crates of all wings, sorted by name.
 pub(crate) fn published(crates: &Path) -> io::Result<Vec<Published>> {
     let workspace = fs::read_to_string(crates.join("../Cargo.toml"))?;
     let version = value(&workspace, "version").unwrap_or_default();
@@ -98,7 +90,6 @@ pub(crate) fn published(crates: &Path) -> io::Result<Vec<Published>> {
     Ok(published)
 }
 
-/// Returns the quoted value on the first line with this `key`.
 fn value<'text>(manifest: &'text str, key: &str) -> Option<&'text str> {
     let of_key =
         |line: &'text str| line.strip_prefix(key)?.strip_prefix(" = \"")?.strip_suffix('"');
@@ -111,7 +102,6 @@ fn package(root: &Path, published: &[Published]) -> Result<(), String> {
     succeeds(cargo.args(published.iter().flat_map(|package| ["--package", &package.name])))
 }
 
-/// Returns the manifest of a workspace in which the published crates depend on each other's unpacked copies.
 fn workspace(published: &[Published]) -> String {
     let head = "[workspace]\nresolver = \"3\"\nmembers = [\"crates/*\"]\n\n[patch.crates-io]\n";
     let patch = |package: &Published| {
@@ -120,7 +110,6 @@ fn workspace(published: &[Published]) -> String {
     iter::once(head.to_owned()).chain(published.iter().map(patch)).collect()
 }
 
-/// Prints and runs a command.
 pub(crate) fn succeeds(command: &mut Command) -> Result<(), String> {
     eprintln!("{command:?}");
     match command.status() {

@@ -12,10 +12,8 @@ const SURFACE_HEAD: &str = "# Public items\n\n\
     This page lists the public items of each published crate. `cargo xtask pages` generates it, and\n\
     `cargo xtask lint` fails if it is out of date.\n";
 
-/// A function that generates the C header.
 pub(crate) type Header = fn() -> Result<String, String>;
 
-/// Writes all generated files.
 pub(crate) fn write(root: &Path, header: Header) -> Result<(), String> {
     for (page, text) in made(root, header)? {
         fs::write(root.join(page), text).map_err(|error| format!("{page}: {error}"))?;
@@ -23,7 +21,6 @@ pub(crate) fn write(root: &Path, header: Header) -> Result<(), String> {
     Ok(())
 }
 
-/// Checks that all generated files are up to date.
 pub(crate) fn check(root: &Path, header: Header) -> Result<(), String> {
     for (page, text) in made(root, header)? {
         let there = fs::read_to_string(root.join(page)).unwrap_or_default();
@@ -38,7 +35,6 @@ pub(crate) fn check(root: &Path, header: Header) -> Result<(), String> {
     Ok(())
 }
 
-/// Returns each generated file with its text.
 fn made(root: &Path, header: Header) -> Result<Vec<(&'static str, String)>, String> {
     Ok(vec![(SURFACE, surface(root)?), (HEADER, header()?)])
 }

@@ -7,14 +7,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The options that make a test program print the duration of each test.
 const TIMES: [&str; 2] = ["-Zunstable-options", "--report-time"];
 
-/// A compiled test program, and the arguments with which it is run.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Program {
     name: String,
-    /// The folder of the package, in which the tests run.
+    /// The package's folder, in which the tests run.
     folder: PathBuf,
     path: PathBuf,
     words: Vec<String>,
@@ -27,7 +25,7 @@ impl Program {
         Program { name, folder: folder.into(), path: path.into(), words: words.to_vec() }
     }
 
-    /// Returns a copy of the program that runs only these tests, one after the other.
+    /// Returns the program with only these tests, which run one after the other.
     pub(crate) fn with_only(&self, names: &[String]) -> Program {
         let options = self.words.iter().filter(|word| word.starts_with('-')).cloned();
         let words = options
@@ -42,14 +40,12 @@ impl Program {
         self.name.starts_with("alone-") || self.name.ends_with(" of trials")
     }
 
-    /// Returns the test programs in the output of cargo, with these arguments. Each line of `messages` is a JSON
-    /// object.
+    /// Returns the test programs in cargo's JSON messages, one per line. The programs get `words` as arguments.
     pub(crate) fn told_in(messages: &str, words: &[String]) -> Vec<Program> {
         let objects = messages.lines().filter_map(|line| serde_json::from_str(line).ok());
         objects.filter_map(|message| Program::told(&message, words)).collect()
     }
 
-    /// Returns the current program with the argument `word` as a test program, under another name.
     pub(crate) fn own(name: &str, root: &str, word: &str) -> io::Result<Program> {
         let (name, path) = (name.to_owned(), current_exe()?);
         Ok(Program { name, folder: root.into(), path, words: vec![word.into()] })
@@ -65,7 +61,6 @@ impl Program {
         (message["profile"]["test"] == true).then_some(Program { name, folder, path, words })
     }
 
-    /// Returns the command that runs the program.
     pub(crate) fn command(&self) -> Command {
         let mut command = Command::new(&self.path);
         command.args(&self.words).current_dir(&self.folder);

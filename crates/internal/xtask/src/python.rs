@@ -9,11 +9,10 @@ use std::process::{Command, Stdio};
 
 const TESTS: &str = "the tests of the Python package";
 
-/// The Python program that fails without support for virtual environments.
 const PROBE: &str = "import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 10))";
 
-/// Returns the step that runs the tests of the package. Skips them with a message if their dependencies are not
-/// available, or if `if_changed` is set and the package has not changed since its tests passed.
+/// Returns the step that runs the package's tests. Skips them with a message if a dependency is missing, or if
+/// `if_changed` is set and the package has not changed since its tests passed.
 pub(crate) fn package(root: &'static str, if_changed: bool) -> Step {
     Step::new("Python package: its wheel in a fresh virtual environment", move || {
         let package = Package::new(Path::new(root));
@@ -34,7 +33,6 @@ pub(crate) fn package(root: &'static str, if_changed: bool) -> Step {
     })
 }
 
-/// Returns a hash of the package's sources.
 fn state(root: &Path) -> String {
     let mut hasher = DefaultHasher::new();
     for folder in ["python", "core", "nanos"] {
@@ -49,7 +47,7 @@ fn state(root: &Path) -> String {
 struct Package {
     source: PathBuf,
     environment: PathBuf,
-    /// The file with the hash of the sources whose tests have passed.
+    /// The hash of the sources whose tests have passed.
     passed: PathBuf,
 }
 
@@ -63,14 +61,12 @@ impl Package {
         }
     }
 
-    /// Creates the virtual environment with all dependencies of the tests except the package.
     fn is_prepared(&self) -> bool {
         let _ = fs::remove_dir_all(&self.environment); // there may be none
         succeeds(Command::new("python3").args(["-m", "venv"]).arg(&self.environment))
             && self.installs(&["--requirement", "tests/requirements.txt"])
     }
 
-    /// Builds and installs the package without optimisation, and runs its tests.
     fn passes(&self) -> bool {
         let unoptimised = ["--config-settings", "build-args=--profile dev"];
         self.installs(&[&unoptimised[..], &["."]].concat())

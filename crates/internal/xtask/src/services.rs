@@ -1,7 +1,7 @@
 //! Provides the servers and tools that tests use.
 //!
-//! Uses the programs on `PATH`. Fetches the others as Debian packages, and unpacks them in a folder below `target`.
-//! This needs no root permissions and starts no system service.
+//! Programs on `PATH` are used. The other ones are fetched as Debian packages and unpacked below `target`, without root
+//! permissions and without starting a system service.
 
 mod debian;
 
@@ -12,18 +12,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// A server or tool that must be installed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Need {
-    /// The name of the server or tool in messages.
     name: &'static str,
-    /// The name of the Debian package.
     package: &'static str,
-    /// A command that succeeds if the server or tool is installed.
+    /// A command that succeeds if the program is installed.
     probe: &'static [&'static str],
 }
 
-/// The servers and tools that the tests need.
 pub(crate) const OF_TESTS: [Need; 12] = [
     program("redis-server", "redis-server", &["redis-server", "--version"]),
     program("valkey-server", "valkey-server", &["valkey-server", "--version"]),
@@ -51,14 +47,12 @@ pub(crate) const OF_TESTS: [Need; 12] = [
     },
 ];
 
-/// The servers that the load generators in `examples/` need.
 pub(crate) const OF_EXAMPLES: [Need; 3] = [
     program("redis-server", "redis-server", &["redis-server", "--version"]),
     program("postgres", "postgresql", &["postgres", "--version"]),
     program("nats-server", "nats-server", &["nats-server", "--version"]),
 ];
 
-/// The tools for counting instructions.
 pub(crate) const OF_COUNTS: [Need; 1] = [VALGRIND];
 
 const VALGRIND: Need = program("valgrind", "valgrind", &["valgrind", "--version"]);
@@ -71,10 +65,9 @@ const fn program(
     Need { name, package, probe }
 }
 
-/// Environment variables that let a process find programs and libraries.
 pub(crate) type Variables = Vec<(&'static str, OsString)>;
 
-/// Makes all of `needs` available. On failure, prints one line of advice, which ends with `way_out` as an alternative.
+/// Makes all of `needs` available. On failure, prints one line of advice that ends with the alternative `way_out`.
 pub(crate) fn provide(needs: &[Need], way_out: &str) -> bool {
     let missing = missing(needs);
     if missing.is_empty() {
@@ -114,7 +107,6 @@ impl Need {
     }
 }
 
-/// Returns the folder of the unpacked packages.
 fn folder() -> PathBuf {
     package::target(Path::new(package::ROOT)).join("services")
 }
@@ -145,20 +137,18 @@ pub(crate) fn variables() -> Variables {
     variables
 }
 
-/// Returns the folders with the programs of Postgres. On Debian there is one folder per version.
+/// Returns the folders with Postgres programs. Debian has one folder per version.
 fn postgres(root: &Path) -> impl Iterator<Item = PathBuf> + use<> {
     let versions = fs::read_dir(root.join("usr/lib/postgresql")).into_iter().flatten().flatten();
     versions.map(|version| version.path().join("bin"))
 }
 
-/// Appends these folders to the folders in an environment variable.
 fn with(name: &str, folders: impl IntoIterator<Item = PathBuf>) -> OsString {
     let named = env::var_os(name).unwrap_or_default();
     let named = env::split_paths(&named).filter(|folder| folder.as_os_str() != OsStr::new(""));
     env::join_paths(named.chain(folders)).unwrap_or_default()
 }
 
-/// Returns the variables as lines of shell code.
 pub(crate) fn shell() -> String {
     let lines = variables().into_iter().map(|(name, value)| {
         format!("export {name}='{}'\n", value.to_string_lossy().replace('\'', r"'\''"))

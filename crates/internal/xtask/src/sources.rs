@@ -9,13 +9,13 @@ use syn::{Attribute, Item, Meta};
 /// The path of a module from the crate's root. The path of the root is empty.
 pub(crate) type ModulePath = Vec<String>;
 
-/// Returns the parsed files of all modules of the crate in the folder, starting from `src/lib.rs` or `src/main.rs`.
-/// Modules that are compiled only for tests are left out.
+/// Parses the files of all modules of the crate in `folder`, from `src/lib.rs` or `src/main.rs`. Modules for tests are
+/// left out.
 pub(crate) fn read(folder: &Path) -> Result<BTreeMap<ModulePath, syn::File>, String> {
     Ok(read_with_texts(folder)?.into_iter().map(|(module, (file, _))| (module, file)).collect())
 }
 
-/// Counts the lines of code of the modules in the folder. Tests, comments and empty lines are not counted.
+/// Counts the lines of code of the modules in the folder, without tests, comments and empty lines.
 pub(crate) fn lines(folder: &Path) -> Result<usize, String> {
     let is_code = |line: &&str| !line.trim().is_empty() && !line.trim().starts_with("//");
     let code = |text: &str| {
@@ -44,7 +44,6 @@ fn read_with_texts(folder: &Path) -> Result<BTreeMap<ModulePath, (syn::File, Str
     Ok(read)
 }
 
-/// Returns the Rust files below a folder.
 pub(crate) fn files_below(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for entry in fs::read_dir(folder)? {
@@ -75,7 +74,6 @@ fn is_left_out(folder: &Path) -> bool {
     is_hidden || folder.ends_with("target") || folder.join("CACHEDIR.TAG").is_file()
 }
 
-/// Returns the modules that are declared without a body. Each of them has its own file.
 fn declared(items: &[Item], scope: &[String]) -> Vec<ModulePath> {
     let mut found = Vec::new();
     for item in items.iter().filter(|item| !is_for_tests(item)) {
@@ -96,12 +94,10 @@ fn file_of(source: &Path, module: &[String]) -> Result<PathBuf, String> {
     found.ok_or_else(|| format!("{} has no file", module.join("::")))
 }
 
-/// Returns whether the item is compiled only for tests.
 pub(crate) fn is_for_tests(item: &Item) -> bool {
     attributes(item).iter().any(is_cfg_test)
 }
 
-/// Returns whether the documentation omits an item with these attributes.
 pub(crate) fn is_hidden(attributes: &[Attribute]) -> bool {
     let says_hidden = |attribute: &Attribute| {
         attribute.parse_args::<syn::Ident>().is_ok_and(|word| word == "hidden")
@@ -131,7 +127,6 @@ pub(crate) fn attributes(item: &Item) -> &[Attribute] {
     }
 }
 
-/// Returns whether the attribute is `#[cfg(test)]` or `#[cfg(all(test, ...))]`.
 fn is_cfg_test(attribute: &Attribute) -> bool {
     let Meta::List(list) = &attribute.meta else { return false };
     let condition: String = list.tokens.to_string().split_whitespace().collect();

@@ -1,8 +1,7 @@
-//! Runs the steps of a command one after the other, and prints the result and the duration of each.
+//! Runs the steps of a command in order, and prints the result and the duration of each step.
 
 use std::time::{Duration, Instant};
 
-/// A step of a command of this program.
 pub(crate) struct Step {
     name: String,
     run: Box<dyn FnOnce() -> bool>,
@@ -10,12 +9,10 @@ pub(crate) struct Step {
 }
 
 impl Step {
-    /// Returns a step that succeeds if `run` returns true.
     pub(crate) fn new(name: impl Into<String>, run: impl FnOnce() -> bool + 'static) -> Step {
         Step { name: name.into(), run: Box::new(run), is_required: false }
     }
 
-    /// Returns a step that prints the error if it fails.
     pub(crate) fn telling(
         name: impl Into<String>,
         run: impl FnOnce() -> Result<(), String> + 'static,
@@ -23,7 +20,7 @@ impl Step {
         Step::new(name, || run().map_err(|error| eprintln!("{error}")).is_ok())
     }
 
-    /// Makes the step required. If a required step fails, the next steps are not run.
+    /// Makes the step required: if it fails, the later steps are not run.
     pub(crate) fn required(self) -> Step {
         Step { is_required: true, ..self }
     }
@@ -56,7 +53,6 @@ pub(crate) fn leave_out(what: &str, why: &str) -> bool {
     true
 }
 
-/// Formats a duration in tenths of a second, or in minutes and seconds if it is at least a minute.
 pub(crate) fn shown(time: Duration) -> String {
     match time.as_secs() {
         ..60 => format!("{:.1} s", time.as_secs_f64()),

@@ -1,8 +1,8 @@
 //! Checks that the modules of a crate have no circular dependencies.
 //!
-//! Each folder is checked separately. Each of its modules, together with the modules below it, is a node of the graph,
-//! and so is the file of the folder's own module. A module depends on another one if it names an item of that module. A
-//! name that a module only re-exports belongs to the module that defines it. Tests are ignored.
+//! Each folder is checked separately. Its nodes are its modules, each with the modules below it, and the file of the
+//! folder's own module. A module depends on another one if it names an item of that module. A name that a module only
+//! re-exports belongs to the module that defines it. Tests are ignored.
 
 mod circles;
 mod modules;
@@ -13,7 +13,7 @@ use circles::{ITSELF, Tolerated, folder_name};
 use modules::Crate;
 use std::path::Path;
 
-/// Dependencies that close a circle, but are tolerated until they are removed. Do not add any.
+/// Dependencies that close a circle and are tolerated for now. Do not add any.
 const TOLERATED: &[Tolerated] = &[core("timeline", "guarded", ITSELF, SHARES_TYPES)];
 
 const SHARES_TYPES: &str = "the folder's own file has types that this module needs";
@@ -27,7 +27,6 @@ const fn core(
     Tolerated { in_crate: "core", folder, from, to, reason }
 }
 
-/// Checks every crate below the folder, and prints the results. Returns whether all circles are tolerated.
 pub(crate) fn check(crates: &Path) -> bool {
     let folders = wings::folders(crates).unwrap_or_default();
     let results: Vec<bool> = folders.iter().map(|folder| check_crate(folder)).collect();

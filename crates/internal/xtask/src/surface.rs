@@ -1,5 +1,5 @@
 //! Lists the public items of a crate by name: the items that its root declares or re-exports, with their methods,
-//! public fields and variants. Hidden items, items that macros generate, and implemented traits are left out.
+//! public fields and variants. Hidden items, items from macros, and implemented traits are left out.
 
 use crate::sources::{self, ModulePath, attributes, is_for_tests, is_hidden};
 use std::collections::BTreeMap;
@@ -7,19 +7,17 @@ use std::fmt::{self, Display, Formatter};
 use std::path::Path;
 use syn::{Field, Ident, ImplItem, Item, ItemImpl, TraitItem, UseTree, Visibility};
 
-/// The items that code outside of a crate can name.
 #[derive(Default)]
 pub(crate) struct Surface {
     types: usize,
     methods: usize,
     /// The items by their paths from the crate's root, each with its kind and the names of its members.
     rows: BTreeMap<String, (&'static str, Vec<String>)>,
-    /// For each definition, the name under which the list contains the item.
+    /// For each definition, the listed name of the item.
     shown: BTreeMap<ModulePath, String>,
 }
 
 impl Surface {
-    /// Reads the public items of the crate in the folder.
     pub(crate) fn read(folder: &Path) -> Result<Surface, String> {
         let files = sources::read(folder)?;
         Ok(Surface::of(files.into_iter().map(|(module, file)| (module, file.items)).collect()))
@@ -82,7 +80,6 @@ impl Display for Surface {
     }
 }
 
-/// A field, a variant, a constant or a method.
 #[derive(Clone)]
 struct Member {
     name: String,
@@ -95,7 +92,6 @@ impl Member {
     }
 }
 
-/// Returns the members in an item's declaration.
 fn members(item: &Item) -> Vec<Member> {
     match item {
         Item::Struct(item) => item.fields.iter().filter_map(public_field).collect(),
@@ -151,19 +147,18 @@ fn described(item: &Item) -> Option<(&'static str, &Ident, &Visibility)> {
     }
 }
 
-/// A name that a `use` declaration brings into a module.
 struct Import {
     name: String,
     path: Vec<String>,
     is_public: bool,
 }
 
-/// All modules of a crate, including those with a body.
+/// All modules of a crate, including inline modules.
 #[derive(Default)]
 struct Modules {
     items: BTreeMap<ModulePath, Vec<Item>>,
     imports: BTreeMap<ModulePath, Vec<Import>>,
-    /// The public members in the `impl` blocks of each type. The key is the path of the type's definition.
+    /// The public members in the `impl` blocks of each type, by the path of the type's definition.
     members: BTreeMap<ModulePath, Vec<Member>>,
 }
 
@@ -202,8 +197,8 @@ impl Modules {
         self.members = found;
     }
 
-    /// Returns the item to which a path in a module refers, and the path of its definition. Returns `None` if another
-    /// crate defines the item.
+    /// Returns the item to which a path in a module refers, and the path of its definition. Returns `None` for an item
+    /// of another crate.
     fn find(&self, module: &[String], path: &[String]) -> Option<(ModulePath, &Item)> {
         let (first, rest) = path.split_first()?;
         let inner = [module, std::slice::from_ref(first)].concat();

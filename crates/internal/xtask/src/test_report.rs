@@ -1,8 +1,7 @@
-//! Parses the lines that a test program prints, one for each test.
+//! Parses the lines that a test program prints for its tests.
 
 use std::time::Duration;
 
-/// A line of a test program about one test.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Test {
     pub(crate) name: String,

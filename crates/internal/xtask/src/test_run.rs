@@ -1,5 +1,5 @@
-//! Runs test programs in parallel, then those that need the whole machine one after the other, and then runs tests that
-//! failed or were not judged once more, alone.
+//! Runs test programs in parallel, then those that need the whole machine one after the other. Then runs the tests that
+//! failed or were not judged a second time, one after the other.
 
 use crate::programs::Program;
 use crate::steps::shown;
@@ -13,24 +13,22 @@ use std::sync::Mutex;
 use std::thread;
 use std::time::Instant;
 
-/// The maximum number of programs that are run once more. If more programs fail, the machine is not the cause.
+/// The maximum number of programs that are run again. If more programs fail, the machine is not the cause.
 const MOST_AGAIN: usize = 8;
-/// The maximum number of tests that are still not judged when they run alone. If there are more, the command fails.
+/// The maximum number of tests that are still not judged in the second run. With more of them, the command fails.
 const MOST_NOT_JUDGED: usize = 3;
 const SLOWEST: usize = 10;
 
-/// A program that has ended.
 struct Ended<'a> {
     program: &'a Program,
     succeeded: bool,
     tests: Vec<Test>,
 }
 
-/// The file to which each test that is not judged appends one line, with its name, a colon and the reason.
+/// The file to which each test that is not judged appends a line: its name, a colon and the reason.
 pub(crate) struct NotJudged(pub(crate) PathBuf);
 
 impl NotJudged {
-    /// Returns the lines that were written since the last call.
     fn take(&self) -> Vec<String> {
         let text = fs::read_to_string(&self.0).unwrap_or_default();
         let _ = fs::remove_file(&self.0); // there may be none
@@ -38,9 +36,8 @@ impl NotJudged {
     }
 }
 
-/// Runs the programs with `run`, `lanes` at a time, and afterwards those that need the whole machine. Prints the output
-/// of each program after the program has ended. Returns whether all tests succeeded, either in the first run or when
-/// they ran alone.
+/// Runs the programs with `run`, `lanes` at a time, and then those that need the whole machine. Prints the output of
+/// each program after its end. Returns whether every test succeeded in the first or the second run.
 pub(crate) fn succeed(
     programs: &[Program],
     lanes: usize,
@@ -71,7 +68,6 @@ pub(crate) fn succeed(
     unclear.len() <= MOST_NOT_JUDGED && ended.iter().all(|ended| ended.succeeded)
 }
 
-/// Runs all programs, `lanes` of them at a time.
 fn run_all<'a>(
     programs: &'a [Program],
     lanes: usize,
@@ -114,8 +110,8 @@ impl<'a> Ended<'a> {
         }
     }
 
-    /// Returns the program with only the tests that failed or were not judged, if there are any. If a program failed
-    /// but none of its tests did, returns the whole program.
+    /// Returns the program with only the tests that failed or were not judged, if any. If the program failed without a
+    /// failed test, returns the whole program.
     fn again(&self, unclear: &[String]) -> Option<Program> {
         let is_unclear = |test: &&Test| {
             let reason = |line: &String| {
@@ -157,7 +153,7 @@ mod tests {
     use std::os::unix::process::ExitStatusExt;
     use std::process::{ExitStatus, id};
 
-    /// Runs three programs with one test each. The test of `b` has these outcomes, one for each run.
+    /// Runs three programs with one test each. The test of `b` has one outcome for each run.
     fn succeeds(outcomes: [&str; 2], reason: &str) -> (bool, usize) {
         let programs = ["a", "b", "c"].map(|name| Program::new(name, "/", name, &[]));
         let file = temp_dir().join(format!("not-judged-{}", id()));

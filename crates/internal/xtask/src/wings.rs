@@ -1,44 +1,38 @@
-//! Checks the wings of `crates`: a crate may depend only on the permitted crates of other wings, and must not hide
-//! items from its documentation.
+//! Checks the wings of `crates`: the crates of a wing may depend only on permitted crates of other wings, and must not
+//! hide items from their documentation.
 
 use crate::sources;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// A wing, and the crates of other wings on which its crates may depend.
 struct Wing {
     name: &'static str,
     may_use: &'static [&'static str],
 }
 
-/// The wings of published crates. Crates of the same wing may depend on each other. Crates of the wing `internal` may
-/// depend on all crates.
+/// The wings of published crates. Crates of one wing may depend on each other, `internal` crates on all crates.
 const WINGS: [Wing; 3] = [
     Wing { name: "engine", may_use: &[] },
     Wing { name: "limits", may_use: &["nanopace-nanos", "nanopace-async"] },
     Wing { name: "load", may_use: &["nanopace-nanos", "nanopace", "nanopace-async"] },
 ];
 
-/// The wing of crates that are used only by tests and development commands.
 const INTERNAL: &str = "internal";
 
-/// The attribute that hides an item from the documentation.
 const HIDDEN: &str = "doc(hidden)";
 
-/// A crate, and the crates of this project on which it depends outside of its tests.
+/// A crate, and the crates of this project on which it depends outside its tests.
 struct Member {
     wing: String,
     name: String,
     uses: Vec<String>,
 }
 
-/// Returns whether there is a wing of published crates with this name.
 pub(crate) fn is_wing(name: &str) -> bool {
     WINGS.iter().any(|wing| wing.name == name)
 }
 
-/// Returns the folders of all crates below `crates`, sorted.
 pub(crate) fn folders(crates: &Path) -> io::Result<Vec<PathBuf>> {
     let mut folders = Vec::new();
     for wing in fs::read_dir(crates)? {
@@ -53,8 +47,6 @@ pub(crate) fn folders(crates: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(folders)
 }
 
-/// Returns the names of the packages in a wing and of the internal packages. Packages outside of the workspace are left
-/// out.
 pub(crate) fn packages(root: &Path, wing: &str) -> io::Result<Vec<String>> {
     let workspace = fs::read_to_string(root.join("Cargo.toml"))?;
     let is_member = |folder: &Path| {
@@ -68,7 +60,7 @@ pub(crate) fn packages(root: &Path, wing: &str) -> io::Result<Vec<String>> {
     Ok(of_wing.map(|member| member.name).collect())
 }
 
-/// Prints each forbidden dependency and each forbidden hidden item. Returns whether nothing is forbidden.
+/// Prints each forbidden dependency and hidden item. Returns whether the crates follow the rules.
 pub(crate) fn check(crates: &Path) -> bool {
     let members = folders(crates).and_then(|all| all.iter().map(|it| member(it)).collect());
     let wrong = members.map(|members: Vec<Member>| wrong(&members));
@@ -97,7 +89,6 @@ fn wrong(members: &[Member]) -> Vec<String> {
     wrong
 }
 
-/// Finds the hidden items of the published crates.
 fn hidden(crates: &Path) -> io::Result<Vec<String>> {
     let mut folders = folders(crates)?;
     folders.retain(|folder| !folder.starts_with(crates.join(INTERNAL)));
@@ -114,7 +105,6 @@ fn hidden(crates: &Path) -> io::Result<Vec<String>> {
     Ok(hidden)
 }
 
-/// Returns the numbers of the lines that hide an item from the documentation.
 fn hidden_lines(text: &str) -> impl Iterator<Item = usize> {
     let is_hidden = |line: &str| line.trim_start().starts_with('#') && line.contains(HIDDEN);
     text.lines().enumerate().filter(move |(_, line)| is_hidden(line)).map(|(index, _)| index + 1)

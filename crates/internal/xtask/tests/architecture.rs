@@ -1,5 +1,5 @@
 //! Checks the statements of docs/ARCHITECTURE.md about the source, with one test for each invariant. That page lists
-//! the modules, and this file lists the files.
+//! modules; this file lists files.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -13,15 +13,11 @@ fn page() -> String {
     fs::read_to_string(root().join("docs/ARCHITECTURE.md")).unwrap()
 }
 
-/// A crate whose layers are listed in the page.
+/// A crate whose layers the page lists.
 struct Layered {
-    /// The crate's folder below `crates`.
     name: &'static str,
-    /// The first module in the page's list.
     first: &'static str,
-    /// The modules that the list omits.
     beside: &'static [&'static str],
-    /// The names that a pure module must not use.
     impure: &'static [&'static str],
 }
 
@@ -40,13 +36,11 @@ const LOAD: Layered = Layered {
 };
 
 impl Layered {
-    /// Returns the crate's files by path below `src`, without comments and unit tests.
     fn sources(&self) -> BTreeMap<String, String> {
         let files = texts(&root().join("crates").join(self.name).join("src"));
         files.into_iter().map(|(file, text)| (file, code(&text))).collect()
     }
 
-    /// Returns the files of the modules in the list.
     fn listed_sources(&self) -> BTreeMap<String, String> {
         let mut sources = self.sources();
         sources.retain(|file, _| !self.beside.contains(&module(file)));
@@ -69,7 +63,6 @@ impl Layered {
     }
 }
 
-/// Returns the files of a crate by path below its `src`.
 fn texts(src: &Path) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     let mut folders = vec![src.to_owned()];
@@ -98,7 +91,7 @@ fn code(text: &str) -> String {
     lines.map(|line| line.split(" // ").next().unwrap()).collect::<Vec<_>>().join("\n")
 }
 
-/// Returns the module of a file, which is `timeline` for `timeline.rs` and for all files below `timeline/`.
+/// Returns the module of a file: `timeline` for `timeline.rs` and for all files below `timeline/`.
 fn module(file: &str) -> &str {
     file.split(['/', '.']).next().unwrap()
 }
@@ -112,7 +105,7 @@ fn engine_sources() -> BTreeMap<String, String> {
     of("core").chain(of("nanos")).collect()
 }
 
-/// Asserts that exactly the `allowed` files contain one of `words` in their code.
+/// Asserts that only the `allowed` files contain one of `words` in their code, and that each of them does.
 fn only(words: &[&str], allowed: &[&str]) {
     let has = |text: &str| words.iter().any(|word| text.contains(word));
     let sources = engine_sources();
@@ -137,8 +130,7 @@ fn the_engine_depends_on_nanos_and_nanos_on_nothing_by_default() {
     }
 }
 
-/// The crates of the limits use only the timers of `nanopace-async`. Otherwise, programs that use limiters in tasks
-/// would compile the engine too.
+/// With more than the timers of `nanopace-async`, programs that use limiters in tasks would also compile the engine.
 #[test]
 fn the_limits_use_of_the_tasks_only_timers() {
     let mut users = 0;
@@ -161,7 +153,6 @@ fn a_module_uses_only_modules_above_it() {
     for of in [ENGINE, LOAD] {
         let layers: Vec<String> = of.layers().into_iter().map(|(name, _)| name).collect();
         let rank = |name: &str| layers.iter().position(|layer| layer == name);
-        // The modules of the names that the crate's root re-exports.
         let exports = exports(&of.sources()["lib.rs"]);
         for (file, text) in of.listed_sources() {
             let own = rank(module(&file)).unwrap_or_else(|| panic!("{file} is not in the list"));
@@ -187,7 +178,7 @@ fn the_list_has_every_module_and_nothing_else() {
     }
 }
 
-/// Maps each exported name to its module. For `pub use pacer::Pacer`, this is `Pacer` to `pacer`.
+/// Maps each exported name to its module: for `pub use pacer::Pacer`, `Pacer` to `pacer`.
 fn exports(lib: &str) -> BTreeMap<String, String> {
     let mut exports = BTreeMap::new();
     for line in lib.lines().filter_map(|line| line.strip_prefix("pub use ")) {
@@ -200,7 +191,6 @@ fn exports(lib: &str) -> BTreeMap<String, String> {
     exports
 }
 
-/// Returns the first name after each `crate::`.
 fn crate_paths(text: &str) -> Vec<String> {
     let name = |path: &str| -> String {
         path.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect()
@@ -278,7 +268,6 @@ fn every_atomic_operation_says_why_its_ordering_is_enough() {
     assert!(operations > 40, "{operations}");
 }
 
-/// Returns whether the line of code passes an ordering to a call.
 fn has_ordering(line: &str) -> bool {
     let names = ["Relaxed)", "Acquire)", "Release)", "AcqRel)", "SeqCst)"];
     line.contains('(') && names.iter().any(|name| line.contains(name))

@@ -40,8 +40,7 @@ impl<K: Hash + Eq, C, S: BuildHasher> AsyncKeyed<K, C, S> {
     /// Waits until one request for `key` is admitted, and returns how long that took.
     ///
     /// # Errors
-    /// [`WaitError::Rejected`] if the limits never admit it, or if the key is rejected for a reason other than its
-    /// limits.
+    /// [`WaitError::Rejected`] if the limits never admit the request, or if the key is rejected for another reason.
     pub async fn until_ready<Q>(&self, key: &Q) -> Result<Duration, WaitError<KeyRejected>>
     where
         K: Borrow<Q>,

@@ -11,8 +11,7 @@ use std::hash::{BuildHasher, Hash, RandomState};
 use std::marker::PhantomData;
 use std::time::Duration;
 
-/// Builds a [`Keyed`] step by step. [`Keyed::per_second`] starts a builder. [`build`](KeyedBuilder::build) reports the
-/// first invalid step.
+/// Builds a [`Keyed`]. [`Keyed::per_second`] starts a builder. [`build`](Self::build) reports the first invalid step.
 ///
 /// ```
 /// use nanopace_keyed::Keyed;
@@ -53,8 +52,8 @@ impl<K: Hash + Eq> Keyed<K> {
 }
 
 impl<K, C> Keyed<K, C> {
-    /// Starts a builder with separate limits for each key, from a [`ConfigStore`](crate::ConfigStore) or another
-    /// implementation of [`LimitsOf`](crate::LimitsOf).
+    /// Starts a builder with limits by key from a [`ConfigStore`](crate::ConfigStore) or any
+    /// [`LimitsOf`](crate::LimitsOf).
     pub fn builder(config: C) -> KeyedBuilder<K, C> {
         KeyedBuilder::new(Ok(config))
     }
@@ -98,8 +97,8 @@ impl<K, C, S> KeyedBuilder<K, C, S> {
         KeyedBuilder { when_full, ..self }
     }
 
-    /// Sets for how long idle keys are kept. A decision whose moment is earlier than a clean-up by at most this time
-    /// still finds the state of its key. The default is one second.
+    /// Sets the time for which idle keys are kept. A decision whose moment is earlier than a clean-up by at most this
+    /// time still finds the state of its key. The default is one second.
     pub fn lag(self, lag: Duration) -> Self {
         KeyedBuilder { lag, ..self }
     }

@@ -10,8 +10,7 @@ use std::borrow::Borrow;
 use std::hash::{BuildHasher, Hash};
 use std::sync::Arc;
 
-/// Decides on requests. Looks up a key's limits at the key's first request, and again at its first request after a
-/// change of the configuration. Other decisions find the limits in the key's state.
+/// Decides on requests. Looks up a key's limits at its first request, and again after a configuration change.
 #[derive(Debug)]
 pub(crate) struct DecisionEngine<C, K, S> {
     config: C,
@@ -52,7 +51,6 @@ impl<C, K: Hash + Eq, S: BuildHasher> DecisionEngine<C, K, S> {
         })
     }
 
-    /// Runs `look` on the key's limits and their state, without changing them.
     pub(crate) fn look<Q, T>(
         &self,
         key: &Q,
@@ -70,9 +68,8 @@ impl<C, K: Hash + Eq, S: BuildHasher> DecisionEngine<C, K, S> {
         })
     }
 
-    /// Counts `actual` for a request, instead of the cost in its receipt. If the key has been removed since the
-    /// request, the key begins without counts, and only the cost beyond that of the receipt is counted. Returns the
-    /// key, or `None` if this call stored it.
+    /// Counts `actual` instead of the cost in the receipt. If the key has been removed since the request, only the
+    /// excess over that cost is counted. Returns the key, or `None` if this call stored it.
     pub(crate) fn settle(
         &self,
         key: K,
@@ -88,7 +85,6 @@ impl<C, K: Hash + Eq, S: BuildHasher> DecisionEngine<C, K, S> {
         })
     }
 
-    /// Looks up the key's limits, unless the state already has the current version.
     #[inline]
     fn refresh<Q>(&self, key_state: &mut KeyState, key: &Q, now: Nanos) -> Result<(), KeyRejected>
     where

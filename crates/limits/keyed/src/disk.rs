@@ -24,15 +24,14 @@ use tables::write;
 ///
 /// The file is a [`redb`] database in file format 3.
 ///
-/// A change is first written next to the old state. When it is on disk, one write switches to it. If the process is
-/// killed at any moment, the file therefore has all of a change or nothing of it. Only one store at a time has the file
-/// open.
+/// A new state is first written next to the old one. When the new state is on disk, one write switches to it. A process
+/// that is killed leaves all of a change in the file, or nothing of it. Only one store at a time can open the file.
 ///
 /// When a change fails (the disk is full, for instance), the error gives the reason ([`ConfigError::Io`]), and
-/// decisions use the limits from before. The file stays locked. The next change reopens the database, writes the
-/// configuration in memory to the file, and then makes the change. So the store works again as soon as the disk does.
-/// (Until then, each attempt at a change costs as much as opening the file.) If the process ends before the next change
-/// succeeds, the file may contain the whole failed change, but never a part of it.
+/// decisions use the limits from before the change. The file stays locked. The next change reopens the database, writes
+/// the configuration in memory to the file, and then makes the change. So the store works again as soon as the disk
+/// does. (Until then, each attempt at a change costs as much as opening the file.) If the process ends before the next
+/// change succeeds, the file may contain the whole failed change, but never a part of it.
 ///
 /// Opening a file reads all of it, and compares the checksums in a copy in memory. Damage that cannot be repaired is an
 /// error, and the file is not changed.
@@ -52,8 +51,7 @@ use tables::write;
 /// ```
 pub struct DiskConfig {
     cache: MemoryConfig,
-    /// The database, or `None` after an error. Locked from a change on disk until the same change of the cache, so that
-    /// both apply changes in the same order.
+    /// Locked until a change is on disk and in the cache, so that both have the same order. `None` after an error.
     database: Mutex<Option<Database>>,
     file: LockedFile,
     path: PathBuf,
@@ -79,8 +77,7 @@ impl DiskConfig {
         Ok(DiskConfig { cache, database: Mutex::new(Some(database)), file, path })
     }
 
-    /// Reopens the database after an error, and writes the content of the cache to it: the failed change may be on disk
-    /// nevertheless, and this undoes it.
+    /// Reopens the database after an error, and overwrites its content by the cache: the failed change may be on disk.
     fn recovered(&self) -> Result<Database, ConfigError> {
         restored(&self.file).map_err(|error| of_database(&self.path, error))?;
 
@@ -105,7 +102,6 @@ impl ConfigStore for DiskConfig {
         self.cache.snapshot()
     }
 
-    /// Makes the changes in one transaction on disk, then in the cache.
     fn apply(&self, changes: &[Change<'_>]) -> Result<usize, ConfigError> {
         let mut open = lock(&self.database);
         let database = open.take().map_or_else(|| self.recovered(), Ok)?;
@@ -124,8 +120,7 @@ impl fmt::Debug for DiskConfig {
     }
 }
 
-/// Creates an empty store at `path`, unless another process has created it. The store is written to a temporary file
-/// and moved to `path` when it is complete.
+/// Creates an empty store at `path` by moving a complete temporary file, unless another process has created one.
 fn begin(path: &Path) -> Result<(), ConfigError> {
     let io = |source| ConfigError::Io { path: path.to_owned(), source };
     let new = aside(path).map_err(io)?;
@@ -137,7 +132,6 @@ fn begin(path: &Path) -> Result<(), ConfigError> {
     }
 }
 
-/// Opens the database in a file, and returns it with its content.
 fn opened(path: &Path, file: &LockedFile) -> Result<(Database, MemoryConfig), ConfigError> {
     let (database, entries) = examined(file).map_err(|error| of_database(path, error))?;
     let cache = MemoryConfig::new();
@@ -150,7 +144,6 @@ fn opened(path: &Path, file: &LockedFile) -> Result<(Database, MemoryConfig), Co
     Ok((database, cache))
 }
 
-/// Converts an error of the database in the file at `path` to a [`ConfigError`].
 fn of_database(path: &Path, error: Error) -> ConfigError {
     let path = path.to_owned();
     match error {

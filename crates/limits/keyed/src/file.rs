@@ -16,8 +16,8 @@ use std::time::{Duration, Instant};
 /// The time without changes after which a file is considered complete.
 const STILL: Duration = Duration::from_millis(100);
 
-/// A configuration in a TOML document that any number of processes follow. People can edit it, and programs can
-/// change it, through this store in any of those processes or with [`ConfigSnapshot::save`].
+/// A configuration in a TOML document that any number of processes follow. People can edit the document. Programs can
+/// change it through this store, in any of those processes, or with [`ConfigSnapshot::save`].
 ///
 /// ```toml
 /// [prefixes]
@@ -30,19 +30,16 @@ const STILL: Duration = Duration::from_millis(100);
 ///
 /// The whole configuration is in memory as well, and is read from there. A thread checks the file after every interval.
 /// If the file's time, length or location on disk has changed, the thread reads the file, and makes the changes in one
-/// step ([`ConfigStore::apply`] describes how decisions see the changes). A key with the same limits as before is not
-/// affected.
+/// step ([`ConfigStore::apply`] describes how decisions see the changes). Keys with unchanged limits are not affected.
 ///
 /// # Guarantees
 ///
 /// * **Delay**: in each process that follows the file, a change is in force after two intervals (or 0.1 s and one
-///   interval, if that is more) plus the time that reading the file takes. In the process that makes the change, it is
-///   in force at once.
-/// * **Whole documents**: [`save`](ConfigSnapshot::save) and the changes of this store write a temporary file, flush
-///   it, and move it to its final path in one step. A reader therefore has the old document or the new one. An editor
-///   may write into the file itself. So a document takes effect only when two checks at least 0.1 s apart have found
-///   the same file, or when it was moved to its path. If a writer pauses for longer in the middle of a document, the
-///   incomplete document takes effect.
+///   interval, if that is more) plus the time to read the file. The process that makes the change uses it at once.
+/// * **Whole documents**: [`save`](ConfigSnapshot::save) and the changes of this store replace the file in one step. An
+///   editor may write into the file itself, so a document takes effect only when two checks at least 0.1 s apart have
+///   found the same file, or when the file was moved to its path. If an editor pauses for longer, an incomplete
+///   document takes effect.
 /// * **Damage**: if the file is missing or not a valid document, the last good document stays in force, and
 ///   [`trouble`](FileConfig::trouble) returns the reason.
 /// * **Nothing lost**: changes by this store are made one after the other, in all processes. They do not wait for an
@@ -83,8 +80,7 @@ struct Followed {
 
 #[derive(Debug, Default)]
 struct Seen {
-    /// The fingerprint of the document that was read last. `None` if the document could change without changing its
-    /// fingerprint.
+    /// `None` if the document that was read last could change without changing its fingerprint.
     fingerprint: Option<Fingerprint>,
     /// The fingerprint of the file at the last check, and the time of the first check that found it.
     found: Option<(Fingerprint, Instant)>,
@@ -92,8 +88,7 @@ struct Seen {
 }
 
 impl FileConfig {
-    /// Reads the document at `path`, and starts a thread that checks the file after every `interval` until this value
-    /// is dropped.
+    /// Reads the document at `path`, and starts a thread that checks it every `interval` until this value is dropped.
     ///
     /// # Errors
     /// [`ConfigError::Io`] if the file does not exist or cannot be read, or if no thread can be started.
@@ -116,8 +111,7 @@ impl FileConfig {
     /// [`trouble`](FileConfig::trouble) as an error, if there is any.
     ///
     /// # Errors
-    /// Returns the same errors as [`follow`](FileConfig::follow). After an error, the last good document stays in
-    /// force.
+    /// Returns the errors of [`follow`](FileConfig::follow). After an error, the last good document stays in force.
     pub fn refresh(&self) -> Result<(), Arc<ConfigError>> {
         self.followed.refresh();
         self.trouble().map_or(Ok(()), Err)
@@ -143,7 +137,6 @@ impl ConfigStore for FileConfig {
         self.followed.config.snapshot()
     }
 
-    /// Changes the document in the file, and then the limits in memory.
     fn apply(&self, changes: &[Change<'_>]) -> Result<usize, ConfigError> {
         self.followed.apply(changes)
     }
@@ -200,8 +193,7 @@ impl Followed {
 }
 
 impl Seen {
-    /// Returns whether the file seems complete: it has not changed for [`STILL`], or it was moved to its path.
-    /// `fingerprint` is the file's fingerprint at the time `now`.
+    /// Returns whether the file has not changed for [`STILL`], or was moved to its path.
     fn is_stable(&mut self, fingerprint: &Fingerprint, now: Instant) -> bool {
         match &self.found {
             Some((found, since)) if found == fingerprint => now.duration_since(*since) >= STILL,
@@ -222,8 +214,6 @@ mod tests {
     use std::fs;
     use std::time::SystemTime;
 
-    /// A file that was written in place takes effect when it has stopped changing; a file that was moved to the path
-    /// takes effect at once.
     #[test]
     fn a_document_counts_when_it_is_whole() {
         let directory = tempfile::tempdir().unwrap();

@@ -7,10 +7,7 @@ use nanopace_nanos::Nanos;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// The limits of a key and their counts. It has no limits until they are looked up.
-///
-/// A state takes 16 bytes. A key with its own limits takes 48 more bytes, and so does a key whose limits have a state
-/// of more than a word.
+/// Takes 16 bytes, and 48 more for a key with its own limits or with limits whose state is more than a word.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct KeyState {
     current: Option<Arc<KeyLimits>>,
@@ -28,8 +25,7 @@ pub(crate) struct KeyLimits {
     own: Option<LimitsState>,
 }
 
-/// Limits that were looked up recently, by their address and version. The address cannot be reused while they are
-/// stored here.
+/// Recent lookups by address and version. An address cannot be reused while its entry holds the limits.
 #[derive(Debug, Default)]
 pub(crate) struct RecentLimits(Mutex<HashMap<(usize, u64), Arc<KeyLimits>>>);
 
@@ -37,7 +33,6 @@ pub(crate) struct RecentLimits(Mutex<HashMap<(usize, u64), Arc<KeyLimits>>>);
 pub(crate) const NEVER: u64 = u64::MAX;
 
 impl KeyState {
-    /// Runs `step` on the limits and their state. Returns `None` if the key has no limits.
     #[inline]
     pub(crate) fn step<T>(
         &mut self,
@@ -61,7 +56,6 @@ impl KeyState {
         Some(answer)
     }
 
-    /// Calls `look` with the limits and their state. Returns `None` if the key has no limits.
     pub(crate) fn look<T>(&self, look: impl FnOnce(&Limits, &LimitsState) -> T) -> Option<T> {
         let current = self.current.as_ref()?;
         Some(match &current.own {
@@ -70,13 +64,11 @@ impl KeyState {
         })
     }
 
-    /// Returns whether the state has the limits of this version.
     #[inline]
     pub(crate) fn is_current(&self, version: u64) -> bool {
         self.current.as_ref().is_some_and(|current| current.version == version)
     }
 
-    /// Returns whether no limits have been looked up yet.
     pub(crate) fn is_new(&self) -> bool {
         self.current.is_none()
     }
@@ -116,7 +108,6 @@ impl RecentLimits {
     /// The maximum number of entries. When it is reached, all entries are dropped, and looked up again.
     const MOST: usize = 1_024;
 
-    /// Returns the limits with this version, shared with earlier lookups if they are still stored.
     pub(crate) fn get(&self, limits: Arc<Limits>, version: u64) -> Arc<KeyLimits> {
         let mut recent = lock(&self.0);
         if recent.len() == Self::MOST {
@@ -131,7 +122,6 @@ impl RecentLimits {
 mod tests {
     use super::*;
 
-    /// Checks the sizes that the documentation of [`KeyState`] states.
     #[test]
     fn a_key_takes_what_is_said() {
         assert_eq!(size_of::<KeyState>(), 16);

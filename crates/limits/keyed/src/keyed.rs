@@ -11,10 +11,8 @@ use std::hash::{BuildHasher, Hash, RandomState};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The default maximum number of keys.
 pub(crate) const MAX_KEYS: usize = 1 << 20;
 
-/// The default time for which idle keys are kept.
 pub(crate) const LAG: Duration = Duration::from_secs(1);
 
 /// Limits for each of many keys, with a clock. Clones share the limits and their counts.
@@ -29,9 +27,8 @@ pub(crate) const LAG: Duration = Duration::from_secs(1);
 ///
 /// # Keys
 ///
-/// A key's limits are looked up at its first request, and again at the first one after a change of the configuration.
-/// A key without limits is rejected ([`KeyRejected::NoLimits`](crate::KeyRejected::NoLimits)): to give limits to all
-/// keys, set defaults for the empty prefix.
+/// A key's limits are looked up at its first request, and again after a change of the configuration. A key without
+/// limits is rejected ([`NoLimits`](crate::KeyRejected::NoLimits)), unless the empty prefix has limits.
 ///
 /// A key takes memory from its first admission until it is idle and a clean-up finds it. The insertion of a new key
 /// checks eight cells of a table for idle keys, so memory is proportional to the number of active keys. Removing an
@@ -40,9 +37,8 @@ pub(crate) const LAG: Duration = Duration::from_secs(1);
 /// # Cost
 ///
 /// * Memory: for each key, the key and 17 bytes, times 1.5 on average, because tables grow by doubling. A key with
-///   limits of its own takes 48 more bytes, and so does a key whose limits have a state of more than a word. Several
-///   limits take another 48 bytes, and 16 bytes for each limit. A log or an aggregated window takes its own memory in
-///   addition.
+///   limits of its own, or whose limits have a state of more than a word, takes 48 more bytes. Several limits take
+///   another 48 bytes, and 16 bytes for each limit. Logs and aggregated windows take memory in addition.
 /// * A decision takes one hash of the key (a [`ConfigStore`](crate::ConfigStore) adds a second one), the lock of a
 ///   shard that few other keys share, and the steps of the rules.
 ///
@@ -117,8 +113,7 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
         Keyed { meter, ..self }
     }
 
-    /// Returns the configuration of each key's limits. It can be changed at any time. A change takes effect at the
-    /// key's next decision.
+    /// Returns the configuration of each key's limits. A change takes effect at the key's next decision.
     #[must_use]
     pub fn config(&self) -> &C {
         self.inner.engine.config()
@@ -135,9 +130,8 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
         self.inner.engine.store()
     }
 
-    /// Removes keys that are idle now. It checks at most `cells` cells of the tables and returns the number of removed
-    /// keys. While new keys are inserted, memory stays proportional to the number of active keys even without this
-    /// call.
+    /// Removes keys that are idle now. Checks at most `cells` cells of the tables, and returns the number of removed
+    /// keys. Insertions of new keys remove idle keys, too, so a program that inserts keys need not call this method.
     #[expect(clippy::must_use_candidate, reason = "called for what it does")]
     pub fn sweep(&self, cells: usize) -> usize {
         self.inner.engine.store().sweep(self.clock().now(), cells)
@@ -172,8 +166,8 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
     /// one cost for each limit, in the order of the limits (`&[1, 4_000]`). Either all limits count it or none.
     ///
     /// # Errors
-    /// Returns the same errors as [`try_acquire`](Keyed::try_acquire), and [`KeyRejected::Costs`] unless there is
-    /// exactly one cost for each limit.
+    /// Returns the errors of [`try_acquire`](Keyed::try_acquire), and [`KeyRejected::Costs`] for a wrong number of
+    /// costs.
     pub fn try_acquire_costs<'a, Q>(
         &self,
         key: &Q,
@@ -201,11 +195,11 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
         self.answer(key, Costs::Same(n), |limits, state, at| Ok(limits.try_acquire(state, at, n)?))
     }
 
-    /// Admits or rejects one request for `key`. The returned [`Decision`] includes what is left.
+    /// Admits or rejects one request for `key`. The returned [`Decision`] includes the number of remaining requests.
     ///
     /// # Errors
-    /// [`KeyRejected::TooManyKeys`] and [`KeyRejected::NoLimits`]. A rejection by the limits is not an error, but a
-    /// [`Decision`].
+    /// [`KeyRejected::TooManyKeys`] if the number of keys is at its maximum, [`KeyRejected::NoLimits`] if the key has
+    /// no limits. A rejection by the limits is not an error, but a [`Decision`].
     pub fn decide<Q>(&self, key: &Q) -> Result<Decision, KeyRejected>
     where
         K: Borrow<Q>,
@@ -216,11 +210,10 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
     }
 
     /// Admits or rejects a request for `key` with costs, as [`try_acquire_costs`](Keyed::try_acquire_costs) does. The
-    /// returned [`Decision`] includes what is left.
+    /// returned [`Decision`] includes the number of remaining requests.
     ///
     /// # Errors
-    /// Returns the same errors as [`decide`](Keyed::decide), and [`KeyRejected::Costs`] unless there is exactly one
-    /// cost for each limit.
+    /// Returns the errors of [`decide`](Keyed::decide), and [`KeyRejected::Costs`] for a wrong number of costs.
     pub fn decide_costs<'a, Q>(
         &self,
         key: &Q,
@@ -308,7 +301,6 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
         self.inner.engine.step(key, || self.clock().now(), step)
     }
 
-    /// Replaces the costs in the receipt by the actual costs, and wakes the first waiter in the key's queue.
     pub(crate) fn settle(&self, key: K, receipt: &Receipt, actual: Costs<'_>) {
         let Inner { engine, clock, queue } = &*self.inner;
         // `None` means that the key was stored only by this call, so nothing was refunded.

@@ -6,7 +6,7 @@ use nanopace_limits::{Limits, LimitsError};
 use std::fmt::Debug;
 use std::sync::Arc;
 
-/// A source of each key's limits. Each decision reads the version, so an implementation returns it from memory.
+/// A source of each key's limits. Each decision reads the version, which should therefore be in memory.
 ///
 /// Every [`ConfigStore`] is a source for string keys, and [`Uniform`] is a source for keys of any type.
 ///
@@ -37,11 +37,9 @@ use std::sync::Arc;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub trait LimitsOf<Q: ?Sized>: Debug + Send + Sync {
-    /// Returns a number that is different after each change of the key's limits. It may be different after other
-    /// changes too.
+    /// Returns a number that is different after each change of the key's limits, and possibly after other changes.
     ///
-    /// A caller that reads the version first, and then [`limits_for`](LimitsOf::limits_for), may keep the limits
-    /// until the version changes.
+    /// If the version is read before [`limits_for`](LimitsOf::limits_for), the limits may be kept until it changes.
     fn version_for(&self, key: &Q) -> u64;
 
     /// Returns the key's limits, or `None` if it has no limits.

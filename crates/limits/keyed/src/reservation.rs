@@ -35,7 +35,6 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
 #[must_use = "dropping it takes the request back"]
 pub struct KeyReservation<K: Hash + Eq, C, S: BuildHasher = RandomState> {
     keyed: Keyed<K, C, S>,
-    /// The key and the receipt, or `None` once the request is settled.
     request: Option<(K, Receipt)>,
 }
 

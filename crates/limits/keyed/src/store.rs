@@ -11,22 +11,18 @@ use std::fmt;
 use std::hash::{BuildHasher, Hash};
 use std::time::Duration;
 
-/// The number of cells of its shard's table that an insertion searches for idle keys. With this number, the whole table
-/// is searched before it could double, and idle keys stay fewer than active ones.
+/// With this number, the whole table is searched before it could double, so idle keys stay fewer than active ones.
 const CELLS_PER_INSERTION: usize = 8;
-/// The number of cells that are searched for idle keys when a new key finds the number of keys at its maximum, or when
-/// the cost of a new key is settled.
+/// The number of cells searched for idle keys when the store is full, or when the cost of a new key is settled.
 const CELLS_FOR_ROOM: usize = 256;
-/// The number of keys per shard when the store is full: three quarters of a table, which grows at seven eighths. With
-/// more shards, decisions miss the cache more often; with fewer shards, a table is locked for longer while it is
-/// rehashed.
+/// Three quarters of a table, which grows at seven eighths. With more shards, decisions miss the cache more often; with
+/// fewer shards, a table is locked for longer while it is rehashed.
 const KEYS_PER_SHARD: usize = 24_576;
 
 /// Decides what happens to a new key when the number of keys is at its maximum.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum WhenFull {
-    /// The new key is rejected at once. [`Keyed::sweep`](crate::Keyed::sweep) makes room, and so does the clean-up that
-    /// each insertion begins with.
+    /// The new key is rejected. [`Keyed::sweep`](crate::Keyed::sweep) and the clean-up of each insertion make room.
     Reject,
     /// Up to 256 cells of the tables are searched for idle keys to remove, like a [`sweep`](crate::Keyed::sweep) of
     /// 256 cells. If none is found, the new key is rejected.
@@ -34,26 +30,21 @@ pub enum WhenFull {
     EvictExpired,
 }
 
-/// The state of each of many keys.
+/// The states of all keys.
 ///
-/// Keys are spread over shards by their hash. Each shard is a table with its own mutex, so decisions on different keys
-/// seldom wait for each other. A key takes memory from its first admission until it is idle ([`KeyState::is_idle`]) and
-/// a clean-up finds it. The first request of a key checks eight cells of a table for idle keys, and settling the cost
-/// of a new key checks 256, so memory is proportional to the number of active keys. [`sweep`](KeyStore::sweep) removes
-/// idle keys while no keys are inserted. No operation locks more than one shard at a time.
+/// Keys are spread by hash over shards, each with its own mutex. No operation locks more than one shard at a time. An
+/// insertion checks eight cells for idle keys, so memory is proportional to the number of active keys.
 ///
 /// **Removal never changes a decision.** A key is removed if all decisions on it, except those at moments more than
 /// `lag` ago, are the same without its state. After the removal, a decision in the same shard with an earlier moment
 /// than the one at which the removed key became idle counts as made at that later moment. So nothing is admitted twice,
 /// however long a thread slept between reading its clock and asking.
 ///
-/// **The bound on keys is hard**: there are never more than `max_keys`, however many threads insert keys at the same
-/// time.
+/// **The bound on keys is hard**: there are never more than `max_keys`, however many threads insert keys.
 pub(crate) struct KeyStore<K, S> {
     hasher: S,
     shards: Box<[CachePadded<Mutex<Shard<K>>>]>,
-    /// The number of keys in all shards. Raised before an insertion, while it is less than `max_keys`; lowered after
-    /// a removal.
+    /// Raised before an insertion, while it is less than `max_keys`; lowered after a removal.
     keys: CachePadded<AtomicU64>,
     /// The number of shards that sweeps have visited so far. The next sweep begins with the shard after them.
     swept: AtomicU64,
@@ -65,7 +56,6 @@ pub(crate) struct KeyStore<K, S> {
 
 struct Shard<K> {
     entries: HashTable<Entry<K>>,
-    /// The index of the last cell that a clean-up has checked.
     hand: usize,
     /// The latest moment at which a removed key became idle. Decisions of this shard count as made at this moment or
     /// later, so that a removed key gets no more than if it were still stored.
@@ -78,7 +68,6 @@ struct Entry<K> {
 }
 
 impl<K: Hash + Eq, S: BuildHasher> KeyStore<K, S> {
-    /// Creates an empty store for at most `max_keys` keys. Idle keys are kept for `lag`.
     pub(crate) fn new(max_keys: usize, hasher: S, when_full: WhenFull, lag: Duration) -> Self {
         let shards = max_keys.div_ceil(KEYS_PER_SHARD).clamp(16, 1 << 12);
         KeyStore {
@@ -98,14 +87,11 @@ impl<K: Hash + Eq, S: BuildHasher> KeyStore<K, S> {
         usize::try_from(self.keys.load(Relaxed)).unwrap_or(usize::MAX)
     }
 
-    /// Removes keys that are idle at `now`, which is a moment of the decisions' clock. (A moment far in the future
-    /// removes keys that still count; decisions in their shards then count as made when these keys would have become
-    /// idle.) The sweep checks at most `cells` cells of tables, beginning with the shard after the last one of the
-    /// previous sweep, and returns the number of removed keys. In each shard it continues where that shard's last
-    /// clean-up ended.
+    /// Removes keys that are idle at `now`. Checks at most `cells` cells, and returns the number of removed keys.
+    /// `usize::MAX` checks every cell once, unless other sweeps run at the same time.
     ///
-    /// `usize::MAX` checks every cell once, unless other sweeps run at the same time, which check some of the shards
-    /// instead. Only one shard is locked at a time. A table of which less than a quarter is in use releases memory.
+    /// If `now` is far in the future, keys that still count are removed. Later decisions in their shards count as made
+    /// when these keys would have become idle.
     pub(crate) fn sweep(&self, now: Nanos, mut cells: usize) -> usize {
         let mut removed = 0;
         for _ in 0..self.shards.len() {
@@ -123,8 +109,7 @@ impl<K: Hash + Eq, S: BuildHasher> KeyStore<K, S> {
         removed
     }
 
-    /// Runs `step` on the key's state, at the moment that `now` returns under the lock of the shard. A key without a
-    /// state gets a fresh one, which is stored unless it is idle after the step.
+    /// Runs `step` at the moment that `now` returns under the shard's lock. An idle state of a new key is not stored.
     pub(crate) fn step<Q, T>(
         &self,
         key: &Q,
@@ -171,12 +156,10 @@ impl<K: Hash + Eq, S: BuildHasher> KeyStore<K, S> {
         Ok(answer)
     }
 
-    /// Adds a new key, for which room was reserved.
     fn insert(&self, shard: &mut Shard<K>, hash: u64, entry: Entry<K>) {
         shard.entries.insert_unique(hash, entry, |entry| self.hasher.hash_one(&entry.key));
     }
 
-    /// Runs `step` on a copy of the key's state, or on a fresh state if the key has none.
     pub(crate) fn look<Q, T>(
         &self,
         key: &Q,
@@ -195,8 +178,7 @@ impl<K: Hash + Eq, S: BuildHasher> KeyStore<K, S> {
         step(&mut state, at)
     }
 
-    /// Runs `edit` on the key's state. A key without a state gets a fresh one, which is stored if it is not idle and
-    /// there is room. Returns the key, or `None` if it was stored by this call.
+    /// A fresh state is stored if it is not idle and there is room. Returns the key, or `None` if this call stored it.
     pub(crate) fn amend(
         &self,
         key: K,
@@ -224,14 +206,12 @@ impl<K: Hash + Eq, S: BuildHasher> KeyStore<K, S> {
         None
     }
 
-    /// Returns the shard of a hash. The shard depends on the middle bits of the hash, because the shard's table uses
-    /// the lowest and the highest.
+    /// Uses the middle bits of the hash, because the shard's table uses the lowest and the highest.
     fn shard(&self, hash: u64) -> &Mutex<Shard<K>> {
         let share = (hash >> 20) & u64::from(u32::MAX);
         &self.shards[((share * self.shards.len() as u64) >> 32) as usize]
     }
 
-    /// Reserves room for one more key, or returns an error if the number of keys is at its maximum.
     fn reserve(&self) -> Result<(), KeyRejected> {
         let one_more = |keys| (keys < self.max_keys).then_some(keys + 1);
         // Relaxed: the count publishes nothing, and the update succeeds only if the count still has the value that was
@@ -244,7 +224,6 @@ impl<K: Hash + Eq, S: BuildHasher> KeyStore<K, S> {
         KeyRejected::TooManyKeys { max: self.max_keys }
     }
 
-    /// Removes the idle keys among the next `cells` cells of the shard. Returns the number of removed keys.
     fn tidy(&self, shard: &mut Shard<K>, cells: usize, now: Nanos) -> usize {
         let oldest = Nanos::from_nanos(now.as_nanos().saturating_sub(self.lag));
         let idle_from = |state: &KeyState| {
@@ -281,8 +260,7 @@ impl<K> Shard<K> {
         Some(from)
     }
 
-    /// Releases memory if less than a quarter of the table's capacity is in use. This is so rare that the cost per
-    /// removal is constant on average.
+    /// Releases memory if less than a quarter is in use: this is rare, so the amortized cost per removal is constant.
     fn shrink(&mut self, hash: impl Fn(&K) -> u64) {
         if self.entries.len() < self.entries.capacity() / 4 {
             let room = self.entries.len() * 2;
@@ -299,7 +277,6 @@ impl<K, S> fmt::Debug for KeyStore<K, S> {
     }
 }
 
-/// Tests that memory is proportional to the number of active keys.
 #[cfg(test)]
 mod tests {
     use super::KeyStore;
@@ -311,7 +288,6 @@ mod tests {
 
     const HOUR: u64 = 3_600_000_000_000;
 
-    /// Returns the number of keys for which the tables have room.
     fn room(store: &KeyStore<u32, RandomState>) -> usize {
         store.shards.iter().map(|shard| lock(shard).entries.capacity()).sum()
     }

@@ -10,12 +10,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
-    /// Waits in this thread until one request for `key` is admitted, and returns how long that took. For each key,
-    /// threads and tasks are admitted in the order in which they arrived.
+    /// Waits in this thread until one request for `key` is admitted, in FIFO order, and returns how long that took.
     ///
     /// # Errors
-    /// [`WaitError::Rejected`] if the limits never admit it, or if the key is rejected for a reason other than its
-    /// limits.
+    /// [`WaitError::Rejected`] if the limits never admit the request, or if the key is rejected for another reason.
     pub fn until_ready<Q>(&self, key: &Q) -> Result<Duration, WaitError<KeyRejected>>
     where
         K: Borrow<Q>,
@@ -42,8 +40,7 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
         end
     }
 
-    /// Returns a waiting request for `key` with these options. Your event loop drives it by calling [`Waiter::step`].
-    /// The metrics do not count it.
+    /// Returns a waiting request for `key`. Your event loop calls its [`Waiter::step`]. The metrics do not count it.
     #[must_use]
     pub fn waiter<'a, 'l, Q>(
         &'l self,
@@ -59,7 +56,6 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
     }
 }
 
-/// One key of a [`Keyed`], for which a [`Waiter`] can wait.
 #[derive(Debug)]
 struct OfKey<'l, K, C, S, Q: ?Sized> {
     keyed: &'l Keyed<K, C, S>,

@@ -14,11 +14,8 @@ use std::fmt::Write;
 use std::num::NonZeroU16;
 use std::time::Duration;
 
-/// The period of the limit.
 const PERIOD: Duration = Duration::from_secs(1);
-/// The maximum number of requests that each limiter admits per period.
 const COUNT: u64 = 10;
-/// The number of slots of the windows that have slots.
 const SLOTS: NonZeroU16 = NonZeroU16::new(10).unwrap();
 /// The moment of the first request: half a period after a boundary between windows.
 const START: Nanos = Nanos::from_nanos(1_500_000_000);
@@ -59,7 +56,6 @@ impl Limiter {
     }
 }
 
-/// Returns all limiters, unused, with a limit of 10/s and a capacity of 10.
 pub(crate) fn limiters() -> Result<Vec<Limiter>, QuotaError> {
     let quota = Quota::new(COUNT, PERIOD)?;
     let refilled = RefilledBucket::unattended(quota, COUNT, COUNT, 1, ManualClock::new())?;
@@ -84,7 +80,6 @@ pub(crate) fn limiters() -> Result<Vec<Limiter>, QuotaError> {
     ])
 }
 
-/// The decisions about the requests of one phase.
 #[derive(Clone, Copy, Default)]
 struct Phase {
     admitted: u64,
@@ -92,7 +87,6 @@ struct Phase {
     longest_retry: Duration,
 }
 
-/// The decisions about all requests.
 #[derive(Default)]
 pub(crate) struct Trial {
     phases: [Phase; PHASES.len()],
@@ -103,7 +97,6 @@ pub(crate) struct Trial {
 }
 
 impl Trial {
-    /// Sends the requests of all phases, evenly spaced, through a limiter.
     pub(crate) fn of(mut limiter: Limiter) -> Trial {
         let (mut trial, mut recent, mut in_a_row) = (Trial::default(), VecDeque::new(), 0);
         for (phase, now) in requests() {
@@ -149,7 +142,6 @@ fn requests() -> impl Iterator<Item = (usize, Nanos)> {
 /// The result of a caller that makes one request after the other, and retries each until it is admitted.
 pub(crate) struct Retried {
     pub(crate) admitted: u64,
-    /// The number of tries.
     pub(crate) tries: u64,
     /// The time from the first try until the last request went through. `None` if a request never went through.
     pub(crate) took: Option<Duration>,
@@ -176,7 +168,6 @@ impl Retried {
     }
 }
 
-/// Writes one limiter's decisions, phase by phase.
 fn write_phases(text: &mut String, limiter: Limiter) {
     let _ = writeln!(text, "{}, phase by phase", limiter.name);
     let _ = writeln!(text, "phase  requests  admitted  rejected  longest retry");
@@ -194,7 +185,6 @@ fn phase_name(rate: u64) -> String {
     if rate == 0 { "pause".to_owned() } else { format!("{rate}/s") }
 }
 
-/// Writes a row for each limiter, with its admitted requests in each phase and in total.
 fn write_comparison(text: &mut String, limiters: Vec<Limiter>) {
     let row = |text: &mut String, name: &str, cells: &[String]| {
         let cells: Vec<_> = cells.iter().map(|cell| format!(" {cell:>5}")).collect();
@@ -211,7 +201,6 @@ fn write_comparison(text: &mut String, limiters: Vec<Limiter>) {
     }
 }
 
-/// Writes a row for each limiter, with the results of the retrying caller.
 fn write_retries(text: &mut String, limiters: Vec<Limiter>) {
     let _ = writeln!(text, "                   admitted        took  tries  rejected");
     for limiter in limiters {
@@ -227,7 +216,6 @@ fn write_retries(text: &mut String, limiters: Vec<Limiter>) {
     }
 }
 
-/// Returns everything that the example prints.
 pub(crate) fn report() -> Result<String, QuotaError> {
     let mut text =
         "limit 10/s; phases of 10 s, the first from 1.5 s on; evenly spaced requests\n\n"

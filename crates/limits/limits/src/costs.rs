@@ -23,7 +23,6 @@ pub enum Costs<'a> {
 }
 
 impl Costs<'_> {
-    /// Returns the cost for the limit with this index.
     pub(crate) fn of(self, limit: usize) -> u64 {
         match self {
             Costs::Same(n) => n,
@@ -38,7 +37,6 @@ impl Costs<'_> {
         }
     }
 
-    /// Returns the cost for the limit with this index, or `None` if it was not given.
     pub(crate) fn given(self, limit: usize) -> Option<u64> {
         match self {
             Costs::Same(n) => Some(n),
@@ -46,7 +44,6 @@ impl Costs<'_> {
         }
     }
 
-    /// Checks that there is one cost for each limit.
     pub(crate) fn fit(self, limits: usize) -> Result<(), CostsRejected> {
         match self {
             Costs::Each(costs) if costs.len() != limits => {
@@ -57,7 +54,6 @@ impl Costs<'_> {
     }
 }
 
-/// The owned costs of a request in the queue.
 #[cfg(feature = "std")]
 #[derive(Clone, Debug)]
 pub(crate) enum OwnedCosts {

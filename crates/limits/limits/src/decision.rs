@@ -1,4 +1,4 @@
-//! The result of a request: admitted or rejected, what is left, and when to retry.
+//! The result of a request: admitted or rejected, the remaining requests, and the retry time.
 
 use alloc::string::String;
 use alloc::{format, string::ToString};
@@ -9,13 +9,11 @@ use thiserror::Error;
 
 /// The reason why a request was rejected. Only limits that count rejected requests have counted it.
 ///
-/// Errors are ordered by how long the request has to wait. [`ExceedsCapacity`](Rejected::ExceedsCapacity) is greater
-/// than any [`NotUntil`](Rejected::NotUntil). The greater of two `ExceedsCapacity` errors is the one with the smaller
-/// capacity.
+/// Errors are ordered by the waiting time. [`ExceedsCapacity`](Rejected::ExceedsCapacity) is greater than any
+/// [`NotUntil`](Rejected::NotUntil). An `ExceedsCapacity` with a smaller capacity is greater.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
 pub enum Rejected {
-    /// The request is too early. The same request is admitted from this moment on, and not earlier, if no other request
-    /// is admitted before it.
+    /// The request is too early. It is admitted from exactly this moment on, if no other request is admitted before.
     #[error("not before {0:?}")]
     NotUntil(Nanos),
     /// The request is never admitted, because it is larger than the maximum that the limiter admits at once.
@@ -55,8 +53,7 @@ impl PartialOrd for Rejected {
     }
 }
 
-/// The reason why a request with a cost for each limit was rejected. Only limits that count rejected requests have
-/// counted it.
+/// The reason why a request with costs was rejected. Only limits that count rejected requests have counted it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
 pub enum CostsRejected {
     /// The limits reject the request.
@@ -103,7 +100,7 @@ pub struct Standing {
 ///
 /// [`retry_after`](Decision::retry_after) is the field `Retry-After` of RFC 9110, section 10.2.3.
 /// [`rate_limit`](Decision::rate_limit) and [`rate_limit_policy`](Decision::rate_limit_policy) are the fields
-/// `RateLimit` and `RateLimit-Policy` of the IETF's `draft-ietf-httpapi-ratelimit-headers-10`. All of them count whole
+/// `RateLimit` and `RateLimit-Policy` of the IETF's `draft-ietf-httpapi-ratelimit-headers-10`. All times are in whole
 /// seconds, rounded up.
 ///
 /// ```
@@ -132,7 +129,6 @@ impl Decision {
         Decision { answer, now, standing, which: 0 }
     }
 
-    /// Returns this decision with `which` as the index of the limit that it describes.
     pub(crate) fn by(self, which: usize) -> Decision {
         Decision { which, ..self }
     }
@@ -213,7 +209,6 @@ pub(crate) fn policy(name: &str, most: u64, window: Option<u128>) -> String {
     format!("{};q={}{window}", quoted(name), integer(most))
 }
 
-/// Returns the span in whole seconds, rounded up.
 fn seconds(span: Duration) -> u64 {
     integer(span.as_secs() + u64::from(span.subsec_nanos() > 0))
 }

@@ -46,9 +46,8 @@ pub use waiting::{Wait, WaitError};
 
 /// Building blocks for a limiter of your own, such as `Keyed` of `nanopace-keyed`.
 ///
-/// [`Limits`] make decisions on a state ([`LimitsState`](custom::LimitsState)) that you can store anywhere. A
-/// [`Receipt`](custom::Receipt) refunds or corrects a request. A `WaitQueue` and a `Waitable` add waiting in FIFO
-/// order.
+/// [`Limits`] make the decisions. You can store their state ([`LimitsState`](custom::LimitsState)) anywhere. A
+/// [`Receipt`](custom::Receipt) refunds or corrects a request. A `WaitQueue` and a `Waitable` add a FIFO queue.
 ///
 /// ```
 /// use nanopace_limits::{Limits, Rule};

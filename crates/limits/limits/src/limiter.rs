@@ -26,7 +26,7 @@ use std::sync::Arc;
 /// Limits for a whole program. A limiter has its own clock, and its clones share its counts.
 ///
 /// [`try_acquire`](Limiter::try_acquire) admits or rejects a request at once. [`decide`](Limiter::decide) also returns
-/// what is left.
+/// the number of remaining requests.
 ///
 /// ```
 /// use nanopace_limits::Limiter;
@@ -51,8 +51,8 @@ use std::sync::Arc;
 ///
 /// # Waiting
 ///
-/// Requests that [wait](Limiter::wait) form a FIFO queue. While it is not empty, requests that do not wait
-/// are rejected, unless their handle is not [`fair`](Limiter::fair).
+/// Requests that [wait](Limiter::wait) form a FIFO queue. While it is not empty, requests that do not wait are
+/// rejected, unless their handle is not [`fair`](Limiter::fair).
 #[derive(Clone, Debug)]
 pub struct Limiter {
     inner: Arc<Inner>,
@@ -110,8 +110,7 @@ impl Limiter {
     }
 
     /// Gives this limiter a name, under which the facade [`metrics`](https://docs.rs/metrics) counts its decisions.
-    /// Install the recorder first. Earlier clones keep their name, or stay without one. All clones share the limits and
-    /// their counts.
+    /// Install the recorder first. Earlier clones keep their names. All clones share the limits and their counts.
     ///
     /// | metric | kind | counts |
     /// |---|---|---|
@@ -133,13 +132,11 @@ impl Limiter {
     }
 
     /// Sets whether requests that do not wait yield to those that wait. This changes the returned handle only, not
-    /// other clones. If `fair` is false, requests that do not wait overtake the queue: they take all that is left, and
-    /// a waiting request may never be admitted.
+    /// other clones. If `fair` is false, requests that do not wait overtake the queue, and may starve waiting requests.
     ///
-    /// By default a request that costs something is rejected while others wait. Its retry time is that of the first
-    /// request in the queue, or a later one. The retry time may be in the past if the first request has not asked again
-    /// yet. Frequent or small requests therefore take nothing from requests that wait. Limits that count rejected
-    /// requests (`sliding-log-all`) count these rejections too.
+    /// By default, a request that costs something is rejected while others wait. Its retry time is not before that of
+    /// the first request in the queue, and may be in the past if the first request has not retried yet. Limits that
+    /// count rejected requests (`sliding-log-all`) count these rejections too.
     #[must_use]
     pub fn fair(self, fair: bool) -> Limiter {
         Limiter { is_fair: fair, ..self }
@@ -168,7 +165,7 @@ impl Limiter {
         }
     }
 
-    /// Admits or rejects one request. The returned [`Decision`] includes what is left.
+    /// Admits or rejects one request. The returned [`Decision`] includes the number of remaining requests.
     #[must_use]
     pub fn decide(&self) -> Decision {
         let Ok(decision) = self.decided(Costs::Same(1), |limits, state, now| {
@@ -177,8 +174,8 @@ impl Limiter {
         decision
     }
 
-    /// Admits or rejects a request with costs, as [`try_acquire_costs`](Limiter::try_acquire_costs) does. The returned
-    /// [`Decision`] includes what is left.
+    /// Decides as [`try_acquire_costs`](Limiter::try_acquire_costs) does. The [`Decision`] includes the remaining
+    /// quota.
     ///
     /// # Errors
     /// [`CostsRejected::Number`] unless there is exactly one cost for each limit.
@@ -187,7 +184,7 @@ impl Limiter {
         self.decided(costs, |limits, state, now| limits.decide_costs(state, now, costs))
     }
 
-    /// Returns the standing of the limit with the fewest remaining requests. Counts nothing.
+    /// Returns the standing of the limit with the fewest remaining requests. This call counts nothing.
     #[must_use]
     pub fn standing(&self) -> Standing {
         self.with(|limits, state, now| limits.tightest(state, now).1)
@@ -221,7 +218,6 @@ impl Limiter {
         &self.meter
     }
 
-    /// Replaces the costs in the receipt by the actual costs, and wakes the first waiter in the queue.
     pub(crate) fn settle(&self, receipt: &Receipt, actual: Costs<'_>) {
         self.with(|limits, state, now| limits.settle(state, now, receipt, actual));
         self.inner.queue.wake_first(&());
@@ -258,7 +254,6 @@ impl Limiter {
         answer
     }
 
-    /// Like [`answer`](Limiter::answer), but returns a [`Decision`], which includes what is left.
     fn decided<E>(
         &self,
         costs: Costs<'_>,

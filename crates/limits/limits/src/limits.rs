@@ -20,29 +20,24 @@ use replaced::{CountedLimit, Replaced};
 use smallvec::SmallVec;
 pub use state::LimitsState;
 
-/// One limit, or several at once. A request is checked against all of them before any is debited. As a string, limits
-/// are separated by commas. The string `unlimited` means no limits, so that every request is admitted; an empty string
-/// is an error.
+/// One limit, or several at once. A request is checked against all limits before any is debited. As a string, limits
+/// are separated by commas. The string `unlimited` means no limits; an empty string is an error.
 ///
 /// # Changes
 ///
-/// [`carry_over`](Limits::carry_over) creates the state with which new limits replace old ones. Earlier admissions stay
-/// counted:
+/// [`carry_over`](Limits::carry_over) creates the state of limits that replace others. Earlier admissions stay counted:
 ///
-/// * An unchanged limit continues as if nothing had happened. A window whose count alone has changed continues as well,
-///   unless it counts rejected requests.
-/// * Any other limit begins with what the old limits have recorded. A limit that counts requests in windows counts each
-///   request at the latest moment at which it may have been admitted. A rate is exhausted at worst: it admits one more
-///   request after one interval at the latest.
-/// * A limit that is no longer in force keeps counting until all of its requests are paid off or have left its window.
-///   If it comes back into force before that, it continues as if it had been in force. So lowering a limit and raising
-///   it again gains no capacity. If there are more than eight such limits, only the eight that count for longest are
-///   kept.
+/// * An unchanged limit continues. So does a window whose count alone has changed, unless it counts rejected requests.
+/// * Any other limit begins with the counts of the old limits. A window counts each request at the latest moment at
+///   which it may have been admitted. A rate is exhausted at worst, and admits a request after one interval.
+/// * A replaced limit keeps counting until its requests are paid off or have left its window, and continues if it comes
+///   back into force before that. So lowering a limit and raising it again gains no capacity. At most eight replaced
+///   limits are kept: those that count for longest.
 ///
 /// # Alternating limits
 ///
-/// Limits may change any number of times, for example because processes that share a store have different
-/// limits. As long as no more than eight limits that are not in force still count:
+/// Limits may alternate, for example because processes that share a store have different limits. While at most eight
+/// replaced limits still count:
 ///
 /// * Each limit admits no more than it would admit alone. All of them together therefore admit at most the sum.
 /// * If one limit always admits at least as much as each of the others, all of them together admit no more than that
@@ -51,9 +46,8 @@ pub use state::LimitsState;
 ///
 /// Other limits together can come close to the sum, because each limit records only what its own rule needs. A rate
 /// records what is owed, not when requests were admitted: `10/s burst 1` that has admitted ten requests in the last 0.9
-/// s owes for one of them. If `20/s in 10` replaces it, 29 requests are admitted within 0.95 s. Another example: if a
-/// lower rate replaces a full window, the rate begins exhausted, but admits a request after one interval, not after the
-/// window's period.
+/// s owes for one of them. If `20/s in 10` replaces it, 29 requests are admitted within 0.95 s. Another example: a
+/// lower rate that replaces a full window begins exhausted, but admits a request after one interval.
 ///
 /// ```
 /// use nanopace_limits::Limits;
@@ -81,8 +75,7 @@ impl Limits {
 }
 
 impl Limits {
-    /// Returns the state with which these limits begin when they replace the `old` limits at `now`. Costs that were
-    /// counted stay counted.
+    /// Returns the state with which these limits begin when they replace `old` at `now`. Costs stay counted.
     #[must_use]
     pub fn carry_over(&self, old: &Limits, state: &LimitsState, now: Nanos) -> LimitsState {
         let account =
@@ -99,9 +92,8 @@ impl Limits {
         LimitsState::new(in_force.into_iter().map(CountedLimit::into_state).collect(), replaced)
     }
 
-    /// Returns the index and the standing of the limit with the fewest remaining requests. If several limits have
-    /// nothing left, it is the one with the longest reset. Without any limit, the index is 0, and `u64::MAX` requests
-    /// remain.
+    /// Returns the index and the standing of the limit with the fewest remaining requests. If several limits are
+    /// exhausted, it is the one with the longest reset. Without limits, the index is 0, and `u64::MAX` requests remain.
     #[must_use]
     pub fn tightest(&self, state: &LimitsState, now: Nanos) -> (usize, Standing) {
         let standings = self.each_with(state).map(|(limit, state)| limit.standing(state, now));
@@ -119,8 +111,7 @@ impl Limits {
         self.0.iter().zip(state.in_force())
     }
 
-    /// Admits or rejects a request with a cost for each limit. Either all limits count it, or none of them does, except
-    /// limits that count rejected requests.
+    /// Admits or rejects a request with costs. All limits count it or none, except limits that count rejected requests.
     ///
     /// # Errors
     /// [`CostsRejected`] if the request is rejected, or if there is not exactly one cost for each limit.
@@ -139,7 +130,7 @@ impl Limits {
         }
     }
 
-    /// Like [`try_acquire_costs`](Limits::try_acquire_costs), but returns a [`Decision`], which includes what is left.
+    /// Decides as [`try_acquire_costs`](Limits::try_acquire_costs) does. The [`Decision`] includes the remaining quota.
     ///
     /// # Errors
     /// [`CostsRejected::Number`] unless there is exactly one cost for each limit.
@@ -154,8 +145,6 @@ impl Limits {
         Ok(self.decide_each(state, now, costs))
     }
 
-    /// Admits or rejects a request. The decision describes the limit that rejected the request for the longest time,
-    /// or, after an admission, the limit with the fewest remaining requests.
     fn decide_each(&self, state: &mut LimitsState, now: Nanos, costs: Costs<'_>) -> Decision {
         let answer = self.try_acquire_each(state, now, costs);
         let rejects = |(place, (limit, state)): (usize, (&Limit, &LimitState))| {
@@ -169,7 +158,6 @@ impl Limits {
         Decision::new(answer, now, standing).by(which)
     }
 
-    /// Admits or rejects a request that has one cost for each limit. A limit always admits a cost of zero.
     fn try_acquire_each(
         &self,
         state: &mut LimitsState,
@@ -196,8 +184,7 @@ impl Limits {
         }
     }
 
-    /// Checks the request against every limit. If several reject it, the error is the one with the longest
-    /// wait.
+    /// If several limits reject the request, the error is the one with the longest wait.
     pub(crate) fn check_each(
         &self,
         state: &LimitsState,
@@ -216,8 +203,7 @@ impl Limits {
         }
     }
 
-    /// Returns the moment from which all limits that count rejected requests would admit a request that is rejected
-    /// now, or zero if no such limit delays it.
+    /// Returns the moment from which all limits that count rejected requests admit this request, or zero.
     pub(crate) fn retry_elsewhere(
         &self,
         state: &LimitsState,
@@ -246,11 +232,9 @@ impl Limits {
     }
 }
 
-/// Decisions on requests that wait, and on requests that come while others wait.
 #[cfg(feature = "std")]
 impl Limits {
-    /// Admits a waiting request, if it fits. Otherwise nothing is counted, not even by limits that count rejected
-    /// requests: a waiting request is retried many times.
+    /// Counts nothing if the request does not fit, not even as rejected: a waiting request is retried many times.
     pub(crate) fn admit<'a>(
         &self,
         state: &mut LimitsState,
@@ -277,8 +261,7 @@ impl Limits {
         longest.map_or(Ok(()), |rejected| Err(rejected.into()))
     }
 
-    /// Rejects a request that costs something, because another request waits and is admitted at `first`. A request that
-    /// is too large is not rejected here, because the decision that follows rejects it.
+    /// Rejects a request because another one waits until `first`, unless the request is free or too large.
     pub(crate) fn yield_to_waiters(
         &self,
         state: &mut LimitsState,
@@ -299,9 +282,8 @@ impl Limits {
         Err(Rejected::NotUntil(own.max(first)))
     }
 
-    /// Returns the decision on a request that was rejected because others wait
-    /// ([`WaitQueue::yield_to_waiters`](crate::custom::WaitQueue::yield_to_waiters)). Its number of remaining requests
-    /// is 0.
+    /// Returns the decision on a request that [`yield_to_waiters`](crate::custom::WaitQueue::yield_to_waiters)
+    /// rejected. Its number of remaining requests is 0.
     #[must_use]
     pub fn decide_queued(&self, state: &LimitsState, now: Nanos, rejected: Rejected) -> Decision {
         let (which, standing) = self.tightest(state, now);

@@ -5,15 +5,14 @@ use core::fmt::Debug;
 use core::time::Duration;
 use nanopace_nanos::Nanos;
 
-/// The algorithm of a limiter: it decides which requests are admitted, given what was admitted before. It uses no
-/// clock, no lock and no atomics.
+/// The algorithm of a limiter: it decides which requests are admitted, given the requests that were admitted before. It
+/// uses no clock, no lock and no atomics.
 ///
 /// A decision has three steps, in this order: [`advance`](Rule::advance) the state to the moment, [`peek`](Rule::peek)
 /// at the request, and [`debit`](Rule::debit) it if it is admitted. A rejected request does not count, unless
 /// [`refuse`](Rule::refuse) is implemented.
 ///
-/// Moments may go backwards. A rule that depends on their order treats an earlier moment as the latest one that the
-/// state has seen.
+/// Moments may go backwards. A rule that depends on their order treats an earlier moment as the latest one.
 ///
 /// ```
 /// use nanopace_nanos::Nanos;
@@ -62,11 +61,10 @@ pub trait Rule: Debug + Send + Sync {
     /// Returns the maximum number of requests that is ever admitted at once.
     fn most(&self) -> u64;
 
-    /// Removes from the state what no longer counts at `now`. This never changes a decision at `now` or later.
+    /// Removes counts that no longer matter from the state. This never changes a decision at `now` or later.
     fn advance(&self, state: &mut Self::State, now: Nanos);
 
-    /// Checks whether a request of `n` may be admitted at `now`. The state need not be advanced. A request of zero is
-    /// always admitted.
+    /// Checks whether `n` may be admitted at `now`. The state need not be advanced. Zero is always admitted.
     ///
     /// # Errors
     /// [`Rejected`] if the request may not be admitted.
@@ -75,12 +73,10 @@ pub trait Rule: Debug + Send + Sync {
     /// Counts `n` as admitted at `now`, after [`peek`](Rule::peek) has allowed it for this state.
     fn debit(&self, state: &mut Self::State, now: Nanos, n: u64);
 
-    /// Records a rejected request of `n` at `now`. Most rules ignore it. This method is not called for requests of
-    /// zero, or of more than [`most`](Rule::most).
+    /// Records a rejected request of `n`, from 1 to [`most`](Rule::most), at `now`. Most rules do nothing.
     fn refuse(&self, _state: &mut Self::State, _now: Nanos, _n: u64) {}
 
-    /// Returns the moment from which every decision is the same as with a fresh state, so that the state can be
-    /// dropped. [`Nanos::MAX`] means never.
+    /// Returns the moment from which the state decides like a fresh one and can be dropped; [`Nanos::MAX`] if never.
     fn idle_from(&self, state: &Self::State) -> Nanos;
 
     /// Returns whether every decision at `now` or later is the same as with a fresh state.
@@ -116,8 +112,7 @@ pub trait Rule: Debug + Send + Sync {
     /// arrival: the state does not record its moment.
     ///
     /// # Errors
-    /// [`Rejected`] if the request is rejected. In that case, nothing is counted, unless [`refuse`](Rule::refuse)
-    /// counts the request.
+    /// [`Rejected`] if the request is rejected. Nothing is counted then, except by [`refuse`](Rule::refuse).
     fn try_acquire(&self, state: &mut Self::State, now: Nanos, n: u64) -> Result<(), Rejected> {
         if n == 0 || n > self.most() {
             return self.peek(state, now, n);
@@ -131,7 +126,7 @@ pub trait Rule: Debug + Send + Sync {
         answer
     }
 
-    /// Like [`try_acquire`](Rule::try_acquire), but returns a [`Decision`], which includes what is left.
+    /// Admits or rejects a request as [`try_acquire`](Rule::try_acquire) does, and returns a complete [`Decision`].
     fn decide(&self, state: &mut Self::State, now: Nanos, n: u64) -> Decision {
         let answer = self.try_acquire(state, now, n);
         Decision::new(answer, now, self.standing(state, now))

@@ -29,9 +29,6 @@ pub(crate) use windows::Counts;
 use crate::Rejected;
 
 /// Returns the largest count at which `n` more requests still fit into `capacity`.
-///
-/// # Errors
-/// [`Rejected::ExceedsCapacity`] if `n` alone exceeds the capacity.
 #[inline]
 pub(crate) fn room_beside(n: u64, capacity: u64) -> Result<u64, Rejected> {
     capacity.checked_sub(n).ok_or(Rejected::ExceedsCapacity { capacity })

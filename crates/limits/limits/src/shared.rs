@@ -11,9 +11,8 @@ use crossbeam_utils::CachePadded;
 use nanopace_nanos::Clock;
 use nanopace_nanos::Nanos;
 
-/// Admits or rejects requests at once, from any thread. The moments of requests may go backwards, as they do
-/// when threads read the clock first and ask later: see [what all limiters
-/// keep](crate#what-all-of-them-keep).
+/// Admits or rejects requests at once, from any thread. The moments may go backwards, for example if threads read the
+/// clock first and ask later: see [what all limiters keep](crate#what-all-of-them-keep).
 ///
 /// ```
 /// use nanopace_nanos::Nanos;
@@ -52,8 +51,7 @@ pub trait TryAcquire: Debug + Send + Sync {
     }
 }
 
-/// A rule whose state is one word, shared between threads without a lock. A decision is one load, the rule's
-/// step, and one compare-and-swap.
+/// A rule whose state is one word, shared by threads without a lock: one load, the rule's step, one compare-and-swap.
 #[derive(Debug)]
 pub struct Atomic<R> {
     rule: R,

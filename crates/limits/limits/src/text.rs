@@ -44,7 +44,6 @@ fn parse_period(text: &str) -> Option<Duration> {
 }
 
 impl fmt::Display for Quota {
-    /// Prints the quota in the form that [`FromStr`] parses.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let period = humantime::format_duration(self.period()).to_string();
         let unit = period
@@ -106,7 +105,6 @@ impl FromStr for Limit {
 
 const UNLIMITED: &str = "unlimited";
 
-/// The strings with which the kind of a limit can begin after the quota.
 const KINDS: [&str; 4] = [" burst ", " in ", " sliding-", " fixed-"];
 
 fn unknown_kind(text: &str) -> Option<LimitsError> {
@@ -145,7 +143,6 @@ impl FromStr for Limits {
 }
 
 impl Limit {
-    /// Returns the limit's part of the header field `RateLimit-Policy`.
     fn policy(&self) -> String {
         let most = self.most();
         let window_ns = match self.law {
@@ -161,8 +158,7 @@ impl Limit {
 impl Limits {
     /// Returns the value of the header field `RateLimit-Policy`. Each limit is named by its string. The name is
     /// followed by the maximum number of requests that the limit admits at once, and by the window of that number: the
-    /// period, or the time in which a rate recovers its burst. The window is omitted unless it is a whole number of
-    /// seconds.
+    /// period, or the time in which a rate recovers its burst. A window of fractional seconds is omitted.
     #[must_use]
     pub fn policy(&self) -> String {
         let policies: Vec<String> = self.each().iter().map(Limit::policy).collect();
@@ -170,7 +166,6 @@ impl Limits {
     }
 }
 
-/// Implements serde for quotas and limits, as strings.
 #[cfg(feature = "serde")]
 mod as_text {
     use crate::{Limit, Limits, Quota};

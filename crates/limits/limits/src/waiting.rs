@@ -9,8 +9,7 @@ use std::time::Duration;
 use thiserror::Error;
 pub use waiter::{Step, Waitable, Waiter};
 
-/// The options of a waiting request: its costs, its timeout and its jitter. See
-/// [`Limiter::wait`](crate::Limiter::wait).
+/// The costs, the timeout and the jitter of a [waiting request](crate::Limiter::wait).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wait<'a> {
     pub(crate) costs: Costs<'a>,
@@ -26,8 +25,8 @@ impl<'a> Wait<'a> {
         Wait { costs: costs.into(), timeout: None, jitter: Duration::ZERO }
     }
 
-    /// Sets the maximum time to wait. A wait that would take longer fails at once. This forecast assumes that all
-    /// requests ahead of this one stay in the queue.
+    /// Sets the maximum time to wait. A wait that is forecast to take longer fails at once. The forecast assumes that
+    /// all requests ahead of this one stay in the queue.
     #[must_use]
     pub fn timeout(self, timeout: Duration) -> Wait<'a> {
         Wait { timeout: Some(timeout), ..self }
@@ -36,9 +35,8 @@ impl<'a> Wait<'a> {
     /// Sets the jitter: a request that has to wait continues after an additional random time of up to `jitter`, but not
     /// after its timeout. So several processes that wait for the same moment do not all continue at once.
     ///
-    /// Other requests are admitted during the jitter, so it does not reduce throughput. But requests that were admitted
-    /// one after the other may continue together: in any span, up to as many as the limits admit in that span and the
-    /// `jitter` before it.
+    /// Other requests are admitted during the jitter, so it does not reduce throughput. But successive requests may
+    /// continue together: up to the number that the limits admit in a span and the `jitter` before it.
     #[must_use]
     pub fn jitter(self, jitter: Duration) -> Wait<'a> {
         Wait { jitter, ..self }
@@ -59,12 +57,11 @@ pub enum WaitError<E> {
     /// The request would be admitted only after the timeout, or the timeout has passed.
     #[error("not before the timeout: it may be admitted after another {retry:?}")]
     TooLate {
-        /// The time after which the request might be admitted, if no other request enters the queue ahead of it, and
-        /// all requests ahead of it stay. With more than a thousand requests ahead, the request is admitted after a
-        /// longer time.
+        /// The time after which the request might be admitted, if the queue ahead of it stays the same. With more than
+        /// a thousand requests ahead, the request is admitted later.
         retry: Duration,
     },
-    /// Waiting does not help: the request is never admitted, or not before something else changes.
+    /// Waiting does not help: the request is never admitted, or only after a change other than the passage of time.
     #[error(transparent)]
     Rejected(#[from] E),
 }

@@ -1,5 +1,5 @@
-//! Responds to `CL.THROTTLE key max_burst count period [quantity]`, as the module redis-cell does, from a store that
-//! needs no module.
+//! Responds to `CL.THROTTLE key max_burst count period [quantity]`, like the module redis-cell, from a store that needs
+//! no module.
 //!
 //! ```text
 //! cargo run -p nanopace-remote --example cl_throttle -- redis://127.0.0.1/ 127.0.0.1:6380
@@ -37,7 +37,6 @@ fn serve(listener: &TcpListener, store: &Remote) {
     }
 }
 
-/// Responds to commands until the client closes the connection, or sends something that is not RESP.
 fn converse(mut stream: &TcpStream, store: &Remote) {
     let mut reader = BufReader::new(stream);
     let mut parser = Parser::new();

@@ -20,8 +20,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// Returns the limiter. If the store is lost, this process admits a quarter of the limits, because the example assumes
-/// four processes.
+/// Returns the limiter. If the store is lost, this process, one of four, admits a quarter of the limits.
 fn limiter(store: &Remote) -> Result<RemoteKeyed, RemoteError> {
     store.limits("5/m, 100/day fixed-window").on_loss(OnLoss::LocalShare(4)).build()
 }

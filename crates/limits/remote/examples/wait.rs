@@ -18,8 +18,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// Waits until one request is admitted. `jitter` is the maximum additional delay, which spreads callers that wait for
-/// the same moment.
+/// Waits until one request is admitted. `jitter` is the maximum additional delay, which spreads waiting callers.
 fn until_ready(
     limits: &RemoteKeyed,
     key: &str,

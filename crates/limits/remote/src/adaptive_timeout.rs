@@ -6,11 +6,9 @@ use std::time::Duration;
 /// The shortest and the longest timeout, unless the timeout was set.
 const BOUNDS: [Duration; 2] = [Duration::from_millis(25), Duration::from_millis(250)];
 
-/// The number of round trips that a decision usually takes at most: the store may have forgotten the script, and the
-/// limits may have changed.
+/// The usual maximum of round trips: the store may have forgotten the script, and the limits may have changed.
 const TRIPS: u32 = 4;
 
-/// The timeout of decisions: either fixed by a setting, or computed from the round trips.
 #[derive(Debug)]
 pub(crate) struct AdaptiveTimeout {
     set: Option<Duration>,
@@ -22,17 +20,14 @@ impl AdaptiveTimeout {
         Self { set, seen: Mutex::default() }
     }
 
-    /// Returns the timeout of a decision that begins now.
     pub(crate) fn now(&self) -> Duration {
         self.set.unwrap_or_else(|| self.lock().timeout())
     }
 
-    /// Records that a response was received after this time.
     pub(crate) fn answered(&self, after: Duration) {
         self.lock().answered(after);
     }
 
-    /// Records that a response was not received in time.
     pub(crate) fn missed(&self) {
         self.lock().missed();
     }
@@ -97,7 +92,6 @@ mod tests {
         assert_eq!(after([400 * MILLI; 3]).timeout(), 250 * MILLI);
     }
 
-    /// At any distance, the timeout allows for a few round trips.
     #[test]
     fn it_follows_the_distance() {
         for distance in 1..=60 {

@@ -9,8 +9,8 @@ use nanopace_keyed::{LimitsOf, Uniform};
 use nanopace_limits::{Costs, Decision};
 use std::sync::Arc;
 
-/// A [`RemoteKeyed`] for tasks of tokio, with the same guarantees: decisions do not block, and share one connection.
-/// It needs tokio's time and I/O.
+/// A [`RemoteKeyed`] for tasks of tokio, with the same guarantees. Decisions do not block, and share one connection.
+/// The runtime needs tokio's time and I/O drivers.
 ///
 /// ```no_run
 /// use nanopace_remote::{AsyncRemoteKeyed, Remote};
@@ -25,8 +25,8 @@ use std::sync::Arc;
 /// # }
 /// ```
 ///
-/// If the future of a decision is dropped before it completes, the request may be counted in the store. It is then part
-/// of [`Stats::lost`](crate::Stats::lost).
+/// If the future of a decision is dropped, the request may be counted in the store. Such a request is included in
+/// [`Stats::lost`](crate::Stats::lost).
 #[derive(Debug)]
 pub struct AsyncRemoteKeyed<C: LimitsOf<str> + 'static = Uniform> {
     keyed: RemoteKeyed<C>,
@@ -53,14 +53,13 @@ impl<C: LimitsOf<str>> AsyncRemoteKeyed<C> {
         &self.keyed
     }
 
-    /// Returns the reason for the store's last failure on the connection that tasks share, like
-    /// [`RemoteKeyed::trouble`].
+    /// Returns the reason for the last failure on the connection that tasks share, or `None` after a later response.
     #[must_use]
     pub fn trouble(&self) -> Option<StoreError> {
         self.store.trouble()
     }
 
-    /// Like [`RemoteKeyed::try_acquire`], for tasks.
+    /// Admits or rejects one request for `key`, as [`RemoteKeyed::try_acquire`] does.
     ///
     /// # Errors
     /// [`RemoteRejected`] if the request is not admitted.
@@ -68,7 +67,7 @@ impl<C: LimitsOf<str>> AsyncRemoteKeyed<C> {
         self.try_acquire_costs(key, 1).await
     }
 
-    /// Like [`RemoteKeyed::try_acquire_costs`], for tasks.
+    /// Admits or rejects a request for `key` with costs, as [`RemoteKeyed::try_acquire_costs`] does.
     ///
     /// # Errors
     /// [`RemoteRejected`] if the request is not admitted.
@@ -80,7 +79,7 @@ impl<C: LimitsOf<str>> AsyncRemoteKeyed<C> {
         Ok(self.decide_costs(key, costs).await?.answer()?)
     }
 
-    /// Like [`RemoteKeyed::decide`], for tasks.
+    /// Decides on one request for `key`, as [`RemoteKeyed::decide`] does.
     ///
     /// # Errors
     /// [`RemoteRejected`] if there is no decision, as for [`RemoteKeyed::decide`].
@@ -88,7 +87,7 @@ impl<C: LimitsOf<str>> AsyncRemoteKeyed<C> {
         self.decide_costs(key, 1).await
     }
 
-    /// Like [`RemoteKeyed::decide_costs`], for tasks.
+    /// Decides on a request for `key` with costs, as [`RemoteKeyed::decide_costs`] does.
     ///
     /// # Errors
     /// [`RemoteRejected`] if there is no decision, as for [`RemoteKeyed::decide`].

@@ -59,7 +59,6 @@ impl AsyncStore {
         })
     }
 
-    /// Returns the deadline of a decision that begins now.
     pub(crate) fn deadline(&self) -> Instant {
         Instant::now() + self.patience.now()
     }
@@ -108,7 +107,6 @@ impl AsyncStore {
         answer
     }
 
-    /// Returns the last error, or `None` if there has been a response since.
     pub(crate) fn trouble(&self) -> Option<StoreError> {
         self.lock().last_error.clone()
     }
@@ -174,8 +172,8 @@ async fn ask(mut connection: MultiplexedConnection, call: &Call) -> Result<Value
     Ok(answer?)
 }
 
-/// The task that tries to connect until a connection works or the store is dropped. When this value is dropped, even by
-/// the end of its runtime, another task may begin to connect.
+/// Tries to connect until a connection works or the store is dropped. When this value is dropped, even by the end of
+/// its runtime, another task may begin to connect.
 struct Connecting(Weak<AsyncStore>);
 
 impl Connecting {

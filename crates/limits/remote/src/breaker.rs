@@ -2,13 +2,10 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// The number of failures in a row that opens the breaker.
 const OPENS_AT: u32 = 2;
 
-/// Counts failures in a row. The breaker opens after two.
-///
-/// All orderings are relaxed: nothing is published by the count. A decision that reads an old count calls the store
-/// once more, or once less.
+/// Opens after two failures in a row. All orderings are relaxed, because the count publishes nothing: a decision that
+/// reads an old count calls the store once more, or once less.
 #[derive(Debug, Default)]
 pub(crate) struct Breaker {
     failures: AtomicU32,

@@ -15,11 +15,9 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The range of times by which tokens can be taken ahead.
 const AHEAD: RangeInclusive<Duration> = Duration::from_millis(1)..=Duration::from_secs(10);
 
-/// Builds a [`RemoteKeyed`] step by step. [`Remote::limits`] and [`Remote::config`] start a builder.
-/// [`build`](Self::build) reports an invalid step.
+/// Builds a [`RemoteKeyed`]. [`Remote::limits`] and [`Remote::config`] start a builder.
 #[derive(Debug)]
 #[must_use]
 pub struct RemoteBuilder<C> {
@@ -66,27 +64,26 @@ impl<C> RemoteBuilder<C> {
         Self { prefix: prefix.into(), ..self }
     }
 
-    /// Sets what happens to requests when the store is lost. They are denied by default.
+    /// Sets what happens to requests when the store is lost. Requests are denied by default.
     pub fn on_loss(self, on_loss: OnLoss) -> Self {
         Self { on_loss, ..self }
     }
 
-    /// Takes tokens ahead of requests, in blocks. A block contains the tokens that the rate brings in the time `ahead`.
-    /// While such tokens are left, decisions do not use the network; see [`RemoteKeyed`]. The time is from 1 ms to 10
+    /// Takes tokens ahead of requests, in blocks. A block contains the tokens that accrue in the time `ahead`. While
+    /// tokens of a block are left, decisions do not use the network; see [`RemoteKeyed`]. The time is from 1 ms to 10
     /// s, otherwise [`build`](Self::build) returns [`RemoteError::Ahead`]; 100 ms is a good value. Use the same `ahead`
     /// for all limiters that share a prefix.
     pub fn leased(self, ahead: Duration) -> Self {
         Self { leased: Some(ahead), ..self }
     }
 
-    /// Sets this process's clock, for tests. It determines the validity of tokens that were taken ahead, and is used
-    /// for decisions without the store.
+    /// Sets this process's clock, for tests. The clock is used for leased tokens, and for decisions without the store.
     pub fn clock(self, clock: impl Clock + 'static) -> Self {
         Self { clock: Arc::new(clock), ..self }
     }
 
     /// Sets a clock that replaces the store's own, in whole microseconds, for tests in virtual time. All limiters with
-    /// this prefix must share it. The store then keeps states for ten minutes more than needed.
+    /// this prefix must share it. The store then keeps states for ten minutes longer than needed.
     pub fn store_clock(self, clock: impl Clock + 'static) -> Self {
         Self { store_clock: Some(Arc::new(clock)), ..self }
     }

@@ -40,19 +40,17 @@ const VERSION: &str = "v";
 ///
 /// # Guarantees
 ///
-/// * **Delay**: in each process that follows the configuration, a change is in force after one interval and the time
-///   that reading takes. In the process that makes the change, it is in force at once.
+/// * **Delay**: in each process that follows the configuration, a change is in force after one interval plus the time
+///   to read it. The process that makes the change uses it at once.
 /// * **Whole changes**: all changes of one [`apply`](ConfigStore::apply) are made in one step, and the changes of
 ///   different processes are made one after the other.
-/// * **Store lost**: the last configuration that was read stays in force, even if the store comes back empty, and
-///   [`trouble`](RemoteConfig::trouble) returns the reason. The next change is made to the content that the store has
-///   at the time of that change.
+/// * **Store lost**: the last configuration stays in force, even if the store comes back empty, and
+///   [`trouble`](RemoteConfig::trouble) returns the reason. The next change applies to the store's content.
 ///
 /// # In the store
 ///
-/// The configuration is one hash. The limits of a key are in the field whose name is `k` followed by the key. The
-/// limits of a prefix are in the field whose name is `p` followed by the prefix. If you change it by hand, change the
-/// field `v` too: `HINCRBY limits v 1`.
+/// The configuration is one hash with the fields `k` + key and `p` + prefix, which contain limits as strings. If you
+/// change the hash by hand, change the field `v` too: `HINCRBY limits v 1`.
 #[derive(Debug)]
 pub struct RemoteConfig {
     followed: Arc<Followed>,
@@ -102,8 +100,7 @@ impl RemoteConfig {
     /// Checks the store now. Then returns the [`trouble`](RemoteConfig::trouble) as an error, if there is any.
     ///
     /// # Errors
-    /// Returns the same errors as [`follow`](RemoteConfig::follow). After an error, the configuration that was read
-    /// last stays in force.
+    /// Returns the errors of [`follow`](RemoteConfig::follow). After an error, the last configuration stays in force.
     pub fn refresh(&self) -> Result<(), Arc<RemoteError>> {
         self.followed.refresh();
         self.trouble().map_or(Ok(()), Err)
@@ -129,7 +126,6 @@ impl ConfigStore for RemoteConfig {
         self.followed.config.snapshot()
     }
 
-    /// Changes the configuration in the store, and then the limits in memory.
     fn apply(&self, changes: &[Change<'_>]) -> Result<usize, ConfigError> {
         self.followed.apply(changes).map_err(|error| ConfigError::Other(Box::new(error)))
     }

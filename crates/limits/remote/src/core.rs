@@ -24,7 +24,6 @@ pub(crate) struct Core<C> {
     share: Option<Keyed<String, Share<C>>>,
     clock: Arc<dyn Clock>,
     pub(crate) leases: Option<Leases>,
-    /// The limits that were used last, and their plan.
     recent: Mutex<Option<(Arc<Limits>, Arc<Plan>)>>,
     pub(crate) counters: Counters,
     /// A clock that replaces the store's own, in tests.
@@ -104,7 +103,6 @@ impl<C: LimitsOf<str>> Core<C> {
         }))
     }
 
-    /// Returns the plan of these limits. The plan of the limits that were used last is cached.
     fn plan_of(&self, limits: &Arc<Limits>) -> Result<Arc<Plan>, UnsupportedLimit> {
         let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((same, plan)) = &*recent
@@ -127,7 +125,6 @@ impl<C: LimitsOf<str>> Core<C> {
         }
     }
 
-    /// Starts the conversation with the store about a request.
     pub(crate) fn conversation<'a>(&'a self, request: &'a StoreRequest) -> Decide<'a> {
         let StoreRequest { plan, name, costs, more, share, .. } = request;
         let mut decide = Decide::new(plan, name, costs, &self.counters);
@@ -139,7 +136,6 @@ impl<C: LimitsOf<str>> Core<C> {
         self.store_clock.as_ref().map(|clock| clock.now().as_nanos() / 1_000)
     }
 
-    /// Makes the decision from the store's response, or from the error if there was no usable response.
     pub(crate) fn conclude(
         &self,
         key: &str,
@@ -181,7 +177,6 @@ impl<C: LimitsOf<str>> Core<C> {
     }
 }
 
-/// Returns the costs as a list with one cost for each limit.
 fn costs(limits: &Limits, costs: Costs<'_>) -> Result<Vec<u64>, RemoteRejected> {
     let number = limits.each().len();
     match costs {
@@ -191,15 +186,11 @@ fn costs(limits: &Limits, costs: Costs<'_>) -> Result<Vec<u64>, RemoteRejected> 
     }
 }
 
-/// The result of beginning a decision.
 pub(crate) enum Start {
-    /// The decision is made already.
     Decided(Decision),
-    /// The store has to decide.
     Ask(StoreRequest),
 }
 
-/// A request to the store.
 pub(crate) struct StoreRequest {
     plan: Arc<Plan>,
     name: String,
@@ -218,8 +209,7 @@ mod tests {
     use nanopace_nanos::ManualClock;
     use std::io::ErrorKind;
 
-    /// Returns the decision on a request that the limits would admit, if the store returns this error, and the number
-    /// of degraded decisions.
+    /// Returns the decision on a request that the limits would admit, and the number of degraded decisions.
     fn concluded(on_loss: OnLoss, error: &StoreError) -> (Result<(), RemoteRejected>, u64) {
         let config = Arc::new(Uniform::new("8/s".parse().unwrap()));
         let names = KeyNames::new("users".to_owned()).unwrap();

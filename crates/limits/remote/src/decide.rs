@@ -2,7 +2,7 @@
 //! I/O, so threads and tasks share it.
 //!
 //! The script decides, and returns the state before its decision. From that state, the local rules compute the complete
-//! decision, with what is left and when to retry.
+//! decision, with the number of remaining requests and the retry time.
 
 use crate::error::StoreError;
 use crate::plan::{Plan, read_state, write_state};
@@ -15,47 +15,37 @@ use redis::Value;
 use std::iter;
 use std::time::Duration;
 
-/// The maximum number of times that the limits of a state may turn out to have changed. After that, the decision is
-/// given up.
+/// After this many changes of the state's limits by others, the decision is given up.
 const ATTEMPTS: u32 = 16;
 
-/// A request for a decision.
 #[derive(Debug)]
 pub(crate) struct Decide<'a> {
     pub(crate) plan: &'a Plan,
     pub(crate) key: &'a str,
-    /// The cost for each limit.
     pub(crate) costs: &'a [u64],
-    /// The maximum number of tokens to take ahead. At least `share` times the number of taken tokens must be left
-    /// before they are taken.
+    /// The maximum number of tokens to take ahead. After that, at least `share` times the taken number must be left.
     pub(crate) more: u64,
     pub(crate) share: u64,
     /// The store's time in microseconds, set by tests only.
     pub(crate) micros: Option<u64>,
     pub(crate) attempts: u32,
-    /// Whether the store has responded to a call already.
     pub(crate) is_heard: bool,
-    /// The maximum number of tokens that the next call may take.
     takes: u64,
     at_risk: AtRisk<'a>,
 }
 
-/// The next step of the conversation.
 #[derive(Debug)]
 pub(crate) enum Step {
     Call(Call),
     Done(Answer),
 }
 
-/// The store's decision.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) decision: Decision,
-    /// The tokens that were taken ahead.
     pub(crate) more: Option<More>,
 }
 
-/// Tokens that were taken ahead.
 #[derive(Debug)]
 pub(crate) struct More {
     pub(crate) tokens: u64,
@@ -86,7 +76,6 @@ impl<'a> Decide<'a> {
         }
     }
 
-    /// Returns the call of the deciding script.
     pub(crate) fn call(&mut self) -> Call {
         let mode = if self.plan.counts_nothing(self.costs) { "look" } else { "take" };
         let largest = self.costs.iter().copied().max().unwrap_or(0);
@@ -105,16 +94,11 @@ impl<'a> Decide<'a> {
         Call { source: &DECIDE, key: self.key.to_owned(), arguments }
     }
 
-    /// Records that the call is sent.
     pub(crate) fn sent(&mut self) {
         self.at_risk.tokens = self.takes;
     }
 
-    /// Returns the step after a response.
-    ///
-    /// # Errors
-    /// [`StoreError::Foreign`] if the response or the state in it is not valid, and [`StoreError::Contended`] after too
-    /// many attempts.
+    /// Fails with [`StoreError::Foreign`] for an invalid response, or [`StoreError::Contended`] after too many tries.
     pub(crate) fn next(&mut self, answer: &Value) -> Result<Step, StoreError> {
         self.is_heard = true;
         self.at_risk.tokens = 0;
@@ -130,8 +114,7 @@ impl<'a> Decide<'a> {
         self.conclude(verdict == 1, now, more, &before).map(Step::Done)
     }
 
-    /// Returns the error of a decision of which a call has failed. If the store has responded before a timeout, the
-    /// store was not lost: the limits changed so often that the time ran out.
+    /// If the store has responded before a timeout, it was not lost: the limits changed so often that the time ran out.
     pub(crate) fn failed(&mut self, error: StoreError) -> StoreError {
         if !matches!(error, StoreError::Timeout | StoreError::Connection(_)) {
             // An error is a response too: nothing was counted.
@@ -183,7 +166,7 @@ fn moments(now: Nanos, is_let_in: bool) -> impl Iterator<Item = Nanos> {
     iter::once(now).chain(apart.map(moved))
 }
 
-/// Parses a state. An empty string is the state of a new key.
+/// An empty string is the state of a new key.
 pub(crate) fn state_of(limits: &Limits, text: &str) -> Result<LimitsState, StoreError> {
     if text.is_empty() {
         return Ok(limits.fresh());
@@ -192,15 +175,13 @@ pub(crate) fn state_of(limits: &Limits, text: &str) -> Result<LimitsState, Store
     Ok(state)
 }
 
-/// Returns the call that reads a state and changes nothing.
 pub(crate) fn look(key: &str, micros: Option<u64>) -> Call {
     let micros = micros.map(|micros| micros.to_string()).unwrap_or_default();
     let arguments = ["", "look", &micros, "", "", ""].map(str::to_owned).into();
     Call { source: &DECIDE, key: key.to_owned(), arguments }
 }
 
-/// Returns the call that replaces a state unless it has changed, at the moment `now`. `micros` is set if a test sets
-/// the time.
+/// Returns the call that replaces a state unless it has changed. `micros` is set if a test sets the time.
 pub(crate) fn replace(
     plan: &Plan,
     key: &str,
@@ -218,7 +199,6 @@ pub(crate) fn replace(
     Ok(Call { source: &REPLACE, key: key.to_owned(), arguments })
 }
 
-/// The response of the deciding script.
 pub(crate) struct Reply {
     verdict: i64,
     pub(crate) now: Nanos,

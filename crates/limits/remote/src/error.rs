@@ -32,8 +32,7 @@ pub enum RemoteError {
     /// A limit that the store does not support.
     #[error(transparent)]
     Unsupported(#[from] UnsupportedLimit),
-    /// The prefix contains a brace. With braces, two keys could have the same name, or all keys the same hash slot of a
-    /// cluster.
+    /// The prefix contains a brace. Two keys could then share a name, or all keys one hash slot of a cluster.
     #[error(
         "the prefix {prefix:?} contains a brace: write it without `{{` and `}}`, as in \"users\""
     )]
@@ -44,7 +43,7 @@ pub enum RemoteError {
     /// The number of processes in [`OnLoss::LocalShare`](crate::OnLoss::LocalShare) is zero.
     #[error("a local share needs the number of processes: write 1 or more")]
     Share,
-    /// Tokens cannot be taken ahead by the time `ahead`, because it is outside of 1 ms to 10 s.
+    /// The lease time `ahead` is outside of 1 ms to 10 s.
     #[error("tokens can be taken 1 ms to 10 s ahead, not {ahead:?}")]
     Ahead {
         /// The argument of [`leased`](crate::RemoteBuilder::leased).
@@ -66,12 +65,11 @@ pub enum RemoteError {
     },
 }
 
-/// The error for a limit that a store does not support: its state is more than a few numbers, or its windows are too
-/// short for the store's clock.
+/// The error for a limit with a state of more than a few numbers, or with windows too short for the store's clock.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum UnsupportedLimit {
-    /// A limit that remembers each request, or many slots.
+    /// A limit that stores each request, or counts in many slots.
     #[error(
         "`{limit}` keeps a log, whose size in a store has no bound: write `{quota} sliding-counter` or `{quota} fixed-window`, or a rate, `{quota}`",
         quota = limit.quota()
@@ -105,8 +103,7 @@ pub enum StoreError {
     /// The connection could not be made, or was lost. The store may have counted the request.
     #[error("no connection to the store ({0})")]
     Connection(io::ErrorKind),
-    /// The store's memory is full, so admitted requests cannot be counted. The store still rejects requests, because
-    /// rejections need no memory.
+    /// The store's memory is full, so admitted requests cannot be counted. Rejections need no memory, and still work.
     #[error("the store's memory is full (OOM), so it cannot count admitted requests")]
     Full,
     /// The store has responded with an error, such as `READONLY`, `LOADING`, `WRONGPASS`, `NOAUTH` or `MOVED`.
@@ -122,12 +119,11 @@ pub enum StoreError {
         "the store's ACL denies this command to the user: a limiter needs PING, EVAL, EVALSHA, TIME, GET and SET, on keys that begin with its prefix; the README of nanopace-remote lists the commands for leases and configurations"
     )]
     Permission,
-    /// The value under the key is not a state of this crate. The store is not lost, so this is an error whatever
-    /// [`OnLoss`](crate::OnLoss) is set to.
+    /// The value under the key is not a state of this crate. This is an error with any [`OnLoss`](crate::OnLoss).
     #[error("the value under that key in the store is not a state of limits: take another prefix")]
     Foreign,
-    /// Other processes kept changing the limits of the state. The store is not lost, so this is an error whatever
-    /// [`OnLoss`](crate::OnLoss) is set to. If the time has run out, the request may be counted.
+    /// Other processes kept changing the limits of the key's state. This is an error with any
+    /// [`OnLoss`](crate::OnLoss). After a timeout, the request may have been counted.
     #[error("other processes keep changing the limits of that key")]
     Contended,
 }
@@ -135,14 +131,11 @@ pub enum StoreError {
 /// The scope of an error: the requests that it affects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Concerns {
-    /// Requests of every key: the store is lost. The breaker counts the error, the connection is not used again, and
-    /// [`OnLoss`](crate::OnLoss) decides on the request.
+    /// The store is lost. The breaker counts the error, the connection ends, and [`OnLoss`](crate::OnLoss) decides.
     Store,
-    /// Admitted requests of every key: the store is reachable, but its memory is full, so it cannot count them. The
-    /// store is called again for the next decision; [`OnLoss`](crate::OnLoss) decides on this request.
+    /// The store's memory is full. [`OnLoss`](crate::OnLoss) decides, and the next decision calls the store again.
     Counting,
-    /// Requests of one key: the store is reachable, but has not decided on this request, and admitting it could exceed
-    /// the limits. The request is rejected, whatever [`OnLoss`](crate::OnLoss) is set to.
+    /// Only one key is affected. Its request is rejected whatever [`OnLoss`](crate::OnLoss) is set to.
     Key,
 }
 
@@ -160,7 +153,6 @@ impl StoreError {
         }
     }
 
-    /// Returns the error, unless it concerns one key only.
     pub(crate) fn trouble(&self) -> Option<Self> {
         (self.concerns() != Concerns::Key).then(|| self.clone())
     }
@@ -171,8 +163,7 @@ impl StoreError {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum RemoteRejected {
-    /// The limits of the key reject the request, or the key has no limits, or the number of costs differs from the
-    /// number of limits.
+    /// The limits of the key reject the request, the key has no limits, or the number of costs is wrong.
     #[error(transparent)]
     Key(#[from] KeyRejected),
     /// The store has not decided, and [`OnLoss`](crate::OnLoss) denies requests.
@@ -224,8 +215,7 @@ fn inner_code(text: &str) -> Option<&str> {
     said.split(' ').next()
 }
 
-/// The phrases with which Redis 7.0, later versions of Redis, and Valkey deny permission, in scripts and outside of
-/// scripts.
+/// The phrases with which Redis 7.0, later versions, and Valkey deny permission, in scripts and outside of them.
 const NO_PERMISSION: &[&str] =
     &["The user executing the script can't", "ACL failure in script", "no permissions"];
 

@@ -4,12 +4,9 @@ use crate::error::RemoteError;
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
 
-/// The maximum length, in bytes, of a subject that is stored in its key's name. A longer subject is replaced by its
-/// hash.
+/// The maximum length of a subject in its key's name, in bytes. A longer subject is replaced by its hash.
 const LONGEST: usize = 512;
 
-/// The names of a limiter's keys, all of which begin with its prefix.
-///
 /// The prefix contains no braces, so it ends before the first `:{`, and the subject is the rest of the name without the
 /// last brace. So no two pairs of prefix and subject have the same name. The name of a long subject contains its hash
 /// after `:#{`; in any other name, the first brace follows a colon.
@@ -27,8 +24,7 @@ impl KeyNames {
         }
     }
 
-    /// Returns the name of the key of the subject's state. A cluster determines its hash slot from the string between
-    /// the first braces.
+    /// A cluster determines the hash slot of a subject's state from the string between the first braces.
     pub(crate) fn subject(&self, subject: &str) -> String {
         let prefix = &self.prefix;
         match subject.len() {
@@ -37,13 +33,11 @@ impl KeyNames {
         }
     }
 
-    /// Returns the name of the key of the set of processes that take tokens ahead.
     pub(crate) fn processes(&self) -> String {
         format!("{}/processes", self.prefix)
     }
 }
 
-/// Returns the SHA-256 digest in hexadecimal, as `sha256sum` prints it.
 fn digest(subject: &str) -> String {
     Sha256::digest(subject).iter().fold(String::new(), |mut digits, byte| {
         write!(digits, "{byte:02x}").ok();
@@ -61,8 +55,7 @@ mod tests {
         prop_oneof!["[{}:/a]{0,6}", Just("/processes".to_owned()), any::<String>()]
     }
 
-    /// Returns the part of a name from which a cluster computes the hash slot:
-    /// <https://valkey.io/topics/cluster-spec/>.
+    /// Returns the part that determines the hash slot: <https://valkey.io/topics/cluster-spec/>.
     fn tag(name: &str) -> &str {
         let braces = name.split_once('{').and_then(|(_, rest)| rest.split_once('}'));
         braces.map(|(tag, _)| tag).filter(|tag| !tag.is_empty()).unwrap_or(name)
@@ -87,7 +80,6 @@ mod tests {
             }
         }
 
-        /// Each name belongs to exactly one prefix and one subject.
         #[test]
         fn no_two_have_one_name(prefix in "[:/a]{0,6}", subject in text()) {
             let names = KeyNames::new(prefix.clone()).unwrap();
@@ -101,7 +93,6 @@ mod tests {
             prop_assert!(is_a_subject(&name) && !is_a_subject(&names.processes()));
         }
 
-        /// A subject of any length has a short name, which no other subject has.
         #[test]
         fn a_long_subject_has_a_short_name_of_its_own(
             prefix in "[:/a#]{0,6}",
@@ -121,8 +112,7 @@ mod tests {
             prop_assert_ne!(&name, &names.subject(&format!("{subject}b")));
         }
 
-        /// The prefix has no effect on the hash slot of a subject, unless the subject is empty or begins with `}`,
-        /// because then nothing is between the braces.
+        /// The braces contain nothing if the subject is empty or begins with `}`.
         #[test]
         fn the_tag_is_the_subjects_own(prefix in "[:/a]{0,6}", subject in text()) {
             let name = KeyNames::new(prefix).unwrap().subject(&subject);

@@ -12,30 +12,28 @@ use nanopace_keyed::{LimitsOf, Uniform};
 use nanopace_limits::{Costs, Decision, Limits};
 use std::sync::Arc;
 
-/// Limits for each of many keys, which any number of processes share through a store. Its clones are handles to the
-/// same limiter.
+/// Limits for each of many keys, which processes share through a store. Clones are handles to the same limiter.
 ///
 /// # Strict
 ///
-/// Each decision is one call of a script in the store, by the store's clock. The decision is the one that [`Limits`]
-/// would make on the same arrivals at most a microsecond before or after. Its moments are nanoseconds since the Unix
-/// epoch by the store's clock, which has a resolution of 1 us. All limits of a subject are checked before any is
-/// debited. When limits change, counts stay as described for [`Limits`].
+/// Each decision is one call of a script in the store. The decision equals that of [`Limits`] on the same arrivals, at
+/// most a microsecond earlier or later. Moments are nanoseconds since the Unix epoch by the store's clock, which has a
+/// resolution of 1 us. When limits change, counts stay as described for [`Limits`].
 ///
 /// # Leased
 ///
 /// With [`leased`](crate::RemoteBuilder::leased), a decision that calls the store also takes tokens ahead. While a
 /// process has such tokens, its decisions do not call the store.
 ///
-/// * **Never more** is admitted than the limits allow, in any span, if all limiters with the same prefix lease with the
-///   same time. For that, the burst of each rate is reduced by the requests that the rate allows while tokens are
-///   valid. Decisions describe limits with the reduced burst. Tokens are valid for the given time, but no longer than a
+/// * **Never more** is admitted than the limits allow, in any span, if all limiters with the same prefix use the same
+///   lease time. For that, the burst of each rate is reduced by the requests that the rate allows while tokens are
+///   valid. Decisions describe limits with the reduced burst. Tokens are valid for the lease time, but no longer than a
 ///   rate takes to recover half of its burst, and not beyond the end of the window in which they were taken. A rate
 ///   with a burst of 1 has no tokens to lease, and stays strict.
 /// * **Less** may be admitted, because other processes may have leased tokens and not used them: at most
 ///   [`Stats::leased`] for each process. Tokens that are lost with a response, or cannot be given back, are missing
-///   until the limits recover: at most [`Stats::lost`]. A block has as many tokens as the slowest limit brings in the
-///   time, but at least one, and at most half of this process's part of the remaining tokens.
+///   until the limits recover: at most [`Stats::lost`]. A block has the number of tokens that accrue at the slowest
+///   limit's rate in the lease time, but at least one, and at most half of this process's part of the remaining tokens.
 /// * Unused tokens are given back when they expire, and when the limiter is dropped. Giving a token back has the effect
 ///   of a refunded [`reservation`](nanopace_limits::Reservation).
 ///
@@ -97,7 +95,7 @@ impl<C: LimitsOf<str>> RemoteKeyed<C> {
         Ok(self.decide_costs(key, costs)?.answer()?)
     }
 
-    /// Admits or rejects one request for `key`. The returned [`Decision`] includes what is left.
+    /// Admits or rejects one request for `key`. The returned [`Decision`] includes the number of remaining requests.
     ///
     /// # Errors
     /// [`RemoteRejected`] if there is no decision, for example because the key has no limits, or because the store is
@@ -108,7 +106,7 @@ impl<C: LimitsOf<str>> RemoteKeyed<C> {
     }
 
     /// Admits or rejects a request with costs, as [`try_acquire_costs`](Self::try_acquire_costs) does. The returned
-    /// [`Decision`] includes what is left. With a cost of zero, nothing is counted.
+    /// [`Decision`] includes the number of remaining requests. With a cost of zero, nothing is counted.
     ///
     /// # Errors
     /// Returns the same errors as [`decide`](Self::decide).
@@ -164,8 +162,7 @@ impl<C: LimitsOf<str>> RemoteKeyed<C> {
         self.inner.store().pool().trouble()
     }
 
-    /// Gives back the tokens that were taken ahead and not used. This also happens when the tokens expire, and when the
-    /// last clone is dropped.
+    /// Gives back unused tokens. This also happens when tokens expire, and when the last clone is dropped.
     pub fn give_back(&self) {
         self.inner.give_back_all();
     }

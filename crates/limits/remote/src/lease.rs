@@ -20,7 +20,6 @@ use std::time::Duration;
 
 const SHARDS: usize = 16;
 
-/// The blocks of tokens of a limiter, by key.
 #[derive(Debug)]
 pub(crate) struct Leases {
     /// The longest validity of a token.
@@ -31,7 +30,6 @@ pub(crate) struct Leases {
     processes: AtomicU64,
 }
 
-/// Tokens that were taken together.
 #[derive(Debug)]
 pub(crate) struct Block {
     /// The version of the configuration. A block is not used if the version has changed.
@@ -39,15 +37,13 @@ pub(crate) struct Block {
     pub(crate) tokens: u64,
     /// The moment at which the tokens expire, by this process's clock.
     until: Nanos,
-    /// The decision after the tokens were taken.
     decision: Decision,
     /// The receipt for these tokens and the request that took them.
     pub(crate) receipt: Receipt,
 }
 
 impl Block {
-    /// Returns the actual cost for each limit: the request and the used tokens of the block. The difference from the
-    /// receipt is given back.
+    /// Returns the cost of the request and of the used tokens. The rest of the receipt is given back.
     pub(crate) fn used(&self) -> Vec<u64> {
         self.receipt.costs().iter().map(|counted| counted - self.tokens).collect()
     }
@@ -74,14 +70,12 @@ impl Leases {
         self.processes.store(processes.max(1), Ordering::Relaxed);
     }
 
-    /// Returns the divisor of the remaining tokens that limits the size of a block to half of a process's part: twice
-    /// the number of processes.
+    /// Returns twice the number of processes: a block has at most half of a process's part of the remaining tokens.
     pub(crate) fn share(&self) -> u64 {
         self.processes.load(Ordering::Relaxed).min(1 << 20) * 2
     }
 
-    /// Takes `n` tokens from the first block of this version that has enough tokens and has not expired, and returns
-    /// the decision of the block. `now` is read under the lock.
+    /// Takes from the first unexpired block of this version that has enough tokens. `now` is read under the lock.
     pub(crate) fn take(
         &self,
         key: &str,
@@ -145,8 +139,7 @@ impl Leases {
         most.map_or(self.ahead, |most| most.min(self.ahead))
     }
 
-    /// Returns the maximum number of tokens in a block: the number that the slowest limit brings during their validity,
-    /// but at least 1. Returns 0 if tokens are never valid.
+    /// Returns the maximum number of tokens in a block: at least 1, or 0 if tokens are never valid.
     pub(crate) fn block(&self, limits: &Limits) -> u64 {
         let validity = self.validity(limits);
         if validity.is_zero() || limits.each().is_empty() {
@@ -169,7 +162,6 @@ impl Leases {
     }
 }
 
-/// Returns the time in which a rate recovers half of its burst, or `None` for a limit that is not a rate.
 fn half_of_burst(limit: &Limit) -> Option<Duration> {
     let LimitKind::Gcra { burst } = limit.kind() else { return None };
     let quota = limit.quota();
@@ -186,7 +178,6 @@ fn brought(limit: &Limit, time: Duration) -> (u64, u64) {
     (rounded(whole / period), rounded(whole.div_ceil(period)))
 }
 
-/// Returns this limit. If it is a rate, its burst is reduced by the requests that the rate allows during `validity`.
 fn reserved(limit: &Limit, validity: Duration) -> Limit {
     let LimitKind::Gcra { burst } = limit.kind() else { return *limit };
     let smaller = burst.saturating_sub(brought(limit, validity).1).max(1);
@@ -211,8 +202,6 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// The reduced burst of a rate and the tokens that the rate brings during their validity are together no more
-        /// than its burst.
         #[test]
         fn a_burst_has_room_for_what_is_held(
             count in 1_u64..1_000_000,

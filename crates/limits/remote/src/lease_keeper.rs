@@ -19,8 +19,7 @@ use std::time::Duration;
 /// The number of sweeps for which an answer to a roll call registers this process.
 const REGISTERED_SWEEPS: u32 = 4;
 
-/// The maximum number of attempts to give a block back. An attempt fails if another process changes the state between
-/// its read and its write.
+/// An attempt to give a block back fails if another process changes the state between its read and its write.
 const ATTEMPTS: usize = 8;
 
 /// The parts of a limiter, with the thread that gives back expired tokens until this value is dropped.
@@ -68,8 +67,7 @@ impl<C: LimitsOf<str>> LeaseKeeper<C> {
         }
     }
 
-    /// Registers this process in the store as leasing for the next `time`; zero removes it. Stores the number of
-    /// leasing processes that the store returns, which limits the size of blocks.
+    /// Registers this process as leasing for `time` (zero removes it), and stores the number of leasing processes.
     fn answer_roll_call(&self, leases: &Leases, time: Duration) {
         let arguments = vec![self.name.clone(), time.as_millis().to_string()];
         let call = Call { source: &ROLL_CALL, key: self.core.names.processes(), arguments };
@@ -78,8 +76,7 @@ impl<C: LimitsOf<str>> LeaseKeeper<C> {
         }
     }
 
-    /// Gives back the tokens of blocks that have expired at `now`. Tokens that cannot be given back stay counted in the
-    /// store, and are lost.
+    /// Tokens that cannot be given back stay counted in the store, and are lost.
     fn give_back(&self, now: Nanos) {
         let expired = self.core.leases.as_ref().map(|leases| leases.expired(now));
         for (key, block) in expired.into_iter().flatten() {

@@ -35,14 +35,13 @@ pub enum OnLoss {
     /// Requests are admitted, except those that are too large for the limits.
     Allow,
     /// This process decides on requests by its part of the limits. The value is the number of processes, 1 or more.
-    /// Each limit's rate and burst are divided by it. A burst or a window's count that would be less than one is one.
-    /// These decisions ignore the counts in the store. Their moments, such as that of `NotUntil`, are by this process's
-    /// clock instead of the store's. At most 65 536 keys are stored at a time, each in its full length. A new key
-    /// beyond that number is rejected.
+    /// Each limit's rate and burst are divided by it. A burst or a window's count of less than one is rounded up to
+    /// one. These decisions ignore the counts in the store. Their moments, such as that of `NotUntil`, are by this
+    /// process's clock instead of the store's. At most 65 536 keys are stored at a time, each in its full length. A new
+    /// key beyond that number is rejected.
     LocalShare(u32),
 }
 
-/// The limits of another configuration, divided by a number of processes.
 #[derive(Debug)]
 pub(crate) struct Share<C> {
     pub(crate) of: Arc<C>,
@@ -71,7 +70,6 @@ impl<C: LimitsOf<str>> LimitsOf<str> for Share<C> {
     }
 }
 
-/// Returns the limit divided by `parts`, or the limit itself if it cannot be divided.
 fn part(limit: &Limit, parts: u64) -> Limit {
     divided(limit, parts).unwrap_or(*limit)
 }

@@ -6,7 +6,6 @@ use nanopace_limits::{Limit, LimitKind, Limits};
 use nanopace_nanos::Nanos;
 use std::sync::Arc;
 
-/// Limits that a store supports, with their strings for the script.
 #[derive(Clone, Debug)]
 pub(crate) struct Plan {
     pub(crate) limits: Arc<Limits>,
@@ -27,7 +26,6 @@ impl Plan {
     }
 }
 
-/// Returns the letter of a limit's algorithm and its two numbers, as a string for the script.
 fn law(limit: &Limit) -> Result<String, UnsupportedLimit> {
     match law_in_doubles(limit) {
         None => Err(UnsupportedLimit::Log { limit: *limit }),
@@ -42,8 +40,7 @@ fn law(limit: &Limit) -> Result<String, UnsupportedLimit> {
 /// maximum debt. For windows of the clock, they are `f` or `s`, the length and the count. Times are in microseconds.
 /// Returns `None` if the state takes more than three numbers.
 ///
-/// The script's sums for a rate are rounded. So the maximum debt is raised by a factor of 10^-12, but by no more than
-/// half a microsecond.
+/// The script rounds its sums for a rate. So the maximum debt is raised by a factor of 10^-12, at most 0.5 us.
 fn law_in_doubles(limit: &Limit) -> Option<(char, [f64; 2])> {
     let [period, count] = [double(limit.quota().period_ns()) / 1e3, double(limit.quota().count())];
     match limit.kind() {
@@ -62,10 +59,8 @@ fn double(number: u64) -> f64 {
     number as f64
 }
 
-/// The state of a limit, as three numbers.
 type Numbers = [f64; 3];
 
-/// Formats the state of these limits at `now`. Returns `None` if a store does not support one of the limits.
 pub(crate) fn write_state(plan: &Plan, state: &LimitsState, now: Nanos) -> Option<String> {
     let mut lines = vec![plan.text.clone()];
     for (place, (limit, numbers)) in plan.limits.export(state, now)?.into_iter().enumerate() {
@@ -77,7 +72,6 @@ pub(crate) fn write_state(plan: &Plan, state: &LimitsState, now: Nanos) -> Optio
     Some(lines.join("\n"))
 }
 
-/// Parses limits and their state from the string in the store.
 pub(crate) fn read_state(text: &str) -> Option<(Limits, LimitsState)> {
     let mut lines = text.split('\n');
     let limits: Limits = lines.next()?.parse().ok()?;
@@ -91,7 +85,6 @@ pub(crate) fn read_state(text: &str) -> Option<(Limits, LimitsState)> {
     Some((limits, state))
 }
 
-/// Parses the line of a replaced limit: its algorithm, its state and its string.
 fn replaced(line: &str) -> Option<(Limit, Numbers)> {
     let words: Vec<&str> = line.splitn(7, ' ').collect();
     let limit = words.get(6)?.parse().ok()?;

@@ -10,13 +10,13 @@ use std::sync::Arc;
 ///
 /// # Address
 ///
-/// `redis://[[user]:password@]host[:port][/database]`, `unix:///path`, or with the feature `tls` `rediss://...`. It
-/// is never printed: neither `Debug` nor any error contains the address or its password.
+/// `redis://[[user]:password@]host[:port][/database]`, `unix:///path`, or with the feature `tls` `rediss://...`. The
+/// address is never printed: neither `Debug` nor any error contains the address or its password.
 ///
 /// # Connections
 ///
-/// A background thread makes connections, and replaces those that are lost. No decision waits for a connection longer
-/// than [`Settings::timeout`].
+/// A background thread makes connections, and replaces those that are lost. No decision waits longer than
+/// [`Settings::timeout`] for a connection.
 #[derive(Clone, Debug)]
 pub struct Remote {
     owner: Arc<Owner>,
@@ -46,8 +46,8 @@ impl Remote {
         Ok(store)
     }
 
-    /// Like [`connect`](Remote::connect), but does not wait for the store. Until a connection is made, the store counts
-    /// as lost, and [`RemoteKeyed::trouble`](crate::RemoteKeyed::trouble) returns the reason.
+    /// Creates a store as [`connect`](Remote::connect) does, but does not wait for a connection. Until a connection is
+    /// made, the store counts as lost, and [`RemoteKeyed::trouble`](crate::RemoteKeyed::trouble) returns the reason.
     ///
     /// # Errors
     /// [`RemoteError::Url`] for an invalid address, [`RemoteError::Thread`] if the background thread cannot be started.
@@ -55,7 +55,7 @@ impl Remote {
         Self::lazy_with(url, Settings::default())
     }
 
-    /// Like [`lazy`](Remote::lazy), with the given settings.
+    /// Creates a store as [`lazy`](Remote::lazy) does, with the given settings.
     ///
     /// # Errors
     /// Returns the same errors as [`lazy`](Remote::lazy).

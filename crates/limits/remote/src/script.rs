@@ -6,7 +6,6 @@
 use redis::{Cmd, Script, cmd};
 use std::sync::LazyLock;
 
-/// A script and its SHA-1 digest, by which the store identifies it.
 #[derive(Debug)]
 pub(crate) struct Source {
     script: Script,
@@ -19,16 +18,12 @@ impl Source {
     }
 }
 
-/// The script that decides on a request.
 pub(crate) static DECIDE: LazyLock<Source> =
     LazyLock::new(|| Source::new(include_str!("script/decide.lua")));
-/// The script that replaces a state unless the state has changed.
 pub(crate) static REPLACE: LazyLock<Source> =
     LazyLock::new(|| Source::new(include_str!("script/replace.lua")));
-/// The script that registers a process, and returns the number of processes.
 pub(crate) static ROLL_CALL: LazyLock<Source> =
     LazyLock::new(|| Source::new(include_str!("script/roll_call.lua")));
-/// The script that changes a configuration.
 pub(crate) static CONFIGURE: LazyLock<Source> =
     LazyLock::new(|| Source::new(include_str!("script/configure.lua")));
 
@@ -41,7 +36,6 @@ pub(crate) struct Call {
 }
 
 impl Call {
-    /// Returns the call by the digest, for a store that already has the script.
     pub(crate) fn by_digest(&self) -> Cmd {
         self.with("EVALSHA", self.source.script.get_hash())
     }

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-/// The maximum timeout that can be set.
 const LONGEST: Duration = Duration::from_secs(3_600);
 
 /// The settings of a store: timeouts, and the number of connections. After two failed decisions in a row, the store is
@@ -38,8 +37,7 @@ impl Settings {
         self
     }
 
-    /// Sets the maximum number of connections that the threads of a limiter share: 1 or more. Tasks share one
-    /// connection. The default is 8.
+    /// Sets the maximum number of connections for threads, 1 or more. The default is 8. Tasks share one connection.
     #[must_use]
     pub fn connections(mut self, connections: usize) -> Self {
         self.connections = connections.max(1);

@@ -12,8 +12,7 @@ pub struct Stats {
     pub local: u64,
     /// The number of decisions without the store, because it was lost.
     pub degraded: u64,
-    /// The number of tokens that were taken ahead and are not used yet. Without them, other processes could have
-    /// admitted up to this number of additional requests.
+    /// The number of unused tokens that were taken ahead: requests that other processes could have admitted.
     pub leased: u64,
     /// The number of tokens that the store may have counted and that no request has used. These are the tokens of
     /// requests whose response was lost, including the tokens that these requests would have taken ahead, and tokens
@@ -58,8 +57,7 @@ impl Counters {
     }
 }
 
-/// The number of tokens of a request that was sent and has no response yet. If this value is dropped, the tokens count
-/// as lost.
+/// The tokens of a request that was sent and has no response yet. A drop counts them as lost.
 #[derive(Debug)]
 pub(crate) struct AtRisk<'a> {
     pub(crate) tokens: u64,

@@ -32,7 +32,6 @@ struct Shared {
     idle: Vec<Link>,
     /// The number of connections, idle or in use.
     connections: usize,
-    /// The number of threads that wait for a connection.
     waiting: usize,
     /// The reason for the store's last failure, until it responds without an error.
     last_error: Option<StoreError>,
@@ -51,7 +50,6 @@ impl fmt::Debug for Pool {
 }
 
 impl Pool {
-    /// Starts a pool, and the thread that fills it until [`end`](Self::end).
     pub(crate) fn start(client: Client, settings: Settings) -> std::io::Result<Arc<Self>> {
         let pool = Arc::new(Self {
             client,
@@ -66,7 +64,6 @@ impl Pool {
         Ok(pool)
     }
 
-    /// Returns the client and the settings, for other connections to the same address.
     #[cfg(feature = "async")]
     pub(crate) fn parts(&self) -> (Client, Settings) {
         (self.client.clone(), self.settings)
@@ -79,30 +76,25 @@ impl Pool {
         self.changed.notify_all();
     }
 
-    /// Returns whether the store is known to be lost, so that it is not called.
     pub(crate) fn is_lost(&self) -> bool {
         self.breaker.is_open()
     }
 
-    /// Waits until there is a connection. If that takes more than twice the timeout of a connection, returns the last
-    /// error.
+    /// Returns the last error if this takes more than twice the timeout of a connection.
     pub(crate) fn wait_for_connection(&self) -> Result<(), StoreError> {
         let deadline = Instant::now() + self.settings.connect_timeout * 2;
         self.give_back(self.take(deadline)?, None);
         Ok(())
     }
 
-    /// Returns the last error, or `None` if there has been a response since.
     pub(crate) fn trouble(&self) -> Option<StoreError> {
         self.lock().last_error.clone()
     }
 
-    /// Calls a script within the timeout of a decision.
     pub(crate) fn call(&self, call: &Call) -> Result<Value, StoreError> {
         self.call_by(call, self.deadline(), || ())
     }
 
-    /// Returns the deadline of a decision that begins now.
     pub(crate) fn deadline(&self) -> Instant {
         Instant::now() + self.patience.now()
     }
@@ -130,7 +122,6 @@ impl Pool {
         self.call_by(call, Instant::now() + self.settings.connect_timeout, || ())
     }
 
-    /// Runs a command for something other than a decision, within the timeout of a connection.
     pub(crate) fn command(&self, command: &redis::Cmd) -> Result<Value, StoreError> {
         let deadline = Instant::now() + self.settings.connect_timeout;
         self.use_link(deadline, |link| link.query(command, deadline))
@@ -184,8 +175,7 @@ impl Pool {
         self.changed.notify_all();
     }
 
-    /// Takes an idle connection, or waits for one. If there is no connection at all by the deadline, returns the reason
-    /// as the error.
+    /// If there is no connection at all by the deadline, returns the reason as the error.
     fn take(&self, deadline: Instant) -> Result<Link, StoreError> {
         let mut shared = self.lock();
         loop {
@@ -205,7 +195,6 @@ impl Pool {
         }
     }
 
-    /// Returns a connection after a response, with the error in the response if there was one.
     fn give_back(&self, link: Link, trouble: Option<StoreError>) {
         let mut shared = self.lock();
         shared.last_error = trouble;
@@ -273,7 +262,6 @@ impl Pool {
         self.changed.notify_all();
     }
 
-    /// Sleeps for `pause`, or until the pool ends.
     fn pause(&self, pause: Duration) {
         let deadline = Instant::now() + pause;
         let mut shared = self.lock();
@@ -292,7 +280,6 @@ impl Pool {
     }
 }
 
-/// A connection, and the timeout that is set for its reads and writes.
 struct Link {
     connection: Connection,
     patience: Duration,
@@ -304,8 +291,7 @@ impl Link {
         command.query(&mut self.connection)
     }
 
-    /// Sets the timeout of reads and writes. Each change is two system calls, so a difference of less than a tenth is
-    /// ignored.
+    /// Each change is two system calls, so a difference of less than a tenth is ignored.
     fn limit_time(&mut self, deadline: Instant) -> redis::RedisResult<()> {
         let left = deadline.saturating_duration_since(Instant::now());
         let left = left.max(Duration::from_micros(1));

@@ -11,8 +11,7 @@ use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Prefix(u8);
 
-/// The default is 64 bits: the network of one subscriber (RFC 6177), who can choose from 2^64 addresses for each
-/// request.
+/// 64 bits: the network of one subscriber (RFC 6177), who can choose from 2^64 addresses for each request.
 impl Default for Prefix {
     fn default() -> Prefix {
         Prefix(64)
@@ -24,8 +23,7 @@ impl Prefix {
         Prefix(bits.min(128))
     }
 
-    /// Returns the address with all bits after the prefix set to zero. An IPv4 address is returned unchanged, even one
-    /// that a dual-stack socket has mapped into IPv6 (RFC 4291, section 2.5.5.2).
+    /// Returns an IPv4 address unchanged, even one that a dual-stack socket has mapped into IPv6 (RFC 4291, 2.5.5.2).
     fn of(self, address: IpAddr) -> IpAddr {
         match address.to_canonical() {
             IpAddr::V6(address) => {
@@ -37,10 +35,9 @@ impl Prefix {
     }
 }
 
-/// The address at the other end of the connection, which the server has put into the request's extensions. The key is
-/// an [`IpAddr`].
+/// The address of the connection's other end, from the request's extensions. The key is an [`IpAddr`].
 ///
-/// Each server uses another type of extension:
+/// Each server uses a different type of extension:
 ///
 /// ```
 /// use axum::extract::ConnectInfo;
@@ -83,9 +80,8 @@ impl<F, T> Peer<F, T> {
         Peer { address, prefix: Prefix::default(), extension: PhantomData }
     }
 
-    /// Sets the number of leading bits of an IPv6 address that identify a client, from 0 to 128. A larger number counts
-    /// as 128. The default is 64, because one subscriber has at least 2^64 addresses, and can send each request from a
-    /// different one. An IPv4 address is always used as a whole.
+    /// Sets the number of leading bits of an IPv6 address that identify a client: 64 by default, and at most 128. One
+    /// subscriber has at least 2^64 addresses. An IPv4 address is always used as a whole.
     #[must_use]
     pub fn ipv6_prefix(self, bits: u8) -> Peer<F, T> {
         Peer { prefix: Prefix::new(bits), ..self }
@@ -109,16 +105,14 @@ where
     }
 }
 
-/// The address of a client that is connected through proxies, which the proxies have written into a header field. The
-/// key is an [`IpAddr`].
+/// The address of a client that connects through proxies, which write it into a header field. The key is an [`IpAddr`].
 ///
 /// # Why the number of proxies is needed
 ///
-/// Each proxy adds to the end of the field the address that *it* was called from. A client may send the field too, with
-/// any address in it, and the proxies add their entries after that address. So only the last `proxies` entries, which
-/// your own proxies have written, can be trusted. The first of these entries is the client. A server that uses the very
-/// first entry lets each client choose its own key, which removes the limit. The same happens if the number is too
-/// large. If the number is too small, the key is the address of a proxy, and its clients share one limit.
+/// Each proxy appends the address of its caller to the field. A client may send the field too, with any address in it.
+/// So only the last `proxies` entries, which your own proxies have written, can be trusted. The first of these entries
+/// is the address of the client. If the number of proxies is too large, each client can choose its own key, which
+/// removes the limit. If the number is too small, the key is the address of a proxy, and its clients share one limit.
 ///
 /// Clients must not be able to reach the server past the proxies, for the same reason.
 ///
@@ -145,30 +139,28 @@ pub struct Forwarded {
 }
 
 impl Forwarded {
-    /// Creates a source of keys for a server that clients reach through `proxies` proxies, which write
-    /// `X-Forwarded-For`. With 0 proxies, no request has a key.
+    /// Creates a source of keys from `X-Forwarded-For`, written by `proxies` proxies. With 0 proxies, no request has a
+    /// key.
     #[must_use]
     pub fn behind(proxies: usize) -> Forwarded {
         let field = HeaderName::from_static("x-forwarded-for");
         Forwarded { proxies, field, prefix: Prefix::default() }
     }
 
-    /// Sets the field that the proxies write: a list of addresses, or [`FORWARDED`](header::FORWARDED) with entries as
-    /// in RFC 7239. Other fields are ignored, because the proxies pass them on unchanged.
+    /// Sets the field that the proxies write: a list of addresses, or [`FORWARDED`](header::FORWARDED) (RFC 7239).
+    /// Other fields are ignored, because the proxies pass them on unchanged.
     #[must_use]
     pub fn in_field(self, field: HeaderName) -> Forwarded {
         Forwarded { field, ..self }
     }
 
-    /// Sets the number of leading bits of an IPv6 address that identify a client, as for
-    /// [`Peer`](crate::Peer::ipv6_prefix).
+    /// Sets the number of leading bits that identify a client, as for [`Peer`](crate::Peer::ipv6_prefix).
     #[must_use]
     pub fn ipv6_prefix(self, bits: u8) -> Forwarded {
         Forwarded { prefix: Prefix::new(bits), ..self }
     }
 
-    /// Returns the entry of the first proxy. Everything after it was written by proxies, so the search starts at the
-    /// end.
+    /// Everything after the entry of the first proxy was written by proxies, so the search starts at the end.
     fn entry<'h>(&self, headers: &'h HeaderMap) -> Option<&'h str> {
         let values = headers.get_all(&self.field).iter().rev();
         let last = if self.field == header::FORWARDED { last_unquoted } else { last_of_all };
@@ -191,7 +183,6 @@ impl<B> KeyOf<B> for Forwarded {
     }
 }
 
-/// Returns the parts of a string between separators, from the last to the first.
 fn from_the_end(
     text: &[u8],
     separator: u8,
@@ -210,8 +201,7 @@ fn last_of_all(text: &[u8], separator: u8) -> Option<usize> {
     text.iter().rposition(|byte| *byte == separator)
 }
 
-/// Returns the position of the last separator that is not in a quoted string (RFC 9110, section 5.6.4). Open quotes
-/// before a proxy's entry do not matter, because a proxy closes all its own quotes.
+/// Skips quoted strings (RFC 9110, section 5.6.4). A proxy closes its quotes, so those before its entry do not matter.
 fn last_unquoted(text: &[u8], separator: u8) -> Option<usize> {
     let mut is_quoted = false;
     (0..text.len()).rev().find(|&place| {
@@ -224,7 +214,6 @@ fn is_escaped(text: &[u8], place: usize) -> bool {
     text[..place].iter().rev().take_while(|byte| **byte == b'\\').count() % 2 == 1
 }
 
-/// Returns the value of the parameter `for` without its quotes.
 fn parameter_for(entry: &str) -> Option<&str> {
     let parameters = from_the_end(entry.as_bytes(), b';', last_unquoted);
     let parameters = parameters.filter_map(|parameter| std::str::from_utf8(parameter).ok());

@@ -44,8 +44,7 @@ pub struct TextOrGrpc;
 /// A gRPC response without a body: status 200, with `grpc-status` and `grpc-message` among the header fields. The
 /// [protocol] calls that *Trailers-Only*. [`LimitLayer::grpc`](crate::LimitLayer::grpc) sets this response.
 ///
-/// A request over HTTP/1.1 gets the [status](Rejection::status) of the rejection instead of 200, because gRPC needs
-/// HTTP/2.
+/// Over HTTP/1.1, the status is that of the [rejection](Rejection::status), because gRPC needs HTTP/2.
 ///
 /// | status of the rejection | `grpc-status` |
 /// |---|---|
@@ -87,7 +86,6 @@ impl<R, F: Fn(&Rejection, &Parts) -> Response<R>> Answer<R> for F {
 
 const GRPC: &[u8] = b"application/grpc";
 
-/// Returns the content type of a gRPC request, or `None` for any other request.
 fn grpc_type(request: &Parts) -> Option<HeaderValue> {
     let content_type = request.headers.get(CONTENT_TYPE)?;
     let (kind, rest) = content_type.as_bytes().split_at_checked(GRPC.len())?;

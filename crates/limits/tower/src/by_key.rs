@@ -35,8 +35,7 @@ use std::hash::{BuildHasher, Hash};
 /// # Ok::<(), nanopace_tower::LimitsError>(())
 /// ```
 pub trait KeyOf<B> {
-    /// The status of the response to a request without a key. The default is 400, which means that the client is at
-    /// fault.
+    /// The status of the response to a request without a key: by default 400, because the client is at fault.
     const MISSING: StatusCode = StatusCode::BAD_REQUEST;
 
     /// The type of a key. Its owned form is stored for each counted key.
@@ -46,8 +45,7 @@ pub trait KeyOf<B> {
     fn key_of<'r>(&'r self, request: &'r Request<B>) -> Option<Cow<'r, Self::Key>>;
 }
 
-/// The key is the value of the field, or the first value if there are several. A value that is not visible ASCII is not
-/// a key.
+/// The key is the value of the field, or the first of several. A value that is not visible ASCII is not a key.
 impl<B> KeyOf<B> for HeaderName {
     type Key = str;
 
@@ -69,8 +67,7 @@ where
     }
 }
 
-/// Decides what happens to a request without a key. Set it with
-/// [`LimitLayer::without_key`](crate::LimitLayer::without_key).
+/// The treatment of requests without a key, set by [`LimitLayer::without_key`](crate::LimitLayer::without_key).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum WithoutKey<K> {
     /// The request is rejected. This is the default, because otherwise a client could escape its limits by omitting its
@@ -158,7 +155,6 @@ where
     }
 }
 
-/// Limits that many processes share through a store.
 #[cfg(feature = "remote")]
 mod remote {
     use super::{DecideKey, LimitsByKey};

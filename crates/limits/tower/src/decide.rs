@@ -17,11 +17,9 @@ pub enum Deciding<F> {
     Later(F),
 }
 
-/// Decides on requests. A [`Limiter`] decides on all requests together, [`ByKey`](crate::ByKey) on the requests of each
-/// key.
+/// Decides on requests: a [`Limiter`] on all requests together, [`ByKey`](crate::ByKey) on the requests of each key.
 ///
-/// An implementation that always decides at once needs no future: its [`Later`](Decide::Later) is a [`Ready`], which is
-/// never created.
+/// An implementation that always decides at once needs no future: its [`Later`](Decide::Later) is an unused [`Ready`].
 ///
 /// ```
 /// use http::Request;
@@ -56,8 +54,7 @@ pub(crate) fn outcome(verdict: Verdict) -> Decided {
     if verdict.decision().is_allowed() { Ok(Some(verdict)) } else { Err(Rejection::Limit(verdict)) }
 }
 
-/// Computes the cost of a request, which is the same for each of the limits. Every function from `&Request<B>` to `u64`
-/// implements this trait.
+/// Computes the cost of a request for each limit. Every function from `&Request<B>` to `u64` implements this trait.
 pub trait Cost<B> {
     /// Returns the cost of this request. A request that costs nothing is always admitted.
     fn cost(&self, request: &Request<B>) -> u64;

@@ -9,14 +9,12 @@ use http::{HeaderName, Request, Response};
 use std::net::IpAddr;
 use tower_layer::Layer;
 
-/// A [`Layer`] that puts limits in front of a service: it makes [`LimitService`]s. All services of a layer and its
-/// clones share the limits.
+/// A [`Layer`] that puts limits in front of a service. All services of a layer and its clones share the limits.
 #[derive(Clone, Debug)]
 pub struct LimitLayer<D, C = One, A = TextOrGrpc>(Settings<D, C, A>);
 
 impl<D> LimitLayer<D> {
-    /// Creates a layer that decides with an implementation of [`Decide`](crate::Decide). A [`Limiter`](crate::Limiter)
-    /// limits all requests together.
+    /// Creates a layer from any [`Decide`](crate::Decide). A [`Limiter`](crate::Limiter) limits all requests together.
     #[must_use]
     pub fn new(decide: D) -> Self {
         let fields = Fields::default();
@@ -68,8 +66,8 @@ impl<L: LimitsByKey<String>> LimitLayer<ByKey<HeaderName, String, L>> {
 }
 
 impl<F, L: LimitsByKey<IpAddr>> LimitLayer<ByKey<F, IpAddr, L>> {
-    /// Creates a layer with limits for each sender, identified by its address: [`Peer`](crate::Peer) or, if clients
-    /// connect through proxies, [`Forwarded`](crate::Forwarded).
+    /// Creates a layer with limits for each address: [`Peer`](crate::Peer) or, with proxies,
+    /// [`Forwarded`](crate::Forwarded).
     #[must_use]
     pub fn by_address(address: F, limits: L) -> Self {
         LimitLayer::by_key(address, limits)
@@ -86,8 +84,7 @@ impl<F, K, L: LimitsByKey<K>, C, A> LimitLayer<ByKey<F, K, L>, C, A> {
 }
 
 impl<D, C, A> LimitLayer<D, C, A> {
-    /// Sets the function that returns the cost of a request, which is 1 by default. A request that costs nothing is
-    /// always admitted.
+    /// Sets the function that returns the cost of a request, 1 by default. A request with cost 0 is always admitted.
     ///
     /// ```
     /// use axum::body::Body;

@@ -22,8 +22,7 @@ use std::time::Duration;
 pub enum Rejection {
     /// The limits rejected the request.
     Limit(Verdict),
-    /// The request was rejected because of its key: the key has no limits, there are too many keys, or its limits could
-    /// not be checked.
+    /// The key has no limits, there are too many keys, or the limits of the key could not be checked.
     Key(KeyRejected),
     /// The limits in the store could not decide on the request.
     #[cfg(feature = "remote")]

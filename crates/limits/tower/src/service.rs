@@ -27,7 +27,6 @@ pub enum Fields {
     Never,
 }
 
-/// The settings that a layer and its services share.
 #[derive(Clone, Debug)]
 pub(crate) struct Settings<D, C, A> {
     pub(crate) decide: D,
@@ -37,7 +36,6 @@ pub(crate) struct Settings<D, C, A> {
 }
 
 impl<D, C, A> Settings<D, C, A> {
-    /// Returns the complete response to a rejected request, with its header fields.
     pub(crate) fn reject<R>(&self, rejection: &Rejection, request: &Parts) -> Response<R>
     where
         A: Answer<R>,
@@ -122,8 +120,7 @@ where
                 LimitFuture::decided(&self.settings, decided, &mut self.inner, request)
             }
             Deciding::Later(decision) => {
-                // The inner service that is ready waits with the request for the decision. A clone replaces it in this
-                // service.
+                // The service that is ready waits with the request for the decision. A clone takes its place.
                 let other = self.inner.clone();
                 let inner = mem::replace(&mut self.inner, other);
                 LimitFuture::deciding(Arc::clone(&self.settings), decision, inner, request)
@@ -133,8 +130,7 @@ where
 }
 
 pin_project! {
-    /// The future of a response of a [`LimitService`](crate::LimitService): either the inner service's response, or the
-    /// response to a rejected request.
+    /// The future of the inner service's response, or of the response to a rejected request.
     pub struct LimitFuture<S, D, C, A, B>
     where
         S: Service<Request<B>>,

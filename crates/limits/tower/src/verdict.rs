@@ -12,8 +12,7 @@ pub struct Verdict {
 }
 
 impl Verdict {
-    /// Combines a decision with the limits that made it. Without limits, the response has no header fields about the
-    /// decision.
+    /// Combines a decision with its limits. Without limits, the response has no header fields about the decision.
     #[must_use]
     pub fn new(decision: Decision, limits: Option<Arc<Limits>>) -> Verdict {
         Verdict { decision, limits }
@@ -31,8 +30,7 @@ impl Verdict {
         self.limits.as_deref()
     }
 
-    /// Adds the header fields `RateLimit` and `RateLimit-Policy`. Both are lists, so every layer appends its own
-    /// values.
+    /// Both fields are lists, so every layer appends its own values.
     pub(crate) fn write(&self, headers: &mut HeaderMap) {
         let Some(limits) = &self.limits else { return };
         let Some(limit) = limits.each().get(self.decision.which()) else { return };

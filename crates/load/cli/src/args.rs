@@ -19,7 +19,6 @@ enum Command {
     Man(ManArgs),
 }
 
-/// Performs the command of a command line, whose first word is the program's name.
 pub(crate) fn perform(words: impl IntoIterator<Item = OsString>) -> ExitCode {
     let definition = definition();
     let words = habits::with_url(&definition, with_negatives(words));
@@ -33,20 +32,17 @@ pub(crate) fn perform(words: impl IntoIterator<Item = OsString>) -> ExitCode {
     )
 }
 
-/// Reads a command line without performing its command.
 pub(crate) fn check(words: impl IntoIterator<Item = OsString>) -> Result<(), clap::Error> {
     let definition = definition();
     let words = habits::with_url(&definition, with_negatives(words));
     commands::check::<Command, TargetArgs>(&definition, words)
 }
 
-/// Returns the definition of the command line.
 pub(crate) fn definition() -> clap::Command {
     habits::added(commands::definition::<Command, TargetArgs>())
 }
 
-/// Joins each negative number of a command line to the option before it. An error is then about the value instead of an
-/// unknown option.
+/// Joins each negative number to the option before it, so that an error is about the value, not an unknown option.
 fn with_negatives(words: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
     let mut joined: Vec<OsString> = Vec::new();
     for word in words {

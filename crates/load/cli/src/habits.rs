@@ -1,17 +1,17 @@
-//! Accepts command lines in the style of oha, hey, wrk and vegeta: a URL without an option, short options that two of
-//! these programs share, and long options with one dash.
+//! Accepts command lines in the style of oha, hey, wrk and vegeta: bare URLs, short options, and long ones with one
+//! dash.
 
 use clap::Command;
 use std::ffi::{OsStr, OsString};
 
-/// The commands that send requests, with their short options. Load generators built with the library do not have these
-/// short options, so they can use the letters themselves.
+/// The commands that send requests, with their short options. Programs built with the library lack these short
+/// options.
 const SHORT: [(&str, &[(&str, char)]); 2] = [
     ("run", &[("requests", 'n'), ("duration", 'z'), ("timeout", 't')]),
     ("search", &[("timeout", 't')]),
 ];
 
-/// Adds the short options and the URL in the usage line to the definition of the command line.
+/// Adds the short options, and the URL in the usage line.
 pub(crate) fn added(definition: Command) -> Command {
     let short = |name: &str| SHORT.into_iter().find(|(it, _)| *it == name).map(|(_, short)| short);
     with_short(definition, short("run").unwrap_or_default())
@@ -32,8 +32,8 @@ fn with_short(command: Command, short: &[(&'static str, char)]) -> Command {
     short.iter().fold(command, add)
 }
 
-/// Rewrites a command line. A word without an option that looks like a URL becomes the value of `--url`, and a long
-/// option gets its second dash. Other words, which may be commands, stay the same.
+/// Puts `--url` before a word that looks like a URL and belongs to no option, and completes the dashes of long
+/// options.
 pub(crate) fn with_url(definition: &Command, words: Vec<OsString>) -> Vec<OsString> {
     let named = words.get(1).and_then(|word| definition.find_subcommand(word));
     let command = named.unwrap_or(definition);
@@ -70,12 +70,11 @@ fn joined(option: &str, value: &OsStr) -> OsString {
     word
 }
 
-/// Returns whether a word looks like a URL. No command's name contains any of these characters.
+/// No command's name contains a colon, a slash or a dot.
 fn looks_like_url(word: &OsStr) -> bool {
     word.as_encoded_bytes().iter().any(|byte| b":/.".contains(byte))
 }
 
-/// Returns whether this word is an option whose value is the next word.
 fn takes_next(command: &Command, word: &OsStr) -> bool {
     let Some(word) = word.to_str().and_then(|word| word.strip_prefix('-')) else { return false };
     match word.strip_prefix('-') {
@@ -121,7 +120,6 @@ mod tests {
             ("nanopace search http://h/", "nanopace search --url=http://h/"),
             ("nanopace -rate=50 -duration 5s h:80", "nanopace --rate=50 --duration 5s --url=h:80"),
             ("nanopace -d -rates http://h/", "nanopace -d -rates --url=http://h/"),
-            // Values are not changed.
             ("nanopace --url http://h/", "nanopace --url http://h/"),
             ("nanopace --url=http://h/", "nanopace --url=http://h/"),
             ("nanopace -H a:b --json a.json", "nanopace -H a:b --json a.json"),

@@ -17,11 +17,10 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::thread;
 
-/// The stack size of the thread that runs the program. It is the usual size, and does not depend on the limit of the
-/// main thread.
+/// In bytes. This is the usual size of a main thread, whose real size depends on a limit of the system.
 const STACK: usize = 8 << 20;
 
-/// Performs the command of the command line.
+/// Runs the command that the command line names.
 ///
 /// The exit status is
 ///
@@ -35,7 +34,7 @@ const STACK: usize = 8 << 20;
 ///
 /// # Panics
 ///
-/// Panics if the program panics.
+/// Panics if the command panics.
 #[must_use]
 pub fn main() -> ExitCode {
     outlive_long_files();
@@ -52,8 +51,7 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// Makes a file that reaches its size limit (`ulimit -f`) cause a write error. Without a signal handler, `SIGXFSZ`
-/// would end the process.
+/// Makes writes beyond a file's size limit (`ulimit -f`) fail. By default, `SIGXFSZ` would end the process.
 fn outlive_long_files() {
     #[cfg(unix)]
     let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default());

@@ -5,14 +5,12 @@ use clap::{Args, Command};
 use clap_complete::Shell;
 use clap_mangen::Man;
 
-/// The end of the help pages of `completions`.
 pub(crate) const COMPLETIONS: &str = "\
 Examples:
   nanopace completions bash > ~/.local/share/bash-completion/completions/nanopace
   nanopace completions fish > ~/.config/fish/completions/nanopace.fish
   nanopace completions zsh > ~/.zfunc/_nanopace";
 
-/// The end of the help pages of `man`.
 pub(crate) const MAN: &str = "\
 Examples:
   nanopace man > nanopace.1
@@ -33,14 +31,13 @@ pub(crate) struct ManArgs {
     command: Option<String>,
 }
 
-/// Returns the script that completes the commands and options of this definition.
 pub(crate) fn completions(args: &CompletionsArgs, mut definition: Command) -> Vec<u8> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut definition, "nanopace", &mut script);
     script
 }
 
-/// Returns the manual page about a command of this definition.
+/// Returns the manual page about a command.
 ///
 /// # Errors
 /// Fails if there is no such command.

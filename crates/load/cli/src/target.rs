@@ -29,11 +29,9 @@ use tls::Identity;
 use tokio::net::{TcpListener, TcpSocket};
 use tokio::runtime::{Builder, Runtime};
 
-/// The length of the accept queue, which must be long enough for thousands of connections at once. Most systems allow
-/// no more.
+/// The length of the accept queue, enough for thousands of connections at once. Most systems allow no more.
 const CONNECTIONS_TO_ACCEPT: u32 = 4096;
 
-/// A running target, which serves until the process ends.
 #[derive(Debug)]
 struct Target {
     address: SocketAddr,
@@ -58,18 +56,16 @@ impl Target {
         Ok(Target { address, answerer, certificate })
     }
 
-    /// Returns the URL of the target.
     pub(crate) fn url(&self) -> String {
         let scheme = if self.certificate.is_some() { "https" } else { "http" };
         format!("{scheme}://{}/", self.address)
     }
 
-    /// Returns the certificate that clients must trust, in PEM, if the target uses TLS.
     pub(crate) fn certificate_pem(&self) -> Option<&str> {
         self.certificate.as_deref()
     }
 
-    /// Reports that the schedule starts now. The start of a planned stall is relative to this moment.
+    /// Marks the start of the schedule, from which the start of a planned stall is counted.
     pub(crate) fn schedule_starts(&self) {
         self.answerer.schedule_starts();
     }

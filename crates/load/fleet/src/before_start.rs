@@ -6,10 +6,9 @@ use std::ops::ControlFlow;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// The interval at which a waiting node reads the run.
+/// A waiting node reads the run at this interval.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// The wait of a node for its run to start, with a time limit.
 pub(crate) struct Waiting<W> {
     watch: W,
     began: Instant,
@@ -21,7 +20,7 @@ impl<W: FnMut(Waits) -> ControlFlow<()>> Waiting<W> {
         Waiting { watch, began: Instant::now(), limit }
     }
 
-    /// Waits for one more interval. Fails if the limit has passed, or if `watch` ends the wait.
+    /// Waits for one interval. Fails if the limit has passed, or if `watch` ends the wait.
     pub(crate) fn goes_on(&mut self, waits: Waits) -> Result<(), FleetError> {
         if (self.watch)(waits).is_break() {
             return Err(FleetError::Waiting(waits));

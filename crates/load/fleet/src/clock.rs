@@ -5,31 +5,28 @@ use nanopace::{Clock, Nanos, TscClock};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// The clock of a run, which counts nanoseconds since the run began. It never goes back, and runs slightly faster or
-/// slower than the machine's clock. It makes a step only after the machine's clock or the store's clock has made one.
+/// Counts nanoseconds since the run began. The clock never goes back, and runs slightly faster or slower than the
+/// machine's clock. It makes a step only after the machine's clock or the store's clock has made one.
 #[derive(Clone, Debug)]
 pub(crate) struct RunClock<C = TscClock>(Arc<Inner<C>>);
 
 #[derive(Debug)]
 struct Inner<C> {
     base: C,
-    /// Written only by the node's thread. A reader gets either the new or the previous mapping as a whole.
+    /// Written only by the node's thread. Readers get a whole mapping, either the new or the previous one.
     mapping: AtomicCell<Mapping>,
 }
 
-/// Maps times of the machine's clock to times of the run.
 #[derive(Clone, Copy, Debug)]
 struct Mapping {
     /// A time of the machine's clock, in nanoseconds. Earlier times count as this one.
     base_ns: u64,
-    /// The time of the run at `base_ns`, in nanoseconds.
     run_ns: u64,
     /// The rate by which the run's clock is faster than the machine's clock, in parts of 10^9. At -10^9, the run's
-    /// clock does not advance.
+    /// clock stops.
     faster_ppb: i64,
 }
 
-/// The value of `faster_ppb` at which the run's clock does not advance.
 const STANDS: i64 = -1_000_000_000;
 
 /// The largest correction of the clock's rate, in parts of 10^9.
@@ -45,14 +42,14 @@ impl Mapping {
 }
 
 impl RunClock {
-    /// Creates a clock that stays at the beginning of the run.
+    /// The new clock stays at the beginning of the run.
     pub(crate) fn standing() -> RunClock {
         RunClock::over(TscClock::new())
     }
 }
 
 impl<C: Clock> RunClock<C> {
-    /// Creates a clock that stays at the beginning of the run, and uses `base` as the machine's clock.
+    /// The new clock stays at the beginning of the run. `base` is the machine's clock.
     pub(crate) fn over(base: C) -> RunClock<C> {
         let mapping = Mapping { base_ns: 0, run_ns: 0, faster_ppb: STANDS };
         RunClock(Arc::new(Inner { base, mapping: AtomicCell::new(mapping) }))
@@ -66,9 +63,8 @@ impl<C: Clock> RunClock<C> {
         self.0.mapping.load().at(self.base_ns())
     }
 
-    /// Sets the clock to the store's time, which a round trip has measured. If the store's time is earlier than the
-    /// clock's, for example before the beginning of the run, the clock does not advance until the store's time has
-    /// caught up.
+    /// Sets the clock to the store's time, which a round trip has measured. A store's time that is earlier than the
+    /// clock's, such as a time before the beginning of the run, stops the clock until the store's time has caught up.
     pub(crate) fn follow(&self, sample: &Sample, origin_us: i64) {
         let now_ns = self.base_ns();
         let (at_ns, run_ns) = sample.run_at(origin_us);
@@ -79,13 +75,13 @@ impl<C: Clock> RunClock<C> {
         self.0.mapping.store(Mapping { base_ns: now_ns + early_ns, run_ns, faster_ppb: 0 });
     }
 
-    /// Returns whether the run's clock did not advance at a time of the machine's clock, because the store's time had
-    /// not caught up.
+    /// Returns whether the clock was stopped at this time of the machine's clock, because the store's time had not
+    /// caught up.
     fn stood(&self, base_ns: u64) -> bool {
         base_ns < self.0.mapping.load().base_ns
     }
 
-    /// Makes the clock run faster than the machine's clock by `faster_ppb` from now on.
+    /// Makes the clock faster than the machine's clock by `faster_ppb` from now on.
     fn lead(&self, faster_ppb: i64) {
         let base_ns = self.base_ns();
         let run_ns = self.0.mapping.load().at(base_ns);
@@ -99,10 +95,10 @@ impl<C: Clock> Clock for RunClock<C> {
     }
 }
 
-/// A difference between clocks below which it can be an error of reading them.
+/// A smaller difference between clocks may be a reading error.
 const LEAST_STEP_NS: u64 = 1_000_000;
 
-/// One round trip, in which the store's clock was read between two readings of the machine's clock.
+/// A round trip, in which the store's clock was read between two readings of the machine's clock.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sample {
     pub(crate) sent_ns: u64,
@@ -128,19 +124,19 @@ impl Sample {
         of_store_ns.abs_diff(passed_ns.cast_signed()) <= most_ns + passed_ns / 1_000
     }
 
-    /// Returns the time of the machine's clock in the middle of the round trip, and the time of the run at that moment.
+    /// Returns the middle of the round trip on the machine's clock, and on the run's clock.
     fn run_at(&self, origin_us: i64) -> (u64, i64) {
         (self.middle_ns(), (self.store_us - origin_us).saturating_mul(1_000))
     }
 
-    /// Returns the time by which the store's clock is ahead of `clock`, in nanoseconds.
+    /// Returns the time in nanoseconds by which the store's clock is ahead of `clock`.
     fn ahead_ns<C: Clock>(&self, clock: &RunClock<C>, origin_us: i64) -> i64 {
         let (at_ns, run_ns) = self.run_at(origin_us);
         run_ns - clock.0.mapping.load().at(at_ns).cast_signed()
     }
 
-    /// Returns whether the store's clock is off by more than a frame, however the time of the round trip is divided
-    /// between the two directions.
+    /// Returns whether the store's clock is off by more than a frame, whatever share of the round trip each direction
+    /// took.
     pub(crate) fn is_off<C: Clock>(
         &self,
         clock: &RunClock<C>,
@@ -152,12 +148,10 @@ impl Sample {
     }
 }
 
-/// The number of round trips that a node makes before it joins, to measure the round-trip time and the store's time.
-/// While it waits for other nodes, it makes more round trips, and uses this number of the latest ones. After a clock
-/// has been set, the node starts the measurement again.
+/// A node makes this number of round trips before it joins. While the node waits for other nodes, it makes more round
+/// trips, and uses the latest ones. After a clock was set, the measurement starts again.
 const SAMPLES: usize = 8;
 
-/// The latest round trips before a node begins.
 #[derive(Debug, Default)]
 pub(crate) struct Samples(VecDeque<Sample>);
 
@@ -176,60 +170,51 @@ impl Samples {
         self.0.len() >= SAMPLES
     }
 
-    /// Returns the round trip that took the least time.
-    ///
-    /// # Panics
-    /// Panics if there are no round trips.
+    /// Returns the round trip that took the least time. Panics if there are no round trips.
     pub(crate) fn best(&self) -> Sample {
         let best = self.0.iter().min_by_key(|sample| sample.round_trip_ns());
         *best.expect("they are enough")
     }
 }
 
-/// Corrects a clock, using the round trips that took the least time.
 #[derive(Debug)]
 pub(crate) struct Leader {
     best: Option<Sample>,
-    /// The time at which the clock was last corrected.
     since_ns: u64,
-    /// The rate by which the machine's clock is slower than the store's clock, as measured so far, in parts of 10^9.
+    /// The measured rate by which the machine's clock is slower than the store's clock, in parts of 10^9.
     slower_ppb: i64,
-    /// The round trips since the store's clock has been off; `None` while it is right.
+    /// The round trips since the store's clock became wrong. `None` while it is right.
     off: Option<Off>,
-    /// The total time by which the clock was set to follow the store's clock.
     stepped_ns: u64,
 }
 
-/// The state while the store's clock is off.
 #[derive(Debug)]
 struct Off {
     since_ns: u64,
     samples: Samples,
 }
 
-/// The time between two corrections of the clock's rate. The offset of the clock is reduced by half in each of these
-/// periods. A constant difference between the rates is measured in about ten periods.
+/// The interval between two corrections of the clock's rate. Each correction halves the offset of the clock in one
+/// interval. A constant difference between the rates is measured in about ten intervals.
 const WINDOW_NS: u64 = 1_000_000_000;
 
-/// The time for which the store's clock must be off before the run's clock follows it. It is extended to ten frames if
-/// they are longer.
+/// The run's clock follows a store's clock that has been off for this long, or for ten frames if they are longer.
 const OFF_NS: u64 = 2_000_000_000;
 
 impl Leader {
-    /// Sets a clock to the store's time that this round trip has measured. The new leader then corrects this clock.
+    /// Sets `clock` to the store's time that `sample` has measured. The new leader then corrects this clock.
     pub(crate) fn new<C: Clock>(clock: &RunClock<C>, sample: &Sample, origin_us: i64) -> Leader {
         clock.follow(sample, origin_us);
         Leader { best: None, since_ns: 0, slower_ppb: 0, off: None, stepped_ns: 0 }
     }
 
-    /// Returns the total time by which the clock was set to follow the store's clock.
     pub(crate) fn stepped_ns(&self) -> u64 {
         self.stepped_ns
     }
 
-    /// Takes a round trip into account. If the store's clock is right, the run's clock is corrected. If the store's
-    /// clock has been off for two seconds (or ten frames), the run's clock follows it in one step: either one of the
-    /// clocks was set, or the machine was suspended.
+    /// Corrects the run's clock if the store's clock is right. If the store's clock has been off for two seconds (or
+    /// ten frames), the run's clock follows it in one step: either one of the clocks was set, or the machine was
+    /// suspended.
     pub(crate) fn take<C: Clock>(
         &mut self,
         clock: &RunClock<C>,
@@ -257,7 +242,6 @@ impl Leader {
         }
     }
 
-    /// Corrects the clock once in each window.
     fn lead<C: Clock>(&mut self, clock: &RunClock<C>, sample: Sample, origin_us: i64) {
         let is_better = |best: &Sample| sample.round_trip_ns() < best.round_trip_ns();
         if self.best.as_ref().is_none_or(is_better) {
@@ -269,8 +253,8 @@ impl Leader {
         let Some(best) = self.best.take() else { return };
         self.since_ns = sample.received_ns;
         let off_ns = best.ahead_ns(clock, origin_us);
-        // One nanosecond per second is one part of 10^9. With half of the offset corrected in each window, learning a
-        // sixteenth of it per window is the largest correction that causes no oscillation.
+        // One nanosecond per second is one part of 10^9. If each window corrects half of the offset, the learned rate
+        // may change by at most a sixteenth of the offset per window; more would oscillate.
         self.slower_ppb = (self.slower_ppb + off_ns / 16).clamp(-MOST_PPB, MOST_PPB);
         clock.lead((self.slower_ppb + off_ns / 2).clamp(-MOST_PPB, MOST_PPB));
     }

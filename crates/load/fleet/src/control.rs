@@ -14,17 +14,17 @@ use std::time::{Duration, Instant};
 /// The number of attempts at a change if others change the run at the same moment.
 const TRIES: usize = 20;
 
-/// The time within which a node receives a change, unless it is cut off or its frames are very long.
+/// A node receives a change within this time, unless it is cut off or its frames are very long.
 const HEARD_IN: Duration = Duration::from_secs(10);
 
-/// The interval at which a caller reads the run while it waits for a node to receive a change.
 const LOOK: Duration = Duration::from_millis(50);
 
 /// Reads the state of a run and changes its load, from any machine.
 ///
-/// A change is in force for all nodes from the same slot on, some frames from now. A call returns when a node has
-/// reported that it knows the change, about two frames later. After that, the change survives a loss of the store's
-/// data. If no node reports it in time, the error is [`FleetError::Unheard`], and nodes may still receive the change.
+/// A change takes effect on all nodes at the same slot, some frames after the call. The call returns as soon as a node
+/// has confirmed the change, about two frames later. From then on, the change survives a loss of the store's data. If
+/// no node confirms the change within 10 s, the call returns [`FleetError::Unheard`], and nodes may still receive the
+/// change.
 ///
 /// ```no_run
 /// use nanopace_fleet::Control;
@@ -68,7 +68,6 @@ pub struct RunStatus {
     pub repairs: u64,
 }
 
-/// The state of a run at one moment.
 struct Now {
     run: Run,
     load: Load,
@@ -114,8 +113,8 @@ impl Control {
         })
     }
 
-    /// Returns the account of all slots up to now. It covers at most the time up to the end of the load, or up to the
-    /// moment at which the last node left.
+    /// Returns the account of all slots up to now, up to the end of the load, or up to the time at which the last node
+    /// left, whichever is earliest.
     ///
     /// # Errors
     /// [`FleetError::NoRun`] if there is no run with this name, [`FleetError::Waiting`] if the run has not started,
@@ -123,7 +122,7 @@ impl Control {
     pub fn account(&self) -> Result<Account, FleetError> {
         for _ in 0..TRIES {
             let Now { run, mut load, elapsed_ns } = self.started()?;
-            // Some slots of the current frame may have started, and the clocks of nodes may be slightly ahead.
+            // Some slots of the current frame may have started, and nodes' clocks may be slightly ahead.
             let now = run.frames.at(elapsed_ns + run.frames.frame_ns / 4) + 1;
             let until = load.end().unwrap_or(u64::MAX).min(left(&run).unwrap_or(now));
             if let Some(account) = account(&mut *self.store(), &run, &mut load, until)? {
@@ -169,7 +168,7 @@ impl Control {
         })
     }
 
-    /// Replaces the load of the whole fleet by a shape, which begins at its start. This ends a pause.
+    /// Replaces the load of the whole fleet with a shape, starting at the beginning of the shape. A pause ends.
     ///
     /// # Errors
     /// [`FleetError`] if the load cannot be changed, or if no node has confirmed the change in time.
@@ -233,7 +232,7 @@ impl Control {
                 return Err(FleetError::Over);
             }
             let latest = run.versions.last().map_or(0, |latest| latest.from);
-            // One more frame, because the answer takes some time.
+            // One more frame covers the time that the answer takes.
             let from = (run.first_unopened(elapsed_ns) + 1).max(latest + 1);
             let version = edit(&load, fastrand::u64(1..), from)?;
             let known = run.versions.len() as u64;
@@ -265,8 +264,8 @@ impl Control {
         Err(FleetError::Unheard(HEARD_IN))
     }
 
-    /// Returns `Some(true)` if a node knows the version, `Some(false)` if the version was lost, and `None` if it is
-    /// only in the store.
+    /// Returns `Some(true)` if a node knows the version, `Some(false)` if the version was lost, and `None` if only the
+    /// store has it.
     fn is_known(&self, before: &Run, version: &Version) -> Result<Option<bool>, FleetError> {
         let run = self.now()?.run;
         if run.id != before.id {
@@ -308,12 +307,11 @@ impl Control {
     }
 }
 
-/// Returns a shape in which nothing starts until the load is changed.
 fn paused() -> Shape {
     Shape::constant(Level::ZERO)
 }
 
-/// Returns the frame from which nothing is claimed if all nodes have left, otherwise `None`.
+/// Returns the frame from which nothing is claimed, if all nodes have left.
 fn left(run: &Run) -> Option<u64> {
     run.roster.nodes.is_empty().then_some(run.left)
 }

@@ -37,110 +37,90 @@ pub(crate) mod tests;
 mod unclaimed;
 mod versions;
 
-/// The time, in addition to half a frame, after which a node's thread that has not run counts as stalled.
+/// A thread that has not run for this time plus half a frame counts as stalled.
 const STALL_NS: u64 = 30_000_000;
 
-/// The time, in addition to the longest time of an answer, for which a node that has missed frames starts nothing,
-/// unless the store reports the node's tracks of these frames earlier.
+/// A node that has missed frames starts nothing for this time plus the longest time of an answer, unless the store
+/// reports the node's tracks of these frames earlier.
 const MISSED_NS: u64 = 1_000_000_000;
 
-/// A node of a run that has started.
 #[derive(Debug)]
 pub(crate) struct Core {
     node: NodeId,
-    /// The state of the run, as far as the node knows it.
     run: Run,
-    /// The load according to the latest version that the node knows.
     load: Load,
-    /// The frames around the current one, with the node's tracks of them, and a record of the tracks that the node has
-    /// run.
+    /// The frames around the current one, with the node's tracks of them, and the past tracks that the node has run.
     book: FrameWindow,
-    /// The tracks that the node has run without a claim.
     unclaimed: Unclaimed,
-    /// The time at which the node lost the store, and how long the node may continue without it.
+    /// The time at which the node lost the store, and the limit for continuing without it.
     blind: StoreOutage,
-    /// The number of frames that the node has run blind, including those in which it has no tracks. Frames that it gave
-    /// up do not count.
+    /// The number of frames that the node has run blind, including frames in which it has no tracks, and excluding
+    /// frames that it gave up.
     blind_frames: u64,
 
-    /// Whether the node's oldest slot is more than a frame late.
     is_late: bool,
     /// Whether the node claims only what it needs in order to leave.
     is_leaving: bool,
     /// The share of its own tracks that the node claims: 1, unless the node is late or was late recently.
     appetite: f64,
 
-    /// The number of the last claim or mark.
     sequence: u64,
     /// The number of the last claim or mark that was answered.
     last_answered: u64,
-    /// The time at which the pending request was sent; `None` if no request is pending.
     sent_at: Option<u64>,
     last_reply: LastReply,
-    /// The round-trip times to the store.
     trips: RoundTrips,
-    /// No request is sent before this time.
     asks_from: u64,
     /// The time at which [`request`](Core::request) last returned a claim, including a claim of nothing.
     asked_at: u64,
-    /// A request that must be sent before all others.
     urgent: Option<Request>,
 
-    /// The time at which the node's thread was last awake.
     awake_at: u64,
-    /// The time at which the node's thread last woke after a stall.
+    /// The time at which the thread last woke after a stall.
     woke_at: u64,
-    /// The time from which the node has waited for an answer about frames that it has missed; `None` if it has missed
-    /// none.
+    /// The time from which the node has waited for an answer about frames that it has missed.
     missed_since: Option<u64>,
-    /// The time at which a claim was last answered.
     heard_at: u64,
-    /// The time at which the store last came back after a long outage, or was restored, so that nodes had to report to
-    /// it again.
+    /// The time of the last disturbance: the store came back after a long outage, or was restored, so that nodes had to
+    /// report to it again.
     disturbed_at: u64,
 
-    /// The leases that the pacer must give up because the load has changed.
+    /// Leases that the pacer must give up because the load has changed.
     cut: Option<Cut>,
-    /// The slot that the pacer had reached under a load that is no longer in force.
+    /// The slot that the pacer has reached under a load that is no longer in force.
     reached_slot: u64,
     /// The first frame in which the node takes part, because the load in force reaches `reached_slot` in that frame.
     resumes_in: u64,
 
-    /// The first frame in which the node no longer takes part; `None` until the node leaves or ends.
+    /// The first frame in which the node no longer takes part.
     leaves_in: Option<u64>,
     /// Whether the pacer has received the end of the node's part of the load.
     is_told_of_end: bool,
-    /// The error that prevents the node from continuing.
     failure: Option<FleetError>,
 }
 
-/// The outcome of the last request, as far as it affects the node's knowledge of the owners of tracks.
+/// The outcome of the last request, as far as it affects the known owners of tracks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum LastReply {
-    /// The store has answered.
     Answer,
-    /// The store did not answer.
     Nothing,
     /// The node rejected the answer to a claim, because the store's clock is off.
     Refused,
 }
 
-/// New leases for the pacer, from a frame on.
 #[derive(Debug)]
 pub(crate) struct Update {
-    /// The first frame of the leases.
     pub(crate) frame: u64,
-    /// The number of the first slot of this frame.
     pub(crate) slot: u64,
-    /// The leases, one for each frame. At the end of the node's part, an empty lease follows.
+    /// One lease for each frame. At the end of the node's part, an empty lease follows.
     pub(crate) leases: Vec<Lease>,
     /// Whether the leases may begin later than `slot` if the pacer has already started `slot` or later slots. This is
-    /// allowed if the node has no tracks from this frame on.
+    /// allowed if the node has no tracks from `frame` on.
     pub(crate) may_begin_later: bool,
 }
 
 impl Core {
-    /// Creates a node that begins at the time `now`. The first frame in which it takes part is the next one.
+    /// The node first takes part in the frame after `now`.
     pub(crate) fn new(
         node: NodeId,
         run: Run,
@@ -198,7 +178,6 @@ impl Core {
         self.run.frames
     }
 
-    /// Returns the progress that the node reports to others. The counts of its pacer are not included.
     pub(crate) fn progress(&self, now: u64) -> Progress {
         Progress {
             twice: self.twice(),
@@ -213,27 +192,23 @@ impl Core {
         }
     }
 
-    /// Returns the time at which the node lost the store, or `None` if it can reach the store.
     pub(crate) fn blind_since(&self) -> Option<u64> {
         self.blind.since()
     }
 
-    /// Returns the number of frames that the node has run blind.
     pub(crate) fn blind_frames(&self) -> u64 {
         self.blind_frames
     }
 
-    /// Returns the number of slots that this node has started although another node owns them.
     pub(crate) fn twice(&self) -> u64 {
         self.unclaimed.twice()
     }
 
-    /// Returns the number of slots that the pacer was given and did not have to give up, and that were due by `now`.
+    /// Returns the number of slots that the pacer was given and did not give up, and that were due by `now`.
     pub(crate) fn due_slots(&mut self, now: u64) -> u64 {
         self.book.due_slots(now, self.frames().at(now), &mut self.load)
     }
 
-    /// Returns the error that prevents the node from continuing, or `None` while it can continue.
     pub(crate) fn failure(&self) -> Option<&FleetError> {
         self.failure.as_ref()
     }
@@ -243,13 +218,11 @@ impl Core {
         self.unclaimed.to_mark.is_empty() && self.urgent.is_none()
     }
 
-    /// Returns the first frame in which the node no longer takes part.
     fn end(&self) -> u64 {
         let ends = [self.load.end(), self.leaves_in];
         ends.into_iter().flatten().min().unwrap_or(u64::MAX)
     }
 
-    /// Returns the node's own tracks of a frame, according to the roster.
     fn own(&self, frame: u64) -> TrackSet {
         if frame < self.resumes_in {
             return TrackSet::default();
@@ -258,8 +231,8 @@ impl Core {
         self.frames().own(frame, rank, nodes)
     }
 
-    /// Makes the node run these tracks of a frame without knowing their owners. It claims nothing more of this frame,
-    /// because other nodes may also be blind and run the tracks that it would get.
+    /// Makes the node run these tracks without knowing their owners. The node claims nothing more of this frame,
+    /// because other blind nodes may be running the tracks that it would get.
     fn runs_blind(&mut self, frame: u64, tracks: TrackSet) {
         self.blind_frames += 1;
         if !tracks.is_empty() {
@@ -271,7 +244,7 @@ impl Core {
         }
     }
 
-    /// Records that the node's thread is awake at `now`, and makes the decisions that are due without an answer.
+    /// Makes the decisions that are due without an answer.
     pub(crate) fn decide(&mut self, now: u64) {
         if now > self.awake_at + STALL_NS + self.frames().frame_ns / 2 {
             self.woke_at = now;
@@ -286,15 +259,15 @@ impl Core {
         }
     }
 
-    /// Returns the frames that have closed and in which the node does not know its tracks.
+    /// Returns the frames that have closed although the node does not know its tracks.
     fn undecided(&self) -> impl Iterator<Item = u64> {
         let unknown = self.book.entries().filter(|entry| entry.tracks.is_none());
         let closed = |&frame: &u64| self.frames().closes(frame) <= self.awake_at;
         unknown.map(|entry| entry.frame).filter(closed)
     }
 
-    /// Decides about the undecided frames. The node runs its own tracks of these frames, unless it has been blind for
-    /// too long. It gives up frames that it had already missed when it began to wait for an answer about them.
+    /// Makes the node run its own tracks of the undecided frames, unless it has been blind for too long. The node gives
+    /// up frames that it had already missed when it began to wait for an answer about them.
     fn decide_alone(&mut self, now: u64) {
         let since = self.missed_since.take().unwrap_or(now);
         for frame in self.undecided().collect::<Vec<u64>>() {
@@ -333,7 +306,6 @@ impl Core {
         }
     }
 
-    /// Returns the time at which the answer to a request that was sent at `sent` is overdue.
     fn overdue_at(&self, sent: u64) -> u64 {
         sent.max(self.woke_at) + self.trips.long_ns() + self.frames().frame_ns / 8
     }
@@ -345,17 +317,15 @@ impl Core {
         self.frames().begins(frame + grace) <= now
     }
 
-    /// Records that the request was sent.
     pub(crate) fn sent(&mut self, now: u64) {
         self.sent_at = Some(now);
     }
 
-    /// Returns whether a request is pending.
     pub(crate) fn is_waiting(&self) -> bool {
         self.sent_at.is_some()
     }
 
-    /// Returns the time to wait for the answer to a claim, which is the time for which the answer can be useful.
+    /// Returns for how long the answer to a claim is useful.
     pub(crate) fn patience(&self) -> Duration {
         Duration::from_nanos(self.patience_ns())
     }
@@ -364,14 +334,12 @@ impl Core {
         self.trips.patience_ns((LEAD + 1) * self.frames().frame_ns)
     }
 
-    /// Returns the number of entries that the node keeps for the frames that it has run. Consecutive similar frames
-    /// share an entry.
+    /// Returns the number of entries for past frames. Consecutive similar frames share an entry.
     #[cfg(any(test, feature = "simulation"))]
     pub(crate) fn rows(&self) -> usize {
         self.book.past().rows()
     }
 
-    /// Returns the update that the pacer needs now, or `None` if it needs none.
     pub(crate) fn update(&mut self) -> Option<Update> {
         if let Some(frame) = self.book.changed() {
             return Some(self.update_from(frame));
@@ -381,14 +349,12 @@ impl Core {
         (is_end && !self.is_told_of_end).then(|| self.update_from(self.book.next()))
     }
 
-    /// Returns whether the node's last frame has closed. Until then, the node may get tracks that another node gives
-    /// back.
+    /// Until the node's last frame closes, the node may get tracks that another node gives back.
     fn last_frame_has_closed(&self) -> bool {
         let end = self.end();
         self.book.next() >= end && self.awake_at >= self.frames().closes(end.saturating_sub(1))
     }
 
-    /// Returns the update from this frame on, as far as the node knows its tracks.
     fn update_from(&mut self, frame: u64) -> Update {
         let mut leases = self.book.leases(frame, &mut self.load);
         if self.last_frame_has_closed() && frame + leases.len() as u64 >= self.end() {
@@ -398,16 +364,15 @@ impl Core {
         Update { frame, slot: self.load.first(frame), leases, may_begin_later }
     }
 
-    /// Returns the tracks of an update, for the pacer of a simulation.
     #[cfg(any(test, feature = "simulation"))]
     pub(crate) fn known(&self, update: &Update) -> Vec<(u64, TrackSet)> {
         let known = self.book.known(update.frame);
         known.map(|(frame, tracks)| (frame, tracks.clone())).collect()
     }
 
-    /// Records whether the pacer has accepted an update. If not, the update was too late for its first frame, and the
-    /// pacer keeps its old leases of that frame. In this case, the node gives up the tracks of that frame that the
-    /// pacer does not have, and slots of the old leases that others own count as started twice.
+    /// Records whether the pacer has accepted an update. A rejected update was too late for its first frame, of which
+    /// the pacer keeps its old leases. The node then gives up the tracks of that frame that the pacer does not have,
+    /// and slots of the old leases that others own count as started twice.
     pub(crate) fn told(&mut self, update: &Update, is_taken: bool) {
         if !is_taken {
             let others = self.book.give_up(update.frame);
@@ -418,13 +383,13 @@ impl Core {
         self.is_told_of_end = update.frame + update.leases.len() as u64 > self.end();
     }
 
-    /// Returns the first frame in which a node that leaves now takes no part. It is late enough for other nodes to ask
-    /// for the tracks that this node leaves.
+    /// Returns the first frame in which a node that leaves now takes no part. Other nodes have time to ask for its
+    /// tracks.
     fn leaves_from(&self, now: u64) -> u64 {
         self.frames().at(now + self.frames().frame_ns / 2) + 3
     }
 
-    /// Returns the last update, for a node that leaves now. It ends the node's part of the load in the pacer.
+    /// The last update ends the node's part of the load in the pacer.
     pub(crate) fn last_update(&mut self, now: u64) -> Update {
         let frame = self.leaves_from(now);
         let (slot, leases) = (self.load.first(frame), vec![Lease::nothing(u64::MAX)]);
@@ -432,10 +397,10 @@ impl Core {
         Update { frame, slot, leases, may_begin_later: frame < self.resumes_in }
     }
 
-    /// Returns the request that gives back the node's tracks from the end of its part on. `last` is the [last
-    /// update](Core::last_update), which the pacer has accepted.
+    /// Returns the request that gives back the node's tracks after the end of the node's part. The pacer has accepted
+    /// `last`, the [last update](Core::last_update).
     pub(crate) fn leave(&mut self, last: &Update) -> Request {
-        // All tracks are given back, including those that the node owns without knowing it.
+        // The node may own tracks without knowing it, so it gives back all of them.
         let portion = |frame| Portion { frame, tracks: self.frames().all() };
         let portions = (last.frame..self.book.next()).map(portion).collect();
         self.leaves_in = Some(last.frame);
@@ -445,7 +410,7 @@ impl Core {
         Request::Leave { id: self.run.id.clone(), node: self.node, from: last.frame, portions }
     }
 
-    /// Stops entering frames after the current one. Called when the node makes no more requests for frames.
+    /// Stops entering frames after the current one. Call this when the node makes no more requests for frames.
     pub(crate) fn stop_claiming(&mut self, now: u64) {
         let from = self.frames().at(now) + 1;
         self.leaves_in = Some(self.leaves_in.map_or(from, |leaves_in| leaves_in.min(from)));

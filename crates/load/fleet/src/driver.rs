@@ -15,7 +15,6 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// The longest time between two turns of the thread.
 const TURN_NS: u64 = 20_000_000;
 
 pub(crate) struct Driver {
@@ -28,12 +27,10 @@ pub(crate) struct Driver {
     pub(crate) words: Receiver<ThreadMessage>,
     /// Commands that arrived while the thread waited for an answer.
     pub(crate) later: VecDeque<Command>,
-    /// The number of slots that were granted but not started.
     pub(crate) not_started: u64,
 }
 
 impl Driver {
-    /// Runs until the node receives the command to end.
     pub(crate) fn run(mut self) {
         loop {
             self.turn();
@@ -54,7 +51,7 @@ impl Driver {
                     return;
                 }
                 Some(Command::Drop) => {
-                    // The results of the node are reported even if it is dropped. Otherwise they would be missing.
+                    // The node reports its results even if it is dropped. Otherwise they would be missing.
                     let _ = self.finish(&[]);
                     return;
                 }
@@ -63,7 +60,6 @@ impl Driver {
         }
     }
 
-    /// Waits until there is something to do. Handles an answer at once, and returns a command.
     fn listen(&mut self) -> Option<Command> {
         match self.word()? {
             ThreadMessage::Command(command) => Some(command),
@@ -90,20 +86,16 @@ impl Driver {
         }
     }
 
-    /// Returns the next request, if one is due.
     fn request(&mut self) -> Option<Request> {
         let (progress, is_late) = self.looked();
         self.core.request(self.clock.now_ns(), is_late, &progress)
     }
 
-    /// Makes the decisions that are due. Returns the progress that the node reports to others, and whether the node is
-    /// late.
     fn looked(&mut self) -> (String, bool) {
         let progress = self.decide();
         (progress.text(), progress.late_ns > self.core.run().frames.frame_ns)
     }
 
-    /// Makes the decisions that are due, whether the store has answered or not.
     fn decide(&mut self) -> Progress {
         let now = self.clock.now_ns();
         self.core.decide(now);
@@ -121,7 +113,6 @@ impl Driver {
         self.link.send(request, patience, self.core.load().shape().duration());
     }
 
-    /// Sends a request, waits for its answer and handles it. Returns the state of the other nodes.
     fn exchange(&mut self, request: &Request) -> Result<Others, FleetError> {
         self.wait();
         self.send(request.clone(), PATIENCE);
@@ -129,7 +120,6 @@ impl Driver {
         self.take_in(exchange)
     }
 
-    /// Waits until no request is pending.
     fn wait(&mut self) {
         if self.core.is_waiting() {
             let before = self.heard();
@@ -137,7 +127,6 @@ impl Driver {
         }
     }
 
-    /// Waits for the answer to the pending request.
     fn heard(&mut self) -> Exchange {
         loop {
             if let Some(exchange) = self.heard_next() {
@@ -146,7 +135,6 @@ impl Driver {
         }
     }
 
-    /// Waits for the next message. Returns it if it is an answer, and puts it aside if it is a command.
     fn heard_next(&mut self) -> Option<Exchange> {
         match self.word() {
             Some(ThreadMessage::Exchange(exchange)) => return Some(*exchange),
@@ -156,7 +144,6 @@ impl Driver {
         None
     }
 
-    /// Handles an answer. Returns the state of the other nodes, if this node has finished.
     fn take_in(&mut self, exchange: Exchange) -> Result<Others, FleetError> {
         let Exchange { request, reply, sent_ns, received_ns } = exchange;
         let now = self.clock.now_ns();
@@ -176,7 +163,7 @@ impl Driver {
         Ok(others)
     }
 
-    /// Passes the known tracks to the pacer. Tracks that it cannot accept, because later slots may have started, are
+    /// Passes the known tracks to the pacer. The pacer rejects tracks if later slots may have started; those tracks are
     /// lost.
     fn tell(&mut self) {
         while let Some(update) = self.core.update() {
@@ -198,7 +185,7 @@ impl Driver {
         let due = self.core.due_slots(now).saturating_sub(ledger.skipped);
         let oldest = self.pacer.next_due().map_or(now, |due| due.as_nanos().min(now));
         Progress {
-            // Slots that callers hold and that are not due have not been started yet.
+            // Callers may hold slots that are not due yet and have not been started.
             fired: ledger.granted.min(due).saturating_sub(self.not_started),
             shed: ledger.skipped,
             late_ns: now - oldest,
@@ -207,8 +194,7 @@ impl Driver {
         }
     }
 
-    /// Claims the tracks that no other node will claim. After that, gives back the tracks of frames that have not
-    /// begun.
+    /// Claims the tracks that no other node will claim. Then gives back the tracks of frames that have not begun.
     fn leave(&mut self) -> Result<(), FleetError> {
         let ends = Instant::now() + ENDS_IN;
         let mut is_answered = true;
@@ -228,7 +214,7 @@ impl Driver {
                 continue;
             }
             let last = self.core.last_update(now);
-            // If the pacer does not accept the update, the frame has just begun.
+            // The pacer rejects the update if the frame has just begun.
             if self.is_taken(&last) {
                 break last;
             }
@@ -237,18 +223,16 @@ impl Driver {
         self.retried(&request)
     }
 
-    /// Reports the fate of the node's slots and the user's results to the store. If the store has lost the run, its
-    /// data is restored first. Returns whether this node is the last one.
+    /// Reports the fate of the node's slots and the user's results. If the store has lost the run, its data is restored
+    /// first. Returns whether this node is the last one.
     fn finish(&mut self, results: &[u8]) -> Result<bool, FleetError> {
         self.core.stop_claiming(self.clock.now_ns());
         let others = self.give_results(results)?;
         Ok(self.wait_for_silent(results, others) == Others::Done)
     }
 
-    /// Repeats the request while there are nodes that may have died: until they count as dead, or until the last one
-    /// has finished.
+    /// Repeats the request until silent nodes count as dead, or until the last node has finished.
     fn wait_for_silent(&mut self, results: &[u8], mut others: Others) -> Others {
-        // In this time, the store checks for dead nodes eight times.
         let absent = Duration::from_micros(self.core.run().absent_us());
         let ends = Instant::now() + absent * 5 / 4;
         while others == Others::Awaited && Instant::now() < ends {
@@ -281,7 +265,6 @@ impl Driver {
 
     fn last_request(&mut self, results: &[u8], has_heard: bool) -> Request {
         let progress = self.progress(self.clock.now_ns());
-        // At this point, no caller holds slots.
         let fired = self.pacer.ledger().granted.saturating_sub(self.not_started);
         let progress = Progress { fired, ..progress }.text();
         self.core.last_request(has_heard, progress, results)
@@ -302,7 +285,6 @@ impl Driver {
     }
 }
 
-/// Handles an answer for a node and its clock.
 pub(crate) fn take_in<C: Clock>(
     core: &mut Core,
     leader: &mut Leader,
@@ -315,7 +297,7 @@ pub(crate) fn take_in<C: Clock>(
     let frame_ns = core.run().frames.frame_ns;
     let origin_us = core.run().origin_us;
     match answer {
-        // According to the store's clock, other frames are open than those that the node has asked for.
+        // According to the store's clock, the open frames differ from those that the node has asked for.
         Answer::Claimed(_) if sample.is_off(clock, origin_us, frame_ns) => core.refuses_answer(now),
         answer => core.hears_answer(request, answer, sample.round_trip_ns(), now)?,
     }
@@ -326,8 +308,6 @@ pub(crate) fn take_in<C: Clock>(
 /// The maximum time to wait for the answer to a request that ends a node. Nothing can replace such a request.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// The time for which a request that ends a node is repeated.
 pub(crate) const ENDS_IN: Duration = Duration::from_secs(5);
 
-/// The pause between two attempts at a request that ends a node.
 const RETRY: Duration = Duration::from_millis(50);

@@ -120,7 +120,6 @@ pub enum FleetError {
 }
 
 impl FleetError {
-    /// Creates the error about a run of another version.
     pub(crate) fn of_version(run: String) -> FleetError {
         FleetError::Version { run, own: env!("CARGO_PKG_VERSION") }
     }

@@ -24,7 +24,6 @@ use std::sync::mpsc::channel;
 use std::thread;
 use std::time::Duration;
 
-/// The default time for which a node waits for its run to start.
 const JOIN_TIMEOUT: Duration = Duration::from_secs(300);
 
 /// Configures a node that takes part in a run: the store, the run's name, and its load.
@@ -59,7 +58,7 @@ pub struct Fleet {
     build: Box<dyn FnOnce(PacerBuilder) -> PacerBuilder + Send>,
 }
 
-/// The address is left out, because it may contain a password.
+/// Leaves out the address, because it may contain a password.
 impl fmt::Debug for Fleet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Fleet { run, shape, arrivals, nodes, name, .. } = self;
@@ -69,7 +68,6 @@ impl fmt::Debug for Fleet {
     }
 }
 
-/// Checks that a string is a valid name of a run.
 pub(crate) fn checked_name(name: &str) -> Result<&str, FleetError> {
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_.".contains(letter);
     let is_name = (1..=100).contains(&name.len()) && name.chars().all(is_plain);
@@ -213,7 +211,7 @@ impl Fleet {
                 }
                 // The store has lost its data, and other nodes may have created the run again.
                 Ok(_) => (id, run) = self.enter(&mut store, &clock, &mut samples, &mut waiting)?,
-                // A single answer that is late does not matter yet.
+                // A single late answer does not matter yet.
                 Err(FleetError::Store(_) | FleetError::Cluster(_)) => {}
                 Err(error) => return Err(error),
             }
@@ -229,7 +227,6 @@ impl Fleet {
         Ok(LoadText { shape, arrivals, seed, ends })
     }
 
-    /// Joins as soon as no run with this name is ending.
     fn enter(
         &self,
         store: &mut RedisStore,
@@ -245,7 +242,6 @@ impl Fleet {
         }
     }
 
-    /// Tries to join once. Returns `None` while a run with this name is ending.
     fn try_enter(
         &self,
         store: &mut RedisStore,
@@ -286,7 +282,7 @@ impl Fleet {
         sample: Sample,
     ) -> Result<Node, FleetError> {
         let load = Load::of(&run)?;
-        // The pacer's schedule begins with the run. The run's clock does not advance yet.
+        // The pacer's schedule begins with the run, whose clock does not advance yet.
         let builder = Pacer::shaped(load.followed()?).arrivals(load.arrivals()?);
         let builder = (self.build)(builder).slots(u64::MAX).until(Duration::MAX);
         let pacer = driver::leased(builder).clock(clock.clone()).build();

@@ -8,51 +8,41 @@ use crate::uncounted_frames::UncountedFrames;
 use nanopace::driver::Lease;
 use std::collections::VecDeque;
 
-/// The next kind of tracks in a frame for which a node will ask.
+/// The tracks in a frame for which a node asks next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Stage {
-    /// The node's own tracks.
     Own,
-    /// The node's share of the tracks that others have left.
     Share,
-    /// All tracks that are still left.
     Rest,
-    /// No tracks: the node needs nothing more of this frame.
     Done,
 }
 
-/// A frame that has not begun, or that has just begun.
 #[derive(Clone, Debug)]
 pub(crate) struct Entry {
     pub(crate) frame: u64,
     pub(crate) stage: Stage,
-    /// The tracks that the node has; `None` until this is known.
+    /// `None` until the tracks of the node are known.
     pub(crate) tracks: Option<TrackSet>,
-    /// The tracks that the node owns already, while it waits for more and `tracks` is still `None`.
+    /// The tracks that the node already owns while `tracks` is still `None`.
     pub(crate) granted: TrackSet,
     /// Whether the tracks were or will be marked, because the store may not know them.
     pub(crate) is_marked: bool,
-    /// The tracks of this frame that the pacer has.
     leased: Option<TrackSet>,
 }
 
 impl Entry {
-    /// Returns whether the pacer has or had leases of this frame.
     pub(crate) fn is_leased(&self) -> bool {
         self.leased.is_some()
     }
 }
 
-/// The frames around the current one, and past frames that have not been counted.
 #[derive(Debug)]
 pub(crate) struct FrameWindow {
-    /// The frames in the window, in order.
     entries: VecDeque<Entry>,
-    /// The first frame after the window.
     next: u64,
     past: UncountedFrames,
-    /// The number of slots in the frames that were put away, under the load with which they were run, plus the slots
-    /// that were started from leases that were taken back.
+    /// Slots in the frames that were put away, under the load with which they were run, plus the slots that were
+    /// started from leases that were taken back.
     slots: u64,
 }
 
@@ -66,12 +56,10 @@ impl FrameWindow {
         }
     }
 
-    /// Returns the first frame that has not been put away.
     pub(crate) fn first(&self) -> u64 {
         self.entries.front().map_or(self.next, |entry| entry.frame)
     }
 
-    /// Returns the first frame after the window.
     pub(crate) fn next(&self) -> u64 {
         self.next
     }
@@ -85,7 +73,6 @@ impl FrameWindow {
         self.entries.get_mut(usize::try_from(frame.checked_sub(first)?).ok()?)
     }
 
-    /// Adds entries for the frames before `until`.
     pub(crate) fn extend(&mut self, until: u64) {
         for frame in self.next..until {
             self.entries.push_back(Entry {
@@ -100,14 +87,13 @@ impl FrameWindow {
         self.next = self.next.max(until);
     }
 
-    /// Removes the frames from `from` on.
     pub(crate) fn drop_from(&mut self, from: u64) {
         self.entries.retain(|entry| entry.frame < from);
         self.next = self.next.min(from);
     }
 
-    /// Puts away frames before the frame `now` whose tracks are known. `part` is the node's rank in the roster, and the
-    /// number of nodes.
+    /// Puts away frames before the frame `now` whose tracks are known. `part` is the node's rank, and the number of
+    /// nodes.
     pub(crate) fn pass(&mut self, now: u64, load: &mut Load, part: (u32, u32)) {
         let is_over = |entry: &&Entry| {
             entry.frame < now && entry.tracks.is_some() && entry.tracks == entry.leased
@@ -124,37 +110,32 @@ impl FrameWindow {
         &self.past
     }
 
-    /// Deletes the record of past frames before `until`, which are not needed any more.
     pub(crate) fn forget(&mut self, until: u64) {
         self.past.forget(until);
     }
 
-    /// Returns the tracks of a frame that the pacer had.
     pub(crate) fn ran(&self, frame: u64) -> Option<TrackSet> {
         let entry = || self.entries.iter().find(|entry| entry.frame == frame)?.leased.clone();
         self.past.tracks(frame).or_else(entry)
     }
 
-    /// Returns the first frame whose known tracks differ from those of the pacer. Frames after the first unknown one do
-    /// not count.
+    /// Returns the first frame whose known tracks differ from those of the pacer. Frames after the first unknown one
+    /// are ignored.
     pub(crate) fn changed(&self) -> Option<u64> {
         let is_changed = |entry: &&Entry| entry.tracks.is_some() && entry.tracks != entry.leased;
         let known = self.entries.iter().take_while(|entry| entry.tracks.is_some());
         known.into_iter().find(is_changed).map(|entry| entry.frame)
     }
 
-    /// Returns the leases from a frame on, up to the first frame whose tracks are unknown.
     pub(crate) fn leases(&self, from: u64, load: &mut Load) -> Vec<Lease> {
         self.known(from).map(|(frame, tracks)| load.lease(frame, tracks)).collect()
     }
 
-    /// Returns the tracks from a frame on, up to the first frame whose tracks are unknown.
     pub(crate) fn known(&self, from: u64) -> impl Iterator<Item = (u64, &TrackSet)> {
         let known = self.entries.iter().skip_while(move |entry| entry.frame < from);
         known.map_while(|entry| entry.tracks.as_ref().map(|tracks| (entry.frame, tracks)))
     }
 
-    /// Records that the pacer has received the known tracks from a frame on.
     pub(crate) fn leased(&mut self, from: u64) {
         for entry in self.entries.iter_mut().skip_while(|entry| entry.frame < from) {
             let Some(tracks) = &entry.tracks else { break };
@@ -162,15 +143,13 @@ impl FrameWindow {
         }
     }
 
-    /// Returns the frame from which the pacer has no leases.
     pub(crate) fn unleased(&self) -> u64 {
         let has = |entry: &&Entry| entry.leased.is_some();
         self.entries.iter().rfind(has).map_or(self.first(), |entry| entry.frame + 1)
     }
 
-    /// Takes back the pacer's leases of frames from `from` on. The record that it ran them is deleted, and their slots
-    /// are no longer due, except in frames that were put away. In the frames before `until`, the pacer has no leases;
-    /// in later frames, it gets new ones.
+    /// Takes back the pacer's leases from the frame `from` on. Their record is deleted, and their slots are no longer
+    /// due, except in frames that were put away. The pacer gets no new leases before the frame `until`.
     pub(crate) fn take_back(&mut self, from: u64, until: u64) -> Vec<Portion> {
         let mut taken = self.past.take_back(from);
         for entry in self.entries.iter_mut().filter(|entry| entry.frame >= from) {
@@ -186,12 +165,10 @@ impl FrameWindow {
         taken
     }
 
-    /// Counts slots that the pacer has started from leases that were taken back.
     pub(crate) fn count_started(&mut self, slots: u64) {
         self.slots += slots;
     }
 
-    /// Records that all known tracks will be marked.
     pub(crate) fn mark_known(&mut self) {
         let known = self.entries.iter_mut().filter(|entry| entry.tracks.is_some());
         known.for_each(|entry| entry.is_marked = true);
@@ -206,7 +183,6 @@ impl FrameWindow {
         leased.iter().filter(|&track| !known.contains(track)).collect()
     }
 
-    /// Returns the portions that the node has in the window, as far as they are known.
     pub(crate) fn portions(&self) -> impl Iterator<Item = Portion> {
         let known =
             self.entries.iter().filter_map(|entry| Some((entry.frame, entry.tracks.clone()?)));
@@ -215,8 +191,7 @@ impl FrameWindow {
             .map(|(frame, tracks)| Portion { frame, tracks })
     }
 
-    /// Counts the slots that the pacer has, or has started under an old load. Returns the number of those that were due
-    /// at `now_ns`.
+    /// Counts the slots that the pacer has, or has started under an old load, and that were due at `now_ns`.
     pub(crate) fn due_slots(&self, now_ns: u64, frame: u64, load: &mut Load) -> u64 {
         let at =
             self.entries.iter().filter_map(|entry| Some((entry.frame, entry.leased.as_ref()?)));

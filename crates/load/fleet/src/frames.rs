@@ -3,34 +3,28 @@
 use crate::track_ownership::TrackSet;
 use std::time::Duration;
 
-/// The minimum lead, in frames, with which a node asks for a frame before the frame begins. The time of the node's
-/// round trips is added.
+/// A node asks for a frame at least this number of frames before it begins. The time of the node's round trips is
+/// added.
 pub(crate) const LEAD: u64 = 3;
 
-/// The maximum lead, in frames, with which the store accepts claims for a frame before the frame begins.
 const MOST_LEAD: u64 = 64;
 
-/// The frames and tracks of a run. Times are those of the run, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Frames {
     /// The length of a frame, in whole microseconds.
     pub(crate) frame_ns: u64,
-    /// The number of tracks of a frame.
     pub(crate) tracks: u32,
 }
 
-/// The default for the shortest length of a frame.
 pub(crate) const FRAME: Duration = Duration::from_millis(100);
 
-/// The shortest length of a frame per node. It limits the store's load to 5000 claims per second.
+/// The shortest length of a frame per node limits the store's load to 5000 claims per second.
 const FRAME_OF_A_NODE: Duration = Duration::from_micros(200);
 
-/// The longest length of a frame.
 const LONGEST: Duration = Duration::from_secs(10);
 
 impl Frames {
-    /// Creates the frames for a store with this round-trip time and for this number of nodes. A frame is at least
-    /// `least` long.
+    /// A frame is at least as long as `least` and as a round trip to the store.
     pub(crate) fn sized(least: Duration, trip: Duration, nodes: u32) -> Frames {
         let frame = least.max(trip).max(nodes * FRAME_OF_A_NODE).min(LONGEST);
         let frame = frame.as_micros().next_multiple_of(1_000);
@@ -38,8 +32,8 @@ impl Frames {
         Frames { frame_ns, tracks: nodes.next_power_of_two().max(16) }
     }
 
-    /// Returns the lead, in frames, with which the store must accept claims for a frame, so that a node which asks
-    /// `ahead_ns` earlier than [`LEAD`] frames before the frame begins is not too early.
+    /// Returns the number of frames before the beginning of a frame at which the store must accept claims for it. A
+    /// node that asks `ahead_ns` earlier than [`LEAD`] frames before the beginning is then not too early.
     pub(crate) fn lead(&self, ahead_ns: u64) -> u64 {
         (LEAD + 1 + ahead_ns / self.frame_ns).min(MOST_LEAD)
     }
@@ -48,29 +42,25 @@ impl Frames {
         frame.saturating_mul(self.frame_ns)
     }
 
-    /// Returns the frame that contains a time.
     pub(crate) fn at(&self, moment_ns: u64) -> u64 {
         moment_ns / self.frame_ns
     }
 
-    /// Returns the time at which a frame closes. Until then, the store accepts claims for it, and a node waits for its
-    /// answer.
+    /// Returns the time until which the store accepts claims for a frame, and a node waits for its answer.
     pub(crate) fn closes(&self, frame: u64) -> u64 {
         self.begins(frame).saturating_sub(self.frame_ns / 4)
     }
 
-    /// Returns all tracks of a frame.
     pub(crate) fn all(&self) -> TrackSet {
         (0..self.tracks).collect()
     }
 
-    /// Returns the tracks of a frame that belong to the node with this rank among `nodes` nodes.
     pub(crate) fn own(&self, frame: u64, rank: u32, nodes: u32) -> TrackSet {
         let first = self.first_own(frame, rank, nodes);
         (first..self.tracks).step_by(nodes.max(1) as usize).collect()
     }
 
-    /// Returns the first track of a node. If it is beyond the last track, the node has none.
+    /// A result beyond the last track means that the node has no tracks.
     fn first_own(&self, frame: u64, rank: u32, nodes: u32) -> u32 {
         let nodes = u64::from(nodes.max(1));
         let passed = frame % nodes * (u64::from(self.tracks) % nodes) % nodes;

@@ -8,28 +8,23 @@ use nanopace::driver::Lease;
 use nanopace::{Arrivals, Level, Shape, Shard};
 use std::time::Duration;
 
-/// The number of frames without slots at the beginning of a run. In this time, all nodes learn of the start and make
-/// their claims.
+/// The number of frames without slots at the beginning of a run, in which all nodes learn of the start and make claims.
 const HEAD: u64 = 8;
 
-/// A load that is divided into frames.
 #[derive(Debug)]
 pub(crate) struct Load {
     frames: Frames,
     arrivals: (String, u64),
     process: Arrivals,
-    /// The load without the empty frames at the beginning.
     body: Shape,
-    /// The load including the empty frames at the beginning.
     shape: Shape,
-    /// The shape that continues after the pause; `None` unless the load is paused.
+    /// The shape that continues after the pause. `None` unless the load is paused.
     rest: Option<Shape>,
     /// The first slots of recently used frames, because each is needed several times.
     known: Vec<(u64, u64)>,
 }
 
 impl Load {
-    /// Creates a load without changes.
     pub(crate) fn new(
         frames: Frames,
         arrivals: &str,
@@ -39,7 +34,6 @@ impl Load {
         Load::with(frames, (arrivals.to_owned(), seed), parse(shape)?, None)
     }
 
-    /// Creates the load of a run, including all its changes.
     pub(crate) fn of(run: &Run) -> Result<Load, FleetError> {
         let (first, changes) = run.versions.split_first().ok_or(FleetError::Damaged)?;
         let shape = first.shape.as_deref().ok_or(FleetError::Damaged)?;
@@ -58,7 +52,6 @@ impl Load {
         Ok(Load { frames, arrivals, process, body, shape, rest, known: Vec::new() })
     }
 
-    /// Returns the load with another change.
     pub(crate) fn changed(&self, change: &Version) -> Result<Load, FleetError> {
         let next = change.shape.as_deref().map(parse).transpose()?;
         let body = match (self.up_to(change.from)?, next) {
@@ -70,7 +63,6 @@ impl Load {
         Load::with(self.frames, self.arrivals.clone(), body, rest)
     }
 
-    /// Returns the shape as a string.
     pub(crate) fn text(&self) -> String {
         self.body.to_string()
     }
@@ -79,8 +71,8 @@ impl Load {
         &self.shape
     }
 
-    /// Returns the shape that the pacer follows. It ends with the pacer's leases instead of its own end, because the
-    /// load can be changed until its end, even if it has no slots left.
+    /// Returns the shape that the pacer follows. It ends with the pacer's leases, not at its own end, because the load
+    /// can be changed until its end, even if it has no slots left.
     pub(crate) fn followed(&self) -> Result<Shape, FleetError> {
         let shape = self.shape.clone();
         match shape.duration() {
@@ -93,7 +85,6 @@ impl Load {
         self.rest.is_some()
     }
 
-    /// Returns the shape that continues after the pause, or `None` unless the load is paused.
     pub(crate) fn rest(&self) -> Option<&Shape> {
         self.rest.as_ref()
     }
@@ -125,7 +116,6 @@ impl Load {
         self.process.starts_before(moment, &self.shape, &all())
     }
 
-    /// Returns the number of slots of a frame on these tracks.
     pub(crate) fn slots(&mut self, frame: u64, tracks: &TrackSet) -> u64 {
         if tracks.is_empty() {
             return 0;
@@ -134,7 +124,6 @@ impl Load {
         self.slots_between(first, end, tracks)
     }
 
-    /// Returns the number of slots of a frame on this track.
     pub(crate) fn slots_on(&mut self, frame: u64, track: u32) -> u64 {
         let (first, end) = (self.first(frame), self.first(frame + 1));
         self.between(first, end, track)
@@ -146,7 +135,6 @@ impl Load {
         self.slots_between(first, self.slot_at(moment_ns), tracks)
     }
 
-    /// Returns the number of slots from `first` to before `end` on these tracks.
     pub(crate) fn slots_between(&self, first: u64, end: u64, tracks: &TrackSet) -> u64 {
         tracks.iter().map(|track| self.between(first, end, track)).sum()
     }
@@ -157,20 +145,18 @@ impl Load {
         before(end) - before(first)
     }
 
-    /// Returns the lease of these tracks in a frame.
     pub(crate) fn lease(&mut self, frame: u64, tracks: &TrackSet) -> Lease {
         let until = self.first(frame + 1);
         let shard = Shard::of(self.frames.tracks, tracks.as_slice());
         shard.map_or(Lease::nothing(until), |shard| Lease::of(shard, until))
     }
 
-    /// Returns the rest of the load from a frame on, or `None` if the load has ended.
     pub(crate) fn behind(&self, from: u64) -> Option<Shape> {
         self.shape.clone().skip(Duration::from_nanos(self.frames.begins(from))).ok()
     }
 
-    /// Returns the part of the load before a frame, without the empty frames at the beginning. Returns `None` if that
-    /// part is empty.
+    /// Returns the part of the load before a frame, without the empty frames at the beginning. `None` means an empty
+    /// part.
     fn up_to(&self, from: u64) -> Result<Option<Shape>, FleetError> {
         let time = Duration::from_nanos(self.frames.begins(from.saturating_sub(HEAD)));
         if time.is_zero() {
@@ -182,7 +168,6 @@ impl Load {
     }
 }
 
-/// Returns a shape of this length without slots.
 pub(crate) fn nothing(time: Duration) -> Result<Shape, FleetError> {
     Ok(Shape::hold(Level::ZERO, time)?)
 }
@@ -216,7 +201,7 @@ mod tests {
         Load::new(frames, "even", 0, shape).unwrap()
     }
 
-    /// Nothing starts between the end of the old load and the beginning of the next one.
+    /// Nothing starts between the end of the old load and the beginning of the new one.
     #[test]
     fn a_change_begins_at_its_frame_if_the_load_was_over_before() {
         let shape = Some("hold 1k/s 1s".to_owned());
@@ -226,7 +211,7 @@ mod tests {
         assert_eq!(firsts, [100, 100, 100, 120]);
     }
 
-    /// If the shape ended, its pacer would end too, and could not be changed.
+    /// A pacer ends with its shape, and cannot be changed after that.
     #[test]
     fn a_load_that_is_followed_has_no_end_of_its_own() {
         for shape in ["hold 1k/s 1s", "hold 1k/s 1s forever"] {

@@ -12,15 +12,15 @@ pub(crate) struct LostNode {
     from: u64,
     /// The number of frames that the node may have run without the store since that report.
     frames: u64,
-    /// The smallest number of nodes with which it may have shared the load in these frames.
+    /// The smallest number of nodes with which this node may have shared the load in these frames.
     members: u32,
-    /// The number of slots that it had started without the store, and whose owners it did not know.
+    /// The slots that this node had started without the store, and whose owners it did not know.
     unmarked: u64,
 }
 
 impl LostNode {
-    /// Examines the last report of a node. Returns `None` if the node has reported everything, or most likely will.
-    /// After the end of the load (`is_past`), a node without results counts as lost.
+    /// Returns `None` if the node has reported everything, or most likely will. After the end of the load (`is_past`),
+    /// a node without results counts as lost.
     pub(crate) fn of(
         text: &NodeText,
         run: &Run,
@@ -31,12 +31,12 @@ impl LostNode {
         let is_deserted = run.roster.nodes.is_empty();
         let is_over =
             is_past || run.state == State::Ended || is_deserted || run.is_absent(silent_us);
-        // If a node has not been heard of since the run began, it does not know that the run has begun.
+        // A node that has not been heard of since the run began does not know that the run has begun.
         let since_us = u64::try_from(text.seen_us - run.origin_us).ok()?;
         if text.has_results || !is_over {
             return None;
         }
-        // If a node has not reported anything, it may have started any number of its slots.
+        // A node without any report may have started any number of its slots.
         let anything =
             Progress { limit_ns: u64::MAX, members: 1, told_ns: u64::MAX, ..Progress::default() };
         let told = Progress::read(&text.progress).unwrap_or(anything);
@@ -48,13 +48,13 @@ impl LostNode {
         })
     }
 
-    /// Returns the number of slots that the node had reported as started, but that may belong to others.
+    /// Returns the slots that the node had reported as started, but that may belong to others.
     pub(crate) fn unmarked(&self) -> u64 {
         self.unmarked
     }
 
-    /// Returns the largest number of slots of other nodes that the node may have started before the frame `until`. This
-    /// is its part of the frames that contain the most slots.
+    /// Returns the largest number of slots of other nodes that the node may have started before the frame `until`: its
+    /// part of the frames with the most slots.
     pub(crate) fn perhaps_twice(&self, frames: Frames, load: &mut Load, until: u64) -> u64 {
         let mut parts: Vec<u64> =
             (self.from..until).map(|frame| self.part(frames, load, frame)).collect();
@@ -63,7 +63,6 @@ impl LostNode {
         self.unmarked + parts.into_iter().take(most).sum::<u64>()
     }
 
-    /// Returns the largest number of slots of a frame that can be on the node's own tracks.
     fn part(&self, frames: Frames, load: &mut Load, frame: u64) -> u64 {
         let slots = load.first(frame + 1) - load.first(frame);
         let own = u64::from(frames.tracks.div_ceil(self.members));
@@ -79,7 +78,6 @@ mod tests {
 
     const SECOND_US: i64 = 1_000_000;
 
-    /// Returns a node that made its last report at the time `told`, and was last heard of at `heard`, in seconds.
     fn node(told: u64, heard: i64) -> NodeText {
         let limit_ns = 1_000_000_000;
         let progress =
@@ -105,12 +103,10 @@ mod tests {
             let until = run.frames.at(u64::try_from(Duration::from_secs(8).as_nanos()).unwrap());
             lost_node.perhaps_twice(run.frames, &mut load, until)
         };
-        // The result is at least half of 1000/s for one second, and less than all of it for two seconds.
         assert!((500..2_000).contains(&perhaps(2, 2)), "{}", perhaps(2, 2));
         assert_eq!((perhaps(2, 9), perhaps(9, 9)), (perhaps(2, 2), 0));
     }
 
-    /// The node's part of the load is larger if it knew of fewer nodes.
     #[test]
     fn the_part_of_a_silent_node_is_that_of_the_fewest_nodes_it_knew_of() {
         let run = core().run().clone();
@@ -122,7 +118,7 @@ mod tests {
         };
         let (alone, two) = (perhaps(Some(1)), perhaps(None));
         assert!(alone > two, "{alone} and {two}");
-        // The store had sent it a larger roster than that of its report.
+        // The store had sent the node a larger roster than that of the node's report.
         assert_eq!(perhaps(Some(4)), two);
         assert_eq!(perhaps(Some(0)), alone);
     }

@@ -12,16 +12,14 @@ use nanopace::Shape;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-/// A request about a run.
 #[derive(Clone, Debug)]
 pub(crate) enum Request {
     /// Lets a new node join. The first node creates the run.
     Join(Join),
-    /// Reads the status of the run. From a node of this run, this is also a sign of life.
+    /// Reads the status of the run. If a node of this run sends it, it is also a sign of life.
     Look {
         node: Option<(String, NodeId)>,
     },
-    /// Reads the reports of the nodes.
     Nodes,
     /// Reads the results of the nodes, final or interim.
     Results,
@@ -36,28 +34,26 @@ pub(crate) enum Request {
         id: String,
         node: NodeId,
         sequence: u64,
-        /// The sequence number of the last claim or mark that was answered, as in a [`Claim`].
+        /// The sequence number of the last answered claim or mark, as in a [`Claim`].
         answered: u64,
         epoch: u64,
         portions: Vec<Portion>,
     },
-    /// Restores a run of which the store has lost all or a part. The node writes back what it knows. After that, frames
-    /// that may have been open before cannot be claimed.
+    /// Restores a run of which the store has lost all or a part, from what the node knows. Afterwards, frames that may
+    /// have been open before cannot be claimed.
     Restore {
         node: NodeId,
         run: Box<Run>,
     },
-    /// Adds a new version of the load after those that are known.
+    /// Adds a new version of the load after the known ones.
     Change {
         id: String,
         known: u64,
-        /// The number of the last known change.
         behind: u64,
         version: Version,
-        /// The first frame after the load; `None` if it has no end.
         ends: Option<u64>,
     },
-    /// Counts the slots of consecutive frames for their owners. The owners of the single tracks are forgotten.
+    /// Counts the slots of consecutive frames for their owners, and forgets the owners of the single tracks.
     Count {
         id: String,
         from: u64,
@@ -77,8 +73,7 @@ pub(crate) enum Request {
         node: NodeId,
         results: Vec<u8>,
     },
-    /// Ends the node. Its results are stored, to be merged with those of the other nodes. Empty results keep the last
-    /// interim results.
+    /// Ends the node, and stores its results for the merged report. Empty results keep the last interim results.
     Finish {
         id: String,
         node: NodeId,
@@ -87,7 +82,6 @@ pub(crate) enum Request {
     },
 }
 
-/// A set of tracks of one frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Portion {
     pub(crate) frame: u64,
@@ -96,57 +90,46 @@ pub(crate) struct Portion {
 
 #[derive(Clone, Debug)]
 pub(crate) struct Join {
-    /// A name for the node, chosen by the user.
     pub(crate) name: String,
-    /// An ID for the run, if this node creates the run.
     pub(crate) id: String,
-    /// The number of nodes that must join before the run starts.
     pub(crate) awaited: u32,
     /// The frames that the round-trip time of this node requires.
     pub(crate) frames: Frames,
-    /// The lead, in frames, with which the node must ask for a frame, as in a [`Claim`].
+    /// The lead, as in a [`Claim`].
     pub(crate) lead: u64,
-    /// The load; `None` to use the load of the run.
+    /// `None` stands for the load of the run.
     pub(crate) load: Option<LoadText>,
 }
 
-/// The description of a load, with its shape and its arrivals as strings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct LoadText {
     pub(crate) shape: String,
     pub(crate) arrivals: String,
     pub(crate) seed: u64,
-    /// The first frame after the load; `None` if it has no end.
     pub(crate) ends: Option<u64>,
 }
 
-/// Claims tracks in several frames.
 #[derive(Clone, Debug)]
 pub(crate) struct Claim {
     pub(crate) id: String,
     pub(crate) node: NodeId,
     /// The sequence number, which is higher than that of any earlier request of this node.
     pub(crate) sequence: u64,
-    /// The sequence number of the last claim or mark that was answered. A store that does not know this number has lost
-    /// data.
+    /// The sequence number of the last answered claim or mark. A store that does not know this number has lost data.
     pub(crate) answered: u64,
-    /// The last epoch that the node knows.
     pub(crate) epoch: u64,
-    /// The lead, in frames, with which the node must ask for a frame before the frame begins, because of the node's
+    /// The number of frames before the beginning of a frame at which the node must ask for it, because of the node's
     /// round-trip time.
     pub(crate) lead: u64,
-    /// The time of the run at which the claim expires. After this time the store grants nothing, because the answer
-    /// might arrive too late.
+    /// The time of the run at which the claim expires. After that, the store grants nothing, because the answer might
+    /// be late.
     pub(crate) until_us: u64,
-    /// The number of versions of the load that the node knows.
     pub(crate) versions: u64,
     /// The number of the change that created the last of these versions.
     pub(crate) change: u64,
-    /// The version of the roster that the node knows.
     pub(crate) roster: u64,
     /// The first frame that has not been counted, as far as the node knows.
     pub(crate) counted: u64,
-    /// The progress of the node, for observers.
     pub(crate) progress: String,
     pub(crate) asks: Vec<Ask>,
 }
@@ -157,7 +140,6 @@ pub(crate) struct Ask {
     pub(crate) take: Take,
 }
 
-/// Describes the tracks that a node asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Take {
     /// Up to `most` tracks of those that belong to the node with rank `rank` among `nodes` nodes.
@@ -166,11 +148,10 @@ pub(crate) enum Take {
     Share { nodes: u32, most: u32 },
     /// All free tracks of a frame that the node has missed.
     Missed,
-    /// No tracks: the node only needs the owners.
+    /// No tracks. The node needs only the owners.
     Nothing,
 }
 
-/// The state of the other nodes when a node finishes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Others {
     /// All other nodes have finished or died, and this node is the first one to learn this.
@@ -180,13 +161,10 @@ pub(crate) enum Others {
     GoOn,
 }
 
-/// The state of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
-    /// Not all awaited nodes have joined.
     Waiting,
     Running,
-    /// All nodes have finished.
     Ended,
 }
 
@@ -197,22 +175,19 @@ pub(crate) struct Run {
     pub(crate) state: State,
     pub(crate) awaited: u32,
     pub(crate) frames: Frames,
-    /// The lead, in frames, with which a frame can be claimed before it begins.
+    /// Frames can be claimed from this number of frames before they begin.
     pub(crate) lead: u64,
     /// The beginning of the run, in microseconds of the store's clock.
     pub(crate) origin_us: i64,
-    /// The first frame that can be claimed.
     pub(crate) floor: u64,
     /// The number of times that the run was restored.
     pub(crate) epoch: u64,
     pub(crate) arrivals: String,
     pub(crate) seed: u64,
-    /// The first frame after the load; `None` if it has no end.
     pub(crate) ends: Option<u64>,
-    /// The versions of the load. The first one is the load with which the run began.
+    /// The first version is the load with which the run began.
     pub(crate) versions: Vec<Version>,
     pub(crate) roster: Roster,
-    /// The number of nodes that have joined so far.
     pub(crate) joined: u64,
     /// All nodes that have ever joined, as far as this is known. The store may have forgotten some of them.
     pub(crate) heard: BTreeSet<NodeId>,
@@ -221,27 +196,27 @@ pub(crate) struct Run {
     pub(crate) counted: Counted,
 }
 
-/// The frames whose slots have been counted for their owners. The owners of the tracks have been forgotten.
+/// The counted slots of each owner. The owners of the single tracks have been forgotten.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Counted {
     /// The first frame that has not been counted.
     pub(crate) until: u64,
-    /// The number of slots of each node. The key `None` stands for slots without an owner.
+    /// The key `None` stands for slots without an owner.
     pub(crate) slots: BTreeMap<Option<NodeId>, u64>,
 }
 
-/// The load from a frame on. Before this frame, the earlier versions apply.
+/// The load from a frame on. The earlier versions apply before this frame.
 ///
-/// A change that only few nodes know can be lost with the store's data, and another change can be made in its place. In
-/// that case, a node may know as many versions as the store, but not the same ones.
+/// A change that only few nodes know can be lost with the store's data, and another change can be made in its place. A
+/// node may then know as many versions as the store, but not the same ones.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Version {
-    /// The unique number of the change; 0 is the load with which the run began.
+    /// The unique number of the change. 0 is the load with which the run began.
     pub(crate) change: u64,
     pub(crate) from: u64,
-    /// The load from the frame `from` on; `None` if the load ends before that frame.
+    /// The load from the frame `from` on. `None` if the load ends before that frame.
     pub(crate) shape: Option<String>,
-    /// The shape that continues after a pause; `None` unless the run is paused.
+    /// The shape that continues after a pause. `None` unless the run is paused.
     pub(crate) rest: Option<String>,
 }
 
@@ -256,7 +231,7 @@ impl Version {
     }
 }
 
-/// The current nodes, in the order in which they have joined.
+/// Nodes are in the order in which they have joined.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Roster {
     pub(crate) version: u64,
@@ -274,12 +249,10 @@ impl Run {
         (25 * self.frames.frame_ns / 1_000).max(500_000)
     }
 
-    /// Returns the number of the last change.
     pub(crate) fn change(&self) -> u64 {
         self.versions.last().map_or(0, |latest| latest.change)
     }
 
-    /// Returns the condition that the run's nodes wait for.
     pub(crate) fn waits(&self) -> Waits {
         let here = u32::try_from(self.roster.nodes.len()).unwrap_or(u32::MAX);
         Waits::ForNodes { here, awaited: self.awaited }
@@ -292,8 +265,7 @@ impl Run {
 }
 
 impl Roster {
-    /// Returns the rank of a node, and the number of nodes. A node that is not in the roster is counted after the
-    /// others.
+    /// Returns the rank of a node, and the number of nodes. A node that is not in the roster comes after the others.
     pub(crate) fn rank(&self, node: NodeId) -> (u32, u32) {
         let place = self.nodes.iter().position(|&other| other == node);
         let nodes = self.nodes.len() + usize::from(place.is_none());
@@ -302,7 +274,7 @@ impl Roster {
     }
 }
 
-/// An answer, with the time of the store's clock in microseconds.
+/// `now_us` is the time of the store's clock in microseconds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Reply {
     pub(crate) now_us: i64,
@@ -311,13 +283,9 @@ pub(crate) struct Reply {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Answer {
-    /// There is no run with this ID.
     Gone,
-    /// The name now belongs to another run.
     Other,
-    /// The run was started by this other version.
     Foreign(String),
-    /// The load of the run differs from the given one.
     Differs(Box<Run>),
     Joined(NodeId, Box<Run>),
     /// No node can join, and no new run can begin yet. The load has ended, and some nodes have not finished, or all
@@ -329,30 +297,26 @@ pub(crate) enum Answer {
     /// The owners of consecutive chunks, and the frame up to which owners have been forgotten.
     Owners(u64, Vec<Owners>),
     Claimed(Claimed),
-    /// The answer to a mark or a leave. The frame is the first one whose owners are still known. The portions are those
-    /// that belong to other nodes (for a mark), or those that were given back (for a leave).
+    /// The answer to a mark or a leave: the first frame whose owners are still known, and portions. A mark returns the
+    /// portions that belong to other nodes; a leave returns those that were given back.
     Portions(u64, Vec<Portion>),
     Done,
     Counted(Counted),
-    /// The node has finished.
     Finished(Others),
     /// The change was made too late, or another change was made first.
     TooLate,
 }
 
-/// The last report of a node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct NodeText {
     pub(crate) node: NodeId,
     pub(crate) name: String,
-    /// The time at which the node was last heard of, in microseconds of the store's clock.
+    /// The time of the last sign of life, in microseconds of the store's clock.
     pub(crate) seen_us: i64,
     pub(crate) progress: String,
-    /// The number of nodes in the roster that was last sent to the node, if it differs from the roster before.
+    /// The number of nodes in the roster that was last sent to the node, if this roster differs from the previous one.
     pub(crate) members: Option<u32>,
-    /// Whether the node has left or finished.
     pub(crate) is_finished: bool,
-    /// Whether the node has reported its results.
     pub(crate) has_results: bool,
 }
 
@@ -370,7 +334,7 @@ pub struct NodeResults {
 }
 
 impl NodeText {
-    /// Returns whether the node has reported that it knows this version of the load, which follows `before` other
+    /// Returns whether the node has reported that it knows this version of the load. `before` is the number of earlier
     /// versions.
     pub(crate) fn knows(&self, version: &Version, before: u64) -> bool {
         let knows = |Progress { versions, change, .. }| {
@@ -386,13 +350,11 @@ pub(crate) struct Claimed {
     pub(crate) floor: u64,
     pub(crate) epoch: u64,
     pub(crate) lead: u64,
-    /// The number of versions of the load.
     pub(crate) known: u64,
-    /// The versions that the node did not know, or all versions.
     pub(crate) versions: Vec<Version>,
-    /// The roster, if the node did not know it.
     pub(crate) roster: Option<Roster>,
-    /// The counts, if they are at least a chunk (64 frames) ahead of those that the node knew, or behind them.
+    /// The counts. `None` unless they are at least a chunk (64 frames) ahead of those that the node knew, or behind
+    /// them.
     pub(crate) counted: Option<Counted>,
     /// The owners for each ask, in the same order.
     pub(crate) owners: Vec<Owners>,

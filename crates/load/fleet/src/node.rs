@@ -24,11 +24,9 @@ pub struct Node {
     pub(crate) telling: ResultsThread,
     pub(crate) thread: Option<JoinHandle<()>>,
     pub(crate) id: u16,
-    /// The time at which the first slot of the run can start, on the pacer's clock.
     pub(crate) head: Duration,
 }
 
-/// The state that a node's thread shares with its callers.
 #[derive(Debug)]
 pub(crate) struct Shared(Mutex<(NodeStatus, Run)>);
 

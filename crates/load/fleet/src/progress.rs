@@ -1,26 +1,19 @@
 //! Defines the progress that a node reports to the store.
 
-/// The counts of a node, and what the node knows about the run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Progress {
-    /// The number of slots that were started.
     pub(crate) fired: u64,
-    /// The number of slots that a late policy has skipped.
     pub(crate) shed: u64,
-    /// The number of slots that this node has started although another node owns them.
+    /// Slots that this node has started although another node owns them.
     pub(crate) twice: u64,
-    /// The lateness of the node's oldest slot.
     pub(crate) late_ns: u64,
     /// The time for which the node has been without the store, or had been just before this report.
     pub(crate) blind_ns: u64,
-    /// The number of slots that were started without the store and that the store does not know yet. Other nodes may
-    /// own them.
+    /// Slots that were started without the store and that the store does not know yet. Other nodes may own them.
     pub(crate) unmarked: u64,
-    /// The maximum time for which the node continues without the store.
     pub(crate) limit_ns: u64,
     /// The number of nodes that share the load. Without the store, this node runs its part of the load.
     pub(crate) members: u32,
-    /// The number of versions of the load that the node knows.
     pub(crate) versions: u64,
     /// The number of the change that created the last of these versions.
     pub(crate) change: u64,
@@ -40,7 +33,6 @@ impl Progress {
         )
     }
 
-    /// Parses a report. Returns `None` if it has another format.
     pub(crate) fn read(text: &str) -> Option<Progress> {
         let mut numbers = text.split(' ').map(|number| number.parse().ok());
         let mut next = || numbers.next().flatten();

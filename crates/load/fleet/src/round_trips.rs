@@ -1,26 +1,21 @@
 //! Estimates the round-trip time to the store and its variation, as TCP does for its retransmission timer
 //! (RFC 6298, sections 2.2, 2.3 and 5.5).
 
-/// The longest time to wait for an answer.
 const MOST_NS: u64 = 3_000_000_000;
 
-/// The estimated round-trip time to the store.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RoundTrips {
     last_ns: u64,
     smooth_ns: u64,
     varies_ns: u64,
-    /// The number of consecutive requests without an answer.
     failures: u32,
 }
 
 impl RoundTrips {
-    /// Creates the estimate after the first round trip.
     pub(crate) fn new(trip_ns: u64) -> RoundTrips {
         RoundTrips { last_ns: trip_ns, smooth_ns: trip_ns, varies_ns: trip_ns / 2, failures: 0 }
     }
 
-    /// Adds the time of another round trip.
     pub(crate) fn took(&mut self, trip_ns: u64) {
         self.last_ns = trip_ns;
         let off_ns = self.smooth_ns.abs_diff(trip_ns);
@@ -29,12 +24,10 @@ impl RoundTrips {
         self.failures = 0;
     }
 
-    /// Records that a request had no answer.
     pub(crate) fn failed(&mut self) {
         self.failures = self.failures.saturating_add(1);
     }
 
-    /// Returns the time of the last round trip.
     pub(crate) fn last_ns(&self) -> u64 {
         self.last_ns
     }

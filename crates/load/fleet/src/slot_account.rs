@@ -9,7 +9,6 @@ use crate::store::{CHUNK, Store};
 use crate::track_ownership::{NodeId, Owners};
 use std::time::Duration;
 
-/// The number of chunks of owners that are read at once.
 const CHUNKS: u64 = 64;
 
 /// The account of all slots of a run. It [closes](Account::closes) if `expected = fired + shed + lost - twice`, both
@@ -108,8 +107,8 @@ impl Account {
         self.fired() + unclaimed + untold + self.perhaps_twice()
     }
 
-    /// Returns the number of slots that silent and [forgotten](Account::forgotten) nodes may have started twice. For a
-    /// forgotten node, it is unknown how long it continues without the store, and with which part of the load.
+    /// Includes silent and [forgotten](Account::forgotten) nodes. For a forgotten node, it is unknown how long it
+    /// continues without the store, and with which part of the load.
     fn perhaps_twice(&self) -> u64 {
         let silent = self.nodes.iter().map(|node| node.perhaps_twice).sum::<u64>();
         silent + self.forgotten * self.expected
@@ -156,8 +155,7 @@ impl Account {
     }
 }
 
-/// Computes the account of a run before the frame `until`. Returns `None` if frames have been counted since the run was
-/// read.
+/// Returns `None` if frames have been counted since the run was read.
 pub(crate) fn account(
     store: &mut impl Store,
     run: &Run,
@@ -195,14 +193,12 @@ pub(crate) fn account(
     }))
 }
 
-/// Returns the time of the load before a frame.
 fn span(run: &Run, load: &Load, until: u64) -> Duration {
     let begins = |frame| Duration::from_nanos(run.frames.begins(frame));
     let ends = load.shape().duration().unwrap_or(Duration::MAX);
     begins(until).min(ends).saturating_sub(begins(head_frames()))
 }
 
-/// Adds the frames of a chunk that have not been added.
 fn add(owners: &Owners, load: &mut Load, tracks: u32, until: u64, owned: &mut Counted) {
     let (from, ends) = (owned.until, (owned.until / CHUNK + 1) * CHUNK);
     let known = usize::try_from(from % CHUNK * u64::from(tracks)).unwrap_or(usize::MAX);
@@ -227,7 +223,7 @@ fn of_node(
     let silent_us = u64::try_from(now_us - text.seen_us).unwrap_or(0);
     let is_past = load.end().is_some_and(|end| until >= end);
     let lost_node = LostNode::of(text, run, silent_us, is_past);
-    // If a silent node has started slots without owning them or reporting them, it has started more than it owned.
+    // A silent node that has started more slots than it owned and reported has started slots of other nodes.
     let more = (fired + shed).saturating_sub(claimed);
     let twice = if lost_node.is_some() { twice.max(more) } else { twice };
     // The same number of the slots that it has reported may belong to another node.
@@ -252,7 +248,6 @@ fn of_node(
     }
 }
 
-/// Reads the last reports of the nodes, and the time at which they were read.
 pub(crate) fn nodes(store: &mut impl Store) -> Result<(Vec<NodeText>, i64), FleetError> {
     let reply = store.call(&Request::Nodes)?;
     match reply.answer {

@@ -24,10 +24,9 @@ pub(crate) use self::redis::RedisStore;
 use crate::error::FleetError;
 use crate::message::{Reply, Request};
 
-/// Handles requests, one at a time.
 pub(crate) trait Store {
     fn call(&mut self, request: &Request) -> Result<Reply, FleetError>;
 }
 
-/// The number of frames whose owners are stored in one key.
+/// The owners of this number of frames are stored in one key.
 pub(crate) const CHUNK: u64 = 64;

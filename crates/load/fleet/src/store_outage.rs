@@ -12,7 +12,6 @@ pub enum WhenBlind {
     Stop,
 }
 
-/// Decides what a node does that has lost the store. Times are those of the run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct StoreOutage {
     limit_ns: u64,
@@ -34,8 +33,7 @@ impl StoreOutage {
         self.since
     }
 
-    /// Returns whether a frame that begins at this time is run without the store. The first frame for which this is
-    /// called begins the outage.
+    /// Returns whether a frame that begins at this time is run without the store. The first call begins the outage.
     pub(crate) fn goes_on(&mut self, begins: u64) -> bool {
         let since = *self.since.get_or_insert(begins);
         begins - since.min(begins) <= self.limit_ns
@@ -45,7 +43,6 @@ impl StoreOutage {
         self.since = None;
     }
 
-    /// Returns whether the outage ends the node.
     pub(crate) fn stops(&self, now: u64) -> bool {
         let blind = self.since.map_or(0, |since| now.saturating_sub(since));
         self.then == WhenBlind::Stop && blind > self.limit_ns

@@ -11,24 +11,21 @@ use std::sync::mpsc::{Sender, channel};
 use std::thread;
 use std::time::Duration;
 
-/// A message to the thread of a node.
 #[derive(Debug)]
 pub(crate) enum ThreadMessage {
     Command(Command),
     Exchange(Box<Exchange>),
 }
 
-/// A command of the node's user.
 #[derive(Debug)]
 pub(crate) enum Command {
     Leave(Sender<Result<(), FleetError>>),
     NotStarted(u64, Sender<Result<(), FleetError>>),
     Finish(Vec<u8>, Sender<Result<bool, FleetError>>),
-    /// The node was dropped.
     Drop,
 }
 
-/// A request and its answer, each with its time on the machine's clock.
+/// Times are those of the machine's clock.
 #[derive(Debug)]
 pub(crate) struct Exchange {
     pub(crate) request: Request,
@@ -49,7 +46,6 @@ struct Order {
 }
 
 impl StoreThread {
-    /// Starts the thread. Answers are sent to `messages`.
     pub(crate) fn start(
         mut store: RedisStore,
         clock: RunClock,
@@ -72,7 +68,7 @@ impl StoreThread {
         Ok(StoreThread(sender))
     }
 
-    /// Sends a request, and waits for its answer for at most `patience`. `load` is the length of the load, if it has an
+    /// Sends a request, whose answer is awaited for at most `patience`. `load` is the length of the load, if it has an
     /// end.
     pub(crate) fn send(&self, request: Request, patience: Duration, load: Option<Duration>) {
         // The thread exists as long as this handle, so this cannot fail.
@@ -85,7 +81,6 @@ impl StoreThread {
 pub(crate) struct ResultsThread(Sender<Vec<u8>>);
 
 impl ResultsThread {
-    /// Starts the thread for this node of the run with this ID.
     pub(crate) fn start(
         mut store: RedisStore,
         id: String,
@@ -102,7 +97,6 @@ impl ResultsThread {
         Ok(ResultsThread(sender))
     }
 
-    /// Sends these results next. They replace results that have not been sent yet.
     pub(crate) fn tell(&self, results: Vec<u8>) {
         // The thread exists as long as this handle, so this cannot fail.
         let _ = self.0.send(results);

@@ -38,13 +38,13 @@ impl FromIterator<u32> for TrackSet {
 /// The number of a node in its run, counted from 1.
 pub(crate) type NodeId = u16;
 
-/// The owners of a frame's tracks in the format of the store: two bytes for each track, which contain the number of a
-/// node, or 0 if the track is free.
+/// The owners of a frame's tracks in the format of the store: two bytes for each track, with the number of a node, or
+/// with 0 for a free track.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Owners(pub(crate) Vec<u8>);
 
 impl Owners {
-    /// Returns the owner of each track, or `None` if the track is free. Free tracks at the end may be missing.
+    /// Returns `None` for a free track. Free tracks at the end may be missing.
     pub(crate) fn iter(&self) -> impl Iterator<Item = Option<NodeId>> + '_ {
         let pairs = self.0.chunks_exact(2);
         pairs.map(|pair| Some(u16::from_be_bytes([pair[0], pair[1]])).filter(|&id| id > 0))

@@ -6,7 +6,6 @@ use crate::message::Portion;
 use crate::track_ownership::TrackSet;
 use std::ops::Range;
 
-/// The tracks that a node has run, by frame.
 #[derive(Debug)]
 pub(crate) struct UncountedFrames {
     frames: Frames,
@@ -14,7 +13,6 @@ pub(crate) struct UncountedFrames {
     ran: Vec<Ran>,
 }
 
-/// Consecutive frames, and the tracks of these frames that were run.
 #[derive(Debug)]
 struct Ran {
     frames: Range<u64>,
@@ -45,7 +43,6 @@ impl UncountedFrames {
         UncountedFrames { frames, ran: Vec::new() }
     }
 
-    /// Adds the next frame. The node had the given rank and number of nodes.
     pub(crate) fn put(&mut self, frame: u64, tracks: TrackSet, (rank, nodes): (u32, u32)) {
         if let Some(last) = self.ran.last_mut()
             && last.frames.end == frame
@@ -59,14 +56,12 @@ impl UncountedFrames {
         self.ran.push(Ran { frames: frame..frame + 1, which });
     }
 
-    /// Returns the tracks of a frame that were run, if any.
     pub(crate) fn tracks(&self, frame: u64) -> Option<TrackSet> {
         let behind = self.ran.partition_point(|ran| ran.frames.start <= frame);
         let ran = self.ran.get(behind.checked_sub(1)?)?;
         ran.frames.contains(&frame).then(|| ran.which.tracks(self.frames, frame))
     }
 
-    /// Returns all portions that were run.
     pub(crate) fn portions(&self) -> impl Iterator<Item = Portion> {
         self.ran.iter().flat_map(|ran| self.portions_of(ran, ran.frames.clone()))
     }
@@ -76,7 +71,6 @@ impl UncountedFrames {
         frames.map(portion).filter(|portion| !portion.tracks.is_empty())
     }
 
-    /// Removes the tracks that were run from a frame on, and returns them as portions.
     pub(crate) fn take_back(&mut self, from: u64) -> Vec<Portion> {
         let later = |ran: &Ran| from.max(ran.frames.start)..ran.frames.end;
         let taken = self.ran.iter().flat_map(|ran| self.portions_of(ran, later(ran))).collect();
@@ -87,7 +81,6 @@ impl UncountedFrames {
         taken
     }
 
-    /// Deletes the record of frames before `until`, which are not needed any more.
     pub(crate) fn forget(&mut self, until: u64) {
         self.ran.retain(|ran| ran.frames.end > until);
         if let Some(first) = self.ran.first_mut() {
@@ -95,7 +88,6 @@ impl UncountedFrames {
         }
     }
 
-    /// Returns the number of stored rows of frames.
     #[cfg(any(test, feature = "simulation"))]
     pub(crate) fn rows(&self) -> usize {
         self.ran.len()
@@ -123,7 +115,6 @@ mod tests {
     }
 
     proptest! {
-        /// Compares the record with a map.
         #[test]
         fn all_that_was_run_is_there(
             ran in vec((1_u32..5, 0_u8..4, any::<bool>(), 0_u64..3), 1..60),

@@ -1,9 +1,7 @@
 //! Implements `nanopace calibrate`, which measures in half a minute how exactly this machine can start requests.
 //!
-//! Each measurement is a [`steps::Step`] and gets a share of the time. [`results::Results`] collects the
-//! measurements. [`sleeping`] and [`recommend`] draw conclusions from them, unless other programs caused too much
-//! [`disturbance`]. An interrupt ends the measurements. The report then contains the measurements made before the
-//! interrupt.
+//! Each measurement is a [`steps::Step`] and gets a share of the time. [`sleeping`] and [`recommend`] draw conclusions
+//! from the [`results::Results`], unless the [`disturbance`] by other programs was too large.
 
 pub(crate) mod args;
 mod disturbance;
@@ -28,7 +26,6 @@ use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// A calibration that is ready to start. Its output files have been opened.
 #[derive(Debug)]
 pub(crate) struct Calibration {
     seconds: Duration,
@@ -38,20 +35,17 @@ pub(crate) struct Calibration {
 }
 
 impl Calibration {
-    /// Opens the output files and listens for signals.
     pub(crate) fn new(args: &CalibrateArgs) -> anyhow::Result<Calibration> {
-        // Standard output is already used for the report.
+        // The report already uses standard output.
         let to_stdout = args.svg.as_deref().is_some_and(is_stdout);
         ensure!(!to_stdout, "--svg -: the plot needs a file; only --json goes to standard output");
         keep_apart([("json", args.json.as_deref()), ("svg", args.svg.as_deref())], [])?;
         let output = Output::create(args.json.as_deref())?;
         let svg = args.svg.as_deref().map(ResultFile::create).transpose()?;
-        // The measurements check the interrupt themselves.
         let interrupt = Interrupt::on_signals(1, || ())?;
         Ok(Calibration { seconds: args.seconds, output, svg, interrupt })
     }
 
-    /// Measures until all steps are done or until an interrupt arrives.
     pub(crate) fn run(&self) -> Results {
         let progress = Progress::of_a_job();
         let mut results = Results::new();
@@ -70,7 +64,6 @@ impl Calibration {
         Results { complete: !self.interrupt.is_triggered(), ..results }
     }
 
-    /// Writes the report, the JSON object and the plot.
     pub(crate) fn publish(&self, results: &Results) -> io::Result<()> {
         self.output.write_json(|| object::Object::new(results))?;
         if let Some(svg) = &self.svg {

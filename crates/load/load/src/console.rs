@@ -1,5 +1,4 @@
-//! Reads input and writes output for all commands: formatted numbers, text charts, the progress line, and result
-//! files.
+//! Reads input and writes output for all commands: numbers, text charts, the progress line, and result files.
 
 pub(crate) mod alternate;
 pub(crate) mod axis;

@@ -40,13 +40,12 @@ use nanopace::{Nanos, Pacer, Rate, StdClock};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// Sets up a run over HTTP.
 pub(crate) fn setup<E: EmbeddedTarget>(args: HttpRunArgs<E>) -> anyhow::Result<Setup> {
     let HttpRunArgs { requests, load, .. } = args;
     Setup::new(load, &requests.inputs(), |load| Http::new(&requests, load))
 }
 
-/// Writes the request of a slot into a buffer. Returns the length of the request in bytes.
+/// Returns a function that builds the request of a slot, and returns its length in bytes.
 pub(crate) fn written<E: EmbeddedTarget>(
     args: &RequestArgs<E>,
     load: &RunArgs,
@@ -60,29 +59,20 @@ pub(crate) fn written<E: EmbeddedTarget>(
     })
 }
 
-/// Sets up a search over HTTP.
 pub(crate) fn job<E: EmbeddedTarget>(args: HttpSearchArgs<E>) -> anyhow::Result<Job> {
     let HttpSearchArgs { requests, search } = args;
     Job::new(search, &requests.inputs(), |load| Http::new(&requests, load))
 }
 
-/// The target of a load over HTTP: one or more HTTP servers.
 pub(crate) struct Http {
     url: String,
-    /// The name of the scenario file, if the run sends scenarios.
     scenarios: Option<String>,
-    /// The hash of the scenario file's content.
     scenario_hash: Option<String>,
-    /// The suffix of the target's name that describes the Unix socket or the proxy that requests go through. Empty if
-    /// requests go directly to the servers.
+    /// Describes the Unix socket or the proxy that requests go through; empty if requests go directly to the servers.
     by: String,
-    /// Whether requests go through a proxy.
     has_proxy: bool,
-    /// The requests, their servers, and how requests are sent.
     plan: Arc<Plan>,
-    /// The records of the times of streamed responses, if these times are measured.
     streams: Option<StreamTimings>,
-    /// The embedded target, if requests go to it.
     embedded: Option<Embedded>,
     clock: Mutex<Pacer>,
     /// Records the steps of scenarios, and the items in responses of calls that are given up.
@@ -90,7 +80,6 @@ pub(crate) struct Http {
 }
 
 impl Http {
-    /// Creates the target. Starts the embedded target if requests go to it.
     fn new<E: EmbeddedTarget>(args: &RequestArgs<E>, load: &RunArgs) -> anyhow::Result<Http> {
         kind::expect(&GROUPS);
         let (embedded, draft) = what(args, load)?;
@@ -135,7 +124,6 @@ impl Http {
         Session::new(&self.plan, &clock, index)
     }
 
-    /// Sends a request whose response has items.
     async fn call_for_items(
         &self,
         streams: &StreamTimings,
@@ -155,7 +143,6 @@ impl Http {
     }
 }
 
-/// Returns the result of a call that received this response.
 fn result(answer: &Answer, done: Done) -> Result<Done, Failure> {
     answer.outcome().map(|()| done).map_err(|why| answer.failure(why.kind()).with(done))
 }
@@ -176,7 +163,7 @@ impl Backend for Http {
     async fn call(&self, session: &mut Session, slot: Slot) -> Result<Done, Failure> {
         session.is_recorded = slot.is_recorded();
         if let Some(scenario) = self.plan.scenario(slot.number()) {
-            // Boxed, so that the call of a single request has no room for this future.
+            // Boxed to keep the future of a single request small.
             return Box::pin(scenario::run::run(scenario, session, slot)).await;
         }
         if let Some(streams) = &self.streams {
@@ -186,8 +173,7 @@ impl Backend for Http {
         result(&answer, answer.done().label(label))
     }
 
-    /// Sends one request. A response with an error status is accepted, because it shows that the server is reachable.
-    /// During the run, such responses count as failures.
+    /// Sends one request. Unlike during the run, an error status is a success: it shows that the server is reachable.
     async fn probe(&self) -> Result<(), Failure> {
         match self.session(0).probe().await.outcome() {
             Ok(()) | Err(Why::Status(_)) => Ok(()),
@@ -245,8 +231,7 @@ impl Backend for Http {
         self.plan.endpoints.iter().all(Endpoint::is_local)
     }
 
-    /// Returns 10 000 for single requests: at low rates, a request takes up to 70 us of CPU time on a virtual machine,
-    /// most of it for waking up the thread.
+    /// At low rates, a request takes up to 70 us of CPU time on a virtual machine, mostly for waking up the thread.
     fn calls_per_thread(&self) -> Option<f64> {
         (!self.plan.has_scenarios()).then_some(10_000.0)
     }
@@ -256,7 +241,7 @@ impl Backend for Http {
     }
 
     fn open_files(&self, sessions: &[usize]) -> u64 {
-        // The embedded target runs in this process, so the process also has the other end of each connection open.
+        // The embedded target runs in this process, which then has both ends of each connection open.
         let ends = if self.embedded.is_some() { 2 } else { 1 };
         ends * self.plan.open_files(sessions)
     }
@@ -291,8 +276,7 @@ impl Backend for Http {
     }
 }
 
-/// A session during a call. Dropping it records the items seen in the response, so that a call that is given up is
-/// recorded too.
+/// A session during a call. Dropping it records the items seen so far, even if the call is given up.
 struct Watched<'run> {
     streams: Option<&'run StreamTimings>,
     session: &'run mut Session,
@@ -313,8 +297,7 @@ impl Drop for Watched<'_> {
     }
 }
 
-/// Reads the requests that the options describe. If they describe none, starts the embedded target and returns one
-/// request to it.
+/// Reads the requests of the options. Without any, starts the embedded target and returns one request to it.
 fn what<'a, E: EmbeddedTarget>(
     args: &'a RequestArgs<E>,
     load: &RunArgs,
@@ -336,7 +319,6 @@ fn what<'a, E: EmbeddedTarget>(
     draft.fill_with(data::read(&args.data, load.schedule.seed)?);
     match fill(args, load, &mut draft) {
         Ok(embedded) => Ok((embedded, draft)),
-        // The messages of files are strings.
         Err(error) if draft.is_unreachable => Err(Unreachable(format!("{error:#}")).into()),
         Err(error) => Err(error),
     }
@@ -386,7 +368,7 @@ fn trust<'a>(args: &'a ConnectionArgs, embedded: Option<&'a Embedded>) -> Trust<
     }
 }
 
-/// Returns the suffix of the target's name that describes the Unix socket or the proxy that requests go through.
+/// Returns the value of the field `by` of [`Http`].
 fn by(args: &ConnectionArgs) -> String {
     match (&args.unix_socket, &args.proxy) {
         (Some(path), _) => format!(" by {}", path.display()),
@@ -395,7 +377,6 @@ fn by(args: &ConnectionArgs) -> String {
     }
 }
 
-/// Returns advice for a first request that failed, or an empty string.
 fn advice(kind: FailureKind) -> String {
     if let Some(shortage) = Shortage::of_kind(kind) {
         return format!("; {}", shortage.advice());

@@ -20,7 +20,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use summary::Summary;
 
-/// A plan that is ready to be shown. Its load is valid, and its output files have been opened.
 pub(crate) struct Plan<'args> {
     load: PlannedLoad<'args>,
     outline: Outline,
@@ -30,7 +29,6 @@ pub(crate) struct Plan<'args> {
 }
 
 impl Plan<'_> {
-    /// Reads the recording, if there is one, and opens the output files.
     pub(crate) fn new(args: &PlanArgs) -> anyhow::Result<Plan<'_>> {
         let load = PlannedLoad::new(args)?;
         ensure!(
@@ -47,8 +45,7 @@ impl Plan<'_> {
         Ok(Plan { load, outline, svg, csv, interrupt })
     }
 
-    /// Writes the chart and the summary to standard output, or to standard error if an output file is standard
-    /// output.
+    /// Writes to standard error if an output file is standard output.
     pub(crate) fn show(&self) -> io::Result<()> {
         let mut files = [&self.svg, &self.csv].into_iter().flatten();
         if files.any(ResultFile::is_stdout) {
@@ -65,7 +62,6 @@ impl Plan<'_> {
         stream.write_all(format!("{chart}\n{summary}").as_bytes())
     }
 
-    /// Writes the SVG chart, if it was requested.
     pub(crate) fn draw(&self) -> io::Result<()> {
         let Some(svg) = &self.svg else { return Ok(()) };
         let picture =
@@ -73,7 +69,6 @@ impl Plan<'_> {
         svg.write_text(&picture)
     }
 
-    /// Writes the list of intended starts, if it was requested.
     pub(crate) fn list(&self) -> io::Result<()> {
         let Some(csv) = &self.csv else { return Ok(()) };
         let starts = self.load.starts().map_err(io::Error::other)?;

@@ -1,5 +1,4 @@
-//! Tests that a successful call allocates nothing: a load with four times as many calls in the same time does
-//! not allocate more often.
+//! Tests that a successful call allocates nothing: four times as many calls in the same time allocate no more often.
 
 use nanopace_load::{BlockingTarget, Done, Failure, Load, Slot, Target};
 use stats_alloc::{INSTRUMENTED_SYSTEM, StatsAlloc};
@@ -52,7 +51,6 @@ fn answer(slot: Slot) -> Done {
     }
 }
 
-/// The number of allocations of a load with `calls` calls in a second.
 fn allocations(calls: u64, target: impl Target) -> u64 {
     let before = HEAP.stats().allocations;
     let rate = format!("{calls}/s").parse().unwrap();
@@ -62,8 +60,8 @@ fn allocations(calls: u64, target: impl Target) -> u64 {
     (HEAP.stats().allocations - before) as u64
 }
 
-/// The remaining allocations begin and end the load, check the clock and the machine meanwhile, and return a slot whose
-/// task was preempted. A stalled or busy machine causes more of them, so only one of five pairs must have few.
+/// The remaining allocations begin and end the load, check the clock and the machine, and return slots of preempted
+/// tasks. A busy machine causes more of them, so only one of five pairs must have few.
 #[test]
 fn a_call_allocates_nothing() {
     for target in [|calls| allocations(calls, Nothing), |calls| allocations(calls, Blocking)] {

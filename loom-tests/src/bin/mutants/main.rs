@@ -1,4 +1,4 @@
-//! Shows that the models detect errors: applies each stored edit to a copy of the workspace, and expects its models to
+//! Shows that the models detect errors: applies each stored edit to a copy of the workspace, and checks that its models
 //! fail.
 //!
 //! ```text
@@ -26,7 +26,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Output};
 use std::time::Instant;
 
-/// The name that stands for all models.
 const ALL: &str = "all";
 
 /// The files and folders of the workspace that the copy needs.
@@ -46,7 +45,6 @@ fn main() -> ExitCode {
     }
 }
 
-/// Returns true if every edit applies to the current workspace, and the names of models and edits are correct.
 fn check(root: &Path) -> io::Result<bool> {
     let mutants = mutants(root, &[])?;
     let mut outdated = 0;
@@ -61,7 +59,6 @@ fn check(root: &Path) -> io::Result<bool> {
     Ok(outdated == 0 && wrong.is_empty() && !mutants.is_empty())
 }
 
-/// Returns true if every edit had its expected result.
 fn run(root: &Path, wanted: &[String]) -> io::Result<bool> {
     let mutants = mutants(root, wanted)?;
     let scratch = Scratch::new()?;
@@ -85,21 +82,19 @@ fn run(root: &Path, wanted: &[String]) -> io::Result<bool> {
     Ok(wrong == 0 && !mutants.is_empty())
 }
 
-/// A stored edit.
 struct Mutant {
     name: String,
     path: PathBuf,
     trials: Vec<Trial>,
 }
 
-/// The expected result of a model with an edit applied.
 struct Trial {
     model: String,
     expected: Verdict,
 }
 
 impl Trial {
-    /// Parses a line before the diff. Returns `None` if it is not a trial.
+    /// Parses a line before the diff. Returns `None` if the line states no expected result.
     fn parse(line: &str) -> Option<Trial> {
         let trial = |model: &str, expected| Trial { model: model.trim().to_owned(), expected };
         let caught = line.strip_prefix("# model: ").map(|model| trial(model, Verdict::Caught));
@@ -120,7 +115,6 @@ impl Mutant {
         Ok(Mutant { name, path: path.canonicalize()?, trials })
     }
 
-    /// Returns whether the edit applies to this workspace.
     fn apply(&self, workspace: &Path, options: &[&str]) -> io::Result<bool> {
         let workspace = workspace.canonicalize()?;
         let apply = Command::new("git")
@@ -138,7 +132,6 @@ impl Mutant {
     }
 }
 
-/// Returns the edits whose names contain one of the strings, in order. Without strings, returns all edits.
 fn mutants(root: &Path, wanted: &[String]) -> io::Result<Vec<Mutant>> {
     let mut paths = Vec::new();
     for entry in fs::read_dir(root.join("loom-tests/mutants"))? {
@@ -157,7 +150,6 @@ fn name(path: &Path) -> String {
     path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// The result of a model with an edit applied.
 #[derive(PartialEq, Eq)]
 enum Verdict {
     Caught,
@@ -179,7 +171,6 @@ impl Verdict {
     }
 }
 
-/// A temporary folder for the copy and its build, removed afterwards.
 struct Scratch(PathBuf);
 
 impl Scratch {
@@ -193,7 +184,6 @@ impl Scratch {
         self.0.join("workspace")
     }
 
-    /// Copies the unedited workspace.
     fn copy(&self, root: &Path) -> io::Result<()> {
         let workspace = self.workspace();
         if workspace.exists() {
@@ -203,7 +193,6 @@ impl Scratch {
         PARTS.iter().try_for_each(|part| copy(&root.join(part), &workspace.join(part)))
     }
 
-    /// Returns the result of one model, or of `all`.
     fn verdict(&self, model: &str) -> io::Result<Verdict> {
         let Some(filter) = filter(&self.workspace(), model)? else {
             return Ok(Verdict::NoSuchModel);
@@ -218,7 +207,6 @@ impl Scratch {
         Ok(if run.status.success() { Verdict::Survived } else { Verdict::Caught })
     }
 
-    /// Runs `cargo test` on models in the copy.
     fn cargo(&self, arguments: &[&str]) -> io::Result<Output> {
         let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
         Command::new(cargo)
@@ -233,7 +221,7 @@ impl Scratch {
     }
 }
 
-/// Returns the arguments that select a model in the program of all models, or `None` if no file contains the model.
+/// Returns the arguments that select a model, or `None` if no file contains the model.
 fn filter(workspace: &Path, model: &str) -> io::Result<Option<Vec<String>>> {
     if model == ALL {
         return Ok(Some(Vec::new()));
@@ -249,13 +237,12 @@ fn filter(workspace: &Path, model: &str) -> io::Result<Option<Vec<String>>> {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // If removing fails, the files remain in the system's folder for temporary files.
         let _ = fs::remove_dir_all(&self.0);
     }
 }
 
 /// Copies a file or a folder, without build results. The copies get new modification times, so that cargo rebuilds
-/// everything that has changed.
+/// every file that has changed.
 fn copy(from: &Path, to: &Path) -> io::Result<()> {
     if !from.is_dir() {
         return fs::read(from).and_then(|bytes| fs::write(to, bytes));

@@ -6,7 +6,6 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Returns the errors in names, one line each.
 pub(crate) fn wrong(root: &Path, mutants: &[Mutant]) -> io::Result<Vec<String>> {
     let models = models(root)?;
     let in_edits = of_edits(mutants, |trial| trial.model != ALL);
@@ -19,18 +18,15 @@ pub(crate) fn wrong(root: &Path, mutants: &[Mutant]) -> io::Result<Vec<String>> 
     .concat())
 }
 
-/// Returns a line for each name in `some` that is not in `all`.
 fn missing(some: &BTreeSet<String>, all: &BTreeSet<String>, what: &str) -> Vec<String> {
     some.difference(all).map(|one| format!("{one} {what}")).collect()
 }
 
-/// Returns the models on which edits are tried.
 fn of_edits(mutants: &[Mutant], is_wanted: fn(&&Trial) -> bool) -> BTreeSet<String> {
     let trials = mutants.iter().flat_map(|mutant| &mutant.trials);
     trials.filter(is_wanted).map(|trial| trial.model.clone()).collect()
 }
 
-/// Returns the names of all tests in `loom-tests/tests`.
 fn models(root: &Path) -> io::Result<BTreeSet<String>> {
     let mut models = BTreeSet::new();
     for path in files(&root.join("loom-tests/tests"))? {
@@ -54,7 +50,6 @@ fn named(root: &Path) -> io::Result<BTreeSet<String>> {
     Ok(named)
 }
 
-/// Returns all files in a folder and its subfolders.
 fn files(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder)? {
@@ -77,13 +72,11 @@ fn named_models(text: &str) -> BTreeSet<String> {
     told.flat_map(code_words).filter(|word| is_name(word)).collect()
 }
 
-/// Returns whether a word is the name of a model. Names of models are sentences, joined with underscores.
 fn is_name(word: &str) -> bool {
     word.matches('_').count() >= 2
         && word.chars().all(|letter| letter.is_ascii_lowercase() || letter == '_')
 }
 
-/// Returns the words between backquotes.
 fn code_words(text: &str) -> Vec<String> {
     text.split('`').skip(1).step_by(2).map(str::to_owned).collect()
 }

@@ -1,5 +1,4 @@
 //! Runs the run loop of cql-stress, whose files `build` copies to this folder. Its operations record their start.
-//!
 //! cql-stress itself needs a cluster.
 
 #![allow(dead_code, unused_imports, reason = "only the run loop is used")]
@@ -17,13 +16,13 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 const TASKS: u64 = 32;
-/// The duration of a failed attempt. Other attempts take no time.
+/// The duration of a failed attempt. A successful attempt takes no time.
 const FAILURE: Duration = Duration::from_millis(50);
 
 /// The response times, as the tool reports them with `fixed=`.
 static TIMES: Mutex<Vec<Duration>> = Mutex::new(Vec::new());
 
-/// The fraction of operations that fail at their first attempt: one in this number. With 0, no operation fails.
+/// The inverse of the fraction of operations that fail at their first attempt. With 0, no operation fails.
 struct OneIn(u64);
 
 struct Start {

@@ -1,6 +1,5 @@
-//! Runs the main loop of latte, whose files `build` copies to this folder. Its cycles record their start.
-//!
-//! latte itself needs a cluster. This package replaces the other parts that the loop uses.
+//! Runs the main loop of latte, whose files `build` copies to this folder. Its cycles record their start. latte itself
+//! needs a cluster, so this package replaces the other parts that the loop uses.
 
 #![allow(dead_code, reason = "only the loop is called")]
 

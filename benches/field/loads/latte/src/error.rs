@@ -1,4 +1,4 @@
-//! Defines the errors of the loop, which it returns unboxed.
+//! Defines the errors of the loop, which returns them unboxed.
 
 #[path = "../../latte-cli/src/error.rs"]
 mod boxed;

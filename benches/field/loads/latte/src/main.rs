@@ -1,6 +1,5 @@
 //! Runs the main loop of ScyllaDB's latte, whose files `build` copies to this folder. Its cycles record their start.
-//!
-//! latte itself needs a cluster. This package and the load of latte-cli replace the other parts that the loop uses.
+//! latte itself needs a cluster, so this package and latte-cli's replace the other parts that the loop uses.
 
 #![allow(dead_code, reason = "only the loop is called")]
 

@@ -1,7 +1,5 @@
 //! Runs tasks that use the limiter of nb-rs, whose files `build` copies to this folder. Their operations record their
-//! start.
-//!
-//! nb-rs itself needs a target.
+//! start. nb-rs itself needs a target.
 
 #![allow(dead_code, reason = "only a rate is used")]
 
@@ -17,9 +15,8 @@ use tokio::task::JoinSet;
 
 const TASKS: usize = 32;
 
-/// The value that a limiter returns.
 trait Answer {
-    /// Returns the wait time that is reported for an operation that was requested at `asked`.
+    /// Returns the reported wait time of an operation that was requested at `asked`.
     fn wait_time(self, asked: Instant) -> Duration;
 }
 
@@ -52,7 +49,7 @@ async fn main() -> Result<()> {
     Ok(stamps::write()?)
 }
 
-/// Runs a task and returns its response times. An operation takes no time, so its wait time is its response time.
+/// Runs a task and returns its response times, which are its wait times because an operation takes no time.
 async fn work(limiter: Arc<RateLimiter>, end: Instant) -> Vec<Duration> {
     let mut times = Vec::new();
     loop {

@@ -13,13 +13,12 @@ static STAMPS: LazyLock<Box<[AtomicU64]>> =
     LazyLock::new(|| (0..ROOM).map(|_| AtomicU64::new(0)).collect());
 static COUNT: AtomicUsize = AtomicUsize::new(0);
 
-/// Reserves memory. Must be called before the first `stamp`.
+/// Allocates the memory for the stamps. Call this function before the first `stamp`.
 pub fn prepare() {
     LazyLock::force(&START);
     LazyLock::force(&STAMPS);
 }
 
-/// Records that an operation starts.
 pub fn stamp() {
     let at = START.elapsed().as_nanos() as u64;
     if let Some(slot) = STAMPS.get(COUNT.fetch_add(1, Ordering::Relaxed)) {
@@ -38,7 +37,6 @@ pub fn write() -> Result<()> {
     file.flush()
 }
 
-/// Prints the response times that a tool would report.
 pub fn print(times: &mut [Duration]) {
     times.sort_unstable();
     let Some(longest) = times.last() else { return };

@@ -1,5 +1,4 @@
-//! Wakes the tasks that await claims. The line's timer calls each of these tasks when its own slot is due. A change of
-//! the schedule calls all of them, so that they check their slots again. No other task depends on whether they come.
+//! Wakes each task that awaits a claim when the claim's slot is due. A change of the schedule wakes all of them.
 
 use super::{Call, Line, PATIENCE, Stay};
 use nanopace::{Ended, Nanos};
@@ -7,8 +6,8 @@ use std::task::Waker;
 use std::time::Duration;
 
 impl Line {
-    /// Registers a task to be called when its claim is due. `due` returns that time. If the claim is due now, or so
-    /// soon that the task should hold on, returns how long the task has to hold on, and does not register it.
+    /// Registers a task to be called when its claim is due. `due` returns that time. If the task should hold on for the
+    /// slot, does not register it, and returns for how long.
     pub(crate) fn keep(
         &self,
         call: &mut Option<Call>,
@@ -30,11 +29,10 @@ impl Line {
         let key = (due, stay.queue.last_ticket);
         stay.queue.claims.insert(key, waker.clone());
         *call = Some(key);
-        // The line checks all tasks, because setting the timer cancels a ring that is under way.
+        // Checks all tasks, because setting the timer cancels a ring that is under way.
         stay.look(None)
     }
 
-    /// Cancels the call of a task whose claim has started or is given back.
     pub(crate) fn forget(&self, call: &mut Option<Call>, started: Option<Nanos>) {
         let Some(call) = call.take() else { return };
         let mut stay = self.enter();
@@ -44,7 +42,6 @@ impl Line {
 }
 
 impl Stay<'_> {
-    /// Calls the tasks whose claims are due, and sets the timer for the next claim.
     pub(super) fn call_claims(&mut self, now: Nanos) {
         while let Some(&(due, _)) = self.queue.claims.keys().next() {
             if !self.holds_on(due, now) {
@@ -56,8 +53,8 @@ impl Stay<'_> {
         }
     }
 
-    /// Sets the timer for a claim, unless the timer has to ring soon for a called task that has not come: setting the
-    /// timer would delay that ring.
+    /// Sets the timer for a claim, unless the timer has to ring soon for a called task that has not come: a new setting
+    /// would delay that ring.
     fn set_timer_for_claims(&mut self, at: Nanos, now: Nanos) {
         if at - now <= 2 * PATIENCE || !self.queue.waits_for_a_task() {
             self.set_timer_if_earlier(at, now);

@@ -10,18 +10,18 @@ use std::time::{Duration, Instant};
 /// A timer with one alarm. An [`AsyncPacer`](crate::AsyncPacer) and its clones share one timer, however long their
 /// queue is.
 ///
-/// The `AsyncPacer` calls the timer while it holds its own lock, always with the same waker. A call must not wake that
-/// waker itself, but must let a thread or the runtime do so.
+/// The `AsyncPacer` calls the timer while it holds its own lock, always with the same waker. The timer must wake that
+/// waker from another thread or from the runtime, never inside a call.
 ///
 /// Pass a timer to [`AsyncPacer::with_timer`](crate::AsyncPacer::with_timer).
 pub trait Timer: fmt::Debug + Send + Sync + 'static {
-    /// Sets the alarm: wakes `waker` after `delay`. After that the timer wakes it repeatedly, each time within three
-    /// times `again`, until the alarm is set again or stopped. The timer may also wake it at other times, but this
-    /// does not replace the wake-up after `delay`.
+    /// Sets the alarm: wakes `waker` after `delay`. After that, the timer wakes it repeatedly, at intervals of at most
+    /// three times `again`, until the alarm is set again or stopped. The timer may also wake it at other times. An
+    /// additional wake-up does not replace the wake-up after `delay`.
     fn set(&self, delay: Duration, again: Duration, waker: &Waker);
 
-    /// Called after the waker was woken, by this timer or by other code. The alarm must stay active. Timers that have
-    /// to be polled after each wake-up implement this method.
+    /// Notifies the timer that the waker was woken, by this timer or by other code. The alarm must stay active. Timers
+    /// that have to be polled after each wake-up implement this method.
     fn went_off(&self, waker: &Waker) {
         let _ = waker;
     }
@@ -44,12 +44,12 @@ impl<T: Timer + ?Sized> Timer for Box<T> {
     }
 }
 
-/// The interval at which the timer goes off again if no task has reacted.
+/// The interval of repeated rings while no task reacts.
 const AGAIN: Duration = Duration::from_millis(20);
 
 /// Provides alarms for any number of tasks with one timer.
 ///
-/// Each alarm wakes a task once, at its time or a little earlier: a task that is woken has to check the time again.
+/// Each alarm wakes a task once, at its time or a little earlier. A woken task must check the time again.
 ///
 /// ```
 /// use nanopace_async::timer::{Alarms, ThreadTimer};
@@ -89,7 +89,6 @@ struct Queue {
     last: u64,
 }
 
-/// The time at which an alarm goes off, and its number.
 type Place = (Instant, u64);
 
 /// One of many [`Alarms`]. Dropping an alarm turns it off.
@@ -128,7 +127,7 @@ impl Alarms {
 }
 
 impl Shared {
-    /// Wakes the tasks whose alarms go off now. Always wakes at least the first task.
+    /// Wakes the tasks whose alarms go off now, and at least the first task.
     fn ring(&self) {
         let mut woken = Vec::new();
         let mut queue = self.queue.lock();
@@ -143,7 +142,6 @@ impl Shared {
         woken.into_iter().for_each(Waker::wake);
     }
 
-    /// Sets the timer to the first alarm.
     fn set_timer(&self, queue: &Queue, now: Instant) {
         match queue.alarms.keys().next() {
             Some((at, _)) => {
@@ -175,8 +173,7 @@ impl Alarm {
 }
 
 impl Drop for Alarm {
-    /// Turns the alarm off. The timer may then ring once although no alarm is due; after that ring it is set to the
-    /// next alarm.
+    /// Turns the alarm off. The timer may then ring once although no alarm is due.
     fn drop(&mut self) {
         if let Some(place) = self.place.take() {
             let waker = self.alarms.0.queue.lock().alarms.remove(&place);

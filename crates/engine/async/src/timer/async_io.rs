@@ -52,7 +52,7 @@ impl Timer for AsyncIoTimer {
     }
 }
 
-/// Returns whether the timer's time has passed. If not, the reactor wakes the waker when it does.
+/// Returns whether the timer's time has passed. If not, the reactor wakes the waker at that time.
 fn is_over(timer: &mut async_io::Timer, waker: &Waker) -> bool {
     Pin::new(timer).poll_next(&mut Context::from_waker(waker)).is_ready()
 }

@@ -57,7 +57,7 @@ impl Drop for ThreadTimer {
 }
 
 impl Alarm {
-    /// Marks the alarm as having gone off now, and sets it to go off again after its interval.
+    /// Sets the alarm to go off again after its interval.
     fn next(&mut self, now: Instant) -> Option<Waker> {
         let (at, again, waker) = self.set.as_mut()?;
         *at = now + *again;

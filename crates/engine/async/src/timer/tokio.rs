@@ -1,4 +1,4 @@
-//! Implements a timer of the operating system in tokio's reactor, because tokio's own timers count whole milliseconds.
+//! Implements a timer with timerfds in tokio's reactor, because tokio's own timers count whole milliseconds.
 
 use super::alarms::Timer;
 use super::thread::ThreadTimer;
@@ -28,14 +28,13 @@ enum Place {
     Thread(ThreadTimer),
 }
 
-/// The timers in a reactor. Setting the system timer that goes off next takes longer than any other step, so each start
-/// sets only one such timer, and sets it only once. A second timer goes off repeatedly, in case no task comes. The
-/// second timer is set so far ahead that it rarely has to be set again.
+/// The timers in a reactor. `alarm` goes off for the next start. `again` goes off repeatedly, in case no task comes.
+/// Setting a timer costs more than any other step of a start, so each start sets only `alarm`, and only once. `again`
+/// is set so far ahead that it rarely has to be set again.
 #[derive(Debug)]
 struct Reactor {
     alarm: AsyncFd<OwnedFd>,
     again: AsyncFd<OwnedFd>,
-    /// The time at which `again` goes off. `None` if it is not set.
     again_at: Option<Instant>,
 }
 
@@ -49,7 +48,7 @@ impl TokioTimer {
         Ok(TokioTimer(Mutex::new(Place::Reactor(Reactor::new()?))))
     }
 
-    /// Runs `act` with the timer's current runtime or thread. If that has ended, first moves the timer to another one.
+    /// Runs `act` with the timer's runtime or thread. If that has ended, moves the timer to a new one first.
     fn at_place(&self, waker: &Waker, act: impl Fn(&mut Place) -> io::Result<()>) {
         let mut place = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if act(&mut place).is_ok() {
@@ -59,7 +58,7 @@ impl TokioTimer {
             Reactor::new().map(Place::Reactor).or_else(|_| ThreadTimer::new().map(Place::Thread));
         let Ok(moved) = moved else { return };
         *place = moved;
-        // The settings of the timer are lost: the queue sets it again when it rings.
+        // The move loses the timer's setting: the queue sets it again when it rings.
         let soon = Duration::from_millis(1);
         let _ = act(&mut place).and_then(|()| place.set(soon, soon, waker));
     }
@@ -120,13 +119,12 @@ impl Reactor {
     /// Registers the waker with the reactor, which wakes it the next time that a timer goes off.
     fn listen(&mut self, waker: &Waker) -> io::Result<()> {
         let mut context = Context::from_waker(waker);
-        // Clears readiness from earlier times.
         while let Poll::Ready(ready) = self.alarm.poll_read_ready(&mut context) {
             ready?.clear_ready();
         }
         while let Poll::Ready(ready) = self.again.poll_read_ready(&mut context) {
             ready?.clear_ready();
-            // The timer goes off again only after it was read. An error only means that it has not gone off.
+            // A timerfd goes off again only after it was read. An error means that it has not gone off.
             let _ = rustix::io::read(self.again.get_ref(), &mut [0; 8]);
             self.again_at = None;
         }
@@ -136,7 +134,7 @@ impl Reactor {
     fn stop(&mut self) {
         self.again_at = None;
         for timer in [&self.alarm, &self.again] {
-            // This can't fail for a timer that exists.
+            // Cannot fail for a timer that exists.
             let _ = settime(timer, Duration::ZERO, Duration::ZERO);
         }
     }
@@ -148,7 +146,7 @@ fn timerfd() -> io::Result<AsyncFd<OwnedFd>> {
     let fd = timerfd_create(TimerfdClockId::Monotonic, flags)?;
     #[expect(deprecated, reason = "its successor is unsafe, for types that are no OwnedFd")]
     let register = || AsyncFd::new(fd);
-    // Panics if the runtime was built without I/O. There is no way to check that beforehand.
+    // Panics if the runtime was built without I/O, which cannot be checked beforehand.
     let registered = catch_unwind(AssertUnwindSafe(register));
     let no_io =
         || io::Error::new(io::ErrorKind::Unsupported, "the runtime does no I/O: enable_io()");

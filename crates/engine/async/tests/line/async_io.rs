@@ -13,7 +13,6 @@ fn line(rate: &str) -> AsyncPacer {
     AsyncPacer::with_timer(pacer, AsyncIoTimer::new())
 }
 
-/// Runs `body` in each of four threads that share the reactor.
 fn in_threads<T: Send>(body: impl Fn() -> T + Sync) -> Vec<T> {
     thread::scope(|scope| {
         let threads = [(); 4].map(|()| scope.spawn(&body));

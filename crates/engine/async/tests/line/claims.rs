@@ -6,7 +6,6 @@ use nanopace::{Ended, Grant, Nanos, Refused};
 use nanopace_async::AsyncClaim;
 use std::time::Duration;
 
-/// Returns a task for each of the next `tasks` slots. Slot 0 has been claimed.
 fn waiting(world: &World, tasks: usize) -> Vec<Task<AsyncClaim>> {
     (0..tasks).map(|_| Task::new(world.line.claim().unwrap())).collect()
 }
@@ -37,7 +36,6 @@ fn a_claim_completes_when_it_is_due_and_not_before() {
     assert_eq!(world.pacer.ledger().granted, 2);
 }
 
-/// The claims are polled in reverse order.
 #[test]
 fn each_of_many_claims_is_woken_for_its_own_slot() {
     let world = world("1k/s");
@@ -49,7 +47,6 @@ fn each_of_many_claims_is_woken_for_its_own_slot() {
         assert_eq!(done, (1..=until).map(ms).collect::<Vec<_>>());
     }
     assert!(tasks.iter().all(|task| task.polls <= 20), "each is woken for itself only");
-    // The timer rings once more, for no task.
     world.run_to(ms(200), &mut []);
     assert!(!world.will_ring());
 }
@@ -84,7 +81,6 @@ fn a_change_of_the_rate_wakes_and_moves_a_claim() {
     }
 }
 
-/// The claim checks its due time again when the rate is lowered, and at the time at which it was to be called.
 #[test]
 fn a_claim_that_moves_to_later_waits_for_that() {
     let world = world("10/s");
@@ -124,7 +120,7 @@ fn a_close_ends_claims() {
     assert_eq!(world.pacer.ledger().granted, 1);
 }
 
-/// A slower rate may move a slot to after the end of the schedule.
+/// A slower rate moves the slot to after the end of the schedule.
 #[test]
 fn a_claim_that_moves_to_after_the_end_returns_finished() {
     let second = Duration::from_secs(1);
@@ -150,7 +146,6 @@ fn a_claim_that_has_completed_returns_the_same_again_and_holds_nothing() {
     assert_eq!(world.pacer.ledger().granted, 2);
 }
 
-/// Tests that tasks in the queue and claims share the timer.
 #[test]
 fn claims_and_tasks_in_line_wait_side_by_side() {
     let world = world("1k/s");
@@ -172,8 +167,7 @@ fn claims_and_tasks_in_line_wait_side_by_side() {
     assert_eq!(starts, (1..=20).map(ms).collect::<Vec<_>>());
 }
 
-/// A runtime may take long to report that the timer has gone off. Setting the timer for a later claim cancels that
-/// report.
+/// A runtime may be slow to report that the timer has gone off. Setting the timer for a later claim cancels the report.
 #[test]
 fn a_ring_that_is_under_way_is_not_forgotten() {
     let world = world("10/s");

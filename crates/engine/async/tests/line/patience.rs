@@ -4,8 +4,7 @@ use crate::world::{Run, Task, World, ms, poll_once};
 use nanopace::{Grant, Nanos, Refused};
 use std::time::Duration;
 
-/// Slot 1 is due at 100 ms. The task that waits for slot 1 is called. Another task is called 4 ms later, and after
-/// that, every 4 ms, twice as many tasks as before.
+/// Slot 1 is due at 100 ms. After its task does not come, twice as many tasks are called every 4 ms.
 #[test]
 fn tasks_that_do_not_come_delay_others_for_4_ms_and_twice_as_many_for_4_more() {
     for kept in [0_u64, 1, 2, 3, 6, 7, 64] {
@@ -26,8 +25,7 @@ fn tasks_that_do_not_come_delay_others_for_4_ms_and_twice_as_many_for_4_more() {
     }
 }
 
-/// In one case the claim already waits when the task that does not come is called. In the other case the claim begins
-/// to wait after that.
+/// The claim starts to wait before or after the task that does not come is called.
 #[test]
 fn a_claim_that_waits_for_long_does_not_delay_the_next_call() {
     for is_early in [false, true] {
@@ -51,7 +49,6 @@ fn a_claim_that_waits_for_long_does_not_delay_the_next_call() {
     }
 }
 
-/// No task follows the task in the queue, and the claim has its own ring.
 #[test]
 fn a_task_that_does_not_come_keeps_no_timer_busy() {
     let world = World::new("10/s", |builder| builder);
@@ -67,7 +64,6 @@ fn a_task_that_does_not_come_keeps_no_timer_busy() {
     assert!(world.rings.get() < 10, "{}", world.rings.get());
 }
 
-/// The task returns when a slot is claimed, and not when the next one is due.
 #[test]
 fn a_row_that_no_longer_fits_is_refused_at_once() {
     let world = World::new("1/h", |builder| builder.slots(5));
@@ -86,7 +82,6 @@ fn a_row_that_no_longer_fits_is_refused_at_once() {
     assert_eq!(world.pacer.ledger().granted, 5);
 }
 
-/// A task that holds on uses up its time budget, and then leaves the processor.
 #[test]
 fn a_clock_that_stops_before_a_slot_keeps_no_task_busy() {
     let world = World::new("10/s", |builder| builder);
@@ -103,8 +98,7 @@ fn a_clock_that_stops_before_a_slot_keeps_no_task_busy() {
     assert!(in_line.done.is_some() && claim.done.is_some());
 }
 
-/// A slot that was given back can't go to a task that wants several in a row. The task after it gets the slot at once,
-/// and the row waits for its own slots without being polled.
+/// A slot that was given back cannot go to a task that wants several slots. The task after it gets the slot at once.
 #[test]
 fn a_slot_that_came_back_goes_past_a_row() {
     let world = World::new("10/s", |builder| builder);
@@ -125,8 +119,7 @@ fn a_slot_that_came_back_goes_past_a_row() {
     assert_eq!(row.done.unwrap().map(Grant::intended_start), Ok(ms(400)));
 }
 
-/// The task returns when the slot that it could have had is claimed, and not when the deadline comes. A deadline that
-/// equals the due time of a slot can be met.
+/// The task returns when another caller claims the slot, not at the deadline. A due time meets an equal deadline.
 #[test]
 fn a_deadline_that_no_slot_can_meet_any_more_is_reported_at_once() {
     let world = World::new("10/s", |builder| builder);

@@ -1,5 +1,5 @@
-//! Tests the queue of tasks in tokio's runtimes. No test asserts how exact a start was. The tests only check which
-//! slots were granted, and that all tasks end.
+//! Tests the queue of tasks in tokio's runtimes: which slots were granted, and that all tasks end. No test asserts how
+//! exact a start was.
 
 use futures_util::StreamExt;
 use nanopace::{Grant, ManualClock, Pacer, Rate, Refused, Strictness};
@@ -23,19 +23,16 @@ fn rate(text: &str) -> Rate {
     text.parse().unwrap()
 }
 
-/// Returns two async pacers: one uses the runtime's timer, the other a [`ThreadTimer`].
 fn lines(pacer: &Pacer) -> [AsyncPacer; 2] {
     let own = AsyncPacer::new(pacer.clone()).unwrap();
     [own, AsyncPacer::with_timer(pacer.clone(), ThreadTimer::new().unwrap())]
 }
 
-/// Returns a future that acquires a slot and owns its pacer, for a separate task.
 fn start(line: &AsyncPacer) -> impl Future<Output = Result<Grant, Refused>> + 'static {
     let line = line.clone();
     async move { line.acquire().await }
 }
 
-/// Polls once, outside of any task.
 fn poll_once(acquire: &mut Acquire<'_>) -> Option<Result<Grant, Refused>> {
     let poll = Pin::new(acquire).poll(&mut Context::from_waker(Waker::noop()));
     match poll {
@@ -44,7 +41,6 @@ fn poll_once(acquire: &mut Acquire<'_>) -> Option<Result<Grant, Refused>> {
     }
 }
 
-/// Returns the grants of `tasks` tasks, each of which acquires `each` slots.
 async fn taken(line: &AsyncPacer, tasks: usize, each: usize) -> Vec<Grant> {
     let mut set = JoinSet::new();
     for _ in 0..tasks {
@@ -109,7 +105,6 @@ fn cancelled_tasks_take_nothing_and_strand_no_task() {
                     set.spawn(async move {
                         let mut had = 0_u64;
                         while had < 40 {
-                            // Most are cancelled before their slot is due, and some of them while they lead.
                             let patience = Duration::from_micros(100 + 150 * task);
                             match tokio::time::timeout(patience, line.acquire()).await {
                                 Ok(grant) => had += u64::from(grant.is_ok()),
@@ -169,7 +164,6 @@ fn a_close_ends_all_that_wait_and_the_stream() {
     }
 }
 
-/// Tasks that wait when the last slot is claimed return, and a stream ends.
 #[test]
 fn a_schedule_that_ends_ends_all_that_wait() {
     for runtime in runtimes() {
@@ -222,7 +216,7 @@ fn the_other_branches_of_a_select_are_not_starved() {
     }
 }
 
-/// Checks that other tasks are not starved where slots come so soon that tasks hold on to the processor for them.
+/// At these rates, tasks spin for their slots.
 #[test]
 fn other_tasks_run_while_tasks_hold_on() {
     const STARTS: u32 = 3_000;
@@ -252,7 +246,6 @@ fn other_tasks_run_while_tasks_hold_on() {
     }
 }
 
-/// The last slot may be claimed by a caller that does not queue.
 #[test]
 fn a_task_that_waits_returns_when_the_last_slot_is_taken_elsewhere() {
     for runtime in runtimes() {
@@ -370,8 +363,7 @@ fn a_runtime_without_io_has_a_thread_for_a_timer() {
     });
 }
 
-/// Checks that a future in the queue that is not polled does not delay the slots or deadlines of other futures, or
-/// their return after a close.
+/// The other futures wait for slots, for a deadline or for a close.
 #[test]
 fn a_future_that_is_not_polled_delays_no_other() {
     for runtime in runtimes() {
@@ -414,7 +406,7 @@ fn a_future_that_is_not_polled_delays_no_other() {
     }
 }
 
-/// Returns the counter of the polls of a task that waits for an hour.
+/// Returns the counter of the polls of a task whose slot is due in an hour.
 fn polls_in_an_idle_line(line: &AsyncPacer, runtime: &Runtime) -> Arc<AtomicU32> {
     let polls = Arc::new(AtomicU32::new(0));
     let (counted, mut acquire) = (Arc::clone(&polls), Box::pin(start(line)));
@@ -490,7 +482,7 @@ fn a_waker_that_panics_strands_no_task() {
     });
 }
 
-/// If the time for a deadline grew with the number of deadlines, each deadline would take more than a second.
+/// Fails if the time per deadline grows with the number of deadlines.
 #[test]
 fn thousands_of_deadlines_can_wait() {
     let line = AsyncPacer::with_timer(Pacer::new(rate("1/h")), Counting::default());
@@ -501,7 +493,6 @@ fn thousands_of_deadlines_can_wait() {
     drop(all);
 }
 
-/// A timer that goes off much too often.
 #[derive(Debug)]
 struct Hasty;
 
@@ -529,7 +520,6 @@ fn a_timer_that_wakes_too_early_makes_no_start_early() {
     }
 }
 
-/// A timer that counts how often it is set, and never goes off.
 #[derive(Debug, Default)]
 struct Counting(Arc<AtomicU32>);
 
@@ -541,7 +531,6 @@ impl Timer for Counting {
     fn stop(&self) {}
 }
 
-/// If the task did not sleep, it would be polled all the time.
 #[test]
 fn a_task_sleeps_between_slots_that_are_close() {
     let timer = Counting::default();
@@ -554,7 +543,7 @@ fn a_task_sleeps_between_slots_that_are_close() {
     assert_eq!(times_set.load(Ordering::Relaxed), 1);
 }
 
-/// While the pacer is paused, no time is known at which to wake a task: only a change wakes it.
+/// While the pacer is paused, no wake-up time is known: only a change wakes the task.
 #[test]
 fn no_timer_is_set_while_the_pacer_is_paused() {
     let timer = Counting::default();

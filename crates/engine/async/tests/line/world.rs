@@ -20,7 +20,7 @@ pub(crate) fn ms(millis: u64) -> Nanos {
     Nanos::from_nanos(millis * MILLI)
 }
 
-/// The time at which the timer goes off, the interval after which it goes off again, and the waker.
+/// The time of the next ring, the interval of repeated rings, and the waker.
 type Alarm = Option<(Nanos, Duration, Waker)>;
 
 /// A timer on the manual clock. It rings again as late as the contract of [`Timer`] allows.
@@ -46,12 +46,10 @@ pub(crate) struct World {
     pub(crate) pacer: Pacer,
     pub(crate) line: AsyncPacer,
     timer: ManualTimer,
-    /// The number of times that the timer has gone off.
     pub(crate) rings: Cell<u32>,
 }
 
 impl World {
-    /// Returns a world with a pacer of this rate and the settings of `build`.
     pub(crate) fn new(text: &str, build: impl FnOnce(PacerBuilder) -> PacerBuilder) -> World {
         let clock = ManualClock::new();
         let pacer = build(Pacer::builder(rate(text)).clock(clock.clone())).build();
@@ -80,7 +78,6 @@ impl World {
         Some(waker.clone())
     }
 
-    /// Returns whether the timer is set.
     pub(crate) fn will_ring(&self) -> bool {
         self.timer.alarm.lock().unwrap().is_some()
     }
@@ -92,7 +89,6 @@ fn run_all(tasks: &mut [&mut dyn Run]) {
     }
 }
 
-/// A future that is polled whenever it has been woken.
 pub(crate) struct Task<F: Future> {
     future: Option<Pin<Box<F>>>,
     wakes: Arc<Wakes>,
@@ -110,16 +106,14 @@ impl Wake for Wakes {
     }
 }
 
-/// The number of times that a task that yields is polled again before others run and the clock is moved.
+/// The number of times that a yielding task is polled before other tasks run and the clock is moved.
 const POLLS: usize = 3;
 
 pub(crate) trait Run {
-    /// Polls the task if it has been woken since its last poll.
     fn run(&mut self);
 }
 
 impl<F: Future> Task<F> {
-    /// Creates a task that has not been polled yet.
     pub(crate) fn new(future: F) -> Task<F> {
         let wakes = Arc::new(Wakes(AtomicU32::new(1)));
         Task { future: Some(Box::pin(future)), wakes, polled_at: 0, polls: 0, done: None }
@@ -133,7 +127,6 @@ impl<F: Future> Task<F> {
         self.future.is_some() && self.wakes() != self.polled_at
     }
 
-    /// Drops the future.
     pub(crate) fn cancel(&mut self) {
         self.future = None;
     }
@@ -163,7 +156,6 @@ impl<F: Future> Task<F> {
     }
 }
 
-/// Polls once, outside of any task.
 pub(crate) fn poll_once<F: Future>(future: F) -> Option<F::Output> {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(done) => Some(done),

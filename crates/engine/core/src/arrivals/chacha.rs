@@ -1,6 +1,4 @@
-//! Implements the key stream of `ChaCha8` (Bernstein, "`ChaCha`, a variant of Salsa20", 2008).
-//!
-//! This crate has its own implementation, because the definition of `ChaCha8` never changes and the crate `chacha20`
+//! Implements the key stream of `ChaCha8` (Bernstein, "`ChaCha`, a variant of Salsa20", 2008). The crate `chacha20`
 //! would add three other dependencies. No number here is secret, so no memory is wiped.
 
 const DOUBLE_ROUNDS: usize = 4;
@@ -10,20 +8,15 @@ const CONSTANTS: Row = [0x6170_7865, 0x3320_646e, 0x7962_2d32, 0x6b20_6574];
 
 type Row = [u32; 4];
 
-/// Generates the numbers of a key stream in order.
 #[derive(Clone, Debug)]
 pub(super) struct ChaCha8 {
     key: [Row; 2],
-    /// The number of blocks that have been computed.
     blocks: u64,
-    /// The numbers of the last block.
     numbers: [u64; 8],
-    /// How many numbers of the last block have been returned.
     used: usize,
 }
 
 impl ChaCha8 {
-    /// Creates the stream with this key, at its beginning.
     pub(super) fn new([a, b, c, d]: [u64; 4]) -> ChaCha8 {
         ChaCha8 { key: [row(a, b), row(c, d)], blocks: 0, numbers: [0; 8], used: 8 }
     }
@@ -54,7 +47,6 @@ impl ChaCha8 {
     }
 }
 
-/// Splits two numbers into words of 32 bits, the lower word first.
 #[expect(clippy::cast_possible_truncation, reason = "a half")]
 fn row(a: u64, b: u64) -> Row {
     [a as u32, (a >> 32) as u32, b as u32, (b >> 32) as u32]
@@ -96,8 +88,8 @@ mod tests {
     use proptest::prelude::*;
     use rand::{Rng, SeedableRng};
 
-    /// Checks the stream for a key of zeros against the first eight bytes in "Test Vectors for the Stream Cipher
-    /// `ChaCha`", an internet draft by Strombergson, 2013.
+    /// The key of zeros and its first eight bytes are from "Test Vectors for the Stream Cipher `ChaCha`", an internet
+    /// draft by Strombergson, 2013.
     #[test]
     fn the_stream_is_the_published_one() {
         assert_eq!(

@@ -40,7 +40,6 @@ impl ExactPoisson {
         before.saturating_add(self.tree(run).ends_by(inside).min(slots))
     }
 
-    /// Returns the length of a run as a count.
     fn counts(&self) -> Count {
         Count::from(self.slots.get()) * ONE
     }

@@ -4,7 +4,6 @@ use super::random::{Key, Use};
 use super::tree::{fraction, part};
 use crate::count::{Count, ONE};
 
-/// The number of slots whose random numbers are drawn at once.
 const BLOCK: u64 = 32;
 
 #[derive(Debug)]
@@ -12,13 +11,11 @@ pub(super) struct Jitter {
     /// The maximum delay of a slot, as a count up to [`ONE`].
     part: Count,
     key: Key,
-    /// The block whose random numbers `numbers` contains.
     block: Option<u64>,
     numbers: Vec<u64>,
 }
 
 impl Jitter {
-    /// Creates the process. `part` must be from 0 to 1.
     pub(super) fn new(part: f64, seed: u64) -> Jitter {
         let part = if part < 1.0 { Count::from(fraction(part)) } else { ONE };
         let key = Key { seed, of: Use::Jitter, run: 0 };
@@ -46,7 +43,6 @@ impl Jitter {
     }
 }
 
-/// Returns the block that contains a slot, and the slot's index in that block.
 fn place(slot: u64) -> (u64, usize) {
     (slot / BLOCK, usize::try_from(slot % BLOCK).unwrap_or(0))
 }
@@ -55,7 +51,6 @@ fn place(slot: u64) -> (u64, usize) {
 mod tests {
     use super::*;
 
-    /// Checks slots up to the last possible ones, whose numbers don't fit into a `usize` of 32 bits.
     #[test]
     fn far_slots_have_numbers_of_their_own() {
         for first in [0, 1 << 32, (1 << 40) + 7 * BLOCK, u64::MAX - BLOCK + 1] {

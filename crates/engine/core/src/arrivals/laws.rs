@@ -11,7 +11,6 @@ use crate::count::{Count, ONE};
 use proptest::prelude::*;
 use std::time::Duration;
 
-/// The absolute value that a standard normal variable exceeds with a probability of 0.1 %.
 const NORMAL_LEVEL: f64 = 3.29;
 
 fn poisson(seed: u64) -> Process {
@@ -30,7 +29,6 @@ fn jitter(part: f64, seed: u64) -> Process {
     Arrivals::jitter(part, seed).unwrap().process()
 }
 
-/// Returns the processes that have a seed.
 fn random(seed: u64) -> Vec<Arrivals> {
     let mut all = vec![Ok(Arrivals::poisson(seed))];
     all.extend([0.01, 0.25, 4.0, 1e6].map(|shape| Arrivals::gamma(shape, seed)));
@@ -45,7 +43,6 @@ fn all(seed: u64) -> Vec<Process> {
     all
 }
 
-/// Generates small slot numbers, slot numbers near the borders of nodes, and arbitrary ones.
 fn slot() -> impl Strategy<Value = u64> {
     prop_oneof![
         0_u64..1_000,
@@ -55,7 +52,6 @@ fn slot() -> impl Strategy<Value = u64> {
     ]
 }
 
-/// Returns the count at which a slot is due.
 fn at(arrivals: &Process, slot: u64) -> f64 {
     difference(arrivals.count_of(slot).unwrap(), 0)
 }
@@ -65,7 +61,6 @@ fn difference(later: Count, earlier: Count) -> f64 {
     (later - earlier) as f64 / ONE as f64
 }
 
-/// Returns the gaps before the slots `from + 1`, `from + 2` and so on.
 fn gaps(arrivals: &Process, from: u64, n: u64) -> Vec<f64> {
     let gap =
         |slot| difference(arrivals.count_of(slot + 1).unwrap(), arrivals.count_of(slot).unwrap());
@@ -92,7 +87,6 @@ proptest! {
         }
     }
 
-    /// Checks that slots and counts also agree at counts between those of slots.
     #[test]
     fn slots_by_a_count_lie_before_it(seed: u64, whole in slot(), part: u64) {
         let count = Count::from(whole) * ONE + Count::from(part);
@@ -172,7 +166,7 @@ fn random_processes_have_the_largest_number_of_slots() {
     }
 }
 
-/// Checks that slot `n` lies at `n + 1`, plus or minus a few standard deviations.
+/// Slot `n` lies at `n + 1`, plus or minus a few standard deviations.
 #[test]
 fn far_slots_are_where_they_belong() {
     let far = 1_000_000_000_000_000_u64;
@@ -198,8 +192,7 @@ fn a_replay_is_replayed() {
     assert_eq!(recorded.clone().process().count_of(0), Some(ONE), "each reads from the beginning");
 }
 
-/// Checks that positions do not change between versions. If this test fails, report the change of positions in the
-/// changelog.
+/// Positions do not change between versions. If this test fails, report the change of positions in the changelog.
 #[test]
 fn positions_are_the_same_for_ever() {
     let places = [
@@ -246,7 +239,6 @@ fn gaps_have_their_distribution() {
     }
 }
 
-/// Checks the last gap of a leaf and the first gap of the next leaf, also where large nodes meet.
 #[test]
 fn gaps_at_borders_have_their_distribution_and_are_independent() {
     for (border, n) in
@@ -301,8 +293,7 @@ fn dispersion(arrivals: &Process, window: u64) -> f64 {
 
 const WINDOWS: u32 = 2_000;
 
-/// Returns whether an estimated variance is near the expected one. The relative standard deviation of such an estimate
-/// is sqrt(2 / n).
+/// The relative standard deviation of an estimated variance is sqrt(2 / n).
 fn near(index: f64, expected: f64) -> bool {
     (index / expected - 1.0).abs() < NORMAL_LEVEL * (2.0 / f64::from(WINDOWS)).sqrt()
 }
@@ -358,7 +349,7 @@ fn exact_poisson_is_uniform_inside() {
     }
 }
 
-/// Checks that the number of slots in a part `p` of a run is binomial: its variance is `1 - p` times its mean.
+/// The number of slots in a part `p` of a run is binomial: its variance is `1 - p` times its mean.
 #[test]
 fn exact_poisson_varies_inside_like_a_binomial() {
     let halves = exact(1_000, 1);

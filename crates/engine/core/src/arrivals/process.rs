@@ -10,7 +10,6 @@ use super::{Arrivals, Kind};
 use crate::count::{Count, ONE};
 use std::cell::RefCell;
 
-/// Finds the slots of [`Arrivals`] for one pacer.
 #[derive(Debug)]
 pub(crate) struct Process(RefCell<Source>);
 
@@ -38,13 +37,11 @@ impl Arrivals {
 }
 
 impl Process {
-    /// Returns whether the process has infinitely many slots.
     pub(crate) fn is_endless(&self) -> bool {
         !matches!(*self.0.borrow(), Source::Replay(_))
     }
 
-    /// Returns the count at which the slot is due, or `None` if there is no such slot. The count never decreases from
-    /// one slot to the next.
+    /// Returns `None` if there is no such slot. The count never decreases from one slot to the next.
     #[inline]
     pub(crate) fn count_of(&self, slot: u64) -> Option<Count> {
         let mut state = self.0.borrow_mut();
@@ -59,8 +56,7 @@ impl Process {
         })
     }
 
-    /// Returns the number of slots that are due at `count` or before. For a replay, counts only the slots that have been
-    /// read: at most 2^20 after the last [`read_ahead`](Process::read_ahead).
+    /// For a replay, the result exceeds the slot of the last [`read_ahead`](Process::read_ahead) by at most 2^20.
     pub(crate) fn slots_by(&self, count: Count) -> u64 {
         let slots = match &mut *self.0.borrow_mut() {
             Source::Even => u64::try_from(count / ONE).unwrap_or(u64::MAX).saturating_add(1),
@@ -72,7 +68,7 @@ impl Process {
         slots.min(MOST)
     }
 
-    /// Returns whether all slots up to `count` are known. A replay may have slots that have not been read yet.
+    /// Returns whether all slots up to `count` are known. Some slots of a replay may not have been read.
     pub(crate) fn is_known_until(&self, count: Count) -> bool {
         match &mut *self.0.borrow_mut() {
             Source::Replay(replay) => replay.is_known_until(count),
@@ -80,8 +76,7 @@ impl Process {
         }
     }
 
-    /// Reads the arrivals of a replay ahead of this slot, unless enough of them have been read already. Returns whether
-    /// it has read any.
+    /// Allows a replay to read arrivals ahead of this slot. Returns whether it may now read more than before.
     pub(crate) fn read_ahead(&self, slot: u64) -> bool {
         match &mut *self.0.borrow_mut() {
             Source::Replay(replay) => replay.read_ahead(slot),
@@ -89,13 +84,10 @@ impl Process {
         }
     }
 
-    /// Returns whether slots before this one should be [forgotten](Process::forget_before), because there are many of
-    /// them.
     pub(crate) fn remembers_many_before(&self, slot: u64) -> bool {
         matches!(&*self.0.borrow(), Source::Replay(replay) if replay.remembers_many_before(slot))
     }
 
-    /// Forgets the slots before this one, which no caller needs again.
     pub(crate) fn forget_before(&self, slot: u64) {
         if let Source::Replay(replay) = &mut *self.0.borrow_mut() {
             replay.forget_before(slot);

@@ -1,9 +1,8 @@
 //! Generates random numbers that can be computed in any order.
 //!
-//! Each stream of numbers has a name, and its numbers follow from the seed and the name alone (Salmon et al., "Parallel
-//! random numbers: as easy as 1, 2, 3", SC 2011). They are the key stream of [`ChaCha8`], whose definition never
-//! changes. The distributions are implemented here, because other crates may change theirs in a new version, and may
-//! use the platform's functions if any crate in the build enables that.
+//! The numbers of a stream follow from the seed and the stream's name alone (Salmon et al., "Parallel random numbers:
+//! as easy as 1, 2, 3", SC 2011). The distributions are implemented here, because other crates may change theirs in a
+//! new version, or use the platform's functions.
 
 use super::chacha::ChaCha8;
 
@@ -15,29 +14,24 @@ pub(super) enum Use {
     Jitter = 3,
 }
 
-/// Identifies the streams of one process.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Key {
     pub(super) seed: u64,
     pub(super) of: Use,
-    /// The run of the process, or 0 if the process has only one run.
     pub(super) run: u64,
 }
 
 impl Key {
-    /// Returns the numbers of the node `index` of level `level`.
     pub(super) fn numbers(self, level: u32, index: u64) -> Numbers {
         let name = u64::from(level) << 8 | self.of as u64;
         Numbers(ChaCha8::new([self.seed, name, self.run, index]))
     }
 }
 
-/// A stream of random numbers.
 #[derive(Debug)]
 pub(super) struct Numbers(ChaCha8);
 
 impl Numbers {
-    /// Returns a uniform 64-bit number.
     pub(super) fn bits(&mut self) -> u64 {
         self.0.next()
     }
@@ -49,7 +43,6 @@ impl Numbers {
         ((self.bits() >> 12) as f64 + 0.5) * STEP
     }
 
-    /// Returns an exponential number with mean 1, by inversion.
     fn exponential(&mut self) -> f64 {
         -libm::log(self.unit())
     }
@@ -68,7 +61,6 @@ impl Numbers {
         }
     }
 
-    /// Returns a gamma-distributed number with this shape and scale 1.
     #[expect(clippy::float_cmp, reason = "any other shape takes the other way to the same law")]
     pub(super) fn gamma(&mut self, shape: f64) -> f64 {
         if shape == 1.0 {
@@ -161,7 +153,6 @@ mod tests {
             let distance = kolmogorov_smirnov(gammas(shape, 100_000), law);
             assert!(distance < KS_LEVEL, "{shape}: {distance}");
         }
-        // The other way, through rejection.
         let mut numbers = numbers(0);
         let sample = (0..100_000).map(|_| numbers.gamma_above_one(1.0)).collect();
         let distance = kolmogorov_smirnov(sample, exponential);

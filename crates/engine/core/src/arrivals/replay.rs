@@ -10,7 +10,7 @@ use std::time::Duration;
 /// The maximum number of arrivals that are read ahead, to count how many are due.
 const AHEAD: u64 = 1 << 20;
 
-/// The number of past arrivals up to which past arrivals are not searched for ones that can be forgotten.
+/// Arrivals are read ahead, and past ones are forgotten, only if there are more than this many.
 const FEW: u64 = 1 << 10;
 
 /// The number of arrivals whose memory is never released.
@@ -18,7 +18,6 @@ const ROOM: usize = 1 << 12;
 
 type Offsets = Box<dyn Iterator<Item = Duration> + Send>;
 
-/// The recording that a replay reads.
 #[derive(Clone)]
 pub(super) struct Recording(Arc<dyn Fn() -> Offsets + Send + Sync>);
 
@@ -30,7 +29,6 @@ impl Recording {
         Recording(Arc::new(move || Box::new(recorded().into_iter())))
     }
 
-    /// Creates a replay that begins with the first arrival.
     pub(super) fn open(&self) -> Replay {
         Replay::new(self.0())
     }
@@ -44,7 +42,6 @@ impl fmt::Debug for Recording {
 
 pub(super) struct Replay {
     offsets: Fuse<Offsets>,
-    /// The number of the first arrival in `known`.
     first: u64,
     known: VecDeque<Count>,
     /// The highest count of an arrival that was read.
@@ -59,8 +56,7 @@ impl Replay {
         Replay { offsets: offsets.fuse(), first: 0, known, latest: 0, limit: AHEAD }
     }
 
-    /// Returns the count of the slot. For a slot that was forgotten, returns the count of the first slot that is still
-    /// known, or of the last one that was read. That count is never below the slot's own count.
+    /// For a forgotten slot, returns the count of the next slot that is known, or of the last one that was read.
     pub(super) fn count_of(&mut self, slot: u64) -> Option<Count> {
         while self.read() <= slot {
             self.read_one()?;
@@ -75,13 +71,12 @@ impl Replay {
         (self.first + u64::try_from(known).unwrap_or(0)).min(self.limit)
     }
 
-    /// Returns whether [`slots_by`](Replay::slots_by) can count all slots up to `count`, without reaching its limit.
+    /// Returns whether [`slots_by`](Replay::slots_by) counts all slots up to `count`, without reaching its limit.
     pub(super) fn is_known_until(&mut self, count: Count) -> bool {
         self.slots_by(count) < self.limit
     }
 
-    /// Reads arrivals ahead of this slot, unless enough of them have been read already. Returns whether it has read
-    /// any.
+    /// Raises the limit of arrivals to be read, unless it is almost as high already. Returns whether it has changed.
     pub(super) fn read_ahead(&mut self, slot: u64) -> bool {
         let limit = slot.saturating_add(AHEAD);
         let is_more = limit.saturating_sub(self.limit) > FEW;
@@ -89,7 +84,6 @@ impl Replay {
         is_more
     }
 
-    /// Returns whether arrivals before this slot should be forgotten, because there are many of them.
     pub(super) fn remembers_many_before(&self, slot: u64) -> bool {
         slot.saturating_sub(self.first) > FEW
     }
@@ -105,12 +99,10 @@ impl Replay {
         self.first += u64::try_from(over).unwrap_or(0);
     }
 
-    /// Returns how many arrivals have been read.
     fn read(&self) -> u64 {
         self.first + u64::try_from(self.known.len()).unwrap_or(0)
     }
 
-    /// Reads the next arrival, which is never earlier than the one before it. Returns `None` after the last one.
     fn read_one(&mut self) -> Option<()> {
         self.latest = self.latest.max(count(self.offsets.next()?));
         self.known.push_back(self.latest);
@@ -118,8 +110,7 @@ impl Replay {
     }
 }
 
-/// Returns the count at an offset, where one count is one second. The count is rounded down, so that the slot is due at
-/// the recorded nanosecond.
+/// Returns the count at an offset, one per second, rounded down so that the slot is due at the recorded nanosecond.
 fn count(offset: Duration) -> Count {
     Count::from(offset.as_secs()) * ONE + Count::from(offset.subsec_nanos()) * ONE / 1_000_000_000
 }
@@ -140,7 +131,6 @@ mod tests {
         Replay::new(Box::new(Vec::from(millis).into_iter().map(Duration::from_millis)))
     }
 
-    /// Returns a replay of one arrival per second that never ends, and a counter of the arrivals that have been read.
     fn endless() -> (Replay, Arc<AtomicU64>) {
         let read = Arc::new(AtomicU64::new(0));
         let reader = Arc::clone(&read);
@@ -255,7 +245,6 @@ mod tests {
     }
 
     proptest! {
-        /// Compares the replay with the complete list of the running maxima of the offsets.
         #[test]
         fn any_use_sees_the_same(millis in proptest::collection::vec(0_u64..50, 0..60), uses in proptest::collection::vec((0_u64..70, 0_u64..60), 0..60)) {
             let mut highest = 0;

@@ -1,13 +1,10 @@
 //! Defines distributions, and measures how far samples deviate from them.
 
-/// A distribution function.
 pub(super) type Law = fn(f64) -> f64;
 
-/// The critical value of [`kolmogorov_smirnov`] at a level of 0.1 %: a sample of the right distribution exceeds it for
-/// one seed in a thousand.
+/// The critical value of [`kolmogorov_smirnov`] at 0.1 %: one seed in a thousand exceeds it by chance.
 pub(super) const KS_LEVEL: f64 = 1.95;
 
-/// Returns the Kolmogorov-Smirnov statistic, multiplied by the square root of the number of values.
 pub(super) fn kolmogorov_smirnov(mut sample: Vec<f64>, law: impl Fn(f64) -> f64) -> f64 {
     sample.sort_by(f64::total_cmp);
     let n = float(sample.len());
@@ -18,7 +15,6 @@ pub(super) fn kolmogorov_smirnov(mut sample: Vec<f64>, law: impl Fn(f64) -> f64)
     sample.iter().enumerate().map(distance).fold(0.0, f64::max) * n.sqrt()
 }
 
-/// Returns the Kolmogorov-Smirnov statistic for two samples of equal size.
 pub(super) fn two_samples(mut a: Vec<f64>, mut b: Vec<f64>) -> f64 {
     b.sort_by(f64::total_cmp);
     a.sort_by(f64::total_cmp);
@@ -37,7 +33,6 @@ pub(super) fn gamma_half(x: f64) -> f64 {
     libm::erf(x.sqrt())
 }
 
-/// The gamma distribution of shape 4 and scale 1.
 pub(super) fn gamma_four(x: f64) -> f64 {
     1.0 - libm::exp(-x) * (1.0 + x * (1.0 + x / 2.0 * (1.0 + x / 3.0)))
 }
@@ -59,8 +54,7 @@ pub(super) fn variance(sample: &[f64]) -> f64 {
     sample.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / float(sample.len() - 1)
 }
 
-/// Returns the correlation of pairs, multiplied by the square root of their number. It is standard normal if the two
-/// values are independent.
+/// Returns the correlation, scaled so that it is standard normal if the two values are independent.
 pub(super) fn correlation(pairs: &[(f64, f64)]) -> f64 {
     let (a, b): (Vec<f64>, Vec<f64>) = pairs.iter().copied().unzip();
     let (mean_a, mean_b) = (mean(&a), mean(&b));

@@ -1,27 +1,25 @@
-//! Computes random gaps in a row. Any gap can be found without computing those before it.
+//! Computes random gaps in a row, any of which can be found without computing the gaps before it.
 //!
 //! A node of a binary tree spans a number of gaps, whose sum is known. The share of the left half in this sum is drawn
 //! from random numbers that the node's level and index determine. For independent gaps of gamma distribution with shape
 //! `a`, the left share of `l + r` gaps has the distribution `Beta(l a, r a)`, whatever the sum is. The gaps of a leaf,
 //! as fractions of the leaf's sum, have the Dirichlet distribution (Devroye, "Non-uniform random variate generation",
-//! 1986, chapters IX and XI): the distribution of gamma-distributed gaps, divided by their sum. The tree therefore has
-//! exactly the distribution of gaps that are drawn one after the other.
+//! 1986, chapters IX and XI). The tree therefore has exactly the distribution of gaps that are drawn one after the
+//! other.
 //!
-//! Sums are fixed-point numbers, and the parts of a sum add up to exactly that sum. Rounding errors therefore do not
-//! accumulate, and the ends of gaps never decrease.
+//! Sums are fixed-point numbers, and the parts of a sum add up to exactly that sum: rounding errors do not accumulate,
+//! and the ends of gaps never decrease.
 
 use super::random::{Key, Numbers};
 use crate::count::Count;
 
 /// The maximum number of gaps of a tree, and therefore of slots of a random arrival process.
 pub(super) const MOST: u64 = 1 << 63;
-/// The level of a leaf: a leaf has 2^7 gaps.
 const LEAF: u32 = 7;
 const IN_LEAF: u64 = (1 << LEAF) - 1;
 /// The number of leaves that are kept: one from which slots are claimed, and one for the slots that are due now.
 const KEPT: usize = 2;
-/// The number of nodes of the path that are kept besides the root. From these nodes, a leaf that is 2^16 leaves away
-/// can be found.
+/// The number of path nodes that are kept besides the root, from which a leaf 2^16 leaves away can be found.
 const PATH: usize = 16;
 
 #[derive(Debug)]
@@ -31,7 +29,6 @@ pub(super) struct Tree {
     gaps: u64,
     /// The root, and the last nodes on the way from it to a leaf.
     path: Vec<Node>,
-    /// The leaves that were used last, beginning with the most recent one.
     leaves: Vec<Leaf>,
 }
 
@@ -44,24 +41,21 @@ struct Node {
     sum: Count,
 }
 
-/// The gaps of one leaf.
 #[derive(Debug)]
 struct Leaf {
     node: Node,
-    /// The end of each gap except the last, as a fraction of the leaf's sum in units of 2^-64. Such a fraction takes
-    /// half as much memory as a count.
+    /// The end of each gap except the last, in units of 2^-64 of the leaf's sum.
     ends: Vec<u64>,
 }
 
 impl Leaf {
-    /// Returns the count at which the gap ends. The last gap ends with the leaf.
     #[inline]
     fn end(&self, gap: usize) -> Count {
         let sum = self.node.sum;
         self.node.start + self.ends.get(gap).map_or(sum, |&end| part(sum, end))
     }
 
-    /// Returns how many gaps end at `count` or before. The leaf itself must end after `count`.
+    /// Returns how many gaps end at `count` or before. The leaf must end after `count`.
     fn ends_by(&self, count: Count) -> usize {
         let ahead = count - self.node.start;
         self.ends.partition_point(|&end| part(self.node.sum, end) <= ahead)
@@ -69,7 +63,7 @@ impl Leaf {
 }
 
 impl Tree {
-    /// Creates a tree of `gaps` gamma-distributed gaps that add up to `total`. `gaps` is at most [`MOST`].
+    /// `gaps` is at most [`MOST`], and `total` is the sum of the gaps.
     pub(super) fn new(key: Key, shape: f64, gaps: u64, total: Count) -> Tree {
         let level = gaps.next_power_of_two().trailing_zeros().max(LEAF);
         let root = Node { level, index: 0, start: 0, sum: total };
@@ -78,13 +72,11 @@ impl Tree {
         Tree { key, shape, gaps, path, leaves: Vec::with_capacity(KEPT) }
     }
 
-    /// Returns the count at which the gap ends.
     pub(super) fn end(&mut self, gap: u64) -> Count {
         let leaf = self.leaf(|node| gap >> node.level == node.index);
         leaf.end(usize::try_from(gap & IN_LEAF).unwrap_or(0))
     }
 
-    /// Returns how many gaps end at `count` or before.
     pub(super) fn ends_by(&mut self, count: Count) -> u64 {
         if count >= self.path[0].sum {
             return self.gaps;
@@ -156,7 +148,6 @@ impl Tree {
     }
 }
 
-/// Returns the share of the left gaps in the sum of all gaps.
 #[expect(clippy::cast_precision_loss, reason = "a shape's error of 2^-53 moves nothing that shows")]
 fn share(numbers: &mut Numbers, shape: f64, left_gaps: u64, right_gaps: u64) -> u64 {
     let left = numbers.gamma(left_gaps as f64 * shape);
@@ -223,7 +214,7 @@ mod tests {
         }
     }
 
-    /// Checks the share of the right half of the root, which has the last 2 of 130 gaps: it is `Beta(2, 128)`.
+    /// The right half of the root has the last 2 of 130 gaps, so its share is `Beta(2, 128)`.
     #[test]
     fn a_share_has_its_distribution() {
         let law = |x: f64| 1.0 - (1.0 - x).powi(128) * (1.0 + 128.0 * x);
@@ -238,8 +229,7 @@ mod tests {
         assert!(distance < KS_LEVEL, "{distance}");
     }
 
-    /// Checks that the share of half of 2^k gaps of shape `a` is approximately normal, with variance `1 / (4 (2^k a +
-    /// 1))`.
+    /// The share of half of 2^k gaps of shape `a` is approximately normal, with variance `1 / (4 (2^k a + 1))`.
     #[test]
     fn the_share_of_half_of_many_gaps_has_its_distribution() {
         for (level, shape) in [(16, 1.0), (30, 0.01), (30, 4.0), (48, 1.0), (62, 1.0), (62, 1e6)] {

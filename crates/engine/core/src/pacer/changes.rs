@@ -106,7 +106,7 @@ impl Pacer {
     }
 
     /// Parses a string and sets the load: a rate, as [`set_rate`](Pacer::set_rate) does, or a shape, as
-    /// [`set_shape`](Pacer::set_shape) does. Use it for strings that a user writes.
+    /// [`set_shape`](Pacer::set_shape) does. Use this method for strings that users write.
     ///
     /// # Errors
     /// Returns a [`ShapeSyntaxError`], which contains the position of the error in the string and says what to write
@@ -347,7 +347,7 @@ impl Pacer {
         self.0.timeline.with_schedule(Schedule::is_paused)
     }
 
-    /// Closes the pacer permanently. Callers that are asleep wake, and they and all later callers get
+    /// Closes the pacer permanently. Callers that are asleep wake. They and all later callers get
     /// [`Ended::Closed`](crate::Ended::Closed). A closed pacer cannot be reopened, and closing it again has no effect.
     ///
     /// Operations that have started continue, and the ledger can still be read.

@@ -119,10 +119,10 @@ impl Pacer {
         self.0.timeline.with_schedule(|schedule| schedule.asked_count(moment.signed()))
     }
 
-    /// Returns the free slots with an intended start in `span`, including slots that were given back. Use it, for
-    /// example, to find the slots that are left when the schedule has ended. The slots stay in the schedule, as
-    /// [backlog](Ledger::backlog_slots). Slots that are later than
-    /// [`skip_later_than`](crate::PacerBuilder::skip_later_than) allows are skipped first.
+    /// Returns the free slots with an intended start in `span`, including slots that were given back. The slots stay in
+    /// the schedule, as [backlog](Ledger::backlog_slots). A typical use is to find the slots that are left when the
+    /// schedule has ended. Slots that are later than [`skip_later_than`](crate::PacerBuilder::skip_later_than) allows
+    /// are skipped first.
     ///
     /// There may be billions of slots, so they are returned in batches, in order. A batch is a pair: the intended
     /// start of its last slot, and its number of slots. The other slots of a batch are due earlier by at most 1/10000

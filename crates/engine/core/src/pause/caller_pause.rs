@@ -5,15 +5,14 @@ use crate::sleepers::Sleeper;
 use crate::timeline::{Attempt, Plan, Timeline};
 use crate::{Clock, Nanos, Unparker};
 
-/// A single pause of a single caller. It lasts until the slot may start, the caller's deadline or its `limit` comes, or
-/// the plan is outdated.
+/// Lasts until the slot may start, the caller's deadline or its `limit` comes, or the plan is outdated.
 pub(crate) struct CallerPause<'a> {
     pub(crate) timeline: &'a Timeline,
     pub(crate) clock: &'a dyn Clock,
     pub(crate) pausing: &'a Pausing,
     pub(crate) attempt: &'a Attempt,
     pub(crate) plan: &'a Plan,
-    /// The time at which the caller ends the pause, in nanoseconds of the clock. The caller then keeps its slot.
+    /// The time at which the caller ends the pause and keeps its slot.
     pub(crate) limit: i64,
 }
 
@@ -23,12 +22,10 @@ impl CallerPause<'_> {
         Nanos::from_signed(self.plan.release.moment().min(self.attempt.deadline).min(self.limit))
     }
 
-    /// Returns how far beyond its end the pause may be stretched, in nanoseconds.
     pub(super) fn stretch_ns(&self) -> i64 {
         self.pausing.stretch_ns(self.plan.interval_ns, self.plan.tolerated_ns)
     }
 
-    /// Returns whether the caller still has to pause at `now`.
     pub(super) fn goes_on(&self, now: Nanos) -> bool {
         now < self.until() && self.is_current()
     }
@@ -37,7 +34,6 @@ impl CallerPause<'_> {
         self.timeline.version() == self.plan.version
     }
 
-    /// Adds the caller to the sleepers. Returns false if its plan is outdated.
     pub(super) fn enter(&self, unparker: Unparker) -> bool {
         let Attempt { deadline, is_fixed, .. } = *self.attempt;
         let release = self.plan.release;
@@ -45,7 +41,6 @@ impl CallerPause<'_> {
         self.timeline.sleepers.enter(self.plan.position, sleeper, || self.is_current())
     }
 
-    /// Removes the caller from the sleepers.
     pub(super) fn leave(&self) {
         self.timeline.sleepers.leave(self.plan.position);
     }

@@ -1,9 +1,8 @@
-//! Estimates from a thread's own pauses how far they overrun, what they cost, and how much the thread may still spin.
+//! Estimates how far a thread's sleeps overrun, what they cost, and how much the thread may still spin.
 //!
 //! Each thread has its own estimates, because the overrun of a sleep depends on the thread and its operating system.
 //! Times are kept for the last pacer only, because times of two clocks can't be compared. Durations stay valid when the
-//! thread uses another pacer. Nothing is estimated with a clock that does not advance automatically, such as a manual
-//! clock.
+//! thread uses another pacer. Nothing is estimated with a clock that does not advance automatically.
 
 use super::caller_pause::CallerPause;
 use super::forecast::{Forecast, Quantile};
@@ -16,46 +15,37 @@ thread_local! {
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ThreadEstimates {
-    /// The pacer whose clock the times belong to.
     pacer: u64,
-    /// The time to which the thread last slept.
     slept_to: i64,
     oversleep: Forecast,
     /// The CPU time of going to sleep and waking up once.
     cost: Quantile,
     /// The time that the thread may spend on spinning, as of `credited`.
     credit: i64,
-    /// The remaining time in which the thread does not spin because another thread needs the processor, as of
-    /// `credited`.
+    /// The remaining time without spinning because another thread needs the processor, as of `credited`.
     crowded: i64,
     credited: i64,
     /// Whether the credit has been used up and has not been full since.
     is_saving: bool,
 }
 
-/// The way in which a thread spends a pause.
 pub(super) enum Approach {
-    /// The thread spins for the whole pause.
     Spin,
-    /// The thread sleeps, and then spins for this time before the end of the pause, in nanoseconds.
+    /// The thread sleeps, then spins for this time in nanoseconds.
     SleepThenSpin(i64),
-    /// The thread sleeps for the whole pause, or for longer if [`Pause::Sleep`](crate::Pause::Sleep) would stretch the
-    /// sleep.
+    /// The thread sleeps for as long as [`Pause::Sleep`](crate::Pause::Sleep) would sleep.
     Sleep,
 }
 
-/// The shortest time for which a thread spins after a sleep, unless its credit is low. `MOST_MARGIN_NS` is the longest
-/// time.
+/// The range of the spinning time after a sleep. If the credit is low, a thread spins for less.
 const LEAST_MARGIN_NS: i64 = 2_000;
 const MOST_MARGIN_NS: i64 = 100_000;
-/// The maximum spinning time that a thread can save up.
 const MOST_CREDIT_NS: i64 = 1_000_000;
 /// If a spinning thread loses the processor for this long, another thread needs it.
 const CROWDED_NS: i64 = 200_000;
 /// The time for which a thread does not spin after it has kept another thread from running.
 const CROWDED_FOR_NS: i64 = 20_000_000;
 
-/// Returns this share, from 0 to 1, of a span in nanoseconds.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_precision_loss,
@@ -71,7 +61,7 @@ impl ThreadEstimates {
         slept_to: i64::MIN,
         // A thread with default timers should expect this. The estimate is corrected within some dozens of sleeps.
         oversleep: Forecast::new(50_000, Quantile::new(10_000, 94)),
-        // The cost of a sleep on Linux and bare metal. The estimate is corrected as soon.
+        // The cost of a sleep on Linux and bare metal.
         cost: Quantile::new(3_000, 50),
         credit: MOST_CREDIT_NS,
         crowded: 0,
@@ -79,7 +69,7 @@ impl ThreadEstimates {
         is_saving: false,
     };
 
-    /// Returns the calling thread's estimates, or `None` if the clock does not advance automatically.
+    /// Returns `None` if the clock does not advance automatically.
     pub(super) fn of(pause: &CallerPause<'_>) -> Option<ThreadEstimates> {
         if !pause.clock.is_real() {
             return None;
@@ -97,7 +87,6 @@ impl ThreadEstimates {
         })
     }
 
-    /// Updates the thread's estimates and returns them. Returns `None` if the clock does not advance automatically.
     pub(super) fn update(
         pause: &CallerPause<'_>,
         learn: impl FnOnce(&mut ThreadEstimates),
@@ -108,7 +97,6 @@ impl ThreadEstimates {
         Some(estimates)
     }
 
-    /// Records that a sleep until `until` ended at `now`.
     pub(super) fn slept(&mut self, until: i64, now: i64) {
         self.slept_to = until.min(now);
         if now >= until {
@@ -116,7 +104,6 @@ impl ThreadEstimates {
         }
     }
 
-    /// Records that a sleep took `nanos` of CPU time.
     pub(super) fn paid(&mut self, nanos: i64) {
         if nanos > 0 {
             self.cost.learn(nanos);
@@ -131,11 +118,10 @@ impl ThreadEstimates {
     /// Returns how the thread spends a pause of `delay`, if it may spin for `earned` from one start to the next.
     ///
     /// * The thread spins through a delay if its share is enough to do so at every start.
-    /// * If sleeps end in time for the starts, the thread sleeps before every start, even if only briefly.
+    /// * If sleeps end in time, the thread sleeps before every start, because a mix of spins and sleeps would make the
+    ///   gaps between starts uneven.
     /// * If even the shortest sleep ends too late, the thread spins from full credit until the credit is used up, and
     ///   then sleeps until the credit is full again.
-    ///
-    /// A thread that spins through one delay and sleeps through the next makes both gaps uneven.
     pub(super) fn approach(&self, delay: i64, earned: i64, is_stretched: bool) -> Approach {
         let margin = self.margin();
         // However short the sleep, it usually ends more than a quarter of the delay late.
@@ -149,20 +135,18 @@ impl ThreadEstimates {
         }
     }
 
-    /// Returns how long before the end of its pause a thread wakes, so that it is not late. Almost all sleeps overrun
-    /// by less than this margin. When less than half of the credit is left, the margin shrinks in proportion to the
-    /// credit.
+    /// Returns how long before the end of its pause a thread wakes, which is longer than almost all overruns. When less
+    /// than half of the credit is left, the margin shrinks in proportion to the credit.
     fn margin(&self) -> i64 {
         let wanted = self.oversleep.value().clamp(LEAST_MARGIN_NS, MOST_MARGIN_NS);
         wanted * (2 * self.credit()).min(MOST_CREDIT_NS) / MOST_CREDIT_NS
     }
 
-    /// Returns whether the thread may spin through a delay for which every sleep is too long.
     fn can_spend(&self, delay: i64) -> bool {
         !self.is_saving && delay <= self.credit()
     }
 
-    /// Advances the estimates to `now`. Credits the fraction `share` of the time since the last call for spinning.
+    /// Advances the estimates to `now`. Credits the fraction `share` of the time since the last call.
     pub(super) fn pass(&mut self, now: i64, share: f64) {
         let passed = now.saturating_sub(self.credited).clamp(0, 1_000_000_000);
         self.credit = self.credit.saturating_add(share_of(passed, share)).min(MOST_CREDIT_NS);
@@ -171,24 +155,21 @@ impl ThreadEstimates {
         self.is_saving &= self.credit < MOST_CREDIT_NS;
     }
 
-    /// Returns how long the thread may spin.
     fn credit(&self) -> i64 {
         if self.crowded > 0 { 0 } else { self.credit.max(0) }
     }
 
-    /// Records that no processor was free for spinning.
     pub(super) fn crowded_out(&mut self) {
         self.crowded = CROWDED_FOR_NS;
     }
 
-    /// Subtracts `nanos` of spinning from the credit. A negative number corrects an earlier number that was too high.
+    /// A negative number corrects an earlier number that was too high.
     pub(super) fn spun(&mut self, nanos: i64) {
         self.credit -= nanos;
         self.is_saving |= self.credit < MOST_MARGIN_NS;
     }
 
-    /// Records that the thread spun for `nanos` since `credited`, and lost the processor for up to `longest_gap` in
-    /// that time. If the gap is longer than [`CROWDED_NS`], another thread needs the processor.
+    /// Records a spin of `nanos` since `credited`, in which the thread lost the processor for up to `longest_gap`.
     pub(super) fn lost_processor(&mut self, nanos: i64, longest_gap: i64) {
         if longest_gap > CROWDED_NS {
             self.crowded = nanos.saturating_add(CROWDED_FOR_NS);

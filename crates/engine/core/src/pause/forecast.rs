@@ -4,9 +4,9 @@
 ///
 /// Each value moves the estimate one step towards that value. The size of the step ignores the distance, so a stall of
 /// a second moves the estimate no further than any other large value. A step up is `percent` % of a whole step, and a
-/// step down is the rest of it. Steps up and down therefore balance where `percent` % of the values lie below the
-/// estimate. This is the stochastic approximation of a quantile (Robbins and Monro, 1951). A whole step is an eighth of
-/// the estimate plus 32 ns, so the estimate adapts at any scale.
+/// step down is the rest of it. Steps therefore balance where `percent` % of the values lie below the estimate
+/// (stochastic approximation: Robbins and Monro, 1951). A whole step is an eighth of the estimate plus 32 ns, so the
+/// estimate adapts at any scale.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Quantile {
     value: i64,
@@ -14,8 +14,7 @@ pub(super) struct Quantile {
 }
 
 impl Quantile {
-    /// Creates an estimate that begins at `value`. `percent` must be from 4 to 96, unless the estimate stays far from
-    /// zero. Outside of that range and near zero, one of the two steps is rounded to zero.
+    /// Near zero, `percent` must be from 4 to 96: otherwise one of the two steps is rounded to zero.
     pub(super) const fn new(value: i64, percent: i64) -> Quantile {
         Quantile { value, percent }
     }
@@ -34,8 +33,7 @@ impl Quantile {
     }
 }
 
-/// Predicts an upper bound for the next value, for values that resemble the values before them. The bound is a moving
-/// mean plus a quantile of the deviations from that mean.
+/// Predicts an upper bound for the next value: a moving mean plus a quantile of the deviations from that mean.
 ///
 /// The overrun of a sleep depends on what the processor does during the sleep, and changes every few dozen sleeps. A
 /// quantile alone would have to cover all of these changes.
@@ -50,7 +48,6 @@ impl Forecast {
         Forecast { mean, deviation }
     }
 
-    /// Returns the moving mean of the values.
     pub(super) fn mean(&self) -> i64 {
         self.mean
     }
@@ -59,8 +56,7 @@ impl Forecast {
         self.mean + self.deviation.value
     }
 
-    /// Updates the prediction with a value. A value that exceeds the mean by more than twice the quantile counts
-    /// towards the mean as an excess of twice the quantile.
+    /// An excess over the mean counts towards the mean as at most twice the quantile.
     pub(super) fn learn(&mut self, seen: i64) {
         let deviation = seen - self.mean;
         self.mean += deviation.min(2 * self.deviation.value) / 4;
@@ -78,8 +74,6 @@ mod tests {
         quantile.value
     }
 
-    /// Checks that the estimate ends up stepping around a steady value. A step up from below that value is at most an
-    /// eighth of the value plus 32 ns, and a step down is shorter.
     #[test]
     fn a_steady_value_is_learnt_and_relearnt() {
         for (percent, from, value) in
@@ -93,8 +87,7 @@ mod tests {
         }
     }
 
-    /// Checks values that are spread evenly over 0 to 99 us, so that the p % quantile is p us. The mean of the estimate
-    /// over many values is within an eighth of that quantile, which is the size of a step.
+    /// Values are spread evenly over 0 to 99 us, so that the p % quantile is p us.
     #[test]
     fn a_quantile_is_the_value_that_its_share_stays_below() {
         for percent in [50, 92, 99] {
@@ -116,9 +109,8 @@ mod tests {
         assert!(after - before <= before / 8 + 32);
     }
 
-    /// Checks values that are spread over 5 us and jump by 30 us after every fifty values. Each tuple contains how many
-    /// of the 100 000 values the prediction covered, and the total excess in ns. The forecast covers as many values as
-    /// a quantile alone, with less than three quarters of its excess.
+    /// Values are spread over 5 us and jump by 30 us after every fifty values. Each tuple has the number of values that
+    /// the prediction covered, and the total excess in ns.
     #[test]
     fn a_forecast_follows_values_that_are_alike() {
         let values = || {

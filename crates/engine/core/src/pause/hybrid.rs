@@ -9,7 +9,7 @@ pub(super) fn run(pause: &CallerPause<'_>) -> Nanos {
     let (now, until) = (pause.plan.now, pause.until().signed());
     let learnt =
         ThreadEstimates::update(pause, |estimates| estimates.pass(now, pause.pausing.spin_share));
-    // Without estimates, the clock does not run by itself: a test moves it.
+    // Without estimates, the clock does not advance automatically: a test moves it.
     let Some(estimates) = learnt else { return busy::spin(pause) };
     let earned = share_of(pause.plan.interval_ns, pause.pausing.spin_share);
     match estimates.approach(until - now, earned, pause.stretch_ns() > 0) {
@@ -23,10 +23,9 @@ pub(super) fn run(pause: &CallerPause<'_>) -> Nanos {
     }
 }
 
-/// The shortest useful sleep: a shorter one does not end any earlier.
+/// A shorter sleep does not end any earlier.
 const LEAST_SLEEP_NS: i64 = 2_000;
 
-/// Spins until the end of the pause, or sleeps if no processor is free for spinning.
 fn spin_from(pause: &CallerPause<'_>, now: Nanos) -> Nanos {
     if let Some(_permit) = pause.pausing.permits.take() {
         return spin_booked(pause, now);
@@ -35,7 +34,7 @@ fn spin_from(pause: &CallerPause<'_>, now: Nanos) -> Nanos {
     sleep_through(pause)
 }
 
-/// Sleeps, and credits the duration of the sleep at once, in case the thread uses another pacer next.
+/// Credits the duration of the sleep at once, in case the thread uses another pacer next.
 fn sleep_through(pause: &CallerPause<'_>) -> Nanos {
     let now = sleep::run(pause);
     ThreadEstimates::update(pause, |estimates| {
@@ -44,8 +43,7 @@ fn sleep_through(pause: &CallerPause<'_>) -> Nanos {
     now
 }
 
-/// Spins until the end of the pause. Subtracts the time from the credit before it spins, so that no work delays the
-/// start after the end of the pause.
+/// Subtracts the time from the credit before it spins, so that no work delays the start after the end of the pause.
 fn spin_booked(pause: &CallerPause<'_>, begun: Nanos) -> Nanos {
     let left = pause.until().signed() - begun.signed();
     ThreadEstimates::update(pause, |estimates| {
@@ -66,11 +64,10 @@ fn spin_booked(pause: &CallerPause<'_>, begun: Nanos) -> Nanos {
     now
 }
 
-/// If a spin overruns its end by at most this time, the time that was subtracted from the credit is not corrected.
+/// Overruns up to this time do not correct the credit.
 const UNBOOKED_NS: i64 = 1_000;
 
-/// Corrects the credit after a spin that was planned for `left` and took longer than that by `over`. `over` is negative
-/// if a change of the schedule ended the spin early.
+/// `over` is negative if a change of the schedule ended the spin early.
 #[cold]
 fn book(pause: &CallerPause<'_>, left: i64, over: i64, longest_gap: i64) {
     pause.pausing.add_spun(over);

@@ -6,27 +6,23 @@ use crate::nanos::span_ns;
 use crate::sync::{AtomicU64, Relaxed, unique};
 use std::time::Duration;
 
-/// The settings of one pacer's pauses, and the state that its callers share.
 #[derive(Debug)]
 pub(crate) struct Pausing {
-    /// A number that identifies this pacer within the process.
+    /// The number is unique within the process.
     pub(super) pacer: u64,
     pub(crate) strategy: Pause,
-    /// The share of its time that a thread may spend on going to sleep, from 0 to 1. `spin_share` is the share for
-    /// spinning in the hybrid strategy.
+    /// The share of its time that a thread may spend on going to sleep, from 0 to 1.
     pub(crate) sleep_share: f64,
     pub(crate) spin_share: f64,
     /// The interval between slots from which each start has its own sleep, whatever the sleeps cost.
     pub(crate) spared_ns: i64,
-    /// Whether sleeping threads ask for fine timers.
     pub(crate) fine_timers: bool,
-    /// Time spent spinning by all threads, in nanoseconds.
+    /// The total of all threads, in nanoseconds.
     spun: AtomicU64,
-    /// The permits of the threads that spin in the hybrid strategy.
     pub(super) permits: SpinPermits,
 }
 
-/// The minimum share. A smaller one would stretch sleeps to more than about a second.
+/// A smaller share would stretch sleeps to more than about a second.
 const LEAST_SHARE: f64 = 3e-6;
 
 impl Pausing {
@@ -44,8 +40,7 @@ impl Pausing {
         }
     }
 
-    /// Returns the time from one wake-up to the next that keeps the cost of sleeping within its share, if a sleep costs
-    /// `cost_ns`.
+    /// Returns the shortest time between two wake-ups that keeps the cost of sleeping within its share.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_precision_loss,
@@ -55,19 +50,16 @@ impl Pausing {
         (cost_ns as f64 / self.sleep_share.max(LEAST_SHARE)) as i64
     }
 
-    /// Returns how far a pause may be stretched beyond its end, in nanoseconds. The result is zero if slots are at
-    /// least `spared_ns` apart. Otherwise it is half of the lateness that the policy tolerates; the other half is for
-    /// the overrun of the pauses.
+    /// Returns how far a pause may be stretched beyond its end: half of the lateness that the policy tolerates. The
+    /// other half is for the overrun of the pauses.
     pub(crate) fn stretch_ns(&self, interval_ns: i64, tolerated_ns: i64) -> i64 {
         if interval_ns < self.spared_ns { tolerated_ns / 2 } else { 0 }
     }
 
-    /// Returns the earliest time of the next wake-up of a caller that woke at `woken`, if a wake-up costs `cost`.
     pub(crate) fn wakes_again(&self, woken: i64, cost: Duration) -> i64 {
         woken.saturating_add(self.sleep_period_ns(span_ns(cost)))
     }
 
-    /// Adds time that threads have spun or are about to spin. A negative number corrects an earlier number.
     pub(super) fn add_spun(&self, nanos: i64) {
         // Relaxed: a count, read by itself. Nothing acts on it, so no model.
         self.spun.fetch_add(nanos.cast_unsigned(), Relaxed);

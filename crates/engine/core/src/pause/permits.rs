@@ -1,17 +1,15 @@
-//! Limits how many threads spin at once.
+//! Limits how many threads spin at once to the number of processors. More threads would keep each other from running.
 
 use crate::sync::{AtomicU64, Relaxed};
 use std::sync::OnceLock;
 use std::thread;
 
-/// The permits to spin: as many as there are processors. If more threads spin, they keep each other from running.
 #[derive(Debug)]
 pub(super) struct SpinPermits {
     taken: AtomicU64,
     most: u64,
 }
 
-/// The permit that a thread holds while it spins.
 #[derive(Debug)]
 pub(super) struct SpinPermit<'a>(&'a SpinPermits);
 
@@ -22,11 +20,10 @@ impl SpinPermits {
 
     pub(super) fn take(&self) -> Option<SpinPermit<'_>> {
         let one_more = |taken| if taken < self.most { Some(taken + 1) } else { None };
-        // Relaxed: a count, raised from the value that was compared. Its partner is itself, in
-        // other threads. No model: a thread that gets no permit sleeps, so only the precision of a
-        // start depends on it.
+        // Relaxed: a count, raised from the value that was compared. Its partner is itself, in other threads. No model:
+        // a thread that gets no permit sleeps, so only the precision of a start depends on it.
         let taken = self.taken.fetch_update(Relaxed, Relaxed, one_more);
-        // Made only if the permit was taken, because dropping it returns it.
+        // The guard is made only if the permit was taken, because dropping the guard returns the permit.
         taken.is_ok().then(|| SpinPermit(self))
     }
 }
@@ -38,8 +35,7 @@ impl Drop for SpinPermit<'_> {
     }
 }
 
-/// Returns the number of processors that the process may use. The number is determined only once, because it is read
-/// from files.
+/// The number is determined only once, because it is read from files.
 fn processors() -> u64 {
     static PROCESSORS: OnceLock<u64> = OnceLock::new();
     *PROCESSORS
@@ -50,7 +46,7 @@ fn processors() -> u64 {
 mod tests {
     use super::*;
 
-    /// Checks that after threads have taken and returned permits, the number of available permits is unchanged.
+    /// A refused `take` must not give a permit back.
     #[test]
     fn a_refused_permit_returns_none() {
         let permits = SpinPermits::new();

@@ -6,8 +6,7 @@ mod platform {
     use rustix::thread::{current_timer_slack, set_current_timer_slack};
     use std::num::NonZeroU64;
 
-    /// Gives the calling thread the minimum timer slack. When this value is dropped, the thread gets its previous timer
-    /// slack back.
+    /// Gives the calling thread the minimum timer slack, and restores the previous timer slack when dropped.
     pub(in crate::pause) struct FineTimer(Option<NonZeroU64>);
 
     impl FineTimer {
@@ -31,7 +30,7 @@ mod platform {
 
 #[cfg(not(target_os = "linux"))]
 mod platform {
-    /// Does nothing, because other systems have no such setting.
+    /// Other systems have no such setting.
     pub(in crate::pause) struct FineTimer;
 
     impl FineTimer {

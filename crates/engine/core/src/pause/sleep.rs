@@ -6,8 +6,8 @@ use super::slack::FineTimer;
 use crate::sync::with_parker;
 use crate::{Nanos, Parker};
 
-/// Sleeps until the end of the pause. Sleeps for longer if the thread would otherwise exceed its share of time for
-/// sleeping, and the late policy makes up for the delay.
+/// Sleeps for longer than the pause if the thread would otherwise exceed its share of time for sleeping, and the late
+/// policy makes up for the delay.
 pub(super) fn run(pause: &CallerPause<'_>) -> Nanos {
     if pause.stretch_ns() > 0
         && let Some(estimates) = ThreadEstimates::of(pause)
@@ -26,7 +26,7 @@ fn stretched(pause: &CallerPause<'_>, estimates: ThreadEstimates) -> Nanos {
     now
 }
 
-/// Sleeps once, until `until` or until a change of the schedule wakes the thread.
+/// Sleeps once: a change of the schedule may end the sleep early.
 pub(super) fn until(pause: &CallerPause<'_>, until: Nanos) -> Nanos {
     with_parker(|parker| park_until(pause, parker, until))
 }
@@ -44,7 +44,6 @@ fn park_until(pause: &CallerPause<'_>, parker: &Parker, until: Nanos) -> Nanos {
     now
 }
 
-/// Returns the CPU time of this thread in nanoseconds, from the operating system.
 #[cfg(target_os = "linux")]
 fn thread_time_ns() -> i64 {
     use rustix::time::{ClockId, clock_gettime};
@@ -52,7 +51,7 @@ fn thread_time_ns() -> i64 {
     time.tv_sec.saturating_mul(1_000_000_000).saturating_add(time.tv_nsec)
 }
 
-/// Returns zero, because the CPU time is not known on this system. The cost of a sleep is then not estimated.
+/// The CPU time is not known on this system. The cost of a sleep is then not estimated.
 #[cfg(not(target_os = "linux"))]
 fn thread_time_ns() -> i64 {
     0

@@ -24,9 +24,9 @@ use std::time::Duration;
 #[non_exhaustive]
 pub enum Pause {
     /// Sleeps until the intended start. This is the default. Operations start some microseconds late. The late policy
-    /// limits how much oversleep is made up for: all of it in an open loop, whose rate stays exact, and no oversleep
-    /// under strict. Up to 33 k/s each start has its own sleep. At higher rates, sleeps are stretched to keep their
-    /// cost within a tenth of a core, and starts come in clumps: see
+    /// determines how much oversleep is made up for: in an open loop all of it, so that the rate stays exact, and under
+    /// strict none. Up to 33 k/s each start has its own sleep. At higher rates, sleeps are stretched to keep their cost
+    /// within a tenth of a core, and starts come in clumps: see
     /// [`PacerBuilder::sleep_share`](crate::PacerBuilder::sleep_share).
     #[default]
     Sleep,
@@ -35,8 +35,8 @@ pub enum Pause {
     /// ([`PacerBuilder::spin_share`](crate::PacerBuilder::spin_share)). It sleeps instead when this share is used up,
     /// or when spinning keeps other threads from running.
     Hybrid,
-    /// Yields the processor to other threads repeatedly. Use it if sleeping is not precise enough and there are more
-    /// threads than cores. This strategy uses all the CPU time that no other thread uses.
+    /// Yields the processor to other threads repeatedly. Use this strategy if sleeping is not precise enough and there
+    /// are more threads than cores. It uses all the CPU time that no other thread uses.
     Yield,
     /// Spins until the intended start. This is the most precise strategy, for a thread that has a core to itself. It
     /// uses all of that core.

@@ -4,7 +4,7 @@ use super::{NANOS_PER_DAY, NANOS_PER_SECOND, Rate};
 use crate::error::{RateError, shown};
 use std::str::FromStr;
 
-/// The maximum number of digits of a number. More digits would overflow the exact fraction.
+/// More digits would overflow the exact fraction.
 const MOST_DIGITS: usize = 18;
 
 impl FromStr for Rate {
@@ -47,8 +47,7 @@ impl FromStr for Rate {
     }
 }
 
-/// Parses a time such as `30s` or `1.5min` and returns it in nanoseconds. Returns `None` if the string is not a time,
-/// or not a whole number of nanoseconds.
+/// Parses a time such as `30s` or `1.5min`. Returns `None` if the string is not a whole number of nanoseconds.
 pub(crate) fn time_ns(text: &str) -> Option<u128> {
     let (number, unit) = split_number(text);
     let number = Decimal::plain(number).ok()?;
@@ -69,19 +68,18 @@ fn unit_ns(unit: &str) -> Option<u128> {
     })
 }
 
-/// Splits a string into the leading digits and decimal points, and the remainder.
+/// Splits after the leading digits and decimal points.
 fn split_number(text: &str) -> (&str, &str) {
     text.split_at(text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len()))
 }
 
-/// The exact decimal number `digits / divisor`.
 struct Decimal {
     digits: u128,
     divisor: u128,
 }
 
 impl Decimal {
-    /// Parses a number that may be followed by `k`, `M` or `G`.
+    /// The number may be followed by `k`, `M` or `G`.
     fn parse(text: &str) -> Result<Decimal, RateError> {
         if text.starts_with('-') {
             return Err(RateError::Negative);
@@ -101,7 +99,6 @@ impl Decimal {
         Ok(Decimal { digits: decimal.digits * multiple, ..decimal })
     }
 
-    /// Parses digits with at most one decimal point.
     fn plain(text: &str) -> Result<Decimal, RateError> {
         let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
         let fraction = fraction.trim_end_matches('0');

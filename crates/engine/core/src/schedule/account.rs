@@ -14,10 +14,8 @@ pub(crate) struct Account {
 }
 
 impl Account {
-    /// Moves the time of slots that were given back from allocated to backlog.
     pub(crate) fn count_returned(&mut self, unused: i64) {
-        // The time is exact while the pieces that contain the slots are in memory. It is never more than the allocated
-        // time.
+        // The time is exact while the pieces of the slots are in memory, and never more than the allocated time.
         let unused = unused.min(self.allocated);
         self.allocated -= unused;
         self.backlog += unused;
@@ -25,13 +23,11 @@ impl Account {
 }
 
 impl Schedule {
-    /// Returns the account of time, where `next` is the next position to be claimed.
     pub(crate) fn account(&self, next: u64, now: i64) -> Account {
         let paid_until = self.paid(self.schedule_time(now)).map(|paid| self.history.passes(paid));
         let time = self.time_until_end(now);
         let elapsed = time.saturating_sub(self.began).saturating_sub(self.pauses_ns);
         let passes = self.history.passes(next);
-        // This is the time of the claimed slots, up to now.
         let claimed = passes.min(time).saturating_sub(self.began).saturating_sub(self.pauses_ns);
         let allocated = claimed.saturating_sub(self.idle);
         let late = elapsed.saturating_sub(claimed);
@@ -41,8 +37,7 @@ impl Schedule {
         Account { elapsed, allocated, idle: self.idle, waiting: late - backlog, backlog }
     }
 
-    /// Returns how much of the schedule's time up to now belongs to the slots from `start` to `end`, which were
-    /// claimed and given back.
+    /// Returns how much of the schedule's time up to now belongs to the returned slots from `start` to `end`.
     pub(crate) fn unused(&self, start: u64, end: u64, now: i64) -> i64 {
         debug_assert!(ticks_between(start, end) > 0, "a range has slots");
         let time = self.time_until_end(now);

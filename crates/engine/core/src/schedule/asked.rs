@@ -1,10 +1,8 @@
 //! Counts the slots that the requested load contains before a given time, regardless of late policies.
 //!
 //! Until a policy has moved a slot, the load's count is the count that the schedule has reached. After the first
-//! forfeit, until the load is corrected, the load's count is kept separately. Changes and pauses move this count in
-//! the same way as they move the schedule.
-//!
-//! A slot *has come* if its time in the requested load has passed.
+//! forfeit, until the load is corrected, it is kept separately. A slot *has come* if its time in the requested load has
+//! passed.
 
 use super::end::End;
 use super::history::History;
@@ -13,13 +11,11 @@ use super::segment::Segment;
 use crate::count::Count;
 use crate::position::{before, earlier, first_after};
 
-/// The load's own count of slots, kept in addition to a schedule that has forfeited time.
 #[derive(Debug)]
 pub(super) struct Asked {
     /// The time at which the current load has the count 0.
     origin: i64,
-    /// The time from which the load counts. It is the time at which the current piece began to apply, or at which the
-    /// load began, if the load was corrected.
+    /// The time from which the load counts: when its piece began to apply, or when a corrected load began.
     since: i64,
     /// The number of slots of all loads together by `since`, as a fixed-point number with fractions of slots. If the
     /// schedule ended by time before `since`, it is the number by that end.
@@ -32,8 +28,8 @@ pub(super) struct Asked {
 }
 
 impl Asked {
-    /// Creates the count of a schedule that has not forfeited any time, or none since the load was corrected. `load`
-    /// is the current load.
+    /// Creates the count of a schedule that has forfeited no time since the last correction. `load` is the current
+    /// load.
     pub(super) fn new(history: &History, end: &End, load: &Load) -> Asked {
         let (origin, since, count, first_of_load) = match history.current() {
             Segment::Curve(curve) => (
@@ -59,14 +55,12 @@ impl Asked {
         }
     }
 
-    /// Moves the load later by `span_ns`.
     pub(super) fn shift(&mut self, span_ns: i64) {
         self.origin = self.origin.saturating_add(span_ns);
         self.since = self.since.saturating_add(span_ns);
     }
 
-    /// Returns the number of slots of all loads together by `time`, or by `since` if that is later, with fractions of
-    /// slots. `load` is the current load.
+    /// Returns the number of slots of all loads by `time`, or by `since` if that is later. `load` is the current load.
     pub(super) fn count_at(&self, load: &Load, time: i64) -> Count {
         let count_of_this = |time: i64| load.count_at_ns(time.saturating_sub(self.origin));
         self.count + count_of_this(time.max(self.since)) - count_of_this(self.since)
@@ -82,7 +76,7 @@ impl Asked {
         self.came_at_least.max(self.count_at(load, last) + Count::from(!is_waiting))
     }
 
-    /// Records that another load begins now. `load` is the load that applied until now.
+    /// `load` is the load that applied until now.
     pub(super) fn change(&mut self, load: &Load, end: &End, now: i64) {
         let count = self.count_at(load, end.no_later_than_end(now));
         let came_before_since = self.came_before(load, end.no_later_than_first_without_slot(now));

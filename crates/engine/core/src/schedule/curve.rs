@@ -1,19 +1,16 @@
-//! Defines a segment that follows a shape and need not be straight. The arrival process determines where its slots
-//! lie.
+//! Defines a segment that follows a shape and need not be straight.
 //!
 //! Two counts run along a curve. The *shape's count* begins at 0 with the shape. Slots have positions on the *load's
-//! count*. At the time `since`, the two counts are `shape_since` and `load_since`. When the shape's count grows by
-//! one, the load's count grows by `ratio_q32` / 2^32. Variables of these counts are called `shape_count` and
-//! `load_count`.
+//! count*. At the time `since`, the two counts are `shape_since` and `load_since`. When the shape's count grows by one,
+//! the load's count grows by `ratio_q32` / 2^32.
 //!
 //! Usually `since` is the beginning of the segment. A *corrected* load gets the times that it would have if it had
 //! followed another shape since it began ([`History::correct`](super::history::History::correct)). Its curve counts
 //! from that beginning, where the load's count was 0. Its anchor is the position that the load had reached when it was
-//! corrected. The position that the new shape has reached at that time may be before or after the anchor.
+//! corrected, which may be before or after the position that the new shape has reached.
 //!
-//! Times are rounded as for a [`Line`](super::Line): a position's time is the first whole nanosecond at which its
-//! count is reached. So `time_of(p) <= t` is equivalent to `p <= position_at(t)`, except that while the rate is zero
-//! all positions up to the anchor stay reached.
+//! Times are rounded as for a [`Line`](super::Line), so `time_of(p) <= t` is equivalent to `p <= position_at(t)`,
+//! except that all positions up to the anchor stay reached while the rate is zero.
 
 use super::slots::Slots;
 use crate::count::{Count, ONE, slots};
@@ -21,23 +18,18 @@ use crate::position::{RANGE, SLOT, later};
 use crate::shape::Shape;
 use std::cell::Cell;
 
-/// A segment that follows a shape.
 #[derive(Clone, Debug)]
 pub(crate) struct Curve {
     pub(crate) shape: Shape,
-    /// The time at which the shape begins, in nanoseconds of the clock.
     pub(crate) origin: i64,
-    /// The segment's anchor: the segment contains the slots after this position.
     pub(crate) position: u64,
-    /// The time from which both counts run. It is the time at which the segment begins, or at which a corrected load
-    /// began, which is before its piece began to apply. It can't be derived from the counts, which stay the same for a
-    /// long time where the shape is very slow.
+    /// The time from which both counts run: when the segment begins, or when a corrected load began. It can't be
+    /// derived from the counts, which stay the same for a long time where the shape is very slow.
     pub(crate) since: i64,
     /// The load's count at `since`. It exceeds the count of `position` by at most a tick, or by much more where it was
     /// not known which slots come next. For a corrected load it is 0. For the segments after a correction to a smaller
     /// load, it is less than the count of `position`.
     load_since: Count,
-    /// The shape's count at `since`.
     shape_since: Count,
     /// How much the load's count grows while the shape's grows by one, in units of 2^-32.
     pub(crate) ratio_q32: u64,
@@ -45,7 +37,6 @@ pub(crate) struct Curve {
     known: Cell<Known>,
 }
 
-/// A position and its time, as computed last.
 #[derive(Clone, Copy, Debug, Default)]
 struct Known {
     /// The revision of the schedule for which the time was computed; 0 if no time has been computed yet.
@@ -54,11 +45,9 @@ struct Known {
     time: i64,
 }
 
-/// The ratio 1, in units of 2^-32.
 pub(crate) const ONE_Q32: u64 = 1 << 32;
 
 impl Curve {
-    /// Creates the segment of the slots after `position`. It begins at `now`, where the load's count is `load_since`.
     pub(crate) fn new(
         shape: &Shape,
         origin: i64,
@@ -78,30 +67,25 @@ impl Curve {
         }
     }
 
-    /// Returns this curve at `ratio_q32` times the shape's rate. The ratio is in units of 2^-32.
     pub(crate) fn times(self, ratio_q32: u64) -> Curve {
         Curve { ratio_q32, ..self }
     }
 
-    /// Returns this curve for the slots after another position.
     pub(crate) fn anchored(self, position: u64) -> Curve {
         Curve { position, ..self }
     }
 
-    /// Returns the time at which the curve reaches `position`, or `i64::MAX` if it never does.
     #[inline]
     pub(crate) fn time_of(&self, position: u64, slots: &Slots) -> i64 {
         self.time_of_count(slots.count_of(position))
     }
 
-    /// Returns the time of `position`, if it is the time that was computed last, and in this revision of the schedule.
     #[inline]
     pub(crate) fn known_time(&self, position: u64, revision: u64) -> Option<i64> {
         let known = self.known.get();
         ((known.revision, known.position) == (revision, position)).then_some(known.time)
     }
 
-    /// Returns the time of `position`, and caches it for the next caller with this revision of the schedule.
     #[inline]
     pub(crate) fn time_in(&self, revision: u64, position: u64, slots: &Slots) -> i64 {
         self.known_time(position, revision).unwrap_or_else(|| {
@@ -111,9 +95,8 @@ impl Curve {
         })
     }
 
-    /// Returns the time at which the slot at the load's count `load_count` starts. If the load has that count at
-    /// `since` or later, the time is never before `since`. Returns `i64::MAX` if the count is never reached, and for
-    /// [`Count::MAX`], a count that is not known yet.
+    /// Returns the time at which the slot at `load_count` starts, which is never before `since` for counts from
+    /// `load_since` on. Returns `i64::MAX` if the count is never reached or not known yet ([`Count::MAX`]).
     #[inline]
     fn time_of_count(&self, load_count: Count) -> i64 {
         if load_count == Count::MAX {
@@ -144,14 +127,12 @@ impl Curve {
         reached.unwrap_or(self.position)
     }
 
-    /// Returns whether it is known which slots are reached by `time`.
     pub(crate) fn is_known_until(&self, time: i64, slots: &Slots) -> bool {
         self.reached_at(time).0.is_none_or(|count| slots.is_known_until(count))
     }
 
-    /// Returns the last count that is reached at `time`, or `None` if no count is reached. Also returns whether slots
-    /// are waiting at that time, because the rate is zero or the shape has not begun. While slots are waiting, a slot
-    /// that lies exactly at the count is not reached, so the last count reached is one less.
+    /// Returns the last count that is reached at `time`, if any, and whether slots are waiting, because the rate is
+    /// zero or the shape has not begun. A waiting slot exactly at the shape's count is not reached.
     fn reached_at(&self, time: i64) -> (Option<Count>, bool) {
         let elapsed_ns = time.saturating_sub(self.origin);
         let shape_count = self.shape.count_at_ns(elapsed_ns);
@@ -159,23 +140,19 @@ impl Curve {
         (self.load_at(shape_count).checked_sub(Count::from(is_waiting)), is_waiting)
     }
 
-    /// Moves the curve later by `span_ns`.
     pub(crate) fn shift(&mut self, span_ns: i64) {
         self.origin = self.origin.saturating_add(span_ns);
         self.since = self.since.saturating_add(span_ns);
     }
 
-    /// Returns the load's count at `time`.
     pub(crate) fn count_at(&self, time: i64) -> Count {
         self.load_at(self.shape.count_at_ns(time.saturating_sub(self.origin)))
     }
 
-    /// Returns the number of slots of the load after the count `first` and by `time`, with fractions of slots.
     pub(crate) fn slots_after(&self, first: Count, time: i64) -> f64 {
         slots(self.count_at(time).saturating_sub(first))
     }
 
-    /// Returns the load's count at the point where the shape's count is `shape_count`.
     fn load_at(&self, shape_count: Count) -> Count {
         if shape_count >= self.shape_since {
             self.load_since.saturating_add(self.shape_to_load(shape_count - self.shape_since))
@@ -184,7 +161,7 @@ impl Curve {
         }
     }
 
-    /// Returns by how much the shape's count grows while the load's count grows by `more`, rounded up.
+    /// Converts an increase of the load's count to one of the shape's count, rounded up.
     #[inline]
     fn load_to_shape(&self, more: Count) -> Count {
         if self.ratio_q32 == ONE_Q32 {
@@ -195,7 +172,7 @@ impl Curve {
         whole.saturating_mul(ONE_Q32.into()).saturating_add((rest << 32).div_ceil(ratio))
     }
 
-    /// Returns by how much the load's count grows while the shape's count grows by `more`, rounded down.
+    /// Converts an increase of the shape's count to one of the load's count, rounded down.
     fn shape_to_load(&self, more: Count) -> Count {
         if self.ratio_q32 == ONE_Q32 {
             return more;
@@ -205,9 +182,8 @@ impl Curve {
         whole.saturating_mul(ratio).saturating_add((rest * ratio) >> 32)
     }
 
-    /// Returns whether a line that begins at `time` may start with the slot at the count `first`, which was reached
-    /// within the nanosecond before `time`. It may not if the rate drops at that point: the slots since then took less
-    /// than a nanosecond at the higher rate, and would take more at the lower one.
+    /// Returns whether a line may begin at `time` with the slot at the count `first`, which was reached within the
+    /// nanosecond before. It may not if the rate drops there: the slots since then would take longer at the lower rate.
     pub(crate) fn may_begin_at(&self, first: Count, time: i64) -> bool {
         // Where the rate does not jump, the counts need not be compared.
         if self.shape.is_smooth_at(time.saturating_sub(self.origin)) {
@@ -217,14 +193,12 @@ impl Curve {
         now.saturating_sub(first) <= next - now
     }
 
-    /// Returns how long a chord that begins at `time` stays within 1 ns of the curve, in nanoseconds, and whether the
-    /// rate falls.
+    /// Returns the result of [`Shape::straight_ns`] from `time` on.
     pub(crate) fn straight(&self, time: i64) -> (i64, bool) {
         self.shape.straight_ns(time.saturating_sub(self.origin))
     }
 
-    /// Returns how long a parabola that begins at `time` stays within 1/4 ns of the curve, in nanoseconds. Returns
-    /// zero where a chord is as good.
+    /// Returns the result of [`Shape::bent_ns`] from `time` on.
     pub(crate) fn bent_ns(&self, time: i64) -> i64 {
         self.shape.bent_ns(time.saturating_sub(self.origin))
     }
@@ -236,8 +210,6 @@ impl Curve {
         if hz > 0.0 { (1e9 / hz) as i64 } else { i64::MAX }
     }
 
-    /// Returns the oldest time that is within the [`RANGE`] of positions at `now`. A slot with an earlier time is late
-    /// by more than the range.
     pub(crate) fn oldest(&self, now: i64) -> i64 {
         let range = Count::from(RANGE.unsigned_abs() / SLOT) * ONE;
         self.count_at(now).checked_sub(range).map_or(i64::MIN, |count| self.time_of_count(count))

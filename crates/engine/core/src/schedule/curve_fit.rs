@@ -64,19 +64,16 @@ const FEW_SLOTS: f64 = 2.0;
 /// The maximum number of slots of a parabola. It keeps rounding errors small.
 const MOST_SLOTS: u64 = 1 << 18;
 
-/// The minimum duration of a parabola. A shorter one is not close enough, because its anchor is rounded to a whole
-/// nanosecond.
+/// The minimum duration of a parabola. The rounded anchor makes a shorter parabola too inexact.
 const SHORTEST_NS: i64 = 64;
 
 /// The maximum duration of a parabola. It keeps rounding errors small.
 const LONGEST_NS: i64 = 1 << 32;
 
-/// The number of ticks of a slot, as an `f64`.
 const TICKS: f64 = 65_536.0;
 const _: () = assert!(SLOT == 65_536);
 
-/// Returns the stretch along a chord that begins at `begin`. The curve caches the time of the last slot for this
-/// revision of the schedule, because that time is needed next.
+/// The curve caches the time of the last slot for this revision of the schedule, because it is needed next.
 pub(super) fn chord(curve: &Curve, begin: &Begin, slots: &Slots, revision: u64) -> Stretch {
     let (straight_ns, falls) = curve.straight(begin.time);
     let until_ns = begin.time.saturating_add(if falls { straight_ns / 2 } else { straight_ns });
@@ -133,7 +130,6 @@ mod tests {
         prop_oneof![1 => Just(Level::ZERO), 4 => rates]
     }
 
-    /// Generates shapes that have a parabola: forwards and backwards, whole and without their beginning.
     fn shapes() -> impl Strategy<Value = Shape> {
         let time = (10_u32..50).prop_flat_map(|bits| (1_u64 << bits)..(2 << bits));
         let part = (levels(), levels(), time, any::<bool>(), 0_u64..1_000);
@@ -145,7 +141,6 @@ mod tests {
         })
     }
 
-    /// Returns the parabola of a shape that begins at this slot, unless a chord is as good.
     fn parabola(shape: &str, slot: u64) -> Option<Stretch> {
         let slots = Slots::new(&Arrivals::even(), Shard::whole());
         let curve = Curve::new(&shape.parse().unwrap(), 0, 0, 0_u64.wrapping_sub(1), 0);
@@ -159,7 +154,7 @@ mod tests {
         )
     }
 
-    /// Checks the three limits on which the proof in the module's documentation depends.
+    /// The proof in the module's documentation depends on these three limits.
     #[test]
     fn a_parabola_is_as_long_as_is_proven() {
         let slow = parabola("ramp 1k/s..2k/s 240h", 1).unwrap();
@@ -175,9 +170,6 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(2_048))]
 
-        /// Checks that for every shape, time and share, a parabola gives the intended start of each of its slots
-        /// within a nanosecond and in order, and the start of its first slot exactly. Also checks that a parabola
-        /// finds the slots that are due at a given time.
         #[test]
         #[expect(clippy::cast_possible_truncation, clippy::cast_precision_loss, reason = "in range")]
         fn a_parabola_is_within_a_nanosecond(shape in shapes(), at in 0.0_f64..1.0, weight in 1_u32..4, origin in 0_i64..1 << 40, parts in prop::array::uniform8(0_u64..=1 << 32)) {

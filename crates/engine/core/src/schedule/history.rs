@@ -1,11 +1,10 @@
-//! Stores the schedule as pieces: the current piece and earlier ones. A slot that was due on an earlier piece and has
-//! not started yet keeps its intended start from that piece.
+//! Stores the schedule as pieces: the current piece and earlier ones, on which slots that were due keep their intended
+//! starts.
 //!
 //! A piece contains the slots after its anchor, up to and including the anchor of the next piece. The first piece also
-//! contains all slots before its anchor. A piece is dropped when no caller can need its slots any more. If there are
-//! more than 1024 old pieces, pieces with free slots are dropped too. If a slot on a dropped piece starts, its
-//! intended start is the time at which the next piece begins. That time is past and never before the slot's own time,
-//! so the wait time can be too short but never too long.
+//! contains all slots before its anchor. A piece is dropped when no caller can need its slots any more, or if there are
+//! more than 1024 old pieces. A slot on a dropped piece gets the time at which the next piece begins. That time is past
+//! and never before the slot's own time, so the wait time can be too short but never too long.
 
 mod forfeit;
 mod forget;
@@ -22,7 +21,6 @@ use crate::position::{RANGE, REACH, SLOT, before, earlier, first_after, later, t
 use crate::shape::Shape;
 use crate::shard::Shard;
 
-/// A segment, and the time from which it applies.
 #[derive(Clone, Debug)]
 struct Piece {
     segment: Segment,
@@ -39,13 +37,11 @@ impl Piece {
         Piece { segment, since, ends_at }
     }
 
-    /// Returns whether the anchor lies before `position`.
     fn is_before(&self, position: u64) -> bool {
         ticks_between(self.segment.anchor(), position) > 0
     }
 }
 
-/// The pieces of the schedule, in order, and the slots on them.
 #[derive(Debug)]
 pub(crate) struct History {
     slots: Slots,
@@ -58,12 +54,10 @@ pub(crate) struct History {
     forfeited_at: u64,
     /// A number that grows with every change that moves a slot, but not when unneeded pieces are dropped.
     revision: u64,
-    /// The number of pieces up to which unneeded pieces are not searched for.
     enough: usize,
 }
 
 impl History {
-    /// Creates a history of one piece, which reaches the count 0 at `time`.
     pub(crate) fn new(speed: &Speed, slots: Slots, time: i64) -> History {
         let segment = Segment::starting(speed, time);
         let pieces = vec![Piece::new(segment, time)];
@@ -71,17 +65,14 @@ impl History {
         History { slots, pieces, forfeited_at: before(0), revision: 1, enough: 0 }
     }
 
-    /// Returns the segment of the current piece.
     pub(crate) fn current(&self) -> &Segment {
         &self.last().segment
     }
 
-    /// Returns the current piece.
     fn last(&self) -> &Piece {
         &self.pieces[self.pieces.len() - 1]
     }
 
-    /// Returns the time from which the current piece applies.
     pub(crate) fn since(&self) -> i64 {
         self.last().since
     }
@@ -94,22 +85,19 @@ impl History {
         self.revision
     }
 
-    /// Returns the index of the last piece whose anchor lies before `position`, or of the first piece if there is no
-    /// such anchor.
+    /// Returns the index of the last piece whose anchor lies before `position`, or otherwise of the first piece.
     #[inline]
     fn index_of(&self, position: u64) -> usize {
         self.pieces.iter().rposition(|piece| piece.is_before(position)).unwrap_or(0)
     }
 
-    /// Returns the last position of the piece at `index`.
     fn ends_at(&self, index: usize) -> u64 {
         let next = self.pieces.get(index + 1).map(|next| next.segment.anchor());
         let ends_at = self.pieces[index].ends_at;
         next.map_or(ends_at, |next| earlier(next, ends_at))
     }
 
-    /// Returns the intended start of the slot at `position`, if that slot was on a piece that has been dropped: the
-    /// time at which the next piece begins. `index` is [`index_of`](History::index_of) that position.
+    /// Returns the intended start of a slot on a dropped piece: the time at which the next piece begins.
     #[inline]
     fn forgotten_until(&self, index: usize, position: u64) -> Option<i64> {
         let next = self.pieces.get(index + 1)?;
@@ -117,8 +105,7 @@ impl History {
     }
 
     /// Returns slots around the slot at `position` whose intended starts lie on one line, a chord or a parabola.
-    /// Returns `None` if they do not lie on a line, are not known yet or never start, or if the slot at `position`
-    /// lies on a piece that was dropped.
+    /// Returns `None` if there is no such line, the slots are not known yet or never start, or the piece was dropped.
     pub(crate) fn stretch(&self, position: u64) -> Option<Stretch> {
         let index = self.index_of(position);
         let ends_at = self.ends_at(index);
@@ -150,7 +137,6 @@ impl History {
             position != wanted || curve.may_begin_at(self.slots.count_of(position), time);
         // The range is 2^44 slots. With this bound, the product does not overflow.
         let more = RANGE.unsigned_abs().min(even.more.min(1 << 44) * SLOT);
-        // Otherwise the stretch is that one slot.
         let more = if may_begin { more } else { 0 };
         let ends_at_most = earlier(position.wrapping_add(more), ends_at);
         Some(Begin { position, time, wanted, ends_at_most, even })
@@ -168,7 +154,6 @@ impl History {
         known.map_or_else(|| (position, self.time_of(position)), |time| (previous, time))
     }
 
-    /// Returns the time at which the slot at `position` is intended to start.
     #[inline]
     pub(crate) fn time_of(&self, position: u64) -> i64 {
         let index = self.index_of(position);
@@ -198,16 +183,14 @@ impl History {
         first_after(earlier(last, self.ends_at(index)))
     }
 
-    /// Returns the first slot at or after `position` that is intended to start at `time` or later, if the piece with
-    /// the slot at `position` has such a slot. Otherwise returns the first slot after that piece. Returns `position`
-    /// itself if its piece was dropped.
+    /// Returns the first slot at or after `position` that is intended to start at `time` or later, on the piece of that
+    /// position, or the first slot after that piece. Returns `position` if its piece was dropped.
     pub(crate) fn first_along(&self, position: u64, time: i64) -> u64 {
         let index = self.index_of(position);
         let last = self.reached_on(index, time.saturating_sub(1));
         later(position, first_after(earlier(last, self.ends_at(index))))
     }
 
-    /// Returns the count that the schedule has reached at `time`.
     pub(crate) fn count_at(&self, time: i64) -> Count {
         let piece = &self.pieces[self.index_before(time.saturating_add(1))];
         piece.segment.count_at(time.max(piece.since), &self.slots)
@@ -226,7 +209,6 @@ impl History {
         }
     }
 
-    /// Returns the index of the piece that applies just before `time`.
     fn index_before(&self, time: i64) -> usize {
         self.pieces.iter().rposition(|piece| piece.since < time).unwrap_or(0)
     }
@@ -242,7 +224,7 @@ impl History {
         }
     }
 
-    /// Returns the last position that has been reached at `time`. Assumes that the last piece applies at `time`.
+    /// Returns the last position that is reached at `time`, at which the last piece must apply.
     pub(crate) fn position_at(&self, time: i64) -> u64 {
         self.reached_on(self.pieces.len() - 1, time)
     }
@@ -256,17 +238,14 @@ impl History {
         if index == 0 { reached } else { later(reached, segment.anchor()) }
     }
 
-    /// Returns the oldest intended start that is within the range of positions at `time`.
     pub(crate) fn oldest(&self, time: i64) -> i64 {
         self.current().oldest(time)
     }
 
-    /// Returns the segment with another speed that continues from the current segment at `time`.
     pub(crate) fn continued(&self, speed: &Speed, time: i64) -> Segment {
         self.current().continued(speed, time, &self.slots)
     }
 
-    /// Sets the speed of the schedule from `time` on.
     pub(crate) fn append(&mut self, speed: &Speed, time: i64) {
         self.put_in_force(self.continued(speed, time), time);
     }
@@ -278,7 +257,6 @@ impl History {
         self.put_in_force(Segment::Curve(curve.into()), time);
     }
 
-    /// Makes this segment the current one from `time` on.
     fn put_in_force(&mut self, segment: Segment, time: i64) {
         let last = self.last();
         let since = time.max(last.since);
@@ -304,7 +282,6 @@ impl History {
         self.revision += 1;
     }
 
-    /// Moves all pieces later by `span_ns`.
     pub(crate) fn shift(&mut self, span_ns: i64) {
         for piece in &mut self.pieces {
             piece.segment.shift(span_ns);
@@ -313,35 +290,29 @@ impl History {
         self.revision += 1;
     }
 
-    /// Records that `claimed` slots lie before the position `next`.
     pub(crate) fn count_claimed(&mut self, next: u64, claimed: u64) {
         self.slots.count_claimed(next, claimed);
     }
 
-    /// Gives this process the slots of `shard`, beginning with the slot with the number `from` in the whole load. If a
-    /// slot in this range may have started, returns false, and no slot moves. Slots before `next` may have started.
+    /// Calls [`Slots::set_shard`]. Slots before the position `next` may have started.
     pub(crate) fn set_shard(&mut self, shard: Shard, from: u64, next: u64) -> bool {
         self.revision += 1;
         self.slots.set_shard(shard, from, next)
     }
 
-    /// Gives this process the slots of these leases, beginning with the slot with the number `from` in the whole load,
-    /// and no slots yet after the leases. If a slot in this range may have started, returns false, and no slot moves.
-    /// Slots before `not_started` may have started.
+    /// Calls [`Slots::lease`]. Slots before the position `not_started` may have started.
     pub(crate) fn lease(&mut self, from: u64, leases: &[Lease], not_started: u64) -> bool {
         self.revision += 1;
         self.slots.lease(from, leases, self.first_not_started(not_started))
     }
 
-    /// Returns the number in the whole load of this process's first slot that has certainly not started, or the end of
-    /// its leases if it has no such slot. Slots before `not_started` may have started.
+    /// Calls [`Slots::first_leasable`]. Slots before the position `not_started` may have started.
     pub(crate) fn first_leasable(&self, not_started: u64) -> u64 {
         self.slots.first_leasable(self.first_not_started(not_started))
     }
 
-    /// Returns the first slot that has certainly not started. Slots before `not_started` may have started. All slots
-    /// up to the anchor of any piece except the first may have started too, because they were due when that piece
-    /// began to apply.
+    /// Returns the first slot that has certainly not started. Slots up to the anchor of a later piece may have started,
+    /// because they were due when that piece began to apply.
     fn first_not_started(&self, not_started: u64) -> u64 {
         let changed = self.pieces.iter().skip(1).map(|piece| first_after(piece.segment.anchor()));
         changed.fold(not_started, later)

@@ -8,24 +8,20 @@ use crate::position::{RANGE, SLOT, after, before, earlier, later, ticks_between}
 /// The duration of the range of positions at the fastest rate, 10 slots per nanosecond.
 const LEAST_RANGE_NS: i64 = RANGE / SLOT.cast_signed() / 10;
 
-/// The outcome for a slot that is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
-    /// The slot starts.
     Starts,
-    /// The slot is too late to start and is skipped.
     Skipped,
 }
 
 impl Schedule {
-    /// Marks all slots before `next` that are due by `moment` as settled. Called when the policy begins to judge
-    /// starts, because before that it is not recorded which slots have started.
+    /// Marks all slots before `next` that are due by `moment` as settled, when the policy begins to judge starts.
     pub(crate) fn settle_before(&mut self, next: u64, moment: i64) {
         self.settled = later(self.settled, earlier(before(next), self.reached(moment)));
     }
 
-    /// Starts `slots` slots at `position` and after it as one operation, unless the policy skips them. The slots are
-    /// due at `now`. `now` is also the schedule's time, because no slot is due while the pacer is paused.
+    /// Starts `slots` slots from `position` on as one operation, unless the policy skips them. The slots are due at
+    /// `now`, which is also the schedule's time, because no slot is due while the pacer is paused.
     pub(crate) fn start(&mut self, position: u64, slots: u64, now: i64) -> Fate {
         let (intended, release) = (self.intended(position), self.release(position));
         let gap = now.saturating_sub(intended);
@@ -46,9 +42,8 @@ impl Schedule {
         Fate::Starts
     }
 
-    /// Forfeits time: the slots after the slot at `position` move as if that slot started at `time`, unless they have
-    /// already moved that far. The forfeited time becomes idle time. On a corrected load, slots may move by more than
-    /// that time. `is_started` is whether the slot at `position` has started.
+    /// Moves the slots after the one at `position` as if it started at `time`, unless they have already moved that far.
+    /// The forfeited time becomes idle time. Slots of a corrected load may move by more.
     fn forfeit_until(&mut self, position: u64, time: i64, is_started: bool) {
         let passes = self.history.passes(position);
         if time > passes {
@@ -60,9 +55,8 @@ impl Schedule {
         }
     }
 
-    /// Returns the lateness beyond which slots are skipped, in nanoseconds. Returns `None` if there is no limit, or if
-    /// the limit is beyond the range of positions: lateness beyond the range is forfeited, so such a limit is never
-    /// reached.
+    /// Returns the lateness in nanoseconds beyond which slots are skipped, or `None` if there is no limit below the
+    /// range of positions. Lateness beyond the range is forfeited, so a higher limit is never reached.
     fn skip_limit(&self, now: i64) -> Option<i64> {
         let is_within = |&limit: &i64| {
             limit < LEAST_RANGE_NS || now.saturating_sub(limit) > self.history.oldest(now)
@@ -81,21 +75,19 @@ impl Schedule {
         Some(self.end().map_or(target, |end| earlier(target, end)))
     }
 
-    /// Records that slots before `position` were skipped. Time that was owed for them is no longer owed.
+    /// Records that slots before `position` were skipped. The time that was owed for them is no longer owed.
     pub(crate) fn skipped_to(&mut self, position: u64, now: i64) {
         if let Some(segment) = &mut self.catch_up {
             *segment = Segment::through(&segment.speed(), position, now, self.history.slots());
         }
     }
 
-    /// Returns whether a slot with this intended start may be late by more than the range of positions, as it would be
-    /// at the fastest rate.
+    /// Returns whether a slot may be late by more than the range of positions, which is shortest at the fastest rate.
     pub(crate) fn may_be_out_of_range(intended: i64, now: i64) -> bool {
         now.saturating_sub(intended) >= LEAST_RANGE_NS
     }
 
-    /// Forfeits lateness beyond the range of positions, because a slot that is later can't be distinguished from one
-    /// that is early. `next` is the next position to be claimed.
+    /// Forfeits lateness beyond the range of positions, where late and early slots can't be distinguished.
     pub(crate) fn cut_to_range(&mut self, next: u64, now: i64) {
         let time = self.time_until_end(now);
         let oldest = self.history.oldest(time).min(time);
@@ -112,8 +104,7 @@ impl Schedule {
         }
     }
 
-    /// Returns whether the next position to be claimed may be set back to the slot at `position`: neither this slot
-    /// nor a later one has moved other slots.
+    /// Returns whether neither the slot at `position` nor a later one has moved other slots.
     pub(crate) fn is_unsettled(&self, position: u64) -> bool {
         ticks_between(self.settled, position) > 0
     }

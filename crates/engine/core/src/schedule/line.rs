@@ -8,10 +8,9 @@ use crate::count::{Count, ONE};
 use crate::position::{SLOT, ticks_between};
 use crate::scale::{PART_BITS, Scale};
 
-/// The length of a tick, as a count of slots.
 const TICK: Count = ONE / SLOT as Count;
 
-/// A straight piece of the schedule. It reaches `position`, its anchor, at `time`. `scale` is the length of a tick.
+/// A straight piece of the schedule, which reaches its anchor `position` at `time`. `scale` is the length of a tick.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Line {
     /// The time of the anchor on the clock, in nanoseconds. It may be before the clock's origin.
@@ -21,7 +20,6 @@ pub(crate) struct Line {
 }
 
 impl Line {
-    /// Returns the time at which the line reaches `position`, in whole nanoseconds of the clock.
     pub(crate) fn time_of(&self, position: u64) -> i64 {
         let ticks = ticks_between(self.position, position);
         if ticks < 0 {
@@ -42,17 +40,15 @@ impl Line {
         self.position.wrapping_add_signed(ticks)
     }
 
-    /// Returns this line with its anchor at another position. The time of the anchor is rounded to a whole nanosecond.
+    /// Returns this line with its anchor at another position, whose time is rounded to a whole nanosecond.
     pub(crate) fn anchored(&self, position: u64) -> Line {
         Line { time: self.time_of(position), position, scale: self.scale }
     }
 
-    /// Returns whether the position `ticks` after the anchor has been reached by `time`.
     pub(crate) fn has_reached(&self, ticks: i64, time: i64) -> bool {
         self.time_of(self.position.wrapping_add_signed(ticks)) <= time
     }
 
-    /// Returns the line through two positions at their times.
     pub(crate) fn between(from: (u64, i64), to: (u64, i64)) -> Line {
         let nanos = u128::from(to.1.saturating_sub(from.1).max(1).unsigned_abs());
         let ticks = u128::from(ticks_between(from.0, to.0).max(1).unsigned_abs());
@@ -67,8 +63,7 @@ impl Line {
         Line { time: time.saturating_sub(scale.nanos_of_part(part)), position, scale }
     }
 
-    /// Returns the count that is reached at `time`. `here` is the count of the last position that is reached at
-    /// `time`.
+    /// `here` is the count of the last position that is reached at `time`.
     pub(crate) fn count_at(&self, time: i64, here: Count) -> Count {
         here + (self.part_at(time) << (TICK.trailing_zeros() - PART_BITS))
     }
@@ -80,8 +75,7 @@ impl Line {
         self.scale.part(nanos.unsigned_abs())
     }
 
-    /// Returns the line with another scale that continues from this line at `time`. It keeps the fraction of a tick
-    /// that has passed.
+    /// Returns the line that continues at `time` with another scale, and keeps the fraction of a tick that has passed.
     pub(crate) fn continued(&self, time: i64, scale: Scale) -> Line {
         let back = scale.nanos_of_part(self.part_at(time));
         let position = self.position_at(time);
@@ -139,7 +133,6 @@ mod tests {
     }
 
     proptest! {
-        /// Checks that `time_of(p) <= t` and `p <= position_at(t)` are equivalent, on both sides of the anchor.
         #[test]
         fn both_directions_agree(n in 1_u64..10_000_000_000, position in -(1_i64 << 40)..1 << 40, nanos in -(1_i64 << 40)..1 << 40) {
             let line = Line { time: 77, position: 5, scale: Rate::per_second(n).unwrap().scale_at(1 << 32) };
@@ -152,8 +145,6 @@ mod tests {
             prop_assert!(line.time_of(reached.wrapping_add(1)) > nanos);
         }
 
-        /// Checks that a change of the rate at any time keeps the fraction of the current interval that has passed, to
-        /// within a tick.
         #[test]
         fn a_change_keeps_the_part_of_the_interval_that_has_passed(from in 1_u64..100_000, to in 1_u64..100_000, at in 0_i64..1 << 40) {
             let old = Line { time: 0, position: 0, scale: Rate::per_second(from).unwrap().scale_at(1 << 32) };

@@ -6,12 +6,9 @@ use crate::count::{Count, Fine, whole};
 use crate::shape::Shape;
 use crate::{Level, Rate};
 
-/// The requested load.
 #[derive(Clone, Debug)]
 pub(crate) enum Load {
-    /// A constant rate.
     Rate(Rate),
-    /// A rate that follows a shape, boxed because pacers are small.
     Shape(Box<Shape>),
 }
 
@@ -30,7 +27,6 @@ impl Load {
         }
     }
 
-    /// Returns the time at which the load ends if it began at `origin`, or `i64::MAX` if it never ends.
     pub(super) fn end(&self, origin: i64) -> i64 {
         match self {
             Load::Rate(_) => i64::MAX,
@@ -38,8 +34,7 @@ impl Load {
         }
     }
 
-    /// Returns the speed of the load that began at `origin`, at `ratio_q32` times its rate. The ratio is in units of
-    /// 2^-32.
+    /// Returns the speed of the load that began at `origin`. `ratio_q32` multiplies its rate, in units of 2^-32.
     pub(super) fn speed(&self, slots: &Slots, origin: i64, ratio_q32: u64) -> Speed {
         match self {
             Load::Rate(rate) if slots.is_plain() => Speed::Scale(rate.scale_at(ratio_q32)),
@@ -48,7 +43,6 @@ impl Load {
         }
     }
 
-    /// Returns the number of slots by `elapsed_ns` after the load began, with fractions of slots.
     pub(super) fn count_at_ns(&self, elapsed_ns: i64) -> Count {
         match self {
             Load::Rate(rate) => {
@@ -59,8 +53,7 @@ impl Load {
         }
     }
 
-    /// Returns whether the rate is zero at `elapsed_ns` after the load began. A slot that lies exactly at the count at
-    /// that time has not come: it waits until the rate rises.
+    /// Returns whether the slot exactly at the count at `elapsed_ns` waits for a rate above zero, or does not exist.
     pub(super) fn is_waiting_at_ns(&self, elapsed_ns: i64) -> bool {
         let shape = self.shape();
         shape.is_some_and(|it| it.is_waiting_at_ns(elapsed_ns, it.count_at_ns(elapsed_ns)))

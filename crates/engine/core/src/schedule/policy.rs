@@ -9,19 +9,14 @@ pub(crate) struct Policy {
     pub(crate) strictness: Strictness,
     /// Lateness up to this time is made up for at once under every strictness except 1.
     pub(crate) tolerance: i64,
-    /// The lateness beyond which time is forfeited, if there is a limit.
     pub(crate) max_backlog: Option<i64>,
-    /// The lateness beyond which slots are skipped, if there is a limit.
     pub(crate) skip_later_than: Option<i64>,
 }
 
-/// The policy's decision about a late start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Verdict {
-    /// The time that the start forfeits, in nanoseconds.
     pub(super) forfeits_ns: i64,
-    /// The multiple of the rate at which owed time is made up for, in units of 2^-32. `None` if the start makes no
-    /// time owed.
+    /// The multiple of the rate at which owed time is made up for, in units of 2^-32, if the start makes time owed.
     pub(super) owes_at: Option<u64>,
 }
 
@@ -32,7 +27,6 @@ impl Policy {
         self.strictness.rule() == Rule::Average && !limits
     }
 
-    /// Returns the lateness up to which the policy has no effect, in nanoseconds.
     pub(crate) fn tolerated_ns(&self) -> i64 {
         let by_rule = match self.strictness.rule() {
             Rule::Average => i64::MAX,
@@ -43,8 +37,7 @@ impl Policy {
         limits.into_iter().flatten().fold(by_rule, i64::min)
     }
 
-    /// Judges the start of a slot that is `late` nanoseconds after its release and `gap` nanoseconds after its
-    /// intended start.
+    /// `late` is the time since the slot's release, and `gap` the time since its intended start, in nanoseconds.
     pub(super) fn judge(&self, late: i64, gap: i64) -> Verdict {
         let is_late = late > self.tolerance;
         let (closed, owes_at) = match self.strictness.rule() {

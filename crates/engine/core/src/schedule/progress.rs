@@ -8,13 +8,11 @@ use crate::position::{after, before, earlier, later, slots_between, ticks_betwee
 use std::iter;
 use std::ops::Range;
 
-/// The ratio of the age of a batch to its duration: the slots of a batch are intended to start within 1/10000 of their
-/// age at the end of the requested span.
+/// The slots of a batch are intended to start within 1/10000 of their age at the end of the requested span.
 const FINENESS: i64 = 10_000;
 
 impl Schedule {
-    /// Returns how many of this process's slots the requested load contains before `moment`. `moment` must not be
-    /// before the last change of the load or the last pause.
+    /// `moment` must not be before the last change of the load or the last pause.
     pub(crate) fn asked_before(&self, moment: i64) -> u64 {
         let (moment, slots) = (self.stopped(moment), self.history.slots());
         let Some(asked) = &self.asked else {
@@ -24,8 +22,7 @@ impl Schedule {
         came.checked_sub(1).map_or(0, |last| slots.own_by(last)).min(self.end.most())
     }
 
-    /// Returns how many of this process's slots the requested load contains by `moment`, with fractions of slots. For
-    /// random arrivals it is the average number. Recorded slots have no fractions.
+    /// For random arrivals, the result is the average number of slots. Recorded slots have no fractions.
     pub(crate) fn asked_count(&self, moment: i64) -> f64 {
         let slots = self.history.slots();
         if slots.is_recorded() {
@@ -36,7 +33,6 @@ impl Schedule {
         approximate(fine(slots.share_of(self.count_at(time)))).min(float(self.end.most()))
     }
 
-    /// Returns the count that the load has reached at `time`, regardless of late policies.
     fn count_at(&self, time: i64) -> Count {
         match &self.asked {
             Some(asked) => asked.count_at(&self.load, time),
@@ -44,35 +40,34 @@ impl Schedule {
         }
     }
 
-    /// Returns `moment`, or the nanosecond after the beginning of the pause if that is earlier. No slot starts at that
-    /// nanosecond or later.
+    /// Returns `moment`, or the nanosecond after the pause began, from which no slot starts, if that is earlier.
     fn stopped(&self, moment: i64) -> i64 {
         self.paused_since.map_or(moment, |since| moment.min(since.saturating_add(1)))
     }
 
-    /// Returns the first slot that is intended to start at `moment` or later, or the end if that comes first.
+    /// Returns the first slot that is intended to start at `moment` or later, but no slot after the end.
     fn first_from(&self, moment: i64) -> u64 {
         let first = self.history.first_from(moment);
         self.end().map_or(first, |end| earlier(first, end))
     }
 
-    /// Records that another load begins now. Called before `load` is replaced.
+    /// Records that another load begins now, before `load` is replaced.
     pub(super) fn change_asked(&mut self, now: i64) {
         if let Some(asked) = &mut self.asked {
             asked.change(&self.load, &self.end, now);
         }
     }
 
-    /// Begins to keep the load's own count. Called before each forfeit; only the first call has an effect.
+    /// Begins to keep the load's own count. This function is called before each forfeit; only the first call has an
+    /// effect.
     pub(super) fn keep_asked(&mut self) {
         if self.asked.is_none() {
             self.asked = Some(Box::new(Asked::new(&self.history, &self.end, &self.load)));
         }
     }
 
-    /// Returns the slots from position `from` up to, but not including, `to` that are intended to start in `span` and
-    /// are not stopped by a pause, in batches. A batch is a pair: the intended start of its last slot, and its number
-    /// of slots.
+    /// Returns the slots from `from` to before `to` that are intended to start in `span`, and before a pause, in
+    /// batches. A batch is a pair: the intended start of its last slot, and its number of slots.
     pub(crate) fn batches(
         &self,
         (from, to): (u64, u64),

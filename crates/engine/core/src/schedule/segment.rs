@@ -10,27 +10,24 @@ use crate::position::{RANGE, REACH, SLOT, ticks_between};
 use crate::scale::Scale;
 use crate::shape::Shape;
 
-/// A line or a curve that gives the starts of the slots after a position, its *anchor*.
 #[derive(Clone, Debug)]
 pub(crate) enum Segment {
-    /// A segment at a constant rate. It is used only for a load with even arrivals of which this process has every
-    /// slot: slot n is intended to start when the count reaches n.
+    /// A segment at a constant rate. It requires even arrivals, and that this process has every slot: slot n is
+    /// intended to start when the count reaches n.
     Line(Line),
     /// A segment along a shape, which may be constant. It is boxed, because a pacer is small and stores many lines.
     Curve(Box<Curve>),
 }
 
-/// The speed of a segment.
 #[derive(Clone, Debug)]
 pub(crate) enum Speed {
-    /// The length of a tick, for a line.
+    /// The length of a tick of a line.
     Scale(Scale),
     /// A shape that begins at `origin`, at `ratio_q32` times its rate. The ratio is in units of 2^-32.
     Shape { shape: Shape, origin: i64, ratio_q32: u64 },
 }
 
 impl Segment {
-    /// Returns the position after which the segment gives the starts of slots.
     pub(crate) fn anchor(&self) -> u64 {
         match self {
             Segment::Line(line) => line.position,
@@ -38,7 +35,6 @@ impl Segment {
         }
     }
 
-    /// Returns the time at which the segment reaches `position`.
     pub(crate) fn time_of(&self, position: u64, slots: &Slots) -> i64 {
         match self {
             Segment::Line(line) => line.time_of(position),
@@ -46,7 +42,6 @@ impl Segment {
         }
     }
 
-    /// Returns the last position that is reached at `time`.
     pub(crate) fn position_at(&self, time: i64, slots: &Slots) -> u64 {
         match self {
             Segment::Line(line) => line.position_at(time),
@@ -54,7 +49,6 @@ impl Segment {
         }
     }
 
-    /// Returns the count that is reached at `time`.
     pub(crate) fn count_at(&self, time: i64, slots: &Slots) -> Count {
         match self {
             Segment::Line(line) => line.count_at(time, slots.count_of(line.position_at(time))),
@@ -62,8 +56,7 @@ impl Segment {
         }
     }
 
-    /// Returns the segment that continues from this one at `now`. The fraction of the current interval that has passed
-    /// stays passed.
+    /// The fraction of the current interval that has passed at `now` stays passed.
     pub(crate) fn continued(&self, speed: &Speed, now: i64, slots: &Slots) -> Segment {
         let position = self.position_at(now, slots);
         match (self, speed) {
@@ -86,13 +79,10 @@ impl Segment {
         }
     }
 
-    /// Returns this segment without the slots up to `position`: its anchor moves to `position`, unless it is already
-    /// at or after `position`.
     pub(crate) fn anchored_no_earlier(self, position: u64) -> Segment {
         if ticks_between(self.anchor(), position) <= 0 { self } else { self.anchored(position) }
     }
 
-    /// Returns this segment for the slots after another position.
     pub(crate) fn anchored(self, position: u64) -> Segment {
         match self {
             Segment::Line(line) => Segment::Line(line.anchored(position)),
@@ -100,7 +90,6 @@ impl Segment {
         }
     }
 
-    /// Returns the segment with this speed that reaches the count 0 at `time`.
     pub(crate) fn starting(speed: &Speed, time: i64) -> Segment {
         match speed {
             &Speed::Scale(scale) => Segment::Line(Line { time, position: 0, scale }),
@@ -113,7 +102,6 @@ impl Segment {
         }
     }
 
-    /// Returns the segment with this speed that reaches `position` at `time`.
     pub(crate) fn through(speed: &Speed, position: u64, time: i64, slots: &Slots) -> Segment {
         match speed {
             &Speed::Scale(scale) => Segment::Line(Line { time, position, scale }),
@@ -135,7 +123,6 @@ impl Segment {
         }
     }
 
-    /// Moves the segment later by `span_ns`.
     pub(crate) fn shift(&mut self, span_ns: i64) {
         match self {
             Segment::Line(line) => line.time = line.time.saturating_add(span_ns),
@@ -151,8 +138,7 @@ impl Segment {
         }
     }
 
-    /// Returns the oldest intended start that is within the [`RANGE`] of positions at `now`. A slot with an earlier
-    /// intended start is late by more than the range.
+    /// Returns the oldest intended start that is within the [`RANGE`] of positions at `now`.
     pub(crate) fn oldest(&self, now: i64) -> i64 {
         match self {
             Segment::Line(line) => now.saturating_sub(line.scale.nanos(RANGE.unsigned_abs())),
@@ -160,9 +146,8 @@ impl Segment {
         }
     }
 
-    /// Returns whether the anchor should be moved, because the schedule is far from it at `now`. `next` is the next
-    /// position to be claimed. This function takes only a few instructions, because it is called at every start that
-    /// is judged.
+    /// Returns whether the anchor should be moved. The function must be fast, because it is called at every judged
+    /// start.
     pub(crate) fn is_far(&self, next: u64, now: i64) -> bool {
         match self {
             // Beyond its reach, a line can't compute which position it has reached. If the anchor were moved there,
@@ -176,7 +161,6 @@ impl Segment {
 }
 
 impl Speed {
-    /// Returns whether both speeds are the same rate or shape, so that a change from one to the other has no effect.
     pub(crate) fn is_same(&self, other: &Speed) -> bool {
         match (self, other) {
             (Speed::Scale(a), Speed::Scale(b)) => a == b,

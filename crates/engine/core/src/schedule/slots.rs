@@ -1,10 +1,9 @@
-//! Finds the count at which each slot of this process lies. There are two steps. The first step maps the slot's *own
-//! number*, which is its number among the process's own slots, to its number in the whole load ([`Shard`]). The second
-//! step maps this number to a count ([`Arrivals`]). In this file a variable `own` is an own number, and `slot` is a
-//! number in the whole load.
+//! Finds the count at which each slot of this process lies, in two steps: from the slot's number among the process's
+//! own slots (`own`) to its number in the whole load (`slot`, by [`Shard`]), and from that number to a count (by
+//! [`Arrivals`]).
 //!
-//! Positions between two slots lie at counts between the counts of these slots, in proportion. A position's count is
-//! rounded up, and a count's position is rounded down, so `count_of(p) <= c` is equivalent to `p <= position_by(c)`.
+//! A position between two slots lies between their counts, in proportion. A position's count is rounded up, and a
+//! count's position is rounded down, so `count_of(p) <= c` is equivalent to `p <= position_by(c)`.
 
 use crate::arrivals::{Arrivals, Process};
 use crate::count::{Count, ONE};
@@ -12,18 +11,14 @@ use crate::lease::Lease;
 use crate::position::{REACH, SLOT, after, before, ticks_between};
 use crate::shard::Shard;
 
-/// The binary logarithm of [`SLOT`], the number of ticks of a slot. A shift by this number of bits converts between
-/// slots and ticks.
+/// A shift by this number of bits converts between slots and ticks.
 const TICK_BITS: u32 = SLOT.trailing_zeros();
 
-/// Consecutive slots of this process with equal spacing.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Even {
     /// The number of these slots after the first one.
     pub(super) more: u64,
-    /// The number of the first slot in the whole load.
     pub(super) slot: u64,
-    /// The difference between the numbers of neighbouring slots.
     pub(super) stride: u64,
 }
 
@@ -31,7 +26,6 @@ pub(crate) struct Even {
 /// without being registered as holders. (With a lease every 20 ms, these stripes cover the last 20 s.)
 const STRIPES_KEPT: usize = 1024;
 
-/// Maps positions to counts, and counts to positions.
 #[derive(Debug)]
 pub(crate) struct Slots {
     /// The arrival process of the load. `None` if slot n lies at the count n.
@@ -44,34 +38,28 @@ pub(crate) struct Slots {
     counted: (u64, u64),
 }
 
-/// A range of slots of the load, up to the next stripe, and the process's share of them.
 #[derive(Debug)]
 struct Stripe {
     /// The own number of the first slot of the process in the stripe.
     own_from: u64,
     /// The number in the whole load of the slot at which the stripe begins.
     from: u64,
-    /// The process's share of these slots. `None` if the process has none of them, or if the share is not known yet
-    /// (an open stripe).
+    /// The process's share of these slots. `None` if the process has none of them, or if the stripe is open.
     shard: Option<Shard>,
 }
 
 impl Stripe {
-    /// Returns the number in the whole load of a slot of this process that lies in the stripe.
     #[inline]
     fn slot_of(&self, own: u64) -> Option<u64> {
         let shard = self.shard.as_ref()?;
         Some(shard.global(shard.locals_before(self.from).saturating_add(own - self.own_from)))
     }
 
-    /// Returns how many of this process's slots lie before `slot`, which lies in the stripe or at its end.
     fn own_before(&self, slot: u64) -> u64 {
         let more = |shard: &Shard| shard.locals_before(slot) - shard.locals_before(self.from);
         self.own_from.saturating_add(self.shard.as_ref().map_or(0, more))
     }
 
-    /// Returns how many slots this process has up to a count in the stripe, with fractions of slots, as if all slots
-    /// were evenly spaced.
     fn share_of(&self, count: Count) -> Count {
         let more = count - Count::from(self.from) * ONE;
         Count::from(self.own_from) * ONE
@@ -80,7 +68,6 @@ impl Stripe {
 }
 
 impl Slots {
-    /// Returns the slots of the process with this shard of a load with these arrivals.
     pub(crate) fn new(arrivals: &Arrivals, shard: Shard) -> Slots {
         let arrivals = (!arrivals.is_even()).then(|| Box::new(arrivals.process()));
         let stripe =
@@ -88,24 +75,20 @@ impl Slots {
         Slots { arrivals, stripes: stripe.into_iter().collect(), counted: (0, 0) }
     }
 
-    /// Returns these slots, without any slot for this process until it is leased.
     pub(crate) fn leased(self) -> Slots {
         Slots { stripes: vec![Stripe { own_from: 0, from: 0, shard: None }], ..self }
     }
 
-    /// Returns whether slot n of the process is slot n of the load and lies at the count n. If so, a constant rate is
-    /// a straight line.
+    /// Returns whether slot n of the process lies at the load's count n, so that a constant rate is a straight line.
     pub(crate) fn is_plain(&self) -> bool {
         self.arrivals.is_none() && self.stripes.is_empty()
     }
 
-    /// Returns whether an arrival process determines the times of the slots.
     pub(crate) fn has_arrivals(&self) -> bool {
         self.arrivals.is_some()
     }
 
-    /// Returns the evenly spaced slots that begin at `position`. Returns `None` if they are not evenly spaced, or not
-    /// known.
+    /// Returns `None` if the slots from `position` on are not evenly spaced, or not known.
     pub(crate) fn even_from(&self, position: u64) -> Option<Even> {
         let own = self.own_at(position).unwrap_or(0);
         let index = self.stripes.iter().rposition(|stripe| stripe.own_from <= own);
@@ -122,14 +105,12 @@ impl Slots {
         stripe.and_then(|stripe| stripe.shard.as_ref()).map_or(1.0, Shard::share)
     }
 
-    /// Records that `claimed` slots lie before the position `next`.
     pub(crate) fn count_claimed(&mut self, next: u64, claimed: u64) {
         self.counted = (next, claimed);
     }
 
-    /// Gives this process the slots of `shard`, beginning with the slot with the number `from` in the whole load. If
-    /// the process has a slot in this range that lies before the position `next`, the slot may have started: returns
-    /// false, and nothing changes.
+    /// Gives this process the slots of `shard` from the number `from` in the whole load on. Returns false, and changes
+    /// nothing, if the process has such a slot before the position `next`, which may have started.
     pub(crate) fn set_shard(&mut self, shard: Shard, from: u64, next: u64) -> bool {
         let own_from = self.own_before(from);
         let is_ahead = self.own_at(next).is_none_or(|next| next <= own_from);
@@ -140,9 +121,9 @@ impl Slots {
         is_ahead
     }
 
-    /// Gives this process the slots of these leases, beginning with the slot with the number `from` in the whole load,
-    /// and no slots yet after the leases. If the process has a slot in this range that lies before the position
-    /// `unstarted`, the slot may have started: returns false, and nothing changes.
+    /// Gives this process the slots of these leases from the number `from` in the whole load on, and no slots yet after
+    /// the leases. Returns false, and changes nothing, if the process has such a slot before the position `unstarted`,
+    /// which may have started.
     pub(crate) fn lease(&mut self, from: u64, leases: &[Lease], unstarted: u64) -> bool {
         let own_from = self.own_before(from);
         if self.own_at(unstarted).is_some_and(|unstarted| unstarted > own_from) {
@@ -169,8 +150,7 @@ impl Slots {
         self.slot_of(own).unwrap_or_else(leases_end)
     }
 
-    /// Adds a stripe that begins at the slot with the number `from` in the whole load. If `shard` is the shard of the
-    /// last stripe, the last stripe continues instead.
+    /// If `shard` is the shard of the last stripe, the last stripe continues, and no stripe is added.
     fn extend(&mut self, from: u64, shard: Option<Shard>) {
         if self.stripes.last().is_none_or(|last| last.shard != shard) {
             self.stripes.push(Stripe { own_from: self.own_before(from), from, shard });
@@ -194,7 +174,6 @@ impl Slots {
         limited.is_none_or(|arrivals| arrivals.count_of(slot).is_some())
     }
 
-    /// Returns the count of the slot at `position`, or of a position between slots.
     #[inline]
     pub(crate) fn count_of(&self, position: u64) -> Count {
         let (own, part) = (self.own_at(position), position % SLOT);
@@ -207,13 +186,11 @@ impl Slots {
             return here;
         }
         let next = self.own_at(after(position, 1)).map_or(0, |next| self.count_of_own(next));
-        // This adds the gap times part / SLOT, rounded up. Whole multiples of SLOT are handled separately, so that
-        // nothing overflows.
+        // The gap times part / SLOT is added, rounded up. Multiples of SLOT are separate, so that nothing overflows.
         here + ((next - here) >> TICK_BITS) * Count::from(part)
             + (((next - here) % Count::from(SLOT)) * Count::from(part)).div_ceil(SLOT.into())
     }
 
-    /// Returns the last position that lies at `count` or before it.
     pub(crate) fn position_by(&self, count: Count) -> u64 {
         if self.is_plain() {
             let part = (count % ONE) >> (ONE.trailing_zeros() - TICK_BITS);
@@ -227,13 +204,11 @@ impl Slots {
         before(self.position_of(next)).wrapping_add(part)
     }
 
-    /// Returns how many of this process's slots lie at `count` or before it.
     pub(crate) fn own_by(&self, count: Count) -> u64 {
         self.own_before(self.slots_by(count))
     }
 
-    /// Returns how many of the load's slots up to `count` are this process's, with fractions of slots, as if all slots
-    /// were evenly spaced.
+    /// Returns this process's share of the load's slots up to `count`, as if all slots were evenly spaced.
     pub(crate) fn share_of(&self, count: Count) -> Count {
         let begun = |stripe: &Stripe| Count::from(stripe.from) * ONE <= count;
         let (stripe, next) = self.stripe_and_next(begun);
@@ -241,13 +216,12 @@ impl Slots {
         next.map_or(share, |next| share.min(Count::from(next.own_from) * ONE))
     }
 
-    /// Returns whether the arrivals were recorded.
     pub(crate) fn is_recorded(&self) -> bool {
         self.arrivals.as_ref().is_some_and(|arrivals| !arrivals.is_endless())
     }
 
-    /// Limits the number of stripes that are kept. Slots before `free` have been claimed and not given back. `is_held`
-    /// returns whether a slot between two positions is still held by a caller, or was given back.
+    /// Slots before `free` are claimed. `is_held` returns whether a slot between two positions is held or was given
+    /// back.
     pub(crate) fn trim(&mut self, free: u64, is_held: impl Fn(u64, u64) -> bool) {
         let own = self.own_at(free).unwrap_or(0);
         let past = self.stripes.partition_point(|stripe| stripe.own_from <= own);
@@ -260,14 +234,12 @@ impl Slots {
         }
     }
 
-    /// Returns whether recorded arrivals before `position` should be dropped, because there are many of them.
     pub(crate) fn remembers_many_before(&self, position: u64) -> bool {
         let arrivals = self.arrivals.as_ref().zip(self.slot(position));
         arrivals.is_some_and(|(arrivals, slot)| arrivals.remembers_many_before(slot))
     }
 
-    /// Reads recorded arrivals ahead of `position`, unless enough of them have been read already. Returns whether it
-    /// has read any: if so, the end has to be computed again.
+    /// Returns whether recorded arrivals may now be read farther ahead. The end then has to be computed again.
     pub(crate) fn read_ahead(&self, position: u64) -> bool {
         let arrivals = self.arrivals.as_ref().zip(self.slot(position));
         arrivals.is_some_and(|(arrivals, slot)| arrivals.read_ahead(slot))
@@ -280,23 +252,21 @@ impl Slots {
         }
     }
 
-    /// Returns the number in the whole load of the slot at `position`. Returns `None` if the number is not known yet,
-    /// after the last lease.
+    /// Returns the number of the slot in the whole load, or `None` if the slot is not leased yet.
     #[inline]
     pub(crate) fn slot(&self, position: u64) -> Option<u64> {
         self.own_at(position).and_then(|own| self.slot_of(own))
     }
 
-    /// Returns the own number of the slot at `position`: how many slots of this process lie before it. For a position
-    /// between two slots, it is the own number of the earlier slot. Returns `None` before the first slot.
+    /// Returns the number of this process's slots before `position`, not counting a slot that the position lies within.
+    /// Returns `None` before the first slot.
     #[inline]
     pub(crate) fn own_at(&self, position: u64) -> Option<u64> {
         let (at, own) = self.counted;
         own.checked_add_signed(ticks_between(at, position) >> TICK_BITS)
     }
 
-    /// Returns the position of the slot with this own number. If that slot is out of reach, returns the position of
-    /// the nearest slot within reach.
+    /// Returns the position of the slot with this own number, or of the nearest slot within reach.
     fn position_of(&self, own: u64) -> u64 {
         let (at, counted) = self.counted;
         let reach = REACH.unsigned_abs() / SLOT;
@@ -304,8 +274,7 @@ impl Slots {
         after(at, own.wrapping_sub(counted))
     }
 
-    /// Returns the count of the slot with this own number, or [`Count::MAX`] if the slot never comes or is not known
-    /// yet.
+    /// Returns [`Count::MAX`] if the slot never comes or is not known yet.
     #[inline]
     fn count_of_own(&self, own: u64) -> Count {
         let count = self.slot_of(own).and_then(|slot| match &self.arrivals {
@@ -315,7 +284,6 @@ impl Slots {
         count.unwrap_or(Count::MAX)
     }
 
-    /// Returns how many slots of the whole load lie at `count` or before it.
     fn slots_by(&self, count: Count) -> u64 {
         match &self.arrivals {
             Some(arrivals) => arrivals.slots_by(count),
@@ -323,26 +291,23 @@ impl Slots {
         }
     }
 
-    /// Returns the number in the whole load of the slot with this own number, or `None` if it is not known yet.
     fn slot_of(&self, own: u64) -> Option<u64> {
         self.stripe_of(own).map_or(Some(own), |stripe| stripe.slot_of(own))
     }
 
-    /// Returns the stripe that contains the slot with this own number, or `None` if the slot lies before all stripes.
+    /// Returns `None` if the slot lies before all stripes.
     fn stripe_of(&self, own: u64) -> Option<&Stripe> {
         self.stripes.iter().rfind(|stripe| stripe.own_from <= own)
     }
 
-    /// Returns how many of this process's slots lie before the slot with this number in the whole load. If stripes
-    /// after the one found were dropped, the result is at most the number of slots before the next stripe that is
-    /// kept.
+    /// Returns how many of this process's slots lie before a slot of the whole load. If stripes after the one found
+    /// were dropped, the result is at most the number of slots before the next stripe that is kept.
     fn own_before(&self, slot: u64) -> u64 {
         let (stripe, next) = self.stripe_and_next(|stripe| stripe.from <= slot);
         let own = stripe.map_or(slot, |stripe| stripe.own_before(slot));
         next.map_or(own, |next| own.min(next.own_from))
     }
 
-    /// Returns the last stripe that has begun, and the stripe after it.
     fn stripe_and_next(
         &self,
         has_begun: impl Fn(&Stripe) -> bool,
@@ -352,8 +317,7 @@ impl Slots {
     }
 }
 
-/// Returns how many of the [`SLOT`] equal parts of a gap lie within `ahead`, rounded down. The result is always less
-/// than [`SLOT`].
+/// Returns how many of the [`SLOT`] parts of a gap lie within `ahead`, rounded down to less than [`SLOT`].
 fn parts(ahead: Count, gap: Count) -> u64 {
     let parts = match ahead.checked_mul(SLOT.into()) {
         Some(ahead) => ahead / gap,
@@ -362,7 +326,6 @@ fn parts(ahead: Count, gap: Count) -> u64 {
     whole(parts).min(SLOT - 1)
 }
 
-/// Converts a count of whole slots to a `u64`, at most `u64::MAX`.
 fn whole(count: Count) -> u64 {
     u64::try_from(count).unwrap_or(u64::MAX)
 }

@@ -44,15 +44,14 @@ pub trait Curve: Debug + Send + Sync {
     fn count_at(&self, elapsed: Duration) -> f64;
 
     /// Returns the rate at `elapsed`, in slots per second, for charts and for [`Pacer::rate`](crate::Pacer::rate). The
-    /// starts of slots depend only on the count. By default it is the increase of the count over the next microsecond,
-    /// converted to a rate per second.
+    /// starts of slots depend only on the count. By default, the rate is the increase of the count over the next
+    /// microsecond, converted to a rate per second.
     fn rate_at(&self, elapsed: Duration) -> f64 {
         let part = Duration::from_micros(1);
         (self.count_at(elapsed + part) - self.count_at(elapsed)) / part.as_secs_f64()
     }
 }
 
-/// Checks the curve at evenly spaced times, and at 1 ns, 2 ns, 4 ns and so on.
 pub(super) fn check(curve: &dyn Curve, time_ns: i64) -> Result<(), ShapeError> {
     let doubled = (0..63).map(|power| 1 << power).take_while(|&moment| moment < time_ns);
     let mut moments: Vec<u64> = samples(time_ns).chain(doubled.map(i64::unsigned_abs)).collect();
@@ -69,7 +68,7 @@ pub(super) fn check(curve: &dyn Curve, time_ns: i64) -> Result<(), ShapeError> {
     Ok(())
 }
 
-/// Returns evenly spaced times, including the first and the last one. For a curve that never ends they cover a day.
+/// Returns evenly spaced times over the duration, or over a day if the curve never ends.
 fn samples(time_ns: i64) -> impl Iterator<Item = u64> {
     let last = if time_ns == i64::MAX { DAY_NS } else { time_ns }.unsigned_abs();
     (0..=SAMPLES).map(move |sample| last / SAMPLES * sample + last % SAMPLES * sample / SAMPLES)
@@ -82,14 +81,12 @@ pub(super) fn count_at(curve: &dyn Curve, time_ns: u64) -> Fine {
     fine(libm::ldexp(count, 64) as Count)
 }
 
-/// Returns the curve's rate, or 0 if the function's result is not a valid rate.
 pub(super) fn rate_hz(curve: &dyn Curve, time_ns: u64) -> f64 {
     Some(curve.rate_at(Duration::from_nanos(time_ns)))
         .filter(|hz| hz.is_finite())
         .map_or(0.0, |hz| hz.max(0.0))
 }
 
-/// Returns the highest rate among samples of the span of `time_ns` that begins at `from_ns`.
 pub(super) fn peak_hz(curve: &dyn Curve, from_ns: u64, time_ns: i64) -> f64 {
     let moments = samples(time_ns).map(|sample| from_ns.saturating_add(sample));
     moments.map(|moment| rate_hz(curve, moment)).fold(0.0, f64::max)

@@ -22,7 +22,6 @@ impl Curve for Square {
     }
 }
 
-/// A curve without slots for a microsecond, and with a thousand slots each second after that.
 #[derive(Debug)]
 struct Late;
 
@@ -61,7 +60,6 @@ fn whole_leaves() -> impl Strategy<Value = Shape> {
     prop_oneof![8 => leaf, 1 => custom].prop_filter_map("no shape", Result::ok)
 }
 
-/// Generates leaves: forwards or backwards, whole or cut once or twice.
 fn leaves() -> impl Strategy<Value = Shape> {
     (whole_leaves(), any::<bool>(), proptest::collection::vec((any::<bool>(), moments()), 0..3))
         .prop_filter_map("no shape", |(leaf, backwards, cuts)| {
@@ -70,7 +68,6 @@ fn leaves() -> impl Strategy<Value = Shape> {
         })
 }
 
-/// Returns the first part of a shape, or the part after it.
 fn cut(shape: Shape, first: bool, at: u64) -> Result<Shape, ShapeError> {
     let time = duration(moment(&shape, at));
     if first { shape.take(time) } else { shape.skip(time) }
@@ -93,12 +90,10 @@ fn shapes() -> impl Strategy<Value = Shape> {
     })
 }
 
-/// Generates times anywhere, or near the beginning.
 fn moments() -> impl Strategy<Value = u64> {
     prop_oneof![2 => any::<u64>(), 1 => 0_u64..100, 1 => 0_u64..1 << 20]
 }
 
-/// Returns a time within the shape, or a little after its end.
 fn moment(shape: &Shape, at: u64) -> i64 {
     let range = shape.duration_ns().min(1 << 60).unsigned_abs() + 3;
     i64::try_from(at % range).unwrap()
@@ -114,8 +109,7 @@ fn is_flat(shape: &Shape, time_ns: i64) -> bool {
 }
 
 proptest! {
-    /// Checks the law that defines the others: a slot's time is the first time at which the slot has come. No slot
-    /// lies at the count of the whole shape.
+    /// A slot's time is the first time at which the slot has come. There is no slot at the count of the whole shape.
     #[test]
     fn times_and_counts_are_inverse(shape in shapes(), at in moments(), off in -3_i128..4, near in -2_i64..3) {
         let t = moment(&shape, at);
@@ -130,7 +124,6 @@ proptest! {
         prop_assert!(shape.count_at_ns(t + 1) >= shape.count_at_ns(t));
     }
 
-    /// Checks that for every time, the shape reports whether the slot at the count of that time has come.
     #[test]
     fn slots_wait_until_they_come(shape in shapes(), at in moments()) {
         let t = moment(&shape, at);
@@ -148,7 +141,6 @@ proptest! {
         prop_assert!(time > t || slot << 64 <= shape.count_at_ns(t));
     }
 
-    /// Checks that the law holds exactly for the fixed-point numbers in which counts are summed.
     #[test]
     fn counts_of_parts_are_differences(shape in shapes(), at in moments(), then in moments(), near in -2_i64..3) {
         let a = moment(&shape, at);
@@ -165,7 +157,6 @@ proptest! {
         }
     }
 
-    /// Checks that a shape that is cut at up to four times and put together again is unchanged.
     #[test]
     fn the_parts_are_the_whole(shape in shapes(), at in proptest::collection::vec(moments(), 1..5), then in moments(), off in -3_i128..4) {
         let mut cuts: Vec<i64> = at.iter().map(|&at| moment(&shape, at)).collect();
@@ -194,7 +185,6 @@ proptest! {
         }
     }
 
-    /// Checks that cutting a part again makes a shape no deeper, and its string no longer.
     #[test]
     fn a_part_of_a_part_is_a_part(shape in shapes(), at in moments(), then in moments(), t in moments()) {
         let (a, b) = (moment(&shape, at), moment(&shape, then));
@@ -216,7 +206,6 @@ proptest! {
         prop_assert!(rate <= shape.peak() * (1.0 + 1e-9), "{rate} {}", shape.peak());
     }
 
-    /// Checks that a chord ends no later than its leaf, and no later than the part that cuts the leaf.
     #[test]
     fn no_chord_goes_beyond_the_end(shape in shapes(), at in moments()) {
         let t = moment(&shape, at);
@@ -225,8 +214,6 @@ proptest! {
         prop_assert!(t >= shape.duration_ns() || t.saturating_add(length) <= shape.duration_ns());
     }
 
-    /// Checks that the chord is within 1 ns of the curve over its whole length. For ramps, a chord of three times the
-    /// length is not as close, as the next test shows.
     #[test]
     fn chords_are_straight_over_their_whole_length(shape in leaves(), at in moments(), parts in proptest::array::uniform8(0_u64..=1 << 32)) {
         let time = shape.duration_ns();
@@ -273,7 +260,6 @@ proptest! {
         prop_assert_eq!(mirrored.clone().reversed().unwrap().count_at_ns(t), mirrored.count_at_ns(t));
     }
 
-    /// Checks that the rate is the slope of the count.
     #[test]
     fn rates_are_slopes(shape in leaves().prop_filter("short", |leaf| leaf.duration_ns() > 1 << 20), at: u64) {
         let time = shape.duration_ns();
@@ -328,7 +314,6 @@ fn counts_outside_a_shape_are_those_of_its_ends() {
     assert_eq!(ramp.straight_ns(-7), ramp.straight_ns(0));
 }
 
-/// Checks that a shape does not grow if each change takes a part and appends another: the row drops the parts outside.
 #[test]
 fn a_shape_that_is_cut_again_and_again_does_not_grow() {
     let wave = || Shape::sine(Level::ZERO, Rate::FASTEST, SECOND).unwrap().forever().unwrap();
@@ -353,7 +338,6 @@ fn a_part_of_everything_is_the_shape_itself() {
 }
 
 proptest! {
-    /// Checks counts that include the last count before a whole nanosecond and the first count after it.
     #[test]
     fn a_steady_rate_reaches_a_count_at_the_exact_time(
         level in levels(),
@@ -368,8 +352,8 @@ proptest! {
     }
 }
 
-/// Checks the length of chords. A ramp from zero is a parabola: the maximum length h of a chord that begins at time t
-/// satisfies h^2 = 8 t + 4 h, and backwards h^2 = 8 t - 4 h.
+/// A ramp from zero is a parabola: the maximum length h of a chord that begins at time t satisfies h^2 = 8 t + 4 h, and
+/// backwards h^2 = 8 t - 4 h.
 #[test]
 fn chords_of_ramps_last_until_a_nanosecond_is_left() {
     let ramp = Shape::ramp(Level::ZERO, Rate::FASTEST, SECOND).unwrap();
@@ -385,8 +369,6 @@ fn chords_of_ramps_last_until_a_nanosecond_is_left() {
     }
 }
 
-/// Checks the law at a few times only, so that the lengths can include powers of two of every part of the longest
-/// chord.
 #[test]
 fn chords_of_waves_are_straight() {
     let wave = Shape::sine(Rate::per_second(1_000).unwrap(), Rate::FASTEST, SECOND).unwrap();

@@ -10,7 +10,6 @@ use crate::nanos::whole_ns;
 use crate::search;
 use std::sync::Arc;
 
-/// A part of a shape with one formula.
 #[derive(Clone, Debug)]
 pub(super) struct Leaf {
     form: Form,
@@ -18,18 +17,15 @@ pub(super) struct Leaf {
     time_ns: i64,
     total: Fine,
     backwards: bool,
-    /// The interval between slots in nanoseconds, rounded to an `f64`, where the rate is constant and not zero.
-    /// Elsewhere it is zero.
+    /// The interval between slots in nanoseconds, if the rate is constant and not zero, and otherwise zero.
     slot_ns: f64,
-    /// If this leaf is a part of a curve: the duration of the part of the curve that is left out before it. `before`
-    /// is the count of that part.
+    /// The duration and the count of the curve before this leaf, if the leaf is a part of a curve.
     before_ns: u64,
     before: Fine,
 }
 
 #[derive(Clone, Debug)]
 enum Form {
-    /// A constant rate, in slots per nanosecond.
     Hold(Fine),
     Rise(Rise),
     Swell(Swell),
@@ -62,12 +58,10 @@ impl Leaf {
         Leaf { slot_ns, ..Leaf::new(Form::Hold(rate), time_ns) }
     }
 
-    /// Returns a leaf whose rate rises linearly from `low` to `high`, which is above `low`.
     pub(super) fn rise(low: Fine, high: Fine, time_ns: i64) -> Leaf {
         Leaf::new(Form::Rise(Rise::new(low, high, time_ns)), time_ns)
     }
 
-    /// Returns a leaf whose rate rises along half a wave from `low` to `high`, which is above `low`.
     pub(super) fn swell(low: Fine, high: Fine, time_ns: i64) -> Leaf {
         Leaf::new(Form::Swell(Swell::new(low, high, time_ns)), time_ns)
     }
@@ -76,10 +70,8 @@ impl Leaf {
         Leaf::new(Form::Custom(curve), time_ns)
     }
 
-    /// Creates a leaf. A leaf that never ends has the maximum number of slots.
-    ///
-    /// Rounding may add up to 2 units per nanosecond to a count, and less to a later one. The total is therefore
-    /// increased by this number of units, so that the total minus any count is never below the exact difference.
+    /// Rounding may add up to 2 units per nanosecond to a count, and less to a later one. The total is increased by
+    /// this number of units, so that the total minus any count is never below the exact difference.
     fn new(form: Form, time_ns: i64) -> Leaf {
         let time = time_ns.unsigned_abs();
         let count = form.count_at(time);
@@ -89,8 +81,7 @@ impl Leaf {
         Leaf { form, time_ns, total, backwards: false, slot_ns: 0.0, before_ns, before }
     }
 
-    /// Returns the part of the leaf from one time to another. It never ends if `until_ns` is `i64::MAX`. `total` is the
-    /// part's count, which the caller has computed.
+    /// `until_ns` is `i64::MAX` for a part that never ends. `total` is the part's count.
     pub(super) fn part(&self, from_ns: i64, until_ns: i64, total: Fine) -> Leaf {
         let (skipped_ns, skipped) = match self.form {
             Form::Hold(_) => (0, Fine::ZERO),
@@ -106,13 +97,11 @@ impl Leaf {
         }
     }
 
-    /// Returns this leaf backwards in time.
     pub(super) fn reversed(&self) -> Leaf {
         let symmetric = matches!(self.form, Form::Hold(_));
         Leaf { backwards: !self.backwards && !symmetric, ..self.clone() }
     }
 
-    /// Returns whether the rate is zero.
     pub(super) fn is_flat(&self) -> bool {
         matches!(self.form, Form::Hold(Fine::ZERO))
     }
@@ -137,12 +126,11 @@ impl Leaf {
         }
     }
 
-    /// Returns how many slots of this leaf the forward curve has at the time that this leaf reaches after `time_ns`.
+    /// Returns the count of the forward curve at the time `time_ns` of this leaf, without the count before this leaf.
     fn made(&self, time_ns: i64) -> Fine {
         self.form.count_at(self.forward(time_ns)).saturating_sub(self.before).min(self.total)
     }
 
-    /// Returns the first nanosecond at which the count is `count`, which is at most the total.
     pub(super) fn time_of(&self, count: Fine) -> i64 {
         if let Form::Hold(rate) = self.form {
             return if rate == Fine::ZERO { i64::MAX } else { self.hold_time_of(count, rate) };
@@ -179,8 +167,8 @@ impl Leaf {
         }
     }
 
-    /// Considers the slots that the forward curve has reached at about `about`. Returns the first nanosecond of this
-    /// leaf at which these slots have come. Returns `None` if the error of `about` leaves open which nanosecond it is.
+    /// Returns the first nanosecond at which this leaf has the slots that the forward curve has at the time `about`.
+    /// Returns `None` if the error of `about` leaves the nanosecond open.
     fn certain_time(&self, about: f64) -> Option<i64> {
         let Form::Rise(_) = self.form else { return None };
         let whole = certain_whole_ns(about, Rise::ERROR)?;
@@ -188,13 +176,13 @@ impl Leaf {
         (1..=self.time_ns).contains(&time_ns).then_some(time_ns)
     }
 
-    /// Converts a time since the beginning of the forward curve to a time since the beginning of this leaf.
+    /// Converts a time on the forward curve to a time on this leaf.
     fn moment(&self, forward_ns: i64) -> i64 {
         let since_ns = forward_ns.saturating_sub_unsigned(self.before_ns);
         if self.backwards { self.time_ns.saturating_sub(since_ns) } else { since_ns }
     }
 
-    /// Converts a time since the beginning of this leaf to a time since the beginning of the forward curve.
+    /// Converts a time on this leaf to a time on the forward curve.
     fn forward(&self, time_ns: i64) -> u64 {
         let time_ns = if self.backwards { self.time_ns.saturating_sub(time_ns) } else { time_ns };
         self.before_ns.saturating_add(time_ns.max(0).unsigned_abs())
@@ -204,7 +192,6 @@ impl Leaf {
         self.form.rate_hz(self.forward(time_ns))
     }
 
-    /// Returns the highest rate from one time to another, in slots per second. `i64::MAX` means that there is no end.
     pub(super) fn peak_hz(&self, from_ns: i64, until_ns: i64) -> f64 {
         let (first_ns, last_ns) =
             if self.backwards { (until_ns, from_ns) } else { (from_ns, until_ns) };
@@ -217,8 +204,7 @@ impl Leaf {
         }
     }
 
-    /// Returns whether this leaf is a curve backwards in time. The rate of such a leaf falls, unless it is a user's
-    /// curve.
+    /// Returns whether the leaf is reversed. The rate of a reversed leaf falls, unless a user defined the curve.
     pub(super) fn falls(&self) -> bool {
         self.backwards && !matches!(self.form, Form::Hold(_))
     }
@@ -234,9 +220,8 @@ impl Leaf {
         whole_ns(straight).clamp(1, rest)
     }
 
-    /// Returns how long a parabola stays within 1/4 ns of the curve. Returns zero if a chord is as good, or if the
-    /// duration is not known. It is not known at the very beginning of the leaf, which may be the time of slots of the
-    /// leaf before.
+    /// Returns how long a parabola stays within 1/4 ns of the curve. Returns zero if a chord is as good, or at the
+    /// beginning of the leaf, where a slot may belong to the leaf before.
     pub(super) fn bent_for(&self, time_ns: i64) -> i64 {
         let trend: Option<Trend> = match &self.form {
             _ if time_ns == 0 => None,
@@ -248,8 +233,8 @@ impl Leaf {
     }
 }
 
-/// Returns the number of whole nanoseconds in a time of about `about`, whose relative error is less than `error`.
-/// Returns `None` if the true time may be a whole number or may lie on the other side of a whole number.
+/// Returns the number of whole nanoseconds in a time that differs from `about` by less than the fraction `error`.
+/// Returns `None` if that number is uncertain.
 #[expect(clippy::cast_precision_loss, reason = "a time above 2^53 has no part to look at")]
 #[inline]
 fn certain_whole_ns(about: f64, error: f64) -> Option<i64> {
@@ -258,7 +243,6 @@ fn certain_whole_ns(about: f64, error: f64) -> Option<i64> {
     (part > error && part < 1.0 - error).then_some(whole)
 }
 
-/// Returns the duration from one time to another. If `until_ns` is `i64::MAX`, returns `i64::MAX`.
 pub(super) fn time_between(from_ns: i64, until_ns: i64) -> i64 {
     if until_ns == i64::MAX { until_ns } else { until_ns - from_ns }
 }

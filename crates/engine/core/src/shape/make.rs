@@ -303,8 +303,7 @@ impl Shape {
         Shape::leaf(Leaf::custom(Arc::new(curve), time_ns), text)
     }
 
-    /// Returns a part, followed by the same part backwards. `part` builds it from the lower rate, the higher rate and
-    /// its duration.
+    /// `part` builds a leaf from the lower rate, the higher rate and the leaf's duration.
     fn there_and_back(
         part: fn(Fine, Fine, i64) -> Leaf,
         word: &str,

@@ -6,10 +6,8 @@ use crate::error::{ShapeError, ShapeSyntaxError};
 use std::str::FromStr;
 use std::time::Duration;
 
-/// The maximum depth of nested parentheses.
 const DEEPEST: usize = 64;
 
-/// The words with which a part of a shape can begin.
 const BEGINNINGS: [&str; 6] = ["(", "hold", "ramp", "sine", "spike", "ladder"];
 
 impl FromStr for Shape {
@@ -64,7 +62,7 @@ impl FromStr for Shape {
 }
 
 impl Shape {
-    /// Parses a shape, for callers that also accept a rate. If the string is neither, the error shows both forms.
+    /// Parses a shape for callers that also accept a rate: the error message shows both forms.
     pub(crate) fn of_load(text: &str) -> Result<Shape, ShapeSyntaxError> {
         let first = Tokens::of(text).peek();
         if BEGINNINGS.contains(&first.text) {
@@ -81,7 +79,6 @@ struct Parser<'a> {
     depth: usize,
 }
 
-/// A shape, and the rates with which it begins and ends. A rate is missing if the shape was cut there.
 struct Piece {
     shape: Shape,
     first: Option<Level>,
@@ -100,7 +97,6 @@ impl Piece {
 }
 
 impl<'a> Parser<'a> {
-    /// Parses parts, separated by commas. `before` is the rate before the first part.
     fn row(&mut self, before: Option<Level>) -> Result<Piece, ShapeSyntaxError> {
         let mut row = self.part(before)?;
         while self.tokens.take_if(",").is_some() {
@@ -111,7 +107,6 @@ impl<'a> Parser<'a> {
         Ok(row)
     }
 
-    /// Parses an item, and the words after it, such as `x3`.
     fn part(&mut self, before: Option<Level>) -> Result<Piece, ShapeSyntaxError> {
         let mut part = self.item(before)?;
         loop {
@@ -139,7 +134,6 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Parses `take 10s` or `skip 10s`.
     fn cut(&mut self, Piece { shape, first, last }: Piece) -> Result<Piece, ShapeSyntaxError> {
         let word = self.tokens.take();
         let time = self.tokens.take().time()?;
@@ -155,7 +149,6 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Parses `x3` or `x 3`.
     fn times(&mut self) -> Result<u64, ShapeSyntaxError> {
         let token = self.tokens.take();
         let number = match token.text {
@@ -242,7 +235,6 @@ impl<'a> Parser<'a> {
         Piece::new(token, Shape::ladder(from, to, steps, each), from, to)
     }
 
-    /// Parses `100/s..5k/s`.
     fn rates(&mut self) -> Result<(Level, Level), ShapeSyntaxError> {
         let from = self.tokens.take().level()?;
         match self.tokens.take_if("..") {
@@ -254,7 +246,6 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Consumes `word`, and returns the token after it.
     fn after(&mut self, word: &str) -> Result<Token<'a>, ShapeSyntaxError> {
         match self.tokens.take_if(word) {
             Some(_) => Ok(self.tokens.take()),

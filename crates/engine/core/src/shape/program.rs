@@ -6,11 +6,10 @@ use crate::count::{Count, Fine, MOST};
 use crate::error::ShapeError;
 use std::sync::Arc;
 
-/// The maximum number of leaves. The maximum number of levels of nesting is [`DEEPEST`].
 const MOST_LEAVES: usize = 1 << 16;
 const DEEPEST: usize = 64;
 
-/// A tree of leaves. Times and counts are relative to its own beginning.
+/// A tree of leaves. Times and counts are relative to the beginning of the tree.
 #[derive(Clone, Debug)]
 pub(super) enum Program {
     Leaf(Leaf),
@@ -18,7 +17,6 @@ pub(super) enum Program {
     Cycle(Cycle),
 }
 
-/// A sequence of programs.
 #[derive(Clone, Debug)]
 pub(super) struct Row {
     parts: Vec<Part>,
@@ -33,18 +31,16 @@ struct Part {
     before: Fine,
 }
 
-/// A program that is repeated until the end of the extent.
+/// A repeated program, which may be cut at both ends.
 #[derive(Clone, Debug)]
 pub(super) struct Cycle {
     program: Arc<Program>,
-    /// The offset in the program at which the cycle begins. It is less than the program's duration.
+    /// The offset in the program at which the cycle begins, less than the program's duration.
     from_ns: i64,
-    /// The program's count at `from_ns`.
     before: Fine,
     extent: Extent,
 }
 
-/// The leaf that applies at a given time.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Here<'a> {
     pub(super) leaf: &'a Leaf,
@@ -56,12 +52,11 @@ pub(super) struct Here<'a> {
     pub(super) rest_ns: i64,
 }
 
-/// The duration, count and size of a node of the tree.
 #[derive(Clone, Copy, Debug)]
 struct Extent {
-    /// The duration of the node in nanoseconds, or `i64::MAX` if it never ends.
+    /// The duration in nanoseconds, or `i64::MAX` for a node that never ends.
     time_ns: i64,
-    /// The count of the whole duration. The count of a node that never ends stops at this value.
+    /// The count of the whole duration, or the count at which a node that never ends stops.
     total: Fine,
     /// The time for which the rate is zero at the beginning. `i64::MAX` means always.
     flat_ns: i64,
@@ -70,7 +65,6 @@ struct Extent {
 }
 
 impl Extent {
-    /// The extent of a row without parts.
     const NONE: Extent =
         Extent { time_ns: 0, total: Fine::ZERO, flat_ns: i64::MAX, leaves: 0, depth: 1 };
 
@@ -92,7 +86,7 @@ impl Program {
         Ok(program)
     }
 
-    /// Returns the sequence of the programs `parts`. There must be at least one.
+    /// `parts` must not be empty.
     pub(super) fn row(
         parts: impl IntoIterator<Item = Result<Program, ShapeError>>,
     ) -> Result<Program, ShapeError> {
@@ -103,7 +97,6 @@ impl Program {
         Ok(Program::Row(row))
     }
 
-    /// Returns this program followed by `next`.
     pub(super) fn then(self, next: Program) -> Result<Program, ShapeError> {
         let mut row = match self {
             Program::Row(row) => row,
@@ -120,7 +113,7 @@ impl Program {
         Ok(Program::Row(row))
     }
 
-    /// Returns this program repeated `times` times, where `times` is positive, or forever if `times` is `None`.
+    /// `times` is positive, or `None` for an infinite repetition.
     pub(super) fn cycle(self, times: Option<u64>) -> Result<Program, ShapeError> {
         let inner = self.extent();
         if inner.time_ns == i64::MAX {
@@ -139,7 +132,7 @@ impl Program {
         Ok(Program::Cycle(Cycle::new(Arc::new(self), 0, extent.checked()?)))
     }
 
-    /// Returns the part from one time to another, or to the end. Its count is at most `most`.
+    /// `until_ns` is `i64::MAX` for a part that reaches the end. The part's count is at most `most`.
     pub(super) fn part(
         self: &Arc<Program>,
         from_ns: i64,
@@ -163,7 +156,6 @@ impl Program {
         }))
     }
 
-    /// Returns this program backwards in time.
     pub(super) fn reversed(&self) -> Result<Program, ShapeError> {
         match self {
             _ if self.time_ns() == i64::MAX => Err(ShapeError::Endless),
@@ -189,7 +181,6 @@ impl Program {
         }
     }
 
-    /// Returns the duration of the program in nanoseconds, or `i64::MAX` if it never ends.
     pub(super) fn time_ns(&self) -> i64 {
         match self {
             Program::Leaf(leaf) => leaf.time_ns(),
@@ -199,7 +190,6 @@ impl Program {
         }
     }
 
-    /// Returns the count of the whole program. If it never ends, returns the count at which it stops.
     pub(super) fn total(&self) -> Fine {
         self.extent().total
     }
@@ -225,8 +215,7 @@ impl Program {
         }
     }
 
-    /// Returns the time at which a constant rate that never ends reaches `count`, or `None` for other programs. See
-    /// [`Leaf::steady_time_of`].
+    /// Returns `None` unless the program is a constant rate that never ends. See [`Leaf::steady_time_of`].
     pub(super) fn steady_time_of(&self, count: Count) -> Option<i64> {
         match self {
             Program::Leaf(leaf) => leaf.steady_time_of(count),
@@ -266,7 +255,6 @@ impl Program {
         }
     }
 
-    /// Returns the highest rate from one time to another, or to the end, in slots per second.
     pub(super) fn peak_hz(&self, from_ns: i64, until_ns: i64) -> f64 {
         let until_ns = until_ns.min(self.time_ns());
         match self {
@@ -314,7 +302,6 @@ impl Row {
         &self.parts[self.index_at(time_ns)]
     }
 
-    /// Returns the programs from one time to another, and the part of each that lies in this span.
     fn within(
         &self,
         from_ns: i64,
@@ -328,7 +315,6 @@ impl Row {
         })
     }
 
-    /// Returns the part of this row from one time to another. Parts outside of this span are dropped.
     fn part(&self, from_ns: i64, until_ns: i64, most: Fine) -> Result<Arc<Program>, ShapeError> {
         let mut row = Row { parts: Vec::new(), extent: Extent::NONE };
         for (program, from_ns, until_ns) in self.within(from_ns, until_ns) {
@@ -354,7 +340,7 @@ impl Row {
         (part.before + part.program.count_at(time_ns - part.start_ns)).min(MOST)
     }
 
-    /// Returns the time at which the row reaches `count`. It lies in the last part before which the count is lower.
+    /// The time lies in the last part before which the count is lower.
     fn time_of(&self, count: Fine) -> i64 {
         let part = &self.parts[self.parts.partition_point(|part| part.before < count) - 1];
         part.start_ns.saturating_add(part.program.time_of(count - part.before))
@@ -369,7 +355,6 @@ impl Cycle {
         cycle
     }
 
-    /// Returns the part of this cycle from one time to another, in which the count grows by `total`.
     fn part(&self, from_ns: i64, until_ns: i64, total: Fine) -> Cycle {
         let extent = Extent { time_ns: time_between(from_ns, until_ns), total, ..self.extent };
         Cycle::new(Arc::clone(&self.program), self.round(from_ns).1, extent)
@@ -382,8 +367,7 @@ impl Cycle {
         Ok(Cycle::new(program, from_ns, self.extent))
     }
 
-    /// Returns how many repetitions of the program are complete at a time, and how much time has passed in the current
-    /// one.
+    /// Returns the number of complete repetitions, and the time since the last of them ended.
     fn round(&self, time_ns: i64) -> (u64, i64) {
         let passed_ns = self.from_ns.unsigned_abs() + time_ns.unsigned_abs();
         let cycle_ns = self.program.time_ns().unsigned_abs();
@@ -444,7 +428,6 @@ impl Cycle {
     }
 }
 
-/// Returns `times` times the count `total`, at most [`MOST`].
 fn repeated(total: Fine, times: u64) -> Fine {
     total.checked_mul(Fine::from(times)).unwrap_or(MOST).min(MOST)
 }

@@ -7,18 +7,15 @@ use crate::count::{Fine, approximate, hz};
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rise {
     low: Fine,
-    /// Half of the slope in slots per square nanosecond, with [`GROWTH_BITS`] more fraction bits than other fine
-    /// counts.
+    /// Half of the slope in slots per square nanosecond, with [`GROWTH_BITS`] more fraction bits than a count.
     growth: Fine,
-    /// The values of `low` and `growth`, rounded to an `f64`.
     about: (f64, f64),
 }
 
 const GROWTH_BITS: u32 = 64;
 
 impl Rise {
-    /// Returns a rate that rises from `low` to `high` in `time_ns`. `high` must not be below `low`, and `time_ns` must
-    /// be positive.
+    /// `high` must not be below `low`, and `time_ns` must be positive.
     pub(super) fn new(low: Fine, high: Fine, time_ns: i64) -> Rise {
         let rise = (high - low + Fine::ONE) << GROWTH_BITS;
         let growth = rise / (Fine::from(time_ns.unsigned_abs()) << 1) + Fine::ONE;
@@ -26,8 +23,7 @@ impl Rise {
         Rise { low, growth, about }
     }
 
-    /// Returns the count: the mean rate of the time that has passed, multiplied by that time. It is rounded up by less
-    /// than 3 units per nanosecond.
+    /// Returns the mean rate of the first `time_ns`, times `time_ns`, rounded up by less than 3 units per nanosecond.
     pub(super) fn count_at(&self, time_ns: u64) -> Fine {
         let time = Fine::from(time_ns);
         let mean = self.low + ((self.growth * time) >> GROWTH_BITS) + Fine::ONE;

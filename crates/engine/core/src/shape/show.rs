@@ -7,20 +7,17 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The expression that builds a shape, in the grammar of shapes.
 #[derive(Clone, Debug)]
 pub(super) enum Text {
-    /// One constant rate, and its duration in nanoseconds. `i64::MAX` means that it never ends.
+    /// A constant rate and its duration in nanoseconds, which is `i64::MAX` if the rate never ends.
     Hold(Level, i64),
     Item(String),
     Row(Vec<Piece>),
-    /// An expression followed by a word such as `x3`.
     With(Arc<Text>, String),
     /// The part of an expression from one time to another. `i64::MAX` means to its end.
     Part(Arc<Text>, i64, i64),
 }
 
-/// An expression, and the duration of its shape.
 #[derive(Clone, Debug)]
 pub(super) struct Piece {
     text: Arc<Text>,
@@ -38,12 +35,10 @@ const UNITS: [(&str, i64); 7] = [
 ];
 
 impl Text {
-    /// Returns the expression of an item that changes from one rate to another.
     pub(super) fn between(word: &str, from: Level, to: Level, rest: &str) -> Text {
         Text::Item(format!("{word} {from}..{to} {rest}"))
     }
 
-    /// Returns this expression followed by the expression `next`. The times are the durations of the two shapes.
     pub(super) fn then(self, time_ns: i64, next: Text, next_ns: i64) -> Text {
         let mut pieces = self.into_pieces(time_ns);
         pieces.extend(next.into_pieces(next_ns));
@@ -57,7 +52,6 @@ impl Text {
         }
     }
 
-    /// Returns the expression of the part from one time to another. `i64::MAX` means to the end.
     pub(super) fn part(self: &Arc<Text>, from_ns: i64, until_ns: i64) -> Arc<Text> {
         let nested = || Text::Part(Arc::clone(self), from_ns, until_ns);
         Arc::new(match self.as_ref() {
@@ -77,7 +71,7 @@ impl Text {
         })
     }
 
-    /// Returns the rates with which the shape begins and ends. A rate is `None` if the shape does not hold it.
+    /// Returns the constant rate at the beginning and the one at the end, or `None` where the rate changes or was cut.
     pub(super) fn held(&self) -> (Option<Level>, Option<Level>) {
         match self {
             Text::Hold(level, _) => (Some(*level), Some(*level)),
@@ -93,7 +87,6 @@ impl Text {
         Text::With(Arc::new(self), word.into())
     }
 
-    /// Returns the expression of the shape backwards. Reversing twice returns the same expression.
     pub(super) fn reversed(self) -> Text {
         match self {
             Text::Hold(..) => self,
@@ -105,7 +98,6 @@ impl Text {
 
 const REVERSE: &str = "reverse";
 
-/// Formats a time in the largest unit of which it is a whole multiple.
 pub(super) fn time_text(time: Duration) -> String {
     let ns = span_ns(time);
     let unit = UNITS.iter().find(|(_, unit_ns)| ns % unit_ns == 0);
@@ -141,7 +133,6 @@ impl fmt::Display for Text {
 }
 
 impl Piece {
-    /// Returns the expression of the part from one time to another, or `None` if the part lies outside this piece.
     fn part(&self, from_ns: i64, until_ns: i64) -> Option<Piece> {
         let (from_ns, end_ns) = (from_ns.max(0), until_ns.min(self.time_ns));
         let until_ns = if end_ns == self.time_ns { i64::MAX } else { end_ns };

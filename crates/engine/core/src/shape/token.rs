@@ -5,11 +5,11 @@ use crate::error::{ShapeError, ShapeSyntaxError, shown};
 use crate::rate::time_ns;
 use std::time::Duration;
 
-/// A word and its column. The end of the string is an empty word.
+/// The end of the string is an empty word.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Token<'a> {
     pub(super) text: &'a str,
-    /// The position at which the word begins, in characters. The first character has position 1.
+    /// The position of the word's first character, counted from 1.
     pub(super) column: usize,
 }
 
@@ -18,14 +18,12 @@ impl Token<'_> {
         self.text.is_empty()
     }
 
-    /// Returns an error that shows this word, and says what to write instead.
     pub(super) fn error(self, instead: &str) -> ShapeSyntaxError {
         let here =
             if self.is_end() { "the end".to_owned() } else { format!("`{}`", shown(self.text)) };
         ShapeSyntaxError::new(self.column, format!("{here}: {instead}"))
     }
 
-    /// Converts an error of a shape to a syntax error at this word.
     pub(super) fn located<T>(self, result: Result<T, ShapeError>) -> Result<T, ShapeSyntaxError> {
         result.map_err(|error| ShapeSyntaxError::new(self.column, error.to_string()))
     }
@@ -45,7 +43,6 @@ impl Token<'_> {
     }
 }
 
-/// The words of a string that have not been consumed yet.
 #[derive(Debug)]
 pub(super) struct Tokens<'a> {
     rest: &'a str,
@@ -77,13 +74,11 @@ impl<'a> Tokens<'a> {
         token
     }
 
-    /// Consumes the next word if it is `text`.
     pub(super) fn take_if(&mut self, text: &str) -> Option<Token<'a>> {
         (self.peek().text == text).then(|| self.take())
     }
 }
 
-/// Returns the number of bytes before the next space or mark, or before the end.
 fn word_length(text: &str) -> usize {
     let ends = |(index, c): &(usize, char)| {
         c.is_whitespace() || MARKS.iter().any(|mark| text[*index..].starts_with(mark))

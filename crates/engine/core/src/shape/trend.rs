@@ -6,12 +6,11 @@ const PLENTY: f64 = 2_048.0;
 /// A rate and its derivatives at a given time, in slots and nanoseconds.
 ///
 /// Let r be the rate, s its slope, and b the change of the slope. As long as `s h` and `b h^2` are at most `r / 64`,
-/// the rate is between 31/32 r and 33/32 r, and its slope is at most `s + b h`. Two lengths h are derived within these
-/// bounds. They also hold backwards in time.
+/// the rate is between 31/32 r and 33/32 r, and its slope is at most `s + b h`, also backwards in time.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Trend {
     pub(super) rate: f64,
-    /// The absolute value of the slope of the rate at that time.
+    /// The absolute value of the slope of the rate.
     pub(super) slope: f64,
     /// The upper bound of the absolute change of the slope at any time.
     pub(super) slope_change: f64,

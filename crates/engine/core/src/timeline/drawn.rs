@@ -19,32 +19,26 @@ use crate::grant::Stamp;
 use crate::position::SLOT;
 use crate::sync::{Acquire, AtomicU64, DRAWN, Relaxed, Release};
 
-/// The slots of the latest draw.
 #[derive(Debug)]
 pub(super) struct Drawn {
     /// Odd while a writer is storing.
     sequence: AtomicU64,
-    /// The version of the schedule under which the slots were drawn.
     version: AtomicU64,
     /// The position of the first slot. `end` is the position after the last one.
     start: AtomicU64,
     end: AtomicU64,
-    /// The reading of the clock at which the slots are due, in nanoseconds.
     reading: AtomicU64,
     slots: [Slot; DRAWN],
 }
 
-/// One drawn slot.
 #[derive(Debug)]
 struct Slot {
-    /// The time at which the slot is intended to start, in nanoseconds of the clock.
+    /// The intended start in nanoseconds.
     intended: AtomicU64,
-    /// The slot's number in the whole load.
     number: AtomicU64,
 }
 
 impl Drawn {
-    /// Creates an empty list.
     pub(super) fn new() -> Drawn {
         let word = || AtomicU64::new(0);
         Drawn {
@@ -114,10 +108,8 @@ impl Drawn {
     }
 }
 
-/// Returns the index of the slot at `position` among the slots from `start` to `end`, or `None` if it lies outside of
-/// them.
 fn index(start: u64, end: u64, position: u64) -> Option<usize> {
-    // Unsigned, so that a slot before the start is far after the end.
+    // The difference is unsigned, so that a slot before the start is far after the end.
     let ticks = position.wrapping_sub(start);
     (ticks < end.wrapping_sub(start)).then(|| usize::try_from(ticks / SLOT).ok())?
 }

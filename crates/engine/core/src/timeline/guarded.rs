@@ -16,26 +16,23 @@ use crate::sync::MutexGuard;
 use crate::{Clock, Ended, Refused};
 pub(crate) use block::Block;
 
-/// The data that the timeline's lock guards.
 #[derive(Debug)]
 pub(super) struct Locked {
     schedule: Schedule,
-    /// Slots that were given back and wait to be handed out again.
     returned: Returned,
     is_closed: bool,
     /// Whether the schedule had no slot left for a new caller when it was last published.
     is_finished: bool,
-    /// The revision of the stretch that was published last, or found to be published already. `None` if there was no
-    /// stretch. The stretch may have been withdrawn since, so `shows_slot` also checks that it is still published.
+    /// The revision of the stretch that was published last, if there was one. The stretch may have been withdrawn
+    /// since, so `shows_slot` also checks that it is still published.
     published_revision: Option<u64>,
-    /// The number of slots that have been skipped.
     skipped: u64,
     /// The number of slots that had been claimed when `counted_to` was the next position to be claimed.
     claimed: u64,
     counted_to: u64,
     /// The latest reading of the clock that a holder of the lock has made or was given. Under the lock, callers start,
-    /// draw and change nothing with an earlier reading. Only [`upkeep`](Entry::upkeep) may tidy up with an earlier
-    /// reading: its reading was made before the lock was taken.
+    /// draw and change nothing with an earlier reading. Only [`upkeep`](Entry::upkeep) may tidy up with an earlier one,
+    /// which was made before the lock was taken.
     latest_reading: i64,
 }
 
@@ -55,8 +52,7 @@ impl Locked {
     }
 }
 
-/// The timeline's lock, while a caller has it. Collects the sleepers that have to be woken, and wakes them after the
-/// lock is released.
+/// The timeline's lock while a caller has it, and the sleepers that are woken after the lock is released.
 #[derive(Debug)]
 pub(super) struct Entry<'t> {
     timeline: &'t Timeline,
@@ -66,12 +62,10 @@ pub(super) struct Entry<'t> {
 }
 
 impl Timeline {
-    /// Waits for the lock and takes it.
     pub(super) fn under_lock(&self) -> Entry<'_> {
         Entry { timeline: self, locked: self.locked.lock(), wake_ups: WakeUps::default() }
     }
 
-    /// Takes the lock. Returns `None` while another thread has it.
     pub(super) fn try_under_lock(&self) -> Option<Entry<'_>> {
         let locked = self.locked.try_lock()?;
         Some(Entry { timeline: self, locked, wake_ups: WakeUps::default() })
@@ -79,8 +73,6 @@ impl Timeline {
 }
 
 impl Attempt {
-    /// Makes the next step of an attempt under the lock. If the earliest slot that the attempt can have is due, starts
-    /// it. Otherwise keeps the slot and returns its plan, or refuses.
     pub(super) fn go_on_guarded(&mut self, entry: &mut Entry<'_>, clock: &dyn Clock) -> Next {
         if let Err(ended) = entry.refuse_if_closed(&mut self.held) {
             return Next::Refuse(ended.into());
@@ -94,8 +86,7 @@ impl Attempt {
 }
 
 impl Entry<'_> {
-    /// Decides the next step of an attempt at the reading `now`, and publishes the schedule. The timeline must not be
-    /// closed.
+    /// The timeline must not be closed.
     fn go_on_at(&mut self, attempt: &mut Attempt, now: i64) -> Next {
         self.locked.schedule.resume_on_use(now);
         self.tidy(now);
@@ -117,8 +108,6 @@ impl Entry<'_> {
         self.next_by(decided, now)
     }
 
-    /// Returns the next step after the schedule has been published. `decided` is the result of
-    /// [`decide`](Entry::decide) at the reading `now`.
     fn next_by(&mut self, decided: Result<Plan, Refused>, now: i64) -> Next {
         match decided {
             Err(refused) => Next::Refuse(refused),
@@ -131,8 +120,8 @@ impl Entry<'_> {
         }
     }
 
-    /// Claims the earliest slot that the attempt can have, and returns its plan. If the slot is due, it starts, and
-    /// the attempt no longer holds a slot. Otherwise the attempt holds it. Skips slots that are too late.
+    /// Claims the earliest slot that the attempt can have, and returns its plan. The attempt holds the slot afterwards,
+    /// unless the slot is due and starts. Skips slots that are too late.
     fn decide(&mut self, attempt: &mut Attempt, now: i64) -> Result<Plan, Refused> {
         loop {
             self.prefer_returned(attempt);
@@ -145,7 +134,6 @@ impl Entry<'_> {
                 return Err(refused);
             }
             attempt.held = held.or_else(|| self.take(position, attempt.slots));
-            // If no slot could be claimed, another thread has just claimed that slot.
             let Some(claimed) = attempt.held else { continue };
             if !plan.is_due() {
                 return Ok(plan);
@@ -159,8 +147,6 @@ impl Entry<'_> {
         }
     }
 
-    /// Refuses an attempt whose last slot lies after the end, one that would claim a row too far ahead, and one whose
-    /// slot is due neither now nor by its deadline.
     fn check_plan(&self, attempt: &Attempt, plan: &Plan) -> Result<(), Refused> {
         if self.locked.schedule.ends_before(before(after(plan.position, attempt.slots))) {
             return Err(Refused::Finished);
@@ -171,7 +157,6 @@ impl Entry<'_> {
         if plan.can_start_by(attempt.deadline) { Ok(()) } else { Err(plan.refusal()) }
     }
 
-    /// Refuses if the timeline is closed. The slots that are held then become free again.
     fn refuse_if_closed(&mut self, held: &mut Option<Claimed>) -> Result<(), Ended> {
         if !self.locked.is_closed {
             return Ok(());
@@ -181,15 +166,14 @@ impl Entry<'_> {
         Err(Ended::Closed)
     }
 
-    /// Returns the clock's reading, or the latest one under the lock if that is later.
     fn now(&mut self, clock: &dyn Clock) -> i64 {
         let now = self.timeline.now(clock).signed();
         self.locked.latest_reading = self.locked.latest_reading.max(now);
         self.locked.latest_reading
     }
 
-    /// Returns the plan for the slot at `position`. Its version is not filled in, because the schedule may still have
-    /// to be published. The due time of the slot does not depend on `now`.
+    /// Returns a plan without a version, because the schedule may still have to be published. The due time does not
+    /// depend on `now`.
     fn plan(&self, position: u64, now: i64) -> Plan {
         let schedule = &self.locked.schedule;
         let release = match schedule.release(position) {
@@ -215,14 +199,13 @@ impl Entry<'_> {
         }
     }
 
-    /// Returns the position of the slot, or of the row of slots, that the next caller would get. A row never contains
-    /// slots that were given back.
+    /// Returns the position of the next slot or row to be claimed. A row contains no slots that were given back.
     fn offered(&self, slots: u64) -> u64 {
         let returned = self.locked.returned.earliest().filter(|_| slots == 1);
         returned.unwrap_or_else(|| self.timeline.next())
     }
 
-    /// Claims the slots that [`offered`](Entry::offered) returned. Returns `None` if another thread has claimed them.
+    /// Claims the slots that [`offered`](Entry::offered) returned, unless another thread has claimed them.
     fn take(&mut self, position: u64, slots: u64) -> Option<Claimed> {
         let claimed = Claimed::new(position, slots);
         if slots == 1 && self.locked.returned.earliest() == Some(position) {
@@ -232,12 +215,10 @@ impl Entry<'_> {
         self.timeline.exchange(position, claimed.end()).then_some(claimed)
     }
 
-    /// Returns whether `position` lies farther ahead of the schedule than the range of positions.
     fn is_too_far(&self, position: u64) -> bool {
         ticks_between(self.locked.schedule.reached(self.locked.latest_reading), position) > RANGE
     }
 
-    /// Claims the next `slots` slots in a row under the lock, due or not, and publishes the schedule.
     pub(super) fn claim(&mut self, slots: u64, clock: &dyn Clock) -> Result<Claimed, Refused> {
         self.refuse_if_closed(&mut None)?;
         let now = self.now(clock);
@@ -259,7 +240,6 @@ impl Entry<'_> {
         Ok(claimed)
     }
 
-    /// Checks whether a slot that was claimed without the lock can still start. If not, gives it back.
     pub(super) fn confirm(&mut self, claimed: Claimed) -> Result<Claimed, Refused> {
         if let Err(ended) = self.check_end(claimed.position) {
             self.give_back(&claimed);
@@ -269,13 +249,10 @@ impl Entry<'_> {
         Ok(claimed)
     }
 
-    /// Returns whether no slot is left for a new caller.
     pub(super) fn is_finished(&self) -> bool {
         self.locked.schedule.ends_before(self.offered(1))
     }
 
-    /// Returns the due time of the slot that a new caller would get after `slots` others were claimed. It is
-    /// `i64::MAX` while the pacer is paused, and for a slot that is not known yet or never comes.
     pub(super) fn due_after(&self, slots: u64) -> Result<i64, Ended> {
         let returned = &self.locked.returned;
         let behind = || after(self.timeline.next(), slots - returned.slots());
@@ -284,15 +261,12 @@ impl Entry<'_> {
         Ok(self.plan(position, 0).due)
     }
 
-    /// Returns the due time of the row of `slots` slots that the next caller would get. It is `i64::MAX` while the
-    /// pacer is paused.
     pub(super) fn row_due(&self, slots: u64) -> Result<i64, Ended> {
         let position = self.offered(slots);
         self.check_end(before(after(position, slots)))?;
         Ok(self.plan(position, 0).due)
     }
 
-    /// Refuses if the slot at `position` can no longer start.
     fn check_end(&self, position: u64) -> Result<(), Ended> {
         match &*self.locked {
             locked if locked.is_closed => Err(Ended::Closed),
@@ -301,8 +275,6 @@ impl Entry<'_> {
         }
     }
 
-    /// Exchanges the slot that an attempt holds for an earlier one that was given back, if there is one and the
-    /// attempt is not fixed on its slot.
     fn prefer_returned(&mut self, attempt: &mut Attempt) {
         if let Some(claimed) = &mut attempt.held
             && !attempt.is_fixed
@@ -315,13 +287,11 @@ impl Entry<'_> {
         }
     }
 
-    /// Counts these slots as skipped, and skips all free slots that are too late.
     fn skip(&mut self, claimed: &Claimed, now: i64) {
         self.locked.skipped += claimed.slots;
         self.skip_late(now);
     }
 
-    /// Skips all free slots that are too late.
     fn skip_late(&mut self, now: i64) {
         loop {
             let next = self.timeline.next();
@@ -342,14 +312,12 @@ impl Entry<'_> {
         }
     }
 
-    /// Makes claimed slots free again, and publishes the schedule.
     pub(super) fn give_back(&mut self, claimed: &Claimed) {
         self.make_free(claimed);
         self.publish(self.locked.latest_reading);
     }
 
-    /// Makes claimed slots free again. If they were the last ones claimed, the word moves back to the first of them.
-    /// Otherwise they are stored, to be handed out again. Does not publish.
+    /// Makes claimed slots free again: moves the word back if they were the last ones claimed, or stores the slots.
     fn make_free(&mut self, claimed: &Claimed) {
         self.timeline.held.leave(claimed);
         if self.unclaim(claimed.position, claimed.end()) {
@@ -385,7 +353,6 @@ impl Entry<'_> {
         self.timeline.exchange(end, start)
     }
 
-    /// Changes the schedule in one step, publishes it, and wakes the sleepers whose slots the change moves.
     pub(super) fn change(&mut self, clock: &dyn Clock, edit: impl FnOnce(&mut Schedule, i64)) {
         // This comes before the clock is read, so that no slot starts by the old schedule with a later reading.
         self.timeline.published.withdraw();
@@ -420,7 +387,6 @@ impl Entry<'_> {
         });
     }
 
-    /// Stops all further starts, and wakes all sleepers, so that they return.
     pub(super) fn close(&mut self, clock: &dyn Clock) {
         let now = self.now(clock);
         self.locked.is_closed = true;
@@ -433,7 +399,6 @@ impl Entry<'_> {
         Ok(self.plan(claimed.position, 0).release)
     }
 
-    /// Returns the plan for the claimed slots, by the version that is published.
     pub(super) fn plan_of(&mut self, claimed: &Claimed, clock: &dyn Clock) -> Result<Plan, Ended> {
         self.check_end(before(claimed.end()))?;
         let now = self.now(clock);
@@ -444,7 +409,6 @@ impl Entry<'_> {
         &self.locked.schedule
     }
 
-    /// Returns the average time between slots, and the lateness that the policy tolerates.
     pub(super) fn spacing(&self) -> Spacing {
         let schedule = &self.locked.schedule;
         let interval_ns = schedule.interval_ns(self.timeline.next(), self.locked.latest_reading);

@@ -1,12 +1,11 @@
 //! Records which slots callers *hold*: slots that are claimed, and neither started nor given back. The schedule keeps
 //! the pieces on which held slots lie.
 //!
-//! A slot that is claimed under the timeline's lock, and does not start at once, is registered here under that lock.
-//! Where slots are claimed without that lock, these are registered: the slot of a `Claim`, the slot of a `Poller` that
-//! polled before it was due, and the run of a lane. (In this file a block is a run, too. A lane starts the first slot
-//! of a run at once, so a run of one slot is not registered.) A caller that sleeps in an open loop is recorded by the
-//! sleepers instead. While it spins or yields, and for a moment between its claim and its sleep, and between its sleep
-//! and its start, its slot is not recorded at all. For such slots the schedule keeps its last pieces.
+//! Slots that are claimed under the timeline's lock and do not start at once are registered. So are the slot of a
+//! `Claim`, the slot of a `Poller` that polled before it was due, and the run or block of a lane (both are called runs
+//! here), unless it has only one slot, which starts at once. Sleepers record callers that sleep in an open loop. While
+//! such a caller spins, yields, or is about to sleep or start, its slot is not recorded: the schedule keeps its last
+//! pieces for it.
 
 use super::attempt::Claimed;
 use crate::position::{REACH, earlier, last_up_to, ticks_between};
@@ -14,34 +13,29 @@ use crate::sync::Mutex;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};
 
-/// The slots that callers hold.
 #[derive(Debug)]
 pub(super) struct Held {
-    /// The range of each holder, from the position of its first slot to the position after its last one. No slot has
-    /// two holders.
+    /// Maps the position of each holder's first slot to the position after its last one. No slot has two holders.
     ranges: Mutex<BTreeMap<u64, u64>>,
     lanes: Mutex<Lanes>,
 }
 
-/// A lane's run, if it has one: the position of its first slot, and the position after its last one. Each run has its
-/// own lock, because lanes share as little as possible.
+/// The run of a lane: the position of its first slot, and the position after its last one. Each run has its own lock,
+/// because lanes share as little as possible.
 #[derive(Debug)]
 pub(crate) struct LaneRun(Mutex<Option<(u64, u64)>>);
 
-/// The runs of all lanes.
 #[derive(Debug)]
 struct Lanes {
     all: Vec<Weak<LaneRun>>,
-    /// Whether lanes are allowed to claim runs.
     runs_allowed: bool,
-    /// Whether any lane may have a run. When runs are no longer allowed, this stays set until no lane has a run. While
-    /// it is not set, the lanes need not be checked. (A lane that claims a run at that time gives it back at once,
-    /// because the version has changed.)
+    /// Whether any lane may have a run. If not, the lanes need not be checked. When runs are no longer allowed, this
+    /// stays set until no lane has a run. (A lane that claims a run at that time gives it back at once, because the
+    /// version has changed.)
     runs_possible: bool,
 }
 
 impl LaneRun {
-    /// Records the lane's current run, or that it has none.
     pub(crate) fn set(&self, range: Option<(u64, u64)>) {
         *self.0.lock() = range;
     }
@@ -53,7 +47,6 @@ impl Held {
         Held { ranges: Mutex::new(BTreeMap::new()), lanes: Mutex::new(lanes) }
     }
 
-    /// Registers these slots, unless they are registered already.
     pub(super) fn enter(&self, claimed: &mut Claimed) {
         if !claimed.is_entered {
             self.ranges.lock().insert(claimed.position, claimed.end());
@@ -61,15 +54,13 @@ impl Held {
         }
     }
 
-    /// Removes these slots. Called when they start, or under the timeline's lock before they are given back, because
-    /// their next holder registers them again.
+    /// Removes slots that start, or that are given back, in which case their next holder registers them again.
     pub(super) fn leave(&self, claimed: &Claimed) {
         if claimed.is_entered {
             self.ranges.lock().remove(&claimed.position);
         }
     }
 
-    /// Adds a lane, and returns the shared cell that stores its run.
     pub(super) fn lane(&self) -> Arc<LaneRun> {
         let run = Arc::new(LaneRun(Mutex::new(None)));
         let mut lanes = self.lanes.lock();
@@ -78,14 +69,12 @@ impl Held {
         run
     }
 
-    /// Sets whether lanes may claim runs.
     pub(super) fn allow_runs(&self, runs_allowed: bool) {
         let mut lanes = self.lanes.lock();
         lanes.runs_allowed = runs_allowed;
         lanes.runs_possible |= runs_allowed;
     }
 
-    /// Returns the earliest slot that is held.
     pub(super) fn earliest(&self) -> Option<u64> {
         let in_a_run = self.lanes.lock().runs().map(|(start, _)| start).reduce(earlier);
         let ranges = self.ranges.lock();
@@ -97,8 +86,7 @@ impl Held {
         Some(in_a_run.map_or(first, |run| earlier(run, first)))
     }
 
-    /// Returns whether a slot between these positions is held. A range that ends at `from` also counts: at worst a
-    /// piece of the schedule is kept longer than needed.
+    /// A range that ends at `from` also counts: at worst a piece of the schedule is kept longer than needed.
     pub(super) fn has(&self, from: u64, to: u64) -> bool {
         let last = last_up_to(&self.ranges.lock(), to).map(|(_, &end)| end);
         last.is_some_and(|end| ticks_between(from, end) >= 0) || self.lanes.lock().ask(from, to)
@@ -106,8 +94,7 @@ impl Held {
 }
 
 impl Lanes {
-    /// Returns whether a lane has a run with a slot between these positions. The lanes are not checked if it is known
-    /// that no lane has a run. When they are checked, records whether they have to be checked again.
+    /// Returns whether a lane has a run between these positions, and records whether lanes must be checked again.
     fn ask(&mut self, from: u64, to: u64) -> bool {
         if !self.runs_possible {
             return false;
@@ -117,7 +104,6 @@ impl Lanes {
         self.runs().any(meets)
     }
 
-    /// Returns the runs that lanes have.
     fn runs(&self) -> impl Iterator<Item = (u64, u64)> {
         self.all.iter().filter_map(|lane| *lane.upgrade()?.0.lock())
     }
@@ -186,7 +172,6 @@ mod tests {
         assert!(!held.lanes.lock().runs_possible, "nobody is asked any more");
     }
 
-    /// Returns a timeline with 1000 slots per second. Slot 0 has started, and the rate has changed.
     fn timeline(strictness: Strictness) -> (Timeline, ManualClock) {
         let load = Load::Rate("1k/s".parse().unwrap());
         let slots = Slots::new(&Arrivals::even(), Shard::whole());
@@ -197,16 +182,14 @@ mod tests {
         (timeline, clock)
     }
 
-    /// Changes the rate, and starts all slots that are due.
     fn change(timeline: &Timeline, clock: &ManualClock, rate: &str) {
         let rate = rate.parse().unwrap();
         timeline.change(clock, |schedule, now| schedule.set_rate(rate, now));
         while let Next::Start(_) = timeline.go_on(&mut Attempt::if_due(1), clock) {}
     }
 
-    /// Checks a caller that holds slot 1, which is due at 2 ms, during several hundred changes that are 10 ms apart.
-    /// The caller's slot is recorded where starts are judged, and in an open loop while the caller sleeps. If the
-    /// system stops the caller before it sleeps, its slot counts as later than it was, and is still due.
+    /// The caller holds slot 1, which is due at 2 ms, during several hundred changes that are 10 ms apart. A caller
+    /// that does not sleep in an open loop is not recorded: its slot counts as later than it was.
     #[test]
     fn a_caller_that_is_held_back_never_gets_too_long_a_wait_time() {
         let (average, strict) = (Strictness::AVERAGE, Strictness::STRICT);
@@ -241,8 +224,6 @@ mod tests {
         }
     }
 
-    /// Checks that no slot is recorded as held after a caller has started or given back the slots that it claimed in
-    /// any way.
     #[test]
     fn slots_that_have_started_or_come_back_are_not_held() {
         let uses: [fn(&Pacer, &ManualClock); 8] = [

@@ -12,9 +12,9 @@ use std::ops::Range;
 const UPKEEP_NS: i64 = 10_000_000;
 
 impl Attempt {
-    /// Starts the slot that is held, after a pause by this plan that ended at the reading `now`. This is the shortest
-    /// path, because a caller that paused until an exact time wants to start at that time. Returns the attempt if the
-    /// plan is outdated, the slot is not due yet, or the decision needs the lock.
+    /// Starts the held slot after a pause by this plan that ended at the reading `now`. This is the shortest path from
+    /// the end of a pause to a start. Returns the attempt if the plan is outdated, the slot is not due yet, or the
+    /// decision needs the lock.
     #[inline]
     pub(crate) fn start_planned(
         self,
@@ -29,9 +29,7 @@ impl Attempt {
         Ok(timeline.grant(&Plan { now, ..*plan }))
     }
 
-    /// Makes the next step of an attempt without the lock, with the slot that is held or otherwise the next one.
-    /// Starts the slot if it is due, and refuses if it can't start by the deadline. Otherwise keeps the slot and
-    /// returns its plan.
+    /// Starts the slot, keeps it and returns its plan, or refuses because it can't start by the deadline.
     pub(super) fn go_on_open(
         &mut self,
         timeline: &Timeline,
@@ -56,7 +54,6 @@ impl Attempt {
         }
     }
 
-    /// Starts the slot of this plan, which the caller has claimed, if it is due. Otherwise keeps it.
     #[inline]
     fn follow_open(&mut self, timeline: &Timeline, snapshot: &Snapshot, plan: Plan) -> Next {
         let claimed = self.held.get_or_insert(Claimed::new(plan.position, 1));
@@ -69,7 +66,6 @@ impl Attempt {
         Next::Start(timeline.grant(&plan))
     }
 
-    /// Refuses, because the slot of this plan can't start by the deadline. Gives back the slots that are held.
     fn refuse_open(&mut self, timeline: &Timeline, plan: &Plan) -> Next {
         if let Some(claimed) = self.held.take() {
             // This comes first, so that the next caller of `try_acquire`, which uses the last reported reading, does
@@ -82,7 +78,6 @@ impl Attempt {
 }
 
 impl Timeline {
-    /// Starts the claimed slot at the reading `now`.
     #[inline]
     fn start_open(&self, claimed: &Claimed, snapshot: &Snapshot, now: i64) {
         self.held.leave(claimed);
@@ -90,9 +85,8 @@ impl Timeline {
         self.upkeep(last..now, now);
     }
 
-    /// Keeps the claimed slot, which is not due yet, until its caller comes back. If the caller is fixed on its slot,
-    /// it may come back without having slept, so the slot is registered as held. The slots of other callers, which
-    /// sleep, are recorded by the sleepers.
+    /// Keeps the claimed slot, which is not due yet. A caller that is fixed on its slot may come back without having
+    /// slept, so its slot is registered as held. The sleepers record the slots of other callers.
     #[inline]
     fn keep_open(&self, claimed: &mut Claimed, is_fixed: bool, plan: &Plan) {
         if is_fixed {
@@ -103,9 +97,9 @@ impl Timeline {
         self.upkeep(plan.due.saturating_sub(plan.interval_ns)..plan.due, plan.now);
     }
 
-    /// Returns a reading of the clock that belongs to this snapshot: the one that ended the pause, if the pause was
-    /// planned under the snapshot's version, and a new one otherwise. Returns `None` if the schedule has changed since
-    /// the snapshot, because the reading may then belong to the newer schedule.
+    /// Returns the reading that ended the pause, if the pause was planned under the snapshot's version, and otherwise a
+    /// new one. Returns `None` if the schedule has changed since the snapshot: the reading may then belong to the newer
+    /// schedule.
     fn reading(
         &self,
         snapshot: &Snapshot,
@@ -121,9 +115,9 @@ impl Timeline {
         (self.version() == snapshot.version).then_some(now)
     }
 
-    /// Claims evenly spaced slots that are due for a lane. Their number is at least one, and no more than the lane
-    /// starts while a reading of the clock is young. Returns the slots and that reading. Returns `None` if no slot is
-    /// due, the first one lies at the anchor, or the decision needs the lock.
+    /// Claims evenly spaced due slots for a lane: at least one, and no more than the lane starts while a reading of the
+    /// clock is young. Returns the slots and that reading. Returns `None` if no slot is due, the first one lies at the
+    /// anchor, or the decision needs the lock.
     pub(crate) fn claim_run(
         &self,
         pace: Pace,
@@ -152,10 +146,9 @@ impl Timeline {
         }
     }
 
-    /// Updates the lock's counts if `passed` crosses from one span of [`UPKEEP_NS`] into the next. `passed` is the
-    /// time since the last reading. For a slot that is kept, it is the interval that ends when the slot is due. The
-    /// intervals of all callers together cover all time, so usually one caller does the upkeep once per span. Does
-    /// nothing if another thread has the lock: the counts can wait.
+    /// Updates the lock's counts if the interval `passed` crosses a multiple of [`UPKEEP_NS`]. The intervals of all
+    /// callers together cover all time, so usually one caller does the upkeep once per multiple. Does nothing if
+    /// another thread has the lock: the counts can wait.
     fn upkeep(&self, passed: Range<i64>, now: i64) {
         if passed.start / UPKEEP_NS != passed.end / UPKEEP_NS
             && let Some(mut entry) = self.try_under_lock()
@@ -164,8 +157,7 @@ impl Timeline {
         }
     }
 
-    /// Returns the plan for the slot at `position` at the reading `now`. Returns `None` if the slot is not on this
-    /// snapshot's stretch, or is late by more than the range of positions.
+    /// Returns `None` if the slot is not on this snapshot's stretch, or is late by more than the range of positions.
     #[inline]
     fn plan_open(&self, snapshot: &Snapshot, position: u64, now: i64) -> Option<Plan> {
         let intended = snapshot.intended_within(position, now)?;

@@ -47,44 +47,36 @@ use crate::schedule::{Line, Numbering, Stretch};
 use crate::sync::{Acquire, AtomicU64, Relaxed, Release};
 use crossbeam_utils::CachePadded;
 
-/// The bits of a version that contain the [`shifts`](Scale::shifts) of the stretch's scale, each in the low six bits
-/// of a byte.
+/// The bits of a version that contain the [`shifts`](Scale::shifts) of the stretch's scale, six in each byte.
 const SHIFTS: u64 = 0x3f3f;
 /// The bit that is set while a writer is storing.
 const BUSY: u64 = 1 << 6;
 /// The bit that is set if the stretch begins a tick before its anchor, so that a slot at its anchor lies on it.
 const WITH_ANCHOR: u64 = 1 << 7;
-/// The bit that is set if no stretch is published and the pacer is not closed: the state is [`State::Guarded`], or
-/// with [`DRAWABLE`] [`State::Uneven`].
+/// The bit that is set in [`State::Guarded`], and with [`DRAWABLE`] in [`State::Uneven`].
 const WITHOUT_STRETCH: u64 = 1 << 14;
-/// The bit that is set if the pacer is closed: no more operations start.
 const CLOSED: u64 = 1 << 15;
-/// The bit that is set if the stretch is bent.
 const BENT: u64 = 1 << 16;
-/// The bit that is set together with [`WITHOUT_STRETCH`] if slots may be drawn, because the next slot lies on no line
-/// and no start moves another slot. The bit is one of [`SHIFTS`], which are not needed without a stretch.
+/// The bit that is set with [`WITHOUT_STRETCH`] if slots may be drawn: the next slot lies on no line, and no start
+/// moves another slot. It is one of [`SHIFTS`], which are not needed without a stretch.
 const DRAWABLE: u64 = 1;
-/// The bits of [`State::Uneven`].
 const UNEVEN: u64 = WITHOUT_STRETCH | DRAWABLE;
 /// The lowest of the bits that count the states. These bits lie above all others.
 const STATE: u64 = 1 << 17;
 
-/// The bits of which one is set if the state is not [`State::Open`], or a writer is at work.
 const NOT_OPEN: u64 = BUSY | WITHOUT_STRETCH | CLOSED;
 
 /// The bits of a horizon that are its tag. In a slot's position these bits are zero.
 const TAG: u64 = SLOT - 1;
 
-/// The words that callers read without the lock.
 #[derive(Debug)]
 pub(super) struct Published {
-    /// The version of the schedule, which changes with every write. Its lower bits contain some of the data of the
-    /// stretch, so that readers load one word less.
+    /// The version changes with every write. Some data of the stretch is in its lower bits, which saves readers a word.
     version: CachePadded<AtomicU64>,
     hot: CachePadded<Hot>,
 }
 
-/// The words that move without the lock, and the stretch. Those that the hot path reads are 64 bytes, a cache line.
+/// The words that move without the lock, and the stretch. The hot path reads the first 64 bytes, a cache line.
 #[derive(Debug)]
 #[repr(C)] // The order matters.
 struct Hot {
@@ -96,23 +88,17 @@ struct Hot {
     claimed: AtomicU64,
     /// The time of the stretch's anchor plus one nanosecond (the bits of an `i64`).
     time: AtomicU64,
-    /// The position of the stretch's anchor.
     anchor: AtomicU64,
-    /// The mantissa of the stretch's scale.
     mantissa: AtomicU64,
-    /// The `base` of the stretch's [`Numbering`].
+    /// The `base` and the `stride` of the stretch's [`Numbering`].
     base: AtomicU64,
-    /// The `stride` of the stretch's [`Numbering`].
     stride: AtomicU64,
-    /// The last position of the stretch. The hot path does not need it, so it comes after the words above, on another
-    /// cache line.
+    /// The last position of the stretch. It is on another cache line, because the hot path does not need it.
     ends_at: AtomicU64,
-    /// The [`bend`](Stretch::bend) of the stretch (the bits of an `i64`). The hot path needs it only if the stretch is
-    /// bent.
+    /// The [`bend`](Stretch::bend) of the stretch (the bits of an `i64`). The hot path needs it only on a bent stretch.
     bend: AtomicU64,
 }
 
-/// A state to be published.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
     /// Slots on this stretch may be claimed and started without the lock.
@@ -123,11 +109,10 @@ pub(super) enum State {
     Uneven,
     /// Every claim and start is decided under the lock.
     Guarded,
-    /// The pacer is closed: no more operations start.
     Closed,
 }
 
-/// A reading of the clock that was reported, and the position up to which slots had been claimed at that reading.
+/// A reported reading of the clock, and the position that claims had reached at that reading.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LastReading {
     reading: i64,
@@ -135,8 +120,6 @@ pub(super) struct LastReading {
 }
 
 impl Published {
-    /// Creates a state without any stretch: all callers have to take the lock, until the first
-    /// [`write`](Published::write).
     pub(super) fn new() -> Published {
         let word = |value| AtomicU64::new(value);
         let hot = Hot {
@@ -154,7 +137,6 @@ impl Published {
         Published { version: CachePadded::new(word(WITHOUT_STRETCH)), hot: CachePadded::new(hot) }
     }
 
-    /// Returns the version of the schedule, by which a caller notices changes.
     #[inline]
     pub(crate) fn version(&self) -> u64 {
         // Relaxed: the data of a new version is read by `snapshot`, or under the lock. Partner: the stores of
@@ -170,28 +152,23 @@ impl Published {
         self.hot.claimed.load(Relaxed)
     }
 
-    /// Returns whether the pacer is closed, so that no more operations start.
     pub(super) fn is_closed(&self) -> bool {
         self.version() & CLOSED != 0
     }
 
-    /// Returns whether a stretch is published from which slots can be claimed.
     pub(super) fn is_open(&self) -> bool {
         self.version() & NOT_OPEN == 0
     }
 
-    /// Returns whether the state is [`State::Uneven`], in which slots may be drawn.
     pub(super) fn is_uneven(&self) -> bool {
         flags(self.version()) == UNEVEN
     }
 
-    /// Returns whether `version` is the current version, with a stretch from which slots can be claimed.
     #[inline]
     pub(super) fn is_open_at(&self, version: u64) -> bool {
         self.version() == version && version & NOT_OPEN == 0
     }
 
-    /// Returns the latest reading of the clock that any thread has reported.
     #[inline]
     pub(super) fn reading(&self) -> u64 {
         // Acquire: a caller that gets a reading which was made after a change also sees the change.
@@ -201,7 +178,7 @@ impl Published {
         self.hot.reading.load(Acquire)
     }
 
-    /// Returns the published stretch. Returns `None` if no stretch is published, or a writer is at work.
+    /// Returns `None` if no stretch is published, or a writer is at work.
     #[inline]
     pub(super) fn snapshot(&self) -> Option<Snapshot> {
         // Acquire, all but the last: see *Orderings* above. Model: `a_snapshot_is_read_whole`.
@@ -213,8 +190,7 @@ impl Published {
         (version & NOT_OPEN == 0 && is_whole).then_some(Snapshot { version, stretch })
     }
 
-    /// Returns the window of a straight stretch. Returns `None` if the stretch is bent, no stretch is published, or a
-    /// writer is at work.
+    /// Returns `None` unless a straight stretch is published and no writer is at work.
     #[inline]
     pub(super) fn window(&self) -> Option<Window> {
         // Acquire: see *Orderings* above. Models: as in `Hot::window`.
@@ -228,8 +204,7 @@ impl Published {
         (self.version.load(Relaxed) == version).then_some(window)
     }
 
-    /// Returns the window of a bent stretch. Returns `None` if the stretch is straight, no stretch is published, or a
-    /// writer is at work.
+    /// Returns `None` unless a bent stretch is published and no writer is at work.
     #[inline]
     pub(super) fn bent_window(&self) -> Option<BentWindow> {
         // Acquire, all but the last: see *Orderings* above. Model: `a_bent_window_is_read_whole`.
@@ -243,8 +218,7 @@ impl Published {
         (is_bent && is_whole).then_some(BentWindow { window, bend })
     }
 
-    /// Withdraws the published state: a caller that reads it after this call does not start by it. Called under the
-    /// timeline's lock.
+    /// Withdraws the published state under the lock: a caller that reads it after this call does not start by it.
     pub(super) fn withdraw(&self) {
         // Relaxed: only writers store, and the lock orders them; so no model.
         let old = self.version.load(Relaxed);
@@ -256,7 +230,6 @@ impl Published {
         self.version.store(old | BUSY, Relaxed);
     }
 
-    /// Returns whether this state is published.
     pub(super) fn shows(&self, state: &State) -> bool {
         // Relaxed: only writers store, and the lock orders them; so no model.
         let flags = flags(self.version.load(Relaxed));
@@ -268,8 +241,7 @@ impl Published {
         }
     }
 
-    /// Publishes a new state, in which no slot is known to be due yet. `next` is the next position to be claimed at
-    /// `now`. Called under the timeline's lock.
+    /// Publishes a state under the lock. `next` is the next position to be claimed at `now`.
     pub(super) fn write(&self, state: &State, next: u64, now: i64) {
         self.withdraw();
         // Relaxed: only writers store, and the lock orders them; so no model.
@@ -297,11 +269,9 @@ impl Published {
         self.version.store(version, Release);
     }
 
-    /// Reports a reading of the clock to all threads: the clock read `now` when claims had reached the position
-    /// `claimed`, which is after the slots that start with that reading. Further slots that are due may then start
-    /// with the reading, up to the number that the pace allows. Returns the latest reading that was reported before.
-    ///
-    /// A reading that counts as the same as the last one is not reported: slots are still counted from the last one.
+    /// Reports the reading `now`, at which claims had reached the position `claimed`, unless it counts as the last
+    /// reading. Due slots from `claimed` on may then start with it, up to the number that the pace allows. Returns the
+    /// latest reading that was reported before.
     pub(super) fn report_and_advance(&self, snapshot: &Snapshot, claimed: u64, now: i64) -> i64 {
         let last = self.last_reading();
         if !reading::is_the_same(
@@ -314,9 +284,8 @@ impl Published {
         last.reading
     }
 
-    /// Reports to all threads that the clock read `now` when claims had reached the position `claimed`, unless the
-    /// reading counts as the same as the last one. Returns how many slots from that position on may start with the
-    /// reading, at the pace since the reading before.
+    /// Reports the reading `now`, at which claims had reached the position `claimed`, unless it counts as the last
+    /// reading. Returns how many slots from `claimed` on may start with it, at the pace since the last reading.
     pub(super) fn report_more(&self, claimed: u64, now: i64) -> u64 {
         let last = self.last_reading();
         let used = slots_between(last.claimed, claimed);
@@ -327,7 +296,6 @@ impl Published {
         reading::more(used, elapsed_ns)
     }
 
-    /// Returns the latest reading of the clock that was reported.
     pub(super) fn last_reading(&self) -> LastReading {
         // Acquire, and Relaxed after it: `report_at` stores them in the other order, so a newer `reading` comes with a
         // `claimed` that is as new or newer, and no pace is overestimated. No model checks this, because the numbers in
@@ -336,8 +304,7 @@ impl Published {
         LastReading { reading, claimed: self.hot.claimed.load(Relaxed) }
     }
 
-    /// Publishes that slots at `claimed` and later ones that are due at the reading `now` may start, up to the number
-    /// that the pace since the reading `last` allows.
+    /// Lets due slots from `claimed` on start with the reading `now`, as many as the pace since `last` allows.
     pub(super) fn advance_horizon(
         &self,
         snapshot: &Snapshot,
@@ -386,7 +353,6 @@ impl Published {
 }
 
 impl Hot {
-    /// Reads a window. The other data of the window is in the version.
     #[inline]
     fn window(&self, version: u64) -> Window {
         // Acquire, all of them: see *Orderings* above. Models: `a_window_is_read_whole`, for `anchor`
@@ -402,7 +368,6 @@ impl Hot {
         Window::new(anchor, horizon & !TAG, formula, Numbering { base, stride }, reading)
     }
 
-    /// Reads the stretch. The other data of the stretch is in the version.
     fn stretch(&self, version: u64) -> Stretch {
         // Acquire, all of them: see *Orderings* above. Models: `a_snapshot_is_read_whole`, for `ends_at`
         // `a_chord_is_read_whole`, and for `bend` `a_parabola_is_read_whole`.
@@ -418,7 +383,6 @@ impl Hot {
         Stretch { line, bend, begins_after: position.wrapping_sub(before), ends_at, numbers }
     }
 
-    /// Writes the stretch. The other data of the stretch goes into the version.
     fn store(&self, stretch: &Stretch) {
         let Line { time, position, scale } = stretch.line;
         // Release, all of them: see *Orderings* above. Models: `a_snapshot_is_read_whole`,
@@ -433,19 +397,16 @@ impl Hot {
     }
 }
 
-/// Returns the tag of a horizon: the lowest bits of the number of its state.
 fn tag(version: u64) -> u64 {
     (version / STATE) & TAG
 }
 
-/// Returns the bits of a version that distinguish the states other than [`State::Open`]. (In an open state the lowest
-/// bit is one of its shifts, and has no meaning here.)
+/// Returns the bits that distinguish the states other than [`State::Open`], whose lowest bit is one of its shifts.
 fn flags(version: u64) -> u64 {
     version & (NOT_OPEN | DRAWABLE)
 }
 
-/// Returns the bits of a version that contain data of the stretch. `begins_after` needs only one bit: it is the
-/// anchor, or a tick before it.
+/// Packs data of the stretch into a version. `begins_after` is the anchor or a tick before it, which takes one bit.
 fn pack(stretch: &Stretch) -> u64 {
     let [pre, post] = stretch.line.scale.shifts();
     let with_anchor = if stretch.begins_after == stretch.line.position { 0 } else { WITH_ANCHOR };
@@ -453,7 +414,6 @@ fn pack(stretch: &Stretch) -> u64 {
     u64::from(pre) | u64::from(post) << 8 | with_anchor | bent
 }
 
-/// Returns the shifts of the stretch's scale, which [`pack`] has stored in the version.
 #[inline]
 fn shifts(version: u64) -> [u8; 2] {
     let [pre, post, ..] = (version & SHIFTS).to_le_bytes();
@@ -479,8 +439,6 @@ mod tests {
         })
     }
 
-    /// Checks a thread that is halted between reading its snapshot and moving the horizon. When it continues, the
-    /// current state has the same number in the horizon, and the horizon is at the same slot.
     #[test]
     fn a_thread_that_slept_through_all_numbers_of_states_moves_nothing() {
         let published = Published::new();

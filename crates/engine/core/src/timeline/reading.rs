@@ -1,29 +1,23 @@
 //! Limits how many slots may be granted with one reading of the clock.
 //!
-//! A slot that is due may be granted with a reading that was made earlier. Its wait time is then too short by the
-//! reading's age. The number of slots for one reading is therefore computed from the pace at which callers actually
-//! claim slots. That pace is measured in real time between two readings, whatever the rate is. While callers keep
-//! their pace, a reading is at most about [`YOUNG_NS`] old. Callers that stop between two claims may later be granted
-//! slots with the reading from before they stopped: at most the number of slots that they would have claimed within
-//! [`YOUNG_NS`].
+//! The wait time of a slot is too short by the age of the reading with which it was granted. The number of slots for
+//! one reading therefore follows the pace at which callers claim slots, measured in real time between two readings. At
+//! a steady pace, a reading is at most about [`YOUNG_NS`] old. After a break between two claims, callers may still be
+//! granted the slots that they would have claimed within [`YOUNG_NS`] before the break.
 
 /// The approximate maximum age of a reading of the clock with which slots are granted, in nanoseconds.
 const YOUNG_NS: u64 = 10_000;
 
-/// The maximum number of slots for one reading.
 const MOST_SLOTS: u64 = 2048;
 
-/// A lane's measurements of its own pace.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Pace {
     /// The number of slots that the lane has started with its last reading of the clock.
     pub(crate) used: u64,
-    /// The last reading of the clock that the lane has made.
     pub(crate) read_at: i64,
 }
 
 impl Pace {
-    /// Returns how many slots the lane may claim with the reading `now`.
     pub(crate) fn allowance(self, now: i64) -> u64 {
         allowance(self.used, now.saturating_sub(self.read_at))
     }
@@ -31,9 +25,8 @@ impl Pace {
 
 /// Returns how many slots may be granted with a reading, if `used` slots were claimed in the `elapsed_ns` since the
 /// last reading. The result is the number of slots that take less than [`YOUNG_NS`] at that pace, at most
-/// [`MOST_SLOTS`], and at most twice `used`, because a pace measured over a few slots is not precise. `used` is
-/// limited to [`MOST_SLOTS`] first, and an `elapsed_ns` of zero counts as one nanosecond. The slot for which the
-/// reading is made is included in the number. It always starts, even if the result is zero.
+/// [`MOST_SLOTS`], and at most twice `used`, because a pace measured over a few slots is not precise. It includes the
+/// slot for which the reading is made, which starts even if the result is zero.
 fn allowance(used: u64, elapsed_ns: i64) -> u64 {
     let used = used.min(MOST_SLOTS);
     let at_this_pace = (used * YOUNG_NS).saturating_sub(1) / elapsed_ns.max(1).unsigned_abs();
@@ -41,16 +34,14 @@ fn allowance(used: u64, elapsed_ns: i64) -> u64 {
 }
 
 /// Returns how many slots may be granted with a reading in addition to the one for which it was made. If no time has
-/// passed since the last reading, both count as one reading, and the slots that were granted with the last one count
-/// towards [`MOST_SLOTS`]. After [`MOST_SLOTS`] slots, the clock is too coarse to distinguish starts, and the count
-/// starts again from zero.
+/// passed since the last reading, both count as one reading. After [`MOST_SLOTS`] slots, the clock is too coarse to
+/// distinguish starts, and the count starts again from zero.
 pub(crate) fn more(used: u64, elapsed_ns: i64) -> u64 {
     let more = allowance(used, elapsed_ns).saturating_sub(1);
     if is_the_same(used, elapsed_ns) { more.min(MOST_SLOTS - 1 - used) } else { more }
 }
 
-/// Returns whether a reading counts as the same as the last one, with which `used` slots were granted in addition to
-/// the one for which it was made.
+/// Returns whether a reading counts as the last one, with which `used` further slots were granted.
 pub(crate) fn is_the_same(used: u64, elapsed_ns: i64) -> bool {
     elapsed_ns <= 0 && used < MOST_SLOTS
 }
@@ -81,14 +72,11 @@ mod tests {
     #[test]
     fn a_reading_serves_the_most_slots_with_its_own() {
         assert_eq!((more(1 << 40, 1), more(1, 30), more(1, 9_999)), (MOST_SLOTS - 1, 1, 0));
-        // The same reading once more.
         assert_eq!((more(1, 0), more(1_500, 0), more(2_047, 0)), (1, 547, 0));
-        // After that, a clock that does not advance.
         assert_eq!(more(2_048, 0), MOST_SLOTS - 1);
     }
 
     proptest! {
-        /// Checks that at a steady pace the last slot of a reading is granted within ten microseconds of the reading.
         #[test]
         fn a_reading_stays_young(used in 1_u64..1 << 30, elapsed_ns in 1_i64..1 << 40) {
             let each_ns = elapsed_ns.unsigned_abs() / used.min(MOST_SLOTS);

@@ -3,15 +3,12 @@
 use crate::position::{REACH, SLOT, after, slots_between, ticks_between};
 use std::collections::BTreeMap;
 
-/// Ranges of slots, in order. Adjacent ranges are merged.
 #[derive(Debug, Default)]
 pub(super) struct Returned {
-    /// The ranges, from the position of the first slot to the position after the last one, both in ticks after
-    /// `origin`.
+    /// The position of each range's first slot, and the position after its last one, both in ticks after `origin`.
     ranges: BTreeMap<u64, u64>,
     /// A position far before all slots that can be stored at one time, so that their order does not wrap around.
     origin: u64,
-    /// The number of slots that are stored.
     slots: u64,
 }
 
@@ -20,12 +17,10 @@ impl Returned {
         self.ranges.is_empty()
     }
 
-    /// Returns the number of slots that are stored.
     pub(super) fn slots(&self) -> u64 {
         self.slots
     }
 
-    /// Returns the number of stored slots at positions up to `reached`.
     pub(super) fn due_slots(&self, reached: u64) -> u64 {
         let due = |(start, end): (u64, u64)| {
             let reached = ticks_between(start, reached).saturating_add(SLOT.cast_signed());
@@ -41,8 +36,7 @@ impl Returned {
         self.ranges.iter().map(move |(&start, &end)| (position(start), position(end)))
     }
 
-    /// Returns whether there are stored slots between these positions. A range that ends at `from` also counts: at
-    /// worst a piece of the schedule is kept longer than needed.
+    /// A range that ends at `from` also counts: at worst a piece of the schedule is kept longer than needed.
     pub(super) fn has(&self, from: u64, to: u64) -> bool {
         let [from, to] = [from, to].map(|position| ticks_between(self.origin, position));
         let Ok(to) = u64::try_from(to) else { return false };
@@ -50,7 +44,6 @@ impl Returned {
         last.is_some_and(|(_, &end)| end.cast_signed() >= from)
     }
 
-    /// Adds the slots from `start` to `end`.
     pub(super) fn put(&mut self, start: u64, end: u64) {
         if self.ranges.is_empty() {
             self.origin = start.wrapping_add_signed(-REACH);
@@ -73,7 +66,6 @@ impl Returned {
         self.ranges().next()
     }
 
-    /// Returns the earliest stored slot.
     pub(super) fn earliest(&self) -> Option<u64> {
         self.earliest_range().map(|(start, _)| start)
     }
@@ -89,13 +81,11 @@ impl Returned {
         })
     }
 
-    /// Returns the last of the ranges, which contains the latest slot.
     pub(super) fn last_range(&self) -> Option<(u64, u64)> {
         let (&start, &end) = self.ranges.last_key_value()?;
         Some((self.origin.wrapping_add(start), self.origin.wrapping_add(end)))
     }
 
-    /// Removes the earliest slot and returns it.
     pub(super) fn take_earliest(&mut self) -> Option<u64> {
         let (start, end) = self.ranges.pop_first()?;
         self.slots -= 1;
@@ -105,14 +95,12 @@ impl Returned {
         Some(self.origin.wrapping_add(start))
     }
 
-    /// Removes the last of the ranges.
     pub(super) fn take_last_range(&mut self) {
         if let Some((start, end)) = self.ranges.pop_last() {
             self.slots -= (end - start) / SLOT;
         }
     }
 
-    /// Removes all slots before `position`, and returns their number.
     pub(super) fn take_before(&mut self, position: u64) -> u64 {
         let mut taken = 0;
         while let Some((start, end)) = self.earliest_range()
@@ -159,7 +147,6 @@ mod tests {
     }
 
     proptest! {
-        /// Checks that [`Returned`] behaves like a set of slots.
         #[test]
         fn it_does_what_a_set_does(steps in prop::collection::vec((0_u64..64, 1_u64..4, 0_u8..5), 1..200)) {
             let (mut returned, mut set) = (Returned::default(), BTreeSet::new());

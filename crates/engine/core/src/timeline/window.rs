@@ -7,7 +7,6 @@ use crate::grant::Stamp;
 use crate::position::{RANGE, SLOT, after, ticks_between};
 use crate::schedule::{Line, Numbering, Stretch};
 
-/// The stretch that was published at a version.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Snapshot {
     pub(super) version: u64,
@@ -17,34 +16,27 @@ pub(crate) struct Snapshot {
 /// The slots that are known to be due, and the data from which their grants are computed.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Window {
-    /// The position of the stretch's anchor.
     anchor: u64,
-    /// The distance from the anchor to the horizon in ticks, minus one. The horizon is always after the anchor, so
-    /// this is never negative.
+    /// The distance from the anchor to the horizon in ticks, minus one, which is never negative.
     reach: u64,
     formula: Formula,
     numbers: Numbering,
-    /// The reading of the clock at which the slots are due, in nanoseconds.
     reading: u64,
 }
 
-/// A [`Window`] on a bent stretch.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct BentWindow {
     pub(super) window: Window,
-    /// The [`bend`](Stretch::bend) of the stretch.
     pub(super) bend: u64,
 }
 
-/// The data from which the time of a slot on a line is computed. Everything that does not depend on the slot is
-/// computed in advance.
+/// The data from which the time of a slot on a line is computed, as far as it does not depend on the slot.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Formula {
     /// The anchor's time plus one nanosecond, because [`nanos`](crate::scale::Scale::nanos) adds one to each product.
     time: u64,
-    /// The mantissa of the scale.
     mantissa: u64,
-    /// The first of the [`shifts`](crate::scale::Scale::shifts) of the scale. `post` is the second one.
+    /// The two [`shifts`](crate::scale::Scale::shifts) of the scale.
     pre: u32,
     post: u32,
 }
@@ -56,9 +48,8 @@ impl Formula {
         Formula { time, mantissa, pre: pre.into(), post: post.into() }
     }
 
-    /// Returns the time at which a slot after the anchor is intended to start, in nanoseconds. For slots that are due,
-    /// it is the same as [`Line::time_of`]. `shifted` is the slot's distance from the anchor in ticks, at least one,
-    /// shifted left by `pre`.
+    /// Returns the time of a slot after the anchor in nanoseconds. For due slots, it is the same as [`Line::time_of`].
+    /// `shifted` is the slot's distance from the anchor in ticks, at least one, shifted left by `pre`.
     #[inline]
     fn time_of(&self, shifted: u64) -> u64 {
         let wide = u128::from(shifted) * u128::from(self.mantissa);
@@ -66,14 +57,13 @@ impl Formula {
         self.time.wrapping_add(nanos)
     }
 
-    /// Returns the formula of the straight line to the slot that lies `slots` slots after the anchor, on a stretch
-    /// with this [`bend`](Stretch::bend).
+    /// Returns the formula of the straight line to the slot `slots` slots after the anchor, on a stretch with this
+    /// [`bend`](Stretch::bend).
     #[inline]
     fn to(&self, slots: u64, bend: u64) -> Formula {
         Formula { mantissa: self.mantissa.wrapping_sub(slots.wrapping_mul(bend)), ..*self }
     }
 
-    /// Returns the formula of this line.
     fn of(line: &Line) -> Formula {
         Formula::new(
             line.time.cast_unsigned().wrapping_add(1),
@@ -84,7 +74,6 @@ impl Formula {
 }
 
 impl Window {
-    /// Returns the window with the slots after `anchor` and before `horizon`.
     #[inline]
     pub(super) fn new(
         anchor: u64,
@@ -97,20 +86,17 @@ impl Window {
         Window { anchor, reach, formula, numbers, reading }
     }
 
-    /// Returns whether the slot at `position` is known to be due.
     #[inline]
     pub(super) fn has(&self, position: u64) -> bool {
         self.reaches(position.wrapping_sub(self.anchor))
     }
 
-    /// Returns whether the slot that lies `ticks` ticks after the anchor is known to be due.
     #[inline]
     fn reaches(&self, ticks: u64) -> bool {
-        // Unsigned, so that a slot before the anchor is far beyond the reach.
+        // The difference is unsigned, so that a slot before the anchor is far beyond the reach.
         ticks.wrapping_sub(1) < self.reach
     }
 
-    /// Returns the grant of the slot at `position`, if it is known to be due.
     #[inline]
     pub(super) fn grant(&self, position: u64) -> Option<Grant> {
         let ticks = position.wrapping_sub(self.anchor);
@@ -122,7 +108,6 @@ impl Window {
 }
 
 impl BentWindow {
-    /// Returns the grant of the slot at `position`, if it is known to be due.
     #[inline]
     pub(super) fn grant(&self, position: u64) -> Option<Grant> {
         let slots = position.wrapping_sub(self.window.anchor) / SLOT;
@@ -132,36 +117,31 @@ impl BentWindow {
 }
 
 impl Snapshot {
-    /// Returns whether the slot at `position` lies on this stretch.
     pub(super) fn tells(&self, position: u64) -> bool {
         let Stretch { begins_after, ends_at, .. } = self.stretch;
         ticks_between(begins_after, position) > 0 && ticks_between(position, ends_at) >= 0
     }
 
-    /// Returns the time between the process's slots at the beginning of the stretch, in nanoseconds.
     pub(super) fn interval_ns(&self) -> i64 {
         self.stretch.line.scale.nanos(SLOT)
     }
 
-    /// Returns the time at which the slot at `position` is intended to start. The slot must lie on this stretch.
+    /// The slot must lie on this stretch.
     pub(super) fn intended(&self, position: u64) -> i64 {
         self.stretch.time_of(position)
     }
 
-    /// Returns the number of the slot at `position` in the whole load.
     pub(super) fn slot(&self, position: u64) -> u64 {
         self.stretch.numbers.slot(position.wrapping_sub(self.stretch.line.position) / SLOT)
     }
 
-    /// Returns the time at which the slot at `position` is intended to start. Returns `None` if the slot does not lie
-    /// on this stretch, or is so late at `now` that it can't be distinguished from an early slot.
+    /// Returns `None` if the slot is not on this stretch, or so late at `now` that it looks like an early slot.
     pub(super) fn intended_within(&self, position: u64, now: i64) -> Option<i64> {
         let intended = self.intended(position);
         let range_ns = self.stretch.line.scale.nanos(RANGE.unsigned_abs());
         (self.tells(position) && now.saturating_sub(intended) <= range_ns).then_some(intended)
     }
 
-    /// Returns the first slot of this stretch that is not due at `now`.
     pub(super) fn first_ahead(&self, now: i64) -> u64 {
         self.stretch.first_ahead(now)
     }
@@ -172,7 +152,7 @@ impl Snapshot {
         start != self.stretch.line.position
     }
 
-    /// Returns a run of `slots` slots that begins at `start`, all of them due at the reading `now`.
+    /// All slots of the run must be due at the reading `now`.
     pub(super) fn run(&self, start: u64, slots: u64, now: i64) -> Run {
         let formula = Formula::of(&self.stretch.line);
         let step = SLOT << formula.pre;
@@ -195,34 +175,28 @@ impl Snapshot {
     }
 }
 
-/// Consecutive slots that are due at one reading of the clock. A lane grants them and reads no shared word except the
-/// version.
+/// Consecutive slots that are due at one reading. A lane grants them and reads no shared word except the version.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Run {
     /// The version of the schedule at which the slots have these times. No version of a schedule is zero.
     version: u64,
-    /// The offset of the next slot from the anchor in ticks, shifted left by the formula's `pre`.
+    /// The offset of the next slot from the anchor in ticks, shifted left by the formula's `pre`. `end` and `step`, the
+    /// length of a slot, have the same unit.
     next: u64,
-    /// The end of the run, in the same unit as `next`.
     end: u64,
-    /// The length of a slot, in the same unit as `next`.
     step: u64,
     /// The formula from which the next slot's time is computed. On a bent stretch, it is the formula of the straight
     /// line from the anchor to that slot.
     formula: Formula,
-    /// The [`bend`](Stretch::bend) of the stretch.
     bend: u64,
     /// The number of the lowest bits of `next` that are fractions of a slot.
     slot_bits: u32,
     numbers: Numbering,
-    /// The reading of the clock at which the slots are due.
     reading: Stamp,
-    /// The position after the last slot of the run.
     end_position: u64,
 }
 
 impl Run {
-    /// Returns the next slot, if there is one and the schedule is still at `version`.
     #[inline]
     pub(crate) fn next(&mut self, version: u64) -> Option<Grant> {
         if self.next == self.end || version != self.version {
@@ -235,12 +209,10 @@ impl Run {
         Some(Grant::new(intended, self.reading, self.numbers.slot(slots)))
     }
 
-    /// Returns the number of slots that have not been granted.
     pub(crate) fn left(&self) -> u64 {
         self.end.wrapping_sub(self.next).checked_div(self.step).unwrap_or(0)
     }
 
-    /// Returns the last `slots` slots of the run.
     pub(crate) fn rest(&self, slots: u64) -> Claimed {
         Claimed::new(self.end_position.wrapping_sub(slots.wrapping_mul(SLOT)), slots)
     }

@@ -25,12 +25,11 @@ enum Step {
     /// Claims a slot and gives it back while later ones start.
     GiveBack(u8),
     Rate(usize),
-    /// Sets a ramp from one rate to another in the given number of nanoseconds. The load ends with it.
+    /// Sets a ramp of this many nanoseconds from one rate to another, with which the load ends.
     Ramp(usize, usize, u64),
     Pause,
     Resume,
-    /// Sets the shard with the given index and number of processes. The change takes effect the given number of slots
-    /// after the load's count.
+    /// Sets the shard with this index and number of processes, from this many slots after the load's count on.
     Shard(u32, u32, u64),
     Policy(usize, Option<u64>, Option<u64>),
 }
@@ -64,7 +63,6 @@ impl Piece {
     }
 }
 
-/// A plain model of the load, which uses floating point and handles each slot separately.
 struct Oracle {
     piece: Piece,
     /// The schedule's time at the beginning of the piece. `before` is the count at that time.
@@ -74,7 +72,6 @@ struct Oracle {
     paused_at: Option<Nanos>,
     changes: f64,
     shards: Vec<(u64, u32, u32)>,
-    /// The counts of random or recorded slots.
     arrivals: Option<Vec<f64>>,
     most: u64,
     until: u64,
@@ -117,7 +114,6 @@ impl Oracle {
         shard.is_none_or(|&(_, index, count)| slot % u64::from(count) == u64::from(index))
     }
 
-    /// Returns the first and the last possible number of the load's next slot, `later` from now.
     fn next(&self, later: u64) -> [u64; 2] {
         let lies = |slot: u64| match &self.arrivals {
             None => float(slot),
@@ -133,7 +129,6 @@ impl Oracle {
         })
     }
 
-    /// Returns the lower and the upper bound of the number of slots, `later` from now.
     fn slots(&self, later: u64) -> [u64; 2] {
         self.next(later)
             .map(|next| ((0..next).filter(|&slot| self.is_own(slot)).count() as u64).min(self.most))
@@ -152,12 +147,11 @@ impl Spread {
     }
 }
 
-/// A pacer that makes steps, and the load that it should follow.
 struct Run {
     clock: ManualClock,
     pacer: Pacer,
     oracle: Oracle,
-    /// Whether no policy can have moved a slot or made one wait.
+    /// Whether no policy can have moved a slot or made a slot wait.
     is_plain: bool,
 }
 
@@ -314,8 +308,8 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// Checks that each slot of a batch is one of those that were claimed one by one. Some of those lie so close to the
-/// ends of the span that a nanosecond decides: along a curve, starts are exact to a nanosecond.
+/// Each slot of a batch is one of those that were claimed one by one. Along a curve, starts are exact to a nanosecond,
+/// which decides about slots close to the ends of the span.
 fn assert_same(batches: &[(Nanos, u64)], single: &[Nanos], (begin, end): (Nanos, Nanos)) {
     let all = batches.iter().flat_map(|&(due, slots)| (0..slots).map(move |_| due));
     let all: Vec<Nanos> = all.collect();
@@ -332,8 +326,6 @@ fn assert_same(batches: &[(Nanos, u64)], single: &[Nanos], (begin, end): (Nanos,
     assert!((0..=near.len() - all.len()).any(matches), "{batches:?}, not {near:?}");
 }
 
-/// Makes these steps. After each step, checks that the load contains its starts, one by one, until now and for some
-/// time after that.
 fn follow(setting: &Setting, steps: &[(Step, u64)]) {
     let mut run = Run::new(setting);
     for &(step, later) in steps {
@@ -347,8 +339,8 @@ fn follow(setting: &Setting, steps: &[(Step, u64)]) {
     }
 }
 
-/// Checks two cases that failed once. In the first, slots of other processes had come, and a shard made them this
-/// process's slots after time was forfeited. In the second, a rate begins with a slot, but not on the nanosecond.
+/// In the first case, a shard made slots of other processes, which had come, this process's slots after time was
+/// forfeited. In the second, a rate begins with a slot, but not on the nanosecond.
 #[test]
 fn slots_that_have_come_stay_when_time_is_forfeited() {
     let late = || Step::Policy(1, None, None);
@@ -372,7 +364,6 @@ fn slots_that_have_come_stay_when_time_is_forfeited() {
 }
 
 proptest! {
-    /// Checks the law for all changes, pauses and shares of a load, and for all late policies.
     #[test]
     fn a_load_asks_for_its_starts_one_by_one(
         setting in setting(),
@@ -381,7 +372,6 @@ proptest! {
         follow(&setting, &steps);
     }
 
-    /// Checks that the unstarted slots are those that a drain would find, and that they do not move.
     #[test]
     fn unstarted_slots_are_those_that_can_still_be_taken(
         setting in setting(),
@@ -413,7 +403,6 @@ proptest! {
     }
 }
 
-/// Checks that a slot that is due exactly at a change has not come before the change, and has come right after it.
 #[test]
 fn a_change_at_a_slots_moment_asks_for_it_once() {
     let clock = ManualClock::new();
@@ -431,7 +420,6 @@ fn a_change_at_a_slots_moment_asks_for_it_once() {
     }
 }
 
-/// Checks that a pause of any length stops the schedule: no more slots come.
 #[test]
 fn a_pause_adds_nothing_to_the_slots_that_have_not_started() {
     let second = Duration::from_secs(1);
@@ -461,7 +449,6 @@ fn a_pause_adds_nothing_to_the_slots_that_have_not_started() {
     }
 }
 
-/// Checks that the batches contain all slots before the end, even if there are billions of slots.
 #[test]
 fn billions_of_slots_come_in_some_thousand_batches() {
     for hz in [1, 7, 1_000, 1_000_000, 10_000_000_000] {

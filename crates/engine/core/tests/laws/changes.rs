@@ -53,7 +53,6 @@ fn sixty_four_sleepers_at_two_a_second_start_within_64_us_of_a_change_to_a_milli
     pacer.try_acquire().expect("due at once");
     let threads = sleepers(64, &pacer);
     pacer.set_rate(rate("1M/s"));
-    // Slot 64 is 64 intervals of 1 us away.
     clock.advance(span(64 * MICRO));
     let grants = finish("sleepers", threads, || ()).into_iter().map(|grant| grant.expect("open"));
     assert_eq!(intended_starts(grants), (1..=64).map(|slot| slot * MICRO).collect::<Vec<_>>());
@@ -69,7 +68,7 @@ fn a_sleeper_at_one_an_hour_starts_within_a_millisecond_of_a_change_to_a_thousan
     pacer.set_rate(rate("1000/s"));
     clock.advance(span(MILLI));
     let grant = finish("sleeper", threads, || ())[0].expect("open");
-    // Two thirds of the interval were left.
+    // Two thirds of the interval were left. The interval is now a millisecond.
     assert_eq!(intended_ns(grant), HOUR / 3 + 666_667);
 }
 
@@ -83,7 +82,7 @@ fn a_sleeper_is_held_back_longer_when_the_rate_falls() {
     pacer.set_rate(rate("1/h"));
     clock.advance(span(HOUR));
     let grant = finish("sleeper", threads, || ())[0].expect("open");
-    // Half an interval was left, now of an hour.
+    // Half of the interval was left. The interval is now an hour.
     assert_eq!(intended_ns(grant), SECOND / 2 + HOUR / 2);
 }
 
@@ -122,7 +121,7 @@ fn nothing_starts_while_paused() {
     clock.advance(span(SECOND));
     let threads = early.into_iter().chain(late).collect();
     let grants = finish("sleepers", threads, || ()).into_iter().map(|grant| grant.expect("open"));
-    // Slots 1 to 8 at 20/s from the end of the pause on.
+    // Slots 1 to 8 start at 20/s from the end of the pause on.
     assert_eq!(intended_starts(grants), (1..=8).map(|k| HOUR + k * 50 * MILLI).collect::<Vec<_>>());
 }
 
@@ -168,7 +167,6 @@ fn assert_everything_says_closed(pacer: &Pacer) {
     assert_eq!(pacer.acquire_many(5), Err(Refused::Closed));
     assert_eq!(pacer.try_acquire(), Err(Refused::Closed));
     assert_eq!(pacer.acquire_timeout(span(HOUR)), Err(Refused::Closed));
-    // Changes are harmless.
     pacer.resume();
     pacer.set_rate(rate("5/s"));
     pacer.close();
@@ -241,8 +239,7 @@ fn a_paused_deadline_caller_gives_up_at_its_deadline() {
     assert_eq!(pacer.try_acquire().map(wait_ns), Ok(0));
 }
 
-/// Alternates between two rates, each for a second, for `pieces` pieces. Returns a pacer that is late by all of that
-/// time, and the starts of its slots.
+/// Alternates between two rates each second. Returns a pacer that is late by `pieces` seconds, and its starts.
 fn seconds_at_changing_rates(pieces: u64) -> (Pacer, Vec<u64>) {
     let clock = ManualClock::new();
     let pacer = build("10/s", &clock).build();
@@ -270,8 +267,7 @@ fn a_backlog_keeps_every_intended_start_over_a_thousand_changes() {
     }
 }
 
-/// At 10 G/s ten slots start in each nanosecond. At 1000 s the rate changes to one per second. Slots that are more than
-/// 1 us late are skipped.
+/// At 10 G/s ten slots start in each nanosecond. At 1000 s, the rate changes to one per second.
 #[test]
 fn slots_that_were_due_at_a_rate_change_are_skipped_at_once_if_they_are_later_than_the_limit() {
     for (nanos_later, granted) in [(500, 5_010), (1_000, 10)] {
@@ -289,7 +285,6 @@ fn slots_that_were_due_at_a_rate_change_are_skipped_at_once_if_they_are_later_th
     }
 }
 
-/// Checks that a claim counts as the first use, too, and that a pause cancels the start on first use.
 #[test]
 fn a_start_on_first_use_comes_with_a_claim_and_not_after_a_pause() {
     let clock = ManualClock::new();
@@ -304,7 +299,7 @@ fn a_start_on_first_use_comes_with_a_claim_and_not_after_a_pause() {
     assert!(paused.is_paused());
 }
 
-/// The number of the state to which a reading of the clock belongs has 16 bits, which wrap around.
+/// The tag of a horizon has 16 bits, which wrap around.
 #[test]
 fn after_seventy_thousand_changes_nothing_starts_early() {
     let clock = ManualClock::new();

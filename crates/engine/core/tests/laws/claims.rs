@@ -5,8 +5,6 @@ use nanopace::{ManualClock, Refused};
 use std::thread;
 use std::time::Duration;
 
-/// Checks that a pause ends when the slot is due, and starts no slot: in slices of any length, under any policy, with
-/// any kind of pause.
 #[test]
 fn a_pause_ends_when_the_slot_is_due_and_starts_nothing() {
     for (pause, number) in PAUSES.into_iter().flat_map(|it| [0.0, 0.5, 1.0, 1.1].map(|n| (it, n))) {
@@ -30,7 +28,6 @@ fn a_pause_ends_when_the_slot_is_due_and_starts_nothing() {
     }
 }
 
-/// The clock does not advance: only the change can end the pause.
 #[test]
 fn changes_reach_callers_that_pause() {
     for pause in PAUSES {

@@ -137,7 +137,7 @@ fn slots_start_on_time_beyond_the_reach_of_a_line() {
     assert!((0..23_000).all(|_| pacer.acquire_many(u32::MAX).is_ok()));
     clock.advance(span(2 * SECOND));
     for slot in taken..taken + 10_000 {
-        // Ten slots a nanosecond, rounded up.
+        // Ten slots start in each nanosecond, rounded up.
         assert_eq!(intended_ns(pacer.acquire().expect("due")), slot.div_ceil(10));
     }
 }
@@ -170,8 +170,7 @@ fn overruns_of_pauses_are_made_up_for_within_the_tolerance_unless_strict() {
     }
 }
 
-/// A clock that is behind by a microsecond at every second reading, and panics at its 10 000th reading, so that no test
-/// hangs.
+/// A clock that is a microsecond behind at every second reading, and panics at its 10 000th, so that no test hangs.
 #[derive(Debug)]
 struct AlternatingClock {
     base: AtomicU64,
@@ -188,7 +187,6 @@ impl Clock for AlternatingClock {
     fn park(&self, _: &Parker, _: Nanos) {}
 }
 
-/// Slot 1 is due in 1 ms. By one reading it is due, and by the next it is not yet.
 #[test]
 fn a_caller_that_has_seen_its_slot_due_does_not_wait_for_it_again() {
     for number in [0.0, 1.0, 1.1] {
@@ -244,7 +242,6 @@ fn no_reading_by_a_thread_that_knows_of_a_start_is_before_it() {
             &mut || actual_ns(pacer.claim().expect("open").start().expect("late")),
             &mut || actual_ns(pacer.acquire_many(7).expect("late")),
             &mut || actual_ns(pacer.acquire_many(0).expect("open")),
-            // Early: it pauses.
             &mut || {
                 while pacer.try_acquire().is_ok() {}
                 actual_ns(pacer.acquire().expect("open"))
@@ -265,7 +262,6 @@ fn no_reading_by_a_thread_that_knows_of_a_start_is_before_it() {
     }
 }
 
-/// A clock that can be set to panic when it is read.
 #[derive(Debug, Default)]
 struct PanickingClock {
     clock: ManualClock,
@@ -332,7 +328,6 @@ fn memory_of_a_pacer_does_not_grow_with_its_sleeps() {
         (0..sleeps).for_each(|_| assert!(pacer.acquire().is_ok()));
         format!("{pacer:?}").len()
     };
-    // Figures may grow by some digits. If a thousand sleepers were still stored, the text would grow by thousands of
-    // characters.
+    // If a thousand sleepers were still stored, the string would grow by thousands of characters.
     assert!(size_after(100) + 1_000 > size_after(1_000));
 }

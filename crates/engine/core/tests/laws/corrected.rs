@@ -21,7 +21,6 @@ struct Run {
     clock: ManualClock,
     pacer: Pacer,
     plan: Plan,
-    /// The starts of the slots that were due when the load was corrected.
     due: Vec<u64>,
     held: Vec<Claim<'static>>,
     started: Vec<Grant>,
@@ -33,7 +32,6 @@ fn shape(plan: &Plan) -> Shape {
     (plan.iter().map(part).collect::<String>() + &last).parse().expect("a shape")
 }
 
-/// Returns the time at which a slot of the load starts, or never if the rate is zero.
 fn time_of(plan: &Plan, slot: usize) -> u64 {
     let (mut time, mut missing) = (0, slot as u64 * SECOND); // a slot has 10^9 parts, to be exact
     for &(hz, ms) in plan.iter().chain(&plan.last().map(|&(hz, _)| (hz, u64::MAX >> 32))) {
@@ -61,7 +59,6 @@ impl Run {
         self.due.iter().copied().chain(later).collect()
     }
 
-    /// Returns the number of slots that were claimed, and the due times of the next ones.
     fn next(&self) -> (usize, Vec<Nanos>) {
         let due = |slots| self.pacer.due_after(slots).expect("not ended");
         (usize::try_from(self.pacer.ledger().granted).unwrap(), (0..16).map(due).collect())
@@ -107,8 +104,6 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 }
 
 proptest! {
-    /// Checks that slots that were due keep their times, that the others start at the times of the load, and that each
-    /// starts once.
     #[test]
     fn slots_of_a_corrected_load_start_at_its_times(plan in plan(), steps in steps()) {
         let mut run = Run::new(plan, 0.0, None);
@@ -129,8 +124,6 @@ proptest! {
         }
     }
 
-    /// Checks that a late start brings no future slot forward, and does not change the number of slots in the
-    /// requested load.
     #[test]
     fn late_starts_bring_nothing_forward(
         (plan, steps, backlog_ns) in (plan(), steps(), prop::option::of(0..SECOND)),

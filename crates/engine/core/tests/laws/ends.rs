@@ -8,7 +8,6 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 use std::task::{Wake, Waker};
 use std::thread;
 
-/// Returns the number of slots, which are claimed one after the other when they are due.
 fn count(pacer: &Pacer) -> u64 {
     let mut count = 0;
     while pacer.acquire().is_ok() {
@@ -49,7 +48,6 @@ fn the_number_of_slots_is_the_requested_one_if_it_fits() {
     }
 }
 
-/// Checks that an end beyond the range of positions is found when it comes within that range.
 #[test]
 fn an_end_beyond_the_range_of_positions_is_kept() {
     let slots = (1_u64 << 47) + 5;
@@ -78,8 +76,6 @@ fn a_row_that_does_not_fit_takes_nothing() {
     assert_eq!(pacer.ledger().granted, 5);
 }
 
-/// Checks that a slower rate leaves fewer slots, and that a caller that sleeps for a slot that no longer exists
-/// returns at once.
 #[test]
 fn a_sleeper_whose_slot_no_longer_exists_returns_finished() {
     let clock = ManualClock::new();
@@ -97,7 +93,6 @@ fn a_sleeper_whose_slot_no_longer_exists_returns_finished() {
     assert_eq!(pacer.ledger().granted, 1);
 }
 
-/// Checks that threads start exactly the slots of the schedule, each once, in whatever way they claim them.
 #[test]
 fn threads_start_each_slot_once_and_no_other() {
     for strict in [0.0, 1.0] {
@@ -120,7 +115,6 @@ fn threads_start_each_slot_once_and_no_other() {
         };
         let by_claim = |pacer: &Pacer| {
             let mut starts = Vec::new();
-            // When the others have ended, no thread pauses any more, and the clock does not advance.
             while let Ok(mut claim) = pacer.claim()
                 && others.load(Relaxed) > 0
             {
@@ -154,8 +148,6 @@ fn threads_start_each_slot_once_and_no_other() {
     }
 }
 
-/// Checks that the backlog of a schedule that has ended contains only its slots, however long ago it ended, and that a
-/// refusal has no effect.
 #[test]
 fn slots_that_are_due_at_the_end_outlive_the_range_of_positions() {
     for refused in [false, true] {
@@ -182,8 +174,6 @@ fn slots_that_are_due_at_the_end_outlive_the_range_of_positions() {
     assert_balanced(&pacer);
 }
 
-/// Time that a late start forfeits moves slots to after the end. Checks that the account of time still ends at the
-/// end, that callers that sleep for those slots return, and that tasks that watch are woken.
 #[test]
 fn slots_that_are_forfeited_to_after_the_end_no_longer_exist() {
     let clock = ManualClock::new();
@@ -214,7 +204,6 @@ impl Wake for Flag {
     }
 }
 
-/// The last slot is not due yet. A caller claims and holds it, so no slot is left for other callers.
 #[test]
 fn the_end_is_reported_when_the_last_slot_is_taken_ahead() {
     let pacer = build("1k/s", &ManualClock::new()).slots(2).build();
@@ -225,8 +214,6 @@ fn the_end_is_reported_when_the_last_slot_is_taken_ahead() {
     assert!(flag.0.load(Relaxed), "nothing is left to wait for");
 }
 
-/// Checks that a task that waits for the last slot, which is due, is woken when another caller has claimed it: alone,
-/// or with slots before it that a reading of the clock has shown to be due.
 #[test]
 fn the_end_is_reported_however_the_last_slot_is_taken() {
     let ways =
@@ -256,7 +243,6 @@ fn the_end_is_reported_however_the_last_slot_is_taken() {
     }
 }
 
-/// Checks that a slot that was given back is available to waiting tasks until it is claimed again.
 #[test]
 fn the_end_is_reported_again_when_a_slot_that_came_back_is_taken() {
     let pacer = build("1/h", &ManualClock::new()).slots(3).build();

@@ -7,7 +7,6 @@ use crate::common::{
 use nanopace::ManualClock;
 use nanopace::driver::Drive as _;
 
-/// Checks that slots that are held do not count as free.
 #[test]
 fn a_timer_is_set_for_free_slots() {
     let clock = ManualClock::new();
@@ -28,7 +27,6 @@ fn a_claim_given_back_goes_to_a_sleeper_with_a_later_slot() {
     let claims: Vec<_> = (0..3).map(|_| pacer.claim().expect("open")).collect();
     let threads = sleepers(3, &pacer);
     drop(claims);
-    // Callers slept for slots 4 to 6, and slots 1 to 3 have been given back.
     clock.advance(span(300 * MILLI));
     let grants = finish("sleepers", threads, || ()).into_iter().map(|grant| grant.expect("open"));
     assert_eq!(intended_starts(grants), [100, 200, 300].map(|ms| ms * MILLI));
@@ -36,8 +34,7 @@ fn a_claim_given_back_goes_to_a_sleeper_with_a_later_slot() {
     assert_eq!(intended_starts(drain(&pacer)), [400, 500, 600].map(|ms| ms * MILLI));
 }
 
-/// The slot was known to be due when it was claimed. A caller that gets it a second later starts it with its own
-/// reading.
+/// The slot was known to be due when it was claimed. Its next owner starts it a second later, with a new reading.
 #[test]
 fn a_claim_that_comes_back_shows_its_whole_wait() {
     for (arrivals, starts) in
@@ -67,7 +64,7 @@ fn a_lane_that_is_dropped_gives_back_the_slots_it_has_not_started() {
             starts.extend((0..turns * 7).map(|_| intended_ns(lane.acquire().expect("open"))));
         }
     }
-    // 50 x 7 x (1 + 2 + 3) slots.
+    // The lanes have started 50 x 7 x (1 + 2 + 3) slots.
     assert_eq!((starts.len(), pacer.ledger().granted), (2_100, 2_100));
     // All lanes have been dropped. Their remaining slots come first, up to the last slot that was started.
     let last = starts.iter().max().expect("many") / 10;
@@ -77,7 +74,6 @@ fn a_lane_that_is_dropped_gives_back_the_slots_it_has_not_started() {
     assert_balanced(&pacer);
 }
 
-/// Checks that slots that the lane has not started do not count towards its pace.
 #[test]
 fn a_lane_that_gives_back_still_reads_the_clock_in_time() {
     for (operation_ns, started) in [(1_000, 1), (1_000, 3), (700, 2), (3_000, 1), (400, 17)] {
@@ -97,8 +93,7 @@ fn a_lane_that_gives_back_still_reads_the_clock_in_time() {
     }
 }
 
-/// Returns the number of slots that a lane claims at once. The lane starts one slot each microsecond, and has given
-/// slots back `times` times.
+/// Returns the number of slots that a lane claims at once after it has given slots back `times` times.
 fn run_after(times: usize) -> u64 {
     let clock = ManualClock::new();
     let pacer = build("100M/s", &clock).build();
@@ -113,7 +108,6 @@ fn run_after(times: usize) -> u64 {
     pacer.acquire().expect("open").slot() - first
 }
 
-/// Checks that a lane that has no slots to give back keeps the measurement of its pace.
 #[test]
 fn giving_back_nothing_keeps_the_pace() {
     assert_eq!(run_after(2), run_after(1));
@@ -136,7 +130,6 @@ fn a_lane_gives_back_when_the_rate_falls() {
     assert_eq!(pacer.ledger().granted, 3);
 }
 
-/// Checks that a row that is too late is replaced by the same number of slots, and started or held as one operation.
 #[test]
 fn a_row_that_is_skipped_is_replaced_by_a_row() {
     let clock = ManualClock::new();
@@ -149,7 +142,7 @@ fn a_row_that_is_skipped_is_replaced_by_a_row() {
     assert_balanced(&pacer);
 }
 
-/// A row consists of new slots. Slots that were given back and are too late are skipped together with it.
+/// A row consists of new slots. Returned slots that are too late are skipped together with the row.
 #[test]
 fn slots_that_came_back_are_skipped_with_a_row_that_is_too_late() {
     let clock = ManualClock::new();

@@ -54,7 +54,6 @@ fn moments_of_one_pacers_clock_are_not_used_for_another() {
         assert!(pacers.iter().all(|pacer| pacer.acquire().is_ok()));
     }
     let spun: Duration = pacers.iter().map(|pacer| pacer.counters().spun).sum();
-    // A second has passed on each.
     assert!(spun <= span(2 * SECOND).mul_f64(0.001) + span(MILLI), "{spun:?}");
 }
 
@@ -69,7 +68,6 @@ fn the_first_sleep_for_another_pacer_is_not_stretched() {
     }
 }
 
-/// A clock on which sleeps end on time and cost CPU time, and which counts them.
 #[derive(Debug, Default)]
 struct SleepCounter {
     now: AtomicU64,
@@ -135,8 +133,7 @@ fn hybrid_pausing_spins_for_some_of_the_time_and_at_most_for_its_share() {
         for _ in 0..10_000 {
             pacer.acquire().expect("open");
         }
-        // This is 1 s of schedule. A millisecond may have been saved up, and each spin continues to the end of a
-        // reading.
+        // In 1 s, a millisecond may have been saved up, and each spin lasts to the end of a reading.
         let spun = pacer.counters().spun;
         assert!(spun >= span(5 * MILLI), "{share}: {spun:?}");
         assert!(spun <= span(SECOND + MILLI).mul_f64(share) + span(3 * MILLI), "{share}: {spun:?}");

@@ -9,8 +9,6 @@ use nanopace::{Arrivals, Claim, Grant, ManualClock, Pacer};
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// Holds a slot that was due at 2.1 s, while the rate changes at the beginning of each second and other callers start
-/// all slots that are due.
 #[test]
 fn a_slot_that_is_held_keeps_its_intended_start_over_many_changes() {
     let ways: [fn(&Pacer) -> Claim<'_>; 2] = [
@@ -43,8 +41,6 @@ fn a_slot_that_is_held_keeps_its_intended_start_over_many_changes() {
     }
 }
 
-/// The rate is 1/s, then 100 k/s. Slot 1 is held while the hundred slots after it start late one by one, and forfeit
-/// their lateness.
 #[test]
 fn a_slot_that_is_held_keeps_its_intended_start_while_others_forfeit() {
     for number in [0.3, 1.0] {
@@ -69,13 +65,10 @@ fn a_slot_that_is_held_keeps_its_intended_start_while_others_forfeit() {
     }
 }
 
-/// Returns a lateness from 100 us to 2 ms, in a mixed order.
 fn late_ns(index: u64) -> u64 {
     100 * MICRO + index * 7_919 % 1_900 * MICRO
 }
 
-/// Checks that a slot that is held while one or two gaps are forfeited keeps its intended start, however many gaps
-/// were forfeited before.
 #[test]
 fn strict_keeps_an_interval_between_slots_that_are_held_for_a_while() {
     for held_over in [0, 1, 2, 50, 300] {
@@ -100,8 +93,6 @@ fn strict_keeps_an_interval_between_slots_that_are_held_for_a_while() {
     }
 }
 
-/// Checks that a held slot also keeps its intended start over hundreds of changes of the rate, however many came
-/// before them.
 #[test]
 fn slots_that_are_held_are_exact_over_hundreds_of_changes() {
     let clock = ManualClock::new();
@@ -120,7 +111,6 @@ fn slots_that_are_held_are_exact_over_hundreds_of_changes() {
     }
 }
 
-/// Changes the rate and starts all slots that are due, in each of 200 rounds.
 fn change_often(pacer: &Pacer, clock: &ManualClock) {
     for round in 0..200 {
         clock.advance(span(MILLI));
@@ -129,8 +119,6 @@ fn change_often(pacer: &Pacer, clock: &ManualClock) {
     }
 }
 
-/// A lane holds a run of slots while the load changes two hundred times. Checks that the remaining slots of the run
-/// keep their intended starts, even if a late policy is set after the lane has taken the run.
 #[test]
 fn the_rest_of_a_run_keeps_its_intended_starts_over_many_changes() {
     for is_strict in [false, true] {
@@ -155,7 +143,6 @@ fn the_rest_of_a_run_keeps_its_intended_starts_over_many_changes() {
     }
 }
 
-/// Checks that each slot of a row that is given back after two hundred changes keeps its lateness.
 #[test]
 fn a_row_that_comes_back_after_many_changes_keeps_its_lateness() {
     let clock = ManualClock::new();
@@ -175,8 +162,7 @@ fn a_row_that_comes_back_after_many_changes_keeps_its_lateness() {
     assert_balanced(&pacer);
 }
 
-/// The rate changes ten thousand times between two rates, every half second, and no slot is claimed. The pacer does
-/// not keep all of these changes. Checks that no slot starts later than its true time, or much earlier.
+/// The pacer does not keep all ten thousand changes. No slot may start later than its true time, or much earlier.
 #[test]
 fn a_backlog_over_ten_thousand_changes_never_reports_too_much_lateness_and_hardly_too_little() {
     let clock = ManualClock::new();
@@ -196,7 +182,6 @@ fn a_backlog_over_ten_thousand_changes_never_reports_too_much_lateness_and_hardl
     }
 }
 
-/// Holds one claim while a hundred thousand recorded arrivals start.
 #[test]
 fn a_recorded_arrival_that_is_held_keeps_its_moment() {
     let clock = ManualClock::jumping();
@@ -210,8 +195,7 @@ fn a_recorded_arrival_that_is_held_keeps_its_moment() {
     assert_eq!(held.start().map(intended_ns), Ok(MILLI));
 }
 
-/// After 2^20 further arrivals, a held arrival counts as later: its wait time is less than the true one, and never
-/// more.
+/// The wait time of the held arrival is less than the true one.
 #[test]
 fn a_recorded_arrival_that_is_held_for_too_long_counts_as_later() {
     let clock = ManualClock::new();
@@ -224,13 +208,11 @@ fn a_recorded_arrival_that_is_held_for_too_long_counts_as_later() {
         pacer.try_acquire_many(1 << 19).expect("due");
     }
     let grant = held.start().expect("due");
-    // 2^20 us, and the same time again until they are checked.
     assert!(wait_ns(grant) < 2 * SECOND - MICRO && wait_ns(grant) >= SECOND / 2, "{grant:?}");
 }
 
 /// Slot 1 was due at 1 s, and starts at 101 s. Half of that lateness is forfeited. After 51 s the next slot progresses
-/// by 0.001 and 0.002 of a slot in alternating seconds, although no slot was due in any of these seconds. It makes no
-/// difference whether a caller held slot 1.
+/// by 0.001 and 0.002 of a slot in alternating seconds, although no slot was due in any of them.
 #[test]
 fn a_start_that_forfeits_moves_others_along_the_changes_since() {
     for is_claimed in [false, true] {

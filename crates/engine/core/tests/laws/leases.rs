@@ -22,13 +22,11 @@ struct Plan {
     tracks: u32,
     /// For each frame, the tracks that are leased first, and the tracks that are leased at the end.
     frames: Vec<(u32, u32)>,
-    /// The number of frames for which slots are leased in advance.
     ahead: usize,
     by_lane: bool,
 }
 
 impl Plan {
-    /// Returns the same plan without the frames after the maximum number of slots.
     fn short(mut self) -> Plan {
         let is_near = |&frame: &usize| self.first(frame + 1) < MOST as u64;
         self.frames.truncate((0..self.frames.len()).take_while(is_near).count());
@@ -43,7 +41,6 @@ impl Plan {
         span(self.frame_ns * frame as u64)
     }
 
-    /// Returns the number of the first slot of a frame.
     fn first(&self, frame: usize) -> u64 {
         let whole = Shard::new(0, 1).unwrap();
         self.arrivals().starts_before(self.begins(frame), &self.shape, &whole)
@@ -55,7 +52,6 @@ impl Plan {
         Shard::of(self.tracks, &own).map_or(Lease::nothing(until), |own| Lease::of(own, until))
     }
 
-    /// Returns the slots that are leased at the end, with their intended starts.
     fn leased(&self) -> Vec<(u64, Duration)> {
         let all = self.arrivals().starts(self.shape.clone(), Shard::new(0, 1).unwrap());
         let bounds: Vec<u64> = (0..=self.frames.len()).map(|frame| self.first(frame)).collect();
@@ -78,8 +74,7 @@ fn plans() -> impl Strategy<Value = Plan> {
     )
 }
 
-/// Runs the plan and returns all starts. Each frame is leased in advance and then leased again. A caller holds a slot
-/// during the whole run.
+/// Runs the plan and returns all starts. Each frame is leased twice, and a caller holds a slot during the whole run.
 fn run(plan: &Plan) -> Vec<(u64, Duration)> {
     let clock = ManualClock::new();
     let builder = driver::leased(Pacer::shaped(plan.shape.clone()).arrivals(plan.arrivals()));
@@ -115,8 +110,6 @@ fn run(plan: &Plan) -> Vec<(u64, Duration)> {
 }
 
 proptest! {
-    /// Checks that leased slots start at the times of the load, to within the nanosecond of a chord, and that no other
-    /// slot starts, however often the slots are leased again before their frame begins.
     #[test]
     fn only_leased_slots_start(plan in plans()) {
         let (mut started, leased) = (run(&plan), plan.leased());
@@ -184,7 +177,6 @@ fn slots_that_may_have_started_are_not_leased_again() {
     assert_eq!(starts, [0, 100, 200, 500, 600]);
 }
 
-/// Checks that slots that were leased before the others and have not started are kept.
 #[test]
 fn the_rest_begins_at_the_requested_slot_or_later() {
     let clock = ManualClock::new();
@@ -197,7 +189,6 @@ fn the_rest_begins_at_the_requested_slot_or_later() {
     assert_eq!(starts, [0, 100, 200, 300, 400, 500, 800]);
 }
 
-/// Checks that a second change does not lease slots that were started before the first change.
 #[test]
 fn slots_started_before_two_changes_are_not_leased_again() {
     let clock = ManualClock::new();
@@ -217,7 +208,6 @@ fn slots_started_before_two_changes_are_not_leased_again() {
     assert_eq!(starts, [2900, 3000, 3100]);
 }
 
-/// Checks that slots whose lease comes after their time still start, late.
 #[test]
 fn a_lease_of_the_past_starts_late() {
     let clock = ManualClock::new();
@@ -228,8 +218,6 @@ fn a_lease_of_the_past_starts_late() {
     assert_eq!(waits, [400, 200].map(Duration::from_millis));
 }
 
-/// Checks that for every old and new load, slots that were due keep their times, and that those after them start at
-/// the times of the new load.
 #[test]
 fn a_corrected_load_is_the_new_one_from_now_on() {
     for old in ["hold 10/s 1s forever", "hold 10/s 100s", "ramp 10/s..10/s 100s"] {
@@ -249,8 +237,6 @@ fn a_corrected_load_is_the_new_one_from_now_on() {
     }
 }
 
-/// Checks that the backlog that a late policy leaves belongs to the new load, even where that load began to apply
-/// later.
 #[test]
 fn backlog_is_kept_at_the_tempo_of_the_corrected_load() {
     let clock = ManualClock::new();
@@ -267,8 +253,7 @@ fn backlog_is_kept_at_the_tempo_of_the_corrected_load() {
 
 type Change = fn(&Pacer);
 
-/// Returns a pacer of 10/s that is corrected to 1/s at 1 s and changed at another time. The first `started` slots have
-/// started on time.
+/// Returns a pacer of 10/s that is corrected to 1/s at 1 s. The first `started` slots have started on time.
 fn corrected_to_less(
     policy: fn(PacerBuilder) -> PacerBuilder,
     started: u64,
@@ -287,7 +272,6 @@ fn corrected_to_less(
     (clock, pacer)
 }
 
-/// Checks that time that a late policy forfeits brings no slot forward if the corrected load has not reached that slot.
 #[test]
 fn a_late_start_brings_nothing_forward_of_a_load_that_was_corrected_to_less() {
     let changes: [(Change, [u64; 3]); 3] = [
@@ -314,7 +298,6 @@ fn a_late_start_brings_nothing_forward_of_a_load_that_was_corrected_to_less() {
     }
 }
 
-/// Checks that forfeited time brings no slot forward, even if it ends before the load was corrected.
 #[test]
 fn the_rest_of_the_backlog_brings_no_slot_forward_of_a_load_that_was_corrected_to_less() {
     let changes: [(Change, [u64; 4]); 2] = [
@@ -333,8 +316,6 @@ fn the_rest_of_the_backlog_brings_no_slot_forward_of_a_load_that_was_corrected_t
     }
 }
 
-/// Checks that slots that are leased after the correction wait for the corrected load, even if the earlier load would
-/// have reached them.
 #[test]
 fn forfeited_time_brings_no_slot_forward_that_is_leased_after_a_correction() {
     let clock = ManualClock::new();
@@ -349,8 +330,6 @@ fn forfeited_time_brings_no_slot_forward_that_is_leased_after_a_correction() {
     assert_eq!(due, [500, 2_000, 3_000].map(|ms| Ok(at(1_000_000 * ms))));
 }
 
-/// Checks that a correction that arrives after the end does not continue the schedule, and does not change the number
-/// of slots in the requested load.
 #[test]
 fn a_correction_after_the_end_changes_nothing() {
     for (backlog, start_before) in [(None, true), (Some(0), true), (Some(0), false)] {
@@ -379,7 +358,6 @@ fn a_correction_after_the_end_changes_nothing() {
     }
 }
 
-/// Checks that slots are identified by their own numbers, even from before the oldest lease that is kept.
 #[test]
 fn slots_that_never_started_are_listed_where_leases_are_forgotten() {
     let clock = ManualClock::new();
@@ -398,8 +376,6 @@ fn slots_that_never_started_are_listed_where_leases_are_forgotten() {
     }
 }
 
-/// Checks that the load continues from a rate of zero as from any other rate: slot 11 starts when the load has reached
-/// it.
 #[test]
 fn a_load_that_is_corrected_to_less_goes_on_from_zero() {
     for new in ["hold 1/s 1s, hold 0/s 1h", "hold 1/s 1s"] {
@@ -414,8 +390,6 @@ fn a_load_that_is_corrected_to_less_goes_on_from_zero() {
     }
 }
 
-/// Checks slots that were due under the old load but that the new load has not reached yet. They still count as
-/// requested and as backlog. They also start, even if the schedule ends before the new load reaches them.
 #[test]
 fn slots_due_before_a_correction_to_less_are_still_due() {
     for ends in [None, Some(1_200), Some(1_400)].map(|end| end.map(Duration::from_millis)) {
@@ -442,8 +416,6 @@ fn slots_due_before_a_correction_to_less_are_still_due() {
     }
 }
 
-/// Checks that a change after the end of a schedule does not continue the schedule, and that a lease after that change
-/// does not either, wherever the lease ends.
 #[test]
 fn slots_leased_after_a_change_after_the_end_do_not_start() {
     let changes: [Change; 3] = [
@@ -484,7 +456,6 @@ fn take(step: (u8, u64, u64), pacer: &Pacer, clock: &ManualClock) {
 }
 
 proptest! {
-    /// Checks the law for all leases, changes and starts, in any order.
     #[test]
     fn nothing_is_due_when_the_schedule_has_ended(
         steps in prop::collection::vec((0_u8..6, 0_u64..16, 0_u64..16), 1..10)
@@ -499,7 +470,6 @@ proptest! {
     }
 }
 
-/// Checks that after a change before the end, the slots after the change can still be leased.
 #[test]
 fn an_end_by_time_waits_for_leases_after_a_change_before_it() {
     let clock = ManualClock::new();
@@ -516,7 +486,6 @@ fn an_end_by_time_waits_for_leases_after_a_change_before_it() {
     assert_eq!(pacer.try_acquire(), Err(Refused::Finished));
 }
 
-/// Checks that slots that were due before a correction to a smaller load stay due, whatever changes next.
 #[test]
 fn slots_due_before_a_correction_stay_due_through_the_next_change() {
     let changes: [Change; 4] = [
@@ -541,8 +510,6 @@ fn slots_due_before_a_correction_stay_due_through_the_next_change() {
     }
 }
 
-/// Checks that slots that have started by the old load are not leased again, and that slots that are leased after them
-/// start at the times of the new load.
 #[test]
 fn a_load_that_is_corrected_to_less_goes_on_where_it_was() {
     for (until, started_first) in [(20, 6), (26, 7)] {
@@ -571,7 +538,7 @@ fn a_load_that_is_corrected_to_less_goes_on_where_it_was() {
     }
 }
 
-/// Checks that leases have to follow one another: otherwise a slot would have two owners or no owner.
+/// A gap between leases would leave a slot without an owner, and an overlap would give it two.
 #[test]
 fn leases_follow_one_another() {
     let clock = ManualClock::new();
@@ -589,7 +556,6 @@ fn leases_follow_one_another() {
     assert_eq!(pacer.lease(30, &[Lease::of(all(), 40), Lease::nothing(40)]), Ok(()));
 }
 
-/// Checks that a pacer that had all slots until now keeps the slots before its first lease.
 #[test]
 fn a_pacer_that_has_all_slots_is_leased_the_rest() {
     let clock = ManualClock::jumping();

@@ -18,7 +18,6 @@ fn the_ledger_begins_with_the_schedule_and_stops_while_paused() {
     pacer.pause();
     clock.advance(span(7 * SECOND));
     pacer.resume();
-    // Slots 0 to 4 are claimed, which is half a second.
     assert!((0..5).all(|_| pacer.try_acquire().is_ok()));
     let ledger = pacer.ledger();
     assert_eq!((ledger.elapsed, ledger.idle), (span(SECOND), Duration::ZERO));
@@ -38,14 +37,12 @@ fn lanes_that_are_gone_are_forgotten() {
         }
         format!("{pacer:?}").len()
     };
-    // Figures may grow by some digits. If a hundred lanes were still stored, the text would grow by thousands of
-    // characters.
+    // If a hundred lanes were still stored, the string would grow by thousands of characters.
     assert!(size_after(10) + 1_000 > size_after(100));
     assert_eq!(pacer.ledger().granted, 110);
 }
 
-/// A second of owed time is made up for within eleven seconds. At such a slow rate a tick takes 55 ms. Checks that no
-/// tick remains: neither while the schedule runs nor after its end.
+/// A second of owed time is made up for within eleven seconds. At such a slow rate a tick takes 55 ms.
 #[test]
 fn time_that_has_been_paid_back_is_not_waiting_any_more() {
     let clock = ManualClock::new();
@@ -60,7 +57,6 @@ fn time_that_has_been_paid_back_is_not_waiting_any_more() {
     }
 }
 
-/// Checks that the last slot of a recording starts on time, whatever rate follows it.
 #[test]
 fn a_change_after_the_last_slot_makes_no_time_idle() {
     let clock = ManualClock::new();
@@ -74,8 +70,7 @@ fn a_change_after_the_last_slot_makes_no_time_idle() {
     assert_eq!((ledger.idle, ledger.allocated), (Duration::ZERO, ledger.elapsed), "{ledger:?}");
 }
 
-/// Checks that for a recording, 2^20 arrivals are read ahead of the slots that are in use, however often the due slots
-/// are queried, and that arrivals that are skipped are dropped.
+/// At most 2^20 arrivals are read ahead of the slots that are in use.
 #[test]
 fn a_backlog_of_a_recording_is_not_read_at_once() {
     let read = Arc::new(AtomicU64::new(0));
@@ -97,7 +92,7 @@ fn a_backlog_of_a_recording_is_not_read_at_once() {
     assert_eq!(pacer.ledger().backlog_slots, 500_000);
 }
 
-/// A slot is due from the beginning of its tick. Checks that a change within that tick does not move it.
+/// A slot is due from the beginning of its tick.
 #[test]
 fn a_change_within_a_tick_of_a_slot_leaves_the_slot_its_time() {
     let clock = ManualClock::new();
@@ -109,7 +104,6 @@ fn a_change_within_a_tick_of_a_slot_leaves_the_slot_its_time() {
     assert_eq!(drain(&pacer).len(), 1);
 }
 
-/// Checks that the new load has its slots at its own times, even in time that was forfeited under the old load.
 #[test]
 fn time_forfeited_before_a_correction_is_no_longer_idle() {
     let policies: [fn(PacerBuilder) -> PacerBuilder; 2] = [

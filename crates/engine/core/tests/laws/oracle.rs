@@ -1,24 +1,18 @@
 //! Drives the pacer and a plain pacer under a mutex with the same random sequences, and compares their results.
 //!
-//! Both make one step after the other, on a clock that the test moves, and that jumps to the end of each pause. After
-//! every step the answers and the ledgers are compared. Set `PROPTEST_CASES=100000` for a long test.
+//! The answers and the ledgers are compared after every step, on a clock that the test moves. Set
+//! `PROPTEST_CASES=100000` for a long test. All results must be the same, with these exceptions:
 //!
-//! All results must be the same, with these exceptions:
-//!
-//! * A lane claims slots in advance. Only the guarantees for these slots are checked: how many the lane may claim, that
-//!   the slots are due and follow the one that the lane starts, that the lane starts them in order, that no other
-//!   caller gets them, and that they are given back. The number that it has claimed is read from the ledger. The slots
-//!   of other callers are compared one by one, so a slot that is lost or handed out twice is detected at once.
+//! * A lane claims slots in advance. How many it claims is read from the ledger, and only the guarantees for these
+//!   slots are checked: their number is allowed, they are due, the lane starts them in order, no other caller gets
+//!   them, and they are given back.
 //! * In an open loop a slot may be granted with an earlier reading of the clock, and its wait time is then a lower
 //!   bound. `stalls.rs` checks how much lower it may be.
 //! * A slot that was held over more changes of the rate than the pacer stores exactly may get an approximate intended
 //!   start.
 //!
-//! The pacer is allowed this rounding: 2 ns in every amount (a time is rounded to a whole nanosecond where it is read
-//! and where it is counted from), and for every rate change 2^-16 of the longest interval and 2 ns at the faster rate,
-//! which are a longer time at the slower rate; see `Slack`. Making up for owed time begins at a start. If the caller of
-//! that start had to wait, the start is at a whole nanosecond; see `PayBack`. If a decision depends on a smaller
-//! difference, the sequence ends at that step.
+//! The pacer may round every amount by 2 ns, and add the errors that `Slack` and `PayBack` compute. If a decision
+//! depends on a smaller difference, the sequence ends at that step.
 
 use crate::common::{rate, span, strictness};
 use crate::oracle_model::{Answer, Oracle, Pace, Rules, Undecided, When};
@@ -31,10 +25,8 @@ use proptest::test_runner::TestRunner;
 use std::cell::Cell;
 use std::time::Duration;
 
-/// The maximum number of lanes.
 const MOST_LANES: usize = 4;
 
-/// Both pacers, the claims that are held, with their slots, and the lanes that are open.
 struct Pair {
     profile: Profile,
     clock: ManualClock,
@@ -42,7 +34,6 @@ struct Pair {
     oracle: Oracle,
     claims: Vec<(Claim<'static>, u64)>,
     lanes: Vec<Lane>,
-    /// The time of the last grant's start, unless a lane made it.
     last_start: Cell<Nanos>,
 }
 
@@ -157,7 +148,6 @@ impl Pair {
         Ok(())
     }
 
-    /// Returns whether a caller that has to wait ever returns.
     fn comes_back(&self) -> bool {
         !self.pacer.is_paused() || self.pacer.is_closed()
     }
@@ -280,7 +270,6 @@ impl Pair {
         Ok(())
     }
 
-    /// Makes a claim that is started at once, and kept if it is not due.
     fn claim_and_start(&mut self) -> Result<(), Undecided> {
         let now = self.now();
         let (real, claim) = match self.pacer.claim() {
@@ -309,7 +298,6 @@ impl Pair {
         Ok(())
     }
 
-    /// Compares the answers, and the times at which the callers returned.
     fn compare(&self, real: Result<Grant, Refused>, (plain, now): (Answer, When)) {
         let slack = self.oracle.slack();
         let fits =
@@ -359,7 +347,6 @@ impl Pair {
         Ok(())
     }
 
-    /// Closes the pacer: every caller gets `Closed`, and all slots that have not started are given back.
     fn finish(&mut self) -> Result<(), Undecided> {
         for step in [
             Step::Close,
@@ -405,7 +392,6 @@ fn the_pacer_does_what_the_plain_one_does() {
     assert!(cut_short.get() <= cases / 4, "{} of {cases} were cut short", cut_short.get());
 }
 
-/// Returns a setting with a rate, without any other features.
 fn plain() -> Setting {
     Setting {
         profile: Profile::Slow,

@@ -1,5 +1,4 @@
-//! Tests how even and how late starts are when sleeps overrun, with simulated wake-ups, for hybrid pauses and for
-//! sleeping.
+//! Tests how even and how late starts are when sleeps overrun, with simulated wake-ups.
 
 use crate::common::{MICRO, SECOND, at, wait_ns};
 use nanopace::{Clock, Nanos, Pacer, Parker, Pause, Rate};
@@ -8,8 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
-/// The overrun of sleeps in microseconds, evenly spread over `usual`. For `tail.0` % of the sleeps it is longer by up
-/// to `tail.1`.
+/// The overrun of sleeps in microseconds: `usual`, and up to `tail.1` more for `tail.0` % of the sleeps.
 #[derive(Clone, Debug)]
 struct WakeUps {
     usual: Range<u64>,
@@ -32,7 +30,6 @@ struct Simulated {
 }
 
 impl Simulated {
-    /// Returns a number below `end` from a linear congruential sequence.
     fn random(&self, end: u64) -> u64 {
         let last = self.random.load(Ordering::Relaxed);
         let next = last.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
@@ -124,9 +121,8 @@ fn hybrid_is_never_less_even_than_sleeping() {
     }
 }
 
-/// Checks the minimum percentages of even gaps and of starts within a microsecond. In the last two rows, sleeps overrun
-/// by about the interval, so each start is a little later than the one before, until two starts follow each other
-/// immediately.
+/// In the last two rows, sleeps overrun by about the interval, so each start is a little later than the one before,
+/// until two starts follow each other immediately.
 #[test]
 fn hybrid_is_even_and_punctual() {
     for (wake_ups, starts_per_s, even, punctual) in [
@@ -153,8 +149,6 @@ fn hybrid_is_even_and_punctual() {
     }
 }
 
-/// Checks delays of 10 and 20 us: the thread spins while its budget lasts, and then sleeps until the budget is full
-/// again.
 #[test]
 fn where_no_sleep_keeps_up_hybrid_spins_for_all_of_its_budget_in_long_stretches() {
     for wake_ups in [VIRTUAL, SLOW, SLOW_AND_STEADY] {

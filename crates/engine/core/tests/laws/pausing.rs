@@ -1,5 +1,5 @@
-//! Tests how a caller waits under each [`Pause`]: which changes reach it, when it sleeps, how much that costs, and
-//! which timers it uses.
+//! Tests how a caller waits under each [`Pause`]: which changes reach it, how often it sleeps, and which timers it
+//! uses.
 
 use crate::common::{
     HOUR, MICRO, MILLI, PAUSES, SECOND, at, intended_ns, put_off_to, rate, span, strictness,
@@ -17,13 +17,12 @@ use std::time::Duration;
 
 type Step = Box<dyn FnOnce() + Send>;
 
-/// A clock for one thread. It advances only while a caller waits on it, asleep or spinning. During each wait another
-/// thread makes the next step. If no step is left, the wait ends. Sleeps overrun by 1 us.
+/// A clock for one thread. While a caller waits on it, asleep or spinning, another thread makes the next step. Sleeps
+/// overrun by 1 us.
 #[derive(Default)]
 struct Staged {
     now: AtomicU64,
     steps: Mutex<VecDeque<Step>>,
-    /// The times to which callers slept.
     sleeps: Mutex<Vec<Nanos>>,
 }
 
@@ -50,7 +49,6 @@ impl Staged {
         }
     }
 
-    /// Returns the times to which callers slept since the last call.
     fn sleeps(&self) -> Vec<Nanos> {
         std::mem::take(&mut *self.sleeps.lock().expect("no panic"))
     }
@@ -77,7 +75,6 @@ impl Clock for Staged {
     }
 }
 
-/// Runs `work` in a new thread, which has no measurements yet.
 fn in_a_new_thread(work: impl FnOnce() + Send + 'static) {
     if let Err(payload) = thread::spawn(work).join() {
         std::panic::resume_unwind(payload);
@@ -118,8 +115,7 @@ fn pauses_are_stretched_where_the_slots_of_the_process_are_close_and_not_those_o
     }
 }
 
-/// Returns the result and the time of a caller that spins for a slot a microsecond away while `changes` come one by
-/// one.
+/// The caller spins for a slot a microsecond away while `changes` come one by one.
 fn spinning_meanwhile(pause: Pause, changes: &[fn(&Pacer)]) -> (Result<u64, Ended>, Nanos) {
     let clock = Arc::new(Staged::default());
     let pacer = clock.pacer(Pacer::builder(rate("1/h")).pause(pause));
@@ -149,7 +145,7 @@ fn a_change_reaches_callers_that_spin() {
     }
 }
 
-/// Returns how long the next `starts` starts spin. Each start has one sleep.
+/// Returns how long the next `starts` starts spin, each of which has one sleep.
 fn spun_by(starts: usize, clock: &Staged, pacer: &Pacer) -> Duration {
     let before = pacer.counters().spun;
     clock.sleeps();
@@ -244,7 +240,7 @@ mod linux {
     use rustix::time::{ClockId, clock_gettime};
     use std::num::NonZeroU64;
 
-    /// A clock for one thread on which sleeps overrun by 1 us, and which records the timer slack of each sleep.
+    /// Sleeps on this clock overrun by 1 us, and the timer slack of each is recorded.
     #[derive(Debug, Default)]
     struct SlackNotes(AtomicU64, Mutex<Vec<u64>>);
 
@@ -290,7 +286,6 @@ mod linux {
         });
     }
 
-    /// The CPU time that a sleep takes, in nanoseconds.
     const COST_NS: u64 = 26 * MICRO;
 
     /// A clock for one thread that advances only during sleeps, which end on time and take [`COST_NS`] of CPU time.
@@ -330,7 +325,6 @@ mod linux {
             (clock, pacer)
         }
 
-        /// Returns the number of sleeps during the next `nanos` nanoseconds of the clock.
         fn sleeps_in(&self, nanos: u64, pacer: &Pacer) -> u64 {
             let (end, before) =
                 (self.now().as_nanos() + nanos, self.sleeps.load(Ordering::Relaxed));
@@ -341,7 +335,6 @@ mod linux {
         }
     }
 
-    /// Checks that all slots that were due since 0 have started.
     fn assert_exact(starts_per_s: u64, pacer: &Pacer) {
         drain(pacer);
         let due =

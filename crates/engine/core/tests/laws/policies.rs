@@ -1,5 +1,4 @@
-//! Tests the late policies in virtual time: strictness, the ledger, and that there are no bursts except those that
-//! were chosen.
+//! Tests the late policies in virtual time: strictness, the ledger, and bursts.
 
 use crate::common::{
     MILLI, RoughClock, WEEK, actual_ns, assert_balanced, at, build, drain, intended_ns, rate, span,
@@ -8,8 +7,7 @@ use crate::common::{
 use nanopace::{ManualClock, Pacer, Refused, Strictness};
 use std::sync::Arc;
 
-/// Returns a pacer of 100/s whose slot 0 started at 0 s and that had no caller until 10.01 s, so that slot 1 is 10 s
-/// late.
+/// Returns a pacer of 100/s whose slot 0 started at 0 s. At 10.01 s, slot 1 is 10 s late.
 fn stalled(number: f64) -> (ManualClock, Pacer) {
     let clock = ManualClock::new();
     let pacer = build("100/s", &clock).strictness(strictness(number)).build();
@@ -35,7 +33,6 @@ fn strict_gaps_are_never_below_the_interval_although_sleeps_overrun() {
     }
 }
 
-/// Acquires on a jumping clock after a stall of 10 s at 100/s, until on schedule. Returns the number of these starts.
 fn catch_up(ratio: f64, interval_ns: u64) -> u64 {
     let clock = ManualClock::jumping();
     let pacer = build("100/s", &clock).strictness(strictness(ratio)).build();

@@ -17,7 +17,6 @@ fn due_ns(polled: Result<Grant, Refused>) -> u64 {
     }
 }
 
-/// Checks that a poller that is polled at the times that it returns starts like a caller that blocks.
 #[test]
 fn it_starts_as_acquire_does() {
     for number in POLICIES {
@@ -105,7 +104,6 @@ fn after_the_end_it_goes_on_if_the_schedule_does() {
     assert_eq!(pacer.ledger().granted, 10);
 }
 
-/// Checks that the starts are the same as without slices, for slices of any length and any kind of pause.
 #[test]
 fn a_wait_in_slices_starts_as_one_in_one_go() {
     for pause in PAUSES {
@@ -170,7 +168,7 @@ fn changes_reach_who_waits() {
     }
 }
 
-/// Tests the slots of a curve, which have their own hot path.
+/// The slots of a curve have their own hot path.
 #[test]
 fn it_starts_the_slots_of_a_curve() {
     let clock = ManualClock::new();
@@ -192,8 +190,6 @@ fn it_starts_the_slots_of_a_curve() {
     assert_eq!(poller.poll(), Err(Refused::Finished));
 }
 
-/// Pollers poll, wait and give back at random, together with callers that block. Checks that every slot starts once,
-/// and no slot before its time.
 #[test]
 fn every_slot_starts_once() {
     for strictness in [Strictness::AVERAGE, Strictness::STRICT] {
@@ -235,8 +231,6 @@ fn every_slot_starts_once() {
     }
 }
 
-/// The slot was not due when it was polled, and is polled again after thousands of changes. Checks that it has not
-/// moved.
 #[test]
 fn a_slot_that_is_kept_without_waiting_keeps_its_time_over_changes() {
     let clock = ManualClock::new();

@@ -3,9 +3,8 @@
 use crate::common::{SECOND, assert_balanced, at, build, rate, span, strictness};
 use nanopace::{Grant, ManualClock, Nanos, Pacer, Refused};
 
-/// At 2^24 slots per second the range of 2^44 slots is 2^20 seconds, or 12 days. At a lateness of a year, time beyond
-/// the range is forfeited. Remaining slots that are more than 10 us late are skipped. 10 us are 167.8 intervals, so
-/// 168 slots remain, including the one that is due now.
+/// At 2^24 slots per second, the range of 2^44 slots is 12 days. At a lateness of a year, time beyond it is forfeited.
+/// 10 us are 167.8 intervals, so 168 slots remain, including the one that is due now.
 #[test]
 fn skipping_works_beyond_the_range() {
     let clock = ManualClock::new();
@@ -37,8 +36,7 @@ fn backlog_beyond_the_range_is_forfeited() {
     }
 }
 
-/// The rate is 10 G/s for an hour, then 1/s. At the slow rate 2^44 slots are late, nearly all of them from the fast
-/// part. The next slot is late by the range, without an additional interval of the slow rate.
+/// The 2^44 slots that are late at the slow rate come nearly all from the fast part of the shape.
 #[test]
 fn a_backlog_is_cut_to_the_range_where_the_rate_was_another_one() {
     let clock = ManualClock::new();
@@ -68,9 +66,8 @@ fn the_end_of_time_hangs_no_caller() {
     }
 }
 
-/// Slots 0 and 1 are held while slot 2 forfeits its lateness of 8 s. At one slot per second, 8 of 10 s are therefore
-/// idle. Slots 0 and 1 are given back, and their two seconds are backlog; slot 2's second is not due yet. When they are
-/// claimed again, they start at once, with their full lateness.
+/// Slots 0 and 1 are held while slot 2 forfeits its lateness of 8 s, so 8 of 10 s are idle. The two seconds of slots 0
+/// and 1 are backlog after these slots were given back; slot 2's second is not due yet.
 #[test]
 fn slots_given_back_from_before_a_forfeited_gap_are_backlog() {
     let clock = ManualClock::new();
@@ -92,8 +89,7 @@ fn slots_given_back_from_before_a_forfeited_gap_are_backlog() {
     assert_eq!(pacer.ledger().idle, span(8_000_000_000), "a straggler moves nothing");
 }
 
-/// At 4 G/s the range of 2^44 slots is 4398 s. Limits of that size and of two hours have no effect, and slots still
-/// start at a lateness of twelve hours. Time that is owed is still made up for at its ratio.
+/// At 4 G/s the range of 2^44 slots is 4398 s. Limits of that size and of two hours have no effect.
 #[test]
 fn a_skip_limit_of_the_range_or_more_skips_nothing_and_hangs_no_caller() {
     let hour = 3_600_000_000_000;
@@ -109,8 +105,8 @@ fn a_skip_limit_of_the_range_or_more_skips_nothing_and_hangs_no_caller() {
     }
 }
 
-/// At 10 G/s positions wrap around after 2^48 slots, and are ambiguous from 2^47 on. The first 10 s are forfeited, and
-/// another 10 s after 35 000 rows of 2^32 - 1 slots, each of which takes 429.4967295 ms.
+/// At 10 G/s positions wrap around after 2^48 slots, and are ambiguous from 2^47 on. A row of 2^32 - 1 slots takes
+/// 429.4967295 ms.
 #[test]
 fn time_forfeited_long_ago_is_neither_counted_again_nor_made_up_for() {
     let clock = ManualClock::jumping();
@@ -126,8 +122,8 @@ fn time_forfeited_long_ago_is_neither_counted_again_nor_made_up_for() {
     }
 }
 
-/// At 10 G/s and a burst ratio of 1.0001 it takes more than a year to make up for an hour of owed time. A line reaches
-/// 2^46 slots, which are less than two hours. Rows of 2^32 - 1 slots are due one after the other for a day.
+/// At this ratio, it takes more than a year to make up for an hour of owed time. A line reaches 2^46 slots, which are
+/// less than two hours at 10 G/s.
 #[test]
 fn time_owed_for_longer_than_a_line_reaches_is_paid_back_at_its_ratio() {
     let clock = ManualClock::jumping();
@@ -143,8 +139,7 @@ fn time_owed_for_longer_than_a_line_reaches_is_paid_back_at_its_ratio() {
     assert_balanced(&pacer);
 }
 
-/// At 1 G/s a line reaches 2^46 slots, which are 19.5 hours. A start that is a day late forfeits the time beyond the
-/// range, but the requested load contains a whole day's slots.
+/// At 1 G/s a line reaches 2^46 slots, which are 19.5 hours.
 #[test]
 fn all_slots_beyond_the_reach_of_a_line_count_as_asked_for() {
     let (clock, day_ns) = (ManualClock::new(), 86_400 * SECOND);
@@ -154,7 +149,6 @@ fn all_slots_beyond_the_reach_of_a_line_count_as_asked_for() {
     assert_eq!(pacer.asked_before(pacer.now()), day_ns);
 }
 
-/// Checks that a slot beyond 292 years, the range of times, does not count as paused.
 #[test]
 fn a_slot_beyond_the_end_of_time_is_not_reported_as_paused() {
     let clock = ManualClock::new();
@@ -167,8 +161,6 @@ fn a_slot_beyond_the_end_of_time_is_not_reported_as_paused() {
     assert_eq!(pacer.try_acquire(), Err(Refused::Paused));
 }
 
-/// Uses a slow piece of the schedule before a fast one, and a lateness beyond the range of positions. Checks that every
-/// call returns.
 #[test]
 fn skipping_over_a_slow_piece_and_beyond_the_range_comes_back() {
     for late_s in [100, 2_000, 10_000, 100_000, 5_000_000] {
@@ -184,7 +176,6 @@ fn skipping_over_a_slow_piece_and_beyond_the_range_comes_back() {
     }
 }
 
-/// Tests slots that have been given back, followed by a backlog beyond the range.
 #[test]
 fn slots_that_came_back_are_counted_beyond_the_range() {
     let clock = ManualClock::new();
@@ -200,7 +191,6 @@ fn slots_that_came_back_are_counted_beyond_the_range() {
     assert_balanced(&pacer);
 }
 
-/// Tests the last possible time.
 #[test]
 fn the_account_of_time_holds_at_the_end_of_time() {
     let clock = ManualClock::new();
@@ -211,7 +201,6 @@ fn the_account_of_time_holds_at_the_end_of_time() {
     assert_balanced(&pacer);
 }
 
-/// Tests random slots at one per day, of which the clock's range contains 106 751.
 #[test]
 fn random_slots_beyond_the_range_of_the_clock_are_never_due() {
     let clock = ManualClock::new();
@@ -220,8 +209,7 @@ fn random_slots_beyond_the_range_of_the_clock_are_never_due() {
     assert_eq!(pacer.claim().expect("open").due(), Ok(Nanos::MAX));
 }
 
-/// Slot 1 forfeits a second, so slot 2 follows a nanosecond after it. It is held while a call that starts no slot
-/// forfeits the time beyond the range after it.
+/// Slot 1 forfeits a second, so slot 2 follows a nanosecond after it.
 #[test]
 fn a_slot_that_is_held_keeps_its_intended_start_beyond_the_range() {
     let clock = ManualClock::new();

@@ -1,7 +1,5 @@
-//! Tests the schedule in virtual time: the rate is exact, and there is no credit from the past.
-//!
-//! An intended start is the exact multiple of the interval, rounded up to a whole nanosecond. It is never early, and
-//! off by less than one nanosecond, so errors do not accumulate.
+//! Tests the schedule in virtual time. An intended start is the exact multiple of the interval, rounded up to a whole
+//! nanosecond, so errors do not accumulate.
 
 use crate::common::{
     DAY, HOUR, MICRO, MILLI, SECOND, YEAR, at, build, drain, intended_ns, put_off_to, rate, span,
@@ -10,13 +8,12 @@ use crate::common::{
 use nanopace::{ManualClock, Pacer, Rate, RateError};
 use std::time::Duration;
 
-/// Returns `slot x period / operations` in nanoseconds, rounded up.
 fn ideal_ns(slot: u128, operations: u128, period_ns: u128) -> u64 {
     u64::try_from((slot * period_ns).div_ceil(operations)).expect("within the range of moments")
 }
 
-/// Checks a start. The interval is stored with an error of one part in 2^63, a hundredth of a nanosecond in a year.
-/// Rounding up can be wrong by at most that error.
+/// The interval is stored with an error of one part in 2^63, a hundredth of a nanosecond in a year. Rounding up can be
+/// wrong by at most that error.
 fn assert_within_a_trace(actual_ns: u64, slot: u128, operations: u128, period_ns: u128) {
     let (actual, ideal) = (u128::from(actual_ns) * operations, slot * period_ns);
     assert!(
@@ -26,9 +23,8 @@ fn assert_within_a_trace(actual_ns: u64, slot: u128, operations: u128, period_ns
     assert!(actual + operations / 100 >= ideal, "slot {slot}: {actual_ns} ns is early");
 }
 
-/// Starts rows of `step` slots on a jumping clock up to about `until_ns`. Each must start at its ideal time, or if
-/// that exceeds a whole nanosecond by no more than the error of the interval, at that nanosecond. Returns the number
-/// of slots.
+/// Starts rows of `step` slots up to about `until_ns`, each at its ideal time or at the whole nanosecond that this time
+/// exceeds by no more than the error of the interval. Returns the number of slots.
 fn assert_exact(rate: Rate, operations: u128, period_ns: u128, step: u32, until_ns: u64) -> u128 {
     let clock = ManualClock::jumping();
     let pacer = Pacer::builder(rate).clock(clock).build();
@@ -108,8 +104,7 @@ fn floating_point_rates_are_exact_at_their_exact_value() {
     assert_exact(rate, 3_602_879_701_896_397, u128::from(SECOND) << 55, 9_973, YEAR);
 }
 
-/// Starts 10^15 slots at `per_second`, in rows of 2^32 - 1. Each row must start less than an interval before or after
-/// its ideal time, except for rounding to whole nanoseconds.
+/// Starts 10^15 slots at `per_second`, each less than an interval from its ideal time, except for rounding.
 fn assert_a_million_billion_slots(per_second: u128) {
     let clock = ManualClock::jumping();
     let rate = Rate::per_second(u64::try_from(per_second).expect("a rate")).expect("a rate");
@@ -131,7 +126,7 @@ fn assert_a_million_billion_slots(per_second: u128) {
 
 #[test]
 fn no_rate_drifts_by_an_interval_in_a_million_billion_slots() {
-    // From 10^15 slots in 292 years, the range of moments, to the fastest.
+    // The slowest of these rates has 10^15 slots in 292 years, the range of times.
     for per_second in
         [110_000, 333_333, 1_000_000, 70_000_000, 600_000_001, 3_000_000_000, 10_000_000_000]
     {
@@ -161,7 +156,6 @@ fn there_is_no_credit_from_before_the_start() {
     let pacer = build("10/s", &clock).build();
     let first = pacer.try_acquire().expect("due at once");
     assert_eq!((intended_ns(first), wait_ns(first)), (5 * SECOND, 0));
-    // 5 s + 1 s / 10
     assert_eq!(put_off_to(&pacer), 5_100 * MILLI);
 }
 

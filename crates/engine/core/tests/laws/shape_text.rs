@@ -16,7 +16,6 @@ fn level(text: &str) -> Level {
     text.parse().unwrap()
 }
 
-/// Returns whether both shapes have the same duration and the same slots.
 fn same(one: &Shape, other: &Shape) -> bool {
     let end = one.duration().unwrap_or(1_000_000 * SECOND);
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "some slot")]
@@ -107,7 +106,7 @@ fn usual_spellings_are_read() {
     }
 }
 
-/// Checks that a part that states no rate begins with the rate at which the part before it ends.
+/// A part that states no rate begins with the rate at which the part before it ends.
 #[test]
 fn the_rate_before() {
     for (text, rate) in [
@@ -231,7 +230,6 @@ fn shapes_are_printed_in_short_form() {
     }
 }
 
-/// Generates parts with rates that are printed exactly, and any times.
 fn items() -> impl Strategy<Value = Shape> {
     let rate = || {
         (0_u64..20_000, 0_usize..3).prop_map(|(count, unit)| {
@@ -303,7 +301,6 @@ proptest! {
         }
     }
 
-    /// Checks that the column of an error is the position at which a valid string was damaged.
     #[test]
     fn the_column_is_that_of_the_bad_word(before in 0_usize..20, bad in "[§-ÿ]{1,5}") {
         let good = "hold 1/µs 5µs, ".repeat(before);

@@ -20,7 +20,6 @@ fn pacer(shape: &Shape, clock: &ManualClock) -> Pacer {
     Pacer::shaped(shape.clone()).clock(clock.clone()).build()
 }
 
-/// Returns the intended starts of `slots` slots, as times since the start of the pacer.
 fn starts(mut acquire: impl FnMut() -> Option<Grant>, slots: usize) -> Vec<Duration> {
     iter::from_fn(|| Some(acquire()?.intended_start() - Nanos::ZERO)).take(slots).collect()
 }
@@ -39,8 +38,6 @@ fn assert_on(shape: &Shape, starts: &[Duration], slots: impl IntoIterator<Item =
 const SLOTS: usize = 3_000;
 
 proptest! {
-    /// Checks that each slot starts at the time of the shape, to within the nanosecond of a chord, whether callers
-    /// come early or late, and with lanes or without.
     #[test]
     fn intended_starts_are_those_of_the_shape(shape in shapes(), late in 0_u64..3_000_000_000, by_lane in any::<bool>()) {
         let clock = ManualClock::jumping();
@@ -61,7 +58,6 @@ proptest! {
         }
     }
 
-    /// Checks that no slot starts early: a slot that is refused until a given time is granted at that time.
     #[test]
     fn a_slot_starts_at_the_moment_that_its_refusal_named(shape in shapes()) {
         let clock = ManualClock::new();
@@ -87,8 +83,8 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(12))]
 
-    /// Forfeited slots are missing. Checks that the shape after them does not move: after the late start, the number
-    /// of slots by any time is the shape's.
+    /// The shape after the forfeited slots does not move: after the late start, the number of slots by any time is the
+    /// shape's.
     #[test]
     fn a_forfeit_moves_slots_and_not_the_shape(shape in shapes(), on_time in 0_usize..100, stall in 1_000_000_u64..1_000_000_000) {
         let clock = ManualClock::new();
@@ -116,7 +112,6 @@ proptest! {
         }
     }
 
-    /// Checks that a burst ratio applies to the shape's current rate.
     #[test]
     fn owed_time_is_paid_at_a_multiple_of_the_shape(ratio in 1.1_f64..3.0, stall in 1_000_u64..3_000) {
         let shape = shape("ramp 10/s..50/s 10s, hold 1h");
@@ -137,7 +132,6 @@ proptest! {
         prop_assert_eq!(pacer.ledger().granted, 300);
     }
 
-    /// Checks that continuing with the remaining part of a shape moves no slot, however often.
     #[test]
     fn going_on_with_the_rest_of_a_shape_changes_nothing(shape in shapes(), poisson in any::<bool>(), every in 1_u64..20_000_000) {
         let built = |clock| {
@@ -161,7 +155,6 @@ proptest! {
         }
     }
 
-    /// Checks that the slots of all processes together are the load's.
     #[test]
     fn shards_make_the_whole_load(shape in shapes(), weights in prop::collection::vec(1_u32..4, 1..4), poisson in any::<bool>()) {
         let load = |shard| {
@@ -199,7 +192,6 @@ fn a_change_of_shape_is_one_step_without_a_burst() {
 }
 
 proptest! {
-    /// Checks that a change of shards at any time moves no slot, except by rounding.
     #[test]
     fn a_change_of_shards_moves_no_slot(
         hz in 1_u64..10_000, moment in 0_u64..50_000_000, ahead in 1_u64..9,
@@ -235,7 +227,6 @@ fn a_constant_shape_is_a_constant_rate() {
     assert_eq!(pacer.rate(), Rate::per_second(7).unwrap());
 }
 
-/// Checks that a pacer grants exactly the slots of the shape.
 #[test]
 fn a_slot_in_the_last_nanosecond_of_a_shape_is_granted() {
     let shape = shape("hold 1261/s 11102300ns");
@@ -253,7 +244,6 @@ fn a_slot_in_the_last_nanosecond_of_a_shape_is_granted() {
     assert_eq!((last, end, strict.asked_before(Nanos::MAX)), (14, 15, 15));
 }
 
-/// A curve with ten slots in a second, no slot for four seconds, and ten slots again.
 #[derive(Debug)]
 struct Break;
 
@@ -264,8 +254,8 @@ impl Curve for Break {
     }
 }
 
-/// Checks that the slot at the beginning of a break starts at the end of the break if the rate is known to be zero,
-/// and at the beginning if a user's curve is flat.
+/// The slot starts at the end of the break if the rate is known to be zero, and at the beginning if a user's curve is
+/// flat.
 #[test]
 fn the_slot_at_the_beginning_of_a_break() {
     let text = "hold 10/s 1s, hold 0/s 4s, hold 10/s 1s".parse().unwrap();
@@ -297,7 +287,6 @@ fn the_first_end_counts() {
     }
 }
 
-/// The end lies far after the arrivals that are read ahead.
 #[test]
 fn a_recording_of_millions_ends_where_the_load_does() {
     const SLOTS: u32 = 1_500_000;
@@ -320,7 +309,6 @@ fn a_recording_of_millions_ends_where_the_load_does() {
     assert_eq!(pacer.claim_many(SLOTS + 1).map(drop), Err(Refused::Finished));
 }
 
-/// Checks that a recording on a shape is played at a speed that follows the shape.
 #[test]
 fn a_replay_on_a_ramp_gets_faster() {
     let offsets = (0..10_u32).map(|n| n * Duration::from_secs(1));
@@ -359,8 +347,7 @@ fn a_shape_that_is_over_already_ends_now() {
     assert_eq!(pacer.try_acquire(), Err(Refused::Finished));
 }
 
-/// Slot 2 starts while the rate is zero and forfeits its lateness. The next change of the rate comes at the same
-/// count, but after the slot.
+/// The next change of the rate comes at the same count as slot 2, but after the slot.
 #[test]
 fn a_started_slot_stays_where_it_is_when_the_rate_rises_from_zero() {
     let clock = ManualClock::new();
@@ -373,12 +360,12 @@ fn a_started_slot_stays_where_it_is_when_the_rate_rises_from_zero() {
     pacer.set_rate("10/s".parse().unwrap());
     let [_first, second] = claims;
     drop(second);
-    // The time of slot 1, which is from 100 ms until slot 2.
+    // Slot 1 takes the time from 100 ms until slot 2.
     assert_eq!(pacer.ledger().backlog, Duration::from_millis(100));
     crate::common::assert_balanced(&pacer);
 }
 
-/// After the first second its 100 slots are owed. Checks that a shard cannot begin at one of these slots.
+/// After the first second its 100 slots are owed.
 #[test]
 fn a_shard_is_not_set_among_slots_that_are_owed() {
     let clock = ManualClock::new();

@@ -30,7 +30,6 @@ fn to_rational(exact: Exact) -> BigRational {
     exact.map_or(whole(0), |(n, ns)| BigRational::new(n.into(), ns.into()))
 }
 
-/// Generates rates from a few slots per second up to the fastest, with unusual fractions.
 fn exacts() -> impl Strategy<Value = Exact> {
     let odd = (1_u64..1 << 36, 1_u64 << 30..1 << 36)
         .prop_filter("too fast", |&(n, ns)| Rate::per(n, Duration::from_nanos(ns)).is_ok());
@@ -49,7 +48,6 @@ fn times() -> impl Strategy<Value = u64> {
 /// A straight piece: its duration, its first rate and its last rate.
 type Straight = (u64, BigRational, BigRational);
 
-/// Returns the exact count by a given time.
 fn count_by(pieces: &[Straight], moment: u64) -> BigRational {
     let mut rest = moment;
     let mut sum = whole(0);
@@ -61,7 +59,6 @@ fn count_by(pieces: &[Straight], moment: u64) -> BigRational {
     sum
 }
 
-/// Returns whether the rate is zero at that time and for some time after it.
 fn is_flat(pieces: &[Straight], moment: u64) -> bool {
     let mut rest = moment;
     for (time, from, to) in pieces {
@@ -73,8 +70,7 @@ fn is_flat(pieces: &[Straight], moment: u64) -> bool {
     true
 }
 
-/// Checks that every slot starts in the first whole nanosecond at which the exact count has reached the slot and the
-/// rate is not zero.
+/// Every slot starts in the first whole nanosecond at which the exact count has reached it and the rate is not zero.
 fn check(shape: &Shape, pieces: &[Straight], samples: &[u64]) {
     let total = count_by(pieces, u64::MAX);
     let slots = u64::try_from(total.ceil().to_integer()).unwrap();
@@ -90,7 +86,6 @@ fn check(shape: &Shape, pieces: &[Straight], samples: &[u64]) {
     }
 }
 
-/// Generates some slots anywhere, and the last ones.
 fn samples() -> impl Strategy<Value = Vec<u64>> {
     proptest::collection::vec(prop_oneof![any::<u64>(), 0_u64..10], 8)
 }
@@ -146,7 +141,6 @@ proptest! {
         check(&shape.repeat(times).unwrap(), &all, &samples);
     }
 
-    /// Checks that slots start in the first whole nanosecond of a wave that is computed with 500 bits.
     #[test]
     fn waves_are_exact(from in exacts(), to in exacts(), ns in prop_oneof![1_u64..1 << 44, 1_u64 << 58..1 << 61], samples in samples()) {
         let wave = Wave::new(from, to, ns * 2);
@@ -166,9 +160,7 @@ proptest! {
 
 const BITS: u32 = 500;
 
-/// A raised cosine in fixed-point numbers.
 struct Wave {
-    /// The mean rate. `half` is half of the difference between the highest and the lowest rate.
     mean: BigRational,
     half: BigRational,
     period: u64,
@@ -192,13 +184,11 @@ impl Wave {
         (even - waved).to_integer()
     }
 
-    /// Returns the maximum rounding error.
     fn rounding() -> BigInt {
         BigInt::from(1) << (BITS - 400)
     }
 }
 
-/// Computes pi with Machin's formula.
 fn pi() -> BigInt {
     let arctan = |inverse: u32| -> BigInt {
         let mut power = (BigInt::from(1) << (BITS + 16)) / inverse;
@@ -213,7 +203,6 @@ fn pi() -> BigInt {
     (arctan(5) * 16 - arctan(239) * 4) >> 16
 }
 
-/// Computes the sine with Taylor's series.
 fn sine(angle: &BigInt) -> BigInt {
     let square = (angle * angle) >> BITS;
     let (mut term, mut sum) = (angle.clone(), BigInt::from(0));
@@ -262,8 +251,7 @@ fn the_count_of_whole_waves_is_their_mean() {
     }
 }
 
-/// A cycle of 120 s has 1/3 + 2/3 + ... slots per second for 10 s each, 70 in all. The counts of its parts are not
-/// whole numbers, but their sum is.
+/// A cycle of 120 s has 70 slots. The counts of its parts are not whole numbers, but their sum is.
 #[test]
 fn nothing_drifts() {
     let ladder = Shape::ladder(level("1/3s"), level("2/s"), 6, 10 * SECOND).unwrap();
@@ -340,7 +328,6 @@ fn slots_at_joints() {
     }
 }
 
-/// Checks that slots that are due exactly at a whole nanosecond start at that nanosecond, on the way up and down.
 #[test]
 fn a_slot_that_is_due_at_a_whole_nanosecond_is_not_late() {
     for (rate, time) in (1_u64..60).flat_map(|rate| (1_u64..60).map(move |time| (rate, time))) {
@@ -431,7 +418,6 @@ fn limits_are_errors() {
     assert_eq!(error(deep), ShapeError::TooManyParts);
 }
 
-/// Checks that a slot also keeps its time at a rate of zero.
 #[test]
 fn cutting_a_shape_moves_nothing() {
     let work = || Shape::hold(level("1/s"), 10 * SECOND).unwrap();
@@ -511,7 +497,6 @@ fn an_endless_shape_saturates() {
     assert_eq!(slow.forever().unwrap().time_of(1), Some(86_400 * SECOND));
 }
 
-/// A curve that is given by a closure.
 struct Of<F>(F);
 
 impl<F> std::fmt::Debug for Of<F> {
@@ -548,7 +533,6 @@ fn invalid_curves_are_refused() {
     assert_eq!(moment, ShapeError::Curve(50 * SECOND));
 }
 
-/// The curves are valid at each time that is checked at construction, and invalid at other times.
 #[test]
 fn curves_that_sampling_misses_stay_bounded() {
     let curves: [fn(f64) -> f64; 4] =

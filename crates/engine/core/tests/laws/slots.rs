@@ -1,6 +1,4 @@
-//! Tests that every grant has the number of its slot in the whole load. `oracle.rs` compares the number of every
-//! single call, over changes, late policies, slots that are given back and rows. `leases.rs` compares the numbers of
-//! leased slots.
+//! Tests that every grant has the number of its slot in the whole load, as do `oracle.rs` and `leases.rs`.
 
 use crate::common::{MILLI, SECOND, at, build, intended_ns, rate, span};
 use nanopace::driver::{self, Drive as _, Lease};
@@ -8,7 +6,6 @@ use nanopace::{Arrivals, Grant, Lane, ManualClock, Pacer, Rate, Shard};
 use proptest::prelude::*;
 use std::iter;
 
-/// A change of a load that applies to all of its processes.
 #[derive(Clone, Debug)]
 enum Change {
     Rate(u64),
@@ -31,7 +28,6 @@ fn change() -> impl Strategy<Value = Change> {
     ]
 }
 
-/// One process and its grants, which it gets from its lane, from a claim and directly, in turn.
 struct Process {
     pacer: Pacer,
     lane: Lane,
@@ -78,7 +74,6 @@ impl Process {
 }
 
 proptest! {
-    /// Checks that all processes of a load together have each number once, and that each has its own numbers in order.
     #[test]
     fn every_slot_has_one_number(
         first in shares(),
@@ -120,7 +115,6 @@ proptest! {
     }
 }
 
-/// Positions wrap around after 2^48 slots, and numbers don't.
 #[test]
 fn numbers_go_on_where_positions_wrap_around() {
     let twenty_minutes = span(1_200 * SECOND); // 1.2 10^13 slots
@@ -175,7 +169,6 @@ fn a_slot_that_is_held_over_many_leases_keeps_its_number() {
     }
 }
 
-/// Checks that a start without a slot has no number.
 #[test]
 fn no_slots_have_no_number() {
     let pacer = build("1k/s", &ManualClock::new()).build();

@@ -1,6 +1,6 @@
-//! Tests how grants report a stall, on a clock that the tests move. A wait time is never more than the true one. It is
-//! exact under a late policy. In an open loop it is too short by at most 10 us while callers keep their pace. A stall
-//! between two starts may be missing from the wait times of at most as many starts as had been made in 10 us.
+//! Tests how grants report a stall, on a clock that the tests move. A wait time is exact under a late policy. In an
+//! open loop it is at most 10 us too short while callers keep their pace, and a stall may be missing from as many wait
+//! times as starts were made in 10 us.
 
 use crate::common::{MICRO, MILLI, SECOND, at, rate, span, strictness};
 use nanopace::{Claim, Clock, Grant, Lane, ManualClock, Nanos, Pacer, PacerBuilder};
@@ -9,15 +9,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// The time for which a reading of the clock is used, in nanoseconds.
 const YOUNG_NS: u64 = 10 * MICRO;
 
-/// The maximum number of starts with one reading.
 const MOST: u64 = 2048;
 
 const RATES: [&str; 8] = ["1/s", "10/s", "100/s", "2.4k/s", "10k/s", "200k/s", "1M/s", "10M/s"];
 
-/// The ways to start operations one after the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Way {
     Acquire,
@@ -26,14 +23,13 @@ enum Way {
     Row,
     Claim,
     Lane,
-    /// Alternately with a lane and with the shared call. Neither uses an old reading of the other.
+    /// The worker alternates between a lane and the shared call. Neither uses an old reading of the other.
     Both,
 }
 
 const WAYS: [Way; 7] =
     [Way::Acquire, Way::TryAcquire, Way::Timeout, Way::Row, Way::Claim, Way::Lane, Way::Both];
 
-/// A worker whose operations take time on its own clock.
 struct Worker {
     clock: ManualClock,
     pacer: Pacer,
@@ -42,7 +38,6 @@ struct Worker {
     starts: u64,
 }
 
-/// The wait time that a grant reported, and the true one.
 #[derive(Clone, Copy, Debug)]
 struct Told {
     wait_ns: u64,
@@ -57,7 +52,6 @@ impl Told {
 }
 
 impl Worker {
-    /// Creates a worker that is late by `behind`. A caller that is early moves the clock.
     fn new(way: Way, builder: PacerBuilder, behind: Duration) -> Worker {
         let clock = ManualClock::jumping();
         let pacer = builder.tolerance(Duration::ZERO).clock(clock.clone()).build();
@@ -78,7 +72,6 @@ impl Worker {
         told
     }
 
-    /// Starts an operation like [`operate`](Worker::operate), for a worker that is late.
     fn operate_late(&mut self, nanos: u64) -> Told {
         self.operate(nanos).expect("a slot is due")
     }
@@ -97,7 +90,6 @@ impl Worker {
     }
 }
 
-/// Returns a lateness with enough slots for `starts` starts of two slots.
 fn enough(text: &str, starts: u64) -> Duration {
     Duration::from_secs_f64(rate(text).interval_ns() * 1e-9).mul_f64(2.5)
         * u32::try_from(starts).expect("few")
@@ -139,7 +131,7 @@ fn a_stall_goes_unnoticed_by_as_many_starts_as_were_made_in_ten_microseconds() {
                     worker.operate_late(10 * SECOND);
                     let unnoticed = (0..4_000)
                         .filter(|_| worker.operate_late(operation_ns).missing_ns() > YOUNG_NS);
-                    // Nor more than twice as many as the last reading served.
+                    // At most twice as many starts as the last reading served do not report the stall.
                     let most = (YOUNG_NS / operation_ns).min(2 * before).min(MOST);
                     let unnoticed = unnoticed.count() as u64;
                     assert!(
@@ -152,8 +144,7 @@ fn a_stall_goes_unnoticed_by_as_many_starts_as_were_made_in_ten_microseconds() {
     }
 }
 
-/// The rate is 200 k/s, and there is a stall of 10 s after the first operation. The second and the third start report
-/// the stall.
+/// The second and the third start report a stall after the first operation.
 #[test]
 fn the_starts_after_a_first_stall_report_it() {
     for way in WAYS {
@@ -167,8 +158,8 @@ fn the_starts_after_a_first_stall_report_it() {
     }
 }
 
-/// A lane has claimed a run with a reading of the clock. Checks that the run does not count towards the pace after
-/// that reading: the next reading serves at most two shared starts, and the third reports a stall.
+/// A run of a lane does not count towards the pace after its reading: the next reading serves at most two shared
+/// starts, and the third start reports a stall.
 #[test]
 fn the_run_of_a_lane_does_not_count_as_the_pace_of_others() {
     let mut worker = Worker::new(Way::Lane, Pacer::builder(rate("1M/s")), Duration::from_secs(1));
@@ -182,8 +173,7 @@ fn the_run_of_a_lane_does_not_count_as_the_pace_of_others() {
     assert_eq!(missing[1..], [0, 0], "{missing:?}");
 }
 
-/// A start without a slot, or of a row, reports the clock's reading to all callers. Checks that slots that callers
-/// started before that report do not count as started after it.
+/// A start without a slot, or of a row, reports the clock's reading to all callers.
 #[test]
 fn other_starts_in_between_make_no_caller_seem_faster() {
     for between in [0, 2] {
@@ -204,7 +194,6 @@ fn other_starts_in_between_make_no_caller_seem_faster() {
     }
 }
 
-/// Returns all policies under which a start may move other slots or be skipped.
 fn policies(text: &str) -> [PacerBuilder; 6] {
     [
         Pacer::builder(rate(text)).strictness(strictness(0.5)),
@@ -259,8 +248,7 @@ fn nothing_starts_later_than_the_limit_whatever_stalls() {
     }
 }
 
-/// The rate is 100 M/s and the limit 200 ns, on a clock on which each reading takes 500 ns: every slot is too late at
-/// the reading after its claim.
+/// Every slot is too late at the reading after its claim, because each reading takes 500 ns and the limit is 200 ns.
 #[test]
 fn a_limit_that_is_shorter_than_a_reading_of_the_clock_hangs_no_caller() {
     let clock = Arc::new(SlowClock(AtomicU64::new(0)));
@@ -286,7 +274,6 @@ impl Clock for SlowClock {
     }
 }
 
-/// A clock that counts how often it is read.
 #[derive(Clone, Debug, Default)]
 struct CountingClock(ManualClock, Arc<AtomicU64>);
 
@@ -307,7 +294,6 @@ impl Clock for TickingClock {
     }
 }
 
-/// The maximum includes the operation for which the clock was read.
 #[test]
 fn a_reading_serves_no_more_than_the_most() {
     for by_lane in [false, true] {
@@ -352,8 +338,8 @@ fn a_reading_serves_all_slots_that_are_due_within_less_than_ten_microseconds() {
     }
 }
 
-/// If callers were fast and have become slow, a lane's last run is as long as the runs when they were fast. After that
-/// the lane claims its slots one by one.
+/// The last run of a lane that becomes slow is as long as its runs before. After that, the lane claims slots one by
+/// one.
 #[test]
 fn a_lane_that_becomes_slow_holds_no_slots_that_others_could_start() {
     let mut worker = Worker::new(Way::Lane, Pacer::builder(rate("1M/s")), enough("1M/s", 50_000));
@@ -371,8 +357,8 @@ fn a_lane_that_becomes_slow_holds_no_slots_that_others_could_start() {
     }
 }
 
-/// Simulates workers whose operations take 20 ms each, at 2.4 k/s, and a target that stalls for 2 s in the middle. The
-/// first free worker starts next. Returns the lateness of the latest start, and the number of starts.
+/// Simulates workers whose operations take 20 ms each, at 2.4 k/s, and a target that stalls for 2 s. Returns the
+/// lateness of the latest start, and the number of starts.
 fn worst_lateness(workers: usize, by_lane: bool) -> (Duration, usize) {
     const OPERATION: Duration = Duration::from_millis(20);
     let clock = ManualClock::jumping();

@@ -5,7 +5,6 @@ use proptest::prelude::*;
 use std::iter;
 use std::time::Duration;
 
-/// The number of starts that are compared.
 const MOST: usize = 500;
 
 fn level() -> impl Strategy<Value = Level> {
@@ -61,8 +60,7 @@ proptest! {
         prop_assert_eq!(granted.len(), listed.len());
     }
 
-    /// The lanes alternate, and are so late that they claim many slots at once. In the middle they have to give back
-    /// slots that they have claimed.
+    /// The lanes are so late that they claim many slots at once. In the middle they have to give slots back.
     #[test]
     fn two_lanes_grant_the_listed_starts(
         shape in shape(),

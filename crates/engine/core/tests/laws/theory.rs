@@ -1,12 +1,9 @@
-//! Compares the engine with theory: one worker and a simulated server, paced by the engine in virtual time, and the
-//! textbook formulas.
+//! Compares one worker and a simulated server, paced by the engine in virtual time, with textbook formulas (Kleinrock,
+//! *Queueing Systems*, volume 1, 1975, chapters 3, 5 and 6).
 //!
-//! A worker that acquires, sends, waits for the completion and acquires again is a single server with a hidden queue
-//! in front of it: the operations that are late. An open loop's response times, completion minus *intended* start, are
-//! those of that queue. A load generator that measures from the actual start (coordinated omission) does not see the
-//! queue.
-//!
-//! Formulas: Kleinrock, *Queueing Systems*, volume 1 (1975), chapters 3, 5 and 6.
+//! A worker that starts its operations one after the other is a single server. Late operations are the queue in front
+//! of it. Response times from the *intended* start are those of that queue; a load generator that measures from the
+//! actual start (coordinated omission) does not see it.
 
 use crate::common::{MILLI, SECOND, assert_balanced, build, span, strictness};
 use nanopace::{Arrivals, Claim, Level, ManualClock, Nanos, Pacer, Rate, Shape, Strictness};
@@ -20,8 +17,7 @@ use std::time::Duration;
 const SERVICE: Duration = Duration::from_millis(1);
 const SERVED_PER_SECOND: f64 = 1e3;
 
-/// The rate of the schedule from which random arrivals are chosen: 1 M/s. A thousand of its slots make one service
-/// time.
+/// The rate of the schedule from which random arrivals are chosen. A thousand of its slots make one service time.
 const FINE_PER_SECOND: u32 = 1_000_000;
 
 /// Utilisations of the server, in thousandths, and the number of operations per batch.
@@ -81,8 +77,8 @@ fn bias_of_slots(rho: f64) -> f64 {
     rho / (2.0 * (1.0 - rho)) / f64::from(FINE_PER_SECOND)
 }
 
-/// Runs one worker's operations, one after the other, and returns their response times in seconds. `service` draws the
-/// number of slots that an operation claims and the time for which the server is busy with it.
+/// Returns the response times of one worker in seconds. `draw` yields the number of slots that an operation claims and
+/// its service time.
 ///
 /// Each grant is also compared with Lindley's recursion: an operation arrives at its slot's time, begins when the one
 /// before is complete, and its response time is completion minus arrival, to the nanosecond.
@@ -109,8 +105,7 @@ fn one_worker(
     (0..operations).map(operation).collect()
 }
 
-/// Runs a worker with random arrivals, one in `1 / p` slots of the fine schedule: each operation claims a
-/// geometrically distributed number of slots.
+/// Runs a worker whose operations claim geometrically distributed numbers of slots, one arrival in `1 / p` slots.
 fn random_arrivals(
     loads: (u32, usize),
     mut service: impl FnMut(&mut dyn Rng) -> Duration,
@@ -129,8 +124,7 @@ fn operations(batch: usize) -> usize {
     (BATCHES as usize + 1) * batch
 }
 
-/// Returns an exponentially distributed time, rounded to the nearest nanosecond: an error of 1e-6 of a mean, up as
-/// often as down.
+/// Returns an exponentially distributed time, rounded to the nearest nanosecond, an error of 1e-6 of a mean.
 fn exponential(random: &mut dyn Rng, per_second: f64) -> Duration {
     Duration::from_secs_f64(Exp::new(per_second).expect("a rate").sample(random))
 }
@@ -174,8 +168,7 @@ fn the_even_schedule_at_random_services_is_d_m_1() {
     }
 }
 
-/// Tests the engine's own random arrivals, which do not lie in the slots of a finer schedule. The highest load is left
-/// out, because it would take too long.
+/// The engine's own random arrivals do not lie in the slots of a finer schedule. The highest load would take too long.
 #[test]
 fn a_poisson_schedule_at_random_services_is_m_m_1() {
     for (thousandths, batch) in LOADS[..2].iter().copied() {
@@ -225,7 +218,6 @@ fn a_poisson_schedule_along_a_ramp_has_the_integral_in_each_window() {
     }
 }
 
-/// The arrivals that wait for a strict pacer, with their times.
 struct Waiting<'p> {
     clock: ManualClock,
     claims: VecDeque<(Claim<'p>, Nanos)>,
@@ -234,7 +226,6 @@ struct Waiting<'p> {
 }
 
 impl Waiting<'_> {
-    /// Starts all operations that may start up to that time, each as early as possible.
     fn serve_until(&mut self, moment: Nanos) {
         while let Some((claim, arrival)) = self.claims.front_mut() {
             let due = claim.due().expect("open");
@@ -243,7 +234,6 @@ impl Waiting<'_> {
             }
             self.clock.set(due);
             let start = claim.start().expect("due").actual_start();
-            // Lindley's recursion once more.
             assert_eq!(start, self.complete.max(*arrival));
             self.complete = start + SERVICE;
             self.responses.push((self.complete - *arrival).as_secs_f64());
@@ -300,7 +290,6 @@ fn one_stall(number: f64, operations: u64) -> (Pacer, Vec<u64>) {
     (pacer, responses)
 }
 
-/// Returns the smallest response time that `percent` of all do not exceed.
 fn percentile(responses: &[u64], percent: usize) -> u64 {
     let mut sorted = responses.to_vec();
     sorted.sort_unstable();

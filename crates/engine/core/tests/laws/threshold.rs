@@ -1,5 +1,4 @@
-//! Tests the sleep threshold: callers do not pause for shorter delays, and no slot starts early by the threshold or
-//! more.
+//! Tests the sleep threshold: delays below it are not slept for, and no slot starts early by the threshold or more.
 
 use crate::common::{MICRO, MILLI, SECOND, actual_ns, at, build, intended_ns, span, wait_ns};
 use nanopace::driver::Drive as _;
@@ -61,7 +60,6 @@ fn a_refusal_has_the_moment_from_which_it_is_granted() {
     assert_eq!(pacer.counters().early_starts, 1);
 }
 
-/// Checks that the threshold does not turn the unknown end of a pause into a known time.
 #[test]
 fn nothing_is_due_while_the_pacer_is_paused() {
     let (_clock, pacer) = before_slot_1(MILLI / 2, 100 * MICRO);

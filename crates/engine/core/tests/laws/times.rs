@@ -3,7 +3,6 @@
 use crate::common::{MILLI, at, build, span};
 use nanopace::ManualClock;
 
-/// Checks that the sum of wait time and service time is the response time, for each operation.
 #[test]
 fn wait_service_and_response_times_add_up() {
     let clock = ManualClock::new();

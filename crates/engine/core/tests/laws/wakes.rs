@@ -10,7 +10,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-/// A clock that a test moves, and that counts how often a thread sleeps on it.
 #[derive(Clone, Debug, Default)]
 struct CountingClock(ManualClock, Arc<AtomicU64>);
 
@@ -37,7 +36,6 @@ impl CountingClock {
 
 type Caller = JoinHandle<Result<Grant, Refused>>;
 
-/// Starts `count` callers that sleep for slots in the order in which they are called.
 fn asleep(count: u64, clock: &CountingClock, pacer: &Pacer, deadline: Nanos) -> Vec<Caller> {
     let one = |_| {
         let (before, pacer) = (clock.naps(), pacer.clone());
@@ -73,7 +71,6 @@ fn a_change_to_a_lower_rate_a_pause_and_its_end_wake_no_sleeper() {
     pacer.set_strictness(strictness(1.1));
     pacer.set_strictness(strictness(0.0));
     assert_eq!(clock.naps(), 20);
-    // Each sleeper wakes at the old time, finds out that its slot has moved, and sleeps on.
     clock.0.set(at(SECOND / 10));
     until("the first", || clock.naps() == 21, || ());
     clock.0.set(at(HOUR));
@@ -110,7 +107,7 @@ fn a_change_wakes_a_sleeper_that_can_no_longer_start_by_its_deadline() {
     assert_eq!(pacer.ledger().granted, 4);
 }
 
-/// Checks that a slot that is given back wakes the sleeper of the latest slot, because no other sleeper has to move.
+/// The sleeper of the latest slot wakes, because no other sleeper has to move.
 #[test]
 fn a_slot_that_comes_back_wakes_one_sleeper() {
     let (clock, pacer) = ten_per_second();
@@ -142,10 +139,9 @@ fn slots_that_come_back_wake_as_many_sleepers() {
     assert_balanced(&pacer);
 }
 
-/// The rate is 10/s with ratio 2, so slots start every 50 ms while time is owed. Slot 21 has started at 3 s. Slots 1
-/// to 20 and 22 to 24 are held as claims, and a caller sleeps for slot 25, until 3.2 s. At 3.04 s slot 1 is started
-/// and is too late, and so are all slots that are more than 0.3 s late. Slot 28 replaces it, and slot 29 may start 50
-/// ms after that. The sleeper gets slot 29, because slot 25 is too late as well.
+/// The rate is 10/s with ratio 2, so slots start every 50 ms while time is owed. At 3.04 s slot 1 is too late, and so
+/// are all slots that are more than 0.3 s late, including slot 25. Slot 28 replaces slot 1, and the sleeper gets slot
+/// 29.
 #[test]
 fn a_skip_under_a_burst_ratio_wakes_sleepers_that_may_start_earlier() {
     let (clock, pacer) = ten_per_second();
@@ -168,13 +164,12 @@ fn a_skip_under_a_burst_ratio_wakes_sleepers_that_may_start_earlier() {
     assert_balanced(&pacer);
 }
 
-/// Checks that after claims are dropped in any order, the pacer's state is as if they had never existed.
 #[test]
 fn claims_that_are_dropped_in_any_order_leave_no_data() {
     let (clock, pacer) = ten_per_second();
     let mut claims: Vec<_> = (0..2_000).map(|_| pacer.claim().ok()).collect();
     for index in 0..2_000 {
-        // 7919 is prime to 2000, so each is dropped once.
+        // 7919 is prime to 2000, so each claim is dropped once.
         claims[index * 7_919 % 2_000] = None;
     }
     let size = format!("{pacer:?}").len();

@@ -33,7 +33,6 @@ impl FakeRelativeClock {
 }
 
 impl PartialEq for FakeRelativeClock {
-    /// Returns whether both clocks show the same time.
     fn eq(&self, other: &FakeRelativeClock) -> bool {
         self.now() == other.now()
     }

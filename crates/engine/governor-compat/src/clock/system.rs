@@ -9,8 +9,8 @@ use std::time::{Duration, Instant, SystemTime};
 #[derive(Clone, Debug, Default)]
 pub struct MonotonicClock;
 
-/// A clock that reads the standard library's [`SystemTime`]. Refusals report times on this clock. If the system clock
-/// is set, the schedule does not move.
+/// A clock that reads the standard library's [`SystemTime`]. Refusals report times on this clock. Setting the system
+/// clock does not move the schedule.
 #[derive(Clone, Debug, Default)]
 pub struct SystemClock;
 
@@ -47,7 +47,7 @@ impl Reference for Instant {
 impl Add<Nanos> for Instant {
     type Output = Instant;
 
-    /// Returns the time `span` later. If the system can't represent it, returns this time.
+    /// Returns the time `span` later. If the system cannot represent the sum, returns this time.
     fn add(self, span: Nanos) -> Instant {
         self.checked_add(span.into()).unwrap_or(self)
     }
@@ -66,7 +66,7 @@ impl Reference for SystemTime {
 impl Add<Nanos> for SystemTime {
     type Output = SystemTime;
 
-    /// Returns the time `span` later. If the system can't represent it, returns this time.
+    /// Returns the time `span` later. If the system cannot represent the sum, returns this time.
     fn add(self, span: Nanos) -> SystemTime {
         self.checked_add(span.into()).unwrap_or(self)
     }

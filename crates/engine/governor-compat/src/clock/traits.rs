@@ -60,14 +60,13 @@ pub trait Clock {
 
 /// A clock that runs at the speed of real time, so that tasks can wait by it.
 pub trait ReasonablyRealtime: Clock {
-    /// Returns the current time, at the start of an operation. This crate does not call it.
+    /// Returns the current time. governor calls this method at the start of an operation; this crate never calls it.
     fn reference_point(&self) -> Self::Instant {
         self.now()
     }
 }
 
-/// A clock that is passed by value, as in governor 0.10, or by reference, as in 0.6. You need not implement this
-/// trait.
+/// A clock that is passed by value, as in governor 0.10, or by reference, as in 0.6. You need not implement this trait.
 ///
 /// ```
 /// use governor::clock::DefaultClock;

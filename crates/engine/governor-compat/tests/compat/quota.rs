@@ -32,8 +32,7 @@ proptest! {
         );
     }
 
-    /// Checks that the decisions of both crates are the same, after governor's initial burst, where a burst takes
-    /// longer than 100 ms.
+    /// Uses bursts that take longer than 100 ms.
     #[test]
     fn after_the_first_burst_decisions_are_the_same(
         interval_ms in 1..500_u64,

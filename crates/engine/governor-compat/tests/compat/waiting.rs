@@ -12,7 +12,7 @@ fn cells(number: u32) -> NonZeroU32 {
     NonZeroU32::new(number).unwrap()
 }
 
-/// Returns runtimes with tokio's timer, and one without it, where the timer is a thread.
+/// Returns two runtimes with tokio's timer, and one without it, whose timer is a thread.
 fn runtimes() -> [Runtime; 3] {
     let single = Builder::new_current_thread().enable_all().build();
     let multi = Builder::new_multi_thread().worker_threads(2).enable_all().build();
@@ -88,7 +88,6 @@ fn a_task_that_is_cancelled_takes_nothing() {
             let waiting = tokio::time::timeout(Duration::from_millis(1), limiter.until_ready());
             assert!(waiting.await.is_err());
         }
-        // If a cell had been used, the next one would be due an hour later.
         let later = limiter.check().unwrap_err().wait_time_from(due);
         assert!(later < Duration::from_secs(60), "{later:?}");
     });
@@ -103,7 +102,7 @@ fn jitter_comes_on_top() {
         let limiter = RateLimiter::direct(Quota::per_second(cells(100)));
         runtime.block_on(async {
             let mut longest = Duration::ZERO;
-            // At most 11 of them are due because the machine was slow.
+            // The slower the machine, the more of these requests are already due; at most 11.
             for _ in 0..30 {
                 let began = Instant::now();
                 limiter.until_ready_with_jitter(jitter).await;
@@ -117,7 +116,7 @@ fn jitter_comes_on_top() {
     }
 }
 
-/// A clock that does not advance, like a tool's clock while the tool is paused.
+/// A clock that does not advance, like the clock of a paused tool.
 #[derive(Clone)]
 struct Paused(Instant);
 

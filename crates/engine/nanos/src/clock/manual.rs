@@ -7,9 +7,9 @@ use std::time::Duration;
 
 /// A clock that moves only when a test or a simulation moves it. Clones share the same time.
 ///
-/// A thread that pauses on this clock sleeps until another thread has moved the clock far enough. With a clock from
-/// [`jumping`](ManualClock::jumping), a pause does not sleep: it moves the clock to the end of the pause and returns
-/// at once. One thread can therefore run through a year of schedule without sleeping.
+/// A thread that pauses on this clock sleeps until another thread has moved the clock far enough. A pause on a clock
+/// from [`jumping`](ManualClock::jumping) does not sleep: it moves the clock to the end of the pause and returns at
+/// once. One thread can therefore run through a year of schedule without sleeping.
 ///
 /// ```
 /// use nanopace_nanos::{Clock, ManualClock, Nanos, Parker};
@@ -29,7 +29,7 @@ struct Inner {
     /// The current time. `set` and `advance` move it forwards, under the lock; any thread reads it.
     now: AtomicU64,
     jumping: bool,
-    /// The number of the last thread that began to sleep, and the threads that sleep.
+    /// The number of the last thread that began to sleep, and the sleeping threads.
     sleepers: Mutex<(u64, Vec<Parked>)>,
 }
 
@@ -128,7 +128,7 @@ impl ManualClock {
         });
     }
 
-    /// Registers a sleeper and returns its number, or `None` if the clock has reached `until` already.
+    /// Registers a sleeper and returns its number, or `None` if the clock has reached `until`.
     fn enter(&self, parker: &Parker, until: Nanos) -> Option<u64> {
         let mut guard = lock(&self.0.sleepers);
         let (arrivals, sleepers) = &mut *guard;

@@ -1,4 +1,4 @@
-//! Implements a clock with the unchanged values of the operating system's monotonic clock.
+//! Implements a clock that returns the values of `CLOCK_MONOTONIC` unchanged.
 
 use crate::{Clock, Nanos};
 use rustix::time::{ClockId, clock_gettime};

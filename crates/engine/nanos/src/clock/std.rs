@@ -3,7 +3,7 @@
 use crate::{Clock, Nanos};
 use std::time::Instant;
 
-/// A clock that reads [`std::time::Instant`], in nanoseconds since the clock was created.
+/// A clock that reads [`std::time::Instant`] and counts nanoseconds from its own creation.
 #[derive(Clone, Debug)]
 pub struct StdClock(Instant);
 

@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 /// of a process takes up to 0.2 s to calibrate. Clones share the same origin and calibration.
 ///
 /// After such a short calibration, the clock is some tens of ppm fast or slow. The first reading more than 0.2 s after
-/// the clock was created therefore compares the clock with the operating system's clock again. After that comparison
-/// the clock is within about 1 ppm, and its time does not jump. If the two clocks disagree by a thousandth or more,
+/// the clock was created therefore compares the clock with the operating system's clock again. After that, the clock is
+/// within about 1 ppm. The comparison does not make its time jump. If the two clocks disagree by a thousandth or more,
 /// the calibration of `quanta` is kept.
 ///
 /// ```
@@ -26,20 +26,18 @@ use std::time::{Duration, Instant};
 pub struct TscClock {
     clock: quanta::Clock,
     begun: Mark,
-    /// The result of the second calibration. `Some(None)` means that the two clocks disagreed, so the first
-    /// calibration is kept.
+    /// The second calibration. `Some(None)` means that the clocks disagreed, so the first calibration is kept.
     refined: Arc<OnceLock<Option<Refined>>>,
 }
 
-/// Readings of the counter and of the operating system's clock at the same time.
+/// A reading of the counter and one of the operating system's clock, at the same time.
 #[derive(Clone, Copy, Debug)]
 struct Mark {
     raw: u64,
     time: Instant,
 }
 
-/// Converts readings of the counter to time, for readings at or after `raw`, which corresponds to `nanos`. A tick
-/// lasts `nanos_q32 / 2^32` nanoseconds.
+/// Converts counter readings at or after `raw`, which corresponds to `nanos`. A tick lasts `nanos_q32 / 2^32` ns.
 #[derive(Clone, Copy, Debug)]
 struct Refined {
     raw: u64,
@@ -47,16 +45,15 @@ struct Refined {
     nanos_q32: u128,
 }
 
-/// The minimum time between the two calibration readings. If each reading is off by up to 50 ns, the error of the
-/// speed is at most 0.5 ppm.
+/// The minimum time between the two calibrations. If each reading is off by up to 50 ns, the error of the speed is at
+/// most 0.5 ppm.
 const REFINED_AFTER_NS: u64 = 200_000_000;
 
-/// The number of attempts to make a [`Mark`].
 const MARK_TRIES: usize = 8;
 
 impl Mark {
-    /// Tries [`MARK_TRIES`] times, and keeps the try with the least time between its two counter readings: an
-    /// interrupt between the two would look like a difference in speed.
+    /// Keeps the try with the shortest time between its two counter readings: an interrupt between the two would look
+    /// like a difference in speed.
     fn new(clock: &quanta::Clock) -> Mark {
         let pair = || {
             let (before, time, after) = (clock.raw(), Instant::now(), clock.raw());
@@ -70,7 +67,7 @@ impl Mark {
 }
 
 impl Refined {
-    /// Returns `None` if the two clocks disagree by a thousandth or more: one of them has been stopped or set.
+    /// Returns `None` if the two clocks disagree by a thousandth or more: one of them was stopped or set.
     fn new(begun: Mark, mark: Mark, nanos: u64, rough: Duration) -> Option<Refined> {
         let elapsed = mark.time.duration_since(begun.time);
         let nanos_q32 =
@@ -79,7 +76,6 @@ impl Refined {
         agree.then_some(Refined { raw: mark.raw, nanos, nanos_q32 })
     }
 
-    /// Returns the time of a reading of the counter, or `None` for a reading from before the refinement.
     #[inline]
     fn nanos(&self, raw: u64) -> Option<u64> {
         let ticks = raw.checked_sub(self.raw)?;
@@ -101,7 +97,6 @@ impl TscClock {
         TscClock { clock, begun, refined: Arc::default() }
     }
 
-    /// Returns the time by the calibration of `quanta`.
     #[inline]
     fn rough(&self, raw: u64) -> u64 {
         self.clock.delta_as_nanos(self.begun.raw, raw)
@@ -118,16 +113,16 @@ impl TscClock {
             let nanos = self.rough(mark.raw);
             Refined::new(self.begun, mark, nanos, Duration::from_nanos(nanos))
         });
-        // If this thread waited for another thread's refinement, its reading may be later than the mark. The rough
-        // time could then be later than this thread's next reading.
+        // A thread that waited for another thread's refinement may have a reading later than the mark. Its rough time
+        // could then be later than its next reading.
         refined.and_then(|refined| refined.nanos(raw)).unwrap_or(rough)
     }
 
     /// Returns whether this clock reads a counter of the processor, and not the operating system's clock.
     ///
-    /// This is derived from the ticks: a counter's ticks are converted to nanoseconds, while the operating system's
-    /// ticks are nanoseconds already. A counter that ticks exactly once per nanosecond is therefore reported as the
-    /// operating system's clock. Only 1 GHz counters on ARM can do that.
+    /// The result is derived from the ticks: a counter's ticks are converted to nanoseconds, while the operating
+    /// system's ticks are nanoseconds already. A counter that ticks exactly once per nanosecond is therefore reported
+    /// as the operating system's clock. Only a 1 GHz counter of an ARM processor can tick at that rate.
     ///
     /// ```
     /// use nanopace_nanos::TscClock;
@@ -166,8 +161,7 @@ mod tests {
     use super::{Clock, Duration, Instant, Mark, Refined, TscClock};
     use std::thread;
 
-    /// Uses 10^9 ticks that took 400 ms by the operating system's clock and that `quanta` converted to 400.04 ms.
-    /// Checks that after the refinement a tick counts as 0.4 ns, and that the time does not jump.
+    /// `quanta` converts 10^9 ticks of 0.4 ns each to 400.04 ms.
     #[test]
     fn refining_changes_the_speed_and_not_the_time() {
         let time = Instant::now();
@@ -180,7 +174,7 @@ mod tests {
             Refined::new(begun, mark, 400_040_000, rough).expect("a ten-thousandth apart");
         assert_eq!(refined.nanos(1_000_000_006), None);
         assert_eq!(refined.nanos(1_000_000_007), Some(400_040_000));
-        // 2^-32 of a nanosecond is a tick's resolution.
+        // A tick has a resolution of 2^-32 ns.
         assert!(refined.nanos(2_000_000_007).is_some_and(|nanos| nanos.abs_diff(800_040_000) <= 1));
         assert!(
             Refined::new(begun, mark, 400_040_000, rough * 2).is_none(),
@@ -208,8 +202,7 @@ mod tests {
         assert!(clock.refined.get().is_some_and(Option::is_some), "{clock:?}");
     }
 
-    /// The thread read the counter after the mark of the thread that it waited for. By the refined speed a tick is
-    /// half a nanosecond; the rough time is different.
+    /// The thread read the counter after the other thread's mark. At the refined speed a tick is 0.5 ns.
     #[test]
     fn a_thread_that_waited_for_the_refinement_uses_it() {
         let clock = TscClock::new();

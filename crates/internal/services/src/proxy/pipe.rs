@@ -1,5 +1,4 @@
-//! Forwards the data of a connection. For each direction, one thread reads data and another one writes it when it is
-//! due.
+//! Forwards the data of a connection. In each direction, one thread reads data and another thread writes it when due.
 
 use super::rules::{Accepted, Rules};
 use std::io::{self, Read, Write};
@@ -9,16 +8,14 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use std::time::Instant;
 
-/// Data, and the time at which to forward it. Empty data marks the end of a direction.
+/// Data, and the time at which to forward it. Empty data marks the end of the stream.
 type Chunk = (Vec<u8>, Instant);
 
-/// The two sockets of a connection, and the rules of the proxy.
 pub(crate) struct Connection<'a> {
     number: u64,
     client: TcpStream,
     server: TcpStream,
     rules: &'a Rules,
-    /// The number of directions that have not ended yet.
     open: AtomicUsize,
 }
 
@@ -29,7 +26,6 @@ enum Direction {
 }
 
 impl<'a> Connection<'a> {
-    /// Forwards data until both sides have disconnected or the rules end the connection.
     pub(crate) fn run(accepted: Accepted, rules: &'a Rules) {
         if let Ok(connection) = Self::connect(accepted, rules) {
             connection.pass_on();
@@ -52,7 +48,7 @@ impl<'a> Connection<'a> {
                 scope.spawn(move || self.read(direction, &sender));
                 scope.spawn(move || self.write(direction, &receiver));
             }
-            // This number only decides when to stop waiting. It protects no other data, so it needs no ordering.
+            // Relaxed: the number only decides when to stop waiting, and protects no other data.
             self.rules.wait_for_end(self.number, || self.open.load(Ordering::Relaxed) == 0);
             self.die();
         });

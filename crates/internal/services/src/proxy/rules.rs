@@ -1,4 +1,4 @@
-//! Holds the rules for the connections of a proxy, and changes them while connections are open.
+//! Holds the rules of a proxy, which can change while connections are open.
 
 use std::io::{self, ErrorKind};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -15,14 +15,14 @@ pub enum NewConnections {
     Hang,
 }
 
-/// A client whose connection is accepted. The proxy has not connected to the server yet.
+/// An accepted client for which the proxy has not yet connected to the server.
 pub(crate) struct Accepted {
     pub(crate) number: u64,
     pub(crate) client: TcpStream,
     pub(crate) upstream: SocketAddr,
 }
 
-/// The state of a proxy. Its connections are numbered in the order in which they are accepted.
+/// The state of a proxy, which numbers its connections in the order in which it accepts them.
 #[derive(Debug)]
 pub(crate) struct State {
     pub(crate) upstream: SocketAddr,
@@ -66,7 +66,6 @@ impl State {
     }
 }
 
-/// The state of a proxy, with a way to wait for changes.
 #[derive(Debug)]
 pub(crate) struct Rules {
     state: Mutex<State>,
@@ -105,7 +104,7 @@ impl Rules {
         });
     }
 
-    /// Accepts new connections again. The listener exists already unless new connections were refused.
+    /// Accepts new connections again. The listener is missing only if new connections were refused.
     pub(crate) fn mend(&self, address: SocketAddr) -> io::Result<()> {
         let mut state = self.lock();
         if state.listener.is_none() {
@@ -123,12 +122,11 @@ impl Rules {
         (!state.ended).then(|| state.accept())
     }
 
-    /// Returns the delay of data that arrives now.
     pub(crate) fn delay(&self) -> Duration {
         self.lock().delay
     }
 
-    /// Waits until the data that is due at `due` can be forwarded. Returns `false` if the data must be dropped.
+    /// Waits until data that is due at `due` can be forwarded. Returns `false` if the data must be dropped.
     pub(crate) fn wait(&self, number: u64, due: Instant, is_request: bool) -> bool {
         let mut state = self.lock();
         loop {
@@ -146,7 +144,6 @@ impl Rules {
         }
     }
 
-    /// Waits until the rules end the connection or `is_over` returns true.
     pub(crate) fn wait_for_end(&self, number: u64, mut is_over: impl FnMut() -> bool) {
         let mut state = self.lock();
         while number >= state.ended_below && !is_over() {
@@ -155,7 +152,6 @@ impl Rules {
         }
     }
 
-    /// Wakes the waiting threads after a direction of a connection has ended.
     pub(crate) fn tell(&self) {
         // The lock ensures that no thread is between its check and its wait.
         drop(self.lock());

@@ -10,7 +10,6 @@ use plotters::prelude::*;
 use std::error::Error;
 
 const SIZE: (u32, u32) = (1_000, 620);
-/// The heights of the picture's head and of the upper panel.
 const HEAD: u32 = 64;
 const UPPER: u32 = 230;
 /// The distance between the first start of a node and its label, in columns.
@@ -30,11 +29,10 @@ type Panel<'text> = DrawingArea<SVGBackend<'text>, Shift>;
 type Plane<'a, 'text> =
     ChartContext<'a, SVGBackend<'text>, Cartesian2d<RangedCoordf64, RangedCoordf64>>;
 
-/// Returns the picture as an SVG string.
 pub(super) fn svg(record: &Record, account: &Account, rate: Rate) -> Result<String> {
     let mut text = String::new();
     draw(&SVGBackend::with_string(&mut text, SIZE).into_drawing_area(), record, account, rate)
-        // As a string, the error does not borrow the drawing.
+        // The string, unlike the error, does not borrow the drawing.
         .map_err(|error| anyhow!(error.to_string()))?;
     Ok(text)
 }
@@ -73,7 +71,6 @@ fn draw_head(head: &Panel<'_>, account: &Account, rate: Rate) -> Result<(), Box<
     Ok(())
 }
 
-/// Draws the axes of a panel, which ends at this many starts per second, and marks the faults.
 fn plane<'a, 'text>(
     panel: &'a Panel<'text>,
     top: f64,
@@ -107,7 +104,6 @@ where
     Ok(plane)
 }
 
-/// Draws the total rate, which is constant within a column, and the target rate.
 fn draw_all(panel: &Panel<'_>, record: &Record, hz: f64) -> Result<(), Box<dyn Error>> {
     let top = 1.5 * hz;
     let mut plane =
@@ -128,7 +124,6 @@ fn draw_all(panel: &Panel<'_>, record: &Record, hz: f64) -> Result<(), Box<dyn E
     Ok(())
 }
 
-/// Draws the starts of each node, stacked.
 fn draw_each(panel: &Panel<'_>, record: &Record, hz: f64) -> Result<(), Box<dyn Error>> {
     let mut plane =
         plane(panel, 1.25 * hz, "by node", &record.events).map_err(|error| error.to_string())?;
@@ -137,7 +132,6 @@ fn draw_each(panel: &Panel<'_>, record: &Record, hz: f64) -> Result<(), Box<dyn 
         let colour = NODES[usize::from(number.saturating_sub(1)) % NODES.len()];
         let mut bars = Vec::new();
         let first = columns.iter().position(|&starts| starts > 0).unwrap_or(0);
-        // The label is near the node's first start.
         let named = (first + NAMED).min(columns.len() - 1);
         let middle = below[named] + f64::from(columns[named]) / COLUMN.as_secs_f64() * 0.62;
         for (column, &starts) in columns.iter().enumerate() {
@@ -154,7 +148,6 @@ fn draw_each(panel: &Panel<'_>, record: &Record, hz: f64) -> Result<(), Box<dyn 
     Ok(())
 }
 
-/// Returns the time at which a column begins, in seconds.
 fn from(column: usize) -> f64 {
     (COLUMN * u32::try_from(column).unwrap_or(u32::MAX)).as_secs_f64()
 }

@@ -1,16 +1,13 @@
-//! Counts the starts that the processes of the demonstration recorded, column by column.
+//! Counts the starts that the processes of the demonstration recorded, by column of the picture.
 
 use crate::fleet::{Fate, Start};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// The length of the load.
 pub(super) const LENGTH: Duration = Duration::from_secs(10);
 
-/// The time that a column of a record covers.
 pub(super) const COLUMN: Duration = Duration::from_millis(100);
 
-/// The number of columns of a record, which together cover the load.
 const COLUMNS: usize = 100;
 
 /// A fault, or another change of the fleet.
@@ -47,7 +44,6 @@ fn columns(starts: &[Start]) -> Vec<u32> {
     let mut columns = vec![0; COLUMNS];
     for start in starts {
         let column = (start.intended + start.wait).as_nanos() / COLUMN.as_nanos();
-        // Starts after the end of the load count in the last column.
         columns[usize::try_from(column).unwrap_or(COLUMNS).min(COLUMNS - 1)] += 1;
     }
     columns

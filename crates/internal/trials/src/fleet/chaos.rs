@@ -22,7 +22,7 @@ pub struct Options {
     seed: Option<u64>,
 }
 
-/// A fault of a node or of the store. Times are in milliseconds. A fault without an end lasts until the run is over.
+/// A fault of a node or of the store. Times are in milliseconds. A fault without an end lasts until the end of the run.
 #[derive(Clone, Debug)]
 enum Fault {
     Join,
@@ -36,7 +36,7 @@ enum Fault {
     CutOff(usize, Option<u64>, NewConnections),
     LoseReplies(usize, usize),
     HoldRequests(usize, u64),
-    /// The link of a node gets this one-way delay, for some time.
+    /// The link of a node gets this one-way delay, until the optional end.
     Slow(usize, u64, Option<u64>),
     SetRate(u64),
 }
@@ -47,23 +47,20 @@ struct Plan {
     product: Product,
     nodes: usize,
     rate: u64,
-    /// The initial one-way delay of each node's link, in milliseconds.
     links: Vec<u64>,
-    /// The faults with their times, in milliseconds.
     faults: Vec<(u64, Fault)>,
 }
 
 const LOAD_MS: u64 = 2_000;
 
-/// One-way delays in milliseconds. The longest one is typical of a link to another continent.
+/// One-way delays in milliseconds. The longest is typical of a link between continents.
 const DELAYS: [u64; 7] = [0, 0, 1, 5, 25, 75, 150];
 
-/// The milliseconds from the end of the load until a node is killed, if it was frozen and never continues.
+/// The time in milliseconds from the end of the load until a node that was frozen without an end is killed.
 const FROZEN_MS: u64 = 500;
 
 impl Fault {
-    /// Returns whether the fault can separate a node from the store for longer than the node has claimed slots in
-    /// advance.
+    /// Returns whether the fault can separate a node from the store for longer than the node has claimed slots ahead.
     fn cuts(&self) -> bool {
         !matches!(
             self,
@@ -82,8 +79,8 @@ impl Plan {
         self.faults.iter().any(|(_, fault)| is_meant(fault))
     }
 
-    /// Returns whether the remaining nodes must start all slots. They cannot do so if a node is killed while another
-    /// one is without the store, or if the store loses the data about slots that a leaving node returned.
+    /// Returns whether the remaining nodes must start all slots. They cannot if a node is killed while another node is
+    /// without the store, or if the store loses the record of slots that a leaving node returned.
     fn is_for_the_living(&self) -> bool {
         let is_blind = self.has(Fault::cuts) && self.has(|fault| matches!(fault, Fault::Kill(_)));
         let is_forgotten = self.forgets() && self.has(|fault| matches!(fault, Fault::Leave(_)));
@@ -174,7 +171,7 @@ fn try_once(plan: &Plan) -> Result<String> {
     let mut trial = Trial::begin_at(&env::current_exe()?, &server.url(), &shape, &urls, &[])?;
     for (at, fault) in &plan.faults {
         trial.until(*at);
-        // After the load, all nodes may have left. Then no node would restore the store's data.
+        // After the load, all nodes may have left, and no node would restore the store's data.
         if matches!(fault, Fault::RestartStore(_))
             && trial.elapsed() >= Duration::from_millis(LOAD_MS)
         {
@@ -222,9 +219,7 @@ fn happen(
     links: &[u64],
 ) -> Result<()> {
     match *fault {
-        // If all nodes have left, there is no run to join.
         Fault::Join => trial.join().unwrap_or(()),
-        // The node may have been killed.
         Fault::Leave(node) => trial.members[node].leave().unwrap_or(()),
         Fault::Kill(node) => trial.members[node].kill().unwrap_or(()),
         Fault::FreezeNode(node, time) => {
@@ -269,7 +264,7 @@ fn happen(
                 proxies[node].delay(Duration::from_millis(links[node]));
             }
         }
-        // The load may be over, or the store may have no data at the moment.
+        // The load may have ended, or the store may have no data at that moment.
         Fault::SetRate(rate) => {
             trial.control().set_rate(format!("{rate}/s").parse()?).unwrap_or(());
         }

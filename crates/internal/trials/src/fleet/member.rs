@@ -10,7 +10,6 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// The time limit for a line of output, on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The way in which a node ended.
@@ -157,7 +156,6 @@ impl Drop for Member {
     }
 }
 
-/// Returns the path of the file for the starts of a node.
 pub(crate) fn file(folder: &Path, index: usize) -> PathBuf {
     folder.join(format!("starts-{index}"))
 }

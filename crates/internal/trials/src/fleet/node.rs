@@ -1,8 +1,8 @@
 //! Runs a node of a fleet as a process.
 //!
-//! The node prints `joined NUMBER`, and then records its starts in a file. It leaves when it reads a line from standard
-//! input. At the end it prints `finished`, with the number of frames without the store and the longest time in
-//! milliseconds in which it was not scheduled, or `failed` with the reason.
+//! The node prints `joined NUMBER`, and then records its starts in a file. A line on standard input makes it leave. At
+//! the end it prints `finished`, the number of frames without the store, and the longest time in milliseconds in which
+//! it was not scheduled. If it fails, it prints `failed` and the reason.
 
 use crate::fleet::start::Recorder;
 use anyhow::Result;
@@ -56,8 +56,7 @@ pub fn run(options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// Takes part in the run. Returns the number of frames without the store, and the longest time in which the node was
-/// not scheduled.
+/// Returns the number of frames without the store, and the longest time in which the node was not scheduled.
 fn take_part(options: &Options) -> Result<(u64, Duration)> {
     let node = join(options)?;
     println!("joined {}", node.number());
@@ -82,7 +81,6 @@ fn join(options: &Options) -> Result<Node> {
     Ok(fleet.join()?)
 }
 
-/// Acquires slots on the current thread, and records their starts, until the load is over.
 fn starts(node: &Node, options: &Options) -> io::Result<()> {
     let mut recorder = Recorder::open(&options.starts, options.together)?;
     let begins = u64::try_from(node.begins().as_nanos()).unwrap_or(u64::MAX);
@@ -121,7 +119,6 @@ fn watch<T>(
                 last = Instant::now();
             }
             Err(RecvTimeoutError::Timeout) => {}
-            // The parent process has ended.
             Err(RecvTimeoutError::Disconnected) => std::process::exit(1),
         }
     }

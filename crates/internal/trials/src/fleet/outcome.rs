@@ -1,4 +1,4 @@
-//! Checks whether the account of a run is correct.
+//! Checks that the account of a run is correct.
 
 use crate::fleet::member::Fate;
 use crate::fleet::start::Start;
@@ -7,10 +7,10 @@ use anyhow::{Result, ensure};
 use nanopace_fleet::{Account, NodeAccount};
 use std::time::Duration;
 
-/// The maximum number of slots that the threads of a killed node can have claimed but not recorded.
+/// The maximum number of slots that a killed node's threads can have claimed and not recorded.
 const IN_HAND: u64 = 2;
 
-/// The time before which every node that takes part from the beginning starts a slot.
+/// Every node that takes part from the beginning starts a slot within this time.
 const EARLY: Duration = Duration::from_millis(100);
 
 /// The delay of a wake-up, in milliseconds, from which a thread counts as not scheduled in time.
@@ -30,8 +30,8 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// Checks the laws that always hold: the truth equals the account or lies between its bounds. `forgets` means that
-    /// the store lost the reports of nodes that had already left.
+    /// Checks the laws that always hold: the recorded starts equal the account or lie within its bounds. `forgets`
+    /// means that the store lost the reports of nodes that had already left.
     ///
     /// # Errors
     /// Returns the first law that is broken.
@@ -41,7 +41,7 @@ impl Outcome {
         let is_told = self.nodes.iter().all(has_ended) && !forgets;
         ensure!(account.closes() || !is_told, "the account does not close: {}", self.summary());
         let slots = truth.times.len() as u64;
-        // After the last node has left, no slots are expected.
+        // No slot is expected after the last node has left.
         let is_whole = account.expected == slots || !self.has_stayed();
         ensure!(is_whole, "{slots} slots: {}", self.summary());
         let behind = truth.times.iter().skip(usize::try_from(account.expected)?);
@@ -71,7 +71,7 @@ impl Outcome {
         Ok(())
     }
 
-    /// Checks the laws that hold unless a node was without the store. The remaining nodes then take the slots that a
+    /// Checks the laws that hold if every node always had the store. The remaining nodes then start the slots that a
     /// killed node had not claimed.
     ///
     /// # Errors
@@ -82,7 +82,7 @@ impl Outcome {
         }
         let Outcome { account, truth, .. } = self;
         let again = (truth.repeated(), truth.strays, account.twice());
-        // A killed node could not report that it was without the store.
+        // A killed node cannot report that it was without the store.
         let is_once = again.0 + again.1 <= account.twice_at_most() && again.2 == 0;
         ensure!(is_once, "{again:?} started twice, and no node was blind: {}", self.summary());
         if !self.had_time(0) {
@@ -99,14 +99,12 @@ impl Outcome {
         Ok(())
     }
 
-    /// Returns whether a node took part from the beginning to the end.
     fn has_lasted(&self) -> bool {
         let stays = |fate: &Fate| matches!(fate, Fate::Finished { has_left: false, .. });
         let is_early = |starts: &[Start]| starts.iter().any(|start| start.intended < EARLY);
         self.nodes.iter().any(|(_, fate, starts)| stays(fate) && is_early(starts))
     }
 
-    /// Returns whether a node took part until the end.
     fn has_stayed(&self) -> bool {
         let stays = |fate: &Fate| matches!(fate, Fate::Finished { has_left: false, .. });
         self.nodes.iter().any(|(_, fate, _)| stays(fate))
@@ -118,7 +116,7 @@ impl Outcome {
         self.account.nodes.iter().find(|node| node.number == number)
     }
 
-    /// Returns whether a node was without the store for a while and could report this, or has failed.
+    /// Returns whether a node reports that it was without the store for a while, or failed.
     #[must_use]
     pub fn was_blind(&self) -> bool {
         let told = |number| self.node(number).is_some_and(|node| node.twice > 0);
@@ -130,8 +128,8 @@ impl Outcome {
         self.nodes.iter().any(was_blind)
     }
 
-    /// Returns whether at most `frozen` nodes were not scheduled in time. Other nodes can be too late for slots that no
-    /// other node claims, and then these slots are lost.
+    /// Returns whether at most `frozen` nodes were not scheduled in time. A node that is not scheduled in time can be
+    /// too late for slots that no other node claims, so those slots are lost.
     #[must_use]
     pub fn had_time(&self, frozen: usize) -> bool {
         let was_run = |fate: &Fate, starts: &[Start]| match fate {
@@ -154,7 +152,7 @@ impl Outcome {
         self.nodes.iter().map(|(_, fate, _)| stalled(fate)).max().unwrap_or(0)
     }
 
-    /// Returns whether all nodes were scheduled in time, even if their starts were late.
+    /// Returns whether all nodes were scheduled in time, even if some starts were late.
     #[must_use]
     pub fn was_calm(&self) -> bool {
         self.stalled_ms() < CALM_MS

@@ -16,16 +16,15 @@ pub struct Start {
 
 const BYTES: usize = 16;
 
-/// Writes starts to a file, in batches. Written starts are kept if the process is killed.
+/// Writes starts to a file in batches. If the process is killed, written batches are kept.
 pub(crate) struct Recorder {
     file: File,
     buffer: Vec<u8>,
-    /// The number of starts in a batch.
     together: usize,
 }
 
 impl Recorder {
-    /// Opens a file. Several recorders can write to the same file.
+    /// Opens a file for appending, which several recorders can do at the same time.
     pub(crate) fn open(path: &Path, together: usize) -> io::Result<Recorder> {
         let file = OpenOptions::new().create(true).append(true).open(path)?;
         Ok(Recorder { file, buffer: Vec::with_capacity(together * BYTES), together })
@@ -44,7 +43,7 @@ impl Recorder {
     }
 }
 
-/// Reads all starts in a file. Returns an empty list if there is no file.
+/// Reads all starts in a file. A missing file contains none.
 pub(crate) fn read(path: &Path) -> Vec<Start> {
     let bytes = fs::read(path).unwrap_or_default();
     let number = |bytes: &[u8]| bytes.iter().rev().fold(0, |high, &low| high << 8 | u64::from(low));

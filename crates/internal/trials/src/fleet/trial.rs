@@ -1,4 +1,4 @@
-//! Runs a load whose nodes are processes.
+//! Runs a load on nodes that are processes.
 
 use crate::fleet::member::{Fate, Member, file};
 use crate::fleet::outcome::Outcome;
@@ -12,7 +12,6 @@ use std::thread;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// The time limit for the end of a run, on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A run whose nodes are processes.
@@ -196,13 +195,12 @@ impl Trial {
         Ok(Outcome { account, truth, repairs: status.repairs, nodes })
     }
 
-    /// Waits until the run has ended or no node takes part any more.
     fn over(&self, deadline: Instant) -> Result<RunStatus> {
         loop {
             let status = retried(deadline, || self.control.status())?;
-            // A killed node is part of the run until it counts as dead.
+            // A killed node takes part in the run until the store counts it as dead.
             if status.has_ended || status.nodes == 0 {
-                // The last frame may not be over yet.
+                // The last frame may still be under way.
                 thread::sleep(2 * status.frame);
                 return Ok(status);
             }
@@ -211,7 +209,6 @@ impl Trial {
     }
 }
 
-/// Repeats a request until the store responds or the deadline has passed.
 fn retried<T>(deadline: Instant, ask: impl Fn() -> Result<T, FleetError>) -> Result<T> {
     loop {
         match ask() {

@@ -4,7 +4,6 @@ use crate::fleet::start::Start;
 use nanopace::{Arrivals, Shape, Shard};
 use std::time::Duration;
 
-/// The tolerance for rounding errors of intended starts.
 const ROUNDING: Duration = Duration::from_nanos(5);
 
 /// The number of times that each slot of a load was started, as the nodes recorded it.
@@ -13,7 +12,7 @@ pub struct Truth {
     shape: Shape,
     /// The number of starts of each slot.
     pub times: Vec<u32>,
-    /// The number of starts at times without a slot, by nodes that did not know of a change.
+    /// The number of starts at times without a slot, made by nodes that had missed a change.
     pub strays: u64,
 }
 
@@ -40,7 +39,7 @@ impl Truth {
         self.never_of(u64::MAX)
     }
 
-    /// Returns the number of slots, among the first `slots` ones, that were never started.
+    /// Returns the number of slots that were never started, among the first `slots` slots.
     #[must_use]
     pub fn never_of(&self, slots: u64) -> u64 {
         let slots = usize::try_from(slots).unwrap_or(usize::MAX);

@@ -6,16 +6,16 @@ use nanopace::Nanos;
 /// One slot in the unit of all sums in this module: slots per second times nanoseconds.
 pub(crate) const SLOT: u128 = 1_000_000_000;
 
-/// The allowed number of slots, or schedule time, up to any moment. While a change is under way, either the old or the
-/// new rate counts, so the sum is an upper or a lower bound.
+/// The allowed number of slots, or schedule time, up to any time. While a change is under way, the old or the new rate
+/// counts, so the sum is an upper or a lower bound.
 pub(crate) struct Allowance {
     /// For each segment: its start, the sum up to its start, and the increase per nanosecond.
     segments: Vec<(u64, u128, u64)>,
 }
 
 impl Allowance {
-    /// Computes the allowance from `origin` on. `speed` returns the increase per nanosecond in a state. `choose` picks
-    /// one of two speeds while a change is under way.
+    /// Computes the allowance from `origin`. `speed` returns the increase per nanosecond in a state. `choose` picks one
+    /// of two speeds while a change is under way.
     pub(crate) fn new(
         origin: Nanos,
         start: State,
@@ -38,7 +38,6 @@ impl Allowance {
         self.segments.push((moment.as_nanos(), self.until(moment.as_nanos()), speed));
     }
 
-    /// Returns the sum up to `moment`.
     pub(crate) fn until(&self, moment: u64) -> u128 {
         let segment = self.segments.partition_point(|(from, _, _)| *from <= moment);
         let (from, sum, speed) = self.segments[segment.saturating_sub(1)];
@@ -46,7 +45,6 @@ impl Allowance {
     }
 }
 
-/// The rate, and whether the schedule runs.
 #[derive(Clone, Copy)]
 pub(crate) struct State {
     pub(crate) rate: u64,
@@ -62,7 +60,6 @@ impl State {
         }
     }
 
-    /// Returns the number of slots per second, which is zero during a pause.
     pub(crate) fn speed(self) -> u64 {
         if self.runs { self.rate } else { 0 }
     }

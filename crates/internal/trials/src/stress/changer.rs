@@ -8,10 +8,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-/// The maximum number of changes. More changes would take longer to check than to make.
+/// The maximum number of changes, because checking more changes takes longer than making them.
 const MOST_CHANGES: usize = 2_000;
 
-/// A change of the rate, a pause or a resumption, with the readings of the pacer's clock before and after it.
+/// A change, with the readings of the pacer's clock before and after it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Change {
     pub(crate) before: Nanos,
@@ -19,10 +19,8 @@ pub(crate) struct Change {
     pub(crate) to: ChangeTo,
 }
 
-/// The new value of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ChangeTo {
-    /// A rate per second.
     Rate(u64),
     Paused,
     Running,

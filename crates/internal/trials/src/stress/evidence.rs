@@ -5,24 +5,22 @@ use crate::stress::record::Record;
 use crate::stress::scenario::Scenario;
 use nanopace::{Counters, Ledger, Nanos};
 
-/// The records of a round that is over.
 pub(crate) struct Evidence {
     pub(crate) scenario: Scenario,
     /// The readings of the clock before and after the schedule began.
     pub(crate) born: (Nanos, Nanos),
-    /// The intended start of slot 0.
     pub(crate) origin: Nanos,
     pub(crate) records: Vec<Record>,
     pub(crate) changes: Vec<Change>,
-    /// The due time of the first slot that no call has claimed. `None` if the pacer was closed early, or if not all due
-    /// slots could be claimed at the end.
+    /// The due time of the first unclaimed slot. `None` if the pacer was closed early, or if too many slots were due at
+    /// the end to claim them all.
     pub(crate) next: Option<Nanos>,
     pub(crate) at_rest: Totals,
     /// The readings of the clock before and after the call of `close`.
     pub(crate) closed: (Nanos, Nanos),
 }
 
-/// The ledger and the counters, with the readings of the clock before and after they were read.
+/// The ledger and the counters, with the readings of the clock before and after.
 pub(crate) struct Totals {
     pub(crate) before: Nanos,
     pub(crate) ledger: Ledger,

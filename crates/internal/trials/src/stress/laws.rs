@@ -1,4 +1,4 @@
-//! Checks the laws, which are the guarantees of the documentation.
+//! Checks the laws: the guarantees of the documentation.
 
 mod calls;
 mod law;
@@ -7,7 +7,6 @@ mod totals;
 
 use crate::stress::evidence::Evidence;
 
-/// Returns the first law that the evidence breaks.
 pub(crate) fn check(evidence: &Evidence) -> Result<(), String> {
     calls::check(evidence)?;
     slots::check(evidence)?;

@@ -4,7 +4,6 @@ use fastrand::Rng;
 use nanopace::Strictness;
 use std::time::Duration;
 
-/// The late policy of a round, which determines how the pacer treats late slots.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Policy {
     pub(crate) strictness: Strictness,
@@ -13,7 +12,6 @@ pub(crate) struct Policy {
 }
 
 impl Policy {
-    /// Draws no late policy in two of five rounds, and otherwise a strictness, a limit, or both.
     pub(crate) fn draw(rng: &mut Rng) -> Policy {
         let average =
             Policy { strictness: Strictness::AVERAGE, max_backlog: None, skip_later_than: None };
@@ -30,7 +28,7 @@ impl Policy {
         }
     }
 
-    /// Returns whether this is a late policy. If so, the pacer reads the clock for each start.
+    /// Returns whether this is a late policy, with which the pacer reads the clock for each start.
     pub(crate) fn is_late(&self) -> bool {
         self.strictness != Strictness::AVERAGE
             || self.max_backlog.is_some()
@@ -44,7 +42,6 @@ impl Policy {
     }
 }
 
-/// Draws an average, partial or full strictness, or a burst ratio.
 pub(crate) fn draw_strictness(rng: &mut Rng) -> Strictness {
     let number = match rng.u8(0..8) {
         0 => 0.0,
@@ -56,7 +53,7 @@ pub(crate) fn draw_strictness(rng: &mut Rng) -> Strictness {
     Strictness::new(number).unwrap_or_default()
 }
 
-/// Draws a limit. It is long enough that even a busy machine does not skip every slot.
+/// Draws a limit that is long enough that even a busy machine does not skip every slot.
 pub(crate) fn draw_limit(rng: &mut Rng) -> Duration {
     Duration::from_micros(rng.u64(2_000..30_000))
 }

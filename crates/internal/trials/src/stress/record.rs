@@ -3,7 +3,6 @@
 use nanopace::{Grant, Nanos, Refused};
 use std::time::Duration;
 
-/// The kinds of calls that a worker makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Call {
     Acquire,
@@ -14,7 +13,7 @@ pub(crate) enum Call {
     Claim,
     Poller,
     Lane,
-    /// A call at the end of the round, immediately after the previous one.
+    /// A call at the end of the round, immediately after the previous call.
     Drain,
 }
 
@@ -32,25 +31,21 @@ impl Call {
     ];
 }
 
-/// A call and its result, with readings of the clocks around the call.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Record {
     pub(crate) call: Call,
-    /// The number of the lane; 0 for calls on the pacer.
+    /// The number of the lane. Calls on the pacer have 0.
     pub(crate) lane: u64,
-    /// The number of requested slots.
     pub(crate) slots: u32,
-    /// A moment that is not later than the deadline of the call, or the due time that a claim reported.
+    /// A time no later than the call's deadline, or the due time that a claim reported.
     pub(crate) limit: Nanos,
-    /// The readings of the pacer's clock before and after the call.
     pub(crate) before: Nanos,
     pub(crate) after: Nanos,
-    /// The time on the operating system's clock after the call, since a moment before the pacer was made.
+    /// The time on the operating system's clock after the call, measured from before the pacer's creation.
     pub(crate) real: Duration,
     pub(crate) answer: Result<Grant, Refused>,
 }
 
-/// Slots that a call started, and their times.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Start {
     pub(crate) slots: u64,
@@ -59,7 +54,6 @@ pub(crate) struct Start {
 }
 
 impl Record {
-    /// Returns the start if the call was granted.
     pub(crate) fn start(&self) -> Option<Start> {
         let grant = self.answer.ok()?;
         Some(Start {
@@ -69,7 +63,6 @@ impl Record {
         })
     }
 
-    /// Returns whether the call began and ended between these moments.
     pub(crate) fn lies_within(&self, from: Nanos, to: Nanos) -> bool {
         self.before > from && self.after < to
     }

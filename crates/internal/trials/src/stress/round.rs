@@ -12,13 +12,12 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::{self, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
-/// The maximum number of slots to claim at the end of a round, in order to detect missing slots.
+/// The maximum number of slots that are claimed at the end of a round to detect missing slots.
 const MOST_DRAINED: usize = 20_000;
 
 /// The readings of the clock before and after the call of `close`, or the law that the call broke.
 type Closing = Result<(Nanos, Nanos), String>;
 
-/// Runs the round and checks every law. Returns the number of granted calls.
 pub(crate) fn run(scenario: Scenario) -> Result<u64, String> {
     let evidence = gather(scenario)?;
     laws::check(&evidence)?;
@@ -64,7 +63,6 @@ fn still_paused(pacer: &Pacer, claim: &Claim<'_>) -> Result<(), String> {
     if same { Ok(()) } else { Err("a pacer that starts paused".to_owned()) }
 }
 
-/// Runs all threads of the round until they end.
 fn run_threads(shared: &RoundShared) -> (Vec<Record>, Vec<Change>, Option<Closing>) {
     thread::scope(|scope| {
         let worker = |number| scope.spawn(move || Worker::new(shared, number).run());
@@ -102,7 +100,6 @@ fn totals(pacer: &Pacer) -> Totals {
     Totals { before, ledger, counters, after: pacer.now() }
 }
 
-/// Closes the pacer, and checks that every later call reports this.
 fn close(pacer: &Pacer) -> Closing {
     let (mut lane, claim) = (pacer.lane(), pacer.claim());
     let before = pacer.now();

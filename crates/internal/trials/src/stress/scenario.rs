@@ -6,14 +6,12 @@ use nanopace::{Clock, Pacer, PacerBuilder, Pause, Rate, StdClock, TscClock};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The highest rate of a round, per second.
 pub(crate) const TOP_RATE: u64 = 10_000_000;
 
-/// The settings of a round. The order in which its threads call the pacer also depends on the machine.
+/// The settings of a round. The order of its threads' calls also depends on the machine.
 #[derive(Debug)]
 pub(crate) struct Scenario {
     pub(crate) seed: u64,
-    /// The rate at the beginning, per second.
     pub(crate) rate: u64,
     pub(crate) pause: Pause,
     pub(crate) policy: Policy,
@@ -26,56 +24,45 @@ pub(crate) struct Scenario {
     pub(crate) work: Work,
     pub(crate) changes: Changes,
     pub(crate) ends: Ends,
-    /// The weight of each kind of call, which decides how often a worker makes it.
     pub(crate) weights: [u8; 8],
 }
 
-/// Whether the schedule starts when the pacer is created, or later when it is resumed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Begins {
     AtOnce,
     Paused,
 }
 
-/// The clock of the pacer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ClockKind {
     Tsc,
     Std,
 }
 
-/// The time for which a worker is busy between two calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Work {
     /// No work, so that calls coincide as often as possible.
     None,
-    /// Usually up to some tens of microseconds, and sometimes some milliseconds.
+    /// Usually less than about 100 us, and sometimes some milliseconds.
     Mixed,
-    /// More than 10 us each time, so that each start has its own reading of the clock.
+    /// More than 10 us each time, so that each start has its own clock reading.
     Long,
 }
 
-/// The changes that are made while the workers run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Changes {
     None,
-    /// Changes of the rate, and pauses.
     Schedule,
-    /// Changes of the rate and of the late policy, and pauses.
     All,
 }
 
-/// The way in which a round ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ends {
-    /// The pacer is closed after the workers have finished.
     AtRest,
-    /// The pacer is closed while the workers make calls.
     Closed,
 }
 
 impl Scenario {
-    /// Draws the scenario of a seed. Equal seeds have equal scenarios.
     pub(crate) fn draw(seed: u64) -> Scenario {
         let rng = &mut Rng::with_seed(seed);
         Scenario {
@@ -99,7 +86,6 @@ impl Scenario {
         }
     }
 
-    /// Creates the clock of the scenario.
     pub(crate) fn clock(&self) -> Arc<dyn Clock> {
         match self.clock {
             ClockKind::Tsc => Arc::new(TscClock::new()),
@@ -107,7 +93,6 @@ impl Scenario {
         }
     }
 
-    /// Returns the builder of the scenario's pacer, which uses this clock.
     pub(crate) fn builder(&self, clock: Arc<dyn Clock>) -> PacerBuilder {
         let policy = self.policy;
         let mut builder = Pacer::builder(rate(self.rate)).clock(clock);
@@ -119,13 +104,13 @@ impl Scenario {
         if self.begins == Begins::Paused { builder.start_paused() } else { builder }
     }
 
-    /// Returns whether workers may make calls that block: either each worker gets a slot soon, or the pacer is closed
-    /// while the workers wait.
+    /// Returns whether workers may make blocking calls: each worker gets a slot soon, or the pacer is closed while
+    /// workers wait.
     pub(crate) fn may_block(&self) -> bool {
         self.ends == Ends::Closed || self.rate >= 1_000
     }
 
-    /// Returns the maximum number of slots of one call, which are due in about a millisecond.
+    /// Returns the maximum number of slots of one call. They take about a millisecond.
     pub(crate) fn longest_row(&self) -> u32 {
         u32::try_from(self.rate / 1_000).unwrap_or(u32::MAX).clamp(2, 3_000)
     }
@@ -135,13 +120,11 @@ impl Scenario {
         self.policy.is_late() && self.changes != Changes::All
     }
 
-    /// Returns whether no schedule time is ever forfeited.
     pub(crate) fn never_forfeits(&self) -> bool {
         !self.policy.forfeits() && self.changes != Changes::All
     }
 }
 
-/// Returns the rate with this number of slots per second.
 pub(crate) fn rate(per_second: u64) -> Rate {
     Rate::per_second(per_second).expect("a rate from 1 to 10 M per second")
 }
@@ -152,12 +135,10 @@ pub(crate) fn draw_rate(rng: &mut Rng) -> u64 {
     rng.u64(decade..=10 * decade).min(TOP_RATE)
 }
 
-/// Draws a threshold from a microsecond to a millisecond, in nanoseconds.
 fn draw_threshold(seed: u64) -> u64 {
     Rng::with_seed(!seed).u64(1_000..1_000_000)
 }
 
-/// Draws one of the values.
 pub(crate) fn pick<T: Copy, const N: usize>(rng: &mut Rng, of: [T; N]) -> T {
     of[rng.usize(0..N)]
 }

@@ -8,26 +8,21 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// The maximum number of records of a worker. More records would take longer to check than to make.
+/// The maximum number of records of a worker, because checking more records takes longer than making them.
 const MOST_CALLS: usize = 6_000;
-/// The number of records after which refused calls are no longer recorded, because they are many and similar.
+/// The number of records after which refused calls are not recorded, because there are many similar ones.
 const MOST_WITH_REFUSALS: usize = 2_000;
 const MOST_CLAIMS: usize = 3;
 
-/// Data shared by the workers of a round.
 pub(crate) struct RoundShared<'a> {
     pub(crate) scenario: &'a Scenario,
     pub(crate) pacer: &'a Pacer,
-    /// The pacer's clock, which workers read before each call.
     pub(crate) clock: &'a dyn Clock,
-    /// A moment before the pacer was created.
     pub(crate) began: Instant,
-    /// The number of the next lane.
     pub(crate) lanes: AtomicU64,
     pub(crate) stop: AtomicBool,
 }
 
-/// The state of a worker thread.
 pub(crate) struct Worker<'a> {
     shared: &'a RoundShared<'a>,
     rng: Rng,
@@ -37,7 +32,6 @@ pub(crate) struct Worker<'a> {
     records: Vec<Record>,
 }
 
-/// The values that are recorded before a call.
 struct Noted {
     call: Call,
     lane: u64,
@@ -47,15 +41,14 @@ struct Noted {
 }
 
 impl<'a> Worker<'a> {
-    /// Creates the worker with this number.
     pub(crate) fn new(shared: &'a RoundShared<'a>, number: u64) -> Self {
         let rng = Rng::with_seed(shared.scenario.seed ^ ((number + 1) << 32));
         let poller = shared.pacer.poller();
         Worker { shared, rng, lane: None, claims: Vec::new(), poller, records: Vec::new() }
     }
 
-    /// Makes calls until `stop` is set, the pacer is closed or the worker has enough records. At the end, the worker
-    /// gives back all slots that it still holds.
+    /// Makes calls until `stop` is set, the pacer is closed or the worker has enough records. Gives back all held slots
+    /// at the end.
     pub(crate) fn run(mut self) -> Vec<Record> {
         let is_closed = |records: &[Record]| {
             records.last().is_some_and(|last| last.answer == Err(Refused::Closed))
@@ -85,7 +78,7 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Draws a kind of call with the scenario's weights. If workers may not block, it is a kind that does not block.
+    /// If workers may not block, draws a call that does not block.
     fn draw_call(&mut self) -> Call {
         let weights = self.shared.scenario.weights;
         let of = weights.iter().map(|weight| u32::from(*weight)).sum::<u32>();
@@ -123,7 +116,6 @@ impl<'a> Worker<'a> {
         self.note(Call::Many, slots, Nanos::ZERO, |pacer| pacer.acquire_many(slots));
     }
 
-    /// Creates a claim, or starts one. A claim that cannot be started is kept or given back.
     fn claim(&mut self) {
         if self.claims.len() < MOST_CLAIMS && self.rng.bool() {
             match self.shared.pacer.claim() {
@@ -150,7 +142,6 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Polls, or waits for a random time. Afterwards the poller may give back its slot, or a new poller may replace it.
     fn poll(&mut self) {
         let slice = self.draw_span();
         let noted = self.noted(Call::Poller, 0, 1, Nanos::ZERO);
@@ -163,8 +154,6 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Makes some starts on the worker's lane, or on a new one. Afterwards the lane may give back its slots, or may be
-    /// dropped.
     fn lane(&mut self) {
         let fresh =
             || (self.shared.lanes.fetch_add(1, Ordering::Relaxed), self.shared.pacer.lane());
@@ -211,7 +200,7 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Draws a time: zero in one of four cases, otherwise up to 3 ms.
+    /// Draws a time: zero with a probability of 1/4, otherwise up to 3 ms.
     fn draw_span(&mut self) -> Duration {
         Duration::from_nanos(self.rng.u64(0..4_000_000).saturating_sub(1_000_000))
     }

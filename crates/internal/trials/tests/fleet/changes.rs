@@ -12,7 +12,6 @@ use nanopace_trials::fleet::{Outcome, Start, Trial};
 use std::thread;
 use std::time::Duration;
 
-/// The default length of a frame.
 const FRAME: Duration = Duration::from_millis(100);
 
 #[test]
@@ -38,7 +37,7 @@ fn a_run_is_paused_and_resumed_and_stopped() -> Result<()> {
     })
 }
 
-/// Asserts that there is a gap of this length. Each change takes effect at the beginning of a frame, always at the same
+/// Asserts that there is a gap of this length. Each change takes effect at the beginning of a frame, at a fixed
 /// distance from its request.
 fn assert_gap(outcome: &Outcome, between: Duration) {
     let starts = outcome.nodes.iter().flat_map(|(_, _, starts)| starts);
@@ -48,8 +47,8 @@ fn assert_gap(outcome: &Outcome, between: Duration) {
     assert!(longest.is_some_and(|longest| longest + 2 * FRAME >= between), "{longest:?}");
 }
 
-/// A node that does not know of a change starts slots that no longer exist. It counts these starts, and starts the
-/// right slots again once it knows of the change.
+/// The node starts slots that no longer exist. It counts these starts, and starts the correct slots once it has the
+/// change.
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn the_rate_is_changed_while_a_node_is_cut_off() -> Result<()> {
@@ -73,8 +72,7 @@ fn the_rate_is_changed_while_a_node_is_cut_off() -> Result<()> {
     })
 }
 
-/// A node that does not know that the load has ended starts slots that do not exist. Each of these starts counts as a
-/// slot that started twice.
+/// The node starts slots that do not exist. Each of these starts counts as a slot that was started twice.
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn the_run_is_stopped_while_a_node_is_cut_off() -> Result<()> {
@@ -100,7 +98,6 @@ fn the_run_is_stopped_while_a_node_is_cut_off() -> Result<()> {
     })
 }
 
-/// The store loses its data after a change and during a change.
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn a_change_survives_the_loss_of_the_store_s_data() -> Result<()> {
@@ -122,7 +119,7 @@ fn a_change_survives_the_loss_of_the_store_s_data() -> Result<()> {
             thread::scope(|scope| {
                 let asked = Rate::from_hz(rate.into())?;
                 let change = scope.spawn(move || control.set_rate(asked));
-                // After this time, the change has found the run, but may not be complete.
+                // By now, the change has found the run, but may be incomplete.
                 thread::sleep(Duration::from_millis(fastrand::u64(5..300)));
                 tell(server.address(), "FLUSHALL")?;
                 change.join().expect("no panic")?;
@@ -135,7 +132,6 @@ fn a_change_survives_the_loss_of_the_store_s_data() -> Result<()> {
     })
 }
 
-/// A load whose next slot is hours away continues until a new load ends it.
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn a_very_low_rate_does_not_end_the_run() -> Result<()> {

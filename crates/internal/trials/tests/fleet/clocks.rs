@@ -7,19 +7,18 @@ use nanopace_services::Server;
 use nanopace_trials::fleet::Trial;
 use std::process::Command;
 
-/// Makes the command use the clock that `FAKETIME` describes. The linker finds the library on its usual path.
 fn faked<'c>(command: &'c mut Command, time: &str) -> &'c mut Command {
     command.env("LD_PRELOAD", "libfaketimeMT.so.1").env("FAKETIME", time);
     command.env("DONT_FAKE_MONOTONIC", "1")
 }
 
-/// Asserts that the library is installed. Without it, the test would test nothing.
+/// Asserts that libfaketime is installed. Without it, the test would test nothing.
 fn assert_clocks_are_faked() {
     let year = faked(Command::new("date").arg("+%Y"), "@2001-06-01 00:00:00").output().unwrap();
     assert_eq!(year.stdout, b"2001\n", "libfaketimeMT.so.1 in LD_LIBRARY_PATH: {year:?}");
 }
 
-/// The wall clock of one machine is wrong by hours, and that of another one runs twice as fast.
+/// The wall clock of one machine is wrong by hours, and the clock of another machine runs at double speed.
 #[test]
 #[ignore = "needs Redis and Valkey, and libfaketime"]
 fn clocks_of_nodes_are_never_compared() -> Result<()> {

@@ -18,7 +18,7 @@ fn fleet(url: &str, name: &str) -> Fleet {
     Fleet::new(url, name).unwrap().frame(FRAME)
 }
 
-/// Returns the result of `test`, and the longest time in which this process was not scheduled during the test.
+/// Returns the result of `test`, and the longest time in which this process was not scheduled.
 fn watched<T: Send>(test: impl FnOnce() -> T + Send) -> (T, Duration) {
     thread::scope(|scope| {
         let test = scope.spawn(test);
@@ -32,12 +32,10 @@ fn watched<T: Send>(test: impl FnOnce() -> T + Send) -> (T, Duration) {
     })
 }
 
-/// Starts all slots of a node.
 fn drain(node: &Node) -> Vec<Grant> {
     std::iter::from_fn(|| node.pacer().acquire().ok()).collect()
 }
 
-/// Returns all starts of this number of nodes, which take part in the run `test` until its end.
 fn starts_of(server: &Server, shape: &str, nodes: u32) -> Vec<Grant> {
     let start = || {
         let fleet = fleet(&server.url(), "test").shape(shape.parse().unwrap());
@@ -75,7 +73,6 @@ fn nodes_share_a_load() {
     }
 }
 
-/// Dropping the node makes its report final, because the node cannot be finished any more.
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn the_last_report_of_a_node_that_is_dropped_is_kept() {
@@ -134,7 +131,7 @@ fn no_slot_is_expected_after_all_nodes_have_left() {
                     }
                     node.leave().unwrap();
                     drain(&node);
-                    // Slots that would be due during this time are not expected.
+                    // Slots that are due during this time are not expected.
                     thread::sleep(Duration::from_millis(500));
                     node.not_started(3).unwrap();
                     node.finish(Vec::new()).unwrap()
@@ -156,7 +153,7 @@ fn no_slot_is_expected_after_all_nodes_have_left() {
     }
 }
 
-/// The store considers the other node dead after it is cut off, and the survivor settles the dead node's slots.
+/// The store counts the other node as dead, and the survivor settles that node's slots.
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn the_survivor_of_a_node_that_died_late_is_the_last_node() {
@@ -220,7 +217,7 @@ fn a_node_whose_store_hangs_ends_within_seconds() {
     server.stop().unwrap();
     let began = Instant::now();
     assert!(node.finish(Vec::new()).is_err());
-    // It takes at most about 12 s on an idle machine.
+    // Takes at most about 12 s on an idle machine.
     assert!(began.elapsed() < Duration::from_secs(60), "{:?}", began.elapsed());
 }
 
@@ -276,7 +273,6 @@ fn slot_and_time_limits_of_one_node_do_not_end_its_part() {
     assert!(starts == 200 || stalled > FRAME, "{starts}");
 }
 
-/// A node of the previous run has not finished.
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn a_node_that_waits_for_the_previous_run_reports_it() {

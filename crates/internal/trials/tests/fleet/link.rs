@@ -1,4 +1,4 @@
-//! Tests nodes that have no link to the store for a while, and requests and responses that are late or lost.
+//! Tests nodes whose links to the store are down for a while, and requests and responses that are late or lost.
 
 use crate::{all_started, assert_if_run, end, one_product, program};
 use anyhow::Result;
@@ -7,8 +7,7 @@ use nanopace_trials::fleet::Trial;
 use std::thread;
 use std::time::Duration;
 
-/// Makes a fault in a run in which each node has its own proxy. Nodes that are cut off start their own slots, and the
-/// others start the slots that they see as free, so all slots are started.
+/// Makes a fault in a run in which each node has its own proxy, and asserts that all slots are started.
 fn tried(nodes: usize, fault: impl Fn(&[Proxy]) -> Result<()>) -> Result<()> {
     one_product(|product| {
         let server = Server::start(product)?;
@@ -79,7 +78,7 @@ fn a_node_that_leaves_over_a_link_that_has_become_slow_loses_nothing() -> Result
         let outcome = end(trial)?;
         let never = outcome.truth.never_of(outcome.account.expected);
         let is_right = outcome.account.is_exact() && never == 0;
-        // Longer than a frame only if the machine stalled.
+        // More than a frame only if the machine stalled.
         let mut starts = outcome.nodes.iter().flat_map(|(_, _, starts)| starts);
         let is_late = starts.any(|start| start.wait > Duration::from_millis(100));
         assert_if_run(!is_late, is_right, &outcome);

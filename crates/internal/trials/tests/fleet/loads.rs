@@ -1,4 +1,4 @@
-//! Tests loads whose rates are too high for the nodes, very low and very high.
+//! Tests loads whose rates are too high for the nodes, very low or very high.
 
 use crate::{all_started, assert_if_run, begin, each_product, end, one_product, program, were_run};
 use anyhow::Result;
@@ -18,18 +18,16 @@ fn a_load_that_is_too_high_is_late_and_nothing_is_dropped() -> Result<()> {
         let outcome = end(trial)?;
         assert_if_run(outcome.was_calm(), outcome.truth.never() == 0, &outcome);
         let starts = || outcome.nodes.iter().map(|(_, _, starts)| starts);
-        // Four threads with at most 250 starts/s each need one second more than the load.
+        // Four threads with at most 250 starts/s each take 1 s longer than the load.
         assert!(
             starts().flatten().map(|start| start.wait).max() > Some(Duration::from_millis(800))
         );
-        // No node has many more starts than the others.
         let is_shared = starts().all(|starts| starts.len() < 800);
         assert_if_run(were_run(&outcome), is_shared, &outcome);
         Ok(())
     })
 }
 
-/// Late nodes postpone claims for slots of other nodes. No slot must be missing when all nodes leave.
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn nodes_that_are_late_leave_nothing_behind() -> Result<()> {
@@ -64,7 +62,7 @@ fn a_slow_node_leaves_its_part_to_the_others() -> Result<()> {
         trial.start()?;
         let outcome = end(trial)?;
         all_started(&outcome, 1);
-        // An equal share would be 600. The slow node can start 150 slots in time, and some more late.
+        // An equal share would be 600 slots. The slow node can start 150 slots in time, and some more late.
         let [slow, fast, _] = &outcome.nodes[..] else { panic!("three nodes") };
         let is_less = 2 * slow.2.len() < fast.2.len();
         assert_if_run(were_run(&outcome), is_less, &outcome);

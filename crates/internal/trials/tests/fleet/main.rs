@@ -1,7 +1,5 @@
-//! Tests fleets with real servers whose nodes, store and links fail in many ways, and checks that the account stays
-//! correct.
-//!
-//! The tests allow large deviations in times, because machines are busy, but the numbers of slots must be exact.
+//! Tests fleets with real servers whose nodes, store and links fail in many ways. The account must stay correct: times
+//! may deviate much, because machines are busy, but the numbers of slots must be exact.
 
 mod changes;
 mod clocks;
@@ -26,15 +24,12 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// The time limit for an expected event, on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Returns the path of the program that runs a node.
 fn program() -> &'static Path {
     Path::new(env!("CARGO_BIN_EXE_nanopace-trials"))
 }
 
-/// Runs a test with each product.
 fn each_product(test: impl Fn(Product) -> Result<()>) -> Result<()> {
     Product::ALL.into_iter().try_for_each(test)
 }
@@ -44,12 +39,10 @@ fn one_product(test: impl Fn(Product) -> Result<()>) -> Result<()> {
     test(Product::Redis)
 }
 
-/// Begins a run with this number of nodes.
 fn begin(server: &Server, shape: &str, nodes: usize) -> Result<Trial> {
     Trial::begin(program(), &server.url(), shape, nodes)
 }
 
-/// Waits for the end of a run and checks its account.
 fn end(trial: Trial) -> Result<Outcome> {
     let outcome = trial.end()?;
     println!("{}", outcome.summary());
@@ -58,15 +51,14 @@ fn end(trial: Trial) -> Result<Outcome> {
     Ok(outcome)
 }
 
-/// Ends a load after this time, and checks the account. The load is longer than any test, so it cannot end before a
-/// fault is made, even if the machine stalls for seconds.
+/// Ends a load after this time, and checks the account. The load is longer than any test, so a stall of seconds cannot
+/// end it before a fault is made.
 fn stop(trial: Trial, elapsed_ms: u64) -> Result<Outcome> {
     trial.until(elapsed_ms);
     trial.stop()?;
     end(trial)
 }
 
-/// Waits until the starts of a node meet the condition.
 fn wait_for(member: &Member, is_started: impl Fn(&[Start]) -> bool) -> Result<()> {
     let deadline = Instant::now() + PATIENCE;
     while !is_started(&member.starts()) {
@@ -76,7 +68,7 @@ fn wait_for(member: &Member, is_started: impl Fn(&[Start]) -> bool) -> Result<()
     Ok(())
 }
 
-/// Asserts that all slots were started. The test has frozen this number of nodes.
+/// Asserts that all slots were started, in a test that froze `frozen` nodes.
 fn all_started(outcome: &Outcome, frozen: usize) {
     assert_if_run(outcome.had_time(frozen), outcome.truth.never() == 0, outcome);
 }
@@ -98,8 +90,8 @@ fn were_run(outcome: &Outcome) -> bool {
     outcome.stalled_ms() < 100
 }
 
-/// Waits until the store responds and has the right data of the run again. The first node that fills the store may not
-/// know of a change yet.
+/// Waits until the store responds and has the right data of the run again. The first node that restores the data may
+/// have missed a change.
 fn wait_for_run(control: &Control, is_right: impl Fn(&RunStatus) -> bool) -> Result<()> {
     let deadline = Instant::now() + PATIENCE;
     loop {
@@ -114,7 +106,6 @@ fn wait_for_run(control: &Control, is_right: impl Fn(&RunStatus) -> bool) -> Res
     }
 }
 
-/// Sends a command to a store, and waits for its response.
 fn tell(address: SocketAddr, command: &str) -> Result<()> {
     let mut stream = TcpStream::connect(address)?;
     stream.set_read_timeout(Some(Duration::from_secs(20)))?;

@@ -9,8 +9,7 @@ use std::time::{Duration, Instant};
 
 const SHAPE: &str = "hold 1k/s 3s";
 
-/// Runs a test with all engines at the same time, because most of the time the test only waits for the servers to
-/// agree.
+/// Runs a test with all products at the same time, because the test mostly waits for the servers to agree.
 fn side_by_side(test: impl Fn(Product) -> Result<()> + Sync) -> Result<()> {
     let test = &test;
     thread::scope(|scope| {
@@ -19,8 +18,7 @@ fn side_by_side(test: impl Fn(Product) -> Result<()> + Sync) -> Result<()> {
     })
 }
 
-/// Starts a run in a cluster. Its nodes connect to different servers. Returns the slot of the run's keys, and the
-/// server that owns it.
+/// Starts a run in a cluster, with nodes on different servers. Returns the slot of the run's keys and its server.
 fn clustered(cluster: &Cluster, shape: &str) -> Result<(Trial, u32, usize)> {
     let urls: Vec<String> = cluster.servers[..3].iter().map(Server::url).collect();
     let urls: Vec<&str> = urls.iter().map(String::as_str).collect();
@@ -29,7 +27,6 @@ fn clustered(cluster: &Cluster, shape: &str) -> Result<(Trial, u32, usize)> {
     Ok((trial, slot, owner))
 }
 
-/// Ends a run some time after the store is available again.
 fn stop_later(trial: Trial) -> Result<Outcome> {
     wait_for_run(trial.control(), |_| true)?;
     let goes_on = trial.elapsed() + Duration::from_secs(2);
@@ -51,7 +48,7 @@ fn a_slot_of_a_cluster_is_moved() -> Result<()> {
     })
 }
 
-/// The replica has not received all data, so the nodes repair it.
+/// The replica has not received all data, so the nodes restore the data.
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn a_server_of_a_cluster_dies_and_its_replica_takes_its_place() -> Result<()> {
@@ -89,7 +86,6 @@ fn a_master_dies_and_the_sentinel_promotes_its_replica() -> Result<()> {
             anyhow::ensure!(Instant::now() < deadline, "the sentinel does not know the replica");
             thread::sleep(Duration::from_millis(50));
         }
-        // The first sentinel does not respond.
         let url = format!("redis+sentinel://127.0.0.1:1,{}/store/", sentinel.address());
         let trial = Trial::begin(program(), &url, "hold 1k/s 60s", 3)?;
         trial.until(500);

@@ -22,7 +22,7 @@ fn a_name_is_not_taken_from_a_run_that_is_in_progress() -> Result<()> {
 
 const SECRET: &str = "Tr0ub4dor";
 
-/// Returns the error of a wrong URL. The error must come within 20 s and must not contain the secret.
+/// Returns the error for a wrong URL. It must come within 20 s and must not contain the secret.
 fn refused(url: &str) -> Result<FleetError> {
     let asked = Instant::now();
     let fleet = Fleet::new(url, "run")?.shape("hold 1/s 1s".parse()?);
@@ -80,7 +80,7 @@ fn an_invalid_load_does_not_become_a_run() -> Result<()> {
     })
 }
 
-/// The name is free again after the run of the other version is over, as after a run of the same version.
+/// The name is free again after the run of the other version has ended.
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn a_run_of_another_version_accepts_no_node_and_no_command() -> Result<()> {
@@ -116,7 +116,6 @@ fn a_run_of_another_version_accepts_no_node_and_no_command() -> Result<()> {
     })
 }
 
-/// Another program has stored a value under the key of the run.
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn data_of_others_under_the_name_is_kept() -> Result<()> {

@@ -31,8 +31,8 @@ fn a_killed_node_costs_what_it_had_claimed() -> Result<()> {
     })
 }
 
-/// The node continues for some frames, and has not reported its starts in these frames. If the machine stalls, the node
-/// may end before it is killed.
+/// The node continues for some frames, whose starts it has not reported. If the machine stalls, the node may end before
+/// it is killed.
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn the_last_node_that_is_killed_while_it_leaves_lies_between_bounds() -> Result<()> {

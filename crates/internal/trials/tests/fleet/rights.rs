@@ -5,14 +5,12 @@ use anyhow::Result;
 use nanopace_fleet::{Control, Fleet, FleetError};
 use nanopace_services::Server;
 
-/// Returns the permissions that docs/FLEET.md lists.
 fn rights() -> Vec<&'static str> {
     let page = include_str!("../../../../../docs/FLEET.md");
     let lines = page.lines().filter(|line| line.starts_with('+'));
     lines.flat_map(str::split_whitespace).collect()
 }
 
-/// Returns the URL for a user who has only these permissions.
 fn with_rights(server: &Server, keys: &str, rights: &[&str]) -> Result<String> {
     let rights = rights.join(" ");
     let user = format!("ACL SETUSER bob reset on >unspeakable {keys} {rights}");

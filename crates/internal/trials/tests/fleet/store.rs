@@ -15,8 +15,7 @@ fn wait(milliseconds: u64) {
     thread::sleep(Duration::from_millis(milliseconds));
 }
 
-/// Checks a run whose nodes continue with their own slots while they are without the store, so that all slots are
-/// started.
+/// Checks a run whose nodes continue with their own slots while they are without the store.
 fn ended(trial: Trial) -> Result<Outcome> {
     let outcome = end(trial)?;
     all_started(&outcome, 0);
@@ -69,8 +68,8 @@ fn copy(from: &Path, to: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The store returns with old data, as after a failover to a replica. It is unavailable either for only a moment, or
-/// for longer than the nodes have claimed slots in advance.
+/// The store returns with old data, as after a failover to a replica. It is down only briefly, or for longer than the
+/// nodes have claimed slots ahead.
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn a_store_that_returns_as_an_old_copy_is_repaired() -> Result<()> {

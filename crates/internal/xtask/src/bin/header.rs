@@ -1,5 +1,5 @@
-//! Prints the C header, which is generated from the source of `crates/engine/capi`. This is a separate program, so that
-//! the tests do not build the generator.
+//! Prints the C header, generated from the source of `crates/engine/capi`. This is a separate program, so that the
+//! tests do not build the generator.
 
 use cbindgen::{
     Builder, Config, DocumentationStyle, EnumConfig, ExportConfig, Language, RenameRule, Style,
@@ -32,7 +32,7 @@ const HEAD: &str = "\
 #ifndef NANOPACE_H
 #define NANOPACE_H";
 
-/// The end of the header. Its function uses the size of the struct in the caller's header, so it cannot be part of the
+/// The end of the header. Its function uses the size of the struct in the caller's header, so it cannot be in the
 /// library.
 const TAIL: &str = "\
 // Options that are all at their defaults.
@@ -45,7 +45,6 @@ static inline nanopace_options nanopace_options_default(void) {
 
 #endif  /* NANOPACE_H */";
 
-/// The names of the Rust types, and their names in C.
 const NAMES: [(&str, &str); 13] = [
     ("ClaimHandle", "nanopace_claim"),
     ("Clock", "nanopace_clock"),

@@ -5,10 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Unpacks packages in a folder, together with their dependencies that the system does not have.
-///
-/// # Errors
-/// Returns a short description of the problem.
+/// Unpacks packages in a folder, with their dependencies that the system lacks. An error is a short description.
 pub(crate) fn unpack(packages: &[&str], folder: &Path) -> Result<(), String> {
     let work = folder.join("work");
     let result = Apt::new(&work).map_err(told).and_then(|apt| {
@@ -26,7 +23,6 @@ pub(crate) fn unpack(packages: &[&str], folder: &Path) -> Result<(), String> {
     result
 }
 
-/// Runs `apt-get` with its own lists, sources and archives.
 struct Apt<'f> {
     work: &'f Path,
 }
@@ -52,7 +48,7 @@ impl Apt<'_> {
         {
             command.arg("-o").arg(format!("Dir::{name}={}", self.work.join(folder).display()));
         }
-        // The system does not change, so `apt-get` needs neither a lock nor another user.
+        // The system does not change, so `apt-get` needs neither a lock nor a different user.
         command.args(["-o", "Debug::NoLocking=1", "-o", "APT::Sandbox::User="]);
         command.args(["--quiet", "--yes", "--no-install-recommends"]).args(words);
         command
@@ -66,12 +62,11 @@ impl Apt<'_> {
         run(self.command(&["install", "--download-only", "--reinstall"]).args(packages))
     }
 
-    /// Adds the backports, from the server that has the release.
     fn add_backports(&self) -> Result<(), String> {
         let format = "--format=$(ORIGIN) $(COMPONENT) $(REPO_URI) $(CODENAME)";
         let output = self.command(&["indextargets", format, "Created-By: Packages"]).output();
         let text = String::from_utf8(output.map_err(told)?.stdout).map_err(told)?;
-        // Other suites, such as the updates, have the name of the release with a hyphen and another word.
+        // The names of other suites, such as the updates, are the release's name with a hyphen and another word.
         let is_release =
             |line: &&str| line.rsplit(' ').next().is_some_and(|name| !name.contains('-'));
         let mut releases = text.lines().filter_map(|line| line.strip_prefix("Debian main "));
@@ -89,7 +84,7 @@ impl Apt<'_> {
     }
 }
 
-/// Runs the command. If it fails, returns an error with the first line of its error messages.
+/// Runs the command. On failure, returns the first line of its error messages.
 fn run(command: &mut Command) -> Result<(), String> {
     let program = command.get_program().to_string_lossy().into_owned();
     let output =

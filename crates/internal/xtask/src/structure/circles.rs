@@ -5,20 +5,17 @@ use crate::sources::ModulePath;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt::{self, Display, Formatter};
 
-/// The name for the file of the folder's own module.
 pub(crate) const ITSELF: &str = "(itself)";
 
-/// Modules of one folder that depend on each other in a circle.
 #[derive(Debug)]
 pub(crate) struct Circle {
-    /// The module to which the folder belongs. It is empty for the crate's root.
+    /// The module that the folder belongs to. Empty for the crate's root.
     pub(crate) folder: String,
     /// Each module of the circle, with a dependency on the next one.
     links: Vec<(String, Dependency)>,
 }
 
 impl Circle {
-    /// Returns the modules of the circle.
     pub(crate) fn members(&self) -> impl Iterator<Item = &str> {
         self.links.iter().map(|(name, _)| name.as_str())
     }
@@ -38,39 +35,30 @@ impl Display for Circle {
     }
 }
 
-/// Returns the name of a folder for the output.
 pub(crate) fn folder_name(folder: &str) -> &str {
     if folder.is_empty() { "the crate's root" } else { folder }
 }
 
-/// The dependencies between the modules of a folder, with one example for each pair of modules.
+/// The dependencies between the modules of a folder, with one example per pair of modules.
 type Graph = BTreeMap<String, BTreeMap<String, Dependency>>;
 
 /// A dependency that is tolerated although it closes a circle.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Tolerated {
-    /// The folder of the crate that contains both modules.
     pub(crate) in_crate: &'static str,
-    /// The module to which the folder of both modules belongs. It is empty for the crate's root.
     pub(crate) folder: &'static str,
-    /// The module that depends on the other one.
     pub(crate) from: &'static str,
-    /// The module on which `from` depends.
     pub(crate) to: &'static str,
-    /// The reason why the dependency is tolerated.
     pub(crate) reason: &'static str,
 }
 
-/// The circles of a crate, and the exceptions that it no longer needs.
 #[derive(Debug, Default)]
 pub(crate) struct Found {
     /// Circles that remain without the tolerated dependencies.
     pub(crate) circles: Vec<Circle>,
-    /// Tolerated dependencies that close no circle any more.
     pub(crate) outdated: Vec<Tolerated>,
 }
 
-/// Finds the circles that remain without the tolerated dependencies.
 pub(crate) fn find(of: &Crate, tolerated: &[Tolerated]) -> Found {
     let dependencies = of.dependencies();
     let folders: BTreeSet<&[String]> =
@@ -88,7 +76,6 @@ pub(crate) fn find(of: &Crate, tolerated: &[Tolerated]) -> Found {
     found
 }
 
-/// Returns whether this dependency exists and is part of a circle.
 fn closes_circle(graph: &Graph, pair: &Tolerated) -> bool {
     let exists = graph.get(pair.from).is_some_and(|targets| targets.contains_key(pair.to));
     exists && way(graph, pair.to, pair.from).is_some()
@@ -113,7 +100,6 @@ fn circles_in(folder: &str, graph: &Graph) -> Vec<Circle> {
     circles
 }
 
-/// Returns the dependencies between the modules of a folder.
 fn graph(folder: &[String], dependencies: &BTreeSet<Dependency>) -> Graph {
     let node = |module: &ModulePath| {
         let below = module.strip_prefix(folder)?;
@@ -130,8 +116,7 @@ fn graph(folder: &[String], dependencies: &BTreeSet<Dependency>) -> Graph {
     graph
 }
 
-/// Returns the shortest path of at least one step from one module to another. The path does not contain its last
-/// module.
+/// Returns the shortest path of at least one step from one module to another, without the last module.
 fn way(graph: &Graph, start: &str, end: &str) -> Option<Vec<String>> {
     let mut came_from: BTreeMap<&str, &str> = BTreeMap::new();
     let mut queue = VecDeque::from([start]);

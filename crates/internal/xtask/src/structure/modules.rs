@@ -5,31 +5,23 @@ use crate::sources::{self, ModulePath};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// The modules of a crate that have their own files.
 #[derive(Debug, Default)]
 pub(crate) struct Crate {
-    /// For each module, the paths in its file.
     pub(crate) modules: BTreeMap<ModulePath, Vec<Named>>,
     /// The imports: a module and a name in its scope, with the path to which the name refers.
     imports: BTreeMap<(ModulePath, String), Named>,
 }
 
-/// A module that depends on another one.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Dependency {
-    /// The module that names the item.
     pub(crate) from: ModulePath,
-    /// The module that defines the item.
     pub(crate) to: ModulePath,
-    /// The path by which the source of `from` names the item.
     pub(crate) path: String,
 }
 
-/// The maximum number of imports that are followed from one name to its definition.
 const MOST_IMPORTS: usize = 8;
 
 impl Crate {
-    /// Reads the crate in the folder.
     pub(crate) fn read(folder: &Path) -> Result<Crate, String> {
         let mut read = Crate::default();
         for (module, file) in sources::read(folder)? {
@@ -38,7 +30,6 @@ impl Crate {
         Ok(read)
     }
 
-    /// Adds the module of a file.
     fn add(&mut self, module: ModulePath, file: &syn::File) {
         let found = Paths::of(file, module.clone()).found;
         for named in &found {
@@ -49,11 +40,9 @@ impl Crate {
         self.modules.insert(module, found);
     }
 
-    /// Returns every dependency of a module on another one.
     pub(crate) fn dependencies(&self) -> BTreeSet<Dependency> {
         let mut dependencies = BTreeSet::new();
         for (from, named) in &self.modules {
-            // An item that is only re-exported belongs to the module that defines it.
             for named in named.iter().filter(|named| !named.is_reexport) {
                 let Some(to) = self.resolve(named, MOST_IMPORTS) else { continue };
                 if to != *from {
@@ -93,7 +82,7 @@ impl Crate {
     }
 
     /// Splits a path into the module at its start and the remaining segments. Returns `None` if the path starts outside
-    /// of the crate.
+    /// the crate.
     fn start<'a>(&self, named: &'a Named) -> Option<(ModulePath, &'a [String])> {
         let (mut module, mut rest) = (named.scope.clone(), &named.path[..]);
         match rest.first()?.as_str() {
@@ -116,7 +105,7 @@ impl Crate {
         Some((module, rest))
     }
 
-    /// Returns the module whose file contains this module, because modules with a body have no file of their own.
+    /// Returns the module whose file contains this module: an inline module has no file of its own.
     fn file_module(&self, mut module: ModulePath) -> ModulePath {
         while !self.modules.contains_key(&module) {
             module.pop();
@@ -125,7 +114,6 @@ impl Crate {
     }
 }
 
-/// Creates a crate from modules and their code. The path of the root is empty.
 #[cfg(test)]
 pub(crate) fn crate_of(files: &[(&str, &str)]) -> Crate {
     let mut made = Crate::default();

@@ -8,27 +8,21 @@ use syn::{Attribute, Item, ItemMod, ItemUse, Macro, Meta, UseTree, VisRestricted
 /// A path to an item, such as `crate::limits::Limit`, in the code of a module.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Named {
-    /// The module whose code contains the path.
     pub(crate) scope: Vec<String>,
-    /// The segments of the path.
     pub(crate) path: Vec<String>,
-    /// The name in `scope` that a `use` declaration gives to the path. `None` for globs and for paths outside of `use`
-    /// declarations.
+    /// The name that a `use` declaration gives to the path, or `None` for globs and outside `use` declarations.
     pub(crate) import: Option<String>,
     /// Whether other modules can also use this name, as with `pub use`.
     pub(crate) is_reexport: bool,
 }
 
-/// Collects the paths in a syntax tree.
 pub(crate) struct Paths {
     scope: Vec<String>,
     in_reexport: bool,
-    /// The paths found so far.
     pub(crate) found: Vec<Named>,
 }
 
 impl Paths {
-    /// Returns all paths in the file of the module `scope`.
     pub(crate) fn of(file: &syn::File, scope: Vec<String>) -> Paths {
         let mut paths = Paths { scope, in_reexport: false, found: Vec::new() };
         paths.visit_file(file);
@@ -63,17 +57,16 @@ impl Paths {
         }
     }
 
-    /// Adds the paths in tokens that `syn` does not parse. A path is a list of names that are joined by `::`.
+    /// Adds the paths in tokens that `syn` does not parse: lists of names that are joined by `::`.
     ///
-    /// `colons` is the number of `:` since the last name. Two of them join the next name to the path. With any other
-    /// number, the path ends.
+    /// `colons` is the number of `:` since the last name. Only two of them join the next name to the path.
     fn add_tokens(&mut self, tokens: TokenStream) {
         let mut path: Vec<String> = Vec::new();
         let mut colons = 0;
         for token in tokens {
             match token {
-                // This name is part of a path such as `::name`, or `field: ::name`. All names of such a path are
-                // skipped, because `path` stays empty.
+                // This name is part of a path such as `::name` or `field: ::name`. The later names of that path are
+                // skipped too, because `path` stays empty.
                 TokenTree::Ident(_) if colons == 3 || colons == 2 && path.is_empty() => {
                     self.add_named(std::mem::take(&mut path));
                 }
@@ -153,7 +146,6 @@ impl<'ast> Visit<'ast> for Paths {
 mod tests {
     use super::*;
 
-    /// Returns the paths of at least two segments, each with its scope.
     fn paths(code: &str) -> Vec<String> {
         let file = syn::parse_file(code).unwrap();
         let found = Paths::of(&file, vec!["here".to_owned()]).found;

@@ -51,7 +51,6 @@ fn keys<'de, D: Deserializer<'de>>(from: D) -> Result<Table, D::Error> {
     from.deserialize_map(TableOf("key"))
 }
 
-/// Reads a table of limits. The string is the kind of its entries, `key` or `prefix`, for error messages.
 struct TableOf(&'static str);
 
 impl<'de> Visitor<'de> for TableOf {
@@ -73,7 +72,6 @@ impl<'de> Visitor<'de> for TableOf {
     }
 }
 
-/// Reads the limits of one entry. The strings are its kind and its name, for error messages.
 struct LimitsOf<'a>(&'static str, &'a str);
 
 impl<'de> DeserializeSeed<'de> for LimitsOf<'_> {

@@ -39,7 +39,6 @@ impl MemoryConfig {
         MemoryConfig::from(ConfigSnapshot::default())
     }
 
-    /// Makes all changes in one step. Returns the number of changes that replaced or removed limits.
     pub(crate) fn make(&self, changes: &[Change<'_>]) -> usize {
         let mut tables = lock(&self.tables);
         let own = Arc::make_mut(&mut tables);
@@ -48,8 +47,7 @@ impl MemoryConfig {
         found
     }
 
-    /// Replaces the configuration by the snapshot, in one step. The caller ensures that no other change is made during
-    /// the call.
+    /// Replaces the configuration by the snapshot. The caller excludes concurrent changes.
     #[cfg(feature = "file")]
     pub(crate) fn become_like(&self, snapshot: &ConfigSnapshot) {
         let before = self.snapshot();
@@ -100,11 +98,9 @@ impl fmt::Debug for MemoryConfig {
     }
 }
 
-/// The number of counters, which keys share by their hash. After a change of one key, each key that shares its counter
-/// looks up its limits once more. A model has one counter, because its executions must not depend on the hash.
+/// The number of counters, which keys share by hash. A model has one: its executions must not depend on the hash.
 const COUNTERS: usize = if cfg!(loom) { 1 } else { 1024 };
 
-/// One counter of all changes of prefixes, and [`COUNTERS`] counters of changes of keys.
 #[derive(Debug)]
 struct Versions {
     prefixes: AtomicU64,
@@ -121,9 +117,7 @@ impl Versions {
         }
     }
 
-    /// Returns a number that is different after each change of the key's own limits or of any prefix's limits.
-    ///
-    /// The number is the sum of two counters that only rise, so it is unchanged only if both counters are unchanged.
+    /// Returns the sum of two counters that only rise, so it is unchanged only if both counters are unchanged.
     fn of(&self, key: &str) -> u64 {
         // Relaxed: as in `raise`. Model: `a_change_is_seen_by_every_later_decision`.
         self.prefixes.load(Relaxed).wrapping_add(self.counter(key).load(Relaxed))

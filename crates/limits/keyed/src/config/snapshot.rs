@@ -40,9 +40,8 @@ impl<'a> Change<'a> {
 
 /// A configuration at one moment: every key and every prefix with its limits, in order. It never changes.
 ///
-/// [`ConfigStore::snapshot`](crate::ConfigStore::snapshot) takes a snapshot in constant time, and shares all of its
-/// data with the store. While snapshots exist, the first change after each copies the tables once, but not the names
-/// and the limits in them.
+/// [`ConfigStore::snapshot`](crate::ConfigStore::snapshot) takes a snapshot in constant time. The snapshot shares its
+/// data with the store. The first change after a snapshot copies the tables, but not the names and limits in them.
 ///
 /// ```
 /// use nanopace_keyed::{ConfigStore, MemoryConfig, Scope};
@@ -61,13 +60,13 @@ impl<'a> Change<'a> {
 pub struct ConfigSnapshot(pub(crate) Arc<Tables>);
 
 impl ConfigSnapshot {
-    /// Returns all keys that have limits of their own, with these limits, in byte order. The iterator knows its length.
+    /// Returns an iterator over the keys that have limits of their own, with their limits, in byte order.
     #[must_use]
     pub fn keys(&self) -> impl ExactSizeIterator<Item = (&str, &Limits)> {
         listed(&self.0.keys)
     }
 
-    /// Returns all prefixes that have limits, with these limits, in byte order. The iterator knows its length.
+    /// Returns an iterator over the prefixes that have limits, with their limits, in byte order.
     #[must_use]
     pub fn prefixes(&self) -> impl ExactSizeIterator<Item = (&str, &Limits)> {
         listed(&self.0.prefixes)
@@ -112,7 +111,6 @@ fn changes<'a>(
     unset.chain(set).collect()
 }
 
-/// Limits by name, in the order of the names. A copy shares all names and limits with the original.
 pub(crate) type Table = BTreeMap<Arc<str>, Arc<Limits>>;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -139,9 +137,8 @@ impl Tables {
         self.keys.get(key).or_else(|| self.defaults_of(key)).cloned()
     }
 
-    /// Returns the limits of the longest prefix of the key. The search begins at the key and goes down. If the next
-    /// entry is not a prefix of the key, every shorter prefix of the key that follows is at most as long as the common
-    /// beginning of the key and that entry, so the search continues from that beginning.
+    /// Returns the limits of the longest prefix of the key, searching downwards from the key. If the next entry is not
+    /// a prefix of the key, the search continues from the longest common prefix of the key and that entry.
     fn defaults_of(&self, key: &str) -> Option<&Arc<Limits>> {
         let mut upper = key;
         loop {
@@ -155,7 +152,6 @@ impl Tables {
     }
 }
 
-/// Returns the longest common beginning of two strings.
 fn in_common<'a>(text: &'a str, other: &str) -> &'a str {
     let same = text.chars().zip(other.chars()).take_while(|(one, another)| one == another);
     &text[..same.map(|(one, _)| one.len_utf8()).sum()]

@@ -7,17 +7,17 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use thiserror::Error;
 
-/// The limits of each key: its own, or the defaults of the longest prefix. Any thread can change them at any time.
+/// A store of each key's limits: the key's own, or the defaults of its longest prefix. Any thread can change them.
 ///
-/// Each decision asks the store, so an implementation returns limits from memory. [`MemoryConfig`] stores everything in
-/// memory. `DiskConfig` (feature `disk`) writes each change to disk first.
+/// Each decision queries the store, so an implementation should return limits from memory. [`MemoryConfig`] stores
+/// everything in memory. `DiskConfig` (feature `disk`) writes each change to disk first.
 ///
 /// # Several changes at once
 ///
 /// [`apply`](ConfigStore::apply) makes all of its changes or none. Decisions see them as follows:
 ///
-/// * A decision uses the limits from before all changes of a batch, or those after all of them, even if its key's own
-///   limits and several prefixes change.
+/// * A decision uses the limits from before or from after all changes of a batch, even if its key's own limits and
+///   several prefixes change.
 /// * After a decision that used a batch, every later decision uses that batch too, whatever its key. *Later* means on
 ///   the same thread, or on another thread that has synchronized with it (with a lock, a channel or a join).
 /// * A decision that is made while a batch is applied, and is not ordered after another decision, may use the old
@@ -28,12 +28,11 @@ pub trait ConfigStore: Debug + Send + Sync {
     /// Returns the key's limits, or `None` if it has no limits.
     fn limits_of(&self, key: &str) -> Option<Arc<Limits>>;
 
-    /// Returns a number that is different after each change of this key's limits. It may be different after other
-    /// changes too: in [`MemoryConfig`](crate::MemoryConfig), after each change of any prefix, and of each key that shares
-    /// its counter. There are 1,024 counters.
+    /// Returns a number that is different after each change of this key's limits, and possibly after other changes. In
+    /// [`MemoryConfig`](crate::MemoryConfig), these are changes of prefixes, and of keys that share one of 1,024
+    /// counters.
     ///
-    /// A caller that reads the version first, and then [`limits_of`](ConfigStore::limits_of), may keep the limits
-    /// until the version changes.
+    /// If the version is read before [`limits_of`](ConfigStore::limits_of), the limits may be kept until it changes.
     fn version_of(&self, key: &str) -> u64;
 
     /// Returns a snapshot of the whole configuration.

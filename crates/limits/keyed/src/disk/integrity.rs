@@ -7,22 +7,18 @@ use redb::{Database, Error, StorageBackend};
 use std::io::{self, ErrorKind};
 use std::ops::Range;
 
-/// The first bytes of a database file.
 const MAGIC: [u8; 9] = *b"redb\x1A\n\xA9\r\n";
 /// The byte offsets of the layout in the header: five 32-bit numbers.
 const LAYOUT: Range<usize> = 12..32;
-/// The expected first three numbers of the layout: the bytes per page, the pages of a region's header, and the pages of
-/// its data.
+/// The expected bytes per page, pages of a region's header, and pages of a region's data.
 const SIZES: [u32; 3] = [4096, 0, 1 << 20];
 
 /// The byte offset of the flags: which of the last two states is current (bit 0), and how that state was committed.
 const FLAGS: usize = 9;
-/// The flag for a state that was committed in two phases.
 const TWO_PHASES: u8 = 4;
 /// The byte offsets of the transaction numbers of both states.
 const TRANSACTIONS: [usize; 2] = [168, 296];
 
-/// Returns all bytes of a file, after checking its header.
 fn content(file: &LockedFile) -> Result<Vec<u8>, Error> {
     let length =
         usize::try_from(file.len()?).map_err(|_| io::Error::from(ErrorKind::FileTooLarge))?;
@@ -34,8 +30,7 @@ fn content(file: &LockedFile) -> Result<Vec<u8>, Error> {
     Ok(bytes)
 }
 
-/// Checks the header, because the database trusts the sizes in it. With wrong sizes, the database may take minutes to
-/// open, or panic.
+/// Checks the sizes in the header: wrong ones make the database panic, or take minutes to open.
 fn check_header(header: &[u8], length: usize) -> Result<(), Error> {
     let layout = header.get(LAYOUT).filter(|_| header.starts_with(&MAGIC)).unwrap_or_default();
     let (numbers, _) = layout.as_chunks();
@@ -53,14 +48,12 @@ fn check_header(header: &[u8], length: usize) -> Result<(), Error> {
     }
 }
 
-/// Rewrites the whole file. After a failed write to disk, the operating system may have pages in memory that count as
-/// written but are not on disk. A power cut would lose them.
+/// Rewrites the whole file: after a failed flush, the system may count pages as written that are not on disk.
 pub(super) fn restored(file: &LockedFile) -> Result<(), Error> {
     file.write(0, &content(file)?)?;
     Ok(file.sync_data()?)
 }
 
-/// Checks the file, opens the database in it, and returns the database with its entries.
 pub(super) fn examined(file: &LockedFile) -> Result<(Database, Vec<Stored>), Error> {
     let mut bytes = content(file)?;
     let entries = current(&mut bytes).map_err(of_a_copy)?;
@@ -68,8 +61,7 @@ pub(super) fn examined(file: &LockedFile) -> Result<(Database, Vec<Stored>), Err
     Ok((checked(file.clone())?, entries))
 }
 
-/// Reads the entries of the newest complete state in `bytes`, the content of a file. Clears the two-phase flag in
-/// `bytes` if the other state may be newer.
+/// Reads the newest complete state of a file's bytes. Clears the two-phase flag if the other state may be newer.
 fn current(bytes: &mut [u8]) -> Result<Vec<Stored>, Error> {
     let current = loaded(bytes)?;
     if !is_other_newer(bytes) {
@@ -96,14 +88,12 @@ fn loaded(bytes: &[u8]) -> Result<Vec<Stored>, Error> {
     read(&checked(copy)?)
 }
 
-/// Opens a database after comparing the checksums of all its pages. Without that, the database trusts its pages, and
-/// panics when they are damaged.
+/// Opens a database and compares the checksums of all pages: otherwise, the database panics on damaged pages.
 fn checked(file: impl StorageBackend) -> Result<Database, Error> {
     Ok(Database::builder().set_check_integrity_on_open(true).create_with_backend(file)?)
 }
 
-/// Converts an error of reading a copy in memory. An I/O error there means that the data is damaged, because the
-/// operating system is not involved.
+/// Treats an I/O error of a copy in memory as damage, because the operating system is not involved.
 fn of_a_copy(error: Error) -> Error {
     match error {
         Error::Io(error) => Error::Corrupted(error.to_string()),

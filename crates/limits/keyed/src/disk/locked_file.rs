@@ -7,9 +7,8 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-/// A file that is locked from before its first byte is read until its last handle is dropped, whether a database has it
-/// open or not. The database itself would lock the file only after its bytes were examined, and would unlock it after
-/// an error.
+/// A file that is locked until its last handle is dropped. The database itself would lock the file only after its bytes
+/// were examined, and would unlock it after an error.
 #[derive(Clone, Debug)]
 pub(super) struct LockedFile {
     file: Arc<dyn StorageBackend>,
@@ -17,9 +16,8 @@ pub(super) struct LockedFile {
     lock: Option<Arc<Lock>>,
 }
 
-/// The lock of a file, on a separate handle. Dropping it unlocks the file explicitly. Closing the handle would not be
-/// enough: a child process that was just started has copies of all handles for a moment, and would keep the file locked
-/// until it closes them.
+/// A lock on a separate handle. Dropping it unlocks the file explicitly: a child process that was just started briefly
+/// holds copies of all handles, and would keep the file locked.
 #[derive(Debug)]
 struct Lock(File);
 
@@ -31,13 +29,11 @@ impl Drop for Lock {
 }
 
 impl LockedFile {
-    /// Creates a file from a backend that replaces it in tests, without a lock.
     #[cfg(test)]
     pub(super) fn of(file: Arc<dyn StorageBackend>) -> LockedFile {
         LockedFile { file, lock: None }
     }
 
-    /// Opens and locks the file, so that neither another store nor another program that uses redb can open it.
     pub(super) fn open(path: &Path) -> Result<LockedFile, Error> {
         let file = File::options().read(true).write(true).open(path)?;
         // The handle is cloned before the file is locked: if cloning failed after that, the file would stay locked.

@@ -5,15 +5,12 @@ use redb::backends::FileBackend;
 use redb::{Database, Error, ReadableDatabase, ReadableTable, TableDefinition, WriteTransaction};
 use std::fs::File;
 
-/// The table of keys. It maps each key to its limits, as a string.
 const KEYS: TableDefinition<'_, &str, &str> = TableDefinition::new("keys");
-/// The table of prefixes. It maps each prefix to its default limits, as a string.
 const PREFIXES: TableDefinition<'_, &str, &str> = TableDefinition::new("prefixes");
 
 /// An entry: whether it is a prefix, its name, and its limits.
 pub(super) type Stored = (bool, String, String);
 
-/// Returns all entries of both tables.
 pub(super) fn read(database: &Database) -> Result<Vec<Stored>, Error> {
     let transaction = database.begin_read()?;
     let mut entries = Vec::new();
@@ -26,8 +23,7 @@ pub(super) fn read(database: &Database) -> Result<Vec<Stored>, Error> {
     Ok(entries)
 }
 
-/// Begins a transaction in two phases, so the last committed state is known to be complete. If that state is
-/// incomplete, it was damaged, and no older state replaces it.
+/// Commits in two phases: an incomplete last state is then known to be damaged, and no older state replaces it.
 fn begin_write(database: &Database) -> Result<WriteTransaction, Error> {
     let mut transaction = database.begin_write()?;
     transaction.set_two_phase_commit(true);
@@ -43,7 +39,6 @@ pub(super) fn create(file: File) -> Result<(), Error> {
     Ok(transaction.commit()?)
 }
 
-/// Makes all of the changes, or none.
 pub(super) fn write(database: &Database, changes: &[Change<'_>]) -> Result<(), Error> {
     let transaction = begin_write(database)?;
     {

@@ -17,7 +17,6 @@ struct Disk(Mutex<State>);
 
 #[derive(Clone, Debug, Default)]
 struct State {
-    /// The content that readers see.
     seen: Vec<u8>,
     /// The content that is left after a power cut, in the worst case.
     kept: Vec<u8>,
@@ -55,7 +54,6 @@ impl Disk {
         DiskConfig::on(PathBuf::from("limits"), LockedFile::of(file)).unwrap()
     }
 
-    /// Returns the limits that are left after a power cut, and those that are left if only the process dies.
     fn left(&self) -> [ConfigSnapshot; 2] {
         let state = self.0.lock().unwrap().clone();
         [state.kept, state.seen].map(|bytes| Disk::of(bytes).opened().snapshot())
@@ -122,8 +120,7 @@ fn is_full(result: Result<usize, ConfigError>) -> bool {
     matches!(result, Err(ConfigError::Io { source, .. }) if source.kind() == ErrorKind::StorageFull)
 }
 
-/// Makes a change of which `times` accesses in a row fail, beginning after `operation` accesses, and checks that the
-/// store recovers. Returns false if the change needs fewer accesses.
+/// Fails `times` accesses of a change after `operation` accesses. Returns false if the change needs fewer accesses.
 fn fails_and_recovers(operation: usize, times: usize) -> bool {
     let disk = Disk::new();
     let config = disk.opened();
@@ -190,8 +187,7 @@ fn a_recovery_that_fails_is_tried_again() {
     }
 }
 
-/// The failed change splits a page. When it is undone, half of the old entries are in a page that only the failed flush
-/// would have written.
+/// The failed change splits a page. Without the change, half of the old entries are in a page that was never flushed.
 #[test]
 fn pages_of_a_failed_flush_outlive_a_power_cut() {
     let long = "x".repeat(1_000);

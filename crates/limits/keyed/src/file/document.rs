@@ -11,8 +11,8 @@ impl ConfigSnapshot {
     /// Reads a TOML document in the format that [`FileConfig`](crate::FileConfig) shows.
     ///
     /// # Errors
-    /// [`ConfigError::Io`] if the file cannot be read, [`ConfigError::Document`] if it is not a valid document. The
-    /// error names the entry.
+    /// [`ConfigError::Io`] if the file cannot be read, [`ConfigError::Document`], which names the entry, if it is
+    /// invalid.
     pub fn load(path: impl AsRef<Path>) -> Result<ConfigSnapshot, ConfigError> {
         let path = path.as_ref();
         let bytes = read(path).map_err(with_path(path))?;
@@ -58,8 +58,7 @@ fn replace(path: &Path, text: &str) -> io::Result<()> {
     sync_folder(&path)
 }
 
-/// Returns the permissions of the old file. Without an old file, returns permissions that let all users read the new
-/// file, so that processes of other users can follow it.
+/// Returns the permissions of the old file. A new file is readable by all users, so that their processes can follow it.
 fn permissions(path: &Path) -> Option<Permissions> {
     let old = fs::metadata(path).ok().map(|file| file.permissions());
     #[cfg(unix)]
@@ -67,8 +66,7 @@ fn permissions(path: &Path) -> Option<Permissions> {
     old
 }
 
-/// Waits for other writers, and locks the document against them until the returned file is closed. If another writer
-/// has replaced the document during the wait, opens and locks the new file.
+/// Locks the document until the returned file is closed. Tries again if a writer replaces it during the wait.
 pub(super) fn lock_document(path: &Path) -> io::Result<File> {
     loop {
         let file = File::open(path)?;
@@ -79,7 +77,6 @@ pub(super) fn lock_document(path: &Path) -> io::Result<File> {
     }
 }
 
-/// Returns a function that adds the path to an I/O error.
 pub(super) fn with_path(path: &Path) -> impl Fn(io::Error) -> ConfigError {
     move |source| ConfigError::Io { path: path.to_owned(), source }
 }

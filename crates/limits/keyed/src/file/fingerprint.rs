@@ -4,12 +4,10 @@ use std::fs::{self, Metadata};
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-/// The time within which two changes may have the same modification time. The clocks of file systems tick every few
-/// milliseconds, on some file systems every two seconds.
+/// The resolution of modification times, with a margin: on some file systems, it is two seconds.
 const TICK: Duration = Duration::from_secs(3);
 
-/// The metadata that identifies a version of a file. A different document has a different fingerprint, except within a
-/// tick of the file system's clock.
+/// Differs for each version of a file, except within a tick of the file system's clock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Fingerprint {
     modified: SystemTime,
@@ -18,7 +16,6 @@ pub(super) struct Fingerprint {
 }
 
 impl Fingerprint {
-    /// Returns the fingerprint of the file at `path`, or `None` if the file system does not provide it.
     pub(super) fn of(path: &Path) -> Option<Fingerprint> {
         let file = fs::metadata(path).ok()?;
         Some(Fingerprint {
@@ -28,7 +25,6 @@ impl Fingerprint {
         })
     }
 
-    /// Returns whether this file was written at another path, and then moved to the path of the file `before`.
     pub(super) fn was_moved_over(&self, before: &Fingerprint) -> bool {
         let [device, inode, seconds, nanos] = self.place;
         let changed = SystemTime::UNIX_EPOCH
@@ -36,15 +32,13 @@ impl Fingerprint {
         [device, inode] != before.place[..2] && self.modified < changed
     }
 
-    /// Returns whether every later change will have a different fingerprint. A file whose modification time is in the
-    /// future is never settled.
+    /// Returns whether every later change will have a different fingerprint.
     pub(super) fn is_settled(&self) -> bool {
         SystemTime::now().duration_since(self.modified).is_ok_and(|age| age > TICK)
     }
 }
 
-/// Returns the device and inode of the file, and the seconds and nanoseconds of its last status change (`ctime`).
-/// Unlike the modification time, that time cannot be set.
+/// Returns the device, the inode, and the time of the last status change (`ctime`), which cannot be set.
 #[cfg(unix)]
 fn place(file: &Metadata) -> [i64; 4] {
     use std::os::unix::fs::MetadataExt;

@@ -25,7 +25,6 @@ impl fmt::Display for Defined {
     }
 }
 
-/// An admission of `n` requests at `now`.
 #[derive(Clone, Copy, Debug)]
 struct LetIn {
     now: u64,
@@ -33,7 +32,6 @@ struct LetIn {
 }
 
 impl Defined {
-    /// Returns whether the definition allows the last of the admissions `let_in`, if all of them count.
     fn allows_the_last(self, let_in: &[LetIn]) -> bool {
         let last = let_in.last().expect("at least one");
         match self {
@@ -48,7 +46,6 @@ impl Defined {
         }
     }
 
-    /// Returns whether no admission of `let_in` matters any more at `now`.
     fn is_idle(self, let_in: &[LetIn], now: u64) -> bool {
         match self {
             Window { period, .. } => let_in.last().is_none_or(|last| now - last.now >= period),
@@ -65,8 +62,7 @@ impl Defined {
     }
 }
 
-/// Returns the moment at which a rate has been paid off. At worst, admissions while another limit is in force exhaust
-/// the rate.
+/// At worst, admissions while another limit is in force exhaust the rate.
 fn paid(let_in: &[LetIn], interval: u64, burst: u64) -> u64 {
     let after = |paid: u64, one: &LetIn| {
         (paid.max(one.now) + one.n * interval).min(one.now + burst * interval)
@@ -78,7 +74,6 @@ fn paid(let_in: &[LetIn], interval: u64, burst: u64) -> u64 {
 struct Step {
     pause: u64,
     n: u64,
-    /// The index of the new limit, or `None` if the limit does not change.
     change: Option<usize>,
 }
 
@@ -104,7 +99,6 @@ fn with_steps(limits: Vec<Defined>) -> impl Strategy<Value = (Vec<Defined>, Vec<
     (Just(limits), steps)
 }
 
-/// One key whose limit changes, with its definition.
 struct World {
     engine: Keyed<String, MemoryConfig>,
     limits: Vec<Defined>,
@@ -126,7 +120,6 @@ impl World {
         set(&self.engine, &self.limits[by].to_string());
     }
 
-    /// Makes the step, and returns whether a request was admitted.
     fn step(&mut self, step: Step) -> bool {
         self.now += step.pause;
         if let Some(by) = step.change {
@@ -148,7 +141,6 @@ fn set(engine: &Keyed<String, MemoryConfig>, text: &str) {
         .expect("in memory");
 }
 
-/// Returns the number of single requests that are admitted at `now`.
 fn admitted(engine: &Keyed<String, MemoryConfig>, now: u64) -> usize {
     (0..10_000).take_while(|_| engine.try_acquire_at("key", at(now)).is_ok()).count()
 }
@@ -156,8 +148,6 @@ fn admitted(engine: &Keyed<String, MemoryConfig>, now: u64) -> usize {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
 
-    /// A limit that comes back into force has counted all admissions since it was last in force, whichever limits were
-    /// in force in between, unless it became idle.
     #[test]
     fn a_limit_put_in_force_again_has_counted_all_along(
         (limits, steps) in prop::collection::vec(any_limit(), 2..5).prop_flat_map(with_steps),
@@ -252,7 +242,6 @@ fn of_many_limits_those_that_count_for_longest_are_kept() {
     assert_eq!(admitted(&engine, 400 * second), 0);
 }
 
-/// A new limit comes into force each second. A new rate was never in force before.
 #[test]
 fn changes_that_never_end_lock_nobody_out() {
     let second = 1_000_000_000;

@@ -24,7 +24,6 @@ fn change((is_prefix, name, count): &Step) -> Change<'_> {
     }
 }
 
-/// Returns the entries of the snapshot, in their order.
 fn listed(snapshot: &ConfigSnapshot) -> Vec<(bool, String, String)> {
     let keys = snapshot.keys().map(|(key, limits)| (false, key.to_owned(), limits.to_string()));
     let prefixes = snapshot.prefixes();
@@ -32,7 +31,6 @@ fn listed(snapshot: &ConfigSnapshot) -> Vec<(bool, String, String)> {
         .collect()
 }
 
-/// Returns the entries by definition: the last change of each key or prefix takes effect.
 fn expected(steps: &[Step]) -> Vec<(bool, String, String)> {
     let mut all = BTreeMap::new();
     for (is_prefix, name, count) in steps {

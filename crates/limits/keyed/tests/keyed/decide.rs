@@ -19,7 +19,6 @@ fn limits(text: &str) -> Limits {
     text.parse().expect("limits")
 }
 
-/// Returns limits by key that are the same for all keys.
 fn engine(text: &str) -> Keyed<String, MemoryConfig> {
     let config = MemoryConfig::new();
     config.set(Scope::Prefix(""), limits(text)).unwrap();
@@ -30,7 +29,6 @@ fn change(engine: &Keyed<String, MemoryConfig>, scope: Scope<'_>, text: &str) {
     engine.config().set(scope, limits(text)).unwrap();
 }
 
-/// Returns the number of single requests that are admitted at `now`.
 fn admitted(engine: &Keyed<String, MemoryConfig>, key: &str, now: u64) -> usize {
     (0..1000).take_while(|_| engine.try_acquire_at(key, at(now)).is_ok()).count()
 }
@@ -51,8 +49,6 @@ proptest! {
         prop_assert_eq!(config.limits_of(&key).map(|limits| limits.to_string()), longest);
     }
 
-    /// Compares with a store that removes nothing, whatever is configured, changed and removed, and however often idle
-    /// keys are cleaned up.
     #[test]
     fn removal_never_changes_a_decision_by_changing_limits(
         steps in prop::collection::vec((0..4_u8, 0..3_u64, 0..40_u64, 0..6_usize, any::<bool>()), 1..150),
@@ -219,7 +215,6 @@ fn a_key_that_was_removed_has_the_limits_of_now_after_its_reservation_is_settled
     assert_eq!((standing.limit, standing.remaining), (20, 16));
 }
 
-/// A hash function that puts all keys into one shard.
 #[derive(Default)]
 struct SameHash;
 

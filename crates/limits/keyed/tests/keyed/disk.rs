@@ -12,7 +12,6 @@ use std::time::Duration;
 use std::{env, fs, thread};
 use tempfile::TempDir;
 
-/// The environment variable with the path for a child process.
 const CHILD: &str = "NANOPACE_LIMITS_TEST_CHILD";
 
 fn directory() -> TempDir {
@@ -36,7 +35,6 @@ fn all_numbered(config: &DiskConfig, count: usize) -> bool {
         .all(|number| text_of(config, &number.to_string()) == Some(format!("{}/s", number + 1)))
 }
 
-/// Returns the command for a child process, which runs the second half of a test in this test program.
 fn child(test: &str, path: &Path) -> Command {
     let mut command = Command::new(env::current_exe().unwrap());
     command
@@ -91,8 +89,7 @@ fn acknowledged_changes_outlive_a_kill_during_a_write() {
     }
 }
 
-/// Creates a store of 40 keys. Returns the file's bytes after the last change, as if the process had died at that
-/// moment, and after the store was closed.
+/// Returns the bytes of a store of 40 keys: as if the process had died after the last change, and after a close.
 fn bytes_of_a_store(path: &Path) -> [Vec<u8>; 2] {
     let config = DiskConfig::open(path).unwrap();
     (0..40).for_each(|number| set_numbered(&config, number));
@@ -101,8 +98,7 @@ fn bytes_of_a_store(path: &Path) -> [Vec<u8>; 2] {
     [open, fs::read(path).unwrap()]
 }
 
-/// Checks that the file opens in a bounded time, and that all 40 keys have their limits or the file is reported as
-/// damaged and not changed. Returns whether all limits are present.
+/// Returns whether all limits are present. Otherwise the file must be reported as damaged, and stay unchanged.
 fn is_right_or_damaged(path: &Path, bytes: &[u8], what: &str) -> bool {
     fs::write(path, bytes).unwrap();
     let (done, is_done) = mpsc::channel();
@@ -250,7 +246,6 @@ fn threads_that_begin_and_write_at_once_lose_nothing() {
                 (0..10).for_each(|number| set_numbered(config, 10 * thread + number));
             });
         }
-        // The last change wins, in memory and on disk alike.
         for text in ["1/s", "2/s"] {
             let config = &config;
             scope.spawn(move || (0..10).for_each(|_| set(config, Scope::Prefix("x"), text)));

@@ -11,9 +11,7 @@ use std::time::Duration;
 use std::{env, fs, thread};
 use tempfile::TempDir;
 
-/// The environment variable with the path of the document for a child process.
 const CHILD: &str = "NANOPACE_LIMITS_TEST_FOLLOWER";
-/// An interval that is longer than any test.
 const NEVER: Duration = Duration::from_secs(86_400);
 
 fn place() -> (TempDir, PathBuf) {
@@ -35,7 +33,6 @@ fn text_of(config: &impl ConfigStore, key: &str) -> Option<String> {
     config.limits_of(key).map(|limits| limits.to_string())
 }
 
-/// Returns a configuration of `keys` keys with these limits.
 fn uniform(keys: usize, text: &str) -> ConfigSnapshot {
     let config = MemoryConfig::new();
     let keys: Vec<String> = (0..keys).map(|number| format!("key {number}")).collect();

@@ -6,7 +6,6 @@ use nanopace_nanos::ManualClock;
 use proptest::prelude::*;
 use std::time::Duration;
 
-/// A function that makes a request for a key, and returns whether it was admitted.
 type Ask = fn(&Keyed<u64>, u64, u64) -> bool;
 
 const ASKS: [Ask; 7] = [
@@ -19,7 +18,6 @@ const ASKS: [Ask; 7] = [
     |keyed, key, n| keyed.wait(&key, Wait::new(n).timeout(Duration::ZERO)).is_ok(),
 ];
 
-/// Returns the counts of admitted, rejected and waiting requests.
 fn counted(recorder: &DebuggingRecorder) -> [u64; 3] {
     let mut counted = [0; 3];
     for (key, _, _, value) in recorder.snapshotter().snapshot().into_vec() {
@@ -37,7 +35,6 @@ fn counted(recorder: &DebuggingRecorder) -> [u64; 3] {
 }
 
 proptest! {
-    /// The counts include requests that are rejected because there are too many keys.
     #[test]
     fn each_answer_for_any_key_is_counted_once(
         steps in prop::collection::vec((0..ASKS.len(), 0..4_u64, 0..6_u64, any::<bool>(), 0..600_u64), 0..60),

@@ -20,12 +20,10 @@ impl Clock for NamedMoment {
     }
 }
 
-/// Returns limits by key with the limits of `config`, which decide at the moment that each call passes.
 pub(crate) fn keyed<C>(config: C, max_keys: usize) -> Keyed<String, C> {
     Keyed::builder(config).max_keys(max_keys).clock(NamedMoment).build().expect("a configuration")
 }
 
-/// Decisions of limits by key at a given moment.
 pub(crate) trait AtMoment<Q: ?Sized> {
     fn try_acquire_n_at(&self, key: &Q, n: u64, now: Nanos) -> Result<(), KeyRejected>;
 
@@ -54,7 +52,6 @@ where
     }
 }
 
-/// Calls [`Keyed::sweep`] at `now`.
 pub(crate) fn sweep_at<K, C, S>(keyed: &Keyed<K, C, S>, now: Nanos, cells: usize) -> usize
 where
     K: Hash + Eq,

@@ -29,11 +29,9 @@ const LAG: u64 = 50;
 struct Step {
     key: u64,
     n: u64,
-    /// The time since the previous step.
     pause: u64,
     /// The time between the reading of the clock and the decision.
     late: u64,
-    /// The number of cells that the clean-up after the step checks.
     looks: usize,
 }
 
@@ -101,8 +99,7 @@ fn a_start_from_before_the_removal_counts_as_at_the_removal() {
     assert_eq!((swept.keys(), lagging.keys()), (0, 1), "the lag keeps what a start at 5 s needs");
     let rejected = KeyRejected::Limit(Rejected::NotUntil(at(11 * SECOND)));
     assert_eq!(lagging.try_acquire_n_at(&1, 1, at(5 * SECOND)), Err(rejected));
-    // At 5 s the key was not idle yet. It has been removed, so a decision at 5 s counts as one at 11 s, and so does a
-    // query.
+    // The key was not idle at 5 s. It has been removed, so a decision or a query at 5 s counts as one at 11 s.
     assert_eq!(swept.standing_at(&1, at(5 * SECOND)).unwrap().remaining, 1);
     assert_eq!(lagging.standing_at(&1, at(5 * SECOND)).unwrap().remaining, 0);
     assert_eq!(swept.try_acquire_n_at(&1, 1, at(5 * SECOND)), Ok(()));

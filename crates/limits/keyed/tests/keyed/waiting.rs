@@ -1,5 +1,4 @@
-//! Tests waiting by key: each key has its own queue. The clock does not advance, so a waiter asks again only if it
-//! is woken.
+//! Tests waiting by key. The clock does not advance, so a waiter asks again only if it is woken.
 
 use nanopace_keyed::{KeyRejected, Keyed, Rejected, Uniform, Wait, WaitError};
 use nanopace_limits::custom::{Step, Waitable, Waiter};
@@ -14,7 +13,6 @@ type End = Result<Duration, WaitError<KeyRejected>>;
 
 const DAY: Duration = Duration::from_secs(24 * 3_600);
 
-/// Returns limits of ten requests a day for each key. The key `alice` has used up its limit.
 fn users() -> (ManualClock, Users) {
     let clock = ManualClock::new();
     let users: Users = Keyed::per(10, DAY).clock(clock.clone()).build().unwrap();
@@ -36,7 +34,6 @@ impl Bell {
         self.0.swap(false, Ordering::Relaxed)
     }
 
-    /// Steps the request, which has to wait.
     fn waits<G: Waitable>(self: &Arc<Bell>, guest: &mut Waiter<'_, G>) {
         assert!(matches!(guest.step(&Waker::from(Arc::clone(self))), Step::Until(_)));
     }
@@ -144,7 +141,6 @@ fn a_request_dropped_during_its_jitter_is_refunded() {
     assert_eq!(users.standing("alice").unwrap().remaining, 7);
 }
 
-/// A new key finds no room while another key has a queue.
 #[test]
 fn a_key_without_room_does_not_wait() {
     let clock = ManualClock::new();

@@ -9,8 +9,7 @@ use std::time::Duration;
 
 /// A [`Limiter`] for tasks: [`until_ready`](AsyncLimiter::until_ready) waits until a request is admitted.
 ///
-/// Tasks and threads that wait for the same limiter form one FIFO queue. Requests that do not wait yield to it
-/// ([`Limiter::fair`]).
+/// Waiting tasks and threads form one FIFO queue. Requests that do not wait yield to it ([`Limiter::fair`]).
 ///
 /// Cancelling is safe. Nothing is counted for a task while it waits. A dropped future leaves the queue; if it is
 /// dropped during its [jitter](Wait::jitter), it refunds its costs. A future that is polled once and then never again
@@ -38,7 +37,7 @@ impl AsyncLimiter {
     /// Waits until one request is admitted, and returns how long that took.
     ///
     /// # Errors
-    /// [`WaitError::Rejected`] if the limiter never admits it.
+    /// [`WaitError::Rejected`] if the limiter never admits the request.
     pub async fn until_ready(&self) -> Result<Duration, WaitError<CostsRejected>> {
         self.wait(Wait::default()).await
     }

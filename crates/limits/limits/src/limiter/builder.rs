@@ -5,8 +5,8 @@ use crate::{Limit, Limits, LimitsError, Quota};
 use nanopace_nanos::{Clock, TscClock};
 use std::time::Duration;
 
-/// Builds a [`Limiter`] or [`Limits`] step by step. [`Limiter::per_second`] starts a builder.
-/// [`build`](LimitsBuilder::build) and [`limits`](LimitsBuilder::limits) report the first invalid step.
+/// Builds a [`Limiter`] or [`Limits`]. [`Limiter::per_second`] starts a builder. [`build`](LimitsBuilder::build) and
+/// [`limits`](LimitsBuilder::limits) report the first invalid step.
 ///
 /// ```
 /// use nanopace_limits::{Limiter, LimitsError};

@@ -1,15 +1,12 @@
 //! The fast path of a limiter with one rate: a decision without the lock.
 //!
-//! A mutex guards the state of a limiter. The state of a single rate is one word, which is all that a decision needs.
-//! While the fast path is *open*, that word is stored here: a request that does not wait takes a load, the rule's step,
-//! and one compare-and-swap. A caller that has taken the lock begins by *closing* the fast path, which moves the word
-//! into the guarded state. While the fast path is closed, requests find [`CLOSED`] instead of the word, and take the
-//! lock.
+//! The state of a single rate is one word. While the fast path is *open*, that word is stored here, and a request takes
+//! a load, the rule's step, and one compare-and-swap. A caller that has taken the lock first *closes* the fast path: it
+//! moves the word into the guarded state. Requests that find [`CLOSED`] take the lock.
 //!
 //! **The fast path is open only if the word alone decides**: the limits are those that the limiter began with, and no
-//! request waits. So a decision here is the one that would be made under the lock, for the moment at which the request
-//! read the clock. That moment may be in the past when the decision is made. A rate still keeps its bound
-//! ([`Gcra`](crate::Gcra)).
+//! request waits. A decision here is the one that would be made under the lock for the moment at which the request read
+//! the clock. That moment may be in the past, but a rate still keeps its bound ([`Gcra`](crate::Gcra)).
 //!
 //! While the fast path is closed, only the holder of the lock writes here. A request that loaded the word before it was
 //! moved fails to exchange it. It takes the lock instead, and then sees the changes that were made under the lock.
@@ -20,22 +17,18 @@ use crate::sync::{AtomicU64, Relaxed};
 use crate::{Limit, Limits, Rejected, Rule};
 use nanopace_nanos::Clock;
 
-/// The value that is stored here while the word is in the guarded state. A word that itself has this value stays in the
-/// guarded state: its debt never ends.
+/// Stored here while the word is in the guarded state. A word of this value stays there: its debt never ends.
 const CLOSED: u64 = u64::MAX;
 
-/// The fast path of one limiter.
 #[derive(Debug)]
 pub(crate) struct FastPath {
     /// The limit whose word may be stored in `word`: the limiter's only limit, if that is a rate.
     limit: Option<Limit>,
-    /// The word, or [`CLOSED`]. Written by requests, each of which exchanges the value on which it has decided, and by
-    /// the holder of the lock.
+    /// The word, or [`CLOSED`]. Requests exchange the value they decided on; the holder of the lock also writes it.
     word: AtomicU64,
 }
 
 impl FastPath {
-    /// Creates the fast path for these limits. It is closed at first.
     pub(crate) fn of(limits: &Limits) -> FastPath {
         let limit = match limits.each() {
             [limit @ Limit { law: Law::Gcra { .. }, .. }] => Some(*limit),
@@ -44,8 +37,7 @@ impl FastPath {
         FastPath { limit, word: AtomicU64::new(CLOSED) }
     }
 
-    /// Decides on a request of `n` now. Returns `None` if the fast path is closed; the caller then has to take the
-    /// lock.
+    /// Returns `None` if the fast path is closed; the caller then has to take the lock.
     #[inline]
     pub(crate) fn try_acquire(&self, n: u64, clock: &dyn Clock) -> Option<Result<(), Rejected>> {
         let Some(Limit { law: Law::Gcra { rule, .. }, .. }) = &self.limit else { return None };
@@ -83,8 +75,7 @@ impl FastPath {
         }
     }
 
-    /// Moves the word here, if decisions by these limits need only the word. The caller is about to release the lock,
-    /// and the queue is empty.
+    /// Moves the word here, if it is all that decisions need. The caller holds the lock, and the queue is empty.
     pub(crate) fn open(&self, limits: &Limits, state: &mut LimitsState) {
         if let Some(LimitState::Word { word, .. }) = state.only()
             && limits.each() == self.limit.as_slice()

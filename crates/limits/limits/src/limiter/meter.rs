@@ -4,9 +4,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Counts the decisions of a named limiter (`Limiter::named`, feature `metrics`) with the facade
-/// [`metrics`](https://docs.rs/metrics). The meter of a limiter without a name counts nothing. Without the feature, a
-/// meter takes no memory and no time.
+/// Counts the decisions of a named limiter with the facade [`metrics`](https://docs.rs/metrics). A meter without a name
+/// counts nothing. Without the feature `metrics`, a meter takes no memory and no time.
 #[derive(Clone, Debug, Default)]
 pub struct Meter(Option<Handles>);
 
@@ -22,7 +21,6 @@ struct Named {
     waited: metrics::Histogram,
 }
 
-/// Without the feature, no handles exist.
 #[cfg(not(feature = "metrics"))]
 #[derive(Clone, Debug)]
 enum Handles {}
@@ -38,8 +36,7 @@ const REJECTED: &str = "nanopace_limits_rejected_total";
 const WAITED: &str = "nanopace_limits_waited_seconds";
 
 impl Meter {
-    /// Creates a meter that counts under `name`, with the recorder that is installed at this moment. Install the
-    /// recorder first: a meter that was created earlier counts nothing.
+    /// Creates a meter that counts under `name` with the current recorder. Install the recorder first.
     #[cfg(feature = "metrics")]
     #[must_use]
     pub fn named(name: &str) -> Meter {

@@ -29,7 +29,6 @@ impl Limiter {
 #[must_use = "dropping it takes the request back"]
 pub struct Reservation {
     limiter: Limiter,
-    /// The receipt of the request; `None` once the reservation is settled.
     receipt: Option<Receipt>,
 }
 

@@ -9,11 +9,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 impl Limiter {
-    /// Waits in this thread until one request is admitted, and returns how long that took. Threads and tasks are
-    /// admitted in the order in which they arrived.
+    /// Waits in this thread until one request is admitted, in FIFO order, and returns how long that took.
     ///
     /// # Errors
-    /// [`WaitError::Rejected`] if the limiter never admits it.
+    /// [`WaitError::Rejected`] if the limiter never admits the request.
     pub fn until_ready(&self) -> Result<Duration, WaitError<CostsRejected>> {
         self.wait(Wait::default())
     }
@@ -28,8 +27,7 @@ impl Limiter {
         end
     }
 
-    /// Returns a waiting request with these options. Your event loop drives it by calling [`Waiter::step`]. The metrics
-    /// do not count it.
+    /// Returns a waiting request. Your event loop calls its [`Waiter::step`]. The metrics do not count it.
     #[must_use]
     pub fn waiter<'a>(&self, wait: Wait<'a>) -> Waiter<'a, &Limiter> {
         Waiter::new(self, wait)

@@ -8,11 +8,9 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use nanopace_nanos::Nanos;
 
-/// The state of a limit, as the three numbers that [`Limits::export`] describes.
 type Numbers = [f64; 3];
 
 impl Limit {
-    /// Returns the time between two requests of this rate, in microseconds.
     fn interval_micros(&self) -> f64 {
         double(self.quota().period_ns()) / 1e3 / double(self.quota().count())
     }
@@ -21,8 +19,7 @@ impl Limit {
         let windows = |Counts { number, before, now }| [number, before, now].map(double);
         match (&self.law, state) {
             (Law::Gcra { rule, .. }, LimitState::Word { word, refunded }) => {
-                // If nothing is owed any more, this is the moment since which nothing is owed, because the clock may be
-                // set back.
+                // If nothing is owed, this is the moment since when, because the clock may be set back.
                 let micros = rule.schedule().paid_from(*word).min(now).as_nanos() / 1_000;
                 let at = Nanos::from_nanos(micros * 1_000);
                 let owed = self.interval_micros() * rule.schedule().requests_owed(*word, at);

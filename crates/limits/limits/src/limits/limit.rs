@@ -19,7 +19,7 @@ use thiserror::Error;
 /// | `10/s` | a rate, with a burst of one period's worth | [`Gcra`] |
 /// | `10/s burst 20` | a rate, with a burst of 20 | [`Gcra`] |
 /// | `1000/h in 60` | at most 1000 in any hour, counted in 60 slots | [`AggregatedWindow`] |
-/// | `10/s sliding-log` | at most 10 in any second, each request remembered | [`SlidingLog`] |
+/// | `10/s sliding-log` | at most 10 in any second, each request stored | [`SlidingLog`] |
 /// | `10/s sliding-log-all` | the same, and rejected requests count too | [`SlidingLog`] |
 /// | `10/s fixed-window` | at most 10 in each second of the clock | [`FixedWindow`] |
 /// | `10/s sliding-counter` | about 10 in any second | [`SlidingCounter`] |
@@ -45,8 +45,7 @@ pub(crate) enum LimitState {
         /// The number of requests that were refunded to a rate. It wraps around, but is 0 only before the first refund.
         refunded: u32,
     },
-    /// The counts of two windows. This state and the following ones are boxed, so that the state of a limit of one word
-    /// stays small.
+    /// Boxed, as are the following states, so that the state of a limit of one word stays small.
     Counts(Box<Counts>),
     Window(Box<AggregatedState>),
     Log(Box<RollingCount>),
@@ -93,8 +92,7 @@ pub enum LimitsError {
     NoBurst,
 }
 
-/// Evaluates an expression with the rule and the state of a limit. The variant of a state always matches its limit's
-/// law.
+/// The variant of a state always matches its limit's law.
 macro_rules! with_law {
     ($limit:expr, $state:expr, |$rule:ident, $own:ident| $answer:expr) => {
         match (&$limit.law, $state) {
@@ -118,8 +116,7 @@ impl Limit {
     /// Creates a rate limit of `quota` ([`Gcra`]) with this burst.
     ///
     /// # Errors
-    /// [`QuotaError::CapacityTooSmall`] for a burst of zero, [`QuotaError::CapacityTooLarge`] for a burst that takes
-    /// more than 292 years to recover.
+    /// [`QuotaError::CapacityTooSmall`] for zero, [`QuotaError::CapacityTooLarge`] if recovery takes over 292 years.
     pub fn gcra_with_burst(quota: Quota, burst: u64) -> Result<Limit, QuotaError> {
         let rule = Gcra::with_burst(quota, burst)?;
         Ok(Limit { quota, law: Law::Gcra { rule, burst } })
@@ -158,8 +155,7 @@ impl Limit {
     /// Returns this rate with the given burst.
     ///
     /// # Errors
-    /// [`LimitsError::NoBurst`] for a limit that is not a rate, and otherwise the errors of
-    /// [`gcra_with_burst`](Limit::gcra_with_burst).
+    /// [`LimitsError::NoBurst`] unless this is a rate, and the errors of [`gcra_with_burst`](Limit::gcra_with_burst).
     pub fn with_burst(&self, burst: u64) -> Result<Limit, LimitsError> {
         match self.law {
             Law::Gcra { .. } => Ok(Limit::gcra_with_burst(self.quota, burst)?),
@@ -207,15 +203,13 @@ impl Limit {
         }
     }
 
-    /// Does what [`try_acquire`](Limit::try_acquire) does, for any limit. The code of a rate is separate, because it is
-    /// small enough to be inlined.
+    /// Separate from the code of a rate, which is small enough to be inlined.
     fn try_acquire_any(&self, state: &mut LimitState, now: Nanos, n: u64) -> Result<(), Rejected> {
         self.forget_refunds(state, now);
         with_law!(self, state, |rule, own| rule.try_acquire(own, now, n))
     }
 
-    /// Resets the number of refunds of a rate once they no longer matter for any request. So an idle state equals a
-    /// fresh one, even when the limit changes.
+    /// Resets the number once it no longer matters, so that an idle state equals a fresh one even after a change.
     #[inline]
     fn forget_refunds(&self, state: &mut LimitState, now: Nanos) {
         if let (Law::Gcra { rule, .. }, LimitState::Word { word, refunded: refunded @ 1.. }) =
@@ -253,7 +247,6 @@ impl Limit {
         with_law!(self, state, |rule, own| rule.debit(own, now, n));
     }
 
-    /// Counts the cost of an admitted request even if it exceeds the limit.
     pub(crate) fn debit_beyond(&self, state: &mut LimitState, now: Nanos, n: u64) {
         match (&self.law, state) {
             (Law::Gcra { rule, .. }, LimitState::Word { word, .. }) => {
@@ -263,8 +256,7 @@ impl Limit {
         }
     }
 
-    /// Counts requests that other limits have admitted. At worst they exhaust a rate, which recovers within the time
-    /// of one burst.
+    /// Counts admissions by other limits. At worst, they exhaust a rate, which recovers within the time of one burst.
     pub(crate) fn debit_for_others(&self, state: &mut LimitState, now: Nanos, n: u64) {
         match (&self.law, state) {
             (Law::Gcra { rule, .. }, LimitState::Word { word, refunded }) => {
@@ -276,8 +268,7 @@ impl Limit {
         }
     }
 
-    /// Returns the moment from which this limit admits a request that another limit rejects at `now`. Returns `None`
-    /// unless this limit counts rejected requests and delays this one.
+    /// Returns `None` unless this limit counts rejected requests and delays a request that another limit rejects.
     pub(crate) fn retry_elsewhere(&self, state: &LimitState, now: Nanos, n: u64) -> Option<Nanos> {
         match (&self.law, state) {
             (Law::Log { rule }, LimitState::Log(log)) => rule.retry_elsewhere(log, now, n),
@@ -306,8 +297,7 @@ impl Limit {
         with_law!(self, state, |rule, own| rule.remaining(own, now))
     }
 
-    /// Returns the counts at `now`, oldest first, each with the latest moment at which it may have been admitted. The
-    /// list is empty for a GCRA limit, which records only what is owed.
+    /// Returns the counts, oldest first, each with the latest possible moment of admission. A rate has no counts.
     pub(crate) fn let_in(&self, state: &LimitState, now: Nanos) -> Vec<(Nanos, u64)> {
         match (&self.law, state) {
             (Law::Window { rule }, LimitState::Window(state)) => rule.let_in(state, now).collect(),

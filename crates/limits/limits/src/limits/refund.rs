@@ -29,8 +29,7 @@ impl Receipt {
         &self.costs
     }
 
-    /// Returns the index that `limit` had when the receipt was made, or `None` if it was not in force then. `number` is
-    /// its current index.
+    /// Returns the index that `limit`, now at `number`, had when the receipt was made.
     fn number_of(&self, number: usize, limit: &Limit) -> Option<usize> {
         let then = self.limits.each();
         match then.get(number) {
@@ -56,7 +55,6 @@ impl Limits {
         Ok(self.receipt(state, costs))
     }
 
-    /// Like [`admit`](Limits::admit), but returns a receipt with which the request can be refunded.
     #[cfg(feature = "std")]
     pub(crate) fn admit_with_receipt(
         self: &Arc<Limits>,
@@ -68,7 +66,6 @@ impl Limits {
         Ok(self.receipt(state, costs))
     }
 
-    /// Returns a receipt for the last request that was counted, which had these costs.
     pub(crate) fn receipt(self: &Arc<Limits>, state: &LimitsState, costs: Costs<'_>) -> Receipt {
         Receipt {
             limits: Arc::clone(self),
@@ -130,7 +127,6 @@ pub(crate) struct CountedAt {
 }
 
 impl Limit {
-    /// Returns the position at which the last request was counted.
     pub(crate) fn counted_at(&self, state: &LimitState) -> CountedAt {
         let place = |at| CountedAt { at, refunded: 0 };
         match (&self.law, state) {

@@ -6,18 +6,15 @@ use alloc::vec::Vec;
 use core::cmp::Reverse;
 use nanopace_nanos::Nanos;
 
-/// The maximum number of replaced limits that a state keeps.
 const MOST_REPLACED: usize = 8;
 
-/// A limit and its state.
 #[derive(Clone, Debug)]
 pub(crate) struct CountedLimit {
     limit: Limit,
     state: LimitState,
 }
 
-/// Limits that are no longer in force. They keep counting for as long as any of their counts matters, so a limit that
-/// comes back into force before that still has all of its counts.
+/// Limits that are no longer in force but still count: a limit that comes back into force has all of its counts.
 #[derive(Clone, Debug)]
 pub(crate) struct Replaced(Vec<CountedLimit>);
 
@@ -162,9 +159,8 @@ impl Replaced {
     }
 }
 
-/// Returns the window with the shortest period that is not shorter than the limit's, or, if all are shorter, the window
-/// with the longest period. A window that may have forgotten a part of the limit's period is chosen only if there is no
-/// other window.
+/// Returns the window with the shortest period that is not shorter than the limit's, or else with the longest period.
+/// Prefers windows that cannot have forgotten a part of the limit's period.
 fn most_similar<'a>(
     limit: &Limit,
     others: &'a [CountedLimit],
@@ -203,13 +199,11 @@ impl Level {
         self.min(Level(u128::from(requests) << 32))
     }
 
-    /// Returns the number of requests, including one that is partly paid off.
     fn requests(self) -> u64 {
         u64::try_from(self.0.div_ceil(1 << 32)).expect("made of a word")
     }
 
-    /// Returns the nanoseconds since the first of the requests began to be paid off, if paying it off takes
-    /// `interval_ns`.
+    /// Returns the nanoseconds since the first of the requests began to be paid off, at `interval_ns` each.
     fn paid_ns(self, interval_ns: u64) -> u64 {
         let paid = (u128::from(self.requests()) << 32) - self.0;
         u64::try_from((paid * u128::from(interval_ns)) >> 32).expect("less than the interval")

@@ -7,8 +7,7 @@ use alloc::vec::Vec;
 use core::slice;
 use nanopace_nanos::Nanos;
 
-/// The state of [`Limits`](crate::Limits), and of the limits that they replaced and that still count. The state of one
-/// limit of one word takes 16 bytes.
+/// The state of [`Limits`](crate::Limits) and of replaced limits that still count: 16 bytes for one limit of one word.
 #[derive(Clone, Debug)]
 pub struct LimitsState(Repr);
 
@@ -52,7 +51,6 @@ impl LimitsState {
         }
     }
 
-    /// Returns the state of the only limit, if the state contains nothing else.
     #[inline]
     pub(crate) fn only(&mut self) -> Option<&mut LimitState> {
         match &mut self.0 {
@@ -61,7 +59,6 @@ impl LimitsState {
         }
     }
 
-    /// Returns the states of the limits in force.
     pub(crate) fn in_force(&self) -> &[LimitState] {
         match &self.0 {
             Repr::One(state) => slice::from_ref(state),
@@ -90,7 +87,6 @@ impl LimitsState {
         }
     }
 
-    /// Removes the replaced limits that no longer count at `now`.
     pub(crate) fn forget_replaced(&mut self, now: Nanos) {
         if self.replaced_mut().is_some_and(|replaced| replaced.has_ended(now))
             && let Repr::Many(many) = &mut self.0

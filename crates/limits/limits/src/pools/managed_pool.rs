@@ -15,24 +15,21 @@ use std::time::Duration;
 /// # Law
 ///
 /// At the moments start + i x `interval`, the pool is refilled with the tokens of the quota since the last refill:
-/// after a time t, a total of floor(t x `count` / `period`) tokens have been refilled. Several overdue refills are done
-/// as one. The pool is empty at first. No request overtakes those that are waiting.
+/// after a time t, a total of floor(t x `count` / `period`) tokens have been refilled. Overdue refills are combined.
+/// The pool is empty at first. No request overtakes those that are waiting.
 ///
-/// The *wait time* of a request is how late it starts: now minus the moment at which as many tokens had accrued as have
-/// been taken so far, including those of the request. A caller that blocked until its tokens were refilled was early,
-/// so its wait time is close to zero. A caller that takes older tokens is as late as those tokens are old.
+/// The *wait time* of a request is the age of its last token, if tokens are taken in the order in which they accrue. It
+/// is close to zero for a caller that blocked until its tokens were refilled.
 ///
 /// A retry time assumes that no other request takes tokens before that time, and ignores tokens that are
 /// [waiting](TokenPool::waiting) already. The request is admitted at that time, and might be admitted earlier.
 ///
-/// If a request comes when a refill is due and the thread has not run yet, the request does the refill. So the result
-/// of [`take`](ManagedPool::take) depends on the moment, and not on when the thread is scheduled.
+/// A request does the refill that is due, so [`take`](ManagedPool::take) does not depend on thread scheduling.
 ///
-/// Quota, size and interval can be [changed](ManagedPool::set_quota) while the pool is in use. Each change also refills
-/// the pool with the tokens that have accrued so far, and serves the waiting callers for which they suffice. A change
-/// of the interval restarts the intervals. Taken tokens stay taken, and accrued tokens are kept, including fractions.
-/// So in any span, no more tokens are taken than if the largest `size` and `ratio` of that span had been in force
-/// throughout (see [`TokenPool`]). A retry time holds as long as nothing is changed.
+/// The quota, the size and the interval can be [changed](ManagedPool::set_quota) at any time. A change also refills the
+/// pool with the tokens that have accrued so far, including fractions, and serves waiting callers. A change of the
+/// interval restarts the intervals. So in any span, no more tokens are taken than if the largest `size` and `ratio` of
+/// that span had been in force throughout (see [`TokenPool`]). A retry time holds until the next change.
 ///
 /// # Cost
 ///
@@ -41,8 +38,8 @@ use std::time::Duration;
 ///
 /// # Source
 ///
-/// The thread-driven token pool of the rate limiter of nosqlbench. In nosqlbench, each refill wakes all waiting
-/// callers. Here, a refill wakes only the callers whose tokens are available, in the order in which they arrived.
+/// The thread-driven token pool of the rate limiter of nosqlbench. There, a refill wakes all waiting callers; here,
+/// only those whose tokens are available.
 ///
 /// ```
 /// use nanopace_nanos::TscClock;
@@ -67,8 +64,7 @@ impl ManagedPool {
     /// at the rate of `quota`, every `interval` of `clock`.
     ///
     /// # Errors
-    /// Returns the same errors as [`TokenPool::new`], and [`QuotaError::Interval`] for an interval of zero or of more
-    /// than a day.
+    /// Returns the errors of [`TokenPool::new`], and [`QuotaError::Interval`] for an interval of zero or above a day.
     pub fn start(
         quota: Quota,
         size: u64,
@@ -87,7 +83,7 @@ impl ManagedPool {
         Ok(pool)
     }
 
-    /// Like [`start`](ManagedPool::start), but without the thread. Requests refill the pool, and so does
+    /// Creates the same pool as [`start`](ManagedPool::start), but no thread. Requests refill the pool, and so does
     /// [`refill`](ManagedPool::refill), which an event loop can call at any time.
     ///
     /// # Errors
@@ -123,8 +119,7 @@ impl ManagedPool {
         self.state().take(tokens, now).map(|intended| now - intended)
     }
 
-    /// Blocks until `tokens` can be taken, after all callers that arrived earlier, and returns the wait time. Zero
-    /// tokens are always available.
+    /// Blocks until `tokens` can be taken, in FIFO order, and returns the wait time. Zero tokens are always available.
     ///
     /// # Errors
     /// [`AcquireError::Closed`] if the pool is closed before or during the call. [`AcquireError::ExceedsCapacity`] if
@@ -160,8 +155,7 @@ impl ManagedPool {
         self.state().quota()
     }
 
-    /// Changes the interval. The pool is refilled at once, and then after each new interval. The thread does not wait
-    /// for the end of the old interval.
+    /// Changes the interval, and refills the pool at once. The thread does not wait for the end of the old interval.
     ///
     /// # Errors
     /// [`QuotaError::Interval`] for an interval of zero or of more than a day. In that case, nothing is changed.
@@ -177,8 +171,8 @@ impl ManagedPool {
         self.state().interval()
     }
 
-    /// Changes size and backfill ratio, as [`TokenPool::set_size`] does. Callers that wait for more than the pool can
-    /// hold now are rejected.
+    /// Changes the size and the backfill ratio, as [`TokenPool::set_size`] does. Callers that wait for more than the
+    /// new capacity are rejected.
     ///
     /// # Errors
     /// Returns the same errors as [`TokenPool::new`]. After an error, nothing has changed.
@@ -186,7 +180,7 @@ impl ManagedPool {
         self.state().set_size(size, ratio, self.clock.now())
     }
 
-    /// Stops the refills. Rejects the callers that wait now, and later ones that would have to wait. The tokens that
+    /// Stops the refills. Rejects the callers that wait now, and later callers that would have to wait. The tokens that
     /// are left can still be taken with [`take`](ManagedPool::take).
     pub fn close(&self) {
         self.state().close();

@@ -27,7 +27,6 @@ pub enum AcquireError {
     },
 }
 
-/// The result for a caller that waits: the moment at which its tokens had accrued, or the error.
 pub(crate) type Answer = Result<Nanos, AcquireError>;
 
 #[derive(Debug)]
@@ -35,7 +34,6 @@ pub(crate) struct State {
     level: Level,
     flow: Flow,
     ticks: Ticks,
-    /// The callers that wait, in FIFO order.
     queue: VecDeque<Waiter>,
     closed: bool,
 }
@@ -63,7 +61,6 @@ impl Waiter {
 }
 
 impl Level {
-    /// Adds the tokens that have accrued by `moment`.
     fn bring(&mut self, flow: &Flow, moment: Nanos) {
         let total = flow.brought_by(moment);
         let new = u64::try_from(total - self.refilled).expect("at most one per nanosecond");
@@ -71,7 +68,6 @@ impl Level {
         self.pool.refill(new);
     }
 
-    /// Adds the tokens that are due at `now`.
     fn refill(&mut self, flow: &Flow, ticks: &Ticks, now: Nanos) {
         let due = ticks.last_at_or_before(now);
         if due > self.latest {
@@ -79,15 +75,13 @@ impl Level {
         }
     }
 
-    /// Returns the number of tokens that were taken out of the pool since the start: all refilled tokens, minus those
-    /// in the active and the waiting pool.
+    /// Returns the number of tokens that were taken out of the pool since the start.
     fn taken(&self) -> u128 {
         self.refilled - self.pool.waiting() - u128::from(self.pool.active())
     }
 }
 
 impl State {
-    /// Creates the state of an empty pool, which is refilled from `now` on.
     pub(crate) fn new(
         pool: TokenPool,
         quota: Quota,
@@ -119,7 +113,6 @@ impl State {
         self.queue.len()
     }
 
-    /// Does the refill that is due at `now`, and serves the callers that wait.
     pub(crate) fn refill(&mut self, now: Nanos) {
         if !self.closed {
             self.level.refill(&self.flow, &self.ticks, now);
@@ -127,12 +120,10 @@ impl State {
         }
     }
 
-    /// Returns the moment of the next refill.
     pub(crate) fn next_refill(&self) -> Nanos {
         self.ticks.first_after(self.level.latest)
     }
 
-    /// Serves waiting callers in FIFO order, as long as there are enough tokens for the next one.
     fn serve(&mut self) {
         while let Some(first) = self.queue.front() {
             if !self.level.pool.take(first.tokens) {
@@ -154,7 +145,6 @@ impl State {
         Ok(self.intended_start())
     }
 
-    /// Returns whether [`take`](State::take) would succeed, without taking tokens.
     pub(crate) fn peek(&self, tokens: u64, now: Nanos) -> Result<(), Rejected> {
         if tokens == 0 {
             return Ok(());
@@ -172,7 +162,7 @@ impl State {
         room_beside(tokens, self.level.pool.capacity()).map(drop)
     }
 
-    /// Checks whether `tokens` can be taken at this level. `is_free` is true if no caller waits for them.
+    /// `is_free` is true if no caller waits for the tokens.
     fn check(&self, level: &Level, is_free: bool, tokens: u64) -> Result<(), Rejected> {
         match level.pool.active() {
             active if is_free && tokens <= active => Ok(()),
@@ -203,7 +193,6 @@ impl State {
         }
     }
 
-    /// Appends a caller to the queue.
     pub(crate) fn queue(&mut self, tokens: u64, answer: Sender<Answer>) {
         self.queue.push_back(Waiter { tokens, answer });
     }
@@ -213,14 +202,12 @@ impl State {
         self.queue.drain(..).for_each(|waiter| waiter.tell(Err(AcquireError::Closed)));
     }
 
-    /// Returns the moment at which a change at `now` takes effect: `now`, or the moment up to which the level is
-    /// current if that is later.
+    /// Returns `now`, or the moment up to which the level is current if that is later.
     fn changed_at(&self, now: Nanos) -> Nanos {
         now.max(self.level.latest)
     }
 
-    /// Adds the tokens that have accrued by `now`, whether a refill is due or not, and serves waiting callers. Called
-    /// after a change.
+    /// Adds all accrued tokens after a change, whether a refill is due or not, and serves waiting callers.
     fn refill_anew(&mut self, now: Nanos) {
         if !self.closed {
             self.level.bring(&self.flow, now);
@@ -252,7 +239,6 @@ impl State {
         Ok(())
     }
 
-    /// Rejects waiting callers that ask for more tokens than the pool can hold.
     fn turn_away(&mut self) {
         let capacity = self.level.pool.capacity();
         for waiter in std::mem::take(&mut self.queue) {
@@ -278,7 +264,6 @@ pub(crate) struct Flow {
     stretches: VecDeque<Stretch>,
 }
 
-/// A quota, and the moment from which it is in force.
 #[derive(Debug)]
 pub(crate) struct Stretch {
     quota: Quota,
@@ -314,8 +299,7 @@ impl Flow {
         stretch.map_or(Nanos::ZERO, |stretch| stretch.moment_of(number))
     }
 
-    /// Changes the quota at `now`. No caller will ask for the moments of the first `taken` tokens any more, so their
-    /// stretches are dropped.
+    /// Drops the stretches of the first `taken` tokens, because no caller asks for their moments any more.
     pub(crate) fn set_quota(&mut self, quota: Quota, now: Nanos, taken: u128) {
         if quota == self.quota() {
             return;
@@ -333,8 +317,7 @@ impl Flow {
 }
 
 impl Stretch {
-    /// Returns the tokens that have accrued since the start of this stretch, with the carry, in units of 1 / `period`
-    /// of a token.
+    /// Returns the tokens since the start of this stretch, with the carry, in units of 1 / `period` of a token.
     fn since(&self, moment: Nanos) -> u128 {
         (moment - self.start).as_nanos() * u128::from(self.quota.count()) + u128::from(self.carry)
     }

@@ -8,7 +8,6 @@ use std::time::Duration;
 
 const DAY_NS: u64 = 86_400_000_000_000;
 
-/// Evenly spaced moments: an origin, and the moments after it, one for each interval.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ticks {
     origin: Nanos,
@@ -16,7 +15,6 @@ pub(crate) struct Ticks {
 }
 
 impl Ticks {
-    /// Creates the moments from `origin` on, one for each `interval` of 1 ns to 1 day.
     pub(crate) fn new(origin: Nanos, interval: Duration) -> Result<Ticks, QuotaError> {
         match u64::try_from(interval.as_nanos()) {
             Ok(interval_ns @ 1..=DAY_NS) => Ok(Ticks { origin, interval_ns }),
@@ -33,30 +31,25 @@ impl Ticks {
         now.as_nanos().saturating_sub(self.origin.as_nanos()) / self.interval_ns
     }
 
-    /// Returns the moment with this number, or the last possible moment if that is earlier.
     pub(crate) fn moment(&self, number: u64) -> Nanos {
         let nanos = number.saturating_mul(self.interval_ns);
         Nanos::from_nanos(self.origin.as_nanos().saturating_add(nanos))
     }
 
-    /// Returns the last moment at `moment` or earlier.
     pub(crate) fn last_at_or_before(&self, moment: Nanos) -> Nanos {
         self.moment(self.number(moment))
     }
 
-    /// Returns the first moment after `moment`.
     pub(crate) fn first_after(&self, moment: Nanos) -> Nanos {
         self.moment(self.number(moment) + 1)
     }
 
-    /// Returns the first moment at `moment` or later.
     pub(crate) fn first_at_or_after(&self, moment: Nanos) -> Nanos {
         let before = self.last_at_or_before(moment);
         if before >= moment { before } else { self.first_after(moment) }
     }
 }
 
-/// A thread that refills at moments that may change.
 #[derive(Debug)]
 pub(crate) struct RefillThread {
     is_over: Arc<AtomicBool>,
@@ -65,8 +58,7 @@ pub(crate) struct RefillThread {
 }
 
 impl RefillThread {
-    /// Starts a thread that calls `refill` with the current time: at once, and after each call at the moment that the
-    /// call returned. The thread may also call it earlier, for example when the thread is woken.
+    /// Calls `refill` with the current time at once, and then at the moment that the last call returned, or earlier.
     pub(crate) fn start(
         clock: Arc<dyn Clock>,
         mut refill: impl FnMut(Nanos) -> Nanos + Send + 'static,
@@ -90,12 +82,10 @@ impl RefillThread {
         RefillThread { is_over, unparker, thread: Some(thread) }
     }
 
-    /// Makes the thread call `refill` again, because the moment that it returned last may no longer be right.
     pub(crate) fn wake(&self) {
         self.unparker.unpark();
     }
 
-    /// Sets the flag that ends the thread, and wakes the thread.
     pub(crate) fn stop(&self) {
         // Relaxed: the unparking that follows orders this store before the thread's next load.
         self.is_over.store(true, Relaxed);

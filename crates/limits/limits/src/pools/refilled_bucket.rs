@@ -7,26 +7,24 @@ use crate::{Quota, QuotaError, Rejected, TryAcquire};
 use nanopace_nanos::{Clock, Nanos};
 use std::sync::Arc;
 
-/// A token bucket that a thread refills: with `count` tokens at the end of each `period`, up to `capacity`. Dropping
-/// the bucket ends the thread.
+/// A token bucket that a thread refills with `count` tokens per `period`, up to `capacity`, until it is dropped.
 ///
 /// Choose it if tokens have to come in batches, at the same moments for all callers. Otherwise choose
 /// [`TokenBucket`](crate::TokenBucket), which needs no thread.
 ///
 /// # Law
 ///
-/// At the moments start + i x `period`, i = 1, 2, ..., the number of tokens becomes min(`capacity`, tokens +
-/// `count`). A request for n takes n x `cost` tokens, or none if there are too few. So in a span with k refills, at
-/// most (`capacity` + k x `count`) / `cost` requests are admitted.
+/// At the moments start + i x `period`, i = 1, 2, ..., the number of tokens becomes min(`capacity`, tokens + `count`).
+/// A request for n takes n x `cost` tokens, or none if there are too few. So in a span with k refills, at most
+/// (`capacity` + k x `count`) / `cost` requests are admitted.
 ///
-/// If a request comes when a refill is due and the thread has not run yet, the request does the refill. So a decision
-/// depends on the moment of the request, and not on when the thread is scheduled. Several overdue refills are done as
-/// one.
+/// A request does the refill that is due, so a decision does not depend on thread scheduling. Overdue refills are
+/// combined.
 ///
-/// Quota and capacity can be [changed](RefilledBucket::set_quota) while the bucket is in use. A refill adds the `count`
-/// in force. It happens no earlier than the `period` in force after the previous refill, or after the start. Taken
-/// tokens stay taken. So in any span, no more is admitted than the highest `capacity`, the highest `count` and the
-/// shortest `period` of that span allow. A retry time holds as long as nothing is changed.
+/// The quota and the capacity can be [changed](RefilledBucket::set_quota) at any time. A refill adds the `count` in
+/// force, no earlier than the `period` in force after the previous refill or the start. So in any span, no more is
+/// admitted than the highest `capacity`, the highest `count` and the shortest `period` of that span allow. A retry time
+/// holds until the next change.
 ///
 /// # Cost
 ///
@@ -34,8 +32,8 @@ use std::sync::Arc;
 ///
 /// # Source
 ///
-/// The textbook form, as in A. S. Tanenbaum, "Computer Networks": a token is added at regular intervals, and
-/// discarded if the bucket is full.
+/// The textbook form, as in A. S. Tanenbaum, "Computer Networks": a token is added at regular intervals, and discarded
+/// if the bucket is full.
 ///
 /// ```
 /// use nanopace_nanos::{ManualClock, Nanos};
@@ -63,7 +61,6 @@ pub(crate) struct Stock {
     quota: Quota,
     capacity: u64,
     cost: u64,
-    /// The tokens in the bucket, at most the capacity.
     tokens: u64,
     ticks: Ticks,
     /// The number of the tick of the last refill.
@@ -96,8 +93,8 @@ impl RefilledBucket {
         Ok(bucket)
     }
 
-    /// Like [`start`](RefilledBucket::start), but without the thread. Requests refill the bucket, and so does
-    /// [`refill`](RefilledBucket::refill).
+    /// Creates the same bucket as [`start`](RefilledBucket::start), but no thread. Requests refill the bucket, and so
+    /// does [`refill`](RefilledBucket::refill).
     ///
     /// # Errors
     /// Returns the same errors as [`start`](RefilledBucket::start).
@@ -136,8 +133,7 @@ impl RefilledBucket {
     }
 
     /// Changes the quota. The next refill comes one new period after the last one, or at once if that moment has
-    /// passed; the thread does not wait for the end of the old period. Tokens in the bucket stay. Setting the quota
-    /// that is already in force changes nothing.
+    /// passed. Tokens in the bucket stay. Setting the quota that is already in force changes nothing.
     ///
     /// # Errors
     /// [`QuotaError::Interval`] for a period of more than a day. In that case, nothing is changed.
@@ -169,7 +165,6 @@ impl RefilledBucket {
 }
 
 impl Stock {
-    /// Does the refills that are due at `now`.
     fn refill(&mut self, now: Nanos) {
         let due = self.ticks.number(now).max(self.refills);
         let more = (due - self.refills).saturating_mul(self.quota.count());
@@ -177,7 +172,6 @@ impl Stock {
         self.refills = due;
     }
 
-    /// Returns the moment of the next refill.
     fn next_refill(&self) -> Nanos {
         self.ticks.moment(self.refills.saturating_add(1))
     }
@@ -192,13 +186,11 @@ impl Stock {
         Ok(())
     }
 
-    /// Returns the rejection of `n` requests, with the moment of the refill after which there are enough tokens.
     fn rejection(&self, n: u64) -> Rejected {
         let more = (n * self.cost - self.tokens).div_ceil(self.quota.count());
         Rejected::NotUntil(self.ticks.moment(self.refills.saturating_add(more)))
     }
 
-    /// Changes the quota: the next refill comes one new period after the last one, or now if that moment has passed.
     fn set_quota(&mut self, quota: Quota, now: Nanos) -> Result<(), QuotaError> {
         self.refill(now);
         let last = self.ticks.moment(self.refills);

@@ -64,8 +64,8 @@ impl TokenPool {
         Ok(TokenPool { size, share, active: 0, waiting: 0, carry: 0 })
     }
 
-    /// Changes size and ratio, 1 or more each. Active tokens that no longer fit are moved to the waiting pool. Waiting
-    /// tokens flow back at the new pace, even if there is room for all of them.
+    /// Changes the size and the ratio, each 1 or more. Active tokens that no longer fit are moved to the waiting pool.
+    /// Waiting tokens flow back at the new pace, even if there is room for all of them.
     ///
     /// # Errors
     /// Returns the same errors as [`new`](TokenPool::new). After an error, nothing has changed.
@@ -130,8 +130,7 @@ impl TokenPool {
         self.size + self.share
     }
 
-    /// Returns the number of tokens that have to be refilled, in any portions, until `wanted` tokens are active.
-    /// `wanted` is at most the capacity.
+    /// Returns the number of tokens to refill, in any portions, until `wanted` (at most the capacity) are active.
     pub(crate) fn enough_for(&self, wanted: u64) -> u128 {
         let to_fill = u128::from(wanted.min(self.size).saturating_sub(self.active));
         let to_move = u128::from(wanted.saturating_sub(self.size.max(self.active)));
@@ -144,7 +143,6 @@ impl TokenPool {
     }
 }
 
-/// Returns the number of tokens by which the active pool may exceed its size, if both arguments are valid.
 fn valid_share(size: u64, ratio: f64) -> Result<u64, QuotaError> {
     let most = 1 << 63;
     if size == 0 {

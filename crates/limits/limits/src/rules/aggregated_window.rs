@@ -7,14 +7,12 @@ use core::fmt;
 use core::num::NonZeroU16;
 use nanopace_nanos::Nanos;
 
-/// A sliding window that remembers slots of time instead of single requests. A window of an hour or a day therefore
-/// takes only a few numbers.
+/// A sliding window that stores one count per slot of time, so that windows of hours or days take little memory.
 ///
 /// # Law
 ///
-/// The period is divided into `slots` slots of equal width, rounded up to whole nanoseconds and aligned to the
-/// clock's origin. A request counts as admitted at the last nanosecond of its slot, until one period has passed since
-/// then. So
+/// The period is divided into `slots` slots of equal width, rounded up to whole nanoseconds and aligned to the clock's
+/// origin. A request counts as admitted at the last nanosecond of its slot, until one period has passed since then. So
 ///
 /// * no more than the quota's count is admitted within any period, wherever it begins;
 /// * a request is admitted whenever it fits together with the requests of the last period and one slot before that.
@@ -25,9 +23,8 @@ use nanopace_nanos::Nanos;
 /// # Cost
 ///
 /// A lock ([`Locked`](crate::Locked)), 48 bytes, and 16 bytes for each slot in use, at most `slots` + 1 of them. (The
-/// allocated memory is 1.5 times that on average, because queues grow by doubling.) A decision takes one division and
-/// drops the slots that have stopped counting, each of them once. A rejection iterates over the slots that have to stop
-/// counting before the request fits.
+/// allocated memory is 1.5 times that on average, because queues grow by doubling.) A decision takes one division, and
+/// drops the slots that have stopped counting. A rejection iterates over slots until the request fits.
 ///
 /// # Source
 ///
@@ -74,8 +71,7 @@ struct Slot {
 }
 
 impl AggregatedWindow {
-    /// Creates a rule that admits `quota.count()` requests in any `quota.period()`, counted in `slots` slots per
-    /// period.
+    /// Creates a rule that admits at most `quota.count()` requests in any `quota.period()`, counted in `slots` slots.
     #[must_use]
     pub fn new(quota: Quota, slots: NonZeroU16) -> AggregatedWindow {
         AggregatedWindow { quota, slots, width: quota.period_ns().div_ceil(u64::from(slots.get())) }
@@ -93,7 +89,6 @@ impl AggregatedWindow {
         self.slots
     }
 
-    /// Returns the slot's last nanosecond.
     fn end(&self, slot: Slot) -> u64 {
         (slot.index.saturating_add(1)).saturating_mul(self.width).saturating_sub(1)
     }
@@ -112,7 +107,6 @@ impl AggregatedWindow {
         self.leaves(slot) <= now.as_nanos()
     }
 
-    /// Returns the counts at `now`, oldest first, each with the latest moment at which it may have been admitted.
     pub(crate) fn let_in(
         &self,
         state: &AggregatedState,
@@ -124,12 +118,10 @@ impl AggregatedWindow {
             .map(move |&slot| (Nanos::from_nanos(self.end(slot)).min(now), slot.count))
     }
 
-    /// Returns the index of the slot in which the last request was counted.
     pub(crate) fn newest(state: &AggregatedState) -> u64 {
         state.slots.back().map_or(0, |slot| slot.index)
     }
 
-    /// Refunds up to `n` requests in the slot with this index.
     pub(crate) fn take_back(state: &mut AggregatedState, index: u64, n: u64) {
         let Ok(place) = state.slots.binary_search_by_key(&index, |slot| slot.index) else {
             return;

@@ -10,8 +10,8 @@ use nanopace_nanos::Nanos;
 ///
 /// # Law
 ///
-/// A request for n is admitted if c + n <= `count`, where c is what its window has admitted so far. A request from an
-/// earlier window than the latest one counts in the latest.
+/// A request for n is admitted if c + n <= `count`, where c is the number of requests that its window has admitted so
+/// far. A request from an earlier window than the latest one counts in the latest.
 ///
 /// So each window admits at most `count`. But a span of the same length can include parts of two windows: up to
 /// **twice** `count` are admitted within one period, at the end of one window and the beginning of the next. In return,
@@ -47,18 +47,16 @@ pub struct FixedWindow {
 }
 
 impl FixedWindow {
-    /// Creates a rule that admits `quota.count()` requests in each window of `quota.period()`.
+    /// Creates a rule that admits at most `quota.count()` requests in each window of `quota.period()`.
     #[must_use]
     pub fn new(quota: Quota) -> FixedWindow {
         FixedWindow { windows: Windows::new(quota.period_ns()), limit: quota.count() }
     }
 
-    /// Returns the largest count that a state can hold.
     pub(crate) fn largest_count(&self) -> u64 {
         self.windows.most()
     }
 
-    /// Returns the counts of the latest window that was seen.
     #[inline]
     pub(crate) fn seen(&self, state: u64) -> Counts {
         let (number, now) = self.windows.unpack(state);
@@ -82,12 +80,10 @@ impl FixedWindow {
         self.windows.pack(counts.number, counts.now)
     }
 
-    /// Returns the count at `now`, with the latest moment at which it may have been admitted.
     pub(crate) fn let_in(&self, state: u64, now: Nanos) -> impl Iterator<Item = (Nanos, u64)> {
         self.latest(state, now).let_in(&self.windows, now)
     }
 
-    /// Returns the state after a refund of `n` requests in the window with this number.
     pub(crate) fn without(&self, state: u64, window: u64, n: u64) -> u64 {
         self.pack(self.seen(state).without(window, n))
     }

@@ -3,19 +3,18 @@
 use super::virtual_schedule::{VirtualSchedule, one_word_rule};
 use crate::{Quota, QuotaError};
 
-/// The generic cell rate algorithm (GCRA), also called cooldown. Each admitted request pushes the next one back by
-/// one interval. The total pushback may not exceed the time of the burst. One integer is the whole state.
+/// The generic cell rate algorithm (GCRA), also called cooldown. Each admitted request pushes the next one back by one
+/// interval. The total pushback may not exceed the time of the burst. One integer is the whole state.
 ///
 /// # Law
 ///
 /// Take a quota of `count` per `period` T, a burst of B, and the interval I = T / `count`. The state is the
 /// *theoretical arrival time* S, which is 0 at first. A request for n at `now` computes max(S, `now`) + n I. If the
-/// result is more than `now` + B I, the request is rejected and nothing changes. Otherwise the result becomes the new
-/// S.
+/// result is more than `now` + B I, the request is rejected and nothing changes. Otherwise the result is the new S.
 ///
 /// So up to B requests are admitted at once after a long enough idle time. In any span of length L, at most B + L / I
-/// are admitted, however the requests arrive. With [`new`](Gcra::new) the burst is `count`, so nearly twice `count`
-/// can be admitted within one period. If that is too many, use a rule that counts, such as
+/// are admitted, however the requests arrive. With [`new`](Gcra::new) the burst is `count`, so nearly twice `count` can
+/// be admitted within one period. If that is too many, use a rule that counts, such as
 /// [`SlidingLog`](crate::SlidingLog).
 ///
 /// The interval is exact if it is a whole number of nanoseconds. Otherwise a decision is early or late by less than 2
@@ -23,13 +22,11 @@ use crate::{Quota, QuotaError};
 ///
 /// # Cost
 ///
-/// One word ([`Atomic`](crate::Atomic)). A decision takes one or two multiplications and one compare-and-swap. A
-/// rejection takes a division as well.
+/// One word ([`Atomic`](crate::Atomic)): up to two multiplications and a compare-and-swap. Rejections also divide.
 ///
 /// # Source
 ///
-/// ITU-T Recommendation I.371, and the ATM Forum's Traffic Management Specification 4.0, in the form that both call
-/// the virtual scheduling algorithm.
+/// Virtual scheduling algorithm, ITU-T Recommendation I.371 and ATM Forum Traffic Management Specification 4.0.
 ///
 /// ```
 /// use nanopace_nanos::Nanos;
@@ -69,8 +66,7 @@ impl Gcra {
     /// Creates a rule for `quota` that admits up to `burst` requests at once. A burst of 1 spaces requests evenly.
     ///
     /// # Errors
-    /// [`QuotaError::CapacityTooSmall`] for a burst of zero, [`QuotaError::CapacityTooLarge`] for a burst that takes
-    /// more than 292 years to recover.
+    /// [`QuotaError::CapacityTooSmall`] for zero, [`QuotaError::CapacityTooLarge`] if recovery takes over 292 years.
     pub fn with_burst(quota: Quota, burst: u64) -> Result<Gcra, QuotaError> {
         Ok(Gcra { schedule: VirtualSchedule::new(quota, burst)? })
     }

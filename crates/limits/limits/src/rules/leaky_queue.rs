@@ -4,25 +4,22 @@ use super::virtual_schedule::{VirtualSchedule, one_word_rule};
 use crate::{Atomic, Quota, QuotaError, Rejected};
 use nanopace_nanos::Nanos;
 
-/// The leaky bucket as a bounded queue. Requests arrive at any time and depart one interval apart. The rule does not
-/// delay requests itself: an admitted request gets its departure time, and its caller waits until then. The state is
-/// the next free departure time.
+/// The leaky bucket as a bounded queue. Requests arrive at any time and depart one interval apart. The caller of an
+/// admitted request waits until its departure time. The state is the next free departure time.
 ///
 /// # Law
 ///
 /// With the interval I = `period` / `count`, a request departs at once if no other departed within the last interval.
-/// Otherwise it departs one interval after the last one. It stays in the bucket until one interval after its
-/// departure. The bucket holds at most `capacity` requests. If n more do not fit, all n are rejected. A request for n
-/// departs n times in a row.
+/// Otherwise it departs one interval after the last one. It stays in the bucket until one interval after its departure.
+/// The bucket holds at most `capacity` requests. A request for n departs n times, and is rejected unless all n fit.
 ///
-/// So departures are never closer than I, and no request departs later than (`capacity` - 1) x I after it arrived.
-/// With a capacity of 1, a request is admitted only if it can depart at once. If I is not a whole number of
-/// nanoseconds, departures are late by less than 4 ns, never early, and do not drift.
+/// So departures are never closer than I, and no request departs later than (`capacity` - 1) x I after it arrived. With
+/// a capacity of 1, a request is admitted only if it can depart at once. If I is not a whole number of nanoseconds,
+/// departures are late by less than 4 ns, never early, and do not drift.
 ///
 /// # Cost
 ///
-/// One word ([`Atomic`]). A decision takes one or two multiplications and one compare-and-swap, and a division if I
-/// is not whole.
+/// One word ([`Atomic`]): up to two multiplications, one compare-and-swap, and a division if I is fractional.
 ///
 /// # Source
 ///
@@ -51,8 +48,7 @@ impl LeakyQueue {
     /// Creates a bucket that holds `capacity` requests, which depart at the rate of `quota`.
     ///
     /// # Errors
-    /// [`QuotaError::CapacityTooSmall`] for a capacity of zero, [`QuotaError::CapacityTooLarge`]
-    /// for one that takes more than 292 years to drain.
+    /// [`QuotaError::CapacityTooSmall`] for zero, [`QuotaError::CapacityTooLarge`] if draining takes over 292 years.
     pub fn new(quota: Quota, capacity: u64) -> Result<LeakyQueue, QuotaError> {
         Ok(LeakyQueue { schedule: VirtualSchedule::new(quota, capacity)? })
     }

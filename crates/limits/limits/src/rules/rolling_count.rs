@@ -5,14 +5,13 @@ use alloc::collections::VecDeque;
 use core::time::Duration;
 use nanopace_nanos::Nanos;
 
-/// The exact rolling count of events: how many happened during the last `interval`. Use it for
-/// thresholds such as "never more than N events in any T". It is also the memory of
-/// [`SlidingLog`](crate::SlidingLog).
+/// The exact rolling count of events: how many happened during the last `interval`. Use it for thresholds such as
+/// "never more than N events in any T". It is also the memory of [`SlidingLog`](crate::SlidingLog).
 ///
 /// # Law
 ///
-/// At a moment t it counts what was added from t - `interval` to t, both included. So an event leaves when it is
-/// *older* than the interval. A moment before the latest one counts as the latest. Sums saturate at 2^64 - 1.
+/// At a moment t, the count includes the events that were added from t - `interval` to t, both ends included. An
+/// *older* event is not included. A moment before the latest one counts as the latest. Sums saturate at 2^64 - 1.
 ///
 /// # Cost
 ///
@@ -22,8 +21,8 @@ use nanopace_nanos::Nanos;
 ///
 /// # Source
 ///
-/// The exact solution of the problem that M. Datar, A. Gionis, P. Indyk and R. Motwani call basic
-/// counting ("Maintaining stream statistics over sliding windows", 2002).
+/// The exact solution of the problem that M. Datar, A. Gionis, P. Indyk and R. Motwani call basic counting
+/// ("Maintaining stream statistics over sliding windows", 2002).
 ///
 /// ```
 /// use nanopace_nanos::Nanos;
@@ -88,13 +87,11 @@ impl RollingCount {
         self.total
     }
 
-    /// Returns the number of events within the interval before `now`, if none is added. Changes nothing.
     pub(crate) fn total_at(&self, now: Nanos) -> u64 {
         let left = self.log.iter().take_while(|(moment, _)| self.has_left(*moment, now));
         self.total - left.map(|(_, n)| n).sum::<u64>()
     }
 
-    /// Returns whether `moment` is no longer within the interval before `now`.
     fn has_left(&self, moment: Nanos, now: Nanos) -> bool {
         self.latest.max(now) - moment > self.interval
     }
@@ -124,22 +121,18 @@ impl RollingCount {
         }
     }
 
-    /// Returns the moment from which no event counts any more.
     pub(crate) fn empty_from(&self) -> Nanos {
         self.log.back().map_or(self.latest, |(moment, _)| self.leaves(*moment).max(self.latest))
     }
 
-    /// Returns the latest moment that was passed to [`add`](RollingCount::add) or [`advance`](RollingCount::advance).
     pub(crate) fn latest(&self) -> Nanos {
         self.latest
     }
 
-    /// Returns the counts with their moments, oldest first.
     pub(crate) fn counted(&self) -> impl Iterator<Item = (Nanos, u64)> {
         self.log.iter().copied()
     }
 
-    /// Removes up to `n` events that were added at `moment`.
     pub(crate) fn take_back(&mut self, moment: Nanos, n: u64) {
         let Ok(place) = self.log.binary_search_by_key(&moment, |(moment, _)| *moment) else {
             return;

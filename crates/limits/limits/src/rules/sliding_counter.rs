@@ -16,8 +16,7 @@ use nanopace_nanos::Nanos;
 /// request from before the latest window counts as made at that window's beginning.
 ///
 /// The rule assumes that the requests of the previous window were spread evenly. If they were not, more than `count`
-/// may be admitted within one period, but fewer than twice as many: a period spans two windows at most, and each of
-/// them admits at most `count`.
+/// may be admitted within one period, but fewer than twice as many, because a period spans at most two windows.
 ///
 /// # Cost
 ///
@@ -26,8 +25,7 @@ use nanopace_nanos::Nanos;
 ///
 /// # Source
 ///
-/// J. Desgats, "How we built rate limiting capable of scaling to millions of domains", the
-/// Cloudflare blog, 2017.
+/// J. Desgats, "How we built rate limiting capable of scaling to millions of domains", the Cloudflare blog, 2017.
 ///
 /// ```
 /// use nanopace_nanos::Nanos;
@@ -59,7 +57,6 @@ impl SlidingCounter {
         counts.in_window(self.windows.number(now))
     }
 
-    /// Returns the counts at `now`, each with the latest moment at which it may have been admitted.
     pub(crate) fn let_in(&self, counts: Counts, now: Nanos) -> impl Iterator<Item = (Nanos, u64)> {
         self.latest(counts, now).let_in(&self.windows, now)
     }

@@ -5,8 +5,7 @@ use crate::{Quota, Rejected, RollingCount, Rule};
 use core::time::Duration;
 use nanopace_nanos::Nanos;
 
-/// The sliding window log. It admits no more than `count` requests in *any* span of one period. It is exact, because it
-/// stores each request.
+/// The sliding window log. It admits at most `count` requests in *any* span of one period, and stores each request.
 ///
 /// # Law
 ///
@@ -17,19 +16,16 @@ use nanopace_nanos::Nanos;
 /// *arrived* after t - period, whether they were admitted or not. A caller that keeps asking stays rejected. A caller
 /// that makes no request until the retry time is admitted.
 ///
-/// A moment before the latest arrival counts as that arrival's moment. A request of zero, or of more than `count`, does
-/// not count as an arrival.
+/// A moment before the latest arrival counts as the latest. Requests of zero or of more than `count` are not arrivals.
 ///
 /// # Cost
 ///
-/// A lock ([`Locked`](crate::Locked)), and 16 bytes for each remembered moment. At most `count` moments are remembered.
-/// The variant needs no more, because it forgets requests that can no longer cause a rejection. A decision takes
-/// constant time on average.
+/// A lock ([`Locked`](crate::Locked)), and 16 bytes for each of at most `count` moments. The variant needs no more,
+/// because it forgets requests that can no longer cause a rejection. A decision takes constant time on average.
 ///
 /// # Source
 ///
-/// The sliding window log as in N. Mahdi, "An alternative approach to rate limiting", the Figma
-/// blog, 2017.
+/// The sliding window log as in N. Mahdi, "An alternative approach to rate limiting", the Figma blog, 2017.
 ///
 /// ```
 /// use nanopace_nanos::Nanos;
@@ -50,7 +46,7 @@ pub struct SlidingLog {
 }
 
 impl SlidingLog {
-    /// Creates a rule that admits `quota.count()` requests in any `quota.period()`.
+    /// Creates a rule that admits at most `quota.count()` requests in any `quota.period()`.
     #[must_use]
     pub fn new(quota: Quota) -> SlidingLog {
         SlidingLog { quota, counts_rejected: false }
@@ -62,8 +58,6 @@ impl SlidingLog {
         SlidingLog { quota, counts_rejected: true }
     }
 
-    /// Returns the moment from which this limit admits a request of `n` that another limit rejects at `now`. Returns
-    /// `None` unless this limit counts rejected requests and delays this one.
     pub(crate) fn retry_elsewhere(
         &self,
         state: &RollingCount,
@@ -76,7 +70,6 @@ impl SlidingLog {
         (counts && !fits).then(|| with_this_one(state, now, others))
     }
 
-    /// Checks a request that is not counted if it is rejected.
     #[cfg(feature = "std")]
     pub(crate) fn check_uncounted(
         &self,

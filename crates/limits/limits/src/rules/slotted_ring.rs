@@ -79,7 +79,7 @@ impl<const N: usize> RingCount<N> {
         self.total
     }
 
-    /// Returns the number of events within the ring at `now`, if none is added. Changes nothing.
+    /// Returns the number of events within the ring at `now`, if none is added. This call changes nothing.
     #[must_use]
     pub fn total_at(&self, now: Nanos) -> u64 {
         let passed = self.slots.number(now).saturating_sub(self.newest);
@@ -99,7 +99,6 @@ impl<const N: usize> RingCount<N> {
     }
 }
 
-/// Returns a slot's index in the ring.
 #[inline]
 #[expect(clippy::cast_possible_truncation, reason = "less than N")]
 fn place<const N: usize>(number: u64) -> usize {
@@ -114,15 +113,13 @@ fn place<const N: usize>(number: u64) -> usize {
 /// the slot of its moment and the N - 1 slots before it. With slots of length w, at most `count` are admitted within
 /// any (N - 1) w, both ends included. Every request that the exact rule for N w would admit is admitted.
 ///
-/// There are two ways to fit slots to a period. [`new`](SlottedRing::new) takes slots of period / N, as is usual, and
-/// guards period x (N - 1) / N: a limit of 300 per 1.0 s in ten slots guards 300 per 0.9 s.
-/// [`guarding`](SlottedRing::guarding) takes slots of period / (N - 1), so the limit holds in every period. In return,
-/// a request may have to wait up to one slot longer than with an exact log.
+/// [`new`](SlottedRing::new) takes slots of period / N, as is usual, so the limit holds in period x (N - 1) / N: 300
+/// per 1.0 s in ten slots admits at most 300 per 0.9 s. [`guarding`](SlottedRing::guarding) takes slots of period / (N
+/// - 1), so the limit holds in every period, but a request may wait up to one slot longer than with an exact log.
 ///
 /// # Cost
 ///
-/// N + 6 words and a lock ([`Locked`](crate::Locked)). A decision takes constant time on average, because each slot
-/// is emptied once.
+/// N + 6 words and a lock ([`Locked`](crate::Locked)). A decision takes constant time on average.
 ///
 /// The crate has no ring without a lock. In an experiment with such a ring, a decision had to read all of the slots,
 /// and took 176 ns instead of 61 ns with ten slots, and 962 ns instead of 48 ns with 64. Requests that came at the same
@@ -155,8 +152,7 @@ pub struct SlottedRing<const N: usize> {
 }
 
 impl<const N: usize> SlottedRing<N> {
-    /// Creates a ring with slots of `quota.period()` / N, rounded up to whole nanoseconds. An `N` of 0 does not
-    /// compile.
+    /// Creates a ring with slots of `quota.period()` / N, rounded up to whole nanoseconds. `N` = 0 does not compile.
     #[must_use]
     pub fn new(quota: Quota) -> SlottedRing<N> {
         const { assert!(N > 0, "a ring has at least one slot") };

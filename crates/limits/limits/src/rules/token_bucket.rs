@@ -16,13 +16,11 @@ use nanopace_nanos::Nanos;
 /// at most (`capacity` + L x rate) / `cost` are admitted. The bucket is full at first, unless
 /// [`initially`](TokenBucket::initially) sets a different fill.
 ///
-/// The interval between two tokens is exact if it is a whole number of nanoseconds. Otherwise a decision is early or
-/// late by less than 2 ns, so the bound holds for an L that is longer by that much. The error does not accumulate.
+/// Intervals are rounded as in [`Gcra`](crate::Gcra): a decision is early or late by less than 2 ns.
 ///
 /// # Cost
 ///
-/// One word ([`Atomic`](crate::Atomic)). A decision takes one or two multiplications and one compare-and-swap. A
-/// rejection takes a division as well.
+/// One word ([`Atomic`](crate::Atomic)): up to two multiplications and a compare-and-swap. Rejections also divide.
 ///
 /// # Source
 ///
@@ -51,12 +49,10 @@ pub struct TokenBucket {
 }
 
 impl TokenBucket {
-    /// Creates a bucket of `capacity` tokens that is refilled at the rate of `quota`. The bucket is full at first, and
-    /// a request takes one token.
+    /// Creates a full bucket of `capacity` tokens, refilled at the rate of `quota`. A request takes one token.
     ///
     /// # Errors
-    /// [`QuotaError::CapacityTooSmall`] for a capacity of zero, [`QuotaError::CapacityTooLarge`] for a capacity that
-    /// takes more than 292 years to fill.
+    /// [`QuotaError::CapacityTooSmall`] for zero, [`QuotaError::CapacityTooLarge`] if filling takes over 292 years.
     pub fn new(quota: Quota, capacity: u64) -> Result<TokenBucket, QuotaError> {
         Ok(TokenBucket { schedule: VirtualSchedule::new(quota, capacity)?, initial_word: 0 })
     }
@@ -74,8 +70,7 @@ impl TokenBucket {
     /// Returns this bucket with a cost of `cost` tokens per request, from 1 to the capacity.
     ///
     /// # Errors
-    /// [`QuotaError::ZeroCost`] for zero, [`QuotaError::CapacityTooSmall`] for more than the
-    /// capacity.
+    /// [`QuotaError::ZeroCost`] for zero, [`QuotaError::CapacityTooSmall`] for a cost above the capacity.
     pub fn with_cost(self, cost: u64) -> Result<TokenBucket, QuotaError> {
         Ok(TokenBucket { schedule: self.schedule.costing(cost)?, ..self })
     }
@@ -84,8 +79,7 @@ impl TokenBucket {
     ///
     /// If each key has its own bucket, all buckets are refilled from `start` on, not from the key's first request. The
     /// bucket of a late key is therefore as full as if it had existed since `start`. A rejected request leaves no
-    /// state, so a bucket that began empty at the key's first request would begin again empty at each request, and
-    /// never fill.
+    /// state, so a bucket that began empty at the first request would be empty at each request.
     ///
     /// # Errors
     /// [`QuotaError::InitialTooLarge`] for more than the capacity.

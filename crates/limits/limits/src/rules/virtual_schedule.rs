@@ -1,39 +1,29 @@
 //! The arithmetic of the one-word rules: a debt of time, which is paid off as the clock advances.
 //!
-//! The word is a moment, the *theoretical arrival time*. Each admitted request takes one interval to pay off, and the
-//! word is the moment at which all of them will have been paid off. If that moment is in the past, nothing is owed. A
-//! request is admitted if the debt, including its own intervals, is no more than the limit.
-//!
-//! # Units
+//! The word is the *theoretical arrival time*: the moment at which all admitted requests, one interval each, will have
+//! been paid off. A request is admitted if the debt, including its own intervals, is no more than the limit.
 //!
 //! An interval need not be a whole number of nanoseconds, and rounding it would make it drift. So moments are counted
 //! in units of `interval / k`, where `k` is the interval in nanoseconds, rounded down. A unit lasts at least 1 ns and
-//! less than 2 ns, and an interval is exactly `k` units. If the interval is a whole number of nanoseconds, a unit is
-//! exactly 1 ns. One multiplication turns a moment into units.
-//!
-//! A debt starts at the moment rounded up, and is compared with the moment rounded up, so a whole burst is admitted at
-//! one moment. A decision is early or late by less than a unit, which is less than 2 ns. If the interval is a whole
-//! number of nanoseconds, the decision is exact. Debts are sums of whole intervals, so errors do not accumulate.
+//! less than 2 ns, and an interval is exactly `k` units. A debt starts at the moment rounded up, and is compared with
+//! the moment rounded up, so a whole burst is admitted at one moment. A decision is early or late by less than a unit.
+//! Debts are sums of whole intervals, so errors do not accumulate.
 
 use crate::rules::room_beside;
 use crate::{Quota, QuotaError, Rejected};
 use nanopace_nanos::Nanos;
 
-/// The algorithm on one word, in units.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct VirtualSchedule {
     units: Units,
-    /// The cost of one request.
     cost_units: u64,
     /// The maximum debt, in units. The sum of any moment and this debt fits into a word.
     limit_units: u64,
-    /// The maximum number of requests that may be admitted at once.
     most: u64,
 }
 
 impl VirtualSchedule {
-    /// Creates a schedule on which tokens are added at the rate of `quota`, at most `capacity` tokens may be missing,
-    /// and a request takes one token.
+    /// At most `capacity` tokens may be missing. Tokens come back at the rate of `quota`, and a request takes one.
     pub(crate) fn new(quota: Quota, capacity: u64) -> Result<VirtualSchedule, QuotaError> {
         let units = Units::new(quota);
         let most = Nanos::MAX.as_nanos() / units.units_per_interval;
@@ -44,7 +34,6 @@ impl VirtualSchedule {
         VirtualSchedule { units, cost_units: 0, limit_units, most: 0 }.costing(1)
     }
 
-    /// Returns this schedule with a cost of `cost` tokens per request.
     pub(crate) fn costing(self, cost: u64) -> Result<VirtualSchedule, QuotaError> {
         match self.capacity() {
             _ if cost == 0 => Err(QuotaError::ZeroCost),
@@ -78,14 +67,12 @@ impl VirtualSchedule {
         self.limit_units / self.units.units_per_interval
     }
 
-    /// Returns the debt at `moment` if only `left` tokens are left.
     pub(crate) fn owing_all_but(&self, left: u64, moment: Nanos) -> Result<u64, QuotaError> {
         let capacity = self.capacity();
         let gone = capacity.checked_sub(left).ok_or(QuotaError::InitialTooLarge { capacity })?;
         Ok(self.units.round_up(moment) + self.units.units_per_interval * gone)
     }
 
-    /// Checks whether `n` more requests are admitted at `now`.
     #[inline]
     pub(crate) fn peek(&self, owed: u64, now: Nanos, n: u64) -> Result<(), Rejected> {
         room_beside(n, self.most)?;
@@ -96,7 +83,6 @@ impl VirtualSchedule {
         Err(Rejected::NotUntil(self.units.first(earliest)))
     }
 
-    /// Returns the debt after `n` more requests, which `peek` has allowed.
     #[inline]
     pub(crate) fn owing(&self, owed: u64, now: Nanos, n: u64) -> u64 {
         if n == 0 { owed } else { self.base(owed, now) + n * self.cost_units }
@@ -110,8 +96,8 @@ impl VirtualSchedule {
         self.base(owed, now).saturating_add(n.saturating_mul(self.cost_units))
     }
 
-    /// Returns the moment at which the next debt starts, in units. This must compile to code without a branch: threads
-    /// that ask at the same time see paid and unpaid debts in an order that a branch predictor cannot learn.
+    /// Returns the start of the next debt, in units. Must compile without a branch: with several threads, a branch
+    /// predictor cannot learn which debts are paid.
     #[inline]
     fn base(&self, owed: u64, now: Nanos) -> u64 {
         owed.max(self.units.round_up(now))
@@ -127,23 +113,19 @@ impl VirtualSchedule {
         owed.saturating_sub(self.units.round_down(now)).div_ceil(self.units.units_per_interval)
     }
 
-    /// Returns the maximum number of requests that `peek` allows.
     pub(crate) fn remaining(&self, owed: u64, now: Nanos) -> u64 {
         let free = (self.limit_units + self.units.round_up(now)).saturating_sub(owed);
         (free / self.cost_units).min(self.most)
     }
 
-    /// Returns the moment from which nothing is owed any more.
     pub(crate) fn paid_from(&self, owed: u64) -> Nanos {
         self.units.moment(owed)
     }
 
-    /// Refunds `n` requests. Returns the new debt, and the number of requests by which it fell, rounded up. That number
-    /// is 0 if no request was counted after these, because then no other debt is paid off earlier. Debt that has been
-    /// paid off over time is not refunded.
-    ///
-    /// `owed_after` is the debt right after these requests were counted, and `gone_back` is the number of requests that
-    /// were refunded since then.
+    /// Refunds `n` requests. `owed_after` is the debt right after they were counted, and `gone_back` is the number of
+    /// requests that were refunded since then. Debt that has been paid off over time is not refunded. Returns the new
+    /// debt, and the number of requests by which it fell, rounded up; 0 if no request was counted after these, because
+    /// then no other debt is paid off earlier.
     pub(crate) fn without(
         &self,
         owed: u64,
@@ -159,14 +141,12 @@ impl VirtualSchedule {
         (owed - back, if owed_after == owed { 0 } else { self.in_requests(back) })
     }
 
-    /// Converts a debt in units to requests, rounded up.
     fn in_requests(&self, units: u64) -> u32 {
         // A receipt never has more requests than this.
         u32::try_from(units.div_ceil(self.cost_units)).unwrap_or(u32::MAX >> 1).min(u32::MAX >> 1)
     }
 
-    /// Returns the debt after `n` more requests, capped at the limit, and the number of requests that did not fit into
-    /// the limit, rounded up.
+    /// Returns the debt after `n` more requests, capped at the limit, and the number of requests above it, rounded up.
     pub(crate) fn exhausted(&self, owed: u64, now: Nanos, n: u64) -> (u64, u32) {
         let all = self.owing_beyond(owed, now, n);
         let most = owed.max(self.units.round_up(now) + self.limit_units);
@@ -174,9 +154,8 @@ impl VirtualSchedule {
         (owing, self.in_requests(all - owing))
     }
 
-    /// Returns the moment from which every request is paid off, even a request that was made before refunded ones. A
-    /// request is paid off at the latest a whole burst after it was admitted, and the debt is never less than the
-    /// moment of the last admission.
+    /// Returns the moment from which every request is paid off, even one that was made before refunded ones: at the
+    /// latest a whole burst after its admission. The debt is never less than the moment of the last admission.
     pub(crate) fn all_paid_from(&self, owed: u64) -> Nanos {
         self.units.moment(owed.saturating_add(self.limit_units))
     }
@@ -211,8 +190,7 @@ impl Units {
         moment.as_nanos() - ((self.shortfall(moment) + u128::from(u64::MAX)) >> 64) as u64
     }
 
-    /// Converts a moment to units, rounded up. Has no branch, because a decision should take little time between
-    /// reading its word and writing it.
+    /// Converts a moment to units, rounded up. Has no branch, because a word should be written soon after it is read.
     #[inline]
     fn round_up(&self, moment: Nanos) -> u64 {
         moment.as_nanos() - (self.shortfall(moment) >> 64) as u64
@@ -227,8 +205,7 @@ impl Units {
         Nanos::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
     }
 
-    /// Returns the first moment that is at least `units` when it is rounded up to units, so the first one after `units`
-    /// - 1.
+    /// Returns the first moment that is at least `units` when it is rounded up to units.
     fn first(&self, units: u64) -> Nanos {
         if self.shortfall_q64 == 0 || units == 0 {
             return Nanos::from_nanos(units);
@@ -245,7 +222,6 @@ pub(crate) fn double(number: u64) -> f64 {
     number as f64
 }
 
-/// Rounds the number to the nearest whole number.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -259,8 +235,7 @@ pub(crate) fn whole(number: f64) -> u64 {
 macro_rules! one_word_rule {
     ($rule:ty, $initial:expr) => {
         impl $crate::Rule for $rule {
-            /// The moment at which all admitted requests will be paid off, in units of at least 1 ns and less than 2
-            /// ns.
+            /// The moment at which all admitted requests will be paid off, in units of 1 ns to less than 2 ns.
             type State = u64;
 
             fn fresh(&self) -> u64 {

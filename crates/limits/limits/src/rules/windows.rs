@@ -3,11 +3,9 @@
 use core::time::Duration;
 use nanopace_nanos::Nanos;
 
-/// A division by a number that is known beforehand, as one multiplication and a shift.
-///
-/// T. Granlund and P. Montgomery, "Division by Invariant Integers using Multiplication" (1994). Take s such that
-/// divisor <= 2^s. Then 2^(63+s) / divisor, rounded up, is off by less than 2^s, which makes no difference for any
-/// number below 2^63.
+/// A division by a number that is known beforehand, as one multiplication and a shift (T. Granlund and P. Montgomery,
+/// "Division by Invariant Integers using Multiplication", 1994). Take s such that divisor <= 2^s. Then 2^(63+s) /
+/// divisor, rounded up, is off by less than 2^s, which makes no difference for any number below 2^63.
 #[derive(Clone, Copy, Debug)]
 struct Divisor {
     magic: u64,
@@ -37,7 +35,6 @@ impl Divisor {
     }
 }
 
-/// Windows of equal length, counted from the clock's origin.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Windows {
     length_ns: u64,
@@ -58,19 +55,16 @@ impl Windows {
         self.length_ns
     }
 
-    /// Returns the number of the window that contains `moment`.
     #[inline]
     pub(crate) fn number(&self, moment: Nanos) -> u64 {
         self.divisor.divide(moment.as_nanos())
     }
 
-    /// Returns the moment at which a window begins, or the last possible moment if that is earlier.
     #[inline]
     pub(crate) fn start(&self, number: u64) -> Nanos {
         Nanos::from_nanos(number.saturating_mul(self.length_ns))
     }
 
-    /// Returns this number, or the number of the last window before the end of time if that is lower.
     pub(crate) fn at_most_last(&self, number: u64) -> u64 {
         number.min(self.number(Nanos::MAX))
     }
@@ -86,7 +80,6 @@ impl Windows {
         number << self.spare_bits | count
     }
 
-    /// Returns the number of a window, and the count that is stored in the same word.
     #[inline]
     pub(crate) fn unpack(&self, word: u64) -> (u64, u64) {
         (word >> self.spare_bits, word & self.most())
@@ -121,7 +114,6 @@ impl Counts {
         }
     }
 
-    /// Returns the counts at `now`, oldest first, each with the latest moment at which it may have been admitted.
     pub(crate) fn let_in(
         self,
         windows: &Windows,

@@ -1,30 +1,25 @@
 //! The queue of requests that wait for a limit: FIFO, one queue for each key.
 //!
-//! Only the *first* in the queue asks the limits. The limits return the moment from which its request is admitted, and
-//! it asks again at that moment. The others wait to become first. When the first leaves the queue, admitted or not, it
-//! wakes the next waiter. So an admission takes one wake-up, however long the queue is, and no waiter overtakes
-//! another.
+//! Only the *first* in the queue asks the limits, and it asks again at the moment from which they would admit it. When
+//! it leaves the queue, admitted or not, it wakes the next waiter. So an admission takes one wake-up, however long the
+//! queue is, and no waiter overtakes another.
 //!
 //! **Requests that do not wait yield to the queue**: while it is not empty, a request that costs something is rejected
-//! ([`yield_to_waiters`](WaitQueue::yield_to_waiters)). The first waiter stores the moment from which it is admitted
-//! ([`LastTry`]), and no rejection returns an earlier retry time. If the first stops asking, the others do not yield
-//! for ever: they yield until a second after the moment at which it should have asked again. A waiter that has become
-//! first and has not asked yet is expected to ask at the moment at which another request first yields to it.
+//! ([`yield_to_waiters`](WaitQueue::yield_to_waiters)), with a retry time that is not before that of the first waiter
+//! ([`LastTry`]). If the first waiter stops asking, other requests yield until a second after the moment at which it
+//! should have asked again. A new first waiter is expected to ask when a request first yields to it.
 //!
-//! The waiters of all keys are counted. A request that does not wait finds out by one load whether there are any. It
-//! loads the count under the lock under which it is decided. A waiter enters the queue first, and then asks the limits
-//! under that lock. So a request that comes after that yields. Model: `nobody_overtakes_who_waits_for_a_limit`.
+//! A request that does not wait loads the number of waiters under the lock under which it is decided. A waiter enters
+//! the queue first, and then asks the limits under that lock, so a request that comes after that yields. Model:
+//! `nobody_overtakes_who_waits_for_a_limit`.
 //!
-//! **A waiter in the queue holds nothing**, so nothing has to be refunded when it gives up. Jitter comes after the
-//! queue: an admitted request leaves the queue, and then its caller sleeps. If the caller is dropped while it sleeps,
-//! the request is refunded.
+//! **A waiter in the queue holds nothing**, so nothing is refunded when it gives up. Jitter comes after the queue: an
+//! admitted request leaves the queue, and then its caller sleeps. If the caller is dropped while it sleeps, the request
+//! is refunded.
 //!
-//! **A timeout that is too short fails at once.** The queue stores the cost of each waiter, so a [`Forecast`] can
-//! compute when a request would be admitted after all the others.
-//!
-//! When a limit changes, or a reservation is refunded, the first in the queue is woken to ask again. It enters
-//! the queue before it asks, so no wake-up is lost: a change that it has not seen comes later, and wakes it.
-//! Models: `a_refund_reaches_who_waits`, `the_next_in_line_is_called`.
+//! When a limit changes, or a reservation is refunded, the first in the queue is woken to ask again. It enters the
+//! queue before it asks, so no wake-up is lost: a change that it has not seen comes later, and wakes it. Models:
+//! `a_refund_reaches_who_waits`, `the_next_in_line_is_called`.
 
 use crate::costs::OwnedCosts;
 use crate::limits::LimitsState;
@@ -40,8 +35,7 @@ use std::sync::Arc;
 use std::task::Waker;
 use std::time::Duration;
 
-/// The time for which requests that do not wait still yield to the first in the queue, after the moment at which it
-/// should have asked again.
+/// The time for which requests still yield to the first in the queue after it should have asked again.
 const GRACE: Duration = Duration::from_secs(1);
 
 /// Queues of threads and tasks, one for each key, in which [`Waiter`](crate::custom::Waiter)s wait.
@@ -71,13 +65,11 @@ struct Entry {
 /// The latest try of the first in the queue, which was not admitted.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LastTry {
-    /// The moment from which the request is admitted.
     pub(crate) admitted_from: Nanos,
-    /// The moment by which its caller asks again.
+    /// The moment by which the first waiter asks again.
     pub(crate) again: Nanos,
 }
 
-/// The position of a waiter in its queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Ticket(u64);
 
@@ -99,8 +91,7 @@ impl<K: Hash + Eq> WaitQueue<K> {
         WaitQueue { waiters: AtomicU64::new(0), queues }
     }
 
-    /// Returns whether no request waits for any key. The caller holds the lock under which requests for the key are
-    /// decided.
+    /// The caller holds the lock under which requests for its key are decided.
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         // Relaxed: a waiter is counted before it asks, and it asks under the lock that the caller holds, so the caller
@@ -108,8 +99,7 @@ impl<K: Hash + Eq> WaitQueue<K> {
         self.waiters.load(Relaxed) == 0
     }
 
-    /// Returns whether no request waits for that key. The caller holds the lock under which requests for it are
-    /// decided.
+    /// The caller holds the lock under which requests for the key are decided.
     pub(crate) fn is_empty_for<Q>(&self, key: &Q) -> bool
     where
         K: Borrow<Q>,
@@ -123,8 +113,8 @@ impl<K: Hash + Eq> WaitQueue<K> {
     /// here, because the limits reject it.
     ///
     /// # Errors
-    /// [`Rejected::NotUntil`]. Its moment is not before the one from which the first in the queue is admitted. Limits
-    /// that count rejected requests have counted the request.
+    /// [`Rejected::NotUntil`], with a moment that is not before the one from which the first in the queue is admitted.
+    /// Limits that count rejected requests have counted the request.
     #[inline]
     pub fn yield_to_waiters<Q>(
         &self,
@@ -147,8 +137,7 @@ impl<K: Hash + Eq> WaitQueue<K> {
         }
     }
 
-    /// Returns the moment from which the first in the key's queue is admitted, according to its latest try. Returns
-    /// `None` if the queue is empty, or if the first has stopped asking.
+    /// Returns `None` if the queue is empty, or if the first waiter has stopped asking.
     #[cold]
     fn first_admitted_from<Q>(&self, key: &Q, now: Nanos) -> Option<Nanos>
     where
@@ -197,7 +186,6 @@ impl<K: Hash + Eq> WaitQueue<K> {
         is_first
     }
 
-    /// Stores the latest try of the first in the queue.
     pub(crate) fn note_try<Q>(&self, key: &Q, last_try: LastTry)
     where
         K: Borrow<Q>,
@@ -208,8 +196,7 @@ impl<K: Hash + Eq> WaitQueue<K> {
         }
     }
 
-    /// Sets the cost of the ticket's holder to zero in the queue. The holder was admitted and is about to leave, and
-    /// its cost is counted already.
+    /// Sets the cost of an admitted waiter, which is about to leave, to zero: the limits have counted it already.
     pub(crate) fn mark_counted<Q>(&self, key: &Q, Ticket(number): Ticket)
     where
         K: Borrow<Q>,
@@ -222,8 +209,7 @@ impl<K: Hash + Eq> WaitQueue<K> {
         }
     }
 
-    /// Returns the costs of the waiters ahead of the ticket, beginning with the first in the queue, at most
-    /// [`MOST_AHEAD`].
+    /// Returns the costs of at most [`MOST_AHEAD`] waiters ahead of the ticket, in the order of the queue.
     pub(crate) fn costs_ahead<Q>(&self, key: &Q, Ticket(number): Ticket) -> Vec<OwnedCosts>
     where
         K: Borrow<Q>,
@@ -260,7 +246,7 @@ impl<K: Hash + Eq> WaitQueue<K> {
         next.into_iter().for_each(Waker::wake);
     }
 
-    /// Wakes the first in a key's queue, to ask again.
+    /// Wakes the first waiter in a key's queue, so that it asks again.
     pub fn wake_first<Q>(&self, key: &Q)
     where
         K: Borrow<Q>,
@@ -270,7 +256,7 @@ impl<K: Hash + Eq> WaitQueue<K> {
         first.into_iter().for_each(Waker::wake);
     }
 
-    /// Wakes the first in each key's queue, to ask again.
+    /// Wakes the first waiter in each key's queue, so that it asks again.
     pub fn wake_all_first(&self) {
         let queues = lock(&self.queues);
         let first: Vec<Waker> = queues.keys.values().filter_map(OneQueue::first).collect();
@@ -292,12 +278,10 @@ impl<K> fmt::Debug for WaitQueue<K> {
     }
 }
 
-/// The maximum number of waiters ahead that a forecast considers. With more waiters ahead, a request is admitted later
-/// than forecast.
+/// The maximum number of waiters ahead that a forecast considers. With more waiters, the forecast is too early.
 const MOST_AHEAD: usize = 1_000;
 
-/// Computes when a request is admitted after the requests ahead of it in the queue, from a copy of the limits' state
-/// and the costs of those requests. It is made under the lock under which requests are decided, and used outside of it.
+/// Computes when a request is admitted after those ahead of it, on copies that were made under the lock.
 pub(crate) struct Forecast {
     limits: Arc<Limits>,
     state: LimitsState,
@@ -317,9 +301,6 @@ impl Forecast {
 
     /// Returns the moment at which a request with these costs is admitted, if all requests ahead of it stay in the
     /// queue and all others come after it.
-    ///
-    /// # Errors
-    /// [`CostsRejected`] if the request is never admitted.
     pub(crate) fn admitted_at(mut self, costs: Costs<'_>) -> Result<Nanos, CostsRejected> {
         for other in std::mem::take(&mut self.ahead) {
             // A request that is never admitted leaves the queue, so its error is ignored.
@@ -328,7 +309,6 @@ impl Forecast {
         self.admit(costs)
     }
 
-    /// Admits a request as soon as it fits, and continues from that moment.
     fn admit(&mut self, costs: Costs<'_>) -> Result<Nanos, CostsRejected> {
         loop {
             let Err(rejected) = self.limits.admit(&mut self.state, self.now, costs) else {

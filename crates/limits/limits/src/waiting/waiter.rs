@@ -12,12 +12,10 @@ use std::sync::Arc;
 use std::task::{Wake, Waker};
 use std::time::Duration;
 
-/// The maximum time between two tries of the first in the queue. It asks again after that time in case a limit was
-/// changed without a wake-up.
+/// The first in the queue asks again after this time, in case a limit was changed without a wake-up.
 const ASK_AGAIN: Duration = Duration::from_secs(1);
 
-/// The limits of one key and their queue, in the form that a [`Waiter`] needs: implemented for a
-/// [`Limiter`](crate::Limiter), a `Keyed` or your own limiter.
+/// The limits of one key and their queue, for a [`Waiter`]: a [`Limiter`](crate::Limiter), a `Keyed` or your own type.
 pub trait Waitable {
     /// The owned form of a key.
     type Key: Hash + Eq + Borrow<Self::Asked>;
@@ -71,12 +69,10 @@ pub struct Waiter<'a, G: Waitable> {
     came: Nanos,
     deadline: Nanos,
     ticket: Option<Ticket>,
-    /// The receipt to refund if the waiter is dropped, and the end of the jitter. This is set during the jitter, when
-    /// the waiter has left the queue.
+    /// Set during the jitter, after the queue: the receipt to refund on a drop, and the end of the jitter.
     admitted: Option<(Receipt, Nanos)>,
 }
 
-/// The result of a wait: the time that the request has waited, or the error.
 type End<G> = Result<Duration, WaitError<<G as Waitable>::Refusal>>;
 
 impl<'a, G: Waitable> Waiter<'a, G> {
@@ -88,8 +84,7 @@ impl<'a, G: Waitable> Waiter<'a, G> {
         Waiter { limiter, wait, came, deadline, ticket: None, admitted: None }
     }
 
-    /// Admits the request if it is its turn. [`Step::Done`] contains the time that the request has waited, or the
-    /// error.
+    /// Admits the request if it is its turn. [`Step::Done`] contains the time that it has waited, or the error.
     pub fn step(&mut self, waker: &Waker) -> Step<End<G>> {
         let now = self.limiter.clock().now();
         if let Some((_, moment)) = self.admitted {
@@ -108,9 +103,7 @@ impl<'a, G: Waitable> Waiter<'a, G> {
         }
     }
 
-    /// Admits the request at once, if the queue is empty or the cost is zero and the limits allow it. Returns an error
-    /// if the request is never admitted, or only after its deadline. Returns `None` if the request has to enter the
-    /// queue.
+    /// Returns an error if the request is never admitted, or only after its deadline, and `None` if it has to queue.
     fn try_first(&self, now: Nanos) -> Option<End<G>> {
         let Wait { costs, .. } = self.wait;
         let is_admitted = self.limiter.step(|limits, state, at| {
@@ -131,8 +124,7 @@ impl<'a, G: Waitable> Waiter<'a, G> {
         }
     }
 
-    /// Returns the error of a request that need not wait, because it is never admitted or would be admitted after its
-    /// deadline. Returns `None` for any other request.
+    /// Returns the error of a request that is never admitted, or only after its deadline.
     fn hopeless(&self, now: Nanos, refusal: G::Refusal) -> Option<WaitError<G::Refusal>> {
         match G::not_until(&refusal) {
             None => Some(WaitError::Rejected(refusal)),
@@ -160,8 +152,7 @@ impl<'a, G: Waitable> Waiter<'a, G> {
         }
     }
 
-    /// Asks the limits, and updates the queue under the same lock: an admitted request is marked as counted; otherwise
-    /// the moment of the next try is stored. Forecasts for the requests after it need both.
+    /// Stores the counted cost, or the moment of the next try, under the lock of the decision: forecasts need both.
     fn ask_limits(&self) -> Result<Option<Receipt>, G::Refusal> {
         let Wait { costs, jitter, .. } = self.wait;
         let (queue, key) = (self.limiter.queue(), self.limiter.key());
@@ -187,8 +178,7 @@ impl<'a, G: Waitable> Waiter<'a, G> {
         })
     }
 
-    /// Begins the jitter, a random time that passes after the admission. Without jitter there is no receipt, and the
-    /// wait ends.
+    /// Begins the jitter. Without jitter there is no receipt, and the wait ends.
     fn start_jitter(&mut self, now: Nanos, receipt: Option<Receipt>) -> Step<End<G>> {
         let late = self.wait.jitter.mul_f64(fastrand::f64());
         let moment = (now + late).min(self.deadline);
@@ -204,8 +194,7 @@ impl<'a, G: Waitable> Waiter<'a, G> {
         Step::Done(Ok(now - self.came))
     }
 
-    /// Stays in the queue, unless the request would be admitted after its deadline. The time of its admission is
-    /// forecast when the request is new, and again at its deadline.
+    /// Fails if the forecast, made for a new request and again at its deadline, is after the deadline.
     fn check_deadline(&mut self, now: Nanos, is_new: bool) -> Step<End<G>> {
         let is_over = now >= self.deadline;
         if self.deadline < Nanos::MAX && (is_new || is_over) {
@@ -220,7 +209,6 @@ impl<'a, G: Waitable> Waiter<'a, G> {
         Step::Until(self.deadline)
     }
 
-    /// Returns the moment at which the request is admitted if nothing changes.
     fn forecast(&self) -> Result<Nanos, G::Refusal> {
         let (queue, key) = (self.limiter.queue(), self.limiter.key());
         let forecast = self.limiter.step(|limits, state, at| {
@@ -242,7 +230,7 @@ impl<'a, G: Waitable> Waiter<'a, G> {
     /// Waits in this thread until the request is admitted, and returns how long that took.
     ///
     /// # Errors
-    /// [`WaitError`].
+    /// [`WaitError`] if the request is never admitted, or not before its timeout.
     pub fn block(mut self) -> Result<Duration, WaitError<G::Refusal>> {
         let parker = Parker::new();
         let waker = Waker::from(Arc::new(Unpark(parker.unparker().clone())));
@@ -255,8 +243,6 @@ impl<'a, G: Waitable> Waiter<'a, G> {
     }
 }
 
-/// Returns the moment at which the first in the queue asks again: `moment`, or [`ASK_AGAIN`] from now if that is
-/// earlier.
 fn next_try(now: Nanos, moment: Nanos) -> Nanos {
     moment.min(now + ASK_AGAIN)
 }
@@ -286,7 +272,6 @@ impl Wake for Unpark {
     }
 }
 
-/// Waits in tasks.
 #[cfg(feature = "async")]
 mod in_task {
     use super::{Step, Waitable, Waiter};
@@ -309,7 +294,7 @@ mod in_task {
         /// Waits in a task until the request is admitted, as [`block`](Waiter::block) does in a thread.
         ///
         /// # Errors
-        /// [`WaitError`].
+        /// [`WaitError`] if the request is never admitted, or not before its timeout.
         pub async fn wait_in_task(
             mut self,
             alarms: &Alarms,

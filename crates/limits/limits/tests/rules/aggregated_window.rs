@@ -54,7 +54,6 @@ fn any_rule() -> impl Strategy<Value = AggregatedWindow> {
     })
 }
 
-/// Generates requests: the time before each request, which may be negative, and its size.
 fn any_requests() -> impl Strategy<Value = Vec<(i64, u64)>> {
     let step = prop_oneof![4 => 0..3_i64, 4 => 0..60_i64, 1 => 0..2000_i64, 1 => -100..0_i64];
     prop::collection::vec(
@@ -92,7 +91,6 @@ proptest! {
         }
     }
 
-    /// Checks the bounds on the definition's decisions, by the true moments of requests.
     #[test]
     fn bounded_in_every_period_and_generous_beyond_one_slot(rule in any_rule(), requests in any_requests()) {
         let (count, period, width) = (rule.quota().count(), rule.quota().period_ns(), width(&rule));

@@ -26,7 +26,6 @@ fn any_requests() -> impl Strategy<Value = Vec<Request>> {
     prop::collection::vec((pause, n, 0..3_usize), 1..120)
 }
 
-/// Returns the arrivals that each set of limits admits among the requests that it decides on.
 fn let_in_by_turns(all: &[Limits], requests: &[Request]) -> Vec<(usize, Arrival)> {
     let (mut state, mut last, mut now) = (all[0].fresh(), 0, 1_000);
     let mut let_in = Vec::new();
@@ -44,7 +43,6 @@ fn let_in_by_turns(all: &[Limits], requests: &[Request]) -> Vec<(usize, Arrival)
     let_in
 }
 
-/// Returns whether these limits alone would admit all arrivals in `let_in`.
 fn lets_all_in(limits: &Limits, mut let_in: impl Iterator<Item = Arrival>) -> bool {
     let mut state = limits.fresh();
     let_in.all(|arrival| limits.try_acquire(&mut state, arrival.now, arrival.n).is_ok())
@@ -58,7 +56,6 @@ fn exact(limits: &Limits) -> Limits {
     Limits::new(limits.each().iter().map(exact))
 }
 
-/// Generates limits of one kind, each of which admits at least as much as the limits before it, whenever requests come.
 fn rising() -> impl Strategy<Value = Vec<Limits>> {
     let counts = prop::collection::vec(1..20_u64, 3);
     (counts, 1..100_u64, 0..5_usize).prop_map(|(mut counts, period, kind)| {
@@ -77,7 +74,6 @@ fn rising() -> impl Strategy<Value = Vec<Limits>> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 1_000, ..ProptestConfig::default() })]
 
-    /// Each set of limits admits no more than it would alone. All of them therefore admit at most the sum, in any span.
     #[test]
     fn limits_of_any_kinds_admit_no_more_than_their_sum(
         all in nine_limits_at_most(), requests in any_requests(),
@@ -89,8 +85,6 @@ proptest! {
         }
     }
 
-    /// If one set of limits always admits at least as much as each of the others, all of them together admit no more
-    /// than that one.
     #[test]
     fn limits_of_one_kind_admit_no_more_than_the_highest(
         all in rising(), requests in any_requests(),

@@ -1,5 +1,4 @@
-//! Tests the token bucket and the leaky queue against their definitions: levels and departures, computed step by
-//! step.
+//! Tests the token bucket and the leaky queue against definitions that compute levels and departures step by step.
 
 use crate::laws::{
     Answer, Arrival, SECOND, at, not_until, orderly, quotas, seconds, span, whole_quotas,
@@ -32,8 +31,7 @@ fn tokens(quota: Quota, capacity: u64, cost: u64, let_in: &[Arrival], now: Nanos
     tokens
 }
 
-/// Decides by the definition of the bucket, for an interval of whole nanoseconds and a clock that does not go
-/// backwards.
+/// For an interval of whole nanoseconds, and a clock that does not go backwards.
 fn token_bucket(
     quota: Quota,
     capacity: u64,
@@ -53,8 +51,7 @@ fn token_bucket(
     }
 }
 
-/// Returns the departure time of each admitted request in nanoseconds: one interval after the departure before it, or
-/// at once.
+/// Returns the departure time of each admitted request, in nanoseconds.
 fn departures(quota: Quota, let_in: &[Arrival]) -> Vec<u128> {
     let mut departures: Vec<u128> = Vec::new();
     for arrival in let_in {
@@ -66,8 +63,7 @@ fn departures(quota: Quota, let_in: &[Arrival]) -> Vec<u128> {
     departures
 }
 
-/// Decides by the definition of the queue, for an interval of whole nanoseconds: the bucket holds the requests that
-/// departed within the last interval, and those that will depart.
+/// The bucket holds the requests that departed within the last interval, and those that will depart.
 fn leaky_queue(quota: Quota, capacity: u64, let_in: &[Arrival], arrival: Arrival) -> Answer {
     let n = usize::try_from(arrival.n.min(capacity + 1)).unwrap();
     let fits = usize::try_from(capacity).unwrap();
@@ -151,8 +147,7 @@ fn buckets_at_the_edges_of_the_types() {
 
 #[test]
 fn a_queues_departures_do_not_drift() {
-    // 3 in 10 ns: the n-th departs at 10 n / 3 ns, in the nanosecond that begins there or in the
-    // next.
+    // 3 in 10 ns: the n-th departs at 10 n / 3 ns, in the nanosecond that begins there or in the next one.
     let queue = Atomic::new(LeakyQueue::new(Quota::new(3, span(10)).unwrap(), 1_000_000).unwrap());
     for n in 0..100_000_u64 {
         let departure = queue.enqueue_at(Nanos::ZERO).unwrap().as_nanos();

@@ -9,7 +9,6 @@ use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// A function that makes a request of a limiter with two limits, and returns whether the request was admitted.
 type Ask = fn(&Limiter, u64) -> bool;
 
 const ASKS: [Ask; 7] = [
@@ -67,7 +66,6 @@ proptest! {
     }
 }
 
-/// A waiting request asks several times, but is counted only when it is admitted.
 #[test]
 fn a_waiting_request_is_counted_once_with_its_waiting_time() {
     let recorder = DebuggingRecorder::new();

@@ -17,7 +17,6 @@ enum Step {
     /// Settles the reservation with this index at this cost.
     Settle(usize, u64),
     Change(Limits),
-    /// Returns to the first limits.
     ChangeBack,
 }
 
@@ -35,7 +34,6 @@ fn any_steps() -> impl Strategy<Value = Vec<(u64, Step)>> {
     prop::collection::vec((pause, step), 1..80)
 }
 
-/// The reference: the limits and their state, without a lock or fast path.
 struct Rules {
     limits: Arc<Limits>,
     state: <Limits as Rule>::State,

@@ -14,7 +14,6 @@ fn scaled(quota: Quota, moment: Nanos) -> u128 {
     u128::from(moment.as_nanos()) * u128::from(quota.count())
 }
 
-/// Returns the theoretical arrival time after all admissions, scaled.
 fn score(quota: Quota, let_in: &[Arrival]) -> u128 {
     let interval = u128::from(quota.period_ns());
     let cost = |arrival: &Arrival| u128::from(arrival.n) * interval;
@@ -28,7 +27,6 @@ fn earliest(quota: Quota, burst: u64, let_in: &[Arrival], n: u64) -> u128 {
     score(quota, let_in).saturating_sub(tolerance)
 }
 
-/// Decides by the definition of the GCRA, for an interval of whole nanoseconds.
 fn definition(quota: Quota, let_in: &[Arrival], arrival: Arrival) -> Answer {
     let capacity = quota.count();
     if arrival.n > capacity {
@@ -41,14 +39,12 @@ fn definition(quota: Quota, let_in: &[Arrival], arrival: Arrival) -> Answer {
     not_until(at(u64::try_from(earliest).expect("within the range of moments and one period")))
 }
 
-/// Returns a bound on how early a request may be admitted: 2 ns if an interval is not a whole number of nanoseconds,
-/// otherwise 0.
+/// Returns how early a request may be admitted: 2 ns if an interval is not a whole number of nanoseconds, otherwise 0.
 fn early_ns(quota: Quota) -> u64 {
     if quota.period_ns().is_multiple_of(quota.count()) { 0 } else { 2 }
 }
 
-/// Returns the maximum number of requests that is admitted in a span, both ends included: the burst, and one request
-/// for each interval.
+/// Returns the burst plus one request for each interval of the span, both ends included.
 fn most_in(quota: Quota, burst: u64, length_ns: u64) -> u128 {
     let earned = u128::from(length_ns + early_ns(quota)) * u128::from(quota.count())
         / u128::from(quota.period_ns());
@@ -73,8 +69,7 @@ fn the_sources_trace() {
 
 #[test]
 fn a_year_at_three_in_ten_nanoseconds_does_not_drift() {
-    // 3.333.. ns apart, spaced evenly: the n-th is admitted at 10 n / 3 ns rounded up, or the
-    // nanosecond after.
+    // 3.333.. ns apart: the n-th is admitted at 10 n / 3 ns rounded up, or the nanosecond after.
     let quota = Quota::new(3, span(10)).unwrap();
     let limiter = Atomic::new(Gcra::with_burst(quota, 1_000_000_000_000_000_000).unwrap());
     for year in 1..=30_u64 {
@@ -166,7 +161,6 @@ proptest! {
         crate::laws::is_bounded(&rule, &arrivals, |length_ns| most_in(quota, quota.count(), length_ns))?;
     }
 
-    /// After an idle time, exactly the whole count of a quota is admitted at one moment, whatever the interval.
     #[test]
     fn a_whole_burst_is_admitted_at_one_moment(count in 1..200_u64, period_ns in 200..1_u64 << 40, first in 0..1_u64 << 60) {
         let limiter = Atomic::new(Gcra::new(Quota::new(count, span(period_ns)).unwrap()));

@@ -10,8 +10,7 @@ use std::time::Duration;
 
 const MS: Duration = Duration::from_millis(1);
 
-/// Returns the number of requests that are admitted within two seconds, if each admitted request is replaced by a new
-/// one within 0.1 ms.
+/// Returns the admissions within two seconds. A new request replaces each admitted one within 0.1 ms.
 fn got_in(guests: usize, jitter: Duration) -> usize {
     let (clock, limiter) = limiter("1k/s burst 1");
     let mut crowd = Crowd::new(&limiter, &clock);
@@ -34,8 +33,7 @@ fn jitter_does_not_reduce_throughput() {
 }
 
 proptest! {
-    /// A waiting request continues after its admission, at most the jitter later and not after its timeout. A request
-    /// that need not wait has no jitter.
+    /// A request that need not wait has no jitter.
     #[test]
     fn jitter_passes_after_the_admission(jitter_ms in 0..5_000_u32, timeout_ms in 1_000..4_000_u32) {
         let (clock, limiter) = limiter("1/s");
@@ -64,7 +62,6 @@ fn jitter_is_random() {
     assert!(waited.iter().any(|waited| *waited > 2_000 * MS), "{waited:?}");
 }
 
-/// The refund also wakes the next request in the queue.
 #[test]
 fn a_request_dropped_during_its_jitter_is_refunded() {
     let (clock, limiter) = limiter("10/day");
@@ -83,7 +80,6 @@ fn a_request_dropped_during_its_jitter_is_refunded() {
     assert_eq!(limiter.standing().remaining, 5);
 }
 
-/// The waker is woken during the jitter. The wait still returns its full time.
 #[test]
 fn a_wake_up_does_not_shorten_the_jitter() {
     let (clock, limiter) = limiter("1/s");
@@ -97,7 +93,6 @@ fn a_wake_up_does_not_shorten_the_jitter() {
     assert_eq!(waiter.step(Waker::noop()), Step::Done(Ok(later - Nanos::ZERO)));
 }
 
-/// A request is admitted before its jitter begins, so the forecasts for later requests ignore the jitter.
 #[test]
 fn later_requests_do_not_wait_for_the_jitter() {
     let (clock, limiter) = limiter("1/s");

@@ -67,7 +67,6 @@ fn bucket(length_ns: u64) -> u64 {
     COUNT + length_ns * COUNT / SECOND
 }
 
-/// Returns the bound of the ring, which limits any seven successive slots.
 fn any_seven_slots(length_ns: u64) -> u64 {
     length_ns.div_ceil(SECOND * 7 / 8).max(1) * COUNT
 }
@@ -96,7 +95,6 @@ proptest! {
         stamps_show_no_more_than_their_lateness_allows(&counter, count_in_each_window)?;
     }
 
-    /// The bound holds however late the timestamps are.
     #[test]
     fn buckets_keep_their_bound_by_the_stamps(requests in requests()) {
         fn keeps(rule: &impl Rule, requests: &[Arrival]) -> Result<(), TestCaseError> {

@@ -9,7 +9,6 @@ use proptest::prelude::*;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Returns one limit of each kind, of `count` per `period` microseconds.
 pub(crate) fn kinds(count: u64, period: u64, burst: u64, slots: u64) -> Vec<Limit> {
     [
         format!("{count}/{period}us"),
@@ -41,7 +40,6 @@ pub(crate) fn any_limits() -> impl Strategy<Value = Limits> {
     ]
 }
 
-/// Generates requests: the time before each request in nanoseconds, and its size.
 fn any_requests() -> impl Strategy<Value = Vec<(u64, u64)>> {
     let pause =
         prop_oneof![3 => Just(0), 3 => 0..10_000_u64, 3 => 0..100_000_u64, 1 => 0..1_000_000_u64];
@@ -111,7 +109,6 @@ proptest! {
         }
     }
 
-    /// Each limit decides by its own cost alone, and either all limits count the request or none.
     #[test]
     fn each_limit_counts_its_own_cost(
         limits in any_limits(), requests in any_requests(), more in prop::collection::vec(0..10_u64, 3),
@@ -146,9 +143,8 @@ proptest! {
         }
     }
 
-    /// Requests that are admitted after a refund would have been admitted without the refunded request too. After a
-    /// refund, a limit that counts in windows behaves as if the request had never been counted, unless it rejected
-    /// other requests before the refund.
+    /// After a refund, a limit that counts in windows behaves as if the request had never been counted, unless it
+    /// rejected other requests before the refund.
     #[test]
     fn a_request_taken_back_makes_room_for_no_more_than_itself(
         limits in any_limits(), requests in any_requests(), first in 0..30_usize, length in 0..8_usize,
@@ -180,8 +176,6 @@ proptest! {
         }
     }
 
-    /// Overlapping reservations may be settled in any order. Requests that are admitted in between would also have been
-    /// admitted if the refunded requests had never been made.
     #[test]
     fn overlapping_reservations_make_room_for_no_more_than_themselves(
         limits in any_limits(),
@@ -230,7 +224,6 @@ proptest! {
         }
     }
 
-    /// After a change, no more is admitted than a fresh limiter with the new limits would admit.
     #[test]
     fn after_a_change_the_new_limits_hold(
         (old, new) in (any_limits(), any_limits()), requests in any_requests(), change in 0..60_usize,
@@ -269,8 +262,7 @@ fn between_kinds_a_change_forgets_what_was_not_recorded() {
     assert_eq!(10 + more, 29);
 }
 
-/// A fixed window forgets its count at its end, and a log that counts rejected requests keeps no more requests than its
-/// own count. In each test case, one of the old limits still counts an admission one second before the change.
+/// A fixed window forgets its count at its end. A log that counts rejected requests keeps no more than its count.
 #[test]
 fn a_new_window_begins_with_what_the_longest_memory_has_recorded() {
     for (old, now) in [
@@ -405,7 +397,6 @@ fn no_limits_have_no_costs() {
     assert_eq!(limiter.try_acquire_costs(&[1]), Err(CostsRejected::Number { limits: 0, costs: 1 }));
 }
 
-/// A log that counts rejected requests counts a request whichever limit has rejected it.
 #[test]
 fn a_retry_time_includes_logs_that_count_the_rejection() {
     let clock = ManualClock::new();
@@ -418,8 +409,7 @@ fn a_retry_time_includes_logs_that_count_the_rejection() {
     assert!(limiter.try_acquire().is_ok());
 }
 
-/// Two limits take turns, as with two processes that have different limits. The faster limit admits its own rate,
-/// although the slower limit is exhausted whenever it is in force.
+/// The faster limit admits its own rate, although the slower limit is exhausted whenever it is in force.
 #[test]
 fn a_rate_that_comes_back_goes_on_with_its_own_account() {
     for (fast, slow) in [("100/s burst 1", "1/s"), ("100/s burst 10", "1/s burst 10")] {
@@ -438,8 +428,7 @@ fn a_rate_that_comes_back_goes_on_with_its_own_account() {
     }
 }
 
-/// The string has the format of RFC 9651, section 3.3.3: printable ASCII, with a backslash before quotes and
-/// backslashes.
+/// RFC 9651, section 3.3.3: printable ASCII, with a backslash before quotes and backslashes.
 #[test]
 fn the_name_of_a_policy_is_a_string_of_a_structured_field() {
     let limits: Limits = "100/h".parse().unwrap();

@@ -52,8 +52,7 @@ fn waited(text: &str, came: &[(u64, u64)], asks_every: Option<u64>) -> Vec<Optio
 }
 
 proptest! {
-    /// Without the requests that do not wait, the waiting requests are admitted at the same moments. Limits that count
-    /// rejected requests are excluded.
+    /// Limits that count rejected requests are excluded.
     #[test]
     fn requests_that_do_not_wait_take_nothing_from_those_that_wait(
         text in prop::sample::select(KINDS.to_vec()),
@@ -157,8 +156,7 @@ fn a_waiter_that_stops_asking_loses_its_priority() {
     drop(second);
 }
 
-/// Returns the result of the last request's first step, if that step ends the wait, and the request's result after
-/// waiting without a timeout.
+/// Returns the end of the last request at its first step, if any, and its end without a timeout.
 fn foretold(text: &str, came: &[(u64, u64)], timeout: Option<u64>) -> (Option<End>, End) {
     let micros = Duration::from_micros;
     let (clock, limiter) = limiter(text);
@@ -179,9 +177,7 @@ fn foretold(text: &str, came: &[(u64, u64)], timeout: Option<u64>) -> (Option<En
 }
 
 proptest! {
-    /// If all requests stay in the queue and no further request comes, the requests that fail at once are exactly those
-    /// that would be admitted after their timeout, or never. The error contains the time after which they would be
-    /// admitted.
+    /// The requests that fail at once are exactly those that would be admitted after their timeout, or never.
     #[test]
     fn the_forecast_of_a_timeout_is_right(
         text in prop::sample::select([&KINDS[..], &["3/ms sliding-log-all"]].concat()),
@@ -202,7 +198,6 @@ proptest! {
     }
 }
 
-/// The limit is lowered while the request waits.
 #[test]
 fn a_timeout_that_passes_in_the_queue_returns_the_right_moment() {
     let (clock, limiter) = limiter("10/s burst 1");

@@ -151,13 +151,11 @@ impl Terms {
     }
 }
 
-/// The definition of the bucket: one refill after the other, in plain numbers.
 struct Model {
     terms: Terms,
     cost: u64,
     tokens: u64,
     last_ns: u64,
-    /// The latest moment of a request or change.
     latest_ns: u64,
 }
 
@@ -195,8 +193,6 @@ impl Model {
 }
 
 proptest! {
-    /// Each decision equals the model's, for any requests and changes at any moments. In any span, no more is admitted
-    /// than the highest capacity, the highest count and the shortest period of that span allow.
     #[test]
     fn answers_are_the_models_and_changes_admit_no_more(
         steps in steps(), attended in any::<bool>(), cost in 1..4_u64, initial in 0..=10_u64,

@@ -7,7 +7,6 @@ use nanopace_nanos::Nanos;
 use proptest::prelude::*;
 use std::time::Duration;
 
-/// Returns the number of events at moments for which `counts` is true.
 fn sum(events: &[Arrival], counts: impl Fn(u64) -> bool) -> u64 {
     let counted = events.iter().filter(|event| counts(event.now.as_nanos()));
     counted.fold(0, |sum, event| sum.saturating_add(event.n))
@@ -66,7 +65,6 @@ proptest! {
         }
     }
 
-    /// On a clock that goes backwards, an earlier moment counts as the latest moment so far.
     #[test]
     fn counts_take_moments_from_before_the_latest_for_the_latest(span_ns in 1..1_u64 << 40, arrivals in arrivals(1 << 30, 10, 100)) {
         let (mut exact, mut exact_in_order) = (RollingCount::new(span(span_ns)), RollingCount::new(span(span_ns)));

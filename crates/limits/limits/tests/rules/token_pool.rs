@@ -57,8 +57,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 }
 
 proptest! {
-    /// Compares the pool step by step with its law in fractions. The moved amounts may differ only by the carried
-    /// fraction.
+    /// The moved amounts may differ from the law only by the carried fraction.
     #[test]
     fn no_token_is_created_destroyed_or_scaled(size in 1..2_000_u64, percent in 100..400_u32, steps in steps()) {
         let mut pool = TokenPool::new(size, f64::from(percent) / 100.0).unwrap();
@@ -92,7 +91,6 @@ proptest! {
         }
     }
 
-    /// While enough tokens wait and there is room, all refills together move their share, rounded down once.
     #[test]
     fn fractions_are_carried(size in 10..1_000_u64, refills in prop::collection::vec(0..10_u64, 1..100)) {
         let mut pool = TokenPool::new(size, 1.5).unwrap();
@@ -111,8 +109,7 @@ proptest! {
 }
 
 proptest! {
-    /// A managed pool behaves like a pool that is refilled after each interval with the tokens that have accrued under
-    /// the quota. If the clock goes backwards, the latest moment counts.
+    /// If the clock goes backwards, the latest moment counts.
     #[test]
     fn the_managed_pool_is_its_definition(
         count in 1..50_u64, period_ns in 50..100_000_u64, interval_ns in 1..10_000_u64, size in 1..40_u64,
@@ -143,8 +140,7 @@ proptest! {
                 Err(Rejected::NotUntil(moment)) => {
                     prop_assert!(!pool.clone().take(n) && n <= pool.capacity());
                     if moment < Nanos::MAX {
-                        // The retry time ignores waiting tokens. For more tokens than the size, it depends on how
-                        // refills are combined.
+                        // Retry times ignore waiting tokens. Above the size, they depend on how refills are combined.
                         let is_exact = pool.waiting() == 0 && n <= size;
                         let earlier = managed.peek_n_at(n, at(moment.as_nanos() - 1));
                         prop_assert!(!is_exact || earlier.is_err(), "told {:?} at {:?}", moment, now);
@@ -177,7 +173,7 @@ fn not_until(moment: Nanos) -> Result<Duration, Rejected> {
     Err(Rejected::NotUntil(moment))
 }
 
-/// Starts a thread that acquires `tokens`. Returns once the thread waits.
+/// Returns once the thread waits.
 fn waiter(pool: &Arc<ManagedPool>, tokens: u64) -> JoinHandle<Result<Duration, AcquireError>> {
     let queued = pool.queued();
     let thread = thread::spawn({
@@ -371,7 +367,6 @@ enum Turn {
     SetInterval(u64),
 }
 
-/// A multiple of all periods, in nanoseconds.
 const COMMON_NS: u64 = 5_040;
 
 fn turns() -> impl Strategy<Value = Vec<Turn>> {
@@ -387,8 +382,7 @@ fn turns() -> impl Strategy<Value = Vec<Turn>> {
 }
 
 proptest! {
-    /// With changes of any kind at any time, the pool gets all tokens of the quotas, except that each change loses less
-    /// than 1/720 of a token. Within any span, no more is taken than the largest size and ratio of that span allow.
+    /// Each change loses less than 1/720 of a token.
     #[test]
     fn changes_of_a_pool_admit_no_more(turns in turns()) {
         let clock = ManualClock::new();
@@ -449,7 +443,6 @@ proptest! {
     }
 }
 
-/// Converts a number below 2^32, exactly.
 fn to_f64(number: u64) -> f64 {
     f64::from(u32::try_from(number).unwrap())
 }

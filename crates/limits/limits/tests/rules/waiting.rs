@@ -19,7 +19,6 @@ enum Event {
     TakesBack,
 }
 
-/// Generates events, with the microseconds before each.
 fn any_events(jitter: u64) -> impl Strategy<Value = Vec<(u64, Event)>> {
     let timeout = prop::option::weighted(0.3, 0..3_000_u64);
     let event = prop_oneof![
@@ -67,7 +66,6 @@ proptest! {
         prop_assert!(let_in.is_sorted(), "{:?}", crowd.gone);
     }
 
-    /// Requests may leave the queue, or leave later during their jitter.
     #[test]
     fn a_request_that_left_has_taken_nothing(events in any_events(2_000)) {
         let (clock, limiter) = limiter("1/ms burst 2, 1000/h sliding-log");
@@ -113,7 +111,6 @@ fn a_timeout_that_is_too_short_fails_at_once() {
     assert_eq!(limiter.wait(Wait::new(1).timeout(Duration::ZERO)), Ok(Duration::ZERO));
 }
 
-/// The first in the queue asks every second, in case a limit was changed without a wake-up.
 #[test]
 fn the_first_asks_every_second() {
     let (_, limiter) = limiter("1/day");

@@ -90,8 +90,7 @@ fn sliding_counter_lets_in(quota: Quota, let_in: &[Arrival], arrival: Arrival) -
 
 #[test]
 fn the_sources_weighted_window() {
-    // With a limit of 10, 9 requests in the previous window and 5 now, at a quarter of the window: 9 x 0.75 + 5 =
-    // 11.75.
+    // With a limit of 10, 9 requests in the previous window and 5 now, at a quarter: 9 x 0.75 + 5 = 11.75.
     let rule = SlidingCounter::new(Quota::new(10, span(60 * SECOND)).unwrap());
     let mut state = rule.fresh();
     assert_eq!(rule.try_acquire(&mut state, seconds(30), 9), Ok(()));
@@ -159,8 +158,7 @@ proptest! {
     #[test]
     fn a_sliding_log_keeps_its_laws((quota, arrivals) in quota_and_arrivals()) {
         let rule = SlidingLog::new(quota);
-        // Checks only the laws that hold on a clock that goes backwards: a rejected request may have moved the latest
-        // moment on.
+        // On a clock that goes backwards, a rejected request may move the latest moment on. The other laws need order.
         crate::laws::retries_get_in(&rule, &arrivals)?;
         crate::laws::idle_is_fresh(&rule, &arrivals)?;
         crate::laws::sizes_are_told_apart(&rule, quota.count(), &arrivals)?;
@@ -171,8 +169,7 @@ proptest! {
         let rule = SlidingLog::new(quota);
         crate::laws::common(&rule, quota.count(), &arrivals)?;
         crate::laws::agrees(&rule, &arrivals, |let_in, arrival| sliding_log(quota, let_in, arrival))?;
-        // A period includes one of its two ends: within up to a nanosecond less than a period, at most the count is
-        // admitted.
+        // A period includes one of its two ends: the bound is `count` within up to a nanosecond less than a period.
         let periods = |length_ns: u64| u128::from(length_ns / quota.period_ns() + 1);
         crate::laws::is_bounded(&rule, &arrivals, |length_ns| periods(length_ns) * u128::from(quota.count()))?;
     }
@@ -207,16 +204,14 @@ proptest! {
         crate::laws::is_bounded(&rule, &arrivals, |length_ns| periods(length_ns) * u128::from(quota.count()))?;
     }
 
-    /// A log that counts rejected requests admits a caller that retries each request of `n` only if the tries within
-    /// one period do not exceed the count. Otherwise it never admits the caller.
+    /// The tries within one period must not exceed the count. Otherwise the caller is never admitted.
     #[test]
     fn a_log_that_counts_rejected_ones_admits_only_callers_that_retry_rarely(
         count in 1..20_u64, period_ns in 100..2_000_u64, n in 1..4_u64,
     ) {
         let rule = SlidingLog::counting_rejected(Quota::new(count, span(period_ns)).unwrap());
         let n = n.min(count);
-        // Stops after one admission more than the first burst, or after two periods of rejections: after these, the
-        // limit counts only rejected requests.
+        // After two periods of rejections, the limit counts only rejected requests, and never admits the caller.
         let admits = |retry_ns: u64| {
             let (mut state, mut now, mut admitted, mut since) = (rule.fresh(), 0, 0, 0);
             while admitted <= count / n && now - since <= 2 * (period_ns + retry_ns) {
@@ -232,8 +227,6 @@ proptest! {
         prop_assert!(shortest_ns == 1 || !admits(shortest_ns - 1));
     }
 
-    /// On a clock that goes backwards, a request counts at the latest moment at which a request arrived: with these
-    /// moments, the decisions are the same.
     #[test]
     fn logs_take_moments_from_before_the_latest_for_the_latest((quota, mut arrivals) in quota_and_arrivals()) {
         arrivals.retain(|arrival| (1..=quota.count()).contains(&arrival.n));

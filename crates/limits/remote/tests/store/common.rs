@@ -18,12 +18,10 @@ impl Clock for Micros {
     }
 }
 
-/// Starts Redis and Valkey, one after the other.
 pub(crate) fn servers() -> impl Iterator<Item = (Product, Server)> {
     Product::ALL.into_iter().map(|product| (product, Server::start(product).unwrap()))
 }
 
-/// Returns a test runner that tries `cases` random cases.
 pub(crate) fn runner(cases: u32) -> TestRunner {
     TestRunner::new(Config { cases, failure_persistence: None, ..Config::default() })
 }
@@ -37,7 +35,6 @@ pub(crate) fn store(server: &Server) -> Remote {
     Remote::lazy_with(&server.url(), patient()).unwrap()
 }
 
-/// Sends a command directly to the server, and returns its response.
 pub(crate) fn ask<T: redis::FromRedisValue>(server: &Server, words: &[&str]) -> T {
     let client = redis::Client::open(server.url()).unwrap();
     let mut connection = client.get_connection().unwrap();

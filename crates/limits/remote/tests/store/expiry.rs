@@ -11,8 +11,7 @@ fn expires(server: &Server) -> u64 {
     ask::<u64>(server, &["PEXPIRETIME", "nanopace:{alice}"]) * 1_000_000
 }
 
-/// Returns the moment from which another request is admitted, by the store's clock, in nanoseconds since the Unix
-/// epoch.
+/// Returns the moment from which another request is admitted, in nanoseconds since the Unix epoch.
 fn not_until(users: &RemoteKeyed) -> u64 {
     match users.try_acquire("alice") {
         Err(RemoteRejected::Key(KeyRejected::Limit(Rejected::NotUntil(moment)))) => {

@@ -12,15 +12,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// The rules in this process, and their possible states. There may be several possible states, because the store may
-/// decide a microsecond earlier or later, with or without the count of a replaced limit.
+/// Several states are possible, because the store may decide a microsecond earlier or later.
 struct Local {
     limits: Limits,
     states: Vec<LimitsState>,
 }
 
 impl Local {
-    /// Returns the decision of `limits` at the moment `micros`, and the state after it.
     fn decide(
         &self,
         limits: &Limits,
@@ -37,8 +35,7 @@ impl Local {
         (limits.decide_costs(&mut state, now, costs).unwrap(), state)
     }
 
-    /// Returns whether the store's decision equals the local decision of `limits` at this moment, or at most `most`
-    /// microseconds earlier or later. Keeps the states for which it does.
+    /// Compares at this moment and at most `most` microseconds around it. Keeps the states that agree.
     fn decides_like(
         &mut self,
         limits: &Limits,
@@ -62,8 +59,7 @@ impl Local {
     }
 }
 
-/// Returns whether the decisions differ by at most `most` microseconds. If two limits reject for times that differ by
-/// less, the decision may describe either limit.
+/// If two limits reject for times that differ by less than `most` us, the decision may describe either limit.
 fn is_like(limits: &Limits, a: &Decision, b: &Decision, most: u64) -> bool {
     let apart = |a: Duration, b: Duration| a.abs_diff(b) <= Duration::from_micros(most);
     let is_retried_alike = match (a.retry(), b.retry()) {
@@ -79,7 +75,6 @@ fn is_like(limits: &Limits, a: &Decision, b: &Decision, most: u64) -> bool {
         && (is_same_limit || (a.which() != b.which() && a.retry().is_some()))
 }
 
-/// Returns the number of requests that the limit allows in `micros` microseconds.
 fn requests_in(micros: u64, limit: Limit) -> u64 {
     let quota = limit.quota();
     match limit.kind() {
@@ -122,7 +117,6 @@ impl When {
     }
 }
 
-/// A request: its time, its costs, and the limits that decide on it.
 #[derive(Clone, Debug)]
 struct Arrival {
     when: When,
@@ -179,8 +173,7 @@ fn arrival() -> impl Strategy<Value = Arrival> {
     (when, costs, change).prop_map(|(when, costs, change)| Arrival { when, costs, change })
 }
 
-/// Generates limits with intervals in whole microseconds and bursts of at most 40 days, for which the store rounds
-/// nothing.
+/// The store rounds nothing for intervals of whole microseconds and bursts of at most 40 days.
 fn even_limit() -> impl Strategy<Value = Limit> {
     const LONGEST_US: u64 = 40 * 86_400_000_000;
     let interval_us = prop_oneof![1_u64..100, 1_u64..10_000_000, 1_u64..LONGEST_US];
@@ -201,7 +194,6 @@ fn limits(limit: impl Strategy<Value = Limit>) -> impl Strategy<Value = Limits> 
     proptest::collection::vec(limit, 1..4).prop_map(Limits::new)
 }
 
-/// Returns a limiter in the store, with the test's clock and the clock's value.
 fn remote(store: &Remote, prefix: u64) -> (RemoteKeyed, Arc<AtomicU64>) {
     let micros = Arc::new(AtomicU64::new(1_700_000_000_000_000));
     let limiter =
@@ -209,8 +201,7 @@ fn remote(store: &Remote, prefix: u64) -> (RemoteKeyed, Arc<AtomicU64>) {
     (limiter.build().unwrap(), micros)
 }
 
-/// Returns whether a window whose length is not a whole number of microseconds begins so close to this moment that the
-/// store may place the moment on the other side of the boundary.
+/// If a window is not a whole number of microseconds, the store may place a moment at its edge on the other side.
 fn is_at_an_edge(micros: u64, all: &[Limits]) -> bool {
     all.iter().flat_map(Limits::each).any(|limit| {
         let length = limit.quota().period_ns();

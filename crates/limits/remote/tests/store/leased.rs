@@ -1,5 +1,4 @@
-//! Tests tokens that are taken ahead: no more is admitted than the limits allow, and no less than that minus the leased
-//! tokens.
+//! Tests tokens that are taken ahead: no more is admitted than the limits allow, and only leased tokens are missing.
 
 use crate::common::{Micros, ask, runner, servers, store, until};
 use nanopace_limits::{Limits, Rule};
@@ -10,7 +9,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// Several limiters with one clock, each of which represents a process.
 struct Fleet {
     limiters: Vec<RemoteKeyed>,
     clock: ManualClock,
@@ -45,7 +43,6 @@ impl Fleet {
 
 #[derive(Clone, Debug)]
 enum Event {
-    /// Asks for `n` tokens, `times` times.
     Ask {
         who: usize,
         n: u64,
@@ -53,7 +50,6 @@ enum Event {
     },
     /// Advances the clock by this number of microseconds.
     Later(u64),
-    /// Advances the clock to the beginning of the next whole second.
     Second,
     GiveBack(usize),
 }
@@ -85,7 +81,6 @@ fn limits() -> impl Strategy<Value = String> {
     .prop_map(str::to_owned)
 }
 
-/// A single process would have made each of the admissions too. So no span contains more than the limits allow.
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn several_processes_admit_no_more_than_one_would() {

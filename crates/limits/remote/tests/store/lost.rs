@@ -21,12 +21,10 @@ fn leased(store: &Remote) -> RemoteKeyed {
     store.limits(&limits()).leased(Duration::from_secs(10)).build().unwrap()
 }
 
-/// Returns the store's count for the key.
 fn counted(store: &Remote, key: &str) -> u64 {
     LIMIT - store.limits(&limits()).build().unwrap().decide_costs(key, 0).unwrap().remaining()
 }
 
-/// Each token that the store has counted is used, held or lost.
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn all_counted_tokens_are_in_the_statistics() {

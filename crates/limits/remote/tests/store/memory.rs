@@ -14,7 +14,6 @@ fn small(product: Product) -> Server {
     server
 }
 
-/// Stores many other keys, which count for an hour.
 fn flood(store: &Remote) {
     let others = store.limits("1/h").prefix("others").build().unwrap();
     let long = "k".repeat(400);

@@ -13,7 +13,6 @@ const DECIDES: &[&str] = &["ping", "eval", "evalsha", "time", "get", "set"];
 const LEASES: &[&str] = &["zadd", "zrem", "zcard", "zremrangebyscore", "pexpire"];
 const CONFIGURES: &[&str] = &["hget", "hgetall", "hexists", "hset", "hdel"];
 
-/// Returns the store for a user who has permissions only for these keys and commands.
 fn with_rights(server: &Server, keys: &str, commands: &[&str]) -> Remote {
     let rights: Vec<String> = commands.iter().map(|command| format!("+{command}")).collect();
     let user = ["ACL", "SETUSER", "bob", "reset", "on", ">unspeakable", keys];
@@ -92,7 +91,6 @@ fn the_documented_permissions_are_enough() {
     }
 }
 
-/// Returns addresses that do not work, with the reasons.
 fn useless(server: &Server) -> [(String, StoreError); 4] {
     with_rights(server, "~others:*", DECIDES);
     let [none, wrong] = ["bob:unspeakable@", "bob:unspeakablewrong@"]
@@ -118,7 +116,6 @@ fn a_store_that_was_never_there_returns_the_reason() {
                 users.try_acquire("alice").unwrap();
                 users.trouble().as_ref() == Some(&reason)
             });
-            // The reason stays the same, however many requests are made.
             for _ in 0..200 {
                 users.try_acquire("alice").unwrap();
                 assert_eq!(users.trouble().as_ref(), Some(&reason), "{product}");

@@ -145,7 +145,6 @@ fn foreign_values_stay_and_harm_no_other_key() {
     }
 }
 
-/// Returns the state with one character removed or replaced.
 fn damage(state: &str) -> impl Iterator<Item = String> {
     let with = |start: usize, letter: &str, end: usize| {
         Some([state.get(..start)?, letter, state.get(end..)?].concat())

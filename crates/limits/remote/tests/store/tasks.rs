@@ -81,7 +81,6 @@ async fn until(what: &str, users: &AsyncRemoteKeyed, is_let_in: bool) {
     }
 }
 
-/// A runtime that runs only while a decision is made can reconnect to the store.
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn a_runtime_that_stops_between_decisions_finds_the_store_again() {

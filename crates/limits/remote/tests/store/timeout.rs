@@ -19,7 +19,6 @@ fn a_far_store_works_out_of_the_box() {
     }
 }
 
-/// When a store becomes slow, the timeout is too short at first.
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn a_store_that_becomes_slow_is_found_again() {
@@ -52,8 +51,7 @@ async fn a_far_store_works_for_tasks_too() {
     }
 }
 
-/// A connection with a missing response is not used again: otherwise the late response would be taken for the response
-/// to another call, or the next call would never get a response.
+/// The late response would otherwise be taken for the response to another call.
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn a_connection_on_which_an_answer_is_missing_is_given_up() {

@@ -8,7 +8,6 @@ use std::net::IpAddr;
 
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 
-/// Returns the key of a request with these lines of the header field.
 fn key(forwarded: &Forwarded, name: &HeaderName, lines: &[impl AsRef<[u8]>]) -> Option<IpAddr> {
     let mut request = Request::new(());
     for line in lines {
@@ -23,7 +22,6 @@ fn of_entry(name: &HeaderName, entry: &str) -> Option<String> {
     key(&forwarded, name, &[entry]).map(|address| address.to_string())
 }
 
-/// Generates bytes that a client may put into a header field.
 fn anything() -> impl Strategy<Value = Vec<u8>> {
     let byte =
         prop_oneof![Just(b','), Just(b'"'), Just(b';'), Just(b'='), 32..=126_u8, 128..=255_u8];

@@ -18,7 +18,6 @@ fn peer(address: IpAddr) -> Request<String> {
     request
 }
 
-/// Returns the key of a peer with this address.
 fn peer_key(address: IpAddr, bits: Option<u8>) -> IpAddr {
     let key = Peer::of(|address: &SocketAddr| *address);
     let key = bits.map_or(key.clone(), |bits| key.ipv6_prefix(bits));
@@ -104,7 +103,6 @@ fn a_function_finds_keys_of_any_type() {
     assert_eq!(["/a", "/b", "/axe", "/"].map(status), [200, 200, 429, 400]);
 }
 
-/// A key may be a header field of the request, or the result of a function of the request.
 #[test]
 fn keys_have_limits_of_their_own() {
     let users = || {

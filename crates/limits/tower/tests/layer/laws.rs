@@ -98,7 +98,6 @@ fn limits_change_while_they_are_in_use() {
     assert_eq!(field(&response, "ratelimit-policy"), r#""2/h";q=2;w=3600"#);
 }
 
-/// Several services of one layer share the limits, and so do services of its clones, and clones of services.
 #[test]
 fn all_services_of_all_threads_share_the_limits() {
     let layer = by_header("150/h", &ManualClock::new());
@@ -115,7 +114,6 @@ fn all_services_of_all_threads_share_the_limits() {
     assert_eq!(counts.iter().sum::<usize>(), 150);
 }
 
-/// A new key is rejected when the number of keys is at its maximum. Requests with known keys are still admitted.
 #[test]
 fn there_are_no_more_keys_than_there_may_be() {
     let clock = ManualClock::new();

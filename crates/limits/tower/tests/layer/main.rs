@@ -27,13 +27,11 @@ fn limits(text: &str) -> Limits {
     text.parse().expect("limits")
 }
 
-/// Returns limits that are the same for each of at most a hundred keys.
 fn keyed<K: Hash + Eq>(text: &str, clock: &ManualClock) -> Keyed<K> {
     let uniform = Uniform::new(limits(text));
     Keyed::builder(uniform).max_keys(100).clock(clock.clone()).build().expect("limits")
 }
 
-/// Responds `hello` to every request, as the inner service.
 fn hello(_: Request<String>) -> Ready<Result<Response<String>, Infallible>> {
     ready(Ok(Response::new("hello".to_owned())))
 }
@@ -47,7 +45,6 @@ where
 
 type Hello = fn(Request<String>) -> Ready<Result<Response<String>, Infallible>>;
 
-/// Calls the service, and returns the response, which is ready at once.
 fn call<S, B>(service: &S, request: Request<B>) -> Response<String>
 where
     S: Service<Request<B>, Response = Response<String>, Error = Infallible> + Clone,
@@ -60,13 +57,11 @@ fn from(key: &str) -> Request<String> {
     Request::get("/").header(API_KEY, key).body(String::new()).unwrap()
 }
 
-/// Returns all values of a field as one list.
 fn field<B>(response: &Response<B>, name: &str) -> String {
     let values = response.headers().get_all(name).iter().map(|value| value.to_str().unwrap());
     values.collect::<Vec<_>>().join(", ")
 }
 
-/// Returns a layer with limits for each API key.
 fn by_header(
     text: &str,
     clock: &ManualClock,

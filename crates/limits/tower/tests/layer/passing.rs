@@ -20,7 +20,6 @@ use tower::{Layer, Service};
 
 type Outcome = Result<Response<String>, &'static str>;
 
-/// A service whose readiness and outcome the test sets.
 #[derive(Clone)]
 struct Scripted {
     readiness: Poll<Result<(), &'static str>>,
@@ -75,7 +74,6 @@ fn errors_pass_through_and_are_counted() {
     assert_eq!(answer(&mut service).unwrap().status(), 429);
 }
 
-/// The response is pending until the inner service has responded, and then contains the header fields.
 #[test]
 fn a_slow_answer_is_awaited() {
     let (send, answer) = futures_util::future::AbortHandle::new_pair();
@@ -106,7 +104,6 @@ impl<B> Decide<B> for Later {
     }
 }
 
-/// A later decision has the same effect as an immediate one. Nothing reaches the inner service before the decision.
 #[test]
 fn a_decision_to_come_is_awaited() {
     let (tell, told): (Vec<_>, VecDeque<_>) = (0..2).map(|_| oneshot::channel()).unzip();

@@ -14,7 +14,6 @@ use std::net::SocketAddr;
 use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
 
-/// Starts a server that runs until the test ends, and returns a client of it.
 pub(crate) async fn client_of(router: Router) -> SendRequest<Empty<Bytes>> {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();

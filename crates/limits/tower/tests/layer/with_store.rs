@@ -118,7 +118,6 @@ async fn two_processes_decide_like_one() {
     }
 }
 
-/// Eight clients send requests with one key to two processes at once. The processes together admit exactly the limit.
 #[tokio::test]
 #[ignore = "needs Redis and Valkey"]
 async fn requests_at_once_are_counted_once_each() {

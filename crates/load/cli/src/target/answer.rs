@@ -9,20 +9,17 @@ use hyper::{Request, Response, StatusCode};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Responds to the requests of all connections.
 #[derive(Debug)]
 pub(super) struct Answerer {
     behaviour: Behaviour,
     body: Bytes,
     sleepers: Arc<Sleepers>,
     schedule_start: OnceLock<Instant>,
-    /// One random number generator for all connections. So the responses depend only on the order of the requests, and
-    /// not on their connections or threads.
+    /// Shared by all connections, so that the responses depend only on the order of the requests.
     rng: Mutex<Rng>,
 }
 
 impl Answerer {
-    /// Creates an answerer that uses `sleepers` to wait.
     pub(super) fn new(behaviour: &Behaviour, sleepers: Arc<Sleepers>) -> Answerer {
         Answerer {
             behaviour: *behaviour,
@@ -33,14 +30,11 @@ impl Answerer {
         }
     }
 
-    /// Sets the start of the schedule, to which the start of a planned stall is relative. Only the first call has an
-    /// effect.
+    /// Only the first call has an effect: a later start would move a stall that may have begun.
     pub(super) fn schedule_starts(&self) {
-        // A second start would move a stall that may have begun.
         let _ = self.schedule_start.set(Instant::now());
     }
 
-    /// Sends the response to a request after its latency.
     pub(super) async fn answer(
         self: Arc<Self>,
         request: Request<Incoming>,
@@ -54,7 +48,6 @@ impl Answerer {
         Ok(response)
     }
 
-    /// Draws the status and the latency of the next response.
     fn draw(&self) -> (StatusCode, Duration) {
         let Behaviour { errors, latency, .. } = self.behaviour;
         let rng = &mut *self.rng.lock().unwrap_or_else(PoisonError::into_inner);
@@ -77,7 +70,7 @@ impl Answerer {
     }
 }
 
-/// Reads the rest of a request, because its connection can carry another request only after that.
+/// The connection can carry another request only after the rest of this one has been read.
 async fn read_to_end(mut body: Incoming) -> hyper::Result<()> {
     while !body.is_end_stream() {
         match body.frame().await {

@@ -56,7 +56,6 @@ impl EmbeddedTarget for TargetArgs {
 }
 
 impl TargetArgs {
-    /// Returns the behaviour that the options describe.
     fn behaviour(self) -> Behaviour {
         Behaviour {
             latency: self.target_latency,

@@ -9,23 +9,20 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-/// A distribution of latencies.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Latency {
     /// The same time for every response.
     Constant(Duration),
-    /// An exponential distribution. Half of the times are below 0.69 times the mean, and one in 100 is above 4.6 times
-    /// the mean.
+    /// Half of the times are below 0.69 times the mean, and one in 100 is above 4.6 times the mean.
     Exponential { mean: Duration },
-    /// A uniform distribution between two bounds.
+    /// Any time between the bounds is equally likely.
     Uniform { min: Duration, max: Duration },
-    /// A normal distribution. Negative draws count as zero.
+    /// Negative draws count as zero.
     Normal { mean: Duration, deviation: Duration },
-    /// A log-normal distribution, which resembles most real servers. Half of the times are above the median, and one in
-    /// 100 is above e^(2.33 sigma) times the median.
+    /// Resembles most real servers. One in 100 times is above e^(2.33 sigma) times the median.
     LogNormal { median: Duration, sigma: f64 },
-    /// A distribution with a heavy tail: for any x of at least 1, a share of x^-shape of the times is above x times the
-    /// minimum. If the shape is 1 or less, there is no mean.
+    /// For any x of at least 1, a share of x^-shape of the times is above x times the minimum. If the shape is 1 or
+    /// less, there is no mean.
     Pareto { min: Duration, shape: f64 },
 }
 
@@ -47,7 +44,7 @@ impl Latency {
     }
 }
 
-/// Draws a uniform number between 0 and 1. It is never 0.
+/// Draws a uniform number between 0 and 1, which is never 0.
 fn positive(rng: &mut Rng) -> f64 {
     1.0 - rng.f64()
 }
@@ -61,7 +58,7 @@ fn times(duration: Duration, factor: f64) -> Duration {
     seconds(duration.as_secs_f64() * factor)
 }
 
-/// Converts seconds to a duration. Negative values and NaN (zero times infinity) become zero.
+/// Negative values and NaN (zero times infinity) become zero.
 fn seconds(seconds: f64) -> Duration {
     Duration::try_from_secs_f64(seconds.max(0.0)).unwrap_or(Duration::MAX)
 }
@@ -138,7 +135,6 @@ fn time(text: &str) -> Result<Duration, String> {
 }
 
 impl fmt::Display for Latency {
-    /// Writes the latency in the form that [`Latency::from_str`] parses.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
             Constant(latency) => write!(f, "{}", word(latency)),
@@ -151,7 +147,6 @@ impl fmt::Display for Latency {
     }
 }
 
-/// Formats a time without spaces.
 fn word(time: Duration) -> String {
     humantime::format_duration(time).to_string().replace(' ', "")
 }
@@ -232,8 +227,7 @@ mod tests {
         }
     }
 
-    /// For each quantile of the theoretical distribution, the share of draws up to it has a binomial distribution. Five
-    /// standard deviations are allowed.
+    /// The share of draws up to a quantile has a binomial distribution. Five standard deviations are allowed.
     #[test]
     fn draws_follow_the_distribution() {
         const DRAWS: usize = 200_000;

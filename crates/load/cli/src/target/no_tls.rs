@@ -4,7 +4,6 @@ use anyhow::bail;
 use std::io;
 use tokio::net::TcpStream;
 
-/// A type without values, because this build has no TLS.
 pub(super) enum Acceptor {}
 
 impl Acceptor {
@@ -14,14 +13,12 @@ impl Acceptor {
     }
 }
 
-/// A type without values, because its field `acceptor` has none.
 pub(super) struct Identity {
     pub(super) acceptor: Acceptor,
     pub(super) certificate_pem: String,
 }
 
 impl Identity {
-    /// Fails with an error that says how to build a target with TLS.
     pub(super) fn new() -> anyhow::Result<Identity> {
         bail!("--target-tls is not built in: cargo install nanopace-cli --features target-tls")
     }

@@ -15,23 +15,19 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time;
 
-/// The pause after a connection could not be accepted. If too many files are open, the next attempt would fail as well,
-/// and immediate attempts would keep a core busy.
+/// The pause after a connection could not be accepted, because immediate attempts would keep a core busy.
 const RESPITE: Duration = Duration::from_millis(10);
 
-/// The state that all connections share.
 pub(super) struct Server {
     tls: Option<Acceptor>,
     answerer: Arc<Answerer>,
 }
 
 impl Server {
-    /// Creates a server, which uses TLS if `tls` is given.
     pub(super) fn new(tls: Option<Acceptor>, answerer: Arc<Answerer>) -> Arc<Server> {
         Arc::new(Server { tls, answerer })
     }
 
-    /// Accepts connections until the process ends.
     pub(super) async fn accept(self: Arc<Self>, listener: TcpListener) {
         loop {
             match listener.accept().await {
@@ -43,7 +39,7 @@ impl Server {
         }
     }
 
-    /// Serves one connection. An error closes the connection.
+    /// An error closes the connection.
     async fn serve(self: Arc<Self>, stream: TcpStream) {
         // If this fails, responses are delayed, but correct.
         let _ = stream.set_nodelay(true);
@@ -57,8 +53,8 @@ impl Server {
         }
     }
 
-    /// Serves HTTP/2 if the client begins with the HTTP/2 preface, which it does after ALPN has selected HTTP/2.
-    /// Otherwise, serves HTTP/1.1.
+    /// Serves HTTP/2 if the client begins with the HTTP/2 preface, which follows an ALPN choice of HTTP/2; else
+    /// HTTP/1.1.
     async fn converse(&self, stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) {
         let service = service_fn(|request| Arc::clone(&self.answerer).answer(request));
         let _ = http().serve_connection(TokioIo::new(stream), service).await;
@@ -70,7 +66,6 @@ fn http() -> auto::Builder<TokioExecutor> {
     auto::Builder::new(TokioExecutor::new())
 }
 
-/// Serves HTTP/1.1 in builds without HTTP/2.
 #[cfg(not(feature = "http2"))]
 fn http() -> hyper::server::conn::http1::Builder {
     hyper::server::conn::http1::Builder::new()

@@ -4,12 +4,11 @@ use fastrand::Rng;
 use std::fmt;
 use std::str::FromStr;
 
-/// A share of requests, from 0 to 1.
+/// From 0 to 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Share(f64);
 
 impl Share {
-    /// Draws whether a request belongs to the share.
     pub(crate) fn draw(self, rng: &mut Rng) -> bool {
         rng.f64() < self.0
     }

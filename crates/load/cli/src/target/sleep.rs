@@ -12,11 +12,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
-/// The interval after which the timer repeats a wake-up to which the ringer has not reacted. It is long, because the
-/// ringer always reacts.
+/// The interval after which the timer repeats an ignored wake-up. It is long, because the ringer always reacts.
 const AGAIN: Duration = Duration::from_secs(3600);
 
-/// Sleeping tasks. One timer wakes one task, the ringer, which wakes the tasks that are due.
+/// One timer wakes one task, the ringer, which wakes the tasks that are due.
 #[derive(Debug)]
 pub(super) struct Sleepers {
     numbers: AtomicU64,
@@ -30,11 +29,10 @@ struct Line {
     waiting: BTreeMap<Place, Waker>,
 }
 
-/// The key of a sleeping task: the time at which it is due, and a number that distinguishes tasks with the same time.
+/// When a sleeping task is due, and a number that distinguishes tasks with the same time.
 type Place = (Instant, u64);
 
 impl Sleepers {
-    /// Starts the ringer in the current runtime.
     pub(super) fn start() -> io::Result<Arc<Sleepers>> {
         let line =
             Line { timer: timer()?, ringer: Waker::noop().clone(), waiting: BTreeMap::new() };
@@ -47,7 +45,7 @@ impl Sleepers {
         Ok(sleepers)
     }
 
-    /// Sleeps for this time. Dropping the future cancels the sleep.
+    /// Dropping the future cancels the sleep.
     pub(super) async fn sleep(&self, time: Duration) {
         match Instant::now().checked_add(time) {
             Some(end) => {
@@ -133,7 +131,6 @@ mod tests {
     const HOUR: Duration = Duration::from_secs(3600);
 
     impl Sleepers {
-        /// Returns the number of sleeping tasks.
         pub(in super::super) fn waiting(&self) -> usize {
             self.line().waiting.len()
         }

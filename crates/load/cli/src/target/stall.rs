@@ -3,8 +3,7 @@
 use std::str::FromStr;
 use std::time::Duration;
 
-/// An outage of the given length, in which the target does not respond. `start` is relative to the start of the
-/// schedule.
+/// An outage, in which the target does not respond. `start` is counted from the start of the schedule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Stall {
     length: Duration,
@@ -12,7 +11,7 @@ pub(crate) struct Stall {
 }
 
 impl Stall {
-    /// Returns the time by which to delay a response that is ready at `ready`, relative to the start of the schedule.
+    /// Returns the time by which to delay a response that is ready at `ready`, counted from the start of the schedule.
     pub(crate) fn hold(self, ready: Duration) -> Duration {
         let end = self.start.saturating_add(self.length);
         if ready < self.start { Duration::ZERO } else { end.saturating_sub(ready) }

@@ -8,10 +8,8 @@ use rustls::pki_types::PrivateKeyDer;
 use std::sync::Arc;
 use tokio_rustls::TlsAcceptor;
 
-/// The names in the certificate.
 const NAMES: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
 
-/// Accepts TLS connections.
 pub(super) type Acceptor = TlsAcceptor;
 
 /// A certificate generated for one target, and the acceptor that uses it.

@@ -1,5 +1,5 @@
-//! Tests that need the whole machine, or a terminal. Processes that start at the same time would inherit the terminal.
-//! So these tests have their own test program, which starts few other processes.
+//! Tests that need the whole machine, or a terminal. They have their own test program, which starts few other
+//! processes, because processes that start at the same time would inherit the terminal.
 
 #![cfg(unix)]
 

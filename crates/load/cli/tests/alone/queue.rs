@@ -13,30 +13,27 @@ use std::path::Path;
 use std::thread;
 use tempfile::TempDir;
 
-/// The requests per second, and the duration in seconds. The target is busy for 48 % of the time, plus the time of
-/// sending.
+/// In requests per second. The target is busy for 48 % of the time, plus the time of sending.
 const RATE: u32 = 60;
 const SECONDS: u32 = 12;
 const DRAWN: f64 = 8e-3;
 /// The seeds of the runs. A single run would be too short for enough requests. At a higher rate, sending would be a
-/// larger part of the service time. Each run begins with an empty queue, which affects about the first twelve requests,
-/// or 2 % of the run's requests.
+/// larger part of the service time. Each run begins with an empty queue, which affects about its first twelve
+/// requests, or 2 %.
 const RANDOM: [u32; 6] = [1, 2, 3, 4, 5, 6];
 const EVEN: [u32; 2] = [7, 8];
 
-/// The allowed number of standard deviations. A normal distribution exceeds it in one of 16 000 cases.
+/// In standard deviations. A normal distribution exceeds this in one of 16 000 cases.
 const DEVIATIONS: f64 = 4.0;
 
-/// The number of attempts on a machine that is too busy.
 const TRIES: u32 = 3;
 
-/// The sums over several runs. Times are in seconds.
+/// The sums over several runs, with times in seconds.
 #[derive(Debug, Default)]
 struct Queue {
     started: f64,
     due: f64,
     time: f64,
-    /// The sums over the requests that have started.
     wait: f64,
     response: f64,
     /// The part of the wait time that the program or a busy machine caused.
@@ -109,7 +106,6 @@ impl Queue {
         self.rate() * self.mean_service()
     }
 
-    /// Returns the mean wait time.
     fn wait(&self) -> f64 {
         self.wait / self.started
     }
@@ -119,37 +115,37 @@ impl Queue {
         (self.wait - self.generator) / self.started
     }
 
-    /// Returns the mean wait time of M/G/1, by the Pollaczek-Khinchine formula: `lambda E[S^2] / (2 (1 - rho))`.
+    /// The mean wait time of M/G/1, by the Pollaczek-Khinchine formula: `lambda E[S^2] / (2 (1 - rho))`.
     fn pollaczek_khinchine(&self) -> f64 {
         self.rate() * self.second_moment() / (2.0 * (1.0 - self.utilisation()))
     }
 
-    /// Returns the mean wait time of M/M/1 with services of this mean. The formula is the same, with `E[S^2] = 2 m^2`.
+    /// The mean wait time of M/M/1 with services of this mean. The formula is the same, with `E[S^2] = 2 m^2`.
     fn m_m_1(&self, mean: f64) -> f64 {
         self.rate() * mean.powi(2) / (1.0 - self.rate() * mean)
     }
 
-    /// Returns Kingman's upper bound for the mean wait time of D/G/1: `lambda Var[S] / (2 (1 - rho))`. For exponential
+    /// Kingman's upper bound for the mean wait time of D/G/1: `lambda Var[S] / (2 (1 - rho))`. For exponential
     /// services, this is half of the wait time of M/M/1.
     fn kingman(&self) -> f64 {
         let variance = self.second_moment() - self.mean_service().powi(2);
         self.rate() * variance / (2.0 * (1.0 - self.utilisation()))
     }
 
-    /// Returns the allowed difference between the mean of n waits in M/M/1 and the theory.
+    /// The allowed difference between the mean of n waits in M/M/1 and the theory.
     ///
-    /// Successive waits are correlated. A mean of n has the variance `rho (2 + 5 rho - 4
-    /// rho^2 + rho^3) / (1 - rho)^4 m^2 / n` (Daley, *The serial correlation coefficients of
-    /// waiting times in a stationary single server queue*, 1968).
+    /// Successive waits are correlated. A mean of n has the variance `rho (2 + 5 rho - 4 rho^2 + rho^3) / (1 - rho)^4
+    /// m^2 / n` (Daley, *The serial correlation coefficients of waiting times in a stationary single server queue*,
+    /// 1968).
     fn tolerance(&self, mean: f64) -> f64 {
         let rho = self.rate() * mean;
         let variance = rho * (2.0 + rho * (5.0 + rho * (rho - 4.0))) / (1.0 - rho).powi(4);
         DEVIATIONS * mean * (variance / self.started).sqrt()
     }
 
-    /// Returns the allowed difference between the mean and the theory, given the measured rate and service times.
+    /// The allowed difference between the mean and the theory, given the measured rate and service times.
     ///
-    /// The measured rate and mean are a complete sufficient statistic for M/M/1. So the error of a formula that uses
+    /// The measured rate and mean are a complete sufficient statistic for M/M/1, so the error of a formula that uses
     /// them is independent of the remaining error (Basu). The variance of the formula is `rho^2 (5 - 4 rho + rho^2) /
     /// (1 - rho)^4 m^2 / n`. Without it, `2 rho / (1 - rho)^4 m^2 / n` of the variance in `tolerance` remains. If the
     /// measured second moment is used as well, even less remains.
@@ -160,7 +156,6 @@ impl Queue {
     }
 }
 
-/// Makes a run on one connection, which writes its interval log to `log`. Returns the results.
 fn results(arrivals: &str, seed: u32, log: &Path) -> Value {
     let line = format!(
         "run -c 1 --rate {RATE}/s --duration {SECONDS}s --arrivals {arrivals} --seed {seed} \
@@ -187,8 +182,7 @@ fn float(count: u64) -> f64 {
     count as f64
 }
 
-/// Compares the waits under random arrivals with M/G/1 and M/M/1. A busy machine increases the waits, but by no more
-/// than the program reports.
+/// A busy machine increases the waits, but by no more than the program reports.
 fn assert_is_m_g_1(queue: &Queue) {
     let (theory, tolerance) = (queue.pollaczek_khinchine(), queue.tolerance_given_moments());
     let service = queue.mean_service();
@@ -205,8 +199,7 @@ fn assert_is_m_g_1(queue: &Queue) {
     assert!(queue.queueing() <= most + tolerance, "{most} +- {tolerance}: {queue:?}");
 }
 
-/// Asserts that waits are at least those that follow from the drawn times. This holds on any machine, because service
-/// times are at least the drawn times.
+/// Asserts that waits are at least those that follow from the drawn times. Service times are never shorter than these.
 fn assert_waits_for_what_was_drawn(queue: &Queue) {
     let least = queue.m_m_1(DRAWN);
     assert!(queue.wait() >= least - queue.tolerance(DRAWN), "{least}: {queue:?}");
@@ -220,8 +213,7 @@ fn assert_is_exponential(queue: &Queue) {
     assert!(queue.second_moment() >= moment - deviation, "{queue:?}");
 }
 
-/// Returns whether the load threads got less than half of the CPU time that they needed. The measurements of such a run
-/// say little about queues.
+/// Returns whether the load threads got less than half of the CPU time that they needed.
 fn lacked_processor(results: &Value) -> bool {
     let times = &results["processor"];
     let [had, wanted] = ["had_ns", "wanted_ns"].map(|name| times[name].as_f64().unwrap_or(0.0));
@@ -229,7 +221,7 @@ fn lacked_processor(results: &Value) -> bool {
     wanted >= results["duration_seconds"].as_f64().unwrap() * 1e8 && had * 2.0 < wanted
 }
 
-/// Measures random and even arrivals. Each time, asserts properties that hold on any machine.
+/// Measures random and even arrivals, and asserts properties that hold on any machine.
 fn measured() -> (Queue, Queue) {
     let (random, even) = thread::scope(|scope| {
         let even = scope.spawn(|| Queue::measure("even", &EVEN));

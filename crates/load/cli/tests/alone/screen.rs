@@ -12,10 +12,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 use vt100::{Parser, Screen};
 
-/// A time limit that is longer than any step takes.
 const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// A script that prints the terminal's settings before and after a run.
+/// Prints the terminal's settings before and after a run.
 const AROUND: &str = r#"
     stty rows 24 cols 80
     echo "terminal $(tty) is $(stty -g)."
@@ -28,11 +27,9 @@ fn size(characters: u16) -> NonZeroU16 {
     NonZeroU16::new(characters).unwrap()
 }
 
-/// A terminal and its screen.
 struct Terminal {
     session: PtySession,
     parser: Parser,
-    /// All bytes that were written to the terminal.
     written: Vec<u8>,
 }
 
@@ -44,8 +41,7 @@ impl Terminal {
         Terminal { session, parser, written: Vec::new() }
     }
 
-    /// Starts a shell that runs the program with these options. In the options, `|` stands for a space within an
-    /// option.
+    /// Starts a shell that runs the program. In the options, `|` stands for a space within an option.
     fn run(options: &str, json: &Path) -> Terminal {
         let mut command = Command::new("sh");
         command.args(["-c", AROUND, "sh", env!("CARGO_BIN_EXE_nanopace"), "run", "--json"]);
@@ -73,7 +69,6 @@ impl Terminal {
         self.until(text, |screen| screen.contents().contains(text));
     }
 
-    /// Types keys, and waits until the screen shows this text.
     fn type_and_see(&mut self, keys: &str, shown: &str) {
         self.session.send(keys).unwrap();
         self.session.flush().unwrap();
@@ -84,7 +79,6 @@ impl Terminal {
         String::from_utf8_lossy(&self.written).into_owned()
     }
 
-    /// Returns the first word that was written after this text.
     fn word_behind(&self, word: &str) -> String {
         let written = self.written();
         let (_, behind) = written.split_once(word).unwrap();
@@ -115,8 +109,7 @@ impl Terminal {
     }
 }
 
-/// The exit statuses of a run that the user ends. On a busy machine, the status is 4 if slots were overdue at that
-/// moment.
+/// The exit statuses of a run that the user ends. On a busy machine, the status is 4 if slots are overdue then.
 const ENDED: [&str; 2] = ["0", "4"];
 
 fn results(json: &Path) -> Value {
@@ -142,8 +135,7 @@ fn the_view_starts_is_resized_takes_keys_and_ends() {
     terminal.type_and_see("+", "of 1100/s");
     terminal.type_and_see("-", "of 1000/s");
     terminal.type_and_see("?", "raise the rate");
-    // A key directly after Escape would be read as a key with Alt, so the test waits for the end of the help. The help
-    // may not have covered everything yet, so both texts are checked.
+    // A key directly after Escape would be read as a key with Alt. The help may not have covered everything yet.
     terminal.session.send("\x1b").unwrap();
     terminal.session.flush().unwrap();
     terminal.until("end of the help", |screen| {
@@ -166,7 +158,6 @@ fn a_shape_is_typed_and_corrected() {
     terminal.see("running");
     terminal.type_and_see("shold 200/s 5min, q1", "shape> hold 200/s 5min, q1");
     terminal.type_and_see("\r", "column 18");
-    // The cursor is at the error.
     terminal.type_and_see("\x1b[3~\x1b[3~hold 300/s 5min\r", "hold 200/s 5min, hold 300/s 5min");
     terminal.see("of 200");
     terminal.type_and_see("sq", "shape> q");

@@ -7,7 +7,6 @@ use serde_json::Value;
 use std::fs;
 use std::path::Path;
 
-/// A time limit that is longer than any reply takes.
 const TIMEOUT_MS: Option<u64> = Some(60_000);
 
 fn line(options: &str, json: &Path) -> String {
@@ -20,7 +19,6 @@ fn begin(session: &mut PtySession) {
     session.exp_string(" of ").unwrap();
 }
 
-/// Types keys, and waits for a status line that contains this text.
 fn type_and_see(session: &mut PtySession, keys: &str, shown: &str) {
     session.send(keys).unwrap();
     session.flush().unwrap();
@@ -104,14 +102,12 @@ fn a_shell_can_suspend_and_continue_it() {
     shell.send_control('z').unwrap();
     shell.exp_string("Stopped").unwrap();
     shell.send_line("fg").unwrap();
-    // Keys are read one by one again.
     shell.send("+").unwrap();
     shell.flush().unwrap();
     shell.exp_string("of 110/s").unwrap();
     shell.send("q").unwrap();
     shell.flush().unwrap();
     shell.exp_string(" scheduled: ").unwrap();
-    // Until the program has ended, it reads the typed keys.
     shell.exp_regex(r"bash-[0-9.]+[$#] ").unwrap();
     shell.send_line("exit").unwrap();
     shell.exp_eof().unwrap();

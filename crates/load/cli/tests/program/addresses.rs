@@ -18,7 +18,6 @@ impl Server {
         Server { target, port }
     }
 
-    /// Returns the options for requests to a host with these addresses.
     fn at(&self, addresses: &str) -> String {
         let (scheme, _) = self.target.url.split_once(':').unwrap();
         format!("--url {scheme}://h.invalid:{}/ --resolve {}", self.port, self.resolve(addresses))
@@ -89,7 +88,6 @@ fn a_proxy_and_a_search_use_the_other_address_too() {
 
 #[test]
 fn if_no_address_responds_the_run_does_not_start_and_all_are_named() {
-    // Nothing listens on port 1.
     let url = "run --url http://h.invalid:1/ --resolve h.invalid:1:127.0.0.1,::1";
     let told = unreachable(nanopace(url).output().unwrap());
     let begin = "error: no answer from http://h.invalid:1/: connection refused (127.0.0.1:1: connection refused, ";

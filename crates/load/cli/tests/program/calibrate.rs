@@ -33,7 +33,6 @@ fn the_json_object_has_the_promised_names_and_no_others() {
         "cpu_share gaps_within_25_percent lateness_ns pause rate"
     );
     assert_eq!(names(&results["even_rates"][0]), "limited_by pause rate");
-    // Numbers are compared without their last digit.
     let fastest = 1e9 / results["clock"]["start_ns"].as_f64().unwrap() * (1.0 + 1e-9);
     for even in results["even_rates"].as_array().unwrap() {
         assert!(even["rate"].as_f64().unwrap() <= fastest, "{even} of {fastest}");
@@ -73,7 +72,7 @@ fn report_object_and_plot_come_together() {
     assert_eq!(output.status.code(), Some(0), "{output:?}");
     assert!(serde_json::from_slice::<Value>(&fs::read(&json).unwrap()).unwrap().is_object());
     let report = String::from_utf8(output.stdout).unwrap();
-    // The report contains the names from the help in the same order. The cost of a sleep is known only on Linux.
+    // The cost of a sleep is known only on Linux.
     let mut rest = &report[..];
     for part in [
         "machine ",

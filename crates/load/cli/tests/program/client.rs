@@ -9,7 +9,6 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
 
-/// Returns the results of a run of a few requests, all of which must succeed.
 fn results(options: &str) -> Value {
     let output = output(&format!("run --rate 1k/s --requests 12 --json - {options}"));
     let results = object(&output);
@@ -60,7 +59,6 @@ fn targets_are_sent_in_proportion_to_their_weights() {
     let targets = ["3x GET", "GET", "2x PUT"].map(|what| format!("{what} http://{address}/\n\n"));
     let targets = format!("{}GET http://{address}/last\n", targets.concat());
     let targets = file("weights.txt", targets);
-    // A round has seven requests.
     assert!(output(&format!("run --targets {targets} -n 70 --rate 1k/s -c 1")).status.success());
     let mut sent = BTreeMap::new();
     for Asked { first, .. } in asked.try_iter().skip(1) {
@@ -118,7 +116,6 @@ fn cookies_that_are_set_are_sent_back_by_their_connection() {
     assert!(told.contains("--cookies and a header cookie: leave one of them out"), "{told}");
 }
 
-/// The number of setup times equals the number of opened connections.
 #[test]
 fn requests_in_flight_share_connections_of_http2() {
     let opened = |options: &str| {

@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
-/// Returns the results of a complete run. Repeats the run if the machine stalled for half of it.
+/// Returns the results of a complete run. The run is repeated if the machine stalled for half of it.
 fn run(name: &str, options: &str) -> PathBuf {
     let path = scratch(name);
     let line = format!("run --rate 500 --duration 2s --no-tui {options} --json");
@@ -153,7 +153,6 @@ fn a_run_is_compared_with_its_baseline() {
     }
 }
 
-/// The length of a run with a fixed number of requests is known only at its end.
 #[test]
 fn a_run_of_another_length_is_not_compared() {
     let good = run("baseline-length.json", "");

@@ -7,12 +7,10 @@ use std::path::Path;
 use std::process::Output;
 use tempfile::TempDir;
 
-/// Runs the program in a folder.
 fn run(folder: &Path, line: &str) -> Output {
     nanopace(line).current_dir(folder).output().unwrap()
 }
 
-/// Creates a folder with one file.
 fn folder(file: &str, text: &str) -> TempDir {
     let folder = TempDir::new().unwrap();
     fs::write(folder.path().join(file), text).unwrap();

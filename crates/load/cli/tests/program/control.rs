@@ -1,5 +1,4 @@
-//! Tests the control server: every route, every kind of rejected request, slow clients, many clients, and a real
-//! Prometheus that reads the metrics.
+//! Tests the control server: routes, rejected requests, slow and many clients, and a real Prometheus.
 
 use crate::command::nanopace;
 use crate::running::{file, refusal};
@@ -18,7 +17,7 @@ use std::thread;
 const LONG: [&str; 4] = ["--duration", "10min", "--control", "127.0.0.1:0"];
 const TOKEN: &str = "0123456789abcdefghij";
 
-/// Returns a run of ten minutes, which the test stops before its end.
+/// A run of ten minutes, which the test stops before its end.
 fn long(options: &[&str]) -> Steered {
     Steered::start(&[&LONG[..], options].concat())
 }
@@ -59,12 +58,10 @@ fn every_route_responds() {
         assert!(head.head.contains("\r\ncontent-length: ") && !get.body.is_empty(), "{head:?}");
         assert!(get.head.contains("\r\ncache-control: no-store"), "{get:?}");
     }
-    // A paused run can be stopped.
     assert_eq!(run.ask("POST", "/pause", &[], b"").json()["phase"], "paused");
     assert_adds_up(&run.stop(&[]).0);
 }
 
-/// A closed loop has no schedule that could be changed.
 #[test]
 fn a_closed_loop_has_no_rate_to_change() {
     let run = long(&["--rate", "max", "-c", "1", "--target-latency", "1ms"]);
@@ -149,7 +146,6 @@ fn a_rejected_command_changes_nothing() {
     run.stop(&[]);
 }
 
-/// The new end replaces any earlier one.
 #[test]
 fn a_run_ends_with_the_last_shape_that_was_set() {
     for limit in
@@ -174,7 +170,6 @@ fn a_stalled_target_does_not_delay_the_control_server() {
     let stopped = run.ask("POST", "/stop", &[], b"");
     assert_eq!((stopped.status, &stopped.json()["phase"]), (200, &json!("waiting-for-answers")));
     let state = run.wait_until(|state| state["unstarted"].as_u64() > Some(100));
-    // After the end, the backlog does not grow.
     assert_eq!(
         (&state["backlog"], &run.status()["backlog"]),
         (&state["unstarted"], &state["unstarted"])
@@ -191,8 +186,7 @@ fn a_stalled_target_does_not_delay_the_control_server() {
     assert_adds_up(&results);
 }
 
-/// Starts a TLS server that responds to one request, and completes no other handshake. It ends with the test. Returns
-/// its URL.
+/// Starts a TLS server that responds to one request, and completes no other handshake. Returns its URL.
 fn server_that_falls_silent() -> String {
     let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
     let url = format!("https://{}/", listener.local_addr().unwrap());
@@ -286,7 +280,6 @@ fn an_unusable_listen_address_is_reported_before_anything_starts() {
     assert_eq!(fs::read_to_string(long).unwrap(), TOKEN);
 }
 
-/// Returns the output of a program with this input.
 fn fed(command: &mut Command, input: &str) -> Output {
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().expect("it is on PATH");

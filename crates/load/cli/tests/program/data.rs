@@ -6,7 +6,6 @@ use crate::server::{self, Asked};
 use serde_json::Value;
 use std::sync::mpsc::Receiver;
 
-/// A request that a server received.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Got {
     path: String,
@@ -22,14 +21,12 @@ fn users(name: &str) -> String {
     file(name, format!("user,size\n{}", quoted.concat()))
 }
 
-/// Returns the results of a run, which must succeed.
 fn results(args: &[&str]) -> Value {
     let output = nanopace("").args(args).args(["--rate", "1k/s", "--json", "-"]).output().unwrap();
     assert!(output.status.success(), "{args:?}: {output:?}");
     object(&output)
 }
 
-/// The requests that a server has received so far.
 struct Sent(Receiver<Asked>);
 
 impl Sent {
@@ -43,7 +40,6 @@ fn server() -> (String, Sent) {
     (format!("http://{address}"), Sent(asked))
 }
 
-/// Reads a request, which must be well-formed.
 impl From<Asked> for Got {
     fn from(asked: Asked) -> Got {
         let words: Vec<_> = asked.first.split(' ').collect();
@@ -56,7 +52,6 @@ impl From<Asked> for Got {
     }
 }
 
-/// Returns the decoded string of a path or a query.
 fn decoded(text: &str) -> String {
     let mut bytes = Vec::new();
     let mut rest = text.as_bytes();
@@ -118,7 +113,6 @@ fn url_headers_and_body_have_the_values_of_the_slots_row() {
     }
 }
 
-/// The shards of a load together send each row exactly once, in any order.
 #[test]
 fn all_shards_together_send_each_row_once() {
     let (url, got) = server();
@@ -132,7 +126,6 @@ fn all_shards_together_send_each_row_once() {
             let args = [&url, "--data", &data, "--shard", shard];
             let results = results(&[&args[..], &options].concat());
             let paths = got.try_iter().map(|got| got.path[1..].parse::<usize>().unwrap());
-            // The first request is the probe.
             let own: Vec<_> = paths.skip(1).collect();
             assert_eq!((own.len(), &results["completed"]), (own.len(), &own.len().into()));
             assert_eq!(own.is_sorted(), order == "sequential", "{own:?}");
@@ -169,7 +162,6 @@ fn targets_are_filled_too_and_labels_are_not() {
     assert_eq!(labels, expected);
 }
 
-/// The error message is one line, and nothing is sent.
 #[test]
 fn errors_are_reported_before_the_first_request() {
     let (url, got) = server();
@@ -226,7 +218,6 @@ fn errors_are_reported_before_the_first_request() {
     assert_eq!(got.try_iter().count(), 0);
     results(&[&of("?{{a}}&{{raw a}}"), "--data", &dots, "-n", "2"]);
     got.try_iter().for_each(drop);
-    // This value is valid in a URL and in a body.
     results(&[&of("{{b}}"), "-d", "{{b}}", "--data", &lines, "-n", "2", "-c", "1"]);
     let last = got.try_iter().last().unwrap();
     assert_eq!((last.path.as_str(), last.body.as_str()), ("/x%0D%0Ay", "x\r\ny"));

@@ -15,7 +15,6 @@ fn an_endless_response_is_given_up() {
                 return stream.write_all(b"HTTP/1.1 204 No Content\r\n\r\n");
             }
             stream.write_all(head)?;
-            // The server writes until the client closes the connection.
             loop {
                 stream.write_all(&part.repeat(20_000))?;
             }

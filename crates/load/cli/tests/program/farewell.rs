@@ -1,5 +1,4 @@
-//! Tests HTTP/2 servers that end a connection with a GOAWAY. The GOAWAY names the last processed request, and later
-//! requests must not fail.
+//! Tests HTTP/2 servers that end a connection with a GOAWAY: requests after the last processed one must not fail.
 
 use crate::frames::{
     DATA, END_HEADERS, END_STREAM, GOAWAY, HEADERS, PING, STATUS_200, answer, frame, results,
@@ -21,14 +20,12 @@ fn a_request_that_came_too_late_is_sent_again() {
     assert_eq!(results["set_up_time_ns"]["count"], 30, "{results}");
 }
 
-/// The end of the response and the end of the connection arrive together. The next request is due before the connection
-/// has closed, and is never written on that connection.
+/// The next request is due before the connection has closed, and is never written on that connection.
 #[test]
 fn a_request_that_was_not_written_is_sent_on_another_connection() {
     let results = results(|served| {
         served.await_frame(HEADERS)?;
         served.write(&[frame(HEADERS, END_HEADERS, 1, STATUS_200), frame(PING, 0, 0, &[0; 8])])?;
-        // The client waits for the rest of the response.
         served.await_frame(PING)?;
         served
             .write(&[frame(GOAWAY, 0, 0, FIRST_WAS_LAST), frame(DATA, END_STREAM, 1, b"hello")])?;

@@ -1,5 +1,4 @@
-//! Tests faults around a run, such as full disks, signals and a dying target. No result is lost, and every report adds
-//! up.
+//! Tests faults such as full disks, signals and a dying target: no result is lost, and every report adds up.
 
 #![cfg(unix)]
 

@@ -1,5 +1,4 @@
-//! Tests the files of a run: no input file is overwritten, and old results are kept until new ones are
-//! complete.
+//! Tests the files of a run: no input is overwritten, and old results are kept until new ones are complete.
 #![cfg(unix)]
 
 use crate::command::nanopace;
@@ -17,7 +16,6 @@ use std::thread;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// The maximum time until a run has started, on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 fn output(folder: &TempDir, line: &str) -> Output {
@@ -114,7 +112,6 @@ fn the_interval_log_is_there_while_the_run_goes_on() {
     assert!(counted > 0);
 }
 
-/// Without care, a file that reaches its size limit would end in the middle of a line.
 #[test]
 fn a_log_that_cannot_go_on_ends_with_a_whole_line() {
     thread::scope(|scope| {
@@ -124,7 +121,7 @@ fn a_log_that_cannot_go_on_ends_with_a_whole_line() {
     });
 }
 
-/// Performs a run whose log is limited to `blocks` times 512 bytes. The log must end with a whole line.
+/// The log is limited to `blocks` times 512 bytes. It must end with a whole line.
 fn assert_is_whole(log: &str, blocks: usize) {
     let folder = TempDir::new().unwrap();
     let program = env!("CARGO_BIN_EXE_nanopace");

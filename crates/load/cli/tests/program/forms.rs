@@ -6,10 +6,8 @@ use crate::server::{Asked, server};
 use std::fs;
 use std::process::Output;
 
-/// A received field: its head and its value.
 type Field = (String, Vec<u8>);
 
-/// Returns the method of a request, and the form in its body.
 fn form(asked: &Asked) -> (String, Vec<Field>) {
     let kind = asked.header("content-type");
     let boundary = kind.strip_prefix("multipart/form-data; boundary=").unwrap();
@@ -96,7 +94,7 @@ fn values_of_fields_are_filled_and_files_are_not() {
     }
 }
 
-/// Secrets must not be on the page, because users may share it with others.
+/// Users may share the page.
 #[test]
 fn the_value_of_a_secret_field_is_not_shown_on_the_page() {
     let (address, _asked) = server();
@@ -109,7 +107,6 @@ fn the_value_of_a_secret_field_is_not_shown_on_the_page() {
     assert!(!page.contains("opensesame"));
 }
 
-/// No server listens at the address, so nothing can be sent.
 #[test]
 fn an_invalid_form_is_rejected() {
     let output_file = file("form-output", b"");

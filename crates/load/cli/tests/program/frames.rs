@@ -19,21 +19,19 @@ pub(crate) const END_HEADERS: u8 = 0x4;
 /// `:status: 200` from the static table of HPACK.
 pub(crate) const STATUS_200: &[u8] = &[0x88];
 
-/// Returns a frame of at most 16 KiB.
+/// Returns a frame, whose payload must be at most 16 KiB long.
 pub(crate) fn frame(kind: u8, flags: u8, stream: u8, payload: &[u8]) -> Vec<u8> {
     let [high, low] = u16::try_from(payload.len()).unwrap().to_be_bytes();
     [&[0, high, low, kind, flags, 0, 0, 0, stream], payload].concat()
 }
 
-/// Returns a complete response.
 pub(crate) fn answer(stream: u8) -> Vec<u8> {
     frame(HEADERS, END_HEADERS | END_STREAM, stream, STATUS_200)
 }
 
-/// The server's side of a connection.
 pub(crate) struct Served {
     stream: TcpStream,
-    /// The number of connections before this one. The first connection is that of the probe.
+    /// The number of earlier connections. The first connection is that of the probe.
     pub(crate) number: usize,
 }
 
@@ -54,7 +52,6 @@ impl Served {
         }
     }
 
-    /// Reads the next frame. Returns its kind and its stream.
     pub(crate) fn next_frame(&mut self) -> io::Result<(u8, u8)> {
         let mut head = [0; 9];
         self.stream.read_exact(&mut head)?;
@@ -96,7 +93,6 @@ pub(crate) fn results(serve: fn(&mut Served) -> io::Result<()>) -> Value {
     results_of("-c 1 --rate 1M/s --timeout 1min", serve)
 }
 
-/// Returns the results of a run with these options.
 pub(crate) fn results_of(
     options: &str,
     serve: impl Fn(&mut Served) -> io::Result<()> + Send + Sync + 'static,

@@ -44,7 +44,6 @@ fn an_error_for_a_typo_suggests_a_correction() {
     }
 }
 
-/// Each of these is an option or a command of another load generator.
 #[test]
 fn habits_of_other_load_generators_are_answered_in_one_line() {
     let lines = "--rps 9;--qps 9;-q 9;-R 9;-r 9;--vus 9;-u 9;--users 9;--concurrency 9;-i 9;--iterations 9;\
@@ -70,7 +69,6 @@ fn habits_of_other_load_generators_are_answered_in_one_line() {
     assert!(told.contains("write --duration 30s") || told.contains("--timeout"), "{told}");
 }
 
-/// Splits a line into words, keeping quoted words together.
 fn split(line: &str) -> Vec<&str> {
     let mut words = Vec::new();
     for (index, part) in line.split('"').enumerate() {
@@ -88,7 +86,6 @@ fn page(line: &str) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// Returns the names that a page lists below a heading.
 fn names(page: &str, heading: &str) -> Vec<String> {
     let lines = page.lines().skip_while(|line| !line.starts_with(heading)).skip(1);
     let lines = lines.take_while(|line| line.starts_with("  "));
@@ -204,7 +201,6 @@ fn a_closed_loop_starts_a_request_after_each_response() {
     assert!(results["lateness"]["target_seconds"] == 0.0, "{results}");
 }
 
-/// A failing target is reported even in a closed loop.
 #[test]
 fn a_closed_loop_does_not_hide_failures() {
     let results = results("--rate max -n 200 --target-errors 50%");

@@ -36,7 +36,6 @@ uV4BnbYd6ncmvYjt4XRJgwGrsFihRANCAASFTDC9uVEt6E7J9x+0ZOtHjcsSaqG5
 lxuxc2eQuf3fG4vwHW/RQlv/6GyIZrtQ5uldH9kftisDw4uq47AaV3wg
 -----END PRIVATE KEY-----
 ";
-/// A key on a curve that is seldom used.
 const P521: &str = "\
 -----BEGIN PRIVATE KEY-----
 MIHuAgEAMBAGByqGSM49AgEGBSuBBAAjBIHWMIHTAgEBBEIAEyE8mspeHEk5WASA
@@ -48,8 +47,7 @@ Iw==
 -----END PRIVATE KEY-----
 ";
 
-/// Starts a server that accepts only clients with this certificate. Returns its port, and a file with its own
-/// certificate.
+/// Starts a server that accepts only this client certificate. Returns its port, and a file with its own certificate.
 fn server(client: &CertifiedKey<KeyPair>) -> (String, String) {
     let own = certificate();
     let mut config = config(&own, Some(client));
@@ -108,7 +106,6 @@ fn only_clients_with_the_certificate_are_accepted() {
     }
 }
 
-/// No server listens at the address, so nothing can be sent.
 #[test]
 fn invalid_files_are_rejected() {
     let (client, other) = (certificate(), certificate());
@@ -164,7 +161,6 @@ fn invalid_files_are_rejected() {
         ),
         (&["--cert", &cert, "--key", &key_file, "--html", &key_file], "--key reads this file"),
     ] {
-        // Both with TLS and without it.
         for url in ["https://127.0.0.1:1/", "http://127.0.0.1:1/"] {
             let stderr = refusal(run(url, &[&["-k"], options].concat()));
             assert!(stderr.contains(told), "{url} {options:?}: {stderr}");

@@ -7,7 +7,6 @@ use std::process::{Command, Output, Stdio};
 use std::sync::mpsc::Receiver;
 use std::{env, fs, thread};
 
-/// The address to which the page sends requests.
 const ADDRESS: &str = "127.0.0.1:8080";
 
 /// The requests that a server must receive for each job, with the beginnings of their bodies.
@@ -24,7 +23,6 @@ const ASKED: [&[&str]; 10] = [
     &["POST /generate {\"prompt\": \""],
 ];
 
-/// Returns the lines of each job in the tutorial, without their prompts.
 fn jobs() -> Vec<Vec<String>> {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/run/tutorial.md");
     let page = fs::read_to_string(page).unwrap();
@@ -45,7 +43,6 @@ fn answer(asked: &Asked) -> String {
     format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{body}", body.len())
 }
 
-/// Runs a job in its own folder.
 fn done(number: usize, lines: &[String]) -> (PathBuf, Output, Receiver<Asked>) {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("job-{number}"));
     let _ = fs::remove_dir_all(&folder);
@@ -70,8 +67,7 @@ fn kinds(asked: &Receiver<Asked>) -> BTreeSet<String> {
     asked.try_iter().map(kind).collect()
 }
 
-/// Returns whether a job may end with this status instead of 0 on a busy machine, because the machine is too slow for
-/// the job's requirements, or is the limit of a search.
+/// Returns whether a job may end with this status instead of 0 on a busy machine.
 fn may_be(status: i32, lines: &[String]) -> bool {
     let requires = |option: &str| lines.iter().any(|line| line.contains(option));
     match status {
@@ -81,7 +77,6 @@ fn may_be(status: i32, lines: &[String]) -> bool {
     }
 }
 
-/// Returns the files that a line writes.
 fn written(line: &str) -> impl Iterator<Item = &str> {
     let words = line.split(' ').collect::<Vec<_>>();
     let pairs = words.windows(2).map(<[&str; 2]>::try_from).map(Result::unwrap);

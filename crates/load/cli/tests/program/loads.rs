@@ -1,5 +1,4 @@
-//! Tests runs with shapes, random arrivals, shards and recordings. On a machine of any speed, exactly the slots that a
-//! plan of the same load lists must be due.
+//! Tests that runs with shapes, random arrivals, shards and recordings have the slots that a plan of the load lists.
 
 use crate::command::object;
 use crate::running::{output, refusal, side_by_side};
@@ -12,7 +11,6 @@ fn results(load: &str) -> Value {
     object(&output(&format!("run {load} -c 64 --json -")))
 }
 
-/// Returns the number of starts that a plan lists.
 fn listed(load: &str) -> usize {
     let output = output(&format!("plan {load} --csv -"));
     assert_eq!(output.status.code(), Some(0), "{output:?}");
@@ -51,7 +49,6 @@ fn a_recording_is_replayed_to_its_end() {
     }
 }
 
-/// Creates a file with these lines.
 fn file(folder: &TempDir, name: &str, text: &str) -> String {
     let file = folder.path().join(name);
     fs::write(&file, text).unwrap();

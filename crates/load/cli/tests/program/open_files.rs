@@ -8,7 +8,6 @@ use crate::server::server;
 use serde_json::Value;
 use std::process::{Command, Output, Stdio};
 
-/// Runs the program in a shell, after the command `before`.
 fn run(before: &str, args: &str) -> Output {
     let mut command = Command::new("sh");
     let exec = format!("{before} && exec \"$0\" {args}");
@@ -23,7 +22,6 @@ fn results(output: &Output) -> Value {
     results
 }
 
-/// Returns the options for requests to one server under ten names.
 fn ten_servers() -> String {
     let (address, _) = server();
     let port = address.rsplit(':').next().unwrap();
@@ -43,7 +41,7 @@ fn the_limit_is_raised_for_all_servers() {
     assert!(results["set_up_time_ns"]["count"].as_u64().unwrap() >= 300, "{results}");
 }
 
-/// The number of connections in the message is possible under the limit, and one more is not.
+/// The limit allows the number of connections in the message, but not one more.
 #[test]
 fn the_error_for_a_low_limit_says_what_to_write() {
     let servers = ten_servers();

@@ -23,10 +23,9 @@ use std::sync::{Arc, mpsc};
 
 const CUMULATIVE: i32 = 2;
 
-/// A received request: its head in lower case, and its body.
+/// The head, in lower case, and the body.
 type Received = (String, Vec<u8>);
 
-/// A collector that sends this response to every request. It ends with the test.
 struct Collector {
     address: String,
     received: mpsc::Receiver<Received>,
@@ -50,7 +49,6 @@ impl Collector {
         Collector { address, received }
     }
 
-    /// Returns the messages that have been received by the end of the run.
     fn messages(&self) -> Vec<ResourceMetrics> {
         let received = self.received.try_iter().map(|(head, body)| {
             assert!(head.contains("\r\ncontent-type: application/x-protobuf\r\n"), "{head}");
@@ -83,7 +81,6 @@ fn answer(status: &str, body: &[u8]) -> Vec<u8> {
     [head.as_bytes(), body].concat()
 }
 
-/// Returns the results of a run that pushes metrics to `url`, and its standard error.
 fn pushed(url: &str, options: &str, trusted: Option<&str>) -> (Value, String) {
     let mut command = nanopace(&format!("run --rate 200/s --json - --otlp {url} {options}"));
     let output = command.envs(trusted.map(|file| ("SSL_CERT_FILE", file))).output().unwrap();
@@ -106,7 +103,6 @@ fn count(all: &ResourceMetrics, name: &str) -> i64 {
     sum.data_points.iter().map(value).sum()
 }
 
-/// Returns the start time and the time of the data points.
 fn span(all: &ResourceMetrics) -> (u64, u64) {
     let Some(Data::Histogram(times)) = &metric(all, "nanopace.response").data else { panic!() };
     let [point] = &times.data_points[..] else { panic!("{times:?}") };

@@ -17,7 +17,6 @@ fn output(line: &str) -> Output {
     plan(line).output().unwrap()
 }
 
-/// Returns the standard output of a plan.
 fn report(line: &str) -> String {
     let output = output(line);
     assert_eq!(output.status.code(), Some(0), "{line}: {output:?}");
@@ -149,7 +148,6 @@ fn the_summary_has_the_figures_of_the_shape() {
     assert_eq!(figure("--rate 5/s --requests 10", "duration"), "2.00s");
 }
 
-/// Charts are at most 80 characters wide, even if all requests start at once.
 #[test]
 fn charts_fit_and_grow() {
     let folder = TempDir::new().unwrap();
@@ -164,8 +162,7 @@ fn charts_fit_and_grow() {
         assert!(lines.all(|line| line.chars().count() <= 80), "{report}");
         assert!(report.contains("requests per second, over time\n"), "{report}");
         let sums = report.split_once("requests so far, over time\n").unwrap().1;
-        // Rows are filled from below and from the right: each row begins at the same column as the row below, or
-        // further right.
+        // Rows are filled from the right, and no row begins further left than the row below.
         let rows: Vec<_> = sums.lines().take(6).map(|row| row.split_once('│').unwrap().1).collect();
         let blanks = rows.iter().map(|row| row.chars().take_while(|&char| char == ' ').count());
         assert!(blanks.rev().is_sorted(), "{report}");

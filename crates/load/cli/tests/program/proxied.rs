@@ -76,7 +76,6 @@ fn results(options: &str) -> Value {
     results
 }
 
-/// The proxy resolves the host name.
 #[test]
 fn a_proxy_gets_the_whole_url() {
     let (address, heads) = proxy();

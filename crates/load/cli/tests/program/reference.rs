@@ -4,7 +4,6 @@ use std::process::Command;
 
 const PAGE: &str = include_str!("../../docs/run/reference.md");
 
-/// Returns the long options in the help of a command.
 fn options(command: &str) -> Vec<String> {
     let mut program = Command::new(env!("CARGO_BIN_EXE_nanopace"));
     let output = program.args(command.split(' ')).arg("--help").output().unwrap();

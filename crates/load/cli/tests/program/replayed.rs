@@ -8,7 +8,6 @@ use std::io::Write;
 use std::process::Stdio;
 use std::sync::mpsc::Receiver;
 
-/// Returns the results of a run, and its standard error.
 fn results(options: &str) -> (Value, String) {
     let output = output(&format!("{options} -c 1 --json -"));
     (object(&output), String::from_utf8(output.stderr).unwrap())
@@ -58,7 +57,6 @@ fn each_slot_sends_the_request_of_its_line() {
     }
 }
 
-/// No server listens at the address, so nothing can be sent.
 #[test]
 fn an_error_has_its_line_and_column() {
     let begin = "offset,target\n0,http://127.0.0.1:1/\n";

@@ -1,5 +1,4 @@
-//! Tests HTTP/2 servers that reset single streams, which must fail only the requests on these streams. Also tests
-//! servers that close the connection, and servers with long responses.
+//! Tests HTTP/2 servers that reset streams, close connections, or send long responses.
 
 use crate::frames::{
     CONTINUATION, DATA, END_HEADERS, END_STREAM, GOAWAY, HEADERS, RST_STREAM, STATUS_200, Served,
@@ -52,8 +51,7 @@ fn a_stream_that_is_reset_fails_alone() {
     assert_only(serve, 20, told);
 }
 
-/// A reset without an error does not complete a response. After a complete response, it means that the rest of the
-/// request is not needed.
+/// A reset without an error does not complete a response. After a complete response, it only ends the request.
 #[test]
 fn a_response_that_is_reset_is_not_complete() {
     let serve = |served: &mut Served| {

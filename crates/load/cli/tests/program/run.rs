@@ -74,7 +74,6 @@ fn a_server_out_of_reach_is_one_line_and_status_5() {
             "run --unix-socket /nonexistent/socket --url http://localhost/",
             "/nonexistent/socket: entity not found",
         ),
-        // Nothing listens on port 1.
         ("run --url http://127.0.0.1:1/", "refused"),
         ("run --url http://no-such-host.invalid/", "no-such-host"),
         ("search --url http://127.0.0.1:1/", "refused"),
@@ -279,7 +278,6 @@ fn a_load_with_half_of_its_slots_missing_has_status_4() {
         ("unstarted<=500", 0),
         ("ratio>0.001", 0),
         ("unstarted=0", 3),
-        // A missed requirement takes precedence.
         ("p99 response<50ms", 3),
     ] {
         let output = nanopace(behind).arg(format!("--fail-if={requirement}")).output().unwrap();
@@ -293,7 +291,7 @@ fn a_load_with_half_of_its_slots_missing_has_status_4() {
 
 #[test]
 fn requests_without_a_response_do_not_count_as_fast() {
-    // A tenth of the slots are due during the stall, and none of them becomes older than 100 ms.
+    // A tenth of the slots are due during the stall, and the oldest waits at most 100 ms.
     let line = "run --rate 400 --duration 1s -c 2 --timeout 30s --target-stall 2s@900ms";
     let output = nanopace(line).arg("--fail-if=p99 response<10s").output().unwrap();
     let report = String::from_utf8(output.stdout).unwrap();
@@ -460,6 +458,5 @@ fn a_page_is_written() {
     assert_eq!(output.status.code(), Some(0), "{output:?}");
     assert!(page.starts_with("<!DOCTYPE html>") && page.ends_with("</html>"), "{page}");
     assert!(page.contains("Authorization: (not shown)") && !page.contains("secret"), "{page}");
-    // Only options that were given are listed.
     assert!(page.contains(">requests</th>") && !page.contains(">connections</th>"), "{page}");
 }

@@ -16,12 +16,10 @@ pub(crate) fn output_of(args: &[&str]) -> Output {
     nanopace("").args(args).output().unwrap()
 }
 
-/// Returns the JSON object that a command with `--json -` writes.
 pub(crate) fn results(line: &str) -> Value {
     object(&output(&format!("{line} --json -")))
 }
 
-/// Creates a file with this content, and returns its path.
 pub(crate) fn file(name: &str, content: impl AsRef<[u8]>) -> String {
     let path = scratch(name);
     fs::write(&path, content).unwrap();

@@ -61,7 +61,7 @@ fn number(authorization: &str) -> Option<usize> {
     authorization.strip_prefix("Bearer t\u{e9}")?.parse().ok()
 }
 
-/// Returns the response of the shop. It accepts only requests with values from its earlier responses.
+/// Returns the response of the shop, which accepts only requests with values from its earlier responses.
 fn shop(asked: &Asked) -> String {
     let (path, _) = asked.path().split_once('?').unwrap_or((asked.path(), ""));
     let number = number(asked.header("authorization"));
@@ -98,7 +98,6 @@ fn run(file: &str, options: &[&str]) -> Output {
     nanopace(&line).args(options).output().unwrap()
 }
 
-/// Returns the numbers of completed and failed requests by label.
 fn labels(results: &Value) -> BTreeMap<String, (u64, u64)> {
     let count = |label: &Value, name: &str| label[name].as_u64().unwrap();
     let labels = results["labels"].as_object().unwrap().iter();
@@ -190,7 +189,6 @@ fn a_step_that_fails_ends_its_scenario_and_is_counted_by_name() {
     }
 }
 
-/// The error message is one line, and nothing is sent.
 #[test]
 fn an_error_in_a_file_has_its_line_and_column() {
     let (address, asked) = server::server();
@@ -304,7 +302,6 @@ fn other_files_are_rejected_as_scenarios() {
     assert!(stderr.contains("no-file.toml line 2 column 9: this is not UTF-8"), "{stderr}");
 }
 
-/// Expected values can contain the row of the slot and values taken from earlier responses.
 #[test]
 fn responses_are_compared_with_filled_values() {
     let doubled = |asked: &Asked| {
@@ -331,7 +328,7 @@ fn responses_are_compared_with_filled_values() {
     assert_eq!(labels(&results), [("one".into(), (9, 1)), ("other".into(), (9, 0))].into());
 }
 
-/// The values come from headers of another run's embedded target, over HTTP/2.
+/// The values come from headers of another run's embedded target.
 #[test]
 fn values_are_taken_from_http2_responses() {
     let target = Target::start("--target-body 10");
@@ -354,7 +351,6 @@ fn values_are_taken_from_http2_responses() {
     assert_eq!(labels(&results), expected.into());
 }
 
-/// Steps that have ended are counted even if their scenario is given up.
 #[cfg(unix)]
 #[test]
 fn the_finished_steps_of_an_abandoned_scenario_are_counted() {
@@ -380,7 +376,6 @@ fn the_finished_steps_of_an_abandoned_scenario_are_counted() {
     let output = child.wait_with_output().unwrap();
     let results = object(&output);
     assert_eq!((&results["started"], &results["unfinished"]), (&4.into(), &4.into()), "{results}");
-    // The run is not a success.
     assert_eq!(output.status.code(), Some(4), "{results}");
     let expected = [("first".to_owned(), (4, 0)), ("second".to_owned(), (0, 0))];
     assert_eq!(labels(&results), expected.into());
@@ -412,7 +407,6 @@ fn lateness_from_think_times_is_attributed_to_them() {
     assert!(output.status.success(), "{output:?}");
 }
 
-/// A single step has a label as well.
 #[test]
 fn a_scenario_of_one_step_has_its_label() {
     let (address, _asked) = server::answering(|_| answer("200 OK", "", ""));

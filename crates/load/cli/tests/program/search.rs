@@ -1,5 +1,4 @@
-//! Tests `nanopace search`. On a busy machine, the result may be lower, or the generator may be the limit. So the tests
-//! assert only properties that hold on every machine.
+//! Tests `nanopace search`, by properties that hold even if a busy machine lowers the result or is the limit.
 
 use crate::command::{nanopace, object};
 use crate::server::{Asked, serving};
@@ -12,15 +11,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use tempfile::TempDir;
 
-/// Returns the output of a search with these options, and its JSON object.
 fn search(options: &str) -> (Output, Value) {
     let output = nanopace(&format!("search --json - {options}")).output().unwrap();
     let results = object(&output);
     (output, results)
 }
 
-/// Checks the exit status of a search that was not interrupted. A search that ends at a limit with a rate that met the
-/// objective is a success.
+/// A search that ends at a limit with a rate that met the objective is a success.
 fn assert_status(output: &Output, results: &Value) {
     let conclusion = &results["conclusion"];
     let is_known = |name: &str| conclusion[name].is_number();
@@ -107,8 +104,7 @@ fn a_step_ends_once_too_many_requests_have_failed() {
     }
 }
 
-/// Starts a server that counts requests and open connections. `status` maps both numbers to the status of a response.
-/// Returns its URL.
+/// Starts a server, and returns its URL. `status` maps the numbers of requests and open connections to a status.
 fn server(status: impl Fn(usize, usize) -> u16 + Send + Sync + 'static) -> String {
     let (requests, open) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let address = serving(move |mut stream, connection| {
@@ -128,7 +124,6 @@ fn server(status: impl Fn(usize, usize) -> u16 + Send + Sync + 'static) -> Strin
 
 const QUICK: &str = "--from 400 --step 300ms --settle 100ms -c 4 --until \"p50 response < 10s\"";
 
-/// Returns whether the machine stalled or was too busy.
 fn was_held_up(step: &Value) -> bool {
     step["cause"] == "generator"
 }
@@ -140,7 +135,6 @@ fn assert_failing(options: &str, told: &str) -> Value {
     assert_eq!((&results["failure"], output.status.code()), (&told.into(), Some(3)), "{results}");
     let answer = results["answer"].as_str().unwrap();
     assert!(answer.starts_with(&format!("The target fails even a single request: {told}.")));
-    // The search has tried higher or lower rates.
     assert!(!answer.contains("was tried"), "{answer}");
     // Only the last step failed. If the machine stalled, a step may have no requests.
     let (last, others) = results["steps"].as_array().unwrap().split_last().unwrap();
@@ -235,7 +229,7 @@ fn an_interrupt_ends_the_search_with_its_report() {
     let mut search = nanopace("search --until \"p50 response < 10s\" --step 200ms --settle 0s");
     let mut child = search.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
-    // These are the title and the first step.
+    // The title and the first step.
     for _ in 0..2 {
         lines.next().unwrap().unwrap();
     }

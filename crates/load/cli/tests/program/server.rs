@@ -6,7 +6,6 @@ use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver};
 use std::thread;
 
-/// A request.
 #[derive(Debug)]
 pub(crate) struct Asked {
     /// The number of the connection, counted from 0.
@@ -19,7 +18,6 @@ pub(crate) struct Asked {
 }
 
 impl Asked {
-    /// Reads the next request on a connection.
     pub(crate) fn read(stream: &mut impl BufRead, connection: usize) -> Option<Asked> {
         let first = line(stream)?;
         let mut headers = Vec::new();
@@ -32,12 +30,10 @@ impl Asked {
         Some(asked)
     }
 
-    /// Returns the value of a header, or an empty string.
     pub(crate) fn header(&self, name: &str) -> &str {
         self.headers.iter().find(|(its, _)| its == name).map_or("", |(_, value)| value)
     }
 
-    /// Returns the path and the query in the first line.
     pub(crate) fn path(&self) -> &str {
         self.first.split(' ').nth(1).unwrap()
     }
@@ -47,7 +43,6 @@ impl Asked {
     }
 }
 
-/// Reads a line that ends with CR LF.
 fn line(stream: &mut impl BufRead) -> Option<String> {
     let mut line = String::new();
     stream.read_line(&mut line).ok()?;
@@ -59,8 +54,7 @@ pub(crate) fn server() -> (String, Receiver<Asked>) {
     answering(|_| "HTTP/1.1 204 No Content\r\n\r\n".to_owned())
 }
 
-/// Starts a server with these responses. Returns its address, and its requests. A request with an empty response is
-/// left waiting.
+/// Starts a server with these responses. A request with an empty response is left waiting.
 pub(crate) fn answering(
     answer: impl Fn(&Asked) -> String + Send + Sync + 'static,
 ) -> (String, Receiver<Asked>) {

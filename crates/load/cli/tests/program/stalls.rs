@@ -1,5 +1,4 @@
-//! Compares reports about a stalling target with a closed form: the times of a queue with one server per connection,
-//! slot by slot.
+//! Compares reports about a stalling target with a closed form: a queue with one server per connection.
 
 use serde_json::Value;
 use std::ops::Range;
@@ -19,8 +18,7 @@ fn results(connections: u32, duration: u64) -> Value {
     crate::running::results(&line)
 }
 
-/// Returns the response times in milliseconds, sorted, for a target that responds at once except during the stall.
-/// Slots start in order, each as soon as a connection is free.
+/// Returns the response times in milliseconds, sorted, of a target that responds at once except during the stall.
 fn closed_form(end: u64) -> Vec<u64> {
     let answered =
         |due: u64| if (START..START + STALL).contains(&due) { START + STALL } else { due };
@@ -46,8 +44,7 @@ fn every_slot_of_a_stall_has_its_response_time() {
         for (name, per_10_000) in [("p90", 9_000), ("p99", 9_900), ("max", 10_000)] {
             let reported = results["response_time_ns"][name].as_u64().unwrap() / 1_000_000;
             let expected = expected(&times, per_10_000);
-            // No response can be earlier, except for rounding in the histogram. On a busy machine, responses are later
-            // by the time of sending the backlog.
+            // On a busy machine, responses are later by the time of sending the backlog. The histogram rounds.
             assert!(
                 reported + 3 >= expected,
                 "{connections}: {name} is {reported} ms, not {expected}: {results}"
@@ -62,8 +59,8 @@ fn every_slot_of_a_stall_has_its_response_time() {
 
 #[test]
 fn a_run_that_ends_in_a_stall_does_not_hide_it() {
-    // The schedule ends 700 ms after the start of the stall. The lateness of a slot that is due but has not started is
-    // its age. The requests on the two connections get their responses after the stall.
+    // The lateness of a slot that is due but has not started is its age. The two requests in flight get their
+    // responses after the stall.
     let results = results(2, START + 700);
     let times = closed_form(START + 700);
     for (name, per_10_000) in [("p90", 9_000), ("p99", 9_900)] {

@@ -12,12 +12,10 @@ use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// The time for which the server or the generator is stopped.
 const HELD: Duration = Duration::from_millis(400);
 /// The rounding of a histogram with three significant digits.
 const DIGITS: f64 = 1.002;
 
-/// Returns the longest of these times, in nanoseconds.
 fn max(results: &Value, times: &str) -> f64 {
     results[times]["max"].as_f64().unwrap_or_else(|| panic!("{times}: {results}"))
 }
@@ -39,8 +37,7 @@ fn answer(mut stream: &TcpStream) {
     stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok").unwrap();
 }
 
-/// Returns the results of a run of one request, to which `serve` responds. A probe precedes the run. The kernel enables
-/// timestamps with a delay, so a run without timestamps is repeated.
+/// Returns the results of a run of one request. A run without timestamps is repeated: the kernel enables them late.
 fn one(mut serve: impl FnMut(&TcpStream, &Child)) -> Value {
     let mut attempt = || {
         let (url, asked) = server();
@@ -56,7 +53,6 @@ fn one(mut serve: impl FnMut(&TcpStream, &Child)) -> Value {
     (0..50).map(|_| attempt()).find(is_stamped).expect("the kernel stamps")
 }
 
-/// Returns whether all threads of a process are stopped.
 fn is_stopped(process: u32) -> bool {
     let mut threads = fs::read_dir(format!("/proc/{process}/task")).unwrap().flatten();
     threads.all(|thread| {

@@ -12,11 +12,9 @@ use std::time::{Duration, Instant};
 pub(crate) struct Steered {
     child: Option<Child>,
     stderr: Option<JoinHandle<String>>,
-    /// The address of the control server.
     pub(crate) address: String,
 }
 
-/// A response.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
@@ -54,7 +52,6 @@ impl Steered {
         Steered { child: Some(child), stderr: Some(thread::spawn(rest)), address }
     }
 
-    /// Sends a request, and returns the response.
     pub(crate) fn ask(&self, method: &str, path: &str, headers: &[&str], body: &[u8]) -> Answer {
         let has = |name: &str| headers.iter().any(|header| header.starts_with(name));
         let mut head = vec![format!("{method} {path} HTTP/1.1"), "Connection: close".to_owned()];
@@ -68,7 +65,6 @@ impl Steered {
         self.send(&[head.join("\r\n").as_bytes(), b"\r\n\r\n", body].concat())
     }
 
-    /// Sends these bytes, and returns the response.
     pub(crate) fn send(&self, request: &[u8]) -> Answer {
         let mut stream = self.connect();
         // The server may respond before it has read everything.
@@ -90,12 +86,10 @@ impl Steered {
         self.ask("GET", "/status", &[], b"").json()
     }
 
-    /// Waits until the state meets a condition.
     pub(crate) fn wait_until(&self, is_expected: impl Fn(&Value) -> bool) -> Value {
         self.wait_until_with(&[], is_expected)
     }
 
-    /// Waits until the state meets a condition. The client sends these headers.
     pub(crate) fn wait_until_with(
         &self,
         headers: &[&str],
@@ -112,13 +106,11 @@ impl Steered {
         }
     }
 
-    /// Ends the run. Returns its results and its standard error.
     pub(crate) fn stop(self, headers: &[&str]) -> (Value, String) {
         assert_eq!(self.ask("POST", "/stop", headers, b"").status, 200);
         self.end()
     }
 
-    /// Waits for the end of the run.
     pub(crate) fn end(mut self) -> (Value, String) {
         let output: Output = self.child.take().unwrap().wait_with_output().unwrap();
         let stderr = self.stderr.take().unwrap().join().unwrap();

@@ -10,9 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// The time for which a process is stopped.
 const STOP: Duration = Duration::from_millis(1_500);
-/// The rate, in requests per second.
 const RATE: f64 = 500.0;
 
 /// Stops a process. Returns the length of the stop, without times in which this test did not run either.
@@ -29,8 +27,7 @@ fn stop_for_a_while(process: u32) -> Duration {
     stopped
 }
 
-/// Returns the results of a run with this strictness, and the length of the stop. `choose` returns the process to stop,
-/// which is the generator or the target.
+/// Returns the results of a run, and the length of the stop. `choose` returns the process to stop.
 fn results(strictness: f64, choose: impl Fn(&Child, &Child) -> u32) -> (Value, Duration) {
     let target = Target::start("--target-latency 25ms --target-body 10");
     let Target { url, .. } = &target;
@@ -43,14 +40,13 @@ fn results(strictness: f64, choose: impl Fn(&Child, &Child) -> u32) -> (Value, D
     (object(&generator.wait_with_output().unwrap()), stopped)
 }
 
-/// Returns the minimum lateness that the stop causes, in seconds summed over all slots. This is half of the waits of
-/// the slots during the stop, because 32 connections take some of the slots.
+/// Returns the minimum lateness, in seconds summed over all slots: half of the waits of the slots during the stop,
+/// because 32 connections take some of the slots.
 fn least(stopped: Duration) -> f64 {
     RATE * stopped.as_secs_f64().powi(2) / 2.0 / 2.0
 }
 
-/// Checks that the lateness is attributed to the stopped process, however busy the machine is. The verdict must name
-/// this side, unless the run warns that the machine is too busy.
+/// The verdict must name the stopped process, unless the run warns that the machine is too busy.
 fn assert_blames(who: &str, (results, stopped): &(Value, Duration), busy_loops: u32) {
     let seconds = results["lateness"][format!("{who}_seconds")].as_f64().unwrap();
     assert!(seconds >= least(*stopped), "{who}, {busy_loops} busy loops, {stopped:?}: {results}");

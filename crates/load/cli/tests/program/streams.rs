@@ -11,7 +11,6 @@ use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
-/// The pause before each event.
 const PAUSE: Duration = Duration::from_millis(15);
 const EVENTS: u32 = 3;
 
@@ -27,8 +26,7 @@ fn run(args: &[&str]) -> (Value, String) {
     (object(&output), String::from_utf8(output.stderr).unwrap())
 }
 
-/// Starts a server that pauses before each event, and returns its URL. Each response contains this number of events, or
-/// never ends.
+/// Starts a server that pauses before each event, and returns its URL. `None` stands for an endless response.
 fn server(events: Option<u32>) -> String {
     let address = serving(move |mut stream, connection| {
         stream.set_nodelay(true)?;
@@ -142,8 +140,7 @@ fn lines_are_items_over_http2_as_well() {
     assert!(without["first_byte_time_ns"].is_null() && without["items"].is_null(), "{without}");
 }
 
-/// The target counts as available, although its response does not end. Items of a response that is given up are also
-/// counted.
+/// The target counts as available, and the items of a response that is given up are counted.
 #[cfg(unix)]
 #[test]
 fn the_items_of_an_endless_response_are_timed() {

@@ -8,13 +8,11 @@ use rustls::server::danger::ClientCertVerifier;
 use rustls::{RootCertStore, ServerConfig};
 use std::sync::Arc;
 
-/// Returns a self-signed certificate for this machine.
 pub(crate) fn certificate() -> CertifiedKey<KeyPair> {
     generate_simple_self_signed(["localhost".to_owned(), "127.0.0.1".to_owned()]).unwrap()
 }
 
-/// Returns the configuration of a server with its own certificate. If `client` is given, the server requires this
-/// client certificate.
+/// If `client` is given, the server requires this client certificate.
 pub(crate) fn config(
     own: &CertifiedKey<KeyPair>,
     client: Option<&CertifiedKey<KeyPair>>,

@@ -13,13 +13,12 @@ use std::thread;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// Allows only one fleet at a time, because several fleets would compete for CPU time.
+/// Several fleets at a time would compete for CPU time.
 fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Starts a node of the run `test`, which writes its results to standard output.
 fn node(server: &Server, options: &str) -> Child {
     let line = format!("run --run test -c 4 --threads 1 --json - {options}");
     let mut command = nanopace(&line);
@@ -27,14 +26,12 @@ fn node(server: &Server, options: &str) -> Child {
     command.spawn().unwrap()
 }
 
-/// Returns the output of a node that has ended, and its results.
 fn ended(child: Child) -> (Output, Value) {
     let output = child.wait_with_output().unwrap();
     let results = object(&output);
     (output, results)
 }
 
-/// Reads the lines of a node up to the first one that contains the text.
 fn read_until(child: &mut Child, text: &str) -> BufReader<ChildStderr> {
     let mut progress = BufReader::new(child.stderr.take().unwrap());
     let (mut all, mut line) = (String::new(), String::new());
@@ -53,13 +50,11 @@ fn asked(server: &Server, line: &str) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// Returns the report of the run `test`.
 fn report(server: &Server, options: &[&str]) -> Output {
     let mut command = nanopace("fleet report test");
     command.args(options).env("NANOPACE_STORE", server.url()).output().unwrap()
 }
 
-/// Waits until the state meets a condition.
 fn wait_until(server: &Server, is_so: impl Fn(&Value) -> bool) -> Value {
     wait_until_told(server, "status", is_so)
 }
@@ -80,8 +75,7 @@ fn wait_until_told(server: &Server, what: &str, is_so: impl Fn(&Value) -> bool) 
     }
 }
 
-/// Returns the results of the whole fleet, which must be equal for all nodes that were present at the end. They
-/// determine the exit status of these nodes.
+/// Returns the results of the whole fleet, which must be equal for all nodes that were present at the end.
 fn whole(nodes: &[(Output, Value)]) -> &Value {
     let seen =
         nodes.iter().filter_map(|(output, it)| Some((output.status.code(), it.get("fleet")?)));
@@ -99,10 +93,9 @@ fn sum(nodes: &[(Output, Value)], name: &str) -> u64 {
     nodes.iter().map(|(_, results)| results[name].as_u64().unwrap()).sum()
 }
 
-/// The engine of these tests. The program behaves the same with all engines, which the tests of the fleet crate cover.
+/// The program behaves the same with all engines, which the tests of the fleet crate cover.
 const ONE_ENGINE: Product = Product::Redis;
 
-/// Starts a server with empty responses, and returns its address.
 fn http_server() -> String {
     let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
     let address = listener.local_addr().unwrap().to_string();
@@ -260,7 +253,7 @@ fn the_account_includes_a_killed_node() {
     assert!(!text.contains("On schedule"), "{text}");
 }
 
-/// Requirements apply to the whole fleet, because no single node has this many requests.
+/// No single node has this many requests.
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn requirements_are_about_the_whole_fleet() {
@@ -386,8 +379,7 @@ fn a_store_that_rejects_the_results_has_its_own_exit_status() {
     }
 }
 
-/// No other node can end the run. If the same command is started at once, it waits for the end of that run, and then
-/// performs the whole load.
+/// No other node can end the run. The same command, started at once, waits for that end and performs the whole load.
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn a_node_killed_near_the_end_leaves_no_run_in_progress() {
@@ -535,8 +527,7 @@ fn errors_are_one_line() {
     other.wait().unwrap();
 }
 
-/// Checks that a command ends with status 2, or with 5 if the store cannot be reached. The error must be one line
-/// without a password.
+/// The status is 2, or 5 if the store cannot be reached. The error must be one line without a password.
 fn refused(command: &mut Command, told: &str) {
     let output = command.output().unwrap();
     let error = String::from_utf8_lossy(&output.stderr);

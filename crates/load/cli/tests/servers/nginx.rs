@@ -10,7 +10,6 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
-/// A running server, and its certificate.
 struct Nginx {
     child: Child,
     folder: PathBuf,

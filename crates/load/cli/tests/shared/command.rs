@@ -16,17 +16,14 @@ pub(crate) fn nanopace(line: &str) -> Command {
     command
 }
 
-/// Returns the JSON object that a command wrote to standard output.
 pub(crate) fn object(output: &Output) -> Value {
     serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {output:?}"))
 }
 
-/// Returns a path in the folder for files of tests.
 pub(crate) fn scratch(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name)
 }
 
-/// Sends a signal, such as `-INT`.
 pub(crate) fn signal(process: u32, name: &str) {
     let status = Command::new("kill").args([name, &process.to_string()]).status().unwrap();
     assert!(status.success(), "{name}");

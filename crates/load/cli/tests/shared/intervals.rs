@@ -4,7 +4,6 @@ use hdrhistogram::Histogram;
 use hdrhistogram::serialization::Deserializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
 
-/// Returns the histograms of a log that have this tag.
 pub(crate) fn histograms(log: &[u8], tag: &str) -> Vec<Histogram<u64>> {
     IntervalLogIterator::new(log)
         .filter_map(|entry| match entry.unwrap() {
@@ -16,7 +15,6 @@ pub(crate) fn histograms(log: &[u8], tag: &str) -> Vec<Histogram<u64>> {
         .collect()
 }
 
-/// Returns the histogram that is encoded in this string.
 pub(crate) fn decode(text: &str) -> Histogram<u64> {
     let bytes = base64::Engine::decode(&base64::prelude::BASE64_STANDARD, text).unwrap();
     Deserializer::new().deserialize(&mut bytes.as_slice()).unwrap()

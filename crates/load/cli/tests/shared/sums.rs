@@ -2,7 +2,6 @@
 
 use serde_json::Value;
 
-/// Checks the sums that hold in every report.
 pub(crate) fn assert_adds_up(results: &Value) {
     let count = |name: &str| results[name].as_u64().unwrap_or_else(|| panic!("{name}: {results}"));
     assert_eq!(count("due"), count("started") + count("skipped") + count("unstarted"), "{results}");
@@ -31,8 +30,7 @@ fn assert_known(value: &Value) {
     value.as_array().into_iter().flatten().for_each(assert_known);
 }
 
-/// Returns the number of slots that the intervals must have requested. If the run has a fixed number of requests, this
-/// is the whole load, however late the last request starts.
+/// Returns the number of slots that the intervals must have requested, which is the whole load if its size is fixed.
 fn asked(results: &Value) -> f64 {
     let number = |name: &str| results[name].as_f64().unwrap();
     let settings = &results["settings"];
@@ -47,7 +45,6 @@ fn assert_near(sum: f64, expected: f64, results: &Value) {
     assert!((sum - expected).abs() < 1e-6 * expected.max(1.0), "{sum} {expected} {results}");
 }
 
-/// Returns the number of slots that result from a rate over time.
 fn in_intervals(results: &Value, rate: &str) -> f64 {
     let intervals = results["rate_over_time"].as_array().unwrap();
     let number = |interval: &Value, name: &str| interval[name].as_f64().unwrap();

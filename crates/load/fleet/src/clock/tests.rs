@@ -15,8 +15,8 @@ fn a_mapping_is_exact_for_years() {
 
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// Returns how far the store's clock is ahead, according to the best of some round trips. Each round trip is given by
-/// the milliseconds that the way to the store takes, and by how far the store's clock was set ahead at that time.
+/// Returns how far the store's clock is ahead, according to the best round trip. Each pair contains the time of the way
+/// to the store in ms, and the time in ms by which the store's clock was set ahead.
 fn best_ahead_ms(trips: &[(u64, i64)]) -> i64 {
     let (mut samples, mut now_ns) = (Samples::default(), 0);
     for &(trip_ms, ahead_ms) in trips {
@@ -38,7 +38,6 @@ fn a_round_trip_before_a_clock_was_set_is_never_the_best() {
     assert_eq!(best_ahead_ms(&[(0, 0), (100, -40)]), 0, "as far as that can be known");
 }
 
-/// A node in a run with frames of a tenth of a second.
 struct Node {
     base: ManualClock,
     clock: RunClock<ManualClock>,
@@ -53,7 +52,6 @@ impl Node {
         Node { base, clock, leader }
     }
 
-    /// Makes a round trip between two times of the machine's clock.
     fn trips(&mut self, (sent_ns, received_ns): (u64, u64), store_us: i64) {
         self.base.set(Nanos::from_nanos(received_ns));
         let sample = Sample { sent_ns, received_ns, store_us };
@@ -61,9 +59,8 @@ impl Node {
     }
 }
 
-/// Makes a round trip each tenth of a second. Each round trip is given by the milliseconds that the way to the store
-/// takes, and by how far the store's clock was set ahead at that time. Returns by how much the node's clock was set, in
-/// milliseconds.
+/// Makes a round trip each tenth of a second. The pairs contain the same times as those of [`best_ahead_ms`]. Returns
+/// by how much the node's clock was set, in ms.
 fn stepped_ms(trips: impl IntoIterator<Item = (u64, i64)>) -> u64 {
     let (mut node, mut now_ns) = (Node::new(), 0);
     for (trip_ms, ahead_ms) in trips {
@@ -98,7 +95,7 @@ fn a_clock_that_is_set_twice_is_followed_to_where_it_is() {
 }
 
 /// After two seconds, the machine's clock jumps forward by `step_ns`, or stops for this time if it is negative. Returns
-/// the difference between the run's clock and the store's clock after each tenth of a second, in nanoseconds.
+/// the run's clock minus the store's clock after each tenth of a second, in nanoseconds.
 fn off_ns(step_ns: i64) -> Vec<i64> {
     let (mut node, mut shown_ns) = (Node::new(), 0);
     let tenths = (1..=100).map(|tenth: u64| tenth * SECOND_NS / 10);

@@ -6,15 +6,12 @@ use crate::frame_window::Stage;
 use crate::message::{Answer, Ask, Claim, Claimed, Portion, Request, State, Take};
 use crate::track_ownership::{Owners, TrackSet};
 
-/// The pause between a request without an answer and the next request.
 const RETRY_NS: u64 = 5_000_000;
 
-/// The number of answers that a node needs to get the tracks that others leave, after it has got its own tracks of a
-/// frame.
+/// After a node has got its own tracks of a frame, it needs this number of answers to get those that others leave.
 const REST_TRIPS: u64 = 2;
 
 impl Core {
-    /// Records that the store has not answered the last request.
     pub(crate) fn hears_no_answer(&mut self, now: u64) {
         self.sent_at = None;
         self.trips.failed();
@@ -25,15 +22,14 @@ impl Core {
     }
 
     /// Rejects the answer to a claim, because the store's clock is off by more than a frame. Asking again at once would
-    /// not help, so [`request`](Core::request) returns `None` for the length of a frame. After that, it claims nothing
-    /// until an answer to a claim is accepted.
+    /// not help, so [`request`](Core::request) returns `None` for the length of a frame, and then claims nothing until
+    /// the node accepts an answer to a claim.
     pub(crate) fn refuses_answer(&mut self, now: u64) {
         self.sent_at = None;
         self.last_reply = LastReply::Refused;
         self.asks_from = now + self.frames().frame_ns;
     }
 
-    /// Handles the answer to the last request, after a round trip of `trip_ns`.
     pub(crate) fn hears_answer(
         &mut self,
         request: &Request,
@@ -64,14 +60,13 @@ impl Core {
         Ok(())
     }
 
-    /// Records that the store has answered a request, whatever the answer is.
     fn hears_reply(&mut self, request: &Request, trip_ns: u64) {
-        // If the node was stalled during a round trip, its length is not typical.
+        // A stall of the node makes its round trip longer than usual.
         if self.sent_at.take().is_none_or(|sent_at| sent_at >= self.woke_at) {
             self.trips.took(trip_ns);
         }
         self.asks_from = 0;
-        // After the answer to a mark, the node still does not know the owners. The claim that returns them may follow
+        // After the answer to a mark, the owners are still unknown. The claim that returns them may have to wait for
         // other marks, and be too late.
         let is_mark = matches!(request, Request::Mark { .. });
         if self.last_reply == LastReply::Nothing && !is_mark {
@@ -79,8 +74,8 @@ impl Core {
         }
     }
 
-    /// Handles tracks of this node that other nodes own. If there is time, the node drops them. Otherwise, those that
-    /// it has run count as started twice.
+    /// Handles tracks of this node that other nodes own. The node drops them if there is time. Otherwise, tracks that
+    /// the node has run count as started twice.
     pub(super) fn clash(&mut self, clash: &Portion, now: u64) {
         let is_in_time = now < self.frames().closes(clash.frame);
         match self.book.entry(clash.frame).and_then(|entry| entry.tracks.as_mut()) {
@@ -96,7 +91,6 @@ impl Core {
         }
     }
 
-    /// Handles the answer to a claim, which contains the state of the run and the owners of the claimed frames.
     fn hears_claimed(
         &mut self,
         claim: &Claim,
@@ -107,9 +101,9 @@ impl Core {
         (self.last_answered, self.last_reply) = (claim.sequence, LastReply::Answer);
         let store_knows_less = self.hears_of_run(&answer);
         let new = self.new_versions(&answer);
-        // The store grants nothing to a node that has missed more than one version.
+        // A node that has missed more than one version gets nothing from the store.
         if answer.versions.len() <= 1 && !store_knows_less {
-            // From this frame on, the load differs from the load of the claim.
+            // From this frame on, the load differs from that of the claim.
             let changed_from = self.changed_from(&new);
             for (ask, owners) in claim.asks.iter().zip(&answer.owners) {
                 if ask.frame < changed_from {
@@ -144,7 +138,6 @@ impl Core {
         store_knows_less
     }
 
-    /// Handles the owners of a frame for which the node has asked.
     fn hears_owners(&mut self, ask: Ask, owners: &Owners, now: u64) {
         let owned = owners.of(self.node);
         if self.is_below_floor(ask.frame) {
@@ -156,14 +149,14 @@ impl Core {
         let all = self.all_that_is_left();
         let Some(entry) = self.book.entry(ask.frame) else { return };
         if asks_again {
-            // The node must wait a little, because a frame may have to open or close first.
+            // A frame may have to open or close before the node asks again.
             self.asks_from = now + RETRY_NS;
             if entry.tracks.is_none() {
                 entry.granted = owned;
                 return;
             }
         } else {
-            // The stage may already be `Done`, because the frame was run without an answer.
+            // The stage is already `Done` if the frame was run without an answer.
             entry.stage = entry.stage.max(match ask.take {
                 Take::Own { .. } => Stage::Share,
                 Take::Share { .. } if ask.take != all => Stage::Rest,
@@ -204,21 +197,20 @@ impl Core {
             && needs.iter().any(|track| owners.is_free(track))
     }
 
-    /// Returns whether a frame is before the floor, so that no node can claim it, and the node does not know which
-    /// tracks of the frame it has.
+    /// Returns whether no node can claim the frame, because it is before the floor, and the node does not know its
+    /// tracks of the frame.
     fn is_below_floor(&mut self, frame: u64) -> bool {
         let entry = self.book.entry(frame);
         frame < self.run.floor && entry.is_some_and(|entry| entry.tracks.is_none())
     }
 
-    /// Makes the node write back everything that it knows about the run, and mark all its tracks, because the store has
-    /// lost data.
+    /// Makes the node write back everything that it knows about the run, and mark all its tracks.
     fn restore(&mut self) {
         self.urgent = Some(Request::Restore { node: self.node, run: Box::new(self.run.clone()) });
         self.mark_all();
     }
 
-    /// Makes the node mark all tracks that it has or has run, because the store may have lost them.
+    /// Marks all tracks that the node has or has run, because the store may have lost them.
     pub(super) fn mark_all(&mut self) {
         self.book.mark_known();
         let portions = self.book.past().portions().chain(self.book.portions());

@@ -6,15 +6,13 @@ use crate::frame_window::{Entry, Stage};
 use crate::frames::LEAD;
 use crate::message::{Ask, Claim, Portion, Request, Take};
 
-/// The largest number of portions in one mark.
 const MOST_MARKED: usize = 64;
 
-/// The largest number of frames in one claim.
 const MOST_ASKED: usize = 64;
 
 impl Core {
-    /// Returns the next request, or `None` if no request is due by `now`. `is_late` is true if the node's oldest slot
-    /// is more than a frame late. `progress` is the progress that the node reports to others.
+    /// Returns the next request, if one is due by `now`. `is_late` means that the node's oldest slot is more than a
+    /// frame late. `progress` is the progress that the node reports to others.
     pub(crate) fn request(&mut self, now: u64, is_late: bool, progress: &str) -> Option<Request> {
         self.is_late = is_late;
         self.advance(now);
@@ -33,28 +31,27 @@ impl Core {
         Some(self.claim(asks, progress))
     }
 
-    /// Returns whether the store contains another run under this name.
     pub(super) fn is_replaced(&self) -> bool {
         matches!(self.failure, Some(FleetError::Replaced))
     }
 
-    /// Returns whether the node must send a repair to the store before it claims anything. A node that has failed
-    /// claims nothing.
+    /// Returns whether the node must repair the store's data before it claims anything. A node that has failed claims
+    /// nothing.
     fn repairs_first(&self, now: u64) -> bool {
         let is_not_closed = |portion: &Portion| now < self.frames().closes(portion.frame);
-        // Portions that the node will run without a claim are marked before other nodes can claim them.
+        // The node marks portions that it will run without a claim before other nodes can claim them.
         let marks_first = self.unclaimed.to_mark.front().is_some_and(is_not_closed);
         self.urgent.is_some() || self.failure.is_some() || marks_first
     }
 
-    /// Returns a claim of nothing. Its answer shows whether the store has lost data.
+    /// A claim of nothing. Its answer shows whether the store has lost data.
     pub(super) fn sign_of_life(&mut self, progress: &str) -> Request {
         self.claim(Vec::new(), progress)
     }
 
-    /// Returns the next request of a node that is about to leave, or `None` as soon as the node knows its tracks up to
-    /// the frame in which it leaves. After the last update, its pacer accepts no further tracks. While an answer is
-    /// pending, the frame in which the node leaves becomes a later one.
+    /// Returns the next request of a node that is about to leave. Returns `None` as soon as the node knows its tracks
+    /// up to the frame in which it leaves, because its pacer accepts no tracks after the last update. That frame
+    /// becomes a later one while an answer is pending.
     pub(crate) fn request_before_it_leaves(
         &mut self,
         now: u64,
@@ -69,24 +66,23 @@ impl Core {
         self.request(now, is_late, progress)
     }
 
-    /// Returns whether a leaving node must wait before its next request, because the store's clock is off, or because
-    /// the store has not answered.
+    /// Returns whether a leaving node must wait, because the store's clock is off or the store has not answered.
     pub(crate) fn rests(&self, now: u64) -> bool {
         let may_ask = self.is_late || self.appetite < 1.0 || self.is_undecided(now);
         may_ask && now < self.asks_from
     }
 
-    /// Returns whether the node does not know all its tracks in the frames in which it would take part if it left now.
+    /// Returns whether the node would leave without knowing all its tracks.
     fn is_undecided(&self, now: u64) -> bool {
         let last = self.leaves_from(now).min(self.end());
         self.book.next() < last
             || self.book.entries().any(|entry| entry.frame < last && entry.tracks.is_none())
     }
 
-    /// Returns the claim of a node that leaves while it is late, or was late recently. Returns `None` for other nodes.
-    /// Such a node has postponed asking for the tracks that are left. It asks for them now, because the other nodes may
-    /// have no time for them, or there may be no other nodes. If all of these tracks are in frames in which it would
-    /// take no part, it asks for nothing, because its pacer would not start those slots.
+    /// Returns the claim of a node that leaves while it is late, or was late recently. Such a node has postponed asking
+    /// for the tracks that are left, and asks for them now, because other nodes may have no time for them, or there may
+    /// be none. Tracks in frames in which the node would take no part are left out, because its pacer would not start
+    /// their slots.
     fn last_claim(&mut self, now: u64, progress: &str) -> Option<Request> {
         if self.failure.is_some() || (!self.is_late && self.appetite >= 1.0) {
             return None;
@@ -98,20 +94,21 @@ impl Core {
             return None;
         }
         if self.urgent.is_some() {
-            // Until the store receives this request, it grants nothing, or grants tracks that this node would not use.
+            // Until the store receives this request, the store grants nothing, or grants tracks that this node would
+            // not use.
             return self.urgent.clone();
         }
         Some(self.claim(asks, progress))
     }
 
-    /// Returns the tracks that a late node asks for when it leaves, in frames that have not closed: all tracks that are
-    /// left. In frames for which the other nodes have not yet asked, the node asks only for its own tracks. Over a slow
-    /// link it cannot wait until they have asked, because then it would never know all its tracks. The list has at most
-    /// [`MOST_ASKED`] entries, because no lead is longer.
+    /// Returns the asks of a late node that leaves: all tracks that are left in frames that have not closed, but only
+    /// its own tracks in frames for which the other nodes have not yet asked. Over a slow link, the node cannot wait
+    /// until they have asked, because then it would never know all its tracks. There are at most [`MOST_ASKED`] asks,
+    /// because no lead is longer.
     fn last_asks(&self, now: u64) -> Vec<Ask> {
         let (rank, nodes) = self.run.roster.rank(self.node);
         let own = Take::Own { rank, nodes, most: self.frames().tracks };
-        // For frames after this one, the other nodes have not asked for their own tracks yet.
+        // For later frames, the other nodes have not asked for their own tracks yet.
         let until = self.frames().at(now) + LEAD;
         let is_asked = |entry: &&Entry| {
             now < self.frames().closes(entry.frame)
@@ -129,10 +126,10 @@ impl Core {
         entries.map(|entry| Ask { frame: entry.frame, take: take(entry) }).collect()
     }
 
-    /// Returns the time at which a claim with these asks expires: if it arrives later, the store grants nothing,
-    /// because the answer would be too late. A quarter of the patience is left for the way back. If the node already
-    /// has tracks of a frame, the answer must arrive before the frame begins, and half of the remaining time is left
-    /// for the way back. If the node is about to decide alone, a third of the remaining time is left.
+    /// Returns the time at which a claim with these asks expires. A claim that arrives later gets nothing, because its
+    /// answer would be too late. A quarter of the patience is left for the way back. If the node already has tracks of
+    /// a frame, the answer must arrive before the frame begins, and half of the remaining time is left for the way
+    /// back. If the node is about to decide alone, a third of the remaining time is left.
     fn given_up_at(&self, asks: &[Ask]) -> u64 {
         let (now, patience) = (self.awake_at, self.patience_ns());
         let is_asked = |entry: &Entry| {
@@ -145,9 +142,8 @@ impl Core {
         now + begins.chain(decides).fold(patience - patience / 4, u64::min)
     }
 
-    /// Returns a claim with these asks, which may be empty. While the store's clock is off, the asks are dropped,
-    /// because the store would grant tracks that this node would not use. The answer then shows whether the clock is
-    /// right again.
+    /// Returns a claim, which may be empty. While the store's clock is off, the asks are dropped, because this node
+    /// would not use the granted tracks. The answer then shows whether the clock is right again.
     fn claim(&mut self, mut asks: Vec<Ask>, progress: &str) -> Request {
         if self.last_reply == LastReply::Refused {
             asks.clear();
@@ -170,8 +166,8 @@ impl Core {
         })
     }
 
-    /// Returns the next request of a node that ends. The first one is a sign of life, whose answer shows whether the
-    /// store has lost data (`has_heard`). After that come repairs, and finally the results.
+    /// Returns the next request of a node that ends: first a sign of life, whose answer shows whether the store has
+    /// lost data (`has_heard`), then repairs, and finally the results.
     pub(crate) fn last_request(
         &mut self,
         has_heard: bool,
@@ -185,8 +181,8 @@ impl Core {
         self.next_repair().unwrap_or(Request::Finish { id, node, progress, results })
     }
 
-    /// Returns the next request that reports something the store does not know, or `None` if the store knows
-    /// everything: the urgent request, or a mark of portions.
+    /// Returns the next request that reports something the store does not know: the urgent request, or a mark of
+    /// portions.
     pub(super) fn next_repair(&mut self) -> Option<Request> {
         if self.urgent.is_some() || self.unclaimed.to_mark.is_empty() {
             return self.urgent.clone();
@@ -198,11 +194,10 @@ impl Core {
         Some(Request::Mark { id, node, sequence, answered, epoch, portions })
     }
 
-    /// Enters new frames, adapts the appetite to whether the node is late, and puts away frames that have passed.
     pub(super) fn advance(&mut self, now: u64) {
         let until = self.first_not_asked_for(now).min(self.end());
         if until > self.book.next() {
-            // A node that has just woken from a stall may be late only because of the stall, and not too slow.
+            // A node that has just woken may be late only because of the stall, and not too slow.
             let has_just_woken = self.woke_at == self.awake_at;
             self.appetite = if self.is_late && !has_just_woken {
                 self.appetite / 2.0
@@ -215,7 +210,6 @@ impl Core {
         self.book.pass(self.frames().at(now), &mut self.load, part);
     }
 
-    /// Returns the asks that are due now, for frames that have not closed, and for frames that the node has missed.
     pub(super) fn asks(&self, now: u64) -> Vec<Ask> {
         let wanted = self.wanted_entries(now);
         let due = wanted.filter(|(entry, moments)| moments.asks_for(entry.stage) <= now);
@@ -230,7 +224,6 @@ impl Core {
             .collect()
     }
 
-    /// Returns the tracks that a claim asks for, in this stage of the frame.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -248,8 +241,8 @@ impl Core {
                 Take::Own { rank, nodes, most: (self.appetite * own as f64).ceil() as u32 }
             }
             // The remaining tracks are divided among this node and those after it in the roster, and this node takes
-            // one part. So the last node takes everything that is left. No node takes more than `most`, so a node that
-            // asks before the others leaves them their parts.
+            // one part, so the last node takes everything that is left. A node that asks before the others takes at
+            // most `most`, which leaves them their parts.
             Stage::Share => {
                 let most = self.frames().tracks.div_ceil(nodes.max(1));
                 Take::Share { nodes: nodes - rank, most }

@@ -1,21 +1,21 @@
-//! Counts old frames: records how many slots each node owned in them. After that, the owners of their tracks are
-//! forgotten, both by the node and by the store.
+//! Counts old frames: records how many slots each node owned in them. The node and the store then forget the owners of
+//! the single tracks.
 
 use super::Core;
 use crate::message::{Counted, Request};
 use crate::store::CHUNK;
 
-/// The age at which frames are counted. In addition, the store must have been available without a disturbance for this
-/// time. After that, no node has anything left to report about these frames.
+/// Frames are counted at this age, if the store has also been available without a disturbance for this time. By then,
+/// no node has anything left to report about them.
 const AGE_NS: u64 = 60_000_000_000;
 
-/// The largest number of pieces (tracks of a frame) that are counted in one request, unless a single frame has more.
+/// The largest number of tracks that one request counts, unless a single frame has more.
 const MOST_PIECES: u64 = 1_024;
 
 impl Core {
-    /// Records that the store has answered a claim, in this epoch. If the store was unavailable for a long time or was
-    /// restored, this is a disturbance, after which nodes must report about old frames. After a shorter outage, the
-    /// other half of [`AGE_NS`] is enough for these reports.
+    /// Records that the store has answered a claim in this epoch. A long outage or a restored store is a disturbance,
+    /// after which nodes must report about old frames. After a shorter outage, the other half of [`AGE_NS`] is enough
+    /// for these reports.
     pub(super) fn hears_store(&mut self, epoch: u64, now: u64) {
         if now > self.heard_at + AGE_NS / 2 || epoch != self.run.epoch {
             self.disturbed_at = now;
@@ -23,8 +23,8 @@ impl Core {
         self.heard_at = now;
     }
 
-    /// Returns the request that counts the next old frames. Returns `None` if the frames are not old enough, if the
-    /// node's window still contains them, or if this node is not the first one in the roster.
+    /// Returns the request that counts the next old frames, if they are old enough, the node's window no longer
+    /// contains them, and this node is the first one in the roster.
     pub(super) fn count(&mut self, now: u64) -> Option<Request> {
         let from = self.run.counted.until;
         let most_frames = MOST_PIECES.div_ceil(self.frames().tracks.into());
@@ -38,7 +38,7 @@ impl Core {
         Some(Request::Count { id: self.run.id.clone(), from, firsts })
     }
 
-    /// Takes over the counts of the store. Returns `false` if the store has counted less than this node knows.
+    /// Returns `false` if the store has counted less than this node knows.
     pub(super) fn take_counted(&mut self, counted: &Counted) -> bool {
         if counted.until < self.run.counted.until {
             return false;
@@ -62,7 +62,6 @@ mod tests {
         Counted { until, ..Counted::default() }
     }
 
-    /// Handles the answer to a claim, in which the frames before `until` have been counted.
     fn hears_of(core: &mut Core, until: u64) {
         let request = core.sign_of_life("");
         let answer = Claimed { counted: Some(counted(until)), ..claimed(core) };
@@ -81,7 +80,7 @@ mod tests {
         assert!(core.book.past().tracks(30).is_some());
     }
 
-    /// The owners are no longer known. Portions that were already reported are not reported again.
+    /// The owners are no longer known, and reported portions are not reported again.
     #[test]
     fn slots_that_are_marked_too_late_count_as_started_twice() {
         let mut core = blind_until(40);

@@ -23,14 +23,14 @@ use super::Core;
 use crate::frame_window::{Entry, Stage};
 use crate::frames::LEAD;
 
-/// The number of frames without a claim after which a node sends a sign of life, which is a claim of nothing.
+/// A node that has made no claim for this number of frames sends a sign of life, which is a claim of nothing.
 const SIGN_FRAMES: u64 = 5;
 
-/// The longest time between the claims of two consecutive nodes of the roster. It is so short that the store wakes only
-/// once for all nodes, or still has warm caches, and long enough for the claims to arrive in order.
+/// The longest time between the claims of two consecutive nodes of the roster. It is short enough that the store wakes
+/// only once for all nodes, or still has warm caches, and long enough for the claims to arrive in order.
 const APART_NS: u64 = 250_000;
 
-/// The times of one frame for one node, in nanoseconds of the run.
+/// Times are in nanoseconds of the run.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Moments {
     own: u64,
@@ -41,7 +41,7 @@ pub(super) struct Moments {
 }
 
 impl Moments {
-    /// Returns the time at which the node asks for this stage of the frame; [`u64::MAX`] means never.
+    /// Returns the time at which the node asks for this stage. [`u64::MAX`] means never.
     pub(super) fn asks_for(&self, stage: Stage) -> u64 {
         match stage {
             Stage::Own => self.own,
@@ -72,8 +72,8 @@ impl Core {
     }
 
     /// Returns the frames in which the node can still use more tracks. If the pacer already has leases of a frame, the
-    /// node can get more only until the frame closes, and only if the answer arrives before the frame begins. Two round
-    /// trips of time must be left, because a claim that arrives too late would also get nothing in its other frames.
+    /// answer must arrive before the frame begins, and the frame must not have closed. Two round trips of time must be
+    /// left, because a claim that arrives too late would also get nothing in its other frames.
     pub(super) fn wanted_entries(&self, now: u64) -> impl Iterator<Item = (&Entry, Moments)> {
         let answered_at = now + 2 * self.trips.last_ns();
         let entries = self.book.entries().map(|entry| (entry, self.moments(entry.frame)));
@@ -82,22 +82,21 @@ impl Core {
         })
     }
 
-    /// Returns the first frame for which the node does not ask yet. Nodes ask slightly later than they could, and one
+    /// Returns the first frame for which the node does not ask yet. Nodes ask slightly later than possible, and one
     /// after the other, because clocks differ.
     pub(super) fn first_not_asked_for(&self, now: u64) -> u64 {
         let now = now.saturating_sub(self.stagger_ns());
         self.run.first_unopened(now).min(self.frames().at(now + self.ahead_ns()) + LEAD + 1)
     }
 
-    /// Returns how much earlier than [`LEAD`] frames before the beginning of a frame a node asks for the frame: two
-    /// round trips, because the previous request may have to be answered first, plus half a frame, because round trips
-    /// may become longer.
+    /// Returns how much earlier than [`LEAD`] frames before a frame a node asks for it: two round trips, because the
+    /// previous request may have to be answered first, plus half a frame, because round trips may become longer.
     pub(super) fn ahead_ns(&self) -> u64 {
         2 * self.trips.long_ns() + self.frames().frame_ns / 2
     }
 
-    /// Returns the time by which this node asks later than [`ahead_ns`](Core::ahead_ns) allows: a sixteenth of a frame,
-    /// plus a little for each node before it in the roster.
+    /// Returns the delay of this node's asks relative to [`ahead_ns`](Core::ahead_ns): a sixteenth of a frame, plus a
+    /// little for each node before it in the roster.
     fn stagger_ns(&self) -> u64 {
         let (rank, nodes) = self.run.roster.rank(self.node);
         let sixteenth = self.frames().frame_ns / 16;
@@ -105,12 +104,10 @@ impl Core {
         sixteenth + apart * u64::from(rank)
     }
 
-    /// Returns the next time at which the node must ask or decide; [`u64::MAX`] means never.
     pub(crate) fn due(&self, now: u64) -> u64 {
         self.asks_next_at(now).min(self.decides_next_at(now))
     }
 
-    /// Returns the time at which the next request is due.
     fn asks_next_at(&self, now: u64) -> u64 {
         if self.sent_at.is_some() || self.is_replaced() {
             return u64::MAX;
@@ -127,7 +124,6 @@ impl Core {
         first.max(self.asks_from)
     }
 
-    /// Returns the next time at which the node decides without an answer, or its last frame closes.
     fn decides_next_at(&self, now: u64) -> u64 {
         let unknown = self.book.entries().filter(|entry| entry.tracks.is_none());
         let alone = self.decides_alone_at();
@@ -136,7 +132,6 @@ impl Core {
         decides.chain([ends]).filter(|&at| at > now).min().unwrap_or(u64::MAX)
     }
 
-    /// Returns the time at which a sign of life is due.
     pub(super) fn sign_at(&self) -> u64 {
         self.asked_at + SIGN_FRAMES * self.frames().frame_ns
     }

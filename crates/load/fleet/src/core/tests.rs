@@ -38,26 +38,23 @@ fn all_that_is_left() -> Take {
     Take::Share { nodes: 1, most: 16 }
 }
 
-/// Lets a node decide regularly up to a time.
+/// Lets a node decide twice per frame up to the time `now`.
 fn look_around(core: &mut Core, now: u64) {
     let looks = (core.awake_at..now).step_by(usize::try_from(FRAME_NS / 2).unwrap());
     looks.for_each(|at| core.decide(at));
     core.decide(now);
 }
 
-/// Handles an answer after a round trip that took no time.
 pub(super) fn answered(core: &mut Core, request: &Request, answer: Answer, now: u64) {
     core.hears_answer(request, answer, 0, now).unwrap();
 }
 
-/// The node takes all tracks that are left, even those for which late nodes have not asked.
 #[test]
 fn the_last_that_is_asked_for_is_all_that_is_left() {
     let core = core();
     assert_eq!(core.wanted(30, Stage::Rest), all_that_is_left());
 }
 
-/// Some nodes ask late, because clocks differ and machines are busy.
 #[test]
 fn a_node_that_asks_before_its_turn_leaves_the_others_their_part() {
     let core = core();
@@ -70,7 +67,6 @@ fn tracks_that_a_leaving_node_gives_back_can_still_be_claimed() {
         let (mut leaver, other) = (core(), core());
         let last = leaver.last_update(now);
         let Request::Leave { from, .. } = leaver.leave(&last) else { panic!("it leaves") };
-        // Others ask for the remaining tracks more than a frame later.
         assert!(other.moments(from).asks_for(Stage::Rest) > now + FRAME_NS, "{now}");
         assert!(from <= other.frames().at(now) + LEAD + 1, "it stays no longer than it must");
     }
@@ -90,7 +86,7 @@ pub(super) fn claimed(core: &Core) -> Claimed {
     }
 }
 
-/// Returns a core that has run all its tracks without the store up to this frame.
+/// Returns a node that has run all its tracks without the store up to this frame.
 pub(super) fn blind_until(frame: u64) -> Core {
     let mut core = core();
     for at in 2..frame {
@@ -121,7 +117,6 @@ fn a_store_that_knows_fewer_versions_gets_them() {
     assert!(matches!(core.urgent, Some(Request::Restore { .. })));
 }
 
-/// Slots that were started under the old load count as started twice, and are not marked.
 #[test]
 fn slots_started_by_an_old_load_are_counted() {
     let mut core = blind_until(30);
@@ -138,7 +133,7 @@ fn slots_started_by_an_old_load_are_counted() {
     assert!(core.resumes_in > 31);
 }
 
-/// The node still takes part in the frames before the change, with the remaining slots of these frames.
+/// The node still takes part in the frames before the change, with their remaining slots.
 #[test]
 fn a_node_that_hears_in_time_of_a_change_sits_out_nothing() {
     let mut core = blind_until(30);
@@ -149,8 +144,7 @@ fn a_node_that_hears_in_time_of_a_change_sits_out_nothing() {
     assert_eq!((core.twice(), core.resumes_in), (0, 0));
 }
 
-/// Slots that were started under the old load were due, and stay due. Otherwise the account of the run would count them
-/// as lost.
+/// Slots that are no longer due would count as lost in the account of the run.
 #[test]
 fn slots_due_by_an_old_load_stay_due() {
     let mut core = blind_until(30);
@@ -165,7 +159,7 @@ fn slots_due_by_an_old_load_stay_due() {
     assert!(before > 0 && core.due_slots(now) == before, "{before}, {}", core.due_slots(now));
 }
 
-/// A pacer accepts the end at any time, so it must not be sent repeatedly.
+/// A pacer accepts the end at any time, so the end must not be sent repeatedly.
 #[test]
 fn the_pacer_gets_the_end_once() {
     let mut core = core();
@@ -193,7 +187,7 @@ fn the_pacer_gets_no_end_before_the_last_frame_closes() {
     }
 }
 
-/// Leases that the node gets before its last frame replace those of its pacer, including the end.
+/// New leases before the node's last frame replace those of its pacer, including the end.
 #[test]
 fn the_pacer_of_a_leaving_node_gets_the_end_again() {
     let mut core = core();
@@ -210,7 +204,7 @@ fn the_pacer_of_a_leaving_node_gets_the_end_again() {
     assert_eq!(core.update().unwrap().leases.len(), 1);
 }
 
-/// Without the store, the node has run tracks of another node. They count as started twice only if its pacer had
+/// A blind node has run tracks of another node. These tracks count as started twice only if the pacer of the blind node
 /// received them in time.
 #[test]
 fn only_what_the_pacer_had_was_started_twice() {
@@ -248,7 +242,6 @@ fn tracks_dropped_too_late_for_the_pacer_were_started_twice() {
     }
 }
 
-/// The answer to a mark confirms only the portions of this mark.
 #[test]
 fn tracks_run_while_a_mark_is_under_way_are_marked_next() {
     let mut core = blind_until(30);
@@ -262,7 +255,6 @@ fn tracks_run_while_a_mark_is_under_way_are_marked_next() {
     assert_eq!(core.unclaimed.to_mark.front(), Some(&run));
 }
 
-/// Changes the load from a frame on, and lets the node learn of the change.
 fn hears_of(core: &mut Core, from: u64, shape: &str, now: u64) -> Cut {
     let request = core.sign_of_life("");
     let versions = vec![Version { change: 1, from, shape: Some(shape.to_owned()), rest: None }];
@@ -285,7 +277,6 @@ fn by_an_old_load_only_slots_that_the_pacer_has_come_to_were_started() {
     }
 }
 
-/// The node had no slots, so its pacer can start the new load at any slot.
 #[test]
 fn a_node_that_has_started_nothing_by_an_old_load_goes_on_at_once() {
     let mut core = core();
@@ -296,7 +287,7 @@ fn a_node_that_has_started_nothing_by_an_old_load_goes_on_at_once() {
     assert_eq!((core.twice(), core.resumes_in), (0, next));
 }
 
-/// A change that arrives while the node sits out does not move its pacer back, however long the node sits out.
+/// A change that arrives while the node sits out does not move its pacer back.
 #[test]
 fn a_node_that_has_come_too_far_sits_out_whatever_the_load_becomes() {
     for shape in ["hold 1k/s 9s", "hold 1/min 99h"] {
@@ -343,8 +334,7 @@ fn a_node_that_sits_out_runs_and_claims_nothing() {
     }
 }
 
-/// However late the answer is, the node knows that it has no tracks in these frames. Otherwise its pacer would never
-/// receive the end.
+/// A node that did not know its tracks in closed frames would never pass the end to its pacer.
 #[test]
 fn a_node_that_sits_out_knows_what_it_has_in_frames_that_have_closed() {
     let mut core = core();
@@ -361,7 +351,7 @@ fn a_node_that_sits_out_knows_what_it_has_in_frames_that_have_closed() {
     }
 }
 
-/// The node's pacer would be too late for any other last update, and the node would try for ever.
+/// The pacer would be too late for any other last update, and the node would try for ever.
 #[test]
 fn a_node_that_sits_out_can_leave() {
     for (resumes, may_begin_later) in [(0, false), (1_000, true)] {
@@ -387,8 +377,7 @@ fn a_node_that_leaves_has_nothing_after_its_last_frame() {
     assert_eq!(core.due_slots((last.frame + 4) * FRAME_NS), due);
 }
 
-/// The tracks that the node postpones are not lost. A node that increases its claims in small steps does not fall
-/// behind again.
+/// The node postpones tracks, which are not lost. Claims that grow in small steps do not make it fall behind again.
 #[test]
 fn a_node_that_was_late_claims_more_by_a_sixteenth_per_frame() {
     let mut core = core();
@@ -412,7 +401,7 @@ fn a_node_that_was_late_claims_more_by_a_sixteenth_per_frame() {
     );
 }
 
-/// Otherwise the slots that were started twice would count once for each report.
+/// A second mark would count the slots that were started twice again.
 #[test]
 fn tracks_run_without_the_store_are_marked_once() {
     let mut core = core();
@@ -430,7 +419,6 @@ fn tracks_run_without_the_store_are_marked_once() {
     assert_eq!(core.unclaimed.to_mark, []);
 }
 
-/// A node without the store may be slightly late itself.
 #[test]
 fn a_blind_node_that_is_late_still_runs_its_own() {
     let mut core = blind_until(30);
@@ -457,7 +445,7 @@ fn a_late_node_claims_less_and_less_of_its_own_and_more_again_on_time() {
     assert_eq!(most(25..45, false).last(), Some(&8));
 }
 
-/// A clock that was set differs from an outage of the store: the node keeps asking, without claims.
+/// A store's clock that was set differs from an outage of the store: the node keeps asking, without claims.
 #[test]
 fn an_error_does_not_make_a_clock_that_was_set_right() {
     let mut core = core();
@@ -467,7 +455,7 @@ fn an_error_does_not_make_a_clock_that_was_set_right() {
     assert!(matches!(request, Some(Request::Claim(claim)) if claim.asks.is_empty()));
 }
 
-/// The end that its pacer knew was dropped with the rest of the old load.
+/// The pacer drops the end that it knew with the rest of the old load.
 #[test]
 fn the_pacer_gets_the_end_of_each_load() {
     let mut core = blind_until(30);
@@ -480,7 +468,7 @@ fn the_pacer_gets_the_end_of_each_load() {
     assert!(core.update().is_none());
 }
 
-/// Slots that do not exist in the new load count once as started twice, as slots of the old load.
+/// Slots that do not exist in the new load count once, as slots of the old load.
 #[test]
 fn a_clash_by_an_old_load_counts_once() {
     let mut core = blind_until(30);
@@ -494,7 +482,7 @@ fn a_clash_by_an_old_load_counts_once() {
     assert_eq!(core.twice(), 10 + 10);
 }
 
-/// A store that has lost data may not know the tracks of a node, and could give them to other nodes.
+/// A store that has lost data could give the tracks of a node to other nodes.
 #[test]
 fn portions_that_the_store_has_forgotten_are_marked_once() {
     let mut core = core();
@@ -513,7 +501,6 @@ fn portions_that_the_store_has_forgotten_are_marked_once() {
     }
 }
 
-/// While the store still accepts claims for a frame, a late node asks for the remaining tracks.
 #[test]
 fn a_late_node_asks_in_time_for_what_is_left() {
     let mut core = core();
@@ -550,8 +537,8 @@ fn a_node_that_leaves_late_asks_for_all_that_it_has_put_off() {
     assert_eq!(asks.iter().map(|ask| ask.frame).min(), Some(32), "it sits out until then");
 }
 
-/// The store could grant tracks to this node that other nodes are running without the store. The slots of these tracks
-/// would then count both as lost and as started twice.
+/// The store could grant tracks that other nodes are running without the store. Their slots would then count both as
+/// lost and as started twice.
 #[test]
 fn a_node_that_leaves_late_claims_nothing_while_the_clock_of_the_store_is_off() {
     let (mut core, now) = (core(), 30 * FRAME_NS);
@@ -568,7 +555,7 @@ fn a_node_that_leaves_late_claims_nothing_while_the_clock_of_the_store_is_off() 
     assert_ne!(leaves_late(&mut core).asks, [], "it is right again");
 }
 
-/// Without the repair, its claims would fail until the time for leaving is over.
+/// Without the repair, the node's claims would fail until the time for leaving is over.
 #[test]
 fn a_node_that_leaves_late_repairs_the_store_before_it_claims() {
     let now = 30 * FRAME_NS;
@@ -586,7 +573,7 @@ fn a_node_that_leaves_late_repairs_the_store_before_it_claims() {
     assert!(next(&mut replaced).is_none(), "the store has another run");
 }
 
-/// The node has nothing to ask, and waits. An earlier version looped without a pause.
+/// An earlier version looped without a pause, because the node has nothing to ask.
 #[test]
 fn a_node_that_has_failed_and_marked_all_asks_no_more() {
     let now = 30 * FRAME_NS;
@@ -598,7 +585,6 @@ fn a_node_that_has_failed_and_marked_all_asks_no_more() {
     }
 }
 
-/// Returns an answer in which the store grants everything that a claim asks for.
 fn granted(core: &Core, claim: &Claim) -> Claimed {
     let owned_by = |is_own: bool| {
         let owners = (0..core.frames().tracks).map(|track| u16::from(!is_own || track % 2 == 0));
@@ -608,7 +594,7 @@ fn granted(core: &Core, claim: &Claim) -> Claimed {
     Claimed { owners: owners.collect(), lead: claim.lead, ..claimed(core) }
 }
 
-/// While the answers are pending, the node continues, and takes part in frames for which it had not asked.
+/// While the answers are pending, the node goes on, and takes part in frames for which it had not asked.
 #[test]
 fn a_node_that_leaves_over_a_slow_link_knows_what_it_has() {
     for (trip_frames, is_late) in

@@ -4,41 +4,36 @@ use crate::message::Portion;
 use std::collections::{BTreeMap, VecDeque};
 use std::mem;
 
-/// The portions that a node has run without a claim, and the number of their slots that other nodes own.
 #[derive(Debug, Default)]
 pub(super) struct Unclaimed {
-    /// Portions that the node runs, and that the store may not know. Portions that the node runs blind are put at the
-    /// front, so that the store learns of them before other nodes can claim them.
+    /// Portions that the node runs, and that the store may not know. Blind portions are put at the front, so that the
+    /// store learns of them before other nodes can claim them.
     pub(super) to_mark: VecDeque<Portion>,
     /// For each frame, the number of slots that were run blind and whose owners are still unknown.
     pub(super) unconfirmed: BTreeMap<u64, u64>,
     /// For each frame, the number of slots that the node has started although another node owns them.
     pub(super) twice_by_frame: BTreeMap<u64, u64>,
-    /// The number of other slots that were started twice: in frames that have been counted, and under loads that are no
-    /// longer in force.
+    /// Includes slots in counted frames, and under loads that are no longer in force.
     pub(super) twice_besides: u64,
 }
 
 impl Unclaimed {
-    /// Returns the number of slots that this node has started although another node owns them.
     pub(super) fn twice(&self) -> u64 {
         self.twice_by_frame.values().sum::<u64>() + self.twice_besides
     }
 
-    /// Returns the number of slots that were run blind and whose owners are still unknown.
     pub(super) fn unconfirmed_slots(&self) -> u64 {
         self.unconfirmed.values().sum()
     }
 
-    /// Records that a portion of `slots` slots is run blind.
     pub(super) fn runs(&mut self, portion: Portion, slots: u64) {
         self.unconfirmed.insert(portion.frame, slots);
         self.to_mark.push_front(portion);
     }
 
     /// Records that the store now knows these portions. They may no longer be the first ones of `to_mark`, because
-    /// other portions may have been run blind since. The owners of frames before `counted` are no longer known, so
-    /// slots in these frames count as started twice.
+    /// other portions may have been run blind since then. The owners of frames before `counted` are forgotten, so slots
+    /// in these frames count as started twice.
     pub(super) fn marked(&mut self, portions: &[Portion], counted: u64) {
         self.to_mark.retain(|portion| !portions.contains(portion));
         for Portion { frame, .. } in portions {
@@ -47,7 +42,6 @@ impl Unclaimed {
         }
     }
 
-    /// Counts slots of a frame that were started although another node owns them.
     pub(super) fn clash(&mut self, frame: u64, slots: u64) {
         *self.twice_by_frame.entry(frame).or_default() += slots;
     }
@@ -59,17 +53,15 @@ impl Unclaimed {
     }
 
     /// Records that another load is in force from the frame `from` on, and that the node can take part in it from the
-    /// frame `next` on. Slots that the node ran between these frames under the old load are counted by its
-    /// [`Cut`](super::cut::Cut). They are not marked, because the store would make the node the owner of slots of the
-    /// new load.
+    /// frame `next` on. The node's [`Cut`](super::cut::Cut) counts slots that the node ran between these frames under
+    /// the old load. They are not marked, because the store would make the node the owner of slots of the new load.
     pub(super) fn load_changed(&mut self, from: u64, next: u64) {
         self.twice_by_frame.retain(|&frame, _| frame < from);
         self.unconfirmed.retain(|&frame, _| frame < from);
         self.to_mark.retain(|portion| !(from..next).contains(&portion.frame));
     }
 
-    /// Makes the node mark these portions, which are all that it has. The store will report again which of them other
-    /// nodes own.
+    /// Makes the node mark these portions, which are all that it has. The store will report clashes among them again.
     pub(super) fn mark_all(&mut self, portions: impl Iterator<Item = Portion>) {
         self.twice_by_frame.clear();
         self.to_mark = portions.collect();

@@ -9,26 +9,22 @@ use crate::load::Load;
 use crate::message::{Claimed, Version};
 use std::mem;
 
-/// The largest number of frames for which a node sits out.
 const MOST_SITTING_OUT: u64 = 1 << 30;
 
-/// The versions of the load that are new to the node.
 #[derive(Debug)]
 pub(super) struct NewVersions {
-    /// The number of known versions, counted from the first one, that are still valid.
+    /// The number of known versions, from the first one, that are still valid.
     same: usize,
-    /// The versions of the run after the valid ones.
     versions: Vec<Version>,
 }
 
 impl Core {
-    /// Takes the cut that the pacer must make before it gets the new load, or returns `None` if it need not make one.
     pub(crate) fn take_cut(&mut self) -> Option<Cut> {
         self.cut.take()
     }
 
-    /// Records that the pacer has made the cut, and has no leases from `slot` on. The slots before `slot` that it has
-    /// started under the old load differ from those of the new load, so they count as started twice.
+    /// Records that the pacer has no leases from `slot` on. Earlier slots that it has started under the old load differ
+    /// from those of the new load, so they count as started twice.
     pub(crate) fn gave_up(&mut self, mut cut: Cut, slot: u64) {
         let started = cut.slots_before(slot);
         self.unclaimed.twice_besides += started;
@@ -36,23 +32,22 @@ impl Core {
         if started > 0 {
             self.reached_slot = slot;
         }
-        // If the node learned of the change in time, it takes part in the frames before the new load.
+        // A node that learned of the change in time takes part in the frames before the new load.
         if started > 0 || cut.next >= cut.from || self.resumes_in > cut.from {
             self.sit_out(cut.next.max(cut.from));
         }
     }
 
-    /// Records that a pacer that starts whole frames, such as that of a simulation, has made the cut.
+    /// Records the cut of a pacer that starts whole frames, such as that of a simulation.
     #[cfg(any(test, feature = "simulation"))]
     pub(crate) fn gave_up_whole_frames(&mut self, mut cut: Cut) {
         let slot = cut.old.first(cut.next);
         self.gave_up(cut, slot);
     }
 
-    /// Keeps the node from taking part before the frame `from`, and before the load reaches the slot that the pacer has
-    /// reached.
+    /// Keeps the node out before the frame `from`, and before the load reaches the slot that the pacer has reached.
     fn sit_out(&mut self, from: u64) {
-        // Searches the first frame that begins with this slot or a later one: by doubling the steps, and then by
+        // Searches the first frame that begins with this slot or a later one: first with doubling steps, then by
         // bisection.
         let far = self.end().clamp(from, from + MOST_SITTING_OUT);
         let (mut low, mut high, mut step) = (from, from, 1);
@@ -70,11 +65,10 @@ impl Core {
         self.resumes_in = high;
     }
 
-    /// Compares the versions in an answer with those that the node knows. The last known version may have been replaced
-    /// by another change.
+    /// Compares the versions in an answer with the known ones. Another change may have replaced the last known version.
     pub(super) fn new_versions(&self, answer: &Claimed) -> NewVersions {
         let known = self.run.versions.len();
-        // The store has `answer.known` versions, and the answer contains the last of them.
+        // The answer contains the last of the store's `answer.known` versions.
         let listed = usize::try_from(answer.known).unwrap_or(usize::MAX);
         let start = listed.saturating_sub(answer.versions.len()).min(known);
         let pairs = self.run.versions[start..].iter().zip(&answer.versions);
@@ -85,13 +79,12 @@ impl Core {
         }
     }
 
-    /// Returns the first frame whose load the new versions change. Without such a frame, it is `u64::MAX`.
+    /// Returns `u64::MAX` if the new versions change no frame.
     pub(super) fn changed_from(&self, new: &NewVersions) -> u64 {
         let changes = new.versions.iter().chain(&self.run.versions[new.same..]);
         changes.map(|version| version.from).min().unwrap_or(u64::MAX)
     }
 
-    /// Takes over the new versions, which replace those that are no longer valid.
     pub(super) fn change_load(&mut self, new: NewVersions, now: u64) -> Result<(), FleetError> {
         let NewVersions { same, versions } = new;
         let Some((first, later)) = versions.split_first() else { return Ok(()) };
@@ -105,10 +98,10 @@ impl Core {
         Ok(())
     }
 
-    /// Puts a new load in force from the frame `from` on. The pacer's leases of the old load in these frames are cut.
+    /// Cuts the pacer's leases of the old load from the frame `from` on.
     fn follow(&mut self, new: Load, from: u64, now: u64) {
-        // The pacer has no leases from the frame `unleased` on. So it has started nothing there, even if those frames
-        // are already due.
+        // The pacer has no leases from the frame `unleased` on, so it has started nothing there, even if those frames
+        // are due.
         let unleased = self.book.unleased().max(from);
         let next = (self.frames().at(now + self.frames().frame_ns / 2) + 1).min(unleased);
         let slot = self.load.first(from).max(self.load.slot_at(now).min(self.load.first(unleased)));

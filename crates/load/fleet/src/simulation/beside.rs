@@ -39,7 +39,6 @@ impl Both {
         }
     }
 
-    /// Sends claims by both nodes in turn, for the frames that are open.
     fn claims(&mut self, run: &Run, takes: &[Take]) {
         for take in takes {
             self.sequence += 1;
@@ -69,7 +68,6 @@ impl Both {
         }
     }
 
-    /// Returns the current frame.
     fn frame(&mut self, run: &Run) -> u64 {
         let now_us = self.reply(&Request::Look { node: None }).now_us;
         run.frames.at(1_000 * (now_us - run.origin_us).unsigned_abs())
@@ -93,12 +91,11 @@ pub fn play_beside(url: &str) {
     let mut both = Both { server: real, played: Played::new(), sequence: 2 };
     assert_eq!(both.ask(&Request::Nodes), Answer::Gone);
     a_run(&mut both);
-    // The last run is over, so two seconds later another run can have its name.
+    // Another run can have the name two seconds after the end of the last run.
     thread::sleep(Duration::from_secs(2));
     a_run(&mut both);
 }
 
-/// Sends each kind of request at least once.
 fn a_run(both: &mut Both) {
     both.join("hold 1k/s 1s");
     let (node, run) = both.join("hold 1k/s 1s");
@@ -109,7 +106,7 @@ fn a_run(both: &mut Both) {
     let first = both.frame(&run);
     both.claims(&run, &[takes, takes].concat());
     let frame = both.frame(&run);
-    // All tracks that can have been taken, even if this machine was stalled in between.
+    // Includes all tracks that can have been taken, even if this machine was stalled in between.
     let portions: Vec<Portion> = (first..frame + 9)
         .map(|frame| Portion { frame, tracks: [0, 2, 4].into_iter().collect() })
         .collect();

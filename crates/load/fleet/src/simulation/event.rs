@@ -4,7 +4,7 @@ use crate::message::{Reply, Request};
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
-/// Something that happens at one moment. A ticket identifies a node's request and its answer.
+/// A ticket identifies a node's request and its answer.
 #[derive(Debug)]
 pub(super) enum Event {
     /// A node takes a turn. Only the turn that was queued last counts.
@@ -59,7 +59,6 @@ impl Events {
         self.heap.push(Reverse(Entry { at_ns, number: self.number, event }));
     }
 
-    /// Removes the next event before `until_ns`.
     pub(super) fn pop(&mut self, until_ns: u64) -> Option<(u64, Event)> {
         let Reverse(next) = self.heap.peek()?;
         if next.at_ns >= until_ns {

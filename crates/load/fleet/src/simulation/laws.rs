@@ -17,8 +17,8 @@ fn each(setup: impl Fn(u32) -> Setup, law: impl Fn(&Outcome)) {
     each_of(1..=SEEDS, setup, law);
 }
 
-/// Returns the seeds for a case of a property with many cases: three seeds, which differ between consecutive cases.
-/// With the environment variable `NANOPACE_ALL_SEEDS`, which `just nightly` sets, returns all seeds.
+/// Returns three seeds, which differ between consecutive cases of a property. Returns all seeds if `NANOPACE_ALL_SEEDS`
+/// is set, as in `just nightly`.
 fn seeds_of(case: u32) -> Vec<u32> {
     let count = if env::var_os("NANOPACE_ALL_SEEDS").is_some() { SEEDS } else { 3 };
     (0..count).map(|number| (count * case + number) % SEEDS + 1).collect()
@@ -39,7 +39,6 @@ fn each_of(
     }
 }
 
-/// Checks that the true figures equal those of the account, or lie within its bounds.
 fn is_within_bounds(outcome: &Outcome) {
     let ((fired, lost, twice), (most, least, more)) = (outcome.account, outcome.account_at_most);
     assert!((fired..=most).contains(&outcome.fired), "{outcome:?}");
@@ -49,8 +48,6 @@ fn is_within_bounds(outcome: &Outcome) {
     assert!(outcome.twice <= more && twice <= more, "{outcome:?}");
 }
 
-/// Checks that the account is exact. A slot that its owner never started, but another node did, counts once as lost and
-/// once as started twice.
 fn is_true(outcome: &Outcome) {
     let (fired, lost, twice) = outcome.account;
     let both = twice - outcome.twice;
@@ -67,7 +64,6 @@ fn without_faults_each_slot_starts_once() {
     });
 }
 
-/// The memory of a node and of the store does not grow with the length of a run.
 #[test]
 fn a_day_takes_no_more_memory_than_an_hour() {
     let after = |hours: u64| {
@@ -75,13 +71,13 @@ fn a_day_takes_no_more_memory_than_an_hour() {
             nodes: 3,
             shape: format!("hold 1/s {hours}h"),
             frame: Duration::from_secs(10),
-            // If messages are lost, other nodes claim the tracks, so no two frames are alike.
+            // After lost messages, other nodes claim the tracks, so no two frames are alike.
             loss: 0.01,
             ..Setup::default()
         });
         println!("{outcome:?}");
         assert!(outcome.closes && outcome.expected == hours * 3_600, "{outcome:?}");
-        // Only the frames of the last minute and of two chunks may not be counted yet.
+        // The frames of the last minute and of two chunks may not be counted yet.
         assert!(outcome.counted + 6 + 128 >= 360 * hours, "{outcome:?}");
         outcome
     };
@@ -89,7 +85,7 @@ fn a_day_takes_no_more_memory_than_an_hour() {
     assert!(day.rows <= 128 && day.store_bytes <= 2 * hour.store_bytes);
 }
 
-/// The law holds whatever happens to the nodes and the store before, during and after the counting.
+/// The property holds whatever happens to the nodes and the store before, during and after the counting.
 #[test]
 fn the_counts_are_those_of_the_slots_that_were_started() {
     let fault = |seed: u32| match seed % 6 {
@@ -162,9 +158,8 @@ fn a_node_that_dies_loses_what_it_had_claimed() {
     });
 }
 
-/// The store does not know the slots that were started after the last report. The bounds are narrow: the slots that the
-/// node may have started in a lead and one frame, and its part of the load for as long as it continues without the
-/// store.
+/// The store does not know the slots that were started after the last report. The bounds cover the slots in a lead and
+/// one frame, and the node's part of the load for as long as it continues without the store.
 #[test]
 fn the_slots_of_a_killed_node_lie_between_bounds() {
     let limit = ms(500);
@@ -184,8 +179,8 @@ fn the_slots_of_a_killed_node_lie_between_bounds() {
     }
 }
 
-/// While the node was cut off, other nodes have started its part. It never becomes known how many slots of that part
-/// were started twice.
+/// While the node was cut off, other nodes have started its part. The number of slots that were started twice is never
+/// known.
 #[test]
 fn a_node_that_is_cut_off_and_then_killed_may_have_doubled_its_part() {
     for (limit, blind) in [(10_000, 700), (300, 700), (0, 700), (10_000, 2_200)] {
@@ -239,7 +234,7 @@ fn a_node_that_is_killed_before_it_has_marked_what_it_started_lies_between_bound
     }
 }
 
-/// Nothing is known about the first node except its number.
+/// Only the number of the first node is known.
 #[test]
 fn a_store_that_was_emptied_does_not_answer_for_the_dead() {
     let setup = |seed| Setup {
@@ -309,8 +304,7 @@ fn a_node_that_is_cut_off_makes_some_start_twice_and_they_are_counted() {
     };
     each(setup, |outcome| {
         assert_eq!(outcome.lost, 0);
-        // The time while the node is cut off, plus the time until it gives up waiting for an answer that was lost: a
-        // quarter of the load.
+        // A quarter of the load, while the node is cut off, and until it gives up waiting for an answer that was lost.
         assert!(outcome.twice <= 10 * (12 * 50 + 400) / 4 + 400, "{}", outcome.twice);
         assert_eq!(outcome.account, (outcome.fired, 0, outcome.twice));
     });
@@ -356,8 +350,8 @@ fn a_change_of_the_load_loses_nothing() {
     each(setup, |outcome| assert_eq!([outcome.lost, outcome.twice], [0, 0]));
 }
 
-/// Only the node with the slow link has learned of the first change when the store loses it. Other nodes restore the
-/// store's data, and the second change is made in its place before that node asks again.
+/// Only the node with the slow link knows the first change when the store loses it. Other nodes restore the store's
+/// data, and the second change takes the place of the first one before that node asks again.
 #[test]
 fn a_change_that_was_lost_does_not_live_on_in_some_nodes() {
     for step in 0..10 {
@@ -374,7 +368,7 @@ fn a_change_that_was_lost_does_not_live_on_in_some_nodes() {
     }
 }
 
-/// Round trips can be fixed or jittery, and equal for all nodes or different for one, during the whole run.
+/// Round trips are fixed or jittery, and equal for all nodes or different for one, during the whole run.
 #[test]
 fn links_may_be_slow_for_ever() {
     for trip in [1, 10, 50, 150, 300] {
@@ -413,7 +407,7 @@ fn a_node_that_is_far_away_joins_later() {
     }
 }
 
-/// A delay of less than half the lead has no effect. A longer delay costs at most that node's share of the slots in one
+/// A delay of less than half the lead has no effect. A longer delay costs at most the node's share of the slots in one
 /// lead. After that, the node asks earlier, but does not take the tracks of others.
 #[test]
 fn a_link_that_becomes_slow_costs_next_to_nothing() {
@@ -435,7 +429,6 @@ fn a_link_that_becomes_slow_costs_next_to_nothing() {
     }
 }
 
-/// If all machines stall, the slots start late.
 #[test]
 fn a_stall_of_all_nodes_loses_nothing() {
     for still in [800, 60_000] {

@@ -15,10 +15,9 @@ use nanopace::{ManualClock, Nanos};
 use std::mem;
 use std::time::Duration;
 
-/// The maximum time that a node which has not begun waits for an answer.
+/// A node that has not begun waits for an answer for at most this time.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// The progress of a node in joining.
 #[derive(Debug)]
 pub(super) enum Phase {
     /// The node measures the round-trip time to the store, and the store's time.
@@ -36,7 +35,6 @@ pub(super) enum Phase {
 pub(super) struct Machine {
     base: ManualClock,
     drift: f64,
-    /// The total time for which the machine's clock was stopped.
     stood: Duration,
     pub(super) clock: RunClock<ManualClock>,
     leader: Option<Leader>,
@@ -52,12 +50,9 @@ pub(super) struct Machine {
     pub(super) trip: Duration,
     /// The time by which the node's requests take longer than its answers.
     pub(super) one_way_ns: u64,
-    /// The number of the turn that was queued last.
     pub(super) turns: u64,
-    /// The time of the run at which the node stalled.
     late_since: Option<u64>,
-    /// The time of the run until which the node asks for its tracks before it leaves; `None` unless it is about to
-    /// leave.
+    /// The time of the run until which the node asks for its tracks before it leaves.
     asks_until: Option<u64>,
     /// The last reading of the clock: the true time, and the time of the run that it showed.
     before: Option<(u64, u64)>,
@@ -89,7 +84,7 @@ impl Machine {
         }
     }
 
-    /// Sets the machine's clock for this true time.
+    /// `at_ns` is the true time.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -111,7 +106,6 @@ impl Machine {
         }
     }
 
-    /// Returns the time for which the node waits for an answer.
     pub(super) fn patience(&self) -> Duration {
         match &self.phase {
             Phase::Running(core) => core.patience(),
@@ -123,7 +117,6 @@ impl Machine {
         Sample { sent_ns: self.sent_ns, received_ns: self.clock.base_ns(), store_us }
     }
 
-    /// Adds a round trip before the node joins.
     pub(super) fn sampled(&mut self, store_us: i64) {
         let sample = self.sample(store_us);
         if let Phase::Entering(samples) = &mut self.phase {
@@ -131,7 +124,6 @@ impl Machine {
         }
     }
 
-    /// Records that the node has joined, by a round trip. After that, it waits until the run has begun.
     pub(super) fn joined(&mut self, node: NodeId, store_us: i64) {
         self.sampled(store_us);
         if let Phase::Entering(samples) = &mut self.phase {
@@ -139,8 +131,7 @@ impl Machine {
         }
     }
 
-    /// Adds a round trip while the node waits for the run to begin. If the run has begun, the node takes part from now
-    /// on.
+    /// Adds a round trip. If the run has begun, the node takes part from now on.
     pub(super) fn look(&mut self, run: &Run, store_us: i64, blind: Duration) {
         let sample = self.sample(store_us);
         let Phase::Looking { node, samples } = &mut self.phase else { return };
@@ -156,7 +147,6 @@ impl Machine {
         self.phase = Phase::Running(Box::new(core.expect("the run's load can be read")));
     }
 
-    /// Starts the slots that are due by now.
     #[expect(clippy::cast_precision_loss, reason = "a figure")]
     pub(super) fn advance(
         &mut self,
@@ -184,7 +174,6 @@ impl Machine {
         self.pacer.advance(now, frames.at(now), load, tally);
     }
 
-    /// Takes a turn like the thread of a real node. Returns the next request, if one is due.
     pub(super) fn turn(&mut self) -> Option<Request> {
         let progress = self.progress()?;
         let now = self.clock.now_ns();
@@ -198,13 +187,11 @@ impl Machine {
         core.request(now, is_late, &progress.text())
     }
 
-    /// Makes the node begin to leave.
     pub(super) fn leaves(&mut self) {
         let ends_in = u64::try_from(ENDS_IN.as_nanos()).unwrap_or(u64::MAX);
         self.asks_until = Some(self.clock.now_ns() + ends_in);
     }
 
-    /// Returns the next request of a leaving node, which may be the one that gives its tracks back.
     fn leave(&mut self, now: u64, is_late: bool, progress: &str) -> Option<Request> {
         self.tell();
         let Phase::Running(core) = &mut self.phase else { return None };
@@ -226,14 +213,12 @@ impl Machine {
         Some(core.leave(&last))
     }
 
-    /// Returns the next request of a node that ends.
     pub(super) fn last_request(&mut self, has_heard: bool) -> Option<Request> {
         let progress = self.progress()?.text();
         let Phase::Running(core) = &mut self.phase else { return None };
         Some(core.last_request(has_heard, progress, &[]))
     }
 
-    /// Returns the progress that the node reports to the store.
     pub(super) fn progress(&mut self) -> Option<Progress> {
         let now = self.clock.now_ns();
         let Phase::Running(core) = &mut self.phase else { return None };
@@ -245,7 +230,6 @@ impl Machine {
         })
     }
 
-    /// Handles the answer to the last request.
     pub(super) fn answered(&mut self, answer: Answer, store_us: i64) {
         let sample = self.sample(store_us);
         let (Phase::Running(core), Some(leader), Some(request)) =
@@ -262,14 +246,12 @@ impl Machine {
     pub(super) fn failed(&mut self) {
         self.is_connected = false;
         let now = self.clock.now_ns();
-        // The node does not ask again before it leaves.
         self.asks_until = self.asks_until.map(|_| now);
         if let Phase::Running(core) = &mut self.phase {
             core.hears_no_answer(now);
         }
     }
 
-    /// Passes the known tracks to the pacer. Returns the time until there is something to do.
     pub(super) fn tell(&mut self) -> u64 {
         let now = self.clock.now_ns();
         let Phase::Running(core) = &mut self.phase else { return u64::MAX };
@@ -282,19 +264,19 @@ impl Machine {
         if is_next { 0 } else { core.due(now).saturating_sub(now) }
     }
 
-    /// Stalls the node, after it has started the slots that are due.
+    /// Call this after the node has started the slots that are due.
     pub(super) fn freeze(&mut self, until_ns: u64) {
         self.frozen_until = until_ns;
         self.late_since = Some(self.clock.now_ns());
     }
 
-    /// Stalls the node and stops its clock, after it has started the slots that are due.
+    /// Also stops the clock. Call this after the node has started the slots that are due.
     pub(super) fn suspend(&mut self, until_ns: u64, time: Duration) {
         self.frozen_until = until_ns;
         self.stood += time;
     }
 
-    /// Ends the node, after it has started the slots that are due.
+    /// Call this after the node has started the slots that are due.
     pub(super) fn kill(&mut self, load: &mut Load, tally: &mut Tally) {
         if let Phase::Running(core) = &self.phase {
             let now = self.clock.now_ns();

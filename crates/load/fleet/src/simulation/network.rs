@@ -21,24 +21,20 @@ impl Network {
         }
     }
 
-    /// Returns the time that a message takes if it is not lost.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "some nanoseconds")]
     pub(super) fn way_ns(&mut self, trip: Duration) -> u64 {
         let late = (-self.random.f64().max(1e-9).ln()).min(8.0);
         (trip.as_secs_f64() * 1e9 / 2.0 * (1.0 + self.jitter * late)) as u64
     }
 
-    /// Returns the time that this many consecutive messages take, or `None` if one of them is lost.
     pub(super) fn ways_ns(&mut self, trip: Duration, messages: u32) -> Option<u64> {
         (0..messages).map(|_| (self.random.f64() >= self.loss).then(|| self.way_ns(trip))).sum()
     }
 
-    /// Returns the time after which a request arrives again, or `None` if it arrives only once.
     pub(super) fn again_ns(&mut self) -> Option<u64> {
         (self.random.f64() < self.again).then(|| self.random.u64(0..100_000_000))
     }
 
-    /// Returns a random number between `-most` and `most`.
     pub(super) fn either_way(&mut self, most: f64) -> f64 {
         (2.0 * self.random.f64() - 1.0) * most
     }

@@ -38,7 +38,7 @@ pub struct Outcome {
     pub utilisation: f64,
     /// The mean time for which a request waited at the store.
     pub wait: Duration,
-    /// The standard deviation of starts, which arises because clocks are inexact.
+    /// The standard deviation of the errors of starts, which inexact clocks cause.
     pub start_error: Duration,
     /// The largest error of a start.
     pub most_start_error: Duration,

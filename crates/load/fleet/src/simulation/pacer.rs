@@ -5,12 +5,10 @@ use crate::load::Load;
 use crate::track_ownership::TrackSet;
 use std::collections::BTreeMap;
 
-/// The slots of one node, by frame.
 #[derive(Debug, Default)]
 pub(super) struct Pacer {
     leased: BTreeMap<u64, Leased>,
     fired: u64,
-    /// The last frame in which the node has started a slot.
     last: Option<u64>,
 }
 
@@ -21,12 +19,11 @@ struct Leased {
 }
 
 impl Pacer {
-    /// Returns the number of slots that the node has started.
     pub(super) fn fired(&self) -> u64 {
         self.fired
     }
 
-    /// Replaces the leases from a frame on. Returns `false` if a slot in these frames has started.
+    /// Returns `false` if a slot in these frames has started.
     pub(super) fn lease(&mut self, from: u64, known: Vec<(u64, TrackSet)>) -> bool {
         if self.last.is_some_and(|last| last >= from) {
             return false;
@@ -37,12 +34,10 @@ impl Pacer {
         true
     }
 
-    /// Returns whether the pacer has slots in a frame.
     pub(super) fn has(&self, frame: u64) -> bool {
         self.leased.contains_key(&frame)
     }
 
-    /// Starts the slots that are due, and adds frames that are over to the tally.
     pub(super) fn advance(&mut self, now_ns: u64, frame: u64, load: &mut Load, tally: &mut Tally) {
         while let Some(mut entry) = self.leased.first_entry().filter(|entry| *entry.key() <= frame)
         {
@@ -66,7 +61,7 @@ impl Pacer {
         }
     }
 
-    /// Ends the pacer. The slots of the current frame that it has started count, but no later ones.
+    /// Counts the slots of the current frame that have started.
     pub(super) fn kill(&mut self, now_ns: u64, frame: u64, load: &mut Load, tally: &mut Tally) {
         if let Some(leased) = self.leased.get(&frame) {
             tally.fire(frame, &leased.tracks, |track| load.slots_by(now_ns, track));

@@ -69,7 +69,6 @@ pub enum Fault {
 }
 
 impl Fault {
-    /// Returns the time for which a node or the store does not respond because of the fault.
     pub(super) fn lasts(&self) -> Duration {
         match *self {
             Fault::Freeze(_, time)

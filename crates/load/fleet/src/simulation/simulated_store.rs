@@ -5,22 +5,17 @@ use crate::message::{Reply, Request, Run};
 use crate::store::Played;
 use std::time::Duration;
 
-/// The store's clock at the beginning of the simulation, in microseconds.
 const EPOCH_US: i64 = 1_700_000_000_000_000;
 
 #[derive(Debug)]
 pub(super) struct SimulatedStore {
-    /// Runs the real scripts of the store in this process.
     pub(super) store: Played,
-    /// The duration of a request, without its frames.
     per_request_ns: u64,
     per_frame_ns: u64,
-    /// The total time by which the store's clock has been set forward.
     set_us: i64,
     /// The time at which all requests received so far are done.
     free_ns: u64,
     pub(super) requests: u64,
-    /// The largest number of frames in one claim.
     pub(super) most_asked: usize,
     pub(super) worked_ns: u64,
     pub(super) waited_ns: u64,
@@ -45,17 +40,15 @@ impl SimulatedStore {
         }
     }
 
-    /// Returns the time of the store's clock.
     pub(super) fn clock_us(&self, at_ns: u64) -> i64 {
         EPOCH_US + self.set_us + (at_ns / 1_000).cast_signed()
     }
 
-    /// Returns the true time at which the store's clock shows `clock_us`, according to its current setting.
+    /// Returns the true time at which the store's clock, with its present setting, shows `clock_us`.
     pub(super) fn when_ns(&self, clock_us: i64) -> u64 {
         u64::try_from((clock_us - EPOCH_US - self.set_us) * 1_000).unwrap_or(0)
     }
 
-    /// Handles a request that arrives. Returns its answer, and the time at which the answer is sent.
     pub(super) fn take(&mut self, request: &Request, at_ns: u64) -> (Reply, u64) {
         let begins = at_ns.max(self.free_ns);
         let frames = match request {
@@ -72,17 +65,14 @@ impl SimulatedStore {
         (self.store.call(request, self.clock_us(begins)), self.free_ns)
     }
 
-    /// Reads the run, if there is one.
     pub(super) fn run(&self, at_ns: u64) -> Option<Run> {
         self.store.run(self.clock_us(at_ns))
     }
 
-    /// Resets the counts.
     pub(super) fn count_anew(&mut self) {
         (self.requests, self.worked_ns, self.waited_ns) = (0, 0, 0);
     }
 
-    /// Stalls the store for this long.
     pub(super) fn freeze(&mut self, at_ns: u64, time: Duration) {
         self.free_ns = self.free_ns.max(at_ns + nanos(time));
     }

@@ -4,26 +4,21 @@ use crate::load::Load;
 use crate::track_ownership::TrackSet;
 use std::collections::BTreeMap;
 
-/// The started slots by frame and track, and the errors of starts.
 #[derive(Debug)]
 pub(super) struct Tally {
     tracks: u32,
     frames: BTreeMap<u64, Vec<u64>>,
-    /// The largest number of tracks that one node has run in a frame.
     most: usize,
-    /// The errors of the beginnings of frames, in nanoseconds: their number, their sum, the sum of their squares, and
-    /// the largest error.
+    /// The errors of the beginnings of frames, in ns: number, sum, sum of squares, and the largest error.
     errors: (u64, f64, f64, f64),
 }
 
-/// The numbers of slots by their fate.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Fates {
     pub(super) expected: u64,
     pub(super) fired: u64,
     pub(super) lost: u64,
     pub(super) twice: u64,
-    /// The last frame with a lost slot.
     pub(super) last_lost: Option<u64>,
 }
 
@@ -50,7 +45,6 @@ impl Tally {
         }
     }
 
-    /// Records that a node began a frame late by `late_ns`.
     pub(super) fn begun(&mut self, late_ns: f64) {
         let (number, sum, squares, most) = &mut self.errors;
         *number += 1;
@@ -59,7 +53,7 @@ impl Tally {
         *most = late_ns.abs().max(*most);
     }
 
-    /// Returns the standard deviation of the errors, and the largest error, in nanoseconds.
+    /// Returns the standard deviation and the largest error, in nanoseconds.
     #[expect(clippy::cast_precision_loss, reason = "a figure")]
     pub(super) fn errors(&self) -> (f64, f64) {
         let (number, sum, squares, most) = self.errors;
@@ -67,7 +61,6 @@ impl Tally {
         ((squares / number - (sum / number).powi(2)).max(0.0).sqrt(), most)
     }
 
-    /// Returns the largest share of a frame that one node has run.
     pub(super) fn largest_part(&self) -> f64 {
         f64::from(u32::try_from(self.most).unwrap_or(u32::MAX)) / f64::from(self.tracks)
     }

@@ -15,22 +15,20 @@ use crate::slot_account::{Account, account};
 use crate::store::At;
 use std::time::Duration;
 
-/// The ID of the run.
 const RUN: &str = "simulated";
 
 /// The longest time between two turns of a node's thread, and between two looks of a waiting node.
 const TURN_NS: u64 = 20_000_000;
 
-/// The number of turns per frame that suffices in long frames.
+/// In long frames, this number of turns per frame suffices.
 const TURNS: u64 = 4;
 
-/// The time for which the simulation continues after the load.
 const AFTER_NS: u64 = 1_000_000_000;
 
-/// The time after which nodes have followed a clock that was set; at least twenty frames.
+/// Nodes follow a clock that was set within this time, or within twenty frames if they are longer.
 const FOLLOWED_NS: u64 = 3_000_000_000;
 
-/// The time after the end at which the account is read. At that time, no node waits for silent nodes any more.
+/// The account is read at this time after the end, when no node waits for silent nodes any more.
 const ABSENCE_NS: u64 = 1_000_000_000_000;
 
 pub(super) struct World<'a> {
@@ -41,16 +39,13 @@ pub(super) struct World<'a> {
     queue: SimulatedStore,
     machines: Vec<Machine>,
     tally: Tally,
-    /// Whether the store's clock was set.
     is_set: bool,
-    /// The time until which the last fault lasts.
     away_until_ns: u64,
-    /// The figures that are known only after the run has begun.
     begun: Option<Begun>,
 }
 
 struct Begun {
-    /// The beginning of the run: by the store's clock, and as the true time.
+    /// The beginning of the run, by the store's clock and as the true time.
     origin_us: i64,
     origin_ns: u64,
     load: Load,
@@ -73,7 +68,7 @@ impl<'a> World<'a> {
             begun: None,
         };
         for _ in 0..setup.nodes {
-            // The nodes start at different times, so that their threads do not take turns at the same moments.
+            // Threads whose nodes start at different times do not take turns at the same moments.
             let at_ns = (world.network.either_way(10e6) + 10e6).abs();
             #[expect(
                 clippy::cast_possible_truncation,
@@ -101,8 +96,7 @@ impl<'a> World<'a> {
         self.outcome()
     }
 
-    /// Returns the end of the simulation: after the load has ended by the store's clock, and after nodes have followed
-    /// this clock.
+    /// Returns the time at which the load has ended by the store's clock, and nodes have followed this clock.
     fn ends_ns(&self) -> u64 {
         self.begun.as_ref().map_or(u64::MAX, |begun| {
             let end = begun.load.end().expect("the load ends");
@@ -112,7 +106,6 @@ impl<'a> World<'a> {
         })
     }
 
-    /// Returns the time at which all nodes have followed a clock that was set; 0 if no clock was set.
     fn followed_ns(&self) -> u64 {
         if self.is_set {
             self.away_until_ns + FOLLOWED_NS.max(20 * self.frames.frame_ns)
@@ -153,7 +146,6 @@ impl<'a> World<'a> {
         }
     }
 
-    /// Wakes a node that was stalled.
     fn wake(&mut self, at_ns: u64, machine: usize) {
         let machine = &mut self.machines[machine];
         machine.set(at_ns);
@@ -252,7 +244,6 @@ impl<'a> World<'a> {
         self.rest(at_ns, machine);
     }
 
-    /// Records that the run has begun, when the first node learns of it.
     fn begin(&mut self, run: &Run) {
         if self.begun.is_some() {
             return;
@@ -268,7 +259,6 @@ impl<'a> World<'a> {
         self.queue.count_anew();
     }
 
-    /// Queues the next turn of a node that has nothing to do.
     fn rest(&mut self, at_ns: u64, machine: usize) {
         let node = &mut self.machines[machine];
         let wait = match node.phase {
@@ -320,7 +310,6 @@ impl<'a> World<'a> {
         }
     }
 
-    /// Changes the load as `Control` does.
     fn change(&mut self, at_ns: u64, shape: &str) {
         let Some(run) = self.queue.run(at_ns) else { return };
         let Some(begun) = &mut self.begun else { return };
@@ -336,7 +325,7 @@ impl<'a> World<'a> {
         begun.load = load;
     }
 
-    /// Lets all present nodes report that they have finished. In this phase, the network has no faults.
+    /// All present nodes report that they have finished. In this phase, the network has no faults.
     fn finish(&mut self) {
         let ends_ns = self.ends_ns();
         let now_us = self.queue.clock_us(ends_ns);

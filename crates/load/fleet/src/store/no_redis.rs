@@ -5,7 +5,6 @@ use crate::error::FleetError;
 use crate::message::{Reply, Request};
 use std::time::Duration;
 
-/// A type without values, because no store exists in this build.
 #[derive(Debug)]
 pub(crate) enum RedisStore {}
 

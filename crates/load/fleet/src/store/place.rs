@@ -8,20 +8,17 @@ use redis::{
 };
 use std::time::{Duration, Instant};
 
-/// The default port of a sentinel.
 const SENTINEL_PORT: &str = "26379";
 
 /// The URL schemes for sentinels, each with the scheme for the master.
 const SENTINELS: [(&str, &str); 2] = [("redis+sentinel", "redis"), ("rediss+sentinel", "rediss")];
 
-/// The location of the store.
 pub(super) struct Place {
     /// The servers of the address, or the sentinels. They are tried in turn.
     servers: Vec<ConnectionInfo>,
     turn: usize,
     /// The name that sentinels use for the store, and the connection settings for it.
     master: Option<(String, ConnectionInfo)>,
-    /// The server that another server of the cluster has named.
     named: Option<ConnectionInfo>,
 }
 
@@ -54,8 +51,8 @@ impl Place {
         Ok(Place { servers, turn: 0, master, named: None })
     }
 
-    /// Connects to the store within this time. Tries the servers in turn, until one accepts the connection or no time
-    /// is left. The next call continues after the last server that failed.
+    /// Tries the servers in turn, until one accepts the connection or no time is left. The next call continues after
+    /// the last server that failed.
     pub(super) fn connect(&mut self, timeout: Duration) -> RedisResult<Connection> {
         let ends = Instant::now() + timeout;
         let mut tries = self.servers.len() + usize::from(self.named.is_some());
@@ -81,14 +78,13 @@ impl Place {
         }
     }
 
-    /// Records that the store does not answer at its last location.
     pub(super) fn lost(&mut self) {
         if self.named.take().is_none() {
             self.turn += 1;
         }
     }
 
-    /// Returns whether an error names another server of a cluster. If so, this server is the new location of the store.
+    /// If an error names another server of a cluster, this server is the new location of the store.
     pub(super) fn follows(&mut self, error: &RedisError) -> bool {
         let named = error.redirect_node().filter(|_| error.code() == Some("MOVED"));
         let Some((host, port)) = named.and_then(|(address, _)| address.rsplit_once(':')) else {
@@ -114,13 +110,11 @@ impl Place {
 
 fn info(url: &str) -> Result<ConnectionInfo, FleetError> {
     let info = url.into_connection_info().map_err(|_| FleetError::Address)?;
-    // With this setting, a new connection sends nothing before the first request. Otherwise connecting would take one
-    // more round trip.
+    // With this setting, a new connection sends nothing before the first request, which saves a round trip.
     let settings = info.redis_settings().clone().set_skip_set_lib_name();
     Ok(info.set_redis_settings(settings))
 }
 
-/// Adds the default port to the address of a sentinel, if it has no port.
 fn with_port(host: &str) -> String {
     let has_port = host.rsplit_once(':').is_some_and(|(_, port)| !port.ends_with(']'));
     if has_port { host.to_owned() } else { format!("{host}:{SENTINEL_PORT}") }
@@ -138,8 +132,8 @@ fn open(info: &ConnectionInfo, ends: Instant) -> RedisResult<Connection> {
     Ok(connection)
 }
 
-/// Returns the address of another server, which is reached in the same way as `server`. A cluster leaves the host name
-/// out if it does not know it.
+/// Returns the address of another server, which is reached in the same way as `server`. A cluster leaves out a host
+/// name that it does not know.
 fn moved(server: &ConnectionAddr, host: &str, port: u16) -> ConnectionAddr {
     let named = |known: &str| if host.is_empty() { known.to_owned() } else { host.to_owned() };
     match server {
@@ -156,7 +150,7 @@ fn moved(server: &ConnectionAddr, host: &str, port: u16) -> ConnectionAddr {
     }
 }
 
-/// Asks a sentinel for the address of the master. Sentinels may have the same password as the store, or no password.
+/// Sentinels may have the same password as the store, or no password.
 fn found(
     name: &str,
     told: &ConnectionInfo,

@@ -12,10 +12,8 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Duration;
 
-/// The time for which keys are kept after their last use.
 const KEEP: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// A store with at most one run.
 #[derive(Debug)]
 pub(crate) struct Played {
     lua: Lua,
@@ -25,7 +23,6 @@ pub(crate) struct Played {
 }
 
 impl Played {
-    /// Creates an empty store.
     pub(crate) fn new() -> Played {
         let (lua, data) = (Lua::new(), Rc::new(RefCell::new(Data::default())));
         let commands = Rc::clone(&data);
@@ -40,7 +37,7 @@ impl Played {
         Played { lua, data, claim, rest }
     }
 
-    /// Handles a request at this time of the store's clock, in microseconds.
+    /// `now_us` is the time of the store's clock, in microseconds.
     pub(crate) fn call(&self, request: &Request, now_us: i64) -> Reply {
         self.data.borrow_mut().set(now_us);
         let text = writing::write("played", KEEP, request);
@@ -58,7 +55,6 @@ impl Played {
         self.lua.globals().set(name, table).expect("room");
     }
 
-    /// Reads the run, if there is one.
     pub(crate) fn run(&self, now_us: i64) -> Option<Run> {
         match self.call(&Request::Look { node: None }, now_us).answer {
             Answer::Run(run) => Some(*run),
@@ -66,18 +62,16 @@ impl Played {
         }
     }
 
-    /// Returns the size of the stored data in bytes.
     pub(crate) fn bytes(&self) -> usize {
         self.data.borrow().bytes()
     }
 
-    /// Deletes all data.
     pub(crate) fn lose(&self) {
         *self.data.borrow_mut() = Data::default();
     }
 }
 
-/// Converts the result of a script as Redis does: numbers are truncated, and an array ends before its first nil.
+/// As in Redis, numbers are truncated, and an array ends before its first nil.
 fn value(said: Said) -> Value {
     match said {
         Said::Integer(number) => Value::Int(number),
@@ -91,7 +85,6 @@ fn value(said: Said) -> Value {
     }
 }
 
-/// Converts the result of a command as Redis does for a script.
 fn heard(lua: &Lua, answer: Value) -> mlua::Result<Said> {
     Ok(match answer {
         Value::Int(number) => Said::Integer(number),

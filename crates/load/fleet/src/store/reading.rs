@@ -11,7 +11,6 @@ use std::collections::{BTreeMap, HashMap};
 
 type Fields = HashMap<String, String>;
 
-/// Parses an answer. Returns `None` if it does not have the format that the scripts write.
 pub(super) fn read(value: Value) -> Option<Reply> {
     let mut values = Vec::<Value>::from_redis_value(value).ok()?.into_iter();
     let word: String = next(&mut values)?;
@@ -138,7 +137,6 @@ fn claimed(values: &mut impl Iterator<Item = Value>) -> Option<Claimed> {
     })
 }
 
-/// Reads a number and a string, if they are present.
 fn news<T>(
     values: &mut impl Iterator<Item = Value>,
     read: impl Fn(u64, &str) -> Option<T>,
@@ -151,7 +149,7 @@ fn owners(values: impl Iterator<Item = Value>) -> Option<Vec<Owners>> {
     values.map(|value| Vec::<u8>::from_redis_value(value).ok().map(Owners)).collect()
 }
 
-/// Parses the fields of nodes. The name of a field is a letter and the node's number.
+/// The name of a field is a letter and the node's number.
 fn nodes(values: &mut impl Iterator<Item = Value>) -> Option<Vec<NodeText>> {
     let fields: Fields = next(values)?;
     let results: Vec<String> = next(values)?;
@@ -173,7 +171,7 @@ fn nodes(values: &mut impl Iterator<Item = Value>) -> Option<Vec<NodeText>> {
     Some(nodes.into_values().collect())
 }
 
-/// Parses the results of nodes. The name of a field is the node's number, after a letter if the node has not finished.
+/// The name of a field is the node's number, after a letter if the node has not finished.
 fn results(values: &mut impl Iterator<Item = Value>) -> Option<Vec<NodeResults>> {
     let fields: BTreeMap<String, Vec<u8>> = next(values)?;
     let read = |(field, bytes): (String, Vec<u8>)| {

@@ -10,32 +10,29 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use std::{fmt, io, thread};
 
-/// The longest time for the first connection.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// The pause before a retry after a temporary error.
 const RETRY: Duration = Duration::from_millis(5);
 
-/// The time for which a run's keys are kept after its last request, in addition to the length of the load.
+/// A run's keys are kept for this time after its last request, plus the length of the load.
 const KEEP: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// The length that is assumed for a load without an end.
+/// The assumed length of a load without an end.
 const ENDLESS: Duration = KEEP.saturating_mul(7);
 
-/// A connection to the store, for one run. The connection is opened when needed, and closed after any error, because
-/// the next answer on it could belong to an earlier request.
+/// The connection is opened when needed, and closed after any error, because the next answer on it could belong to an
+/// earlier request.
 pub(crate) struct RedisStore {
     place: Place,
     claim: Script,
     rest: Script,
     run: String,
-    /// The longest time to wait for an answer.
     timeout: Duration,
     keep: Duration,
     connection: Option<Connection>,
 }
 
-/// The address is left out, because it may contain a password.
+/// Leaves out the address, because it may contain a password.
 impl fmt::Debug for RedisStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("RedisStore").field("run", &self.run).finish_non_exhaustive()
@@ -50,12 +47,11 @@ impl RedisStore {
         Ok(RedisStore { place, claim, rest, run, timeout: PATIENCE, keep: KEEP, connection: None })
     }
 
-    /// Sets the longest time to wait for an answer or a new connection, from now on.
     pub(crate) fn set_timeout(&mut self, timeout: Duration) {
         self.timeout = timeout;
     }
 
-    /// Sets the length of the run's load. The data about its beginning is needed until its end.
+    /// Data about the beginning of the load is needed until its end.
     pub(crate) fn keep_for(&mut self, load: Option<Duration>) {
         self.keep = KEEP + load.unwrap_or(ENDLESS).min(52 * ENDLESS);
     }
@@ -74,8 +70,8 @@ impl RedisStore {
         }
     }
 
-    /// Sends a request, and returns the answer. If the store moves to another server, or fails with a temporary error,
-    /// repeats the request until it succeeds or the timeout has passed.
+    /// Repeats the request if the store moves to another server or fails with a temporary error, until the request
+    /// succeeds or the timeout has passed.
     fn invoke(&mut self, request: &Request) -> RedisResult<Value> {
         let ends = Instant::now() + self.timeout;
         loop {
@@ -138,12 +134,11 @@ impl Store for RedisStore {
     }
 }
 
-/// Describes an error without including secrets.
 fn described(error: &RedisError) -> String {
     if error.is_timeout() {
         return "it takes too long".to_owned();
     }
-    // The cause is wrapped in an `Arc`.
+    // An `Arc` wraps the cause.
     let cause = error.source().and_then(|source| source.downcast_ref::<Shared>());
     if let Some(error) = cause.and_then(|cause| cause.downcast_ref::<io::Error>()) {
         return error.to_string();

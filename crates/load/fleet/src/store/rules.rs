@@ -1,8 +1,8 @@
 //! Tests the store's scripts, at times that the tests choose.
 //!
-//! A *frame* is a span of the load (here 20 ms), which is divided into *tracks* (here 8). A node claims tracks frame by
-//! frame: its *own* tracks according to the roster, a *share* of those that are left, or those of frames that it has
-//! *missed*. `docs/FLEET-PROTOCOL.md` explains the terms.
+//! A *frame* is a span of the load (here 20 ms), divided into *tracks* (here 8). A node claims its *own* tracks of a
+//! frame according to the roster, a *share* of those that are left, or those of frames that it has *missed*.
+//! `docs/FLEET-PROTOCOL.md` explains the terms.
 
 use super::Played;
 use crate::frames::Frames;
@@ -15,17 +15,14 @@ use crate::track_ownership::NodeId;
 const FRAME_US: i64 = 20_000;
 const TRACKS: u32 = 8;
 
-/// The first frame after the load.
 const ENDS: u64 = 5_000;
 
-/// The time at which the first node joins.
 const BEGIN_US: i64 = 1_000_000_000_000;
 
 fn join(store: &Played, shape: &str, now_us: i64) -> Answer {
     join_of(1, store, shape, now_us)
 }
 
-/// Joins a run that awaits this many nodes.
 fn join_of(awaited: u32, store: &Played, shape: &str, now_us: i64) -> Answer {
     let shape = shape.to_owned();
     let join = Join {
@@ -46,12 +43,10 @@ fn joined(store: &Played, shape: &str, now_us: i64) -> (NodeId, Run) {
     }
 }
 
-/// Claims tracks of a frame two frames before it begins. Returns the number of tracks that the node has.
 fn claim(store: &Played, run: &Run, (node, sequence): (NodeId, u64), ask: Ask) -> usize {
     claim_at(store, run, (node, sequence), ask, -2 * FRAME_US)
 }
 
-/// Like [`claim`], but `after_us` microseconds after the frame begins.
 fn claim_at(
     store: &Played,
     run: &Run,
@@ -96,7 +91,7 @@ fn a_share_of_what_is_left_is_rounded_up() {
     }
 }
 
-/// The last of four nodes asks before the others. It may take at most a quarter of the tracks.
+/// The last of four nodes may take at most a quarter of the tracks.
 #[test]
 fn a_node_that_asks_too_early_leaves_the_others_their_part() {
     let store = Played::new();
@@ -116,7 +111,7 @@ fn a_request_takes_nothing_when_it_comes_again() {
     assert_eq!(claim(&store, &run, (node, 8), share(10, 4)), 4);
 }
 
-/// The other nodes can still ask for their own tracks until a frame closes, and have started them after that.
+/// Other nodes can ask for their own tracks until a frame closes, and have started them after that.
 #[test]
 fn a_frame_that_is_open_is_not_missed_and_one_that_has_closed_is_not_shared() {
     let store = Played::new();
@@ -256,9 +251,7 @@ fn one_node_is_the_last_of_a_run_however_often_they_ask() {
     }
 }
 
-/// Counts chunks one after the other, up to a frame. Returns the counts.
 fn count(store: &Played, run: &Run, from: u64, until: u64) -> Counted {
-    // Each frame has as many slots as tracks, so each track has one slot.
     let firsts = (from..=until).map(|frame| frame * u64::from(TRACKS)).collect();
     let count = Request::Count { id: run.id.clone(), from, firsts };
     match store.call(&count, BEGIN_US + 1_000 * FRAME_US).answer {
@@ -294,7 +287,7 @@ fn each_slot_is_counted_once_for_its_owner() {
     assert_eq!(count(&store, &run, 74, 76), counts(76, 582 + 7, 10 + 8 + 1));
 }
 
-/// The data is restored by nodes that know more or less, in any order.
+/// Nodes that know more or less restore the data in any order.
 #[test]
 fn counts_are_not_lost_when_the_run_is_filled_again() {
     for order in [[0, 64, 128], [64, 0, 128], [128, 64, 0], [0, 128, 64]] {

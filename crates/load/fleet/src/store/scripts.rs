@@ -1,7 +1,6 @@
 //! Contains the two scripts that the store runs. They are scripts instead of a library of functions, because some
 //! servers forbid functions.
 
-/// Handles claims in several frames, which are the most frequent requests.
 pub(super) const CLAIM: &str = concat!(include_str!("common.lua"), include_str!("claim.lua"));
 
 /// Handles all other requests. Only this script compares versions, because every node that claims has joined through

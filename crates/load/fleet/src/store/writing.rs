@@ -5,7 +5,6 @@ use crate::message::{Ask, Counted, LoadText, Portion, Request, Run, State, Take,
 use crate::track_ownership::NodeId;
 use std::time::Duration;
 
-/// The keys and arguments of a request.
 #[derive(Debug, Default)]
 pub(super) struct Text {
     pub(super) keys: Vec<String>,
@@ -19,7 +18,6 @@ impl Text {
         self
     }
 
-    /// Adds the key that contains the owners of a frame, and returns its index.
     fn chunk(&mut self, (run, id): Names<'_>, frame: u64) -> usize {
         let key = owners_key((run, id), frame / CHUNK);
         let known = self.keys.iter().position(|other| *other == key);
@@ -85,7 +83,7 @@ impl Text {
             ("seed", run.seed.to_string()),
             ("ends", or_nothing(run.ends)),
             ("roster", list(&run.roster.nodes)),
-            // A version that no node can know.
+            // No node can know this version.
             ("roster_version", (run.roster.version + 1_000).to_string()),
             ("joined", joined.to_string()),
             ("heard", list(&run.heard)),
@@ -107,7 +105,7 @@ fn list<'a>(nodes: impl IntoIterator<Item = &'a NodeId>) -> String {
     nodes.into_iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
 }
 
-/// Formats the numbers of nodes with their slots; 0 stands for slots without an owner.
+/// The number 0 stands for slots without an owner.
 fn counts(counted: &Counted) -> String {
     let slots = counted.slots.iter();
     slots
@@ -127,18 +125,16 @@ fn owners_key((run, id): Names<'_>, chunk: u64) -> String {
     key(run, &format!("owners:{id}:{chunk}"))
 }
 
-/// Returns the name of a key. All keys of a run have the same hash tag, so that a cluster stores them on one server.
+/// All keys of a run have the same hash tag, so that a cluster stores them on one server.
 pub(super) fn key(run: &str, part: &str) -> String {
     format!("nanopace:{{{run}}}:{part}")
 }
 
-/// Formats the change, the frame, the shape, and the shape after a pause.
 fn version_text(Version { change, from, shape, rest }: &Version) -> String {
     let [shape, rest] = [shape, rest].map(|shape| shape.as_deref().unwrap_or_default());
     format!("{change}\n{from}\n{shape}\n{rest}")
 }
 
-/// Formats a request about the run with this name. Its keys are kept for `keep` after its last request.
 pub(super) fn write(run: &str, keep: Duration, request: &Request) -> Text {
     let mut text = Text::default();
     text.keys.extend(["run", "nodes", "versions", "results"].map(|part| key(run, part)));

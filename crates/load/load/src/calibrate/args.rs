@@ -4,7 +4,6 @@ use clap::Args;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// The end of the help pages of `calibrate`.
 pub(crate) const HELP: &str = "\
 Examples:
   nanopace calibrate
@@ -43,7 +42,6 @@ pub(crate) struct CalibrateArgs {
     pub(crate) svg: Option<PathBuf>,
 }
 
-/// The maximum duration of a calibration in seconds: one day.
 const MAX_SECONDS: f64 = 86_400.0;
 
 fn seconds(text: &str) -> Result<Duration, String> {
@@ -67,7 +65,6 @@ mod tests {
             ("86400.1", None),
             ("inf", None),
             ("0", None),
-            // This time is shorter than a nanosecond.
             ("1e-10", None),
             ("-1", None),
             ("nan", None),

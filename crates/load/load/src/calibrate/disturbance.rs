@@ -1,33 +1,28 @@
 //! Measures how much other programs, interrupts and a hypervisor disturbed the measurements.
 //!
-//! A thread that never sleeps uses a core all the time, unless something else takes the core. Time taken by other
-//! programs is missing from the thread's CPU time. Time taken by interrupts and by a hypervisor appears as gaps
-//! between the thread's readings of the clock.
+//! If other programs take time from a thread that never sleeps, this time is missing from the thread's CPU time. Time
+//! taken by interrupts and by a hypervisor appears as gaps between the thread's clock readings.
 
 use crate::console::human;
 use std::fmt::{self, Display, Formatter};
 
-/// The maximum acceptable share of time taken. A larger share would multiply the 99th percentiles, on which the
-/// conclusions are based.
+/// The maximum acceptable share of time taken. A larger share would multiply the p99 times that conclusions use.
 const MOST_TAKEN: f64 = 0.05;
 
-/// The time that was taken from threads that never sleep, as shares of their time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Disturbance {
-    /// The share that other programs took in the worst measurement, or `None` if it is unknown.
+    /// The largest share that other programs took in a measurement, or `None` if it is unknown.
     pub(crate) by_others: Option<f64>,
-    /// The share of the spinning thread's time that passed in gaps, for any reason. `None` if it was not measured.
+    /// The share of the spinning thread's time in gaps, or `None` if it was not measured.
     pub(crate) in_hiccups: Option<f64>,
 }
 
 impl Disturbance {
-    /// Returns whether the disturbance is too large to draw conclusions about the machine.
     pub(crate) fn is_too_much(self) -> bool {
         [self.by_others, self.in_hiccups].into_iter().flatten().any(|share| share > MOST_TAKEN)
     }
 }
 
-/// Formats the shares as a part of a sentence.
 impl Display for Disturbance {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         if let Some(share) = self.by_others.filter(|share| *share > MOST_TAKEN) {

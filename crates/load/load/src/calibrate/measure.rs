@@ -12,7 +12,6 @@ use std::panic;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// The limits of a measurement: its end, and an interrupt.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bounds<'run> {
     start: Instant,
@@ -21,7 +20,6 @@ pub(crate) struct Bounds<'run> {
 }
 
 impl<'run> Bounds<'run> {
-    /// Creates the limits of a measurement that starts now and ends at `end`, or at an interrupt.
     pub(crate) fn new(end: Instant, interrupt: &'run Interrupt) -> Bounds<'run> {
         Bounds { start: Instant::now(), end, interrupt }
     }
@@ -30,17 +28,15 @@ impl<'run> Bounds<'run> {
         !self.interrupt.is_triggered() && Instant::now() < self.end
     }
 
-    /// Returns the limits of the warm-up: the first tenth of the time. In the warm-up, the thread learns how long it
-    /// can sleep, and caches fill.
+    /// Returns the bounds of the first tenth, in which caches fill and the pacer learns how long it can sleep.
     fn warm_up(&self) -> Bounds<'run> {
         Bounds { end: self.start + self.end.saturating_duration_since(self.start) / 10, ..*self }
     }
 }
 
-/// The number of readings or starts between two checks of the limits.
+/// The number of clock readings or starts between two checks of the limits.
 const BATCH: u32 = 1_000;
 
-/// Measures the cost of clock readings and of starts in turn.
 pub(crate) fn clocks(bounds: Bounds<'_>) -> Clocks {
     in_a_thread(|| {
         let (tsc, system) = (TscClock::new(), StdClock::new());
@@ -64,7 +60,6 @@ pub(crate) fn clocks(bounds: Bounds<'_>) -> Clocks {
     })
 }
 
-/// Returns a pacer that is always late, so it never delays a start.
 fn behind() -> Pacer {
     const FASTEST: u64 = 10_000_000_000;
     Pacer::new(
@@ -85,8 +80,7 @@ fn median(mut values: Vec<f64>) -> f64 {
     values[values.len() / 2]
 }
 
-/// Sleeps for `asked` repeatedly, but at least once: on a busy machine, the time may be over before the thread
-/// begins. Returns `None` if fine timers are requested but not available.
+/// Sleeps at least once, even if the time is over before the thread begins. `None` means that fine timers are missing.
 pub(crate) fn sleeps(asked: Duration, fine: bool, bounds: Bounds<'_>) -> Option<Sleeps> {
     in_a_thread(|| {
         if fine && !set_fine_timers() {
@@ -108,14 +102,13 @@ pub(crate) fn sleeps(asked: Duration, fine: bool, bounds: Bounds<'_>) -> Option<
     })
 }
 
-/// Reads the clock continuously and records the gaps between readings.
 pub(crate) fn spinning(bounds: Bounds<'_>) -> Spinning {
     in_a_thread(|| {
         let clock = TscClock::new();
         let (mut gaps, mut in_hiccups) = (histogram(), Duration::ZERO);
         let (before, begin) = (cpu_time(), clock.now());
         while bounds.go_on() {
-            // The time that it takes to check the limits does not count as a gap.
+            // The check of the limits does not count as a gap.
             let mut last = clock.now();
             for _ in 0..BATCH {
                 let now = clock.now();
@@ -133,8 +126,7 @@ pub(crate) fn spinning(bounds: Bounds<'_>) -> Spinning {
     })
 }
 
-/// Starts operations `hz` times per second in one thread. Returns `None` if the time was too short for a second
-/// start.
+/// Returns `None` if the time is too short for a second start.
 pub(crate) fn starts(pause: Pause, hz: u32, bounds: Bounds<'_>) -> Option<Starts> {
     in_a_thread(|| {
         let rate = Rate::per_second(u64::from(hz)).ok()?;
@@ -166,7 +158,6 @@ pub(crate) fn starts(pause: Pause, hz: u32, bounds: Bounds<'_>) -> Option<Starts
     })
 }
 
-/// Waits for the next slot. Returns its intended and its actual start.
 fn start(pacer: &Pacer) -> Option<(Nanos, Nanos)> {
     let grant = pacer.acquire().ok()?;
     Some((grant.intended_start(), pacer.now()))
@@ -176,8 +167,7 @@ fn cpu_since(before: Option<Duration>) -> Option<Duration> {
     Some(cpu_time()?.saturating_sub(before?))
 }
 
-/// Creates a histogram with three significant digits. All its memory is allocated now, so that recording causes no
-/// gaps.
+/// Allocates all memory of the histogram now, so that recording causes no gaps.
 fn histogram() -> Histogram<u64> {
     const MOST_NS: u64 = 3_600_000_000_000;
     Histogram::new_with_bounds(1, MOST_NS, 3)

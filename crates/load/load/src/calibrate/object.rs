@@ -7,7 +7,7 @@ use super::sleeping::{CLUMPED_HZ, Sleeping};
 use crate::results::percentiles::Percentiles;
 use serde::Serialize;
 
-/// The JSON object of a calibration. A value that was not measured is null, or missing from its list.
+/// A value that was not measured is null or missing from its list.
 #[derive(Debug, Serialize)]
 pub(crate) struct Object {
     complete: bool,
@@ -71,7 +71,6 @@ struct Clump {
     starts: u128,
 }
 
-/// Time taken from threads that never sleep, as shares of their time.
 #[derive(Debug, Serialize)]
 struct Interference {
     by_others: Option<f64>,
@@ -93,7 +92,6 @@ struct Recommended {
 }
 
 impl Object {
-    /// Creates the object of these results.
     pub(crate) fn new(results: &Results) -> Object {
         let recommended = results.recommendation();
         Object {

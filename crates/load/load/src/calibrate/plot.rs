@@ -9,7 +9,6 @@ use plotters::prelude::*;
 use std::error::Error;
 use std::time::Duration;
 
-/// A curve of the plot: the percentiles of one measurement.
 struct Curve<'run> {
     name: String,
     times: &'run Histogram<u64>,
@@ -18,17 +17,16 @@ struct Curve<'run> {
 const SIZE: (u32, u32) = (1_000, 560);
 /// The width of the legend, in pixels.
 const LEGEND: u32 = 240;
-/// The number of points of a curve per factor of ten of `1 / (1 - p)`.
+/// The number of points per factor of ten of `1 / (1 - p)`.
 const STEPS: i32 = 20;
 /// The ticks of the axis, which has the scale `1 / (1 - p)`: 2 is p50 and 10 000 is p99.99.
 const TICKS: [(f64, &str); 5] =
     [(2.0, "p50"), (10.0, "p90"), (100.0, "p99"), (1_000.0, "p99.9"), (10_000.0, "p99.99")];
 
-/// Returns the plot as an SVG string.
 pub(crate) fn svg(results: &Results) -> Result<String, Box<dyn Error + Send + Sync>> {
     let mut text = String::new();
     draw(&SVGBackend::with_string(&mut text, SIZE).into_drawing_area(), &curves(results))
-        // The error is converted to a string, because it borrows the drawing.
+        // The error borrows the drawing, so it is converted to a string.
         .map_err(|error| error.to_string())?;
     Ok(text)
 }
@@ -50,8 +48,7 @@ fn curves(results: &Results) -> Vec<Curve<'_>> {
 }
 
 impl Curve<'_> {
-    /// Returns the points `(1 / (1 - p), nanoseconds)`, up to the highest percentile for which there are enough
-    /// values.
+    /// Returns `(1 / (1 - p), nanoseconds)`, up to the highest percentile that the number of values supports.
     fn points(&self) -> Vec<(f64, f64)> {
         let most = human::float(self.times.len()).min(TICKS[4].0);
         (0..=4 * STEPS)
@@ -101,7 +98,7 @@ fn percentile(rank: f64) -> String {
         .map_or_else(String::new, |tick| tick.1.to_owned())
 }
 
-/// Returns a colour between red and violet. Every second colour is darker, so that neighbours can be distinguished.
+/// Returns a colour between red and violet. Every second colour is darker, so that neighbours are distinguishable.
 fn colour(index: usize, count: usize) -> HSLColor {
     let [index, count] = [index, count].map(|number| human::float(number as u64));
     HSLColor(0.8 * index / count, 0.85, if index % 2.0 < 1.0 { 0.35 } else { 0.5 })
@@ -128,7 +125,7 @@ mod tests {
         let mut times = Histogram::new(3).unwrap();
         (1..=100).for_each(|ns| times.record(ns).unwrap());
         let points = Curve { name: String::new(), times: &times }.points();
-        // The p50 of the values 1 to 100. With 100 values, p99 is the highest percentile.
+        // The median of 1 to 100 is 50. A hundred values support percentiles up to p99.
         assert_eq!(points[0], (2.0, 50.0));
         assert!(points.iter().all(|&(rank, _)| rank <= 100.0), "{points:?}");
         times.clear();

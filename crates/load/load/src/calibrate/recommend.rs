@@ -1,71 +1,56 @@
-//! Draws conclusions from the measurements: the highest rate with even gaps for each way to pause, and which way to
-//! pause is recommended.
+//! Derives the highest rate with even gaps for each way to pause, and recommends a way to pause.
 //!
-//! Gaps are **even** up to the rate at which the 99th percentile of lateness is a quarter of the interval. Below that
+//! Gaps are **even** up to the rate at which the 99th percentile of lateness is a quarter of the interval. Up to that
 //! rate, hardly any gap between two starts differs from the interval by more than 25 %. Three other limits apply.
 //! Sleeping may use a limited share of a core; at higher rates, several starts share a sleep. Hybrid pausing may spin
-//! for a limited share of a core; at higher rates, it sleeps. For every way to pause, the interval cannot be shorter
-//! than the cost of a start.
+//! for a limited share of a core; at higher rates, it sleeps. The interval is never shorter than the cost of a start.
 //!
-//! The **recommended** way to pause is the cheapest one that keeps gaps even at 10 k/s in one thread. Sleeping costs
-//! least, followed by hybrid. Spinning and yielding use a whole core. Therefore they are recommended only on a
-//! machine with at least two cores, and only the one with the higher rate. If no way keeps gaps even, the way with
-//! the highest rate is recommended.
+//! The **recommended** way is the cheapest one that keeps gaps even at 10 k/s in one thread. Sleeping costs least,
+//! followed by hybrid. Spinning and yielding use a whole core, so they need a machine with two cores, and only the one
+//! with the higher rate is considered. If no way keeps gaps even, the one with the highest rate is recommended.
 
 use super::sleeping::Sleeping;
 use crate::console::human;
 use nanopace::Pause;
 use serde::Serialize;
 
-/// The measured properties of one way to pause.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Facts {
     pub(crate) pause: Pause,
-    /// The 99th percentile of lateness, in nanoseconds.
     pub(crate) lateness_p99_ns: u64,
-    /// The mean time spun for each start, in nanoseconds.
+    /// The mean time spun for each start.
     pub(crate) spun_each_ns: f64,
 }
 
-/// The highest rate at which one thread keeps gaps even with one way to pause.
+/// The highest rate at which one thread keeps gaps even.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct EvenRate {
     pub(crate) pause: Pause,
-    /// The rate, in starts per second.
     pub(crate) hz: f64,
-    /// The limit that prevents a higher rate.
     pub(crate) limit: LimitedBy,
 }
 
-/// The limits that can prevent a higher rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum LimitedBy {
-    /// Starts would be late by more than a quarter of the interval.
     Lateness,
-    /// Sleeping would use more than its share of a core.
     SleepShare,
-    /// Spinning would use more than its share of a core.
     SpinShare,
-    /// A grant and a reading of the clock would take more than the whole interval.
     StartCost,
 }
 
-/// The way to pause that is recommended for the machine.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Recommendation {
     pub(crate) pause: Pause,
-    /// The reason for the recommendation, as a sentence.
     pub(crate) reason: String,
 }
 
-/// The maximum lateness at which gaps count as even, as a share of the interval.
+/// The maximum lateness at which gaps are even, as a share of the interval.
 const MOST_LATENESS: f64 = 0.25;
-/// The rate for which the recommendation is made, in starts per second.
 const REFERENCE_HZ: f64 = 10_000.0;
 
 impl LimitedBy {
-    /// Returns the name of the limit, which follows "limited by" in a report.
+    /// Returns the words that follow "limited by" in a report.
     pub(crate) fn name(self) -> &'static str {
         match self {
             LimitedBy::Lateness => "lateness",
@@ -76,7 +61,6 @@ impl LimitedBy {
     }
 }
 
-/// Returns the highest rate with even gaps. Takes into account the cost of a sleep and of a start, if they are known.
 pub(crate) fn even_rate(
     facts: &Facts,
     sleeping: Option<Sleeping>,
@@ -104,7 +88,6 @@ fn by_share(facts: &Facts, sleeping: Option<Sleeping>) -> Option<(f64, LimitedBy
     }
 }
 
-/// Recommends the cheapest way to pause that keeps gaps even on a machine with this number of cores.
 pub(crate) fn recommend(rates: &[EvenRate], cores: usize) -> Option<Recommendation> {
     let ways = [Pause::Sleep, Pause::Hybrid, Pause::Spin, Pause::Yield];
     let of = |pause: Pause| rates.iter().find(|rate| rate.pause == pause);
@@ -163,12 +146,12 @@ mod tests {
 
     #[test]
     fn the_rates() {
-        // Lateness may be a quarter of the interval. A lateness of 25 us therefore allows 0.25 / 25 us = 10 k/s.
+        // A lateness of 25 us may be a quarter of the interval: 0.25 / 25 us = 10 k/s.
         for (pause, lateness_p99_ns, spun_each_ns, hz, limit) in [
             (Pause::Sleep, 25_000, 0.0, 10_000.0, Lateness),
             // Starts that are less than 30 us apart share sleeps.
             (Pause::Sleep, 5_000, 0.0, 1e9 / 30e3, SleepShare),
-            // A quarter of a core is enough for 50 000 spins of 5 us per second.
+            // A quarter of a core allows 50 000 spins of 5 us per second.
             (Pause::Hybrid, 250, 5_000.0, 50_000.0, SpinShare),
             (Pause::Hybrid, 25_000, 5_000.0, 10_000.0, Lateness),
             (Pause::Hybrid, 25_000, 0.0, 10_000.0, Lateness),
@@ -181,8 +164,7 @@ mod tests {
         }
     }
 
-    /// A lateness of 2.5 us is a quarter of 10 us. Sleeping may use a tenth of a core, so the thread can sleep every
-    /// 20 us if a sleep costs 2 us.
+    /// A lateness of 2.5 us is a quarter of 10 us. If a sleep costs 2 us, a tenth of a core allows a sleep every 20 us.
     #[test]
     fn cheap_sleeps_are_clumped_later() {
         let facts = Facts { pause: Pause::Sleep, lateness_p99_ns: 2_500, spun_each_ns: 0.0 };
@@ -198,7 +180,7 @@ mod tests {
         }
     }
 
-    /// If a start takes 40 ns, at most 25 M starts fit into a second, for any lateness.
+    /// If a start takes 40 ns, a second has room for 25 M starts.
     #[test]
     fn the_cost_of_a_start_limits_the_rate() {
         let facts = Facts { pause: Pause::Spin, lateness_p99_ns: 0, spun_each_ns: 0.0 };
@@ -218,8 +200,7 @@ mod tests {
 
     #[test]
     fn the_recommendations() {
-        // The columns: highest rates of sleep, hybrid, yield and spin; cores; recommended way to pause; a part of the
-        // reason.
+        // Columns: rates of sleep, hybrid, yield and spin; cores; recommended way to pause; a part of the reason.
         for (rates, cores, pause, told) in [
             ([33e3, 50e3, 1e6, 5e6], 2, Pause::Sleep, "cheapest"),
             ([33e3, 50e3, 1e6, 5e6], 2, Pause::Sleep, "spin goes up to 5.00M/s"),
@@ -233,7 +214,7 @@ mod tests {
             ([4e3, 4e3, 1e6, 5e6], 2, Pause::Spin, "core of its own"),
             ([4e3, 4e3, 1e6, 5e3], 2, Pause::Yield, "core of its own"),
             ([4e3, 4e3, 5e6, 1e6], 2, Pause::Yield, "core of its own"),
-            // With one core, no way to pause may use the whole core.
+            // On one core, no way to pause may use the whole core.
             ([4e3, 5e3, 1e6, 5e6], 1, Pause::Hybrid, "nothing keeps gaps even at 10.0k/s here"),
             ([60.0, 50.0, 40.0, 30.0], 64, Pause::Sleep, "this one up to 60.0/s"),
         ] {

@@ -1,4 +1,4 @@
-//! Formats the report of a calibration for people.
+//! Formats the text report of a calibration.
 
 use super::results::{Results, Sleeps, Spinning, Starts};
 use super::steps::{sleeps_name, starts_name};
@@ -7,7 +7,6 @@ use hdrhistogram::Histogram;
 use std::fmt::{self, Display, Formatter};
 use std::time::Duration;
 
-/// Displays the results of a calibration as text of several lines.
 #[derive(Debug)]
 pub(crate) struct CalibrationReport<'run>(pub(crate) &'run Results);
 
@@ -58,7 +57,6 @@ fn machine(f: &mut Formatter<'_>, results: &Results) -> fmt::Result {
     }
 }
 
-/// The width of the first column, in characters.
 const NAME: usize = 30;
 
 fn heading(f: &mut Formatter<'_>, name: &str, last: &str) -> fmt::Result {
@@ -105,7 +103,6 @@ fn start(f: &mut Formatter<'_>, starts: &Starts) -> fmt::Result {
     row(f, &starts_name(starts.pause, starts.hz), &starts.lateness, &cpu)
 }
 
-/// Writes the cost of a sleep, and how many starts share a sleep because of this cost.
 fn sleeping(f: &mut Formatter<'_>, results: &Results) -> fmt::Result {
     let Some(sleeping) = results.sleeping() else { return Ok(()) };
     write!(f, "\na sleep costs {} of CPU time", human::time(sleeping.cost))?;

@@ -9,91 +9,70 @@ use std::num::NonZero;
 use std::thread;
 use std::time::Duration;
 
-/// The results of all measurements, except those that an interrupt prevented.
+/// The measurements of a calibration. After an interrupt, the later measurements are missing.
 #[derive(Debug)]
 pub(crate) struct Results {
-    /// Whether all measurements were made.
     pub(crate) complete: bool,
-    /// The number of cores that this process may use.
     pub(crate) cores: usize,
-    /// The timer slack of a thread that has not changed it, or `None` on systems without timer slack.
+    /// The default timer slack of a thread, or `None` on systems without timer slack.
     pub(crate) timer_slack: Option<Duration>,
-    /// The costs of reading the clocks and of a start.
     pub(crate) clock: Option<Clocks>,
-    /// The sleeps that were measured, with their oversleep and their cost.
     pub(crate) sleeps: Vec<Sleeps>,
-    /// The gaps between the clock readings of a spinning thread.
     pub(crate) spinning: Option<Spinning>,
-    /// The starts by the engine that were measured, with their lateness.
     pub(crate) starts: Vec<Starts>,
 }
 
-/// The engine's clock, and the costs of a clock reading and of a start in nanoseconds.
 #[derive(Clone, Debug)]
 pub(crate) struct Clocks {
-    /// Whether the engine reads the processor's counter instead of the operating system's clock.
+    /// Whether the engine reads the CPU's counter instead of the operating system's clock.
     pub(crate) counter: bool,
-    /// The cost of reading the engine's clock.
     pub(crate) reading_ns: f64,
-    /// The cost of reading the operating system's clock.
     pub(crate) system_reading_ns: f64,
-    /// The source of the operating system's clock, if it is known.
     pub(crate) system_source: Option<String>,
-    /// The cost of a start that is not delayed: the cost of a grant and of a reading of the engine's clock.
+    /// The cost of a start that is not delayed: a grant and a reading of the engine's clock.
     pub(crate) start_ns: f64,
 }
 
-/// Sleeps of one requested length.
 #[derive(Clone, Debug)]
 pub(crate) struct Sleeps {
-    /// Whether the thread used the minimum timer slack.
     pub(crate) fine: bool,
-    /// The requested length of a sleep.
     pub(crate) asked: Duration,
-    /// The time by which sleeps took longer than requested, in nanoseconds.
+    /// The time by which sleeps exceeded the requested length, in nanoseconds.
     pub(crate) oversleep: Histogram<u64>,
-    /// The mean CPU time of a sleep, if it is known.
     pub(crate) cpu_each: Option<Duration>,
 }
 
-/// A thread that only reads the clock. During a gap between two readings, something else used the core.
+/// A thread that only reads the clock. A long gap between two readings means that something else used the core.
 #[derive(Clone, Debug)]
 pub(crate) struct Spinning {
     /// The times between consecutive readings, in nanoseconds.
     pub(crate) gaps: Histogram<u64>,
-    /// The time for which the thread spun.
     pub(crate) duration: Duration,
-    /// The total time in gaps above [`HICCUP`].
+    /// The total time in gaps of at least [`HICCUP`].
     pub(crate) in_hiccups: Duration,
-    /// The share of one core that the thread used.
     pub(crate) cpu_share: Option<f64>,
 }
 
-/// The length of a sleep at 10 k/s. At this rate and above, the cost of sleeping matters.
+/// The interval at 10 k/s. At this rate and above, the cost of sleeping matters.
 pub(crate) const TYPICAL_SLEEP: Duration = Duration::from_micros(100);
 
-/// The length above which a gap counts as a hiccup. Reading the clock takes less time.
+/// The minimum length of a hiccup. Reading the clock takes less time.
 pub(crate) const HICCUP: Duration = Duration::from_micros(1);
 
-/// Starts by the engine with one way to pause, at one rate.
 #[derive(Clone, Debug)]
 pub(crate) struct Starts {
-    /// The way in which the thread paused before each start.
     pub(crate) pause: Pause,
-    /// The requested rate, in starts per second.
     pub(crate) hz: u32,
-    /// The lateness in nanoseconds: from the intended start to the reading of the clock after the grant.
+    /// The time from the intended start to the clock reading after the grant, in nanoseconds.
     pub(crate) lateness: Histogram<u64>,
-    /// The share of gaps within 25 % of the interval.
+    /// The share of gaps that differ from the interval by at most 25 %.
     pub(crate) even: Option<f64>,
-    /// The share of one core that the thread used.
     pub(crate) cpu_share: Option<f64>,
-    /// The mean time spun for each start under [`Pause::Hybrid`], in nanoseconds.
+    /// The mean time spun for each start under [`Pause::Hybrid`].
     pub(crate) spun_each_ns: f64,
 }
 
 impl Results {
-    /// Creates results without measurements.
     pub(crate) fn new() -> Results {
         Results {
             complete: false,
@@ -106,21 +85,18 @@ impl Results {
         }
     }
 
-    /// Returns the cost of a sleep from the measurement that is most similar to the engine's sleeps, or `None` if it
-    /// is unknown.
+    /// Returns the cost of a sleep that resembles the engine's own sleeps.
     pub(crate) fn sleeping(&self) -> Option<Sleeping> {
         let alike = self.sleeps.iter().find(|sleeps| sleeps.fine && sleeps.asked == TYPICAL_SLEEP);
         alike.and_then(|sleeps| sleeps.cpu_each).map(|cost| Sleeping { cost })
     }
 
-    /// Returns the share of a core that was used at `hz` starts per second with [`Pause::Sleep`].
     pub(crate) fn sleep_share_at(&self, hz: u32) -> Option<f64> {
         let starts =
             self.starts.iter().find(|starts| starts.pause == Pause::Sleep && starts.hz == hz);
         starts.and_then(|starts| starts.cpu_share)
     }
 
-    /// Returns how much time was taken from the threads that never sleep.
     pub(crate) fn disturbance(&self) -> Disturbance {
         let starts =
             self.starts.iter().filter(|starts| matches!(starts.pause, Pause::Yield | Pause::Spin));
@@ -128,14 +104,13 @@ impl Results {
         let shares =
             shares.chain(self.spinning.iter().map(|spinning| spinning.cpu_share)).flatten();
         Disturbance {
-            // CPU time and elapsed time are measured by different clocks, so a share can slightly exceed 1.
+            // CPU time and elapsed time come from different clocks, so a share can slightly exceed 1.
             by_others: shares.map(|share| (1.0 - share).max(0.0)).max_by(f64::total_cmp),
             in_hiccups: self.spinning.as_ref().map(Spinning::share_lost),
         }
     }
 
-    /// Returns the highest rate with even gaps for each way to pause. It is computed from the measurement at the
-    /// highest rate.
+    /// For each way to pause, evaluates the measurement at the highest rate.
     pub(crate) fn even_rates(&self) -> Vec<EvenRate> {
         let start_ns = self.clock.as_ref().map(|clocks| clocks.start_ns);
         [Pause::Sleep, Pause::Hybrid, Pause::Yield, Pause::Spin]
@@ -148,8 +123,7 @@ impl Results {
             .collect()
     }
 
-    /// Returns the recommended way to pause, or `None` if not everything has been measured or if the disturbance was
-    /// too strong.
+    /// Returns `None` if a measurement is missing or if the disturbance was too large.
     pub(crate) fn recommendation(&self) -> Option<Recommendation> {
         if !self.complete || self.disturbance().is_too_much() {
             return None;
@@ -166,13 +140,12 @@ impl Starts {
 }
 
 impl Spinning {
-    /// Returns the number of gaps of at least this length.
     pub(crate) fn gaps_from(&self, least: Duration) -> u64 {
         let least_ns = u64::try_from(least.as_nanos()).unwrap_or(u64::MAX);
         self.gaps.count_between(least_ns, u64::MAX)
     }
 
-    /// Returns the share of the thread's time that passed in gaps above [`HICCUP`].
+    /// Returns the share of the thread's time that passed in gaps of at least [`HICCUP`].
     pub(crate) fn share_lost(&self) -> f64 {
         if self.duration.is_zero() {
             0.0
@@ -203,7 +176,6 @@ mod tests {
         }
     }
 
-    /// Returns the results of a machine without disturbance.
     fn quiet() -> Results {
         let ways =
             [(Pause::Sleep, 0.2), (Pause::Hybrid, 0.3), (Pause::Yield, 0.99), (Pause::Spin, 1.001)];
@@ -244,8 +216,7 @@ mod tests {
         );
     }
 
-    /// Only threads that never sleep show how much time is taken from them. In this test, the spinning thread misses
-    /// 2 %, and the yielding thread 1 %.
+    /// The spinning thread misses 2 % of its time, and the yielding thread 1 %.
     #[test]
     fn time_taken_is_missing_from_threads_that_never_sleep() {
         let Disturbance { by_others, in_hiccups } = quiet().disturbance();

@@ -1,39 +1,34 @@
-//! Derives two figures from the cost of a sleep: the maximum rate at which each start has its own sleep, and the
-//! length of the clumps of starts above that rate.
+//! Derives from the cost of a sleep the maximum rate at which each start has its own sleep, and the length of the
+//! clumps of starts above that rate.
 
 use crate::console::human;
 use nanopace::Pause;
 use std::time::Duration;
 
-/// The cost of a sleep with the default settings of the engine.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Sleeping {
-    /// The CPU time of one sleep.
     pub(crate) cost: Duration,
 }
 
-/// The rates for which clumps are shown as examples, in starts per second.
+/// Examples of rates with clumps, in starts per second.
 pub(crate) const CLUMPED_HZ: [u32; 2] = [100_000, 1_000_000];
 
 impl Sleeping {
-    /// Returns the length of a clump, which is the time between two wake-ups. With this length, sleeping uses exactly
-    /// its share of a core.
+    /// Returns the time between two wake-ups at which sleeping uses exactly its share of a core.
     pub(crate) fn clump(self) -> Duration {
         self.cost.div_f64(Pause::DEFAULT_SLEEP_SHARE)
     }
 
-    /// Returns the rate above which starts come in clumps. Above this rate, starts are closer together than
-    /// [`Pause::CLUMPED_BELOW`], and closer than separate sleeps within the allowed share of a core would be.
+    /// Returns the rate above which starts are so close together that several of them share a sleep.
     pub(crate) fn clumped_above_hz(self) -> f64 {
         1.0 / self.clump().min(Pause::CLUMPED_BELOW).as_secs_f64()
     }
 
-    /// Returns the number of starts in a clump at `hz`, rounded.
     pub(crate) fn starts_at(self, hz: u32) -> u128 {
         ((self.clump().as_nanos() * u128::from(hz) + 500_000_000) / 1_000_000_000).max(1)
     }
 
-    /// Describes clumps in words, such as `260us: 26 starts at 100k/s, 260 at 1.00M/s`.
+    /// Formats clumps, such as `260us: 26 starts at 100k/s, 260 at 1.00M/s`.
     pub(crate) fn clumps(self) -> String {
         let [some, many] =
             CLUMPED_HZ.map(|hz| (self.starts_at(hz), human::short_hz(f64::from(hz))));
@@ -46,17 +41,16 @@ impl Sleeping {
 mod tests {
     use super::*;
 
-    /// A clump lasts ten times the cost of a sleep. The engine never clumps starts that are at least 30 us apart (33
-    /// 333 per second).
+    /// A clump lasts ten times the cost of a sleep. Starts at least 30 us apart (33 333 per second) are never clumped.
     #[test]
     fn the_clumps() {
         for (cost_ns, clump_us, above_hz, [at_100k, at_1m]) in [
             (26_000, 260, 33_333.3, [26, 260]),
             (3_000, 30, 33_333.3, [3, 30]),
-            // With a tenth of a core, the thread can sleep every 10 us.
+            // A tenth of a core allows a sleep every 10 us.
             (1_000, 10, 100_000.0, [1, 10]),
             (500, 5, 200_000.0, [1, 5]),
-            // The clump of 239.6 us contains 23.96 and 239.6 starts, which are rounded.
+            // A clump of 239.6 us contains 23.96 and 239.6 starts, which are rounded.
             (23_960, 239, 33_333.3, [24, 240]),
         ] {
             let sleeping = Sleeping { cost: Duration::from_nanos(cost_ns) };

@@ -7,7 +7,6 @@ use nanopace::Pause;
 use std::fmt;
 use std::time::Duration;
 
-/// A measurement of the calibration.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Step {
     /// Measures the cost of reading clocks.
@@ -16,11 +15,11 @@ pub(crate) enum Step {
     Sleeps { asked: Duration, fine: bool },
     /// Reads the clock continuously.
     Spinning,
-    /// Starts operations at this rate per second.
+    /// Starts operations at `hz` per second.
     Starts { pause: Pause, hz: u32 },
 }
 
-/// Returns all measurements in their order. Fine timers are included only if they are available.
+/// Includes fine timers only if they are available.
 pub(crate) fn all() -> Vec<Step> {
     let mut steps = vec![Step::Clocks];
     for asked in [Duration::from_micros(1), TYPICAL_SLEEP, Duration::from_millis(2)] {
@@ -37,17 +36,15 @@ pub(crate) fn all() -> Vec<Step> {
 }
 
 impl Step {
-    /// Returns the weight of this step's share of the time, relative to other steps.
     pub(crate) fn weight(self) -> u32 {
         match self {
             Step::Clocks | Step::Sleeps { .. } => 1,
-            // At 1 k/s, it takes more time to collect enough values.
+            // At 1 k/s, it takes longer to collect enough values.
             Step::Starts { hz, .. } if hz > 1_000 => 1,
             Step::Starts { .. } | Step::Spinning => 2,
         }
     }
 
-    /// Performs the measurement, and adds its values to the results.
     pub(crate) fn perform(self, bounds: Bounds<'_>, results: &mut Results) {
         match self {
             Step::Clocks => results.clock = Some(measure::clocks(bounds)),
@@ -71,13 +68,11 @@ impl fmt::Display for Step {
     }
 }
 
-/// Formats the name of a measurement of sleeps, such as `sleep of 100us, 1ns slack`.
 pub(crate) fn sleeps_name(asked: Duration, fine: bool) -> String {
     let slack = if fine { "1ns" } else { "default" };
     format!("sleep of {}, {slack} slack", human::time(asked))
 }
 
-/// Formats the name of a measurement of starts, such as `pause hybrid at 1.00k/s`.
 pub(crate) fn starts_name(pause: Pause, hz: u32) -> String {
     format!("pause {pause} at {}", human::short_hz(f64::from(hz)))
 }

@@ -1,8 +1,6 @@
-//! Reads and sets properties of the calling thread and its clock on Linux. On other systems, returns `None` or
-//! `false`.
+//! Reads and sets timer slack, CPU time and clock source on Linux. On other systems, returns `None` or `false`.
 //!
-//! The engine contains the same system calls in `pause/slack.rs` and `pause/processor.rs`, where they are private. A
-//! public interface for them would cost more than these duplicated lines.
+//! The engine contains the same system calls in `pause/slack.rs` and `pause/processor.rs`, where they are private.
 
 #[cfg(target_os = "linux")]
 mod platform {
@@ -16,7 +14,7 @@ mod platform {
         current_timer_slack().ok().map(Duration::from_nanos)
     }
 
-    /// Sets the calling thread's timer slack to 1 ns, without restoring it later. Returns whether this succeeded.
+    /// Sets the calling thread's timer slack to 1 ns, and does not restore it. Returns whether this succeeded.
     pub(in crate::calibrate) fn set_fine_timers() -> bool {
         set_current_timer_slack(Some(NonZeroU64::MIN)).is_ok()
     }

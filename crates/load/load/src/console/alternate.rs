@@ -1,8 +1,8 @@
 //! Controls the alternate screen of the terminal on standard error. Leaving it restores the earlier contents of the
 //! terminal.
 //!
-//! A run leaves the screen in several places: at its end, when an interrupt ends the process, and before a panic is
-//! printed. Therefore the state of the screen is global. It is read and changed only while standard error is locked.
+//! A run leaves the screen at its end, at an interrupt and before a panic is printed, so the state of the screen is
+//! global. It is read and changed only while standard error is locked.
 
 use crossterm::cursor::{Hide, Show};
 use crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen};
@@ -13,14 +13,13 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-/// Counts the changes between the screens: odd while the alternate screen is shown.
+/// Odd while the alternate screen is shown. Each change between the screens adds 1.
 // Relaxed at every place: the lock of standard error orders the accesses. No model.
 static TURNS: AtomicU32 = AtomicU32::new(0);
 
 /// The maximum time to wait for a terminal that accepts no output, at the end of the process.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Switches to the alternate screen, which is empty.
 pub(crate) fn enter() {
     let mut stderr = io::stderr().lock();
     if !is_odd(TURNS.load(Ordering::Relaxed)) {
@@ -40,8 +39,7 @@ pub(crate) fn leave() -> bool {
     is_shown
 }
 
-/// Like [`leave`], but waits at most [`PATIENCE`] for a terminal that accepts no output. Called before the process
-/// ends.
+/// Like [`leave`], but waits at most [`PATIENCE`]. The process ends after this call.
 pub(crate) fn leave_soon() {
     let (done, is_done) = mpsc::channel();
     let left = thread::Builder::new().spawn(move || {
@@ -53,8 +51,7 @@ pub(crate) fn leave_soon() {
     }
 }
 
-/// Returns a number that identifies the current period in which the screen is shown, or `None` if the screen is not
-/// shown. Output that was drawn under another number is no longer on the screen.
+/// Returns a number that identifies the current period in which the screen is shown, or `None` if it is not shown.
 pub(crate) fn turn() -> Option<u32> {
     let _stderr = io::stderr().lock();
     Some(TURNS.load(Ordering::Relaxed)).filter(|&turn| is_odd(turn))

@@ -4,7 +4,7 @@ use super::chart::round_up;
 use super::human;
 use std::time::Duration;
 
-/// The units of time: the name of each, its length in nanoseconds, and the steps that count as round in it.
+/// The name of each unit, its length in nanoseconds, and the steps that count as round in it.
 const UNITS: [(&str, u64, &[u64]); 7] = [
     ("ns", 1, &[1, 2, 5, 10, 20, 50, 100, 200, 500]),
     ("us", 1_000, &[1, 2, 5, 10, 20, 50, 100, 200, 500]),
@@ -45,7 +45,7 @@ pub(crate) struct TimeAxis {
 }
 
 impl TimeAxis {
-    /// Chooses ticks: at most `most` round times after zero, up to `end`.
+    /// Chooses at most `most` round times after zero, up to `end`.
     pub(crate) fn new(end: Duration, most: u64) -> TimeAxis {
         let end_ns = u64::try_from(end.as_nanos()).unwrap_or(u64::MAX).max(1);
         let steps = UNITS.iter().flat_map(|&(name, unit, steps)| {
@@ -61,7 +61,7 @@ impl TimeAxis {
         TimeAxis { end_ns, step_ns, unit }
     }
 
-    /// Returns the unit of the labels: its name, and its length in seconds.
+    /// Returns the name of the labels' unit, and its length in seconds.
     pub(crate) fn unit(self) -> (&'static str, f64) {
         (self.unit.0, human::float(self.unit.1) * 1e-9)
     }
@@ -81,7 +81,6 @@ impl TimeAxis {
     }
 }
 
-/// An axis that begins at zero, with ticks at round values.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct ValueAxis {
     step: f64,
@@ -98,12 +97,10 @@ impl ValueAxis {
         ValueAxis { step, steps: steps.unwrap_or(wanted) }
     }
 
-    /// Returns the position of a value as a share of the axis.
     pub(crate) fn part(self, value: f64) -> f64 {
         (value / self.step / human::float(self.steps)).clamp(0.0, 1.0)
     }
 
-    /// Returns the round values of the ticks, starting at zero.
     pub(crate) fn ticks(self) -> impl Iterator<Item = f64> {
         (0..=self.steps).map(move |tick| human::float(tick) * self.step)
     }
@@ -117,9 +114,8 @@ pub(crate) struct LogTimeAxis {
 }
 
 impl LogTimeAxis {
-    /// Chooses a round start of at most `least_ns` and a round end of at least `most_ns`, at least a factor of ten
-    /// apart. The axis starts at 1 us or above, unless all times are below 1 us. Shorter times are drawn at its
-    /// start.
+    /// Chooses a round start of at most `least_ns`, and a round end of at least `most_ns` and ten times the start. The
+    /// start is at least 1 us unless all times are below 1 us; shorter times are drawn at the start.
     pub(crate) fn new(least_ns: u64, most_ns: u64) -> LogTimeAxis {
         let least = least_ns.max(1_000).min(most_ns).max(1);
         let from_ns = round_times().take_while(|&time| time <= least).last().unwrap_or(1);
@@ -128,7 +124,6 @@ impl LogTimeAxis {
         LogTimeAxis { from_ns, to_ns }
     }
 
-    /// Returns the position of a time as a share of the axis.
     pub(crate) fn part(self, ns: u64) -> f64 {
         let [from, to, at] = [self.from_ns, self.to_ns, ns.max(1)].map(|ns| human::float(ns).ln());
         ((at - from) / (to - from)).clamp(0.0, 1.0)
@@ -145,7 +140,6 @@ impl LogTimeAxis {
     }
 }
 
-/// Returns the round times in nanoseconds: 1, 2, 5, 10 and so on.
 fn round_times() -> impl Iterator<Item = u64> {
     (0..19).flat_map(|tens| [1, 2, 5].map(|step| step * 10_u64.pow(tens)))
 }

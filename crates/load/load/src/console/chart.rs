@@ -2,13 +2,11 @@
 
 use crossterm::terminal;
 
-/// Characters that are filled from below, from zero to eight eighths.
 const EIGHTHS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 /// The width in characters if there is no terminal or its width is unknown.
 const USUAL_WIDTH: usize = 80;
 
-/// Returns the width of a chart in characters: the width of the terminal if it is at least 20, otherwise
-/// [`USUAL_WIDTH`].
+/// In characters: the width of the terminal if it is at least 20, otherwise [`USUAL_WIDTH`].
 #[must_use]
 pub(crate) fn width(is_terminal: bool) -> usize {
     match terminal::size() {
@@ -25,8 +23,8 @@ pub(crate) fn eighths(part: f64) -> char {
     if part > 0.0 { EIGHTHS[eighths.max(1)] } else { EIGHTHS[0] }
 }
 
-/// Returns the smallest round number that is at least `value`, which must be positive. The round numbers are the
-/// products of `steps`, which rise from 1 to 10, and powers of ten.
+/// Returns the smallest product of a power of ten and one of `steps` that is at least `value`, which must be positive.
+/// `steps` must rise from 1 to 10.
 #[must_use]
 pub(crate) fn round_up(value: f64, steps: &[f64]) -> f64 {
     let ten = 10_f64.powf(value.log10().floor());

@@ -1,22 +1,9 @@
-//! Reads the options of a run from a file: `nanopace run --config run.toml`.
+//! Reads the options of a run from a TOML file: `nanopace run --config run.toml`.
 //!
-//! The file is TOML. Its keys are the names of the long options without the leading dashes:
-//!
-//! ```toml
-//! rate = "5k/s"
-//! requests = 1000
-//! pin = true
-//! ```
-//!
-//! - Options on the command line take precedence over those in the file. If an option can be repeated, its list on the
-//!   command line replaces its list in the file. `--no-pin` cancels the file's `pin = true`. If the options of a group
-//!   exclude each other, an option on the command line replaces any option of its group in the file: `--shape` replaces
-//!   the file's `rate`.
-//! - A value in the file has the same meaning as on the command line. A relative path is relative to the working
-//!   directory, not to the file. The output of `--print-config` can therefore be saved anywhere.
-//!
-//! There is no second list of options. The entries of the file become arguments before those of the command line, and
-//! clap parses and checks all of them. This module therefore needs no change when an option is added.
+//! The keys are the names of the long options. The entries become arguments before those of the command line, and clap
+//! parses and checks all of them, so a new option needs no change here. An option on the command line replaces any
+//! option with the same name, or of the same group, in the file; `--no-pin` cancels `pin = true`. Paths are relative
+//! to the working directory, so the output of `--print-config` can be saved anywhere.
 
 mod file;
 mod print;
@@ -33,14 +20,12 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use toml::Table;
 
-/// The subcommand whose options a file can contain, if the program has this subcommand. Its options can also be given
-/// without the name of the subcommand.
+/// The subcommand whose options a file can contain. Its name may be omitted.
 const RUN: &str = "run";
 const CONFIG: &str = "config";
 const PRINT_CONFIG: &str = "print-config";
 
-/// Reads the command line of a program and the file that it names. If the program has a subcommand `run`, both the
-/// program and this subcommand accept a file.
+/// Parses the command line and the file that it names. The program and its subcommand `run` both accept a file.
 pub(crate) fn matches(definition: &Command, mut words: Vec<OsString>) -> Result<ArgMatches> {
     let mut command = pages(extended(definition), &words);
     let given = without_file(&command, &words)?;
@@ -68,7 +53,6 @@ fn without_file(command: &Command, words: &[OsString]) -> Result<ArgMatches> {
     }
 }
 
-/// Returns the configuration to print, if `--print-config` was given.
 pub(crate) fn asked_for(command: &Command, matches: &ArgMatches) -> Result<Option<String>> {
     match run_matches(matches) {
         Some(run) if run.get_flag(PRINT_CONFIG) => {
@@ -78,7 +62,6 @@ pub(crate) fn asked_for(command: &Command, matches: &ArgMatches) -> Result<Optio
     }
 }
 
-/// Returns the path of the configuration file, if one was given.
 pub(crate) fn file_of(matches: &ArgMatches) -> Option<PathBuf> {
     run_matches(matches)?.try_get_one(CONFIG).ok()?.cloned()
 }
@@ -101,7 +84,6 @@ pub(crate) fn given(command: &Command, matches: &ArgMatches) -> BTreeSet<String>
     names
 }
 
-/// Returns whether the option with this ID is on the command line or in the file.
 pub(crate) fn is_set(matches: &ArgMatches, id: &str) -> bool {
     let command = matches.subcommand().map_or(matches, |(_, command)| command);
     command.value_source(id) == Some(ValueSource::CommandLine)
@@ -142,7 +124,6 @@ fn about_files() -> [Arg; 2] {
     [config, print]
 }
 
-/// Returns the option that cancels a flag: `--no-NAME`.
 fn negation(flag: &Arg) -> Option<Arg> {
     let name = negation_of(flag)?;
     let negation = Arg::new(&name).long(&name).action(ArgAction::SetTrue).hide(true);
@@ -164,7 +145,6 @@ fn alternatives<'options>(options: &'options Command, option: &Arg) -> Vec<&'opt
     options.get_arguments().filter(|other| is_in(other.get_id())).collect()
 }
 
-/// Returns whether an option, or the option that cancels it, is on the command line.
 fn is_given(option: &Arg, run: &ArgMatches) -> bool {
     let ids = negation_of(option).into_iter().chain([option.get_id().to_string()]);
     ids.into_iter().any(|id| run.value_source(&id) == Some(ValueSource::CommandLine))
@@ -184,7 +164,6 @@ fn named_options(command: &Command) -> Command {
     options(command).clone().bin_name(name)
 }
 
-/// Returns the parsed options of a run, or `None` for another subcommand.
 fn run_matches(matches: &ArgMatches) -> Option<&ArgMatches> {
     match matches.subcommand() {
         None => Some(matches),
@@ -199,7 +178,6 @@ mod tests {
     use std::fs;
     use tempfile::TempDir;
 
-    /// Returns a command with one option of every kind.
     fn command() -> Command {
         let value = |name: &'static str| Arg::new(name).long(name).value_name("VALUE");
         let options = [
@@ -216,8 +194,7 @@ mod tests {
         Command::new("test").args(options).subcommand(run).args_conflicts_with_subcommands(true)
     }
 
-    /// Reads a command line and a file, and returns the effective options as a file. FILE in the line stands for the
-    /// file's path.
+    /// Returns the effective options of a command line and a file. FILE in the line stands for the file's path.
     fn effective(line: &str, file: &str) -> std::result::Result<String, String> {
         let folder = TempDir::new().unwrap();
         let path = folder.path().join("run.toml");

@@ -23,8 +23,7 @@ const FIRST: [&str; 13] = [
 /// The position of the first option of [`FIRST`] on a page: after the program's own options, before `--help`.
 const FIRST_PLACE: usize = 500;
 
-/// Hides the rare options of a run or a search on the page of `-h`. The program's own options, which are those of
-/// `own`, stay visible.
+/// Hides the rare options of a run or a search on the page of `-h`. The options of `own` stay visible.
 pub(crate) fn hide_rare(command: Command, own: &Command) -> Command {
     command.mut_args(|option| {
         let is_own = own.get_arguments().any(|it| it.get_id() == option.get_id());
@@ -33,10 +32,8 @@ pub(crate) fn hide_rare(command: Command, own: &Command) -> Command {
     })
 }
 
-/// Lays out the help pages of a command and its subcommands for the words of a command line.
-///
-/// clap has two kinds of pages. Both `-h` and `--help` use the short kind, which is a table. Therefore `--help` has
-/// to show the options that `-h` hides.
+/// Both `-h` and `--help` use clap's short kind of page, which is a table, so `--help` has to show the options that
+/// `-h` hides.
 pub(crate) fn pages(command: Command, words: &[OsString]) -> Command {
     let page = if words.iter().any(|word| word == "--help") { whole } else { short };
     page(command.mut_subcommands(page))
@@ -46,7 +43,7 @@ fn whole(command: Command) -> Command {
     command.mut_args(|option| option.hide_short_help(false))
 }
 
-/// Lays out the page of `-h`. A page with few options has no groups.
+/// A page with few options has no groups.
 fn short(command: Command) -> Command {
     if !command.get_arguments().any(Arg::is_hide_short_help_set) {
         return command;

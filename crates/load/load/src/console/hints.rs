@@ -3,8 +3,7 @@
 use clap::Error;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
-/// Options and commands of ab, autocannon, bombardier, hey, k6, Locust, oha, vegeta, wrk and wrk2, with advice for
-/// each.
+/// Options and commands of ab, autocannon, bombardier, hey, k6, Locust, oha, vegeta, wrk and wrk2, with advice.
 const ADVICE: [(&[&str], &str); 22] = [
     (
         &["--rps", "--qps", "--tps", "--query-per-second", "--throughput", "-q", "-r", "-R"],
@@ -48,7 +47,6 @@ const ADVICE: [(&[&str], &str); 22] = [
     (&["report", "plot", "encode", "dump"], "write run --json FILE or run --html FILE"),
 ];
 
-/// Options that exist only with the feature `otlp`.
 const OTLP: [&str; 2] = ["--otlp", "--otlp-interval"];
 
 /// Returns advice about an unknown option or command, if it belongs to another load generator or to another build.

@@ -10,8 +10,7 @@ pub(crate) fn time(time: Duration) -> String {
     if unit == "ns" { format!("{}ns", time.as_nanos()) } else { three_digits(value) + unit }
 }
 
-/// Formats a time of two minutes or more in whole seconds, such as `2days 1h 2m 3s`, and a shorter time with three
-/// digits.
+/// Formats a time of two minutes or more in whole seconds: `2days 1h 2m 3s`. A shorter time has three digits.
 #[must_use]
 pub(crate) fn long_time(long: Duration) -> String {
     const DAY: u64 = 86_400;
@@ -68,7 +67,6 @@ pub(crate) fn hz_beside(hz: f64, most: f64) -> String {
     format!("{hz:.decimals$}/s")
 }
 
-/// Formats two rates for comparison, with the same number of decimals.
 #[must_use]
 pub(crate) fn two_hz([first, second]: [f64; 2]) -> [String; 2] {
     [first, second].map(|hz| hz_beside(hz, first.max(second)))
@@ -94,20 +92,18 @@ pub(crate) fn short_hz(hz: f64) -> String {
     }
 }
 
-/// Rounds a number to four significant digits: few digits, but exact enough for a computed rate.
+/// Rounds a number to four significant digits, which is exact enough for a computed rate.
 #[must_use]
 pub(crate) fn four_digits(value: f64) -> f64 {
     format!("{value:.3e}").parse().unwrap_or(value)
 }
 
-/// Formats a share as a percentage with one decimal.
 #[must_use]
 pub(crate) fn percent(share: f64) -> String {
     format!("{:.1} %", share * 100.0)
 }
 
-/// Escapes control characters, line breaks and characters that XML does not allow: a line break becomes `\n`. The
-/// result is one line that is safe to print on a terminal.
+/// Escapes control characters, line breaks and characters that XML does not allow: a line break becomes `\n`.
 #[must_use]
 pub(crate) fn visible(text: &str) -> String {
     let written_out = |letter: char| letter.escape_debug().collect::<String>();
@@ -125,7 +121,7 @@ pub(crate) fn float(count: u64) -> f64 {
     count as f64
 }
 
-/// Reads the value of an option: a time such as `20ms`, which must be longer than zero.
+/// Parses the value of an option: a time such as `20ms`, which must be longer than zero.
 ///
 /// # Errors
 ///

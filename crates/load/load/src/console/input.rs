@@ -4,22 +4,16 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-/// The path of standard input.
 pub(super) const STDIN: &str = "/dev/stdin";
 /// The other paths of standard input.
 const NAMES: [&str; 3] = ["-", "/dev/fd/0", "/proc/self/fd/0"];
 
-/// Returns whether this path is standard input.
 #[must_use]
 pub(crate) fn is_stdin(path: &Path) -> bool {
     NAMES.into_iter().chain([STDIN]).any(|name| path == Path::new(name))
 }
 
-/// Opens a file. Opens standard input if the path is `-`.
-///
-/// # Errors
-///
-/// Fails if the file cannot be opened.
+/// Opens a file, or standard input if the path is `-`.
 pub(crate) fn open(path: &Path) -> io::Result<Box<dyn Read>> {
     if path == Path::new(NAMES[0]) {
         return Ok(Box::new(io::stdin()));
@@ -31,11 +25,7 @@ pub(crate) fn open(path: &Path) -> io::Result<Box<dyn Read>> {
     Ok(Box::new(file))
 }
 
-/// Reads all bytes of a file. Reads standard input if the path is `-`.
-///
-/// # Errors
-///
-/// Fails if the file cannot be read.
+/// Reads all bytes of a file, or of standard input if the path is `-`.
 pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     open(path)?.read_to_end(&mut bytes)?;

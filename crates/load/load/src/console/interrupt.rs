@@ -15,7 +15,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 #[cfg(unix)]
 use std::{io, thread};
 
-/// The exit status of an interrupted process.
 pub(crate) const INTERRUPTED: u8 = 130;
 
 /// Passes the first interrupts on to the job, which can then end. The next interrupt ends the process.
@@ -27,8 +26,8 @@ pub(crate) struct Interrupt {
 }
 
 impl Interrupt {
-    /// Registers an interrupt for Ctrl-C and SIGTERM, which replaces any earlier one. The first `tells` signals call
-    /// `end_job`. The next signal ends the process.
+    /// Handles Ctrl-C and SIGTERM instead of any earlier handler. The first `tells` signals call `end_job`; the next
+    /// one ends the process.
     pub(crate) fn on_signals(
         tells: usize,
         end_job: impl Fn() + Send + Sync + 'static,
@@ -47,18 +46,16 @@ impl Interrupt {
         Ok(interrupt)
     }
 
-    /// Returns a flag that the first interrupt sets.
     pub(crate) fn flag(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.asked)
     }
 
-    /// Returns whether an interrupt has happened.
     pub(crate) fn is_triggered(&self) -> bool {
         // Relaxed: as in `trigger`; nothing is published through the flag.
         self.asked.load(Ordering::Relaxed)
     }
 
-    /// Handles an interrupt: calls `end_job`, or ends the process if no more interrupts are passed on to the job.
+    /// Calls `end_job`, or ends the process if no more interrupts are passed on to the job.
     pub(crate) fn trigger(&self) {
         // Relaxed: nothing is published through the flag. No model: one flag, set once.
         self.asked.store(true, Ordering::Relaxed);
@@ -67,7 +64,7 @@ impl Interrupt {
             .tells
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1));
         if left.is_err() {
-            // The terminal may be in raw mode, and must not stay in it.
+            // The terminal must not stay in raw mode.
             alternate::leave_soon();
             let _ = terminal::disable_raw_mode();
             process::exit(INTERRUPTED.into());
@@ -76,7 +73,7 @@ impl Interrupt {
     }
 }
 
-/// The interrupt of the job that started last. `None` before the first job that handles signals.
+/// The interrupt of the job that started last; `None` before the first job that handles signals.
 static CURRENT: Mutex<Option<Arc<Interrupt>>> = Mutex::new(None);
 
 fn current() -> MutexGuard<'static, Option<Arc<Interrupt>>> {

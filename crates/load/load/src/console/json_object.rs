@@ -6,10 +6,9 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::fmt::{self, Formatter};
 
-/// The values of an object by their names.
 pub(crate) type Values = BTreeMap<String, Box<RawValue>>;
 
-/// Reads an object. A name must not occur twice.
+/// Parses an object. A name must not occur twice.
 ///
 /// # Errors
 ///
@@ -19,16 +18,14 @@ pub(crate) fn object(line: &str) -> Result<Values, (usize, String)> {
     let object: Object = serde_json::from_str(line.trim()).map_err(|error| {
         let told = error.to_string();
         let told = told.rsplit_once(" at line ").map_or(told.as_str(), |(told, _)| told);
-        // The column that serde reports is that of the byte that was read last, counted from 1. It is 0 if no byte
-        // was read.
+        // serde's column, counted from 1, is that of the last byte read. It is 0 if no byte was read.
         let at = begin + error.column().saturating_sub(1);
         (at, format!("{told}; write an object on each line"))
     })?;
     Ok(object.0)
 }
 
-/// Converts a value to text: a string without its quotes, null as an empty string, and other values as they are
-/// written.
+/// Converts a value to text: a string without its quotes, null as an empty string, and other values as written.
 ///
 /// # Errors
 ///
@@ -49,7 +46,7 @@ impl<'de> Deserialize<'de> for Object {
     }
 }
 
-/// Reads an object in which no name occurs twice.
+/// Visits an object in which no name occurs twice.
 struct Names;
 
 impl<'de> Visitor<'de> for Names {

@@ -7,7 +7,6 @@ use std::fs::File;
 use std::io::{self, Seek, Write};
 use std::path::Path;
 
-/// A log file that is open for appending.
 #[derive(Debug)]
 pub(crate) struct LogFile(Place);
 
@@ -20,8 +19,7 @@ enum Place {
 }
 
 impl LogFile {
-    /// Opens the file at `path`. The path `-` is standard output. The contents stay until [`begin`](LogFile::begin)
-    /// is called.
+    /// Opens the file at `path`; `-` is standard output. The contents stay until [`begin`](LogFile::begin) is called.
     ///
     /// # Errors
     ///
@@ -35,21 +33,11 @@ impl LogFile {
         Ok(LogFile(if is_stream { Place::Stream(file) } else { Place::File(file) }))
     }
 
-    /// Deletes the old contents of the file.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the file cannot be cleared.
     pub(crate) fn begin(&self) -> io::Result<()> {
         if let Place::File(file) = &self.0 { clear(file) } else { Ok(()) }
     }
 
-    /// Appends lines. If writing to a file fails, the part that has been written is removed, because half a line
-    /// would corrupt the log.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the lines cannot be written.
+    /// Appends lines. If writing fails, the part that has been written is removed: half a line would corrupt the log.
     pub(crate) fn append(&mut self, lines: &[u8]) -> io::Result<()> {
         let Place::File(file) = &mut self.0 else {
             return self.write_all(lines).and_then(|()| self.flush());

@@ -5,19 +5,15 @@ use std::env::consts::{ARCH, OS};
 use std::fs;
 use std::thread::available_parallelism;
 
-/// The known properties of a machine.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 pub(crate) struct Machine {
     /// The number of cores that this program may use.
     pub(crate) cores: usize,
-    /// The operating system, with its version if it is known.
     pub(crate) system: String,
-    /// The name of the processor, if it is known.
     pub(crate) processor: Option<String>,
 }
 
 impl Machine {
-    /// Returns the properties of this machine.
     pub(crate) fn here() -> Machine {
         let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
         let system = format!("{OS} {} {ARCH}", release.trim());

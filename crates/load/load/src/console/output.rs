@@ -6,10 +6,7 @@ use std::fmt::Display;
 use std::io::{self, Write};
 use std::path::Path;
 
-/// The outputs of a command for text and JSON.
-///
-/// Text goes to standard output. The JSON object goes to a file or to standard output. If it goes to standard output,
-/// the text goes to standard error.
+/// Text goes to standard output, or to standard error if the JSON object goes to standard output.
 #[derive(Debug)]
 pub(crate) struct Output {
     json: Option<ResultFile>,
@@ -35,10 +32,6 @@ impl Output {
     }
 
     /// Writes the JSON object and a line break, if the object was requested.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the object cannot be written completely.
     pub(crate) fn write_json<T: Serialize>(&self, object: impl FnOnce() -> T) -> io::Result<()> {
         let Some(json) = &self.json else { return Ok(()) };
         let mut text = serde_json::to_string_pretty(&object())?;
@@ -46,11 +39,6 @@ impl Output {
         json.write_text(&text)
     }
 
-    /// Writes the text to standard output or standard error.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the text cannot be written completely.
     pub(crate) fn write_text(&self, text: &impl Display) -> io::Result<()> {
         let text = text.to_string();
         if self.is_beside {

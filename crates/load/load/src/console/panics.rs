@@ -1,8 +1,7 @@
 //! Catches panics of calls, which count as failures, and decides which panics are printed.
 //!
-//! The hook of this module prints a panic with the previous hook, after it has restored the terminal. For each source
-//! location, it prints the first caught panic. While the full-screen view is shown, it prints no caught panic. The
-//! report lists the messages and counts of caught panics.
+//! The hook of this module restores the terminal and calls the previous hook. Only the first caught panic from each
+//! source location is printed, and none while the full-screen view is shown. The report lists all caught panics.
 
 use super::alternate;
 use crossterm::terminal;
@@ -34,7 +33,6 @@ pub(crate) fn caught<R>(call: impl FnOnce() -> R) -> thread::Result<R> {
     result
 }
 
-/// Installs the hook that prints panics as the module documentation describes.
 pub(crate) fn hook() {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
@@ -70,11 +68,9 @@ mod tests {
     use std::env;
     use std::process::Command;
 
-    /// The name of the environment variable that makes the test panic.
     const PANICS: &str = "NANOPACE_TEST_PANICS";
 
-    /// A shell script that prints the terminal's settings before and after it runs this process, which panics while
-    /// the alternate screen is shown.
+    /// Prints the terminal's settings before and after this process panics while the alternate screen is shown.
     const AROUND: &str = r#"
         stty -g
         "$0" --exact console::panics::tests::a_panic_is_shown_on_an_ordinary_terminal --nocapture

@@ -10,10 +10,8 @@ use std::path::{Path, PathBuf};
 const STDOUT: [&str; 4] = ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"];
 /// The directories whose entries stand for open streams and devices.
 const STREAMS: [&str; 2] = ["/dev", "/proc"];
-/// The maximum number of symbolic links that are followed to a file.
 const MOST_LINKS: u32 = 40;
 
-/// Returns whether this path is standard output.
 #[must_use]
 pub(crate) fn is_stdout(path: &Path) -> bool {
     STDOUT.into_iter().any(|name| path == Path::new(name))
@@ -79,7 +77,7 @@ fn not_beside_the_report(outputs: &[(&str, &Path, Identity)]) -> anyhow::Result<
 struct Identity {
     /// The path after all links are resolved. The file itself may not exist yet.
     destination: Option<PathBuf>,
-    /// The number of the device, and the number of the file (inode) on the device.
+    /// The number of the device, and the inode number of the file.
     file: Option<(u64, u64)>,
 }
 
@@ -128,8 +126,8 @@ pub(super) fn destination(path: &Path) -> io::Result<PathBuf> {
     Err(io::Error::other("too many links lead to it"))
 }
 
-/// Opens a file for writing without clearing it. Also returns whether it is a stream, which cannot be cleared: a
-/// pipe, a device, or the path of an open file.
+/// Opens a file for writing without clearing it. Also returns whether it is a stream, which cannot be cleared: a pipe,
+/// a device, or the path of an open file.
 pub(super) fn open(path: &Path) -> io::Result<(File, bool)> {
     let is_named_stream = STREAMS.into_iter().any(|folder| path.starts_with(folder));
     let is_stream = is_named_stream || fs::metadata(path).is_ok_and(|metadata| !metadata.is_file());

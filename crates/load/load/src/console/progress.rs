@@ -11,7 +11,6 @@ use std::io::{self, IsTerminal, Write};
 /// The width in characters if the terminal's width is unknown.
 const USUAL_WIDTH: usize = 80;
 
-/// Writes the progress of a job to standard error.
 #[derive(Debug)]
 pub(crate) struct Progress {
     /// Whether one line is rewritten. Otherwise each update adds a line.
@@ -21,20 +20,17 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    /// Creates the progress of a whole job.
     #[must_use]
     pub(crate) fn of_a_job() -> Progress {
         Progress { in_place: io::stderr().is_terminal(), stays: true }
     }
 
-    /// Creates progress whose line is erased at the end: for a part of a job, or for a job whose results follow
-    /// immediately. Without a terminal, [`Progress::show`] writes nothing.
+    /// Erases its line at the end, which suits a part of a job. Without a terminal, [`Progress::show`] writes nothing.
     #[must_use]
     pub(crate) fn of_a_part() -> Progress {
         Progress { stays: false, ..Progress::of_a_job() }
     }
 
-    /// Shows the current state of the job in one line.
     pub(crate) fn show(&self, status: &impl Display) {
         if self.in_place {
             rewrite(&status.to_string());
@@ -43,7 +39,6 @@ impl Progress {
         }
     }
 
-    /// Ends the live line: leaves its last state on the terminal, or erases it.
     pub(crate) fn end(&self) {
         match (self.in_place, self.stays) {
             (true, true) => self.add_line(""),
@@ -52,7 +47,7 @@ impl Progress {
         }
     }
 
-    /// Writes a line that stays. It takes the place of the live line until [`Progress::show`] is called again.
+    /// Writes a line that stays. It replaces the live line until [`Progress::show`] is called again.
     pub(crate) fn tell(&self, text: &str) {
         if self.in_place {
             let _ = queue!(io::stderr(), Print('\r'), Clear(ClearType::UntilNewLine));
@@ -60,7 +55,6 @@ impl Progress {
         self.add_line(text);
     }
 
-    /// Writes a line that stays, without regard to the live line.
     pub(crate) fn add_line(&self, text: &str) {
         // In raw mode, a line feed does not return the cursor to the first column.
         let end = if self.in_place { "\r\n" } else { "\n" };

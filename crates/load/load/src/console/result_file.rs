@@ -7,7 +7,6 @@ use std::io::{self, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::process;
 
-/// A destination for results. It is written when the results are complete.
 #[derive(Debug)]
 pub(crate) struct ResultFile(Place);
 
@@ -16,8 +15,7 @@ enum Place {
     Stdout,
     /// A pipe or a device, which can be written but not replaced.
     Stream(File),
-    /// A file that is overwritten in place, because it has another name (a hard link) or another owner, or because no
-    /// new file can be created in its directory.
+    /// A file that is overwritten in place: it has a hard link or another owner, or its directory admits no new file.
     Old(File),
     /// A path whose file is replaced: a new file is written in the same directory and then renamed to this path.
     Replaced(PathBuf),
@@ -33,18 +31,15 @@ impl ResultFile {
         place_of(path).map(ResultFile).with_context(|| format!("cannot write {}", path.display()))
     }
 
-    /// Returns whether the results go to standard output.
     #[must_use]
     pub(crate) fn is_stdout(&self) -> bool {
         matches!(self.0, Place::Stdout)
     }
 
-    /// Writes the results.
-    ///
     /// # Errors
     ///
-    /// Fails if the results cannot be written completely. The file then keeps its old contents, unless it is
-    /// overwritten in place.
+    /// Fails if the results cannot be written. The file then keeps its old contents, unless it is overwritten in
+    /// place.
     pub(crate) fn write(
         &self,
         write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
@@ -64,8 +59,6 @@ impl ResultFile {
         }
     }
 
-    /// Writes a string as the results.
-    ///
     /// # Errors
     ///
     /// Fails under the same conditions as [`ResultFile::write`].
@@ -74,7 +67,6 @@ impl ResultFile {
     }
 }
 
-/// Clears a file and moves to its start.
 pub(super) fn clear(mut file: &File) -> io::Result<()> {
     file.set_len(0)?;
     file.rewind()
@@ -106,12 +98,11 @@ fn replace(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) ->
         new.file.set_permissions(old.permissions())?;
     }
     fs::rename(&new.path, path)?;
-    // Another process may have taken the name.
+    // Another process may have created a file with this name.
     new.path.clear();
     Ok(())
 }
 
-/// A file that is removed when it is dropped.
 #[derive(Debug)]
 struct NewFile {
     file: File,
@@ -127,8 +118,7 @@ impl Drop for NewFile {
 /// The maximum number of names to try for a new file. Most names are free, because they contain the process ID.
 const NAMES: u32 = 1_000;
 
-/// Creates a new file in the directory of `path`. Users who cannot read the file at `path` cannot read the new file
-/// either.
+/// Creates a new file in the directory of `path`. Only users who can read the file at `path` can read the new file.
 fn beside(path: &Path) -> io::Result<NewFile> {
     let mut options = File::options();
     options.write(true).create_new(true);
@@ -145,16 +135,14 @@ fn beside(path: &Path) -> io::Result<NewFile> {
     opened.map_err(|error| error.kind().into())
 }
 
-/// Returns the permissions for a new file at `path`: those of the old file or, without an old file, `0o666`, which the
-/// process's umask restricts.
+/// The permissions of the old file at `path` or, without an old file, `0o666`, which the process's umask restricts.
 #[cfg(unix)]
 fn mode(path: &Path) -> u32 {
     use std::os::unix::fs::PermissionsExt;
     fs::metadata(path).map_or(0o666, |old| old.permissions().mode())
 }
 
-/// Returns whether the old file can be replaced by the new one: whether both have the same owner and group, and the
-/// old one has no other name.
+/// Returns whether both files have the same owner and group, and the old one has no other name.
 #[cfg(unix)]
 fn is_like(new: &File, old: &Metadata) -> bool {
     use std::os::unix::fs::MetadataExt;

@@ -3,10 +3,8 @@
 /// A header or a form field is secret if its name contains one of these words.
 const SECRET: [&str; 6] = ["auth", "cookie", "key", "token", "secret", "password"];
 
-/// The text that replaces a secret.
 const NOT_SHOWN: &str = "(not shown)";
 
-/// Returns the value of an option without secrets.
 pub(crate) fn public(option: &str, text: &str) -> String {
     match option {
         "header" => public_pair(text, ": "),

@@ -3,7 +3,6 @@
 use std::error::Error;
 use std::fmt::{self, Display, Formatter};
 
-/// The error for a target, or a store of a fleet, that cannot be reached.
 #[derive(Debug)]
 pub(crate) struct Unreachable(pub(crate) String);
 

@@ -275,8 +275,8 @@ impl Load {
         Ok(self)
     }
 
-    /// Ends the run as soon as a [requirement](Load::fail_if) is certain to be missed, for any results of the remaining
-    /// calls. If the load has no requirement, [`run`](Load::run) returns an error.
+    /// Ends the run as soon as a [requirement](Load::fail_if) is certain to be missed, whatever the results of the
+    /// remaining calls. If the load has no requirement, [`run`](Load::run) returns an error.
     pub fn fail_fast(mut self) -> Load {
         self.args.fail_fast = true;
         self
@@ -322,7 +322,7 @@ impl Load {
             let (sender, messages) = mpsc::channel();
             self.run_here(target, &sender, &messages)
         };
-        // A thread that is inside a Tokio runtime cannot enter another one, so the load gets its own thread.
+        // A thread that is inside a Tokio runtime cannot enter another one.
         let ran = thread::scope(|scope| scope.spawn(run).join());
         ran.unwrap_or_else(|_| Err(LoadError::text("the run has panicked")))
     }
@@ -367,7 +367,7 @@ impl Load {
     }
 }
 
-/// Stops the run when this value is dropped, which happens when the future that waits for the report is dropped.
+/// Dropping this value stops the run. The future that waits for the report owns it.
 struct Stop(Sender<Message>);
 
 impl Drop for Stop {
@@ -483,7 +483,7 @@ mod tests {
         }
     }
 
-    /// A target that records two items per call, [`BETWEEN`] apart.
+    /// Records two items per call, [`BETWEEN`] apart.
     #[derive(Default)]
     struct Pairs(StreamTimes);
 

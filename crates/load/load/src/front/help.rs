@@ -5,7 +5,7 @@ use crate::console::help::pages;
 use clap::error::{ErrorKind, Result};
 use clap::{Arg, ArgAction, ArgMatches, Command, Error};
 
-/// A page about a topic. The help texts of options refer to it as `[see: help NAME]`.
+/// The help texts of options refer to a topic as `[see: help NAME]`.
 struct Topic {
     name: &'static str,
     about: &'static str,
@@ -68,14 +68,13 @@ const TOPICS: [Topic; 8] = [
 const NAME: &str = "help";
 const PAGE: &str = "page";
 
-/// Defines the command `help`.
 pub(crate) fn command() -> Command {
     let about = "List commands and topics, or print the page of one";
     let page = Arg::new(PAGE).value_name("COMMAND or TOPIC").action(ArgAction::Append);
     Command::new(NAME).about(about).arg(page.help("Command or topic to print the page of"))
 }
 
-/// Returns the requested page, or `None` if the command line does not contain the command `help`.
+/// Returns `None` if the command line does not contain the command `help`.
 ///
 /// # Errors
 ///
@@ -100,13 +99,11 @@ pub(crate) fn asked_for(definition: &Command, matches: &ArgMatches) -> Result<Op
     Ok(Some(page.render_help().to_string()))
 }
 
-/// Returns the topics that a program with this definition has.
 fn topics(definition: &Command) -> impl Iterator<Item = &'static Topic> {
     let has = |id: &str| definition.get_arguments().any(|option| option.get_id() == id);
     TOPICS.iter().filter(move |topic| has(topic.option))
 }
 
-/// Lists all commands and topics, one line for each.
 fn contents(definition: &Command) -> String {
     let line = |name: &str, about: &str| format!("  {name:<14}{about}\n");
     let commands = definition.get_subcommands().map(|command| {
@@ -128,8 +125,7 @@ fn unknown(definition: &Command, name: &str) -> Error {
     Error::raw(ErrorKind::InvalidValue, told)
 }
 
-/// For programs without the command `help`: inserts the pages of topics into the page of `--help`, where options
-/// refer to them.
+/// Inserts the pages of topics into the page of `--help`, for programs without the command `help`.
 pub(crate) fn explained(command: Command) -> Command {
     command.mut_args(|option| {
         let help = option.get_help().map(ToString::to_string).unwrap_or_default();
@@ -143,7 +139,7 @@ pub(crate) fn explained(command: Command) -> Command {
     })
 }
 
-/// Splits a help text with a reference to a topic into the text before the reference and the topic.
+/// Splits a help text into the text before the reference to a topic, and the topic.
 fn reference(help: &str) -> Option<(&str, &'static Topic)> {
     let (before, rest) = help.split_once(" [see: help ")?;
     let (name, _) = rest.split_once(']')?;

@@ -39,13 +39,12 @@ pub(crate) const UNREACHABLE: u8 = 5;
 /// The exit status of a job. If the job failed, also the error to print.
 pub(crate) type Ended = Result<ExitCode, (u8, anyhow::Error)>;
 
-/// Returns the exit status for an error that occurred before the start of a job, together with the error.
+/// Returns the exit status for an error before the start of a job, together with the error.
 pub(crate) fn refused(error: anyhow::Error) -> (u8, anyhow::Error) {
     let status = if error.is::<Unreachable>() { UNREACHABLE } else { REFUSED };
     (status, error)
 }
 
-/// Runs a load that has been set up.
 pub(crate) fn run(mut setup: Setup) -> Ended {
     let logs = mem::take(&mut setup.logs);
     let failed = |error: anyhow::Error| {
@@ -53,7 +52,7 @@ pub(crate) fn run(mut setup: Setup) -> Ended {
     };
     let ran = run::run(&setup, logs).map_err(failed)?;
     let Some((mut ran, member)) = ran else { return Ok(ExitCode::from(interrupt::INTERRUPTED)) };
-    // In a fleet, other nodes may still need the target.
+    // Other nodes of a fleet may still need the target.
     if member.is_none() {
         ran.summary.warnings.extend(setup.prepared.tear_down());
     }
@@ -70,7 +69,6 @@ pub(crate) fn run(mut setup: Setup) -> Ended {
     })
 }
 
-/// Runs a search for the highest rate.
 pub(crate) fn search(mut job: Job) -> Ended {
     let results = job.run().map_err(|error| (FAILED, error))?;
     let written = job.publish(&results).into_iter().collect::<io::Result<()>>();
@@ -82,24 +80,21 @@ pub(crate) fn search(mut job: Job) -> Ended {
     })
 }
 
-/// Shows or changes the state of a fleet.
 pub(crate) fn fleet(command: &FleetCommand) -> Ended {
     let (written, is_well) = fleet::perform(command).map_err(refused)?;
     written.map_err(|error| (FAILED, error.into()))?;
     Ok(if is_well { ExitCode::SUCCESS } else { ExitCode::from(MISSED) })
 }
 
-/// Compares the results of runs.
 pub(crate) fn compare(args: &CompareArgs) -> Ended {
     let (written, is_well) = compare::perform(args).map_err(refused)?;
     written.map_err(|error| (FAILED, error.into()))?;
     Ok(if is_well { ExitCode::SUCCESS } else { ExitCode::from(MISSED) })
 }
 
-/// Writes the results to all outputs. If one output fails, the others are still written. Then reports the results to
-/// the store of the fleet, waits for the other nodes, and also writes the combined results of all nodes. The
-/// requirements apply to the results of all nodes. If this node leaves before the other nodes have finished, they
-/// apply to its own results.
+/// Writes the results to all outputs, even if one fails. Then reports them to the store of the fleet, waits for the
+/// other nodes, and writes the combined results. The requirements apply to the whole fleet, or to this node alone if
+/// it leaves before the others have finished.
 fn publish(
     setup: &Setup,
     ran: &mut Ran,
@@ -123,8 +118,7 @@ fn publish(
     (written(setup, &ran.summary, text, whole), finished)
 }
 
-/// Reports this node's results to the store of the fleet. Returns the results of all nodes, or `None` if other nodes
-/// are still running.
+/// Returns the results of all nodes, or `None` if other nodes are still running.
 fn finish(setup: &Setup, ran: &mut Ran, member: Member) -> anyhow::Result<Option<Whole>> {
     let criteria = setup.args.criteria();
     let Some((at, control)) = member.finish(&ran.summary.stats, ran.not_started)? else {
@@ -136,8 +130,7 @@ fn finish(setup: &Setup, ran: &mut Ran, member: Member) -> anyhow::Result<Option
     Ok(Some(whole))
 }
 
-/// The environment variable with the path of GitHub's summary file. Other commands of the same step may have written
-/// to this file.
+/// The path of GitHub's summary file. Other commands of the same step may have written to this file.
 const STEP_SUMMARY: &str = "GITHUB_STEP_SUMMARY";
 
 fn append(path: &Path, text: &str) -> io::Result<()> {

@@ -35,13 +35,11 @@ const ABOUT_FLEET: &str = "Watch and control a run that several machines share";
 const MORE: &str = "\
 --help lists all options; 'help' lists topics, such as rates, shapes and exit-codes.";
 
-/// The commands of a load generator.
 enum Command<A: Args> {
     Run(Box<Run<A>>),
     Search(Search<A>),
     Fleet(FleetCommand),
     Compare(CompareArgs),
-    /// Prints this text: a configuration or a help page.
     Print(String),
 }
 
@@ -120,7 +118,6 @@ where
     status(perform(env::args_os().collect(), make))
 }
 
-/// Prints the error, if there is one, and returns the exit status.
 pub(crate) fn status(ended: Ended) -> ExitCode {
     ended.unwrap_or_else(|(status, error)| {
         let _ = writeln!(io::stderr(), "error: {error:#}");
@@ -150,14 +147,12 @@ where
     }
 }
 
-/// Prints text to standard output.
 pub(crate) fn print(text: &[u8]) -> Ended {
     io::stdout().write_all(text).map_err(|error| (FAILED, error.into()))?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// Prints help and version to standard output. Formats any other error of the parser as one line, or as three lines
-/// if it is about a shape.
+/// Formats an error of the parser as one line, or as three lines if it is about a shape.
 pub(crate) fn usage(error: &clap::Error) -> Ended {
     if error.use_stderr() {
         return Err(refused(anyhow::Error::msg(refusal::text(error))));
@@ -190,13 +185,11 @@ fn read<A: Args>(words: Vec<OsString>) -> Result<Command<A>, clap::Error> {
     }
 }
 
-/// Defines the command line. The options of a run may follow the word `run` or be given without it. Options that are
-/// required for a run are not required for other commands.
+/// The options of a run may follow the word `run` or be given without it. Other commands do not require them.
 fn definition<A: Args>(program: Option<&OsString>) -> clap::Command {
     let name = program.and_then(|path| Path::new(path).file_stem()?.to_str().map(str::to_owned));
     let new = |name: &str| clap::Command::new(name.to_owned());
-    // If several groups of options are joined, clap keeps the description of the last group. The program needs the
-    // description of the author's group.
+    // clap keeps the description of the last joined group of options. The program needs the author's description.
     let own = A::augment_args(new(RUN));
     let run = Run::<A>::augment_args(new(RUN));
     let search = Search::<A>::augment_args(new(SEARCH));
@@ -230,7 +223,6 @@ mod tests {
         text: String,
     }
 
-    /// The description is the author's, not that of the library's options.
     #[test]
     fn help_says_what_the_program_is_for() {
         let mut definition = definition::<Own>(Some(&"dir/tool".into()));
@@ -244,7 +236,6 @@ mod tests {
         assert!(fleet.starts_with("Watch and control"), "{fleet}");
     }
 
-    /// A target for which every third call fails.
     struct Thirds;
 
     impl Target for Thirds {

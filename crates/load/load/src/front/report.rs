@@ -119,15 +119,15 @@ impl Report {
         self.summary.achieved_hz
     }
 
-    /// Returns the wait time at a quantile from 0 to 1: how much later than intended calls started. Returns `None` if
-    /// there are no times.
+    /// Returns the wait time at a quantile from 0 to 1: the delay from the intended to the actual start of a call.
+    /// Returns `None` if there are no times.
     #[must_use]
     pub fn wait_time(&self, quantile: f64) -> Option<Duration> {
         time(Sample::exact(&self.summary.stats.wait), quantile)
     }
 
-    /// Returns the service time at a quantile: how long successful calls took. A closed-loop tool measures only these
-    /// times. Returns `None` if there are no times.
+    /// Returns the service time at a quantile: how long successful calls took. A closed-loop tool measures only
+    /// service times. Returns `None` if there are no times.
     #[must_use]
     pub fn service_time(&self, quantile: f64) -> Option<Duration> {
         time(Sample::exact(&self.summary.stats.service), quantile)
@@ -147,8 +147,8 @@ impl Report {
         self.part(Part::FirstItem, quantile)
     }
 
-    /// Returns the time from the intended start to the first item of a stream at a quantile: how long a user waits.
-    /// Returns `None` if there are no times.
+    /// Returns the response time of the first item of a stream at a quantile: the time from the intended start of the
+    /// call to the first item. Returns `None` if there are no times.
     #[must_use]
     pub fn first_item_response_time(&self, quantile: f64) -> Option<Duration> {
         self.part(Part::FirstItemResponse, quantile)

@@ -30,7 +30,6 @@ fn har(text: &str) -> Result<ArrivalProcess, String> {
 }
 
 impl<E: EmbeddedTarget> HttpRunArgs<E> {
-    /// Sets the options that depend on other options, after the command line has been parsed.
     pub(crate) fn settle(&mut self, definition: &Command, matches: &ArgMatches) {
         if let Some(har) = &self.har {
             self.load.schedule.arrivals = har.clone();
@@ -74,7 +73,6 @@ pub(crate) struct RequestArgs<E: EmbeddedTarget> {
 }
 
 impl<E: EmbeddedTarget> RequestArgs<E> {
-    /// Returns the input files from which requests are read, each with the option that names it.
     pub(crate) fn inputs(&self) -> Vec<Input<'_>> {
         let files = [
             ("--targets", &self.targets),

@@ -4,10 +4,10 @@ use clap::Args;
 use std::error::Error;
 use std::fmt::{self, Debug, Formatter};
 
-/// A server that the program starts itself: its command-line options, and how to start it. It receives the load if
-/// the command line names no other server.
+/// A server that the program starts itself, with its command-line options. It receives the load if the command line
+/// names no other server.
 pub trait EmbeddedTarget: Args + Debug {
-    /// Starts the server. It serves until the process ends.
+    /// Starts the server, which serves until the process ends.
     ///
     /// # Errors
     ///

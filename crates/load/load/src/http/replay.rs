@@ -18,8 +18,8 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::path::PathBuf;
 
-/// Adds the requests of a recording. Warns about requests that are not sent exactly as they were recorded. Returns
-/// the paths of the body files, or `None` if the recording contains only times.
+/// Adds the requests of a recording, and warns about requests that are not sent exactly as recorded. Returns the paths
+/// of the body files, or `None` if the recording contains only times.
 ///
 /// # Errors
 /// Returns an error if a request cannot be sent, or if another option also defines requests.
@@ -78,17 +78,15 @@ fn others<E: EmbeddedTarget>(args: &RequestArgs<E>, is_base: bool) -> [(&'static
     ]
 }
 
-/// Converts the requests of a recording into targets.
 struct Sender<'a> {
-    /// The URL for requests without a URL, which also gives the server for requests with only a path.
+    /// The URL for requests without a URL. Requests with only a path go to its server.
     base: Option<&'a str>,
     is_base_used: bool,
-    /// The content of each body file that has been read. The key is its path.
     bodies: HashMap<String, Content>,
 }
 
 impl Sender<'_> {
-    /// Converts a recorded request. Also returns whether characters of its URL had to be percent-encoded.
+    /// Also returns whether characters of the URL had to be percent-encoded.
     fn target(&mut self, request: RecordedRequest) -> Told<(TargetSpec, bool)> {
         let RecordedRequest { method, url, headers, body } = request;
         let url = url.unwrap_or_default();
@@ -113,7 +111,6 @@ impl Sender<'_> {
         Ok((target, url != whole))
     }
 
-    /// Completes a URL that may lack the server.
     fn absolute<'b>(&mut self, address: &'b str) -> Told<Cow<'b, str>> {
         if !(address.is_empty() || address.starts_with('/')) {
             return Ok(address.into());
@@ -132,7 +129,6 @@ impl Sender<'_> {
     }
 }
 
-/// Returns the message of an error, without the invalid part of the line.
 fn told((_, told): (&str, String)) -> String {
     told
 }
@@ -150,8 +146,8 @@ fn encoded(url: &str) -> String {
     encoded
 }
 
-/// Escapes double braces in a text, so that they are not taken for placeholders. Returns `None` if the text contains
-/// none, or is not UTF-8.
+/// Escapes double braces, which are not placeholders here. Returns `None` if the text has no double braces or is not
+/// UTF-8.
 fn literal(text: &[u8]) -> Option<String> {
     let text = std::str::from_utf8(text).ok().filter(|_| template::is_one(text))?;
     Some(text.replace("{{", "{{\"{{\"}}"))

@@ -1,5 +1,4 @@
-//! Reads scenarios from a file: the steps in order, and the values that steps extract from their responses for later
-//! steps.
+//! Reads scenarios from a file: their steps, and the values that steps extract from responses for later steps.
 
 mod file;
 pub(crate) mod run;
@@ -26,14 +25,13 @@ use toml::{Spanned, Value};
 /// The groups of failures of a step that metrics distinguish, in addition to those of its request.
 pub(crate) const GROUPS: [&str; 2] = ["check", "take"];
 
-/// The maximum think time. A longer value probably has the wrong unit.
+/// A longer think time probably has the wrong unit.
 const LONGEST_THINK: Duration = Duration::from_secs(86_400);
 
 /// Reads the scenarios of a file and adds them to a plan.
 ///
 /// # Errors
-/// Returns an error if the file is invalid. The message is one line that names the file, the line, the column and the
-/// reason.
+/// Returns an error in one line, with the file, the line, the column and the reason, if the file is invalid.
 pub(crate) fn read(path: &Path, draft: &mut Draft<'_>) -> anyhow::Result<()> {
     let names = BTreeSet::new();
     let hash = file::read(path, |file| Reader { draft: &mut *draft, names }.file(file))?;
@@ -41,14 +39,11 @@ pub(crate) fn read(path: &Path, draft: &mut Draft<'_>) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Adds the scenarios of a file to a plan.
 struct Reader<'draft, 'args> {
     draft: &'draft mut Draft<'args>,
-    /// The names of all scenarios and steps.
     names: BTreeSet<String>,
 }
 
-/// A value that a step extracts, with its position in the file.
 struct Taken {
     step: usize,
     at: usize,
@@ -86,7 +81,6 @@ impl Reader<'_, '_> {
         Ok(())
     }
 
-    /// Checks that a name is used only once. Returns the name.
     fn name(&mut self, name: &Spanned<String>) -> Result<String, Wrong> {
         let text = name.get_ref().trim().to_owned();
         let at = name.span().start;
@@ -130,7 +124,6 @@ impl Reader<'_, '_> {
         Ok(Step { request, label, think, takes: Vec::new(), checks })
     }
 
-    /// Checks that the name of an extracted value has no other meaning.
     fn check_taken(&self, name: &str, names: &[String]) -> Result<(), String> {
         let is_word =
             !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || "-_".contains(c));
@@ -165,7 +158,7 @@ impl Reader<'_, '_> {
     }
 }
 
-/// Reads the think time before the next step, which may be zero.
+/// Parses the think time before the next step, which may be zero.
 fn think_time(text: &str) -> Result<Duration, String> {
     let wrong =
         |error| format!("{text:?} is no time: {error}; write for example \"500ms\" or \"2s\"");
@@ -228,7 +221,6 @@ fn checks(
     in_order(specs).into_iter().map(check).collect()
 }
 
-/// Returns the entries in the order of the file.
 fn in_order<T>(named: &BTreeMap<String, Spanned<T>>) -> Vec<(&String, &Spanned<T>)> {
     let mut all: Vec<_> = named.iter().collect();
     all.sort_unstable_by_key(|(_, it)| it.span().start);
@@ -265,7 +257,6 @@ impl LookSpec {
         self.header.is_none() && self.json.is_none() && self.regex.is_none()
     }
 
-    /// Returns the source of the value in the response.
     fn source(&self, is_check: bool) -> Result<Source, String> {
         let usage = || {
             let status = if is_check { ", or status = 200" } else { "" };

@@ -1,10 +1,7 @@
 //! Compiles texts that contain placeholders, such as `/users/{{user}}`, and fills them for each request.
 //!
-//! A text is compiled once, into pieces that are copied and pieces that are filled. Filling a request therefore costs
-//! little more than copying its bytes. The template engine minijinja was tried as an alternative. It stays below the
-//! limit of 1 us per request, but takes many times as long as this module, because each request passes all values by
-//! name and each placeholder is an expression to evaluate. These texts need none of minijinja's logic. Its language
-//! also has no form like `{{random 1..100}}`, which users try first.
+//! A text is compiled once, into pieces that are copied or filled. The template engine minijinja takes many times as
+//! long for each request, because it passes all values by name and evaluates each placeholder as an expression.
 
 mod dots;
 pub(crate) mod piece;
@@ -35,32 +32,28 @@ const WITH_WORD: [(&str, &str); 5] = [
 /// The maximum length of a random text.
 const LONGEST: usize = 1 << 20;
 
-/// The place of a text in a request. The place determines which values are valid.
+/// The place of a text in a request, which determines the valid values.
 #[derive(Clone, Copy, Debug, Hash, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Place {
     /// The path or the query of a URL. Values are percent-encoded (RFC 3986, section 2.1).
     Url,
-    /// A header. Values with invalid characters are rejected.
+    /// Values with invalid characters are rejected.
     Header,
-    /// A body. Values are copied unchanged.
+    /// Values are copied unchanged.
     Body,
 }
 
-/// The named values that placeholders can use.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Names<'a> {
     pub(crate) data: Option<&'a Data>,
-    /// The names of the values extracted from earlier responses.
     pub(crate) taken: &'a [String],
 }
 
-/// A text with placeholders, compiled into pieces.
 #[derive(Debug)]
 pub(crate) struct Template {
     pieces: Vec<Piece>,
 }
 
-/// Returns whether a placeholder with this name is built in.
 pub(crate) fn is_known(name: &str) -> bool {
     ALONE.contains(&name) || example(name).is_some()
 }
@@ -70,7 +63,6 @@ pub(crate) fn is_one(text: &[u8]) -> bool {
     has_open(text) && std::str::from_utf8(text).is_ok()
 }
 
-/// Returns whether the bytes contain the start of a placeholder.
 pub(crate) fn has_open(text: &[u8]) -> bool {
     text.windows(OPEN.len()).any(|bytes| bytes == OPEN.as_bytes())
 }
@@ -82,7 +74,6 @@ pub(crate) fn split_place(text: &str) -> Option<(&str, &str, &str)> {
     Some((before, inside, behind))
 }
 
-/// Reads a URL whose path and query may contain placeholders.
 pub(crate) fn url(text: &str) -> Result<Uri, String> {
     let host = text.split_once("://").map_or(text, |(_, rest)| rest);
     if host.split(['/', '?']).next().unwrap_or_default().contains(OPEN) {
@@ -112,10 +103,8 @@ fn with_colons(text: &str) -> String {
 }
 
 impl Template {
-    /// Compiles a text.
-    ///
     /// # Errors
-    /// Returns an error if a placeholder is invalid: the reason, and the column in the text.
+    /// Returns the reason and the column in the text if a placeholder is invalid.
     pub(crate) fn new(text: &str, place: Place, names: Names<'_>) -> Result<Template, String> {
         let (mut pieces, mut rest) = (Vec::new(), text);
         while let Some((before, behind)) = rest.split_once(OPEN) {
@@ -133,13 +122,12 @@ impl Template {
         Ok(Template { pieces })
     }
 
-    /// Creates a template from bytes without placeholders.
     pub(crate) fn of_bytes(bytes: &[u8]) -> Template {
         Template { pieces: vec![Piece::Text(bytes.into())] }
     }
 
-    /// Splits the template at its longest piece without placeholders, if this piece has at least `least` bytes.
-    /// Returns the template before the piece, the piece, and the template after it.
+    /// Splits the template at its longest piece without placeholders, if this piece has at least `least` bytes, into
+    /// the template before it, the piece, and the template after it.
     pub(crate) fn around_large(mut self, least: usize) -> (Template, Box<[u8]>, Template) {
         let length = |piece: &Piece| match piece {
             Piece::Text(text) => text.len(),
@@ -155,17 +143,14 @@ impl Template {
         (self, large, Template { pieces: after })
     }
 
-    /// Fills the template with these values, and appends the result to `to`.
     pub(crate) fn fill(&self, values: &mut Values<'_>, to: &mut Vec<u8>) {
         self.pieces.iter().for_each(|piece| piece.fill(values, to));
     }
 
-    /// Returns the segments of the path that can become `.` or `..`.
     pub(crate) fn dots(&self) -> Vec<Part> {
         dots::parts(&self.pieces)
     }
 
-    /// Returns the extracted values that the template uses, each with its form.
     pub(crate) fn taken(&self) -> impl Iterator<Item = (usize, Form)> {
         self.pieces.iter().filter_map(|piece| match piece {
             Piece::Taken(index, form) => Some((*index, *form)),
@@ -173,12 +158,10 @@ impl Template {
         })
     }
 
-    /// Returns whether the template gives the same text each time it is filled for the same slot.
     pub(crate) fn is_steady(&self) -> bool {
         self.pieces.iter().all(Piece::is_steady)
     }
 
-    /// Returns the columns that the template uses in this form.
     pub(crate) fn columns(&self, form: Form) -> impl Iterator<Item = usize> {
         self.pieces.iter().filter_map(move |piece| match piece {
             Piece::Column(column, its) if *its == form => Some(*column),
@@ -187,7 +170,6 @@ impl Template {
     }
 }
 
-/// Concatenates templates into one.
 impl FromIterator<Template> for Template {
     fn from_iter<I: IntoIterator<Item = Template>>(texts: I) -> Template {
         Template { pieces: texts.into_iter().flat_map(|text| text.pieces).collect() }
@@ -200,7 +182,6 @@ fn push_text(pieces: &mut Vec<Piece>, text: &str) {
     }
 }
 
-/// Compiles the text inside the braces of a placeholder.
 fn piece(inside: &str, place: Place, names: Names<'_>) -> Result<Piece, String> {
     let plain = if place == Place::Url { Form::Encoded } else { Form::Plain };
     if let Some(value) = names.value(inside, plain) {
@@ -258,7 +239,6 @@ fn environment(name: &str, place: Place) -> Result<Piece, String> {
 }
 
 impl<'a> Names<'a> {
-    /// Returns the piece for the value with this name, in this form. Returns `None` if there is no such value.
     fn value(self, name: &str, form: Form) -> Option<Piece> {
         let columns = self.data.map(Data::columns).unwrap_or_default();
         let column = columns.iter().position(|column| column == name);
@@ -275,7 +255,6 @@ impl<'a> Names<'a> {
     }
 }
 
-/// Returns an example for the placeholder with this name, or `None` if no placeholder with an argument has the name.
 fn example(name: &str) -> Option<&'static str> {
     WITH_WORD.iter().find(|(known, _)| *known == name).map(|(_, example)| *example)
 }
@@ -309,7 +288,7 @@ fn unknown(inside: &str, names: Names<'_>) -> String {
 /// The minimum similarity at which a name is suggested for a misspelled word.
 const ALIKE: f64 = 0.75;
 
-/// Returns the name that is most similar to a word, or `None` if none is similar enough.
+/// Returns the name that is most similar to a word, if one is similar enough.
 pub(crate) fn near<'a>(word: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let likeness = |name: &'a str| (strsim::jaro(word, name), name);
     let alike = names.map(likeness).filter(|(likeness, _)| *likeness >= ALIKE);

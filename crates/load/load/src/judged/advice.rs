@@ -6,7 +6,6 @@ use crate::load::shortage::Shortage;
 
 const OWN_MACHINE: &str = "run the generator on a machine without other work, or lower --rate";
 
-/// Returns one line of advice, or `None` if no advice applies.
 pub(crate) fn advice(summary: &Summary) -> Option<String> {
     let kinds = summary.stats.failures.keys();
     if let Some(shortage) = kinds.copied().find_map(Shortage::of_kind) {
@@ -38,7 +37,6 @@ pub(crate) fn advice(summary: &Summary) -> Option<String> {
     Some(text.to_owned())
 }
 
-/// Returns the advice for a check with a finding, if there is any.
 fn about(check: &str) -> Option<&'static str> {
     match check {
         "steady" => Some("leave out the time before the change with --warmup"),

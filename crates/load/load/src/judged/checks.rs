@@ -28,21 +28,17 @@ const NEAR: f64 = 0.05;
 const CHANCE: f64 = 1.63;
 const CHANCE_ALIKE: f64 = 2.58;
 
-/// The maximum share of the response time, in total or at the reported percentile, that the generator may cause without
-/// a finding.
+/// The share of the response time that the generator may cause without a finding.
 const MOST_OWN: f64 = 0.25;
 
-/// The result of one check of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Finding {
     /// The name of the check: `starts`, `steady`, `own`, `quota`, `stolen`, `others`, `frequency`, `sure` or `reading`.
     pub(crate) check: &'static str,
     pub(crate) is_well: bool,
-    /// The result of the check as a sentence, without a period.
     pub(crate) text: String,
 }
 
-/// Checks whether starts followed even arrivals.
 pub(crate) fn even(gaps: Quality) -> Finding {
     let is_well = gaps.within_25_percent >= LEAST_EVEN;
     let near = percent(gaps.within_25_percent);
@@ -54,7 +50,6 @@ pub(crate) fn even(gaps: Quality) -> Finding {
     Finding { check: "starts", is_well, text }
 }
 
-/// Checks whether starts followed Poisson arrivals.
 pub(crate) fn poisson(randomness: Randomness) -> Finding {
     let Randomness { gaps, distance, alike } = randomness;
     let is_near = |off: f64, chance: f64| off <= NEAR + chance / gaps.sqrt();
@@ -66,7 +61,6 @@ pub(crate) fn poisson(randomness: Randomness) -> Finding {
     Finding { check: "starts", is_well, text }
 }
 
-/// Checks whether response times stayed constant under a constant load. Returns `None` if the run is too short.
 pub(crate) fn steady(confidence: &Confidence<'_>) -> Option<Finding> {
     let batched = confidence.response();
     if !trend::is_known(&batched) {
@@ -85,8 +79,8 @@ pub(crate) fn steady(confidence: &Confidence<'_>) -> Option<Finding> {
     Some(Finding { check: "steady", is_well: change.is_none(), text })
 }
 
-/// Checks the generator's own delay: its share of all response time, and an upper bound of its percentile relative to
-/// the reported percentile. Returns `None` if there are no response times.
+/// Compares the generator's own delay with the response times: its share of the total, and an upper bound of its
+/// percentile. Returns `None` if there are no response times.
 pub(crate) fn own(stats: &OperationStats, reported: Percentile) -> Option<Finding> {
     let all = stats.response.mean() * float(stats.response.len()) * 1e-9;
     let own = stats.lateness.generator + stats.queued.as_secs_f64();
@@ -103,10 +97,11 @@ pub(crate) fn own(stats: &OperationStats, reported: Percentile) -> Option<Findin
     Some(Finding { check: "own", is_well: share.max(beside) <= MOST_OWN, text })
 }
 
-/// Returns an upper bound, in nanoseconds, for a percentile of the generator's own delay. The delay of a start is
-/// part of its wait time, so its percentile is at most that of the wait times. For slots that never started, the wait
-/// time has no upper bound. The percentile is also at most the mean delay of all slots, divided by the share of slots
-/// beyond the percentile (Markov's inequality). For the time that responses wait for the CPU, only the mean is known.
+/// Returns an upper bound, in nanoseconds, for a percentile of the generator's own delay: the smaller of two bounds.
+/// The delay of a start is part of its wait time, so one bound is the percentile of the wait times (infinite if the
+/// percentile lies among slots that never started). The other is the mean delay of all slots, divided by the share of
+/// slots beyond the percentile (Markov's inequality), because only the mean of the time that responses wait for the CPU
+/// is known.
 fn own_at_most(stats: &OperationStats, reported: Percentile) -> f64 {
     let each = |seconds: f64, of: u64| seconds * 1e9 / float(of.max(1));
     let due = stats.response.len();
@@ -117,8 +112,6 @@ fn own_at_most(stats: &OperationStats, reported: Percentile) -> f64 {
     wait.unwrap_or(f64::INFINITY).min(mean / reported.beyond()) + queued
 }
 
-/// Computes the generator's share of the service times from the kernel's timestamps. Returns `None` if timestamps
-/// were not requested, or if there are no service times.
 pub(crate) fn reading(own: &[OwnTimes], service: &Histogram<u64>) -> Option<Finding> {
     let own = own.iter().find(|own| own.part == Part::Reading).filter(|_| !service.is_empty());
     let OwnTimes { times, untimed: unknown, .. } = own?;
@@ -140,7 +133,6 @@ pub(crate) fn reading(own: &[OwnTimes], service: &Histogram<u64>) -> Option<Find
     Some(Finding { check: "reading", is_well: is_small(p50) && is_small(p99), text })
 }
 
-/// Reports whether a run has reached its goal. `why` is the reason why the run ended.
 pub(crate) fn sure(goal: &Goal, confidence: &Confidence<'_>, why: &str) -> Finding {
     let text = format!("{}: {why}", goal.told(confidence));
     Finding { check: "sure", is_well: goal.is_reached(confidence), text }
@@ -193,7 +185,6 @@ mod tests {
         assert!(super::poisson(few).is_well);
     }
 
-    /// Returns the statistics of 100 requests with response times of 10 ms, all of which started 4 ms late.
     fn late(generator: f64, queued_ms: u64) -> OperationStats {
         let mut stats = OperationStats::new();
         stats.response.record_n(10_000_000, 100).unwrap();
@@ -219,9 +210,9 @@ mod tests {
     #[test]
     fn beside_a_percentile_the_generators_own_delay_is_as_long_as_it_may_be() {
         for (generator, queued_ms, percent, told) in [
-            // The bound is twice the mean of 0.1 ms, because the whole delay may belong to half of the requests.
+            // Half of the requests may have the whole delay, so the bound is twice the mean of 0.1 ms.
             (0.01, 0, 50.0, "at most 200us (2.0 %) of the response p50"),
-            // The whole delay may belong to one request in a hundred, but no request waited longer than 4 ms.
+            // One request in a hundred may have the whole delay, but no request waited longer than 4 ms.
             (0.01, 0, 99.0, "at most 4.00ms (40.0 %) of the response p99"),
             (0.000_1, 0, 99.0, "at most 100us (1.0 %) of the response p99"),
             (0.01, 100, 99.9, "at most 5.00ms (50.0 %) of the response p99.9"),

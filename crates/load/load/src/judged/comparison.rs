@@ -17,27 +17,19 @@ use side::Side;
 use std::fmt::{self, Display, Formatter};
 use stored_run::StoredRun;
 
-/// Two times whose relative difference is smaller than this count as equal, because batches store times with two
-/// significant digits.
+/// Times with a smaller relative difference count as equal, because batches store two significant digits.
 const RESOLUTION: f64 = 0.01;
 
-/// Two sides of runs, with the comparison of each figure.
 #[derive(Debug)]
 pub(crate) struct Comparison {
-    /// The number of runs on each side.
     pub(crate) runs: [usize; 2],
     pub(crate) rows: Vec<Row>,
-    /// The sum of the times of all runs on each side.
     pub(crate) times: [Times; 2],
-    /// The target of the first run.
     pub(crate) url: String,
-    /// Sentences about other differences between the two sides.
     pub(crate) told: Vec<String>,
-    /// Whether a run did not start the requested load.
     pub(crate) is_incomplete: bool,
 }
 
-/// A figure, its value on both sides, and the difference.
 #[derive(Clone, Debug)]
 pub(crate) struct Row {
     pub(crate) figure: Figure,
@@ -47,7 +39,7 @@ pub(crate) struct Row {
     pub(crate) word: Word,
 }
 
-/// The difference of a figure between the two sides, with its 95 % confidence interval, in the unit of the figure.
+/// The difference has the unit of the figure; `low` and `high` are the ends of its 95 % confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Difference {
     pub(crate) by: f64,
@@ -55,7 +47,6 @@ pub(crate) struct Difference {
     pub(crate) high: f64,
 }
 
-/// The result of comparing a figure: how the second side differs from the first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Word {
     Faster,
@@ -67,11 +58,7 @@ pub(crate) enum Word {
 }
 
 impl Comparison {
-    /// Compares the runs of two sides. Each side must have at least one run.
-    ///
-    /// # Errors
-    ///
-    /// Returns the reason if the runs cannot be compared.
+    /// Each side must have at least one run. Returns an error if the runs cannot be compared.
     pub(crate) fn new(first: &[StoredRun], second: &[StoredRun]) -> Result<Comparison, String> {
         let all: Vec<_> = first.iter().chain(second).collect();
         all.iter().try_for_each(|other| all[0].is_comparable(other))?;
@@ -103,7 +90,6 @@ impl Row {
         Row { figure, sides, difference: Some(difference), word }
     }
 
-    /// Returns the difference relative to the first side, or `None` if the value of the first side is zero.
     pub(crate) fn relative(&self) -> Option<Difference> {
         let first = self.sides[0].filter(|first| first.value > 0.0)?.value;
         let Difference { by, low, high } = self.difference?;
@@ -134,7 +120,6 @@ impl Word {
         }
     }
 
-    /// Returns the name of the result in JSON.
     pub(crate) fn key(self) -> &'static str {
         match self {
             Word::Faster => "faster",

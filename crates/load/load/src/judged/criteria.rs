@@ -61,17 +61,14 @@ use words::Parts;
 const A_FIGURE_OF_A_LABEL: &str =
     "of a label there are service and response times, errors, completed and failed";
 
-/// A requirement on a figure of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Criterion {
     figure: Figure,
-    /// The label that the figure belongs to, or `None` if it is about all requests.
     label: Option<String>,
     operator: Operator,
     limit: Limit,
 }
 
-/// A requirement with the value of its figure, and a message if it was missed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Required {
     pub(crate) text: String,
@@ -79,7 +76,6 @@ pub(crate) struct Required {
     pub(crate) missed: Option<String>,
 }
 
-/// A criterion that was missed, with the value of its figure.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Missed<'run> {
     criterion: &'run Criterion,
@@ -87,43 +83,37 @@ pub(crate) struct Missed<'run> {
 }
 
 impl Criterion {
-    /// Creates a criterion that requires at least this share of the requested rate.
     pub(crate) fn at_least_ratio(share: f64) -> Criterion {
         let limit = Limit { value: share, text: share.to_string() };
         let figure = Figure::Single(Single::Ratio);
         Criterion { figure, label: None, operator: Operator::AtLeast, limit }
     }
 
-    /// Creates a criterion that requires that at most 1 % of requests fail. A search adds this criterion if no other
-    /// criterion [names errors](Criterion::names_errors).
+    /// A search adds this criterion if no other criterion [names errors](Criterion::names_errors).
     pub(crate) fn default_errors() -> Criterion {
         let limit = Limit { value: 0.01, text: "1%".to_owned() };
         let figure = Figure::Single(Single::Errors);
         Criterion { figure, label: None, operator: Operator::AtMost, limit }
     }
 
-    /// Returns whether the criterion is about `errors` or `failed` of all requests.
     pub(crate) fn names_errors(&self) -> bool {
         self.label.is_none()
             && matches!(self.figure, Figure::Single(Single::Errors | Single::Failed))
     }
 
-    /// Returns whether the criterion is about how much of the load was started.
     pub(crate) fn names_load(&self) -> bool {
         self.figure.is_about_load()
     }
 
-    /// Returns whether the criterion is about the ratio.
     pub(crate) fn names_ratio(&self) -> bool {
         matches!(self.figure, Figure::Single(Single::Ratio))
     }
 
-    /// Returns the part of responses whose times the criterion is about, if any.
     pub(crate) fn part(&self) -> Option<Part> {
         self.figure.part()
     }
 
-    /// Returns whether raising the rate can only break the criterion. If so, there is a highest rate at which it
+    /// Returns whether raising the rate can only break the criterion, so that there is a highest rate at which it
     /// holds.
     pub(crate) fn breaks_above_a_rate(&self) -> bool {
         match self.figure.better() {
@@ -133,21 +123,19 @@ impl Criterion {
         }
     }
 
-    /// Returns whether the criterion would hold if no request had waited for its start.
     pub(crate) fn holds_without_waiting(&self, figures: &Figures<'_>) -> bool {
         let without = Criterion { figure: self.figure.without_waiting(), ..self.clone() };
         self.figure.is_about_waiting() || without.check(figures).is_none()
     }
 
-    /// Returns the share of requests that decides the criterion: one hundredth for a 99th percentile, the limit for
-    /// errors. Returns `None` if all requests count.
+    /// Returns the share of requests that decides the criterion: 0.01 for a 99th percentile, the limit for errors.
+    /// Returns `None` if all requests count.
     pub(crate) fn deciding_share(&self) -> Option<f64> {
         let is_errors = matches!(self.figure, Figure::Single(Single::Errors));
         let share = if is_errors { Some(self.limit.value) } else { self.figure.tail() };
         share.filter(|share| *share > 0.0 && self.label.is_none())
     }
 
-    /// Returns the name of the criterion's figure, with its label.
     pub(crate) fn name(&self) -> String {
         let label = self.label.as_ref().map(|label| format!(" of \"{label}\""));
         format!("{}{}", self.figure, label.unwrap_or_default())
@@ -160,25 +148,23 @@ impl Criterion {
         }
     }
 
-    /// Returns the value of the figure in a run, in the figure's unit (nanoseconds for a time). If only a lower bound
-    /// is known, returns the lower bound.
+    /// Returns the value in the figure's unit (nanoseconds for a time), or its lower bound if only that is known.
     pub(crate) fn value(&self, figures: &Figures<'_>) -> Option<f64> {
         self.actual(figures).map(|value| value.least)
     }
 
-    /// Returns the limit, if it is a time.
     pub(crate) fn time_limit(&self) -> Option<Duration> {
         let is_time = self.figure.unit() == Unit::Time;
         let limit = Duration::try_from_secs_f64(self.limit.value * 1e-9);
         limit.ok().filter(|_| is_time)
     }
 
-    /// Formats the value of the figure in a run. Rounding keeps the value on its side of the limit.
+    /// Rounds so that the printed value stays on its side of the limit.
     pub(crate) fn shown(&self, figures: &Figures<'_>) -> String {
         self.actual(figures).map_or_else(|| "unknown".to_owned(), |value| self.text(value))
     }
 
-    /// Formats a value so that rounding keeps it on its side of the limit. An inexact value gets the sign `>=` or `<=`.
+    /// Rounds so that the printed value stays on its side of the limit. Adds `>=` or `<=` to an inexact value.
     fn text(&self, Value { least, most, .. }: Value) -> String {
         let (sign, value) = match () {
             () if most.is_infinite() => (">=", least),
@@ -189,10 +175,8 @@ impl Criterion {
         sign.to_owned() + &self.figure.unit().show(value, &self.limit, is_same_side)
     }
 
-    /// Checks the criterion. Returns `None` if it holds.
     pub(crate) fn check(&self, figures: &Figures<'_>) -> Option<Missed<'_>> {
         let actual = self.actual(figures);
-        // The criterion must hold at both ends of the value's range.
         let holds = |value: Value| self.holds(value.least) && self.holds(value.most);
         (!actual.is_some_and(holds)).then_some(Missed { criterion: self, actual })
     }
@@ -207,12 +191,10 @@ impl Criterion {
     }
 }
 
-/// Returns a message for each criterion that does not hold.
 pub(crate) fn missed(criteria: &[Criterion], figures: &Figures<'_>) -> Vec<String> {
     judged(criteria, figures).into_iter().filter_map(|required| required.missed).collect()
 }
 
-/// Checks each criterion against the figures.
 pub(crate) fn judged(criteria: &[Criterion], figures: &Figures<'_>) -> Vec<Required> {
     criteria.iter().map(|criterion| criterion.judged(figures)).collect()
 }
@@ -233,7 +215,6 @@ impl FromStr for Criterion {
     }
 }
 
-/// Displays the criterion in normal form, with its limit as it was written.
 impl Display for Criterion {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         write!(f, "{} {} {}", self.name(), self.operator, self.limit.text)

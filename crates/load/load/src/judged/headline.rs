@@ -6,7 +6,6 @@ use super::verdict::Verdict;
 use crate::console::human::{count, visible};
 use std::fmt::{self, Display, Formatter};
 
-/// How good the result of a run is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Grade {
     Good,
@@ -15,12 +14,11 @@ pub(crate) enum Grade {
     Bad,
 }
 
-/// The result of a run in one line: its grade, the result, and the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Headline {
     pub(crate) grade: Grade,
     pub(crate) result: String,
-    /// The reason for the result. Empty if there is nothing to add.
+    /// The reason for the result, or an empty string.
     pub(crate) why: String,
 }
 
@@ -56,7 +54,6 @@ impl Display for Headline {
     }
 }
 
-/// Returns the warnings of a run, and the texts of the checks that found something.
 pub(crate) fn cautions(summary: &Summary) -> impl Iterator<Item = &str> {
     let found = summary.findings.iter().filter(|found| !found.is_well);
     summary.warnings.iter().map(String::as_str).chain(found.map(|found| found.text.as_str()))

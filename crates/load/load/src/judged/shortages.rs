@@ -3,7 +3,6 @@
 use crate::load::shortage::Shortage;
 use crate::results::stats::OperationStats;
 
-/// Returns a sentence, without a period, for each limit that made requests fail.
 pub(crate) fn warnings(stats: &OperationStats) -> Vec<String> {
     let mut counts: Vec<(Shortage, u64)> = Vec::new();
     for (kind, count) in &stats.failures {

@@ -24,128 +24,84 @@ use std::collections::BTreeSet;
 use std::time::{Duration, SystemTime};
 use toml::Table;
 
-/// The figures of a run. The warm-up is included only in the ledger and in the spin time.
+/// The warm-up is included only in the ledger and in the spin time.
 #[derive(Debug)]
 pub(crate) struct Summary {
-    /// The data that identifies the run: its target, its machine, and its start time.
     pub(crate) title: Title,
-    /// The requested rate per second. If the rate changed, the mean.
+    /// Requested operations per second; the mean if the rate changed.
     pub(crate) target_hz: f64,
-    /// The number of operations started per second.
     pub(crate) achieved_hz: f64,
     /// Started operations as a share of the requested ones; at most 1.
     pub(crate) ratio: f64,
-    /// Failed operations as a share of the started ones.
     pub(crate) failed_share: f64,
-    /// The duration of the recorded part of the schedule.
     pub(crate) duration: Duration,
-    /// The requested load and the operations over time.
     pub(crate) over_time: OverTime,
-    /// The statistics of the operations that were recorded.
     pub(crate) stats: OperationStats,
-    /// How even the starts were, if there were enough of them.
     pub(crate) gaps: Option<Quality>,
-    /// The pacer's ledger at the end of the schedule.
     pub(crate) ledger: Ledger,
-    /// The CPU time of the load threads, if the system reports it.
+    /// The CPU time of the load threads. `None` if the system does not report it.
     pub(crate) processor: Option<CpuTime>,
-    /// The time that it took to resolve all host names.
     pub(crate) resolved_in: Duration,
-    /// Times that only the target can measure.
     pub(crate) own_times: Vec<OwnTimes>,
-    /// Whether the run was a closed loop.
     pub(crate) is_closed: bool,
-    /// Whether the run was on schedule, and if not, what was too slow.
     pub(crate) verdict: Verdict,
-    /// Warnings about conditions that make the results less certain.
     pub(crate) warnings: Vec<String>,
-    /// The reason why the load was incomplete, or `None` if it was complete.
     pub(crate) incomplete: Option<String>,
-    /// Whether the run was ended early.
     pub(crate) is_cut_short: bool,
-    /// The requirement that was certain to be missed, if this ended the run.
     pub(crate) lost: Option<String>,
-    /// The requirements that do not hold.
     pub(crate) missed: Vec<String>,
-    /// All requirements, each with the value of its figure.
     pub(crate) required: Vec<Required>,
-    /// The results of the run's checks of itself.
     pub(crate) findings: Vec<Finding>,
-    /// The comparison with a baseline, or the reason why the run and the baseline cannot be compared.
+    /// The comparison with a baseline, or the reason why it is impossible.
     pub(crate) beside: Option<Result<Comparison, String>>,
 }
 
-/// The data that identifies a run.
 #[derive(Clone, Debug)]
 pub(crate) struct Title {
-    /// The URL of the target.
     pub(crate) url: String,
-    /// A hash of the scenario file's text, if the run sent scenarios.
     pub(crate) scenario_hash: Option<String>,
-    /// The time at which the schedule started.
     pub(crate) start: SystemTime,
-    /// The values of all options by name.
     pub(crate) settings: Table,
     /// The names of the options that were given.
     pub(crate) given: BTreeSet<String>,
     /// Whether the target is a server that was loaded at the default rate.
     pub(crate) rate_is_default: bool,
-    /// The machine that the run was on.
     pub(crate) machine: Machine,
 }
 
-/// The data of a finished run.
 #[derive(Debug)]
 pub(crate) struct RunResults<'run> {
-    /// The data that identifies the run.
     pub(crate) title: Title,
-    /// The end of the warm-up, which is the start of the recorded part.
     pub(crate) recorded_from: Nanos,
-    /// The state of the run at the end of its schedule.
     pub(crate) run_end: RunEnd,
-    /// The rate in slots per second, if the load had a constant rate.
     pub(crate) constant_hz: Option<f64>,
-    /// Whether the run was a closed loop.
     pub(crate) is_closed: bool,
-    /// The requested load and the operations over time.
     pub(crate) over_time: OverTime,
-    /// The statistics of the operations that were recorded.
     pub(crate) stats: &'run OperationStats,
-    /// How even the starts were, if there were enough of them.
     pub(crate) gaps: Option<Quality>,
-    /// How random the starts were, if Poisson arrivals were requested.
     pub(crate) randomness: Option<Randomness>,
-    /// How the schedule ended. `None` for a node of a fleet, whose remaining slots go to other nodes.
+    /// `None` for a node of a fleet, whose remaining slots go to other nodes.
     pub(crate) ending: Option<Ending>,
-    /// The requirement that was certain to be missed, if this ended the run.
     pub(crate) lost: Option<String>,
-    /// The goal of the run, and whether reaching it has ended the run.
     pub(crate) goal: Option<(&'run Goal, bool)>,
     /// The percentile with which the generator's own delay is compared.
     pub(crate) reported: Percentile,
-    /// The number of sessions that were not open when the load began.
     pub(crate) unopened: usize,
-    /// The CPU time of the load threads.
     pub(crate) processor: Option<CpuTime>,
-    /// The use of the machine's CPUs during the run.
     pub(crate) meanwhile: Option<Meanwhile>,
-    /// The CPU quota, if it was reached.
+    /// `None` if the CPU quota was not reached.
     pub(crate) quota: Option<Quota>,
-    /// The time that it took to resolve all host names.
     pub(crate) resolved_in: Duration,
 }
 
-/// The state of a schedule at its end.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ending {
-    /// Whether the schedule was ended early.
     pub(crate) is_cut_short: bool,
-    /// The number of slots that had not started although they had been due for longer than 10 ms (a hiccup).
+    /// Slots that were due for longer than 10 ms (a hiccup) and had not started.
     pub(crate) overdue: u64,
 }
 
 impl Summary {
-    /// Summarizes a finished run.
     pub(crate) fn new(results: RunResults<'_>) -> Summary {
         let RunResults { recorded_from: from, run_end, stats, .. } = results;
         let (started, duration) = (float(stats.started()), run_end.at - from);
@@ -213,37 +169,32 @@ impl Summary {
         }
     }
 
-    /// Returns the confidence intervals of the times.
     pub(crate) fn confidence(&self) -> Confidence<'_> {
         Confidence::new(&self.stats, &self.over_time)
     }
 
-    /// Returns the number of items in all responses, if items were counted.
     pub(crate) fn items(&self) -> Option<u64> {
         let is_looked_for = self.own_times.iter().any(|own| own.part == Part::FirstItem);
         let items = self.stats.traffic.items;
         (items > 0 || is_looked_for).then_some(items)
     }
 
-    /// Returns the verdict and its consequences in sentences.
     pub(crate) fn sentence(&self) -> String {
         self.verdict.sentence(&self.stats.lateness)
     }
 
-    /// Returns a message if a requirement that was certain to be missed has ended the run.
     pub(crate) fn early_end(&self) -> Option<String> {
         let after = human::time(self.duration);
         let ended = |lost| format!("Ended early by --fail-fast: {lost} was lost after {after}");
         self.lost.as_ref().map(ended)
     }
 
-    /// Returns whether this check found something that makes the figures doubtful.
     pub(crate) fn has_caution(&self, check: &str) -> bool {
         self.findings.iter().any(|found| !found.is_well && found.check == check)
     }
 
-    /// Records which criteria are missed. If a criterion is about how much of the load was started, these criteria
-    /// alone decide whether the load counts as complete, unless nothing was recorded.
+    /// If a criterion limits how much of the load was started, such criteria alone decide whether the load counts as
+    /// complete, unless nothing was recorded.
     pub(crate) fn require(&mut self, criteria: &[Criterion]) {
         if self.verdict != Verdict::NothingRecorded && criteria.iter().any(Criterion::names_load) {
             self.incomplete = None;
@@ -256,7 +207,6 @@ impl Summary {
         }
     }
 
-    /// Records times that only the target can measure, and the findings from them.
     pub(crate) fn note_own(&mut self, own_times: Vec<OwnTimes>) {
         let reading = checks::reading(&own_times, &self.stats.service);
         let is_told = |found: &Finding| self.incomplete.is_none() || !found.is_well;
@@ -264,23 +214,19 @@ impl Summary {
         self.own_times = own_times;
     }
 
-    /// Records a requirement that has been judged.
     pub(crate) fn note(&mut self, required: Required) {
         self.missed.extend(required.missed.clone());
         self.required.push(required);
     }
 
-    /// Returns the started operations as a share of the requested ones, or `None` if no slot was due.
     pub(crate) fn known_ratio(&self) -> Option<f64> {
         (self.stats.due() > 0).then_some(self.ratio)
     }
 
-    /// Returns the share of operations that failed, or `None` if no operation was started.
     pub(crate) fn known_errors(&self) -> Option<f64> {
         (self.stats.started() > 0).then_some(self.failed_share)
     }
 
-    /// Returns the figures that criteria can name, without their confidence intervals.
     pub(crate) fn figures(&self) -> Figures<'_> {
         Figures {
             own: &self.own_times,
@@ -292,7 +238,6 @@ impl Summary {
     }
 }
 
-/// Returns the findings of all checks of the run.
 fn findings(results: &RunResults<'_>) -> Vec<Finding> {
     let starts = results.randomness.map(checks::poisson);
     let starts = starts.or_else(|| results.gaps.map(checks::even));
@@ -310,14 +255,13 @@ fn findings(results: &RunResults<'_>) -> Vec<Finding> {
     findings.chain(machine.into_iter().flatten()).chain(results.goal.map(sure)).collect()
 }
 
-/// Returns the started operations as a share of the required ones, at most 1. Returns 1 if none was required.
 fn ratio(started: f64, required: f64) -> f64 {
     share(started, required, 1.0).min(1.0)
 }
 
-/// Returns a message if a run was ended early with overdue slots, if at least half of the `required` slots never
-/// started, or if at least half of the started requests were given up. Slots that fell due just before the end do not
-/// count towards the half of the slots, but the message includes them.
+/// Returns a message if the run was ended early with overdue slots, if at least half of the `required` slots never
+/// started, or if at least half of the started requests were given up. Slots that were overdue by less than a hiccup do
+/// not count towards the half, but the message includes them.
 fn incompleteness(ending: Option<Ending>, required: f64, stats: &OperationStats) -> Option<String> {
     let Ending { is_cut_short, overdue } = ending?;
     if is_cut_short && overdue > 0 {
@@ -334,13 +278,11 @@ fn incompleteness(ending: Option<Ending>, required: f64, stats: &OperationStats)
     is_half.then(|| format!("{given_up} of {started} requests were given up before they ended"))
 }
 
-/// Returns the reason why nothing was recorded.
 fn unrecorded(is_in_warm_up: bool) -> &'static str {
     if is_in_warm_up { "ended before its warm-up was over" } else { "ended before it began" }
 }
 
-/// Returns a warning if threads got less than half of the CPU time that they needed, unless they needed less than a
-/// tenth of the duration. The warning includes the mean time that a response waited for the CPU.
+/// Warns if threads needed at least a tenth of the duration, but got less than half of the CPU time that they needed.
 fn scarcity(time: CpuTime, duration: Duration, stats: &OperationStats) -> Option<String> {
     let answers = u32::try_from(stats.completed() + stats.failed()).unwrap_or(u32::MAX);
     let is_scarce = time.wanted >= duration / 10 && time.had < time.wanted / 2;
@@ -352,8 +294,8 @@ fn scarcity(time: CpuTime, duration: Duration, stats: &OperationStats) -> Option
     is_scarce.then(|| format!("CPU time was scarce{waited}"))
 }
 
-/// Returns a warning if load threads were stopped while at least 1 % of the responses were awaited. The service times
-/// of these responses include the stop, because the arrival times of the responses are unknown.
+/// Warns if load threads were stopped while at least 1 % of the responses were awaited. The service times of these
+/// responses include the stop, because their arrival times are unknown.
 fn stopping(stats: &OperationStats) -> Option<String> {
     let (answers, most) = stats.stopped;
     is_a_percent(answers, stats).then(|| {
@@ -365,7 +307,6 @@ fn stopping(stats: &OperationStats) -> Option<String> {
     })
 }
 
-/// Returns a warning if at least 1 % of the think times ended late.
 fn oversleeping(ThinkTimes { over, late, most, .. }: ThinkTimes) -> Option<String> {
     (late > 0 && late * 100 >= over).then(|| {
         let most = human::time(most);
@@ -376,7 +317,6 @@ fn oversleeping(ThinkTimes { over, late, most, .. }: ThinkTimes) -> Option<Strin
     })
 }
 
-/// Returns a warning if the load began before all sessions were open.
 fn unopened(sessions: usize) -> Option<String> {
     (sessions > 0).then(|| {
         format!(
@@ -390,7 +330,6 @@ fn unopened(sessions: usize) -> Option<String> {
     })
 }
 
-/// Returns a warning if at least 1 % of the calls blocked their thread for a long time.
 fn holding(stats: &OperationStats) -> Option<String> {
     let (calls, most) = stats.held;
     is_a_percent(calls, stats).then(|| {
@@ -402,17 +341,14 @@ fn holding(stats: &OperationStats) -> Option<String> {
     })
 }
 
-/// Returns whether `count` is at least 1 % of the responses.
 fn is_a_percent(count: u64, stats: &OperationStats) -> bool {
     count > 0 && count * 100 >= stats.completed() + stats.failed()
 }
 
-/// Returns the number of slots per second, or 0 if the time is zero.
 fn per_second(slots: f64, time: Duration) -> f64 {
     share(slots, time.as_secs_f64(), 0.0)
 }
 
-/// Returns `part` as a share of `whole`, or `otherwise` if `whole` is zero.
 fn share(part: f64, whole: f64, otherwise: f64) -> f64 {
     if whole > 0.0 { part / whole } else { otherwise }
 }
@@ -433,11 +369,10 @@ mod tests {
         stats.skipped = 99;
         let told = |ending, required, stats: &_| incompleteness(ending, required, stats);
         assert_eq!(told(ending(false, 400), 1_000.0, &stats), None);
-        // A late policy gave up the time of ten more slots.
         let half = "509 of 1010 slots never started";
         assert_eq!(told(ending(false, 400), 1_010.9, &stats).as_deref(), Some(half));
         assert_eq!(told(None, 1_010.9, &stats), None);
-        // Two of the unstarted slots fell due just before the end. The message contains the same count as the report.
+        // Two of the unstarted slots fell due just before the end.
         let half = "511 of 1012 slots never started";
         stats.unstarted = 411;
         assert_eq!(told(ending(false, 409), 1_012.0, &stats).as_deref(), Some(half));
@@ -447,20 +382,16 @@ mod tests {
         assert_eq!(told(ending(false, 400), 1_402.0, &stats).as_deref(), Some(half));
         let early = "ended early, when 7 slots were overdue";
         assert_eq!(told(ending(true, 7), 1_402.0, &stats).as_deref(), Some(early));
-        // The results of half of the requests are unknown.
         let given_up = "251 of 501 requests were given up before they ended";
         (stats.skipped, stats.unstarted, stats.unfinished) = (0, 0, 251);
         assert_eq!(told(ending(false, 0), 501.0, &stats).as_deref(), Some(given_up));
         stats.unfinished = 250;
         assert_eq!(told(ending(false, 0), 501.0, &stats), None);
-        // These unstarted slots fell due just before the end.
         stats.skipped = 0;
         stats.unstarted = 600;
         assert_eq!(told(ending(true, 0), 1_101.0, &stats), None);
     }
 
-    /// Returns the summary of a run with lateness caused by the target, by the generator, and by other programs on
-    /// its CPUs.
     fn summary(meanwhile: Option<Meanwhile>, quota: Option<Quota>) -> Summary {
         let mut stats = OperationStats::new();
         let wait = Duration::from_secs(1);

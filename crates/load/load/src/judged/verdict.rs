@@ -27,30 +27,26 @@ use crate::results::think_times::HICCUP;
 use serde::Serialize;
 use std::time::Duration;
 
-/// The data that the verdict is based on.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Evidence {
     /// Started operations as a share of the requested ones.
     pub(crate) ratio: f64,
-    /// The 99th percentile of the wait time.
     pub(crate) wait_p99: Duration,
-    /// The 99th percentile of the service time.
     pub(crate) service_p99: Duration,
-    /// The total lateness, divided by cause.
     pub(crate) lateness: Lateness,
     /// The share of the CPU time that other programs used while the generator waited for the CPU.
     pub(crate) others: f64,
     /// Failed operations as a share of the started ones.
     pub(crate) failed: f64,
-    /// Operations that failed because of limits of the generator's machine, as a share of the started ones.
+    /// Failures because of limits of the generator's machine, as a share of the started operations.
     pub(crate) failed_by_generator: f64,
-    /// Think times that ended late, as a share of all think times that ended.
+    /// Late ends of think times, as a share of all ended think times.
     pub(crate) late: f64,
 }
 
 impl Evidence {
-    /// Collects the evidence from the statistics of a run. `ratio` is the share of the requested load that was
-    /// started. `others` is the share of other programs in the time in which the machine's CPUs were not idle.
+    /// `ratio` is the started share of the requested load. `others` is the share of other programs in the CPU time that
+    /// was not idle.
     pub(crate) fn new(stats: &OperationStats, ratio: f64, others: f64) -> Evidence {
         let share = |part, all| if all > 0 { float(part) / float(all) } else { 0.0 };
         Evidence {
@@ -66,38 +62,30 @@ impl Evidence {
     }
 }
 
-/// The verdict on a run: whether it was on schedule, and what was too slow if it was not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Verdict {
-    /// The load followed the schedule.
     OnSchedule,
-    /// The target was too slow: workers were waiting for responses when slots fell due.
+    /// Workers were waiting for responses when slots fell due.
     TargetBehind,
-    /// This program or its machine was too slow.
     GeneratorBehind,
-    /// Too many connections were held during think times.
     ThinkTimes,
     /// No single cause accounts for two thirds of the lateness.
     BothBehind,
-    /// More than 1 % of the requests failed.
     TargetFailing,
-    /// More than 1 % of the requests failed, at least half of them because of limits of the generator's machine.
+    /// Limits of the generator's machine caused at least half of the failures, which are more than 1 % of the requests.
     GeneratorFailing,
-    /// There was no schedule: each request started when a connection was free.
     ClosedLoop,
-    /// The run ended before it began, or during its warm-up.
     NothingRecorded,
 }
 
 const LEAST_RATIO: f64 = 0.99;
 const MOST_FAILED: f64 = 0.01;
 const MOST_LATE: f64 = 0.01;
-/// The minimum share of the lateness with which one cause alone decides the verdict.
+/// A cause with at least this share of the lateness decides the verdict alone.
 const MOST_OF_IT: f64 = 2.0 / 3.0;
 
 impl Verdict {
-    /// Returns the verdict on a run.
     pub(crate) fn new(evidence: &Evidence) -> Verdict {
         let small = HICCUP.max(evidence.service_p99 / 10);
         let is_in_time = evidence.wait_p99 <= small && evidence.late <= MOST_LATE;
@@ -114,15 +102,14 @@ impl Verdict {
         }
     }
 
-    /// If `is_closed`, replaces the verdict with [`Verdict::ClosedLoop`], because a closed loop has no schedule to
-    /// follow. Verdicts about failing requests are kept.
+    /// Replaces the verdict for a closed loop, except for verdicts about failing requests.
     pub(crate) fn of_closed_loop(self, is_closed: bool) -> Verdict {
         let fails = matches!(self, Verdict::TargetFailing | Verdict::GeneratorFailing);
         if is_closed && !fails { Verdict::ClosedLoop } else { self }
     }
 
-    /// Returns the verdict for the cause of at least two thirds of the lateness, or `None` if no cause reaches two
-    /// thirds. Without any lateness, the cause is the generator.
+    /// Returns `None` if no cause reaches two thirds of the lateness. If there is no lateness, the generator is the
+    /// cause.
     fn of_most(lateness: &Lateness) -> Option<Verdict> {
         let [target, resting] =
             [lateness.target_share(), lateness.resting_share()].map(|share| share.unwrap_or(0.0));
@@ -134,12 +121,10 @@ impl Verdict {
         }
     }
 
-    /// Returns whether the run was on schedule, or a closed loop, and at most 1 % of the requests failed.
     pub(crate) fn is_well(self) -> bool {
         matches!(self, Verdict::OnSchedule | Verdict::ClosedLoop)
     }
 
-    /// Returns the verdict in one line. `lateness` is the lateness of the run.
     pub(crate) fn headline(self, lateness: &Lateness) -> String {
         let text = match self {
             Verdict::BothBehind => return both(lateness),
@@ -169,7 +154,6 @@ impl Verdict {
         text.to_owned()
     }
 
-    /// Returns the verdict and its consequences in sentences.
     pub(crate) fn sentence(self, lateness: &Lateness) -> String {
         let consequence = match self {
             Verdict::GeneratorBehind => " The results describe this machine more than the target.",
@@ -182,8 +166,7 @@ impl Verdict {
     }
 }
 
-/// Describes the time that the verdict leaves out, if the verdict would be different with this time. Otherwise
-/// returns an empty string.
+/// Describes the time that the verdict leaves out. Returns an empty string if this time does not change the verdict.
 fn left_out(verdict: Verdict, lateness: &Lateness) -> String {
     let names_cause = [Verdict::TargetBehind, Verdict::ThinkTimes].contains(&verdict);
     if !names_cause || Verdict::of_most(lateness).is_some() {
@@ -221,7 +204,6 @@ mod tests {
         ThinkTimes,
     };
 
-    /// Returns the evidence of a run without problems.
     fn evidence() -> Evidence {
         Evidence {
             ratio: 1.0,
@@ -249,7 +231,6 @@ mod tests {
             (1.00, 11, 1, 0.67, 0.33, 0.0, TargetBehind),
             (1.00, 11, 1, 0.66, 0.34, 0.0, BothBehind),
             (0.98, 0, 1, 0.9, 0.1, 0.0, TargetBehind),
-            // Connections were free, but slots were late.
             (0.50, 5_000, 1, 0.34, 0.66, 0.0, BothBehind),
             (0.50, 5_000, 1, 0.33, 0.67, 0.0, GeneratorBehind),
             (1.00, 11, 1, 0.0, 0.1, 0.0, GeneratorBehind),

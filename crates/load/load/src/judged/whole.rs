@@ -12,34 +12,26 @@ use nanopace::Shape;
 use nanopace_fleet::{Account, NodeResults, RunStatus};
 use std::time::Duration;
 
-/// The state of a fleet's run, with the results that its nodes have reported.
 #[derive(Debug)]
 pub(crate) struct Whole {
     pub(crate) name: String,
     pub(crate) status: RunStatus,
     pub(crate) account: Account,
     pub(crate) told: Told,
-    /// The requirements that were missed.
     pub(crate) missed: Vec<String>,
 }
 
-/// The results that nodes have reported.
 #[derive(Debug, Default)]
 pub(crate) struct Told {
-    /// The sum of the results of all nodes that have reported any.
     pub(crate) sum: Option<Results>,
-    /// The number of nodes that have reported final results.
     pub(crate) given: usize,
-    /// The nodes that have reported only interim results, each with the time of the load up to which its results are
-    /// complete.
+    /// The nodes with interim results, each with the time in the load up to which its results are complete.
     pub(crate) so_far: Vec<(u16, Duration)>,
-    /// The number of results that cannot be read.
     pub(crate) unreadable: usize,
 }
 
 impl Told {
     fn add(mut self, results: &NodeResults) -> Told {
-        // The node ended without any report.
         if results.bytes.is_empty() {
             return self;
         }
@@ -64,7 +56,6 @@ const INEXACT: &str = "the reported slots were on schedule, but the whole load m
      and those started twice.";
 
 impl Whole {
-    /// Creates the state of the run with this name from the data in the store.
     pub(crate) fn new(
         name: &str,
         status: RunStatus,
@@ -75,8 +66,8 @@ impl Whole {
         Whole { name: name.to_owned(), status, account, told, missed: Vec::new() }
     }
 
-    /// Records which criteria are missed. Criteria about slots are checked against the account, and criteria about
-    /// requests and times against the results of the nodes.
+    /// Checks criteria about slots against the account, and criteria about requests and times against the nodes'
+    /// results.
     pub(crate) fn require(&mut self, criteria: &[Criterion]) {
         let nothing = OperationStats::new();
         let stats = self.stats().unwrap_or(&nothing);
@@ -85,22 +76,19 @@ impl Whole {
         self.missed = criteria::missed(criteria, &figures);
     }
 
-    /// Returns the sum of the statistics of all nodes, or `None` if no node has reported.
     pub(crate) fn stats(&self) -> Option<&OperationStats> {
         self.told.sum.as_ref().map(|sum| &sum.stats)
     }
 
-    /// Returns the times of the parts of responses, summed over all nodes.
     pub(crate) fn own_times(&self) -> &[OwnTimes] {
         self.told.sum.as_ref().map_or(&[], |sum| &sum.own_times)
     }
 
-    /// Returns the requested and the achieved rate.
     pub(crate) fn rates(&self) -> [f64; 2] {
         rates(&self.account)
     }
 
-    /// Returns the verdict on the slots that nodes have reported. Lost slots are only in the account.
+    /// Judges only slots that nodes have reported. Lost slots are only in the account.
     pub(crate) fn verdict(&self) -> Option<Verdict> {
         let stats = self.stats().filter(|stats| stats.due() > 0)?;
         let ratio = float(stats.started()) / float(stats.due());
@@ -108,8 +96,7 @@ impl Whole {
         Some(Verdict::new(&Evidence::new(stats, ratio, 0.0)))
     }
 
-    /// Returns the verdict in a sentence. If the verdict is good but the requested load was not started exactly, the
-    /// sentence reports that instead.
+    /// If the verdict is good but the requested load was not started exactly, returns a sentence about that instead.
     pub(crate) fn sentence(&self) -> Option<String> {
         let stats = self.stats()?;
         let verdict = self.verdict()?;
@@ -119,7 +106,6 @@ impl Whole {
         Some(verdict.sentence(&stats.lateness))
     }
 
-    /// Returns the requested load and the operations over time, summed over all nodes.
     pub(crate) fn over_time(&self) -> OverTime {
         let shape = self.status.shape.parse::<Shape>().ok();
         let asked = |from, to| {
@@ -161,13 +147,11 @@ impl Whole {
         }
     }
 
-    /// Returns whether each slot was started exactly once and all requirements hold.
     pub(crate) fn is_well(&self) -> bool {
         self.account.is_exact() && self.missed.is_empty()
     }
 }
 
-/// Returns the requested and the achieved rate.
 pub(crate) fn rates(account: &Account) -> [f64; 2] {
     let seconds = account.span.as_secs_f64();
     let started = account.fired() - account.twice();

@@ -1,4 +1,4 @@
-//! Defines `About`, with which a target tells the library its name and the measurements that it makes itself.
+//! Defines `About`, the description that a target gives of itself: its name and its own measurements.
 
 use super::data::rows::Rows;
 use super::measures::{Counter, Trend};
@@ -6,8 +6,8 @@ use super::own_times::{self, OwnTimes};
 use super::stream_times::StreamTimes;
 use nanopace::Pacer;
 
-/// The description that a target gives in [`Target::about`](crate::Target::about): its name, and the measurements that
-/// it makes itself.
+/// The description that a target returns from [`Target::about`](crate::Target::about): its name, and the measurements
+/// that it makes itself.
 ///
 /// # Examples
 ///
@@ -36,7 +36,8 @@ pub struct About<'target> {
 }
 
 impl<'target> About<'target> {
-    /// Returns a description whose name is the name of the target's type, with no measurements.
+    /// Returns a description without measurements. Reports use the name of the target's type, unless
+    /// [`name`](About::name) is called.
     pub fn new() -> About<'target> {
         About::default()
     }
@@ -71,13 +72,12 @@ impl<'target> About<'target> {
         self
     }
 
-    /// Prepares for the next load: drops what was measured so far, and passes the load's pacer to the stream times.
+    /// Prepares for the next load: discards all measurements, and passes the load's pacer to the stream times.
     pub(crate) fn paced_by(&self, pacer: &Pacer) {
         drop(self.take());
         self.stream_times.iter().for_each(|times| times.paced_by(pacer));
     }
 
-    /// Takes the measurements made since the last call.
     pub(crate) fn take(&self) -> Vec<OwnTimes> {
         let mut taken = self.stream_times.map_or_else(Vec::new, StreamTimes::take);
         own_times::add(&mut taken, self.trends.iter().map(|trend| trend.take()).collect());
@@ -85,7 +85,6 @@ impl<'target> About<'target> {
         taken
     }
 
-    /// Returns the number of slots after which the load ends, if the rows limit it.
     pub(crate) fn most_slots(&self) -> Option<u64> {
         self.rows.and_then(Rows::most_slots)
     }

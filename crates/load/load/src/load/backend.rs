@@ -11,20 +11,17 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-/// The interface between a run and its target. `connect`, `call`, `set_up` and `close` are described at [`Target`].
-/// Methods that do not depend on the session's type can be called on a trait object.
+/// The interface between a run and its target. See [`Target`] for `connect`, `call`, `set_up` and `close`. Methods that
+/// do not depend on the session's type can be called on a trait object.
 pub(crate) trait Backend: Send + Sync + 'static {
-    /// A connection, or another object that carries calls one after the other.
     type Session: Send + 'static
     where
         Self: Sized;
 
-    /// Opens a session.
     fn connect(&self, index: usize) -> impl Future<Output = Result<Self::Session, Failure>> + Send
     where
         Self: Sized;
 
-    /// Performs one operation.
     fn call(
         &self,
         session: &mut Self::Session,
@@ -55,7 +52,6 @@ pub(crate) trait Backend: Send + Sync + 'static {
         }
     }
 
-    /// Checks that the target is available.
     fn probe(&self) -> impl Future<Output = Result<(), Failure>> + Send
     where
         Self: Sized,
@@ -66,7 +62,6 @@ pub(crate) trait Backend: Send + Sync + 'static {
         }
     }
 
-    /// Returns the name that reports use.
     fn name(&self) -> String;
 
     /// Returns the text that follows the name during the run.
@@ -74,42 +69,36 @@ pub(crate) trait Backend: Send + Sync + 'static {
         ""
     }
 
-    /// Returns warnings for reports.
     fn warnings(&self) -> Vec<String> {
         Vec::new()
     }
 
-    /// Returns the error message for a target that is not available.
     fn absence(&self, failure: &Failure) -> String {
         format!("no answer from {}: {}", self.name(), failure.kind)
     }
 
-    /// Sets the pacer of the next load. All times are times of its clock.
+    /// Sets the pacer of the next load. Its clock measures all times.
     fn paced_by(&self, _pacer: &Pacer) {}
 
-    /// Sets the counter for the steps of the next calls, if calls have steps.
     fn counted_by(&self, _steps: Arc<dyn Steps>) {}
 
-    /// Called when the schedule starts.
     fn schedule_starts(&self) {}
 
-    /// Returns whether calls observe the timeout themselves, and are known not to block their thread.
+    /// Returns whether calls apply the timeout themselves, and are known not to block their thread.
     fn keeps_to_timeout(&self) -> bool {
         false
     }
 
-    /// Returns whether the target is known to run on this machine.
     fn is_local(&self) -> bool {
         false
     }
 
-    /// Returns how many calls per second one thread can make with capacity to spare. `None` if unknown.
+    /// Returns how many calls per second one thread can make with capacity to spare, if known.
     fn calls_per_thread(&self) -> Option<f64> {
         None
     }
 
-    /// Returns how long it took to open each connection of a session that was just opened, or `None` if the session
-    /// does not measure this.
+    /// Returns how long it took to open each connection of a newly opened session, or `None` if this is not measured.
     fn set_ups(&self, _session: &mut Self::Session) -> Option<Vec<SetUp>>
     where
         Self: Sized,
@@ -117,14 +106,12 @@ pub(crate) trait Backend: Send + Sync + 'static {
         None
     }
 
-    /// Returns the highest number of files and connections that are open at once. `sessions` contains the number of
-    /// sessions of each thread.
+    /// Returns the maximum number of open files and connections for these numbers of sessions per thread.
     fn open_files(&self, sessions: &[usize]) -> u64 {
         sessions.iter().sum::<usize>() as u64
     }
 
-    /// Returns the object that opens blocking sessions, each of which needs a thread of its own. `None` if calls do not
-    /// block.
+    /// Returns the object that opens blocking sessions, each on its own thread. `None` if calls do not block.
     fn blocking(self: Arc<Self>) -> Option<Arc<dyn BlockingSessions>> {
         None
     }
@@ -134,7 +121,6 @@ pub(crate) trait Backend: Send + Sync + 'static {
         true
     }
 
-    /// Returns the hash of the text of the scenarios, if there are any.
     fn scenario_hash(&self) -> Option<String> {
         None
     }
@@ -144,12 +130,10 @@ pub(crate) trait Backend: Send + Sync + 'static {
         Vec::new()
     }
 
-    /// Returns the number of slots after which the load ends, if the target limits it.
     fn most_slots(&self) -> Option<u64> {
         None
     }
 
-    /// Takes the target's own times that were recorded since the last call.
     fn take_own_times(&self) -> Vec<OwnTimes> {
         Vec::new()
     }
@@ -159,7 +143,6 @@ pub(crate) trait Backend: Send + Sync + 'static {
         part.of_own_target()
     }
 
-    /// Returns how long it took to resolve names.
     fn resolved_in(&self) -> Duration {
         Duration::ZERO
     }
@@ -212,18 +195,13 @@ impl<T: Target> Backend for T {
     }
 }
 
-/// Opens sessions whose calls block.
 pub(crate) trait BlockingSessions: Send + Sync {
-    /// Opens the session with this number.
     fn open(&self, index: usize) -> Result<Box<dyn BlockingSession + '_>, Failure>;
 }
 
-/// A session whose calls block.
 pub(crate) trait BlockingSession {
-    /// Performs one operation.
     fn call(&mut self, slot: Slot) -> Result<Done, Failure>;
 
-    /// Closes the session.
     fn close(self: Box<Self>) -> Result<(), Failure>;
 }
 
@@ -234,7 +212,6 @@ impl<T: Target> BlockingSessions for T {
     }
 }
 
-/// A session with its target.
 struct Opened<'target, T: Target> {
     target: &'target T,
     session: T::Session,
@@ -250,7 +227,7 @@ impl<T: Target> BlockingSession for Opened<'_, T> {
     }
 }
 
-/// Polls a future once and returns its result. Fails if the future awaits instead of blocking.
+/// Polls a future once. Fails if the future awaits instead of blocking.
 fn polled_once<R>(called: impl Future<Output = Result<R, Failure>>) -> Result<R, Failure> {
     match pin!(called).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(result) => result,
@@ -258,14 +235,12 @@ fn polled_once<R>(called: impl Future<Output = Result<R, Failure>>) -> Result<R,
     }
 }
 
-/// Counts the steps of calls by label. Each step is counted as soon as it ends, because the rest of its call may take
-/// long or be given up.
+/// Counts each step of a call as soon as it ends, because the rest of the call may take long or be given up.
 pub(crate) trait Steps: Debug + Send + Sync {
-    /// Counts a step of the session with this number, which was due at `due` and ended at `end`.
+    /// Counts a step that was due at `due` and ended at `end`.
     fn end(&self, session: usize, due: Nanos, end: Nanos, called: Result<Done, Failure>);
 
-    /// Records that the session with this number has a think time in its call for `slot`, and sends nothing until
-    /// `until`.
+    /// Records that the call for `slot` has a think time: it sends nothing until `until`.
     fn rest(&self, session: usize, slot: Slot, until: Nanos);
 
     /// Records that the think time has ended. Returns the current time.

@@ -12,9 +12,8 @@ use super::target::{Done, Failure, Slot, Target};
 /// A call that blocks cannot be canceled, so the timeout does not apply: set the driver's timeout. A call that still
 /// hangs when the run is given up is counted as unfinished, and its thread is not joined.
 ///
-/// The load begins when all sessions are open, or after the timeout. A session that opens after the load has begun
-/// takes slots at once. If a session is still not open when the schedule ends, its thread is not joined
-/// either.
+/// The load begins when all sessions are open, or after the timeout. A session that opens later takes slots at once. If
+/// a session is still not open when the schedule ends, its thread is not joined.
 ///
 /// A function or closure that takes a [`Slot`] and returns `Result<Done, Failure>` is a blocking target without
 /// sessions:
@@ -74,14 +73,13 @@ pub trait BlockingTarget: Send + Sync + 'static {
     /// A connection, or another object that carries calls one after the other.
     type Session: Send + 'static;
 
-    /// Opens the session number `index`, counted from 0, on the thread that will use the session. It is called before
-    /// the load begins, and again after a failure that has [broken](Failure::broken) the session.
+    /// Opens session number `index`, counted from 0, on the thread that will use the session. The method is called
+    /// before the load begins, and again after a failure that has [broken](Failure::broken) the session.
     ///
     /// # Errors
     ///
-    /// Returns a failure if the session cannot be opened. The call that needs the session then fails with the same kind
-    /// of failure. If a session cannot be opened before the load begins, it is tried again for the session's first
-    /// call.
+    /// Returns a failure if the session cannot be opened. If this happens before the load begins, `connect` is called
+    /// again for the session's first call. If it happens for a call, that call fails with the same kind of failure.
     fn connect(&self, index: usize) -> Result<Self::Session, Failure>;
 
     /// Performs the operation of a slot. A panic counts as a failure. Retries inside the call are part of
@@ -89,8 +87,8 @@ pub trait BlockingTarget: Send + Sync + 'static {
     ///
     /// # Errors
     ///
-    /// Returns a failure if the operation failed. It contains the kind of failure, and whether the session can still be
-    /// used.
+    /// Returns a failure if the operation failed. The failure contains its kind, and whether the session is still
+    /// usable.
     fn call(&self, session: &mut Self::Session, slot: Slot) -> Result<Done, Failure>;
 
     /// Prepares the target before the load begins. See [`Target::setup`].
@@ -106,7 +104,7 @@ pub trait BlockingTarget: Send + Sync + 'static {
     ///
     /// # Errors
     ///
-    /// An error for `None` becomes a warning.
+    /// Returns a failure if the session cannot be closed or the cleanup fails. A failure for `None` becomes a warning.
     fn teardown(&self, session: Option<Self::Session>) -> Result<(), Failure> {
         drop(session);
         Ok(())

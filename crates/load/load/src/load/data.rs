@@ -1,7 +1,6 @@
 //! Reads the data that fills requests: the rows of a CSV or JSON lines file, one row per slot.
 //!
-//! The file is read once, before the run, into one buffer. A field needs 8 bytes in addition to its text. A row needs
-//! another 16 bytes if it does not begin on the line after the first line of the previous row.
+//! The file is read once, before the run, into one buffer. A field needs 8 bytes in addition to its text.
 
 pub(crate) mod args;
 mod csv;
@@ -19,10 +18,7 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 pub(crate) use table::Data;
 
-/// Reads the data file, if the options name one. `seed` determines the order of rows.
-///
-/// # Errors
-/// Returns an error if the file cannot be read, is malformed, or contains no row. The message names the line.
+/// Reads the data file, if the options name one. The error message contains the line number.
 pub(crate) fn read(args: &DataArgs, seed: u64) -> anyhow::Result<Option<Data>> {
     let Some(path) = &args.data else { return Ok(None) };
     let mut data = of_file(path).map_err(|told| anyhow::anyhow!("--data: {told:#}"))?;
@@ -36,7 +32,6 @@ fn of_file(path: &Path) -> anyhow::Result<Data> {
     let opened = input::open(path).with_context(|| format!("cannot read {file}"))?;
     let mut reader = BufReader::with_capacity(1 << 16, opened);
     let begin = reader.fill_buf().with_context(|| format!("cannot read {file}"))?;
-    // Some programs write a byte-order mark at the start of a file.
     let first = begin.strip_prefix("\u{feff}".as_bytes()).unwrap_or(begin);
     let is_json = first.trim_ascii_start().starts_with(b"{");
     let mark = begin.len() - first.len();

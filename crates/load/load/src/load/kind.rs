@@ -1,20 +1,17 @@
-//! Defines kinds of failures: short texts under which failures are counted.
+//! Defines kinds of failures: short strings under which failures are counted.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::collections::BTreeMap;
 use std::fmt::{self, Display, Formatter};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// The maximum number of kinds. All failures of further kinds are counted as one kind.
+/// Failures of further kinds are counted as [`OTHERS`].
 const MOST: usize = 1_000;
 
-/// The text of the kind for failures beyond [`MOST`] kinds.
 const OTHERS: &str = "other failures";
 
-/// The group of kinds that come from the status of a response.
 pub(crate) const STATUS: &str = "status";
 
-/// A kind of failure. Two kinds with the same text are equal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct FailureKind(&'static Entry);
 
@@ -27,12 +24,10 @@ struct Entry {
 /// The groups that metrics contain even if no failure has occurred, because an alert needs a number.
 static EXPECTED: Mutex<Vec<&str>> = Mutex::new(Vec::new());
 
-/// Adds groups that metrics always contain.
 pub(crate) fn expect(groups: &[&'static str]) {
     locked(&EXPECTED).extend(groups);
 }
 
-/// Returns the groups that metrics always contain.
 pub(crate) fn expected() -> Vec<&'static str> {
     locked(&EXPECTED).clone()
 }
@@ -41,12 +36,10 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// All kinds created so far. They are never freed, so copying or comparing kinds costs no more than copying or
-/// comparing numbers.
+/// Kinds are never freed, so copying or comparing kinds costs no more than copying or comparing numbers.
 static KNOWN: Mutex<BTreeMap<&'static str, FailureKind>> = Mutex::new(BTreeMap::new());
 
-/// Returns the counts of kinds by text. Inserts them one by one, because collecting into a map adds code for sorting to
-/// the binary for each type of map.
+/// Inserts counts one by one, because collecting into a map adds sorting code to the binary for each type of map.
 pub(crate) fn in_words(
     counts: impl IntoIterator<Item = (FailureKind, u64)>,
 ) -> BTreeMap<String, u64> {
@@ -61,13 +54,11 @@ impl FailureKind {
         FailureKind::known(text, |text| text)
     }
 
-    /// Returns the kind with this text in this group. Metrics count failures by group, because there are only a few
-    /// groups.
+    /// Metrics count failures by group, because there are only a few groups.
     pub(crate) fn of_group(group: &'static str, text: &str) -> FailureKind {
         FailureKind::known(text, |_| group)
     }
 
-    /// Returns the group under which metrics count the kind.
     pub(crate) fn group(self) -> &'static str {
         self.0.group
     }
@@ -91,14 +82,13 @@ impl Display for FailureKind {
     }
 }
 
-/// Writes the group and the text, for other nodes.
 impl Serialize for FailureKind {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         (self.0.group, self.0.text).serialize(to)
     }
 }
 
-/// Reads the group and the text. If this process already has a kind with this text, that kind keeps its group.
+/// If this process already has a kind with this text, that kind keeps its group.
 impl<'de> Deserialize<'de> for FailureKind {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<FailureKind, D::Error> {
         let (group, text) = <(String, String)>::deserialize(from)?;
@@ -121,7 +111,6 @@ mod tests {
         assert_eq!(FailureKind::new("alone").group(), "alone");
         let sent = serde_json::to_string(&kind).unwrap();
         assert_eq!(serde_json::from_str::<FailureKind>(&sent).unwrap(), kind);
-        // A kind from another node.
         let told: FailureKind = serde_json::from_str(r#"["tls","the line is tapped"]"#).unwrap();
         assert_eq!((told.group(), told.to_string()), ("tls", "the line is tapped".to_owned()));
     }

@@ -9,8 +9,8 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 /// Counts events that only the target can observe, such as cache hits. A target lists its counters in
-/// [`About`](crate::About). Reports show the sum; for a fleet, this is the sum over all nodes. Events of the warm-up
-/// are not counted.
+/// [`About`](crate::About). Reports show the sum; for a fleet, the sum over all nodes. Events of the warm-up are not
+/// counted.
 ///
 /// # Examples
 ///
@@ -83,7 +83,6 @@ impl Counter {
         }
     }
 
-    /// Takes the number of events since the last call.
     pub(crate) fn take(&self) -> OwnTimes {
         let times = Histogram::new_with_max(2, 1).expect("these bounds can be had");
         // Relaxed: as in `add`.
@@ -93,9 +92,9 @@ impl Counter {
 }
 
 /// Records times that only the target can measure, such as the wait for a lock. Times have three significant digits; a
-/// time above one day is recorded as one day. A target lists its trends in [`About`](crate::About). Reports show their
-/// percentiles; for a fleet, over all nodes together. Times of the warm-up are not recorded. For an example, see
-/// [`Counter`].
+/// time above one day is recorded as one day. A target lists its trends in [`About`](crate::About). Reports show the
+/// percentiles of a trend; for a fleet, these cover the times of all nodes. Times of the warm-up are not recorded. For
+/// an example, see [`Counter`].
 #[derive(Debug)]
 pub struct Trend {
     name: &'static str,
@@ -116,7 +115,6 @@ impl Trend {
         }
     }
 
-    /// Takes the times recorded since the last call.
     pub(crate) fn take(&self) -> OwnTimes {
         let mut times = self.times.lock().unwrap_or_else(PoisonError::into_inner);
         let times = mem::replace(&mut *times, no_times());

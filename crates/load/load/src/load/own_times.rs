@@ -9,32 +9,29 @@ use std::time::Duration;
 /// A timed part of a response or of an exchange, or one of the target's trends or counters.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
 pub(crate) enum Part {
-    /// From the send of a request to the first byte of its response.
+    /// The time from the send of a request to the first byte of its response.
     FirstByte,
-    /// From the send of a request to the first item.
+    /// The time from the send of a request to the first item.
     FirstItem,
-    /// From the intended start to the first item.
+    /// The time from the intended start to the first item.
     FirstItemResponse,
-    /// From one item to the next in the same response.
+    /// The time from one item to the next in the same response.
     ItemGap,
-    /// From the write of the last bytes of a request until the kernel sent the last byte.
+    /// The time from the write of the last bytes of a request until the kernel has sent the last byte.
     Sending,
-    /// From the time at which the kernel received the last byte of a response until the response was read.
+    /// The time from the arrival of the last byte of a response in the kernel until the response was read.
     Reading,
-    /// The times of a [`Trend`](crate::Trend) with this name.
     Trend(Name),
-    /// The events of a [`Counter`](crate::Counter) with this name, which have no times.
+    /// The events of a [`Counter`](crate::Counter), which have no times.
     Counter(Name),
 }
 
-/// A name that a target has given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct Name(pub(crate) &'static str);
 
-/// All names that were read. They are never freed.
+/// All names that were read from other nodes. Names are never freed.
 static NAMES: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
 
-/// Reads a name from another node.
 impl<'de> Deserialize<'de> for Name {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Name, D::Error> {
         let read = String::deserialize(from)?;
@@ -86,7 +83,7 @@ impl Part {
         }
     }
 
-    /// Returns the advice on how a user's own target can time the part.
+    /// Returns advice on how a user's own target can time the part.
     pub(crate) fn of_own_target(self) -> &'static str {
         match self {
             Part::FirstItem | Part::FirstItemResponse | Part::ItemGap => {
@@ -107,49 +104,43 @@ impl OwnTimes {
     }
 }
 
-/// Returns the times, without counters.
 pub(crate) fn timed(own: &[OwnTimes]) -> impl Iterator<Item = &OwnTimes> {
     own.iter().filter(|own| own.counter().is_none())
 }
 
-/// Returns the names and values of counters.
 pub(crate) fn counters(own: &[OwnTimes]) -> impl Iterator<Item = (&'static str, u64)> {
     own.iter().filter_map(OwnTimes::counter)
 }
 
-/// The times of one part.
 #[derive(Clone, Debug)]
 pub(crate) struct OwnTimes {
-    /// The part to which the times belong.
     pub(crate) part: Part,
-    /// The times, in nanoseconds.
+    /// The recorded times, in nanoseconds.
     pub(crate) times: Histogram<u64>,
-    /// The number of events without a time: events whose time is unknown, or the value of a counter.
+    /// The number of events whose time is unknown, or the value of a counter.
     pub(crate) untimed: u64,
 }
 
-/// The longest time that is recorded: a day. Longer times are recorded as a day.
+/// The longest recorded time: one day. Longer times are recorded as one day.
 const LONGEST_NS: u64 = 86_400 * 1_000_000_000;
 
-/// Returns an empty histogram with three significant digits.
+/// The histogram has three significant digits.
 #[must_use]
 pub(crate) fn no_times() -> Histogram<u64> {
     Histogram::new_with_bounds(1, LONGEST_NS, 3).expect("these bounds can be had")
 }
 
-/// Records a time.
 pub(crate) fn record(times: &mut Histogram<u64>, time: Duration) {
     times.saturating_record(u64::try_from(time.as_nanos()).unwrap_or(LONGEST_NS));
 }
 
-/// Adds times, part by part.
 pub(crate) fn add(sum: &mut Vec<OwnTimes>, others: Vec<OwnTimes>) {
     for mut other in others {
         if let Some(own) = sum.iter_mut().find(|own| own.part == other.part) {
             own.times += other.times;
             own.untimed = own.untimed.saturating_add(other.untimed);
         } else {
-            // The other histogram may have longer times.
+            // The bounds of the other histogram may be higher.
             other.times.auto(true);
             sum.push(other);
         }

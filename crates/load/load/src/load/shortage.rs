@@ -1,5 +1,5 @@
-//! Recognises system errors that mean that the generator's machine ran out of a resource. The target does not cause
-//! these errors, so they form a separate group of failures.
+//! Recognises system errors that mean that the generator's machine ran out of a resource. These errors say nothing
+//! about the target, so they form a separate group of failures.
 
 use super::kind::FailureKind;
 use std::error::Error;
@@ -7,21 +7,19 @@ use std::fmt::{self, Display, Formatter};
 use std::io;
 use std::iter;
 
-/// The group of failures that limits of the generator cause.
 pub(crate) const GENERATOR: &str = "generator";
 
-/// A resource that the generator's machine ran out of. It is displayed as the system's error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Shortage {
     OpenFiles,
     OpenFilesOfSystem,
-    /// Local ports, or an address to connect from.
+    /// The machine has no free local port, or no address to connect from.
     Ports,
     Buffers,
     Memory,
-    /// Files that an epoll instance can watch.
+    /// The epoll instance cannot watch more files.
     Watches,
-    /// Space in the queue of a Unix socket.
+    /// The queue of the Unix socket is full.
     Queue,
 }
 
@@ -30,29 +28,28 @@ use Shortage::{Buffers, Memory, OpenFiles, OpenFilesOfSystem, Ports, Queue, Watc
 const ALL: [Shortage; 7] = [OpenFiles, OpenFilesOfSystem, Ports, Buffers, Memory, Watches, Queue];
 
 impl Shortage {
-    /// Maps an error of a socket or of an open connection.
+    /// Returns the shortage that an error of a socket or of an open connection means.
     #[must_use]
     pub(crate) fn of(error: &io::Error) -> Option<Shortage> {
         let code = error.raw_os_error()?;
         ALL.into_iter().find(|it| *it != Queue && it.codes().contains(&code))
     }
 
-    /// Maps an error of an attempt to connect. EAGAIN means a shortage only in such an attempt.
+    /// Returns the shortage that an error of an attempt to connect means. Only such an EAGAIN means a shortage.
     #[must_use]
     pub(crate) fn of_connecting(error: &io::Error) -> Option<Shortage> {
         let is_queue = error.raw_os_error().is_some_and(|code| Queue.codes().contains(&code));
         Shortage::of(error).or_else(|| is_queue.then_some(Queue))
     }
 
-    /// Maps an error of any type, if it is a system error or was caused by one.
+    /// Returns the shortage that caused an error of any type.
     pub(crate) fn cause_of(error: &impl Error) -> Option<Shortage> {
         let causes = iter::successors(error.source(), |&error| error.source());
         let causes = causes.filter_map(|error| Shortage::of(error.downcast_ref()?));
         of_text(&error.to_string()).or_else(|| { causes }.next())
     }
 
-    /// Returns the shortage that a kind of failure names. The kind of a scenario step's failure begins with the label
-    /// of the step.
+    /// The kind of a scenario step's failure begins with the label of the step.
     #[must_use]
     pub(crate) fn of_kind(kind: FailureKind) -> Option<Shortage> {
         let text = kind.to_string();
@@ -60,7 +57,6 @@ impl Shortage {
         ALL.into_iter().find(|it| is_own && text.ends_with(&it.to_string()))
     }
 
-    /// Returns the kind of failures that this shortage causes.
     #[must_use]
     pub(crate) fn kind(self) -> FailureKind {
         FailureKind::of_group(GENERATOR, &self.to_string())
@@ -88,8 +84,7 @@ impl Shortage {
         }
     }
 
-    /// Returns the name and the message of the error. The texts are the same on all systems, because kinds of failures
-    /// are compared by their text.
+    /// Returns the error's name and message, which are the same on all systems, because failures are compared by text.
     fn words(self) -> [&'static str; 2] {
         match self {
             OpenFiles => ["EMFILE", "too many open files"],
@@ -118,7 +113,7 @@ impl Shortage {
         codes.map(Errno::raw_os_error)
     }
 
-    /// Returns the error codes of Winsock, and the code for a lack of memory. The code 0 matches no error.
+    /// Returns error codes of Winsock and, for a lack of memory, of Windows. The code 0 matches no error.
     #[cfg(not(unix))]
     fn codes(self) -> [i32; 2] {
         match self {
@@ -131,7 +126,7 @@ impl Shortage {
     }
 }
 
-/// Maps the text of a system error as std writes it.
+/// Returns the shortage for the text of a system error, as std formats it.
 fn of_text(text: &str) -> Option<Shortage> {
     let code = text.rsplit_once("(os error ")?.1.strip_suffix(')')?.parse().ok()?;
     let error = io::Error::from_raw_os_error(code);
@@ -217,7 +212,7 @@ mod tests {
         assert_eq!(Shortage::cause_of(&lacks()), Some(OpenFiles));
         assert_eq!(Shortage::cause_of(&Caused(lacks())), Some(OpenFiles));
         assert_eq!(Shortage::cause_of(&Caused(error(Errno::CONNREFUSED))), None);
-        // A server that reports its own shortage.
+        // A server can report its own shortage in these words.
         let told = io::Error::other(format!("the server says: {}", lacks()));
         assert_eq!(Shortage::cause_of(&told), None);
     }

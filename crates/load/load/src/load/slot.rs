@@ -36,7 +36,7 @@ pub struct Slot {
 }
 
 impl Slot {
-    /// The slot of a call that belongs to no load.
+    /// The slot of a call outside any load.
     pub(crate) const ALONE: Slot = Slot {
         number: 0,
         intended_start: Nanos::ZERO,
@@ -46,32 +46,30 @@ impl Slot {
     };
 
     /// Returns the slot's number in the whole load, counted from 0. Shards and nodes of a fleet use the same numbers,
-    /// so the data of an operation can be derived from the number. The first slot of the warm-up has the number 0;
-    /// recorded slots continue the numbers of the warm-up. Skipped slots have numbers too.
+    /// so the data of an operation can be derived from the number. The first slot of the warm-up has the number 0, and
+    /// the first recorded slot follows the last slot of the warm-up. Skipped slots have numbers too.
     #[must_use]
     pub fn number(&self) -> u64 {
         self.number
     }
 
-    /// Returns the intended start, by the clock of the pacer.
+    /// Returns the intended start on the clock of the load's pacer.
     #[must_use]
     pub fn intended_start(&self) -> Nanos {
         self.intended_start
     }
 
-    /// Returns how much later than its intended start the call started.
+    /// Returns the time from the intended start to the actual start of the call.
     #[must_use]
     pub fn wait_time(&self) -> Duration {
         self.start - self.intended_start
     }
 
-    /// Returns whether the slot is recorded. Slots of the warm-up are not recorded.
     #[must_use]
     pub(crate) fn is_recorded(&self) -> bool {
         self.is_recorded
     }
 
-    /// Returns the actual start of the call.
     #[must_use]
     pub(crate) fn start(&self) -> Nanos {
         self.start

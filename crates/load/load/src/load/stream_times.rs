@@ -7,15 +7,14 @@ use nanopace::{Nanos, Pacer};
 use std::mem;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// The parts in the order in which they are recorded.
+/// The parts, in the order of the histograms in `StreamTimes`.
 const PARTS: [Part; 3] = [Part::FirstItem, Part::FirstItemResponse, Part::ItemGap];
 
 /// Records the arrival times of items in streamed responses, such as the messages of a gRPC stream or the rows of a
-/// cursor. A target lists its `StreamTimes` in [`About`](crate::About). Reports then have three more columns. Their
-/// times have three significant digits; a time above one day is recorded as one day. The columns are *first item*, from
-/// the start of the watch; *since due*, from the intended start to the first item; and *item gaps*, between two items
-/// of a stream. `--fail-if` can require `first-item`, `first-item-response` and `item-gap` times. The warm-up is not
-/// recorded.
+/// cursor. A target lists its `StreamTimes` in [`About`](crate::About). Reports then have three more columns: *first
+/// item*, from the start of the watch to the first item; *since due*, from the intended start to the first item; and
+/// *item gaps*, between two items of a stream. Times have three significant digits; a time above one day is recorded as
+/// one day. `--fail-if` accepts `first-item`, `first-item-response` and `item-gap` times. The warm-up is not recorded.
 ///
 /// # Examples
 ///
@@ -59,12 +58,12 @@ const PARTS: [Part; 3] = [Part::FirstItem, Part::FirstItemResponse, Part::ItemGa
 /// ```
 #[derive(Debug, Default)]
 pub struct StreamTimes {
-    /// The pacer of the load, whose clock gives the times, and the recorded times; `None` before the first load.
+    /// The pacer of the load, which provides the clock, and the recorded times. `None` before the first load.
     paced: Mutex<Option<(Pacer, [Histogram<u64>; 3])>>,
 }
 
-/// Watches the stream of one call. Dropping the watch records the items seen so far, even if the call fails or is given
-/// up.
+/// Watches the stream of one call. Dropping the watch records the arrival times of the items seen so far, even if the
+/// call failed or was given up.
 ///
 /// ```
 /// use nanopace_load::{Slot, StreamTimes, StreamWatch};
@@ -83,7 +82,6 @@ pub struct StreamWatch<'target> {
     clock: Option<Pacer>,
     due: Nanos,
     began: Nanos,
-    /// The arrival time of each item.
     came: Vec<Nanos>,
     items: u64,
 }
@@ -96,7 +94,7 @@ impl StreamTimes {
     }
 
     /// Watches the stream of a call. Call `watch` just before you send the request: the time to the first item counts
-    /// from this call.
+    /// from the call of `watch`.
     pub fn watch(&self, slot: Slot) -> StreamWatch<'_> {
         let clock = self.paced().as_ref().map(|(pacer, _)| pacer.clone());
         let clock = clock.filter(|_| slot.is_recorded);
@@ -105,12 +103,10 @@ impl StreamTimes {
         StreamWatch { times: self, clock, due, began, came: Vec::new(), items: 0 }
     }
 
-    /// Sets the pacer of the next load.
     pub(crate) fn paced_by(&self, pacer: &Pacer) {
         *self.paced() = Some((pacer.clone(), PARTS.map(|_| no_times())));
     }
 
-    /// Takes the times recorded since the last call.
     pub(crate) fn take(&self) -> Vec<OwnTimes> {
         let mut paced = self.paced();
         let none = PARTS.map(|_| no_times());
@@ -170,8 +166,8 @@ mod tests {
         times.take().into_iter().map(ms).collect()
     }
 
-    /// Returns the times of a stream that is due at 2 ms and watched from 5 ms. Each element of `after` is the delay of
-    /// an item in milliseconds.
+    /// The stream is due at 2 ms and watched from 5 ms. Each element of `after` is the delay of an item in
+    /// milliseconds.
     fn of_stream(is_recorded: bool, after: &[u64]) -> Vec<Vec<u64>> {
         let (clock, times) = (ManualClock::new(), StreamTimes::new());
         let pacer = Pacer::builder(Rate::per_second(1).unwrap()).clock(clock.clone()).build();

@@ -55,35 +55,34 @@ pub trait Target: Send + Sync + 'static {
     type Session: Send + 'static;
 
     /// Whether [`connect`](Target::connect) and [`call`](Target::call) block their thread. If so, each session has a
-    /// thread of its own, on which their futures are polled once. [`BlockingTarget`](crate::BlockingTarget) sets this
-    /// for you.
+    /// thread of its own, on which the futures of both methods are polled once. Each
+    /// [`BlockingTarget`](crate::BlockingTarget) sets this constant to `true`.
     const BLOCKS: bool = false;
 
-    /// Opens the session number `index`, counted from 0. Sessions are opened before the load begins, and a session is
-    /// opened again after a failure that has [broken](Failure::broken) it. The next slot of the session then waits
-    /// until it is open; this wait is not part of the slot's service time.
+    /// Opens session number `index`, counted from 0. Sessions are opened before the load begins. A session is opened
+    /// again after a failure that has [broken](Failure::broken) it. The session's next slot then waits until the
+    /// session is open; this wait is not part of the slot's service time.
     ///
     /// `connect` must not block its thread. If a thread is blocked for longer than the timeout, the load begins without
     /// the sessions of that thread. Those sessions take slots as soon as they are open.
     ///
     /// # Errors
     ///
-    /// Returns a failure if the session cannot be opened. The call that needs the session then fails with the same kind
-    /// of failure. If a session cannot be opened before the load begins, it is tried again for the session's first
-    /// call.
+    /// Returns a failure if the session cannot be opened. If this happens before the load begins, `connect` is called
+    /// again for the session's first call. If it happens for a call, that call fails with the same kind of failure.
     fn connect(&self, index: usize) -> impl Future<Output = Result<Self::Session, Failure>> + Send;
 
     /// Performs the operation of a slot.
     ///
     /// The future is dropped when it takes longer than the timeout, and when the run is given up. The future must not
-    /// block its thread, which carries other sessions too. If the run is given up while a call blocks its thread, the
-    /// thread is not joined. Implement [`BlockingTarget`](crate::BlockingTarget) for calls that block. A panic counts
-    /// as a failure. Retries inside the call are part of its service time.
+    /// block its thread, which carries other sessions too; implement [`BlockingTarget`](crate::BlockingTarget) for
+    /// calls that block. If the run is given up while a call blocks its thread, the thread is not joined. A panic
+    /// counts as a failure. Retries inside the call are part of its service time.
     ///
     /// # Errors
     ///
-    /// Returns a failure if the operation failed. It contains the kind of failure, and whether the session can still be
-    /// used.
+    /// Returns a failure if the operation failed. The failure contains its kind, and whether the session is still
+    /// usable.
     fn call(
         &self,
         session: &mut Self::Session,
@@ -92,8 +91,8 @@ pub trait Target: Send + Sync + 'static {
 
     /// Prepares the target before the load begins, for example by creating a table. The default does nothing. Each
     /// process calls `setup` once; in a search, before the first step. `setup` has no timeout, and may block its
-    /// thread. The library then opens a session within the timeout, to check that the target is available. No figure
-    /// includes the time of these two steps.
+    /// thread. The library then opens a session within the timeout to check that the target is available. Reports do
+    /// not include the time of `setup` and of this check.
     ///
     /// # Errors
     ///
@@ -140,12 +139,12 @@ pub trait Target: Send + Sync + 'static {
     ///
     /// At the end of the load, `teardown` is called for each open session, within the timeout. After the load, each
     /// process calls it once with `None` and without a timeout, even if the load failed or was interrupted. A session
-    /// that a failure has [broken](Failure::broken) is dropped without this call; so are the sessions of a run that is
-    /// given up.
+    /// is dropped without this call if a failure has [broken](Failure::broken) it, or if the run is given up.
     ///
     /// # Errors
     ///
-    /// An error for `None` becomes a warning; errors of sessions have no effect.
+    /// Returns a failure if the session cannot be closed or the cleanup fails. A failure for `None` becomes a warning;
+    /// failures for sessions have no effect.
     ///
     /// # Examples
     ///
@@ -195,8 +194,8 @@ pub trait Target: Send + Sync + 'static {
         }
     }
 
-    /// Returns the name that reports use, and the measurements that the target makes itself: see [`About`]. The default
-    /// is the name of the type, without measurements.
+    /// Returns the name that reports use, and the measurements that the target makes itself (see [`About`]). The
+    /// default is the name of the type, without measurements.
     fn about(&self) -> About<'_> {
         About::new()
     }
@@ -225,7 +224,7 @@ impl Done {
         Done::default()
     }
 
-    /// Sets the number of bytes read and written. Sums saturate at `u64::MAX`.
+    /// Sets the numbers of bytes read and written. Sums saturate at `u64::MAX`.
     pub fn bytes(mut self, read: u64, written: u64) -> Done {
         (self.details.traffic.read, self.details.traffic.written) = (read, written);
         self
@@ -245,8 +244,8 @@ impl Done {
         self
     }
 
-    /// Sets a label under which the call is also counted: the kind of operation, such as `read`. Use a small number of
-    /// labels: after the first 100, all further labels are counted as one.
+    /// Sets a label for the kind of operation, such as `read`. The call is counted under its label, and in the total.
+    /// Use few labels: after the first 100 labels, calls with further labels are counted together.
     pub fn label(mut self, label: &'static str) -> Done {
         self.details.label = Some(label);
         self
@@ -264,21 +263,20 @@ impl Done {
         self
     }
 
-    /// Sets the time at which the request was sent, and the setup times of the connection, if one was opened for the
-    /// request.
+    /// `set_up` contains the setup times of a connection that was opened for the request.
     pub(crate) fn sent(mut self, sent: Nanos, set_up: Option<SetUp>) -> Done {
         (self.sent, self.details.set_up) = (Some(sent), set_up);
         self
     }
 }
 
-/// The result of a call that failed: the kind of failure, and whether the session can still be used.
+/// The result of a call that failed: the kind of failure, and whether the session is still usable.
 ///
-/// The operator `?` converts an error to a failure whose kind is the error's text, and which breaks the session.
-/// Failures with the same text are counted together, so use texts that many failures share. After the first 1000 texts,
-/// failures with further texts are counted as one kind.
+/// The operator `?` converts an error to a failure that breaks the session. The kind of this failure is the error's
+/// text. Failures with the same text are counted together, so use texts that many failures share. After the first 1000
+/// texts, failures with further texts are counted as one kind.
 ///
-/// If a limit of the generator's machine, such as the number of open files, caused an error that `?` converts, the
+/// If `?` converts a system error that a limit of the generator's machine caused, such as the limit of open files, the
 /// verdict attributes the failure to the generator.
 ///
 /// # Examples
@@ -312,30 +310,27 @@ impl Failure {
         Failure::of(FailureKind::new(&short(kind)))
     }
 
-    /// Marks the session as unusable. The session is opened again for its next call.
+    /// Marks the session as unusable. The session is opened again before its next call.
     pub fn broken(mut self) -> Failure {
         self.is_broken = true;
         self
     }
 
-    /// Adds counts of the failed call, for example its label.
+    /// Adds counts of the failed call, such as its label.
     pub fn with(mut self, done: Done) -> Failure {
         self.done = done;
         self
     }
 
-    /// Returns a failure of this kind, with a usable session.
     pub(crate) fn of(kind: FailureKind) -> Failure {
         Failure { kind, is_broken: false, is_unconnected: false, done: Done::new() }
     }
 
-    /// Marks that no connection to the target could be opened.
     pub(crate) fn unconnected(mut self) -> Failure {
         self.is_unconnected = true;
         self
     }
 
-    /// Returns the kind.
     #[must_use]
     pub(crate) fn kind(&self) -> FailureKind {
         self.kind
@@ -349,7 +344,6 @@ impl<E: Error> From<E> for Failure {
     }
 }
 
-/// Returns the name of a type without its path.
 pub(crate) fn short_name<T: ?Sized>() -> String {
     let name = type_name::<T>();
     name.rsplit("::").next().unwrap_or(name).to_owned()

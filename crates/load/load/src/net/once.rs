@@ -1,5 +1,4 @@
-//! Lists the header fields that a request may contain only once, because their values are not lists (RFC 9110, section
-//! 5.3).
+//! Lists the header fields that a request may contain only once, because they are not lists (RFC 9110, section 5.3).
 
 use anyhow::ensure;
 use hyper::header::{
@@ -38,13 +37,11 @@ const ONCE: [HeaderName; 25] = [
     USER_AGENT,
 ];
 
-/// Returns whether a request may contain this field only once.
 pub(crate) fn is_once(name: &HeaderName) -> bool {
     ONCE.contains(name)
 }
 
-/// Checks that no field that may occur only once occurs twice. Servers use only one of the two values, or reject the
-/// request.
+/// Checks that no field of [`ONCE`] occurs twice: servers use one of the two values, or reject the request.
 ///
 /// # Errors
 /// Returns an error about the first field that occurs twice.

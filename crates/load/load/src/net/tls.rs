@@ -22,7 +22,6 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_rustls::TlsConnector;
 pub(crate) use tokio_rustls::client::TlsStream as Stream;
 
-/// The name that the certificate of a server must contain.
 #[derive(Clone, Debug)]
 pub(crate) struct Name(ServerName<'static>);
 
@@ -35,7 +34,7 @@ impl Name {
     }
 }
 
-/// Opens TLS connections over streams. Clones share the configuration.
+/// Clones share the configuration.
 #[derive(Clone)]
 pub(crate) struct Connector(TlsConnector);
 
@@ -52,7 +51,6 @@ impl Connector {
         Ok(Connector(config(trust, identity, http2)?.into()))
     }
 
-    /// Performs the handshake with a server of this name.
     pub(crate) async fn connect<S>(&self, name: &Name, stream: S) -> io::Result<Stream<S>>
     where
         S: AsyncRead + AsyncWrite + Unpin,
@@ -67,7 +65,6 @@ impl Debug for Connector {
     }
 }
 
-/// Returns whether the server has selected HTTP/2.
 pub(crate) fn speaks_http2<S>(stream: &Stream<S>) -> bool {
     stream.get_ref().1.alpn_protocol() == Some(b"h2")
 }
@@ -157,7 +154,7 @@ fn roots_of(path: &Path, roots: &mut RootCertStore) -> anyhow::Result<()> {
     certificates(path)?.into_iter().try_for_each(|certificate| Ok(roots.add(certificate)?))
 }
 
-/// Verifies no certificate, but checks that the server has the private key of its certificate.
+/// Accepts any certificate, but checks that the server has the certificate's private key.
 #[derive(Debug)]
 struct Anyone(Arc<CryptoProvider>);
 

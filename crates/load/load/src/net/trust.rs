@@ -2,16 +2,12 @@
 
 use std::path::Path;
 
-/// The certificates that the client trusts.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Trust<'a> {
-    /// The certificates that the system trusts.
     System,
-    /// The certificates in a PEM file.
     File(&'a Path),
     /// Only this certificate in PEM, which belongs to the embedded target.
     Only(&'a str),
-    /// Any certificate.
     Anyone,
 }
 
@@ -20,11 +16,10 @@ pub(crate) enum Trust<'a> {
 pub(crate) struct Identity<'a> {
     /// A PEM file with the client's certificate, followed by its intermediate certificates.
     pub(crate) certificate: &'a Path,
-    /// A PEM file with the private key of the certificate. It may be the file of the certificate.
+    /// A PEM file with the private key. It may be the file of the certificate.
     pub(crate) key: &'a Path,
 }
 
-/// The reason for a TLS failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Tls {
     /// The certificate is not signed by a trusted authority.
@@ -35,17 +30,14 @@ pub(crate) enum Tls {
     Expired,
     /// The server rejects the client's certificate, or requires one although the client has none.
     NotKnown,
-    /// The server does not speak HTTP/2.
     NoHttp2,
-    /// The server ended the handshake without a reason. Possible reasons are the version, the cipher, or a missing
-    /// certificate.
+    /// The server ended the handshake without a reason, such as the version, the cipher, or a missing certificate.
     BrokenOff,
     /// The server does not use TLS, or does not support a version or a cipher of the client.
     NotAgreed,
 }
 
 impl Tls {
-    /// Describes the reason in words.
     pub(crate) fn text(self) -> &'static str {
         match self {
             Tls::Untrusted => "the certificate is not trusted",

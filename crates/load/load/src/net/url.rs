@@ -26,19 +26,18 @@ const INVALID: &AsciiSet = &CONTROLS
     .add(b'|')
     .add(b'}');
 
-/// Percent-encodes the characters in a part of a path or a query that are invalid in a URL.
 pub(crate) fn encoded(text: &str) -> PercentEncode<'_> {
     utf8_percent_encode(text, INVALID)
 }
 
-/// Splits a URL into two parts: its scheme and server, and its path and query.
+/// Splits a URL into its scheme and server, and its path and query.
 pub(crate) fn server_and_path(url: &str) -> (&str, &str) {
     let server = url.find("://").map_or(0, |scheme| scheme + 3);
     let path = url[server..].find(['/', '?']).map_or(url.len(), |path| server + path);
     url.split_at(path)
 }
 
-/// Reads a URL that requests can be sent to. If a port without a host is given, the host is localhost.
+/// Parses a URL that requests can be sent to. The host of a URL such as `http://:8080/` is localhost.
 pub(crate) fn read(address: &str) -> Told<Uri> {
     let wrong = |why: &dyn Display| format!("{} {why}; {URL}", shown(address));
     let parsed = with_path(&with_host(address)).parse();
@@ -53,7 +52,6 @@ pub(crate) fn read(address: &str) -> Told<Uri> {
     Ok(url)
 }
 
-/// Inserts the host localhost into a URL such as `http://:8080/`.
 fn with_host(address: &str) -> Cow<'_, str> {
     let begin = address.find("://").map_or(0, |scheme| scheme + 3);
     let authority = address[begin..].split(['/', '?', '#']).next().unwrap_or_default();
@@ -75,7 +73,6 @@ fn with_path(address: &str) -> Cow<'_, str> {
     }
 }
 
-/// Formats a URL as one line of an error message.
 fn shown(address: &str) -> String {
     match address.char_indices().nth(MOST_SHOWN) {
         Some((end, _)) => format!("{:?}...", &address[..end]),

@@ -6,7 +6,6 @@ use clap::Args;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// The end of the help pages of `plan`.
 pub(crate) const HELP: &str = "\
 Examples:
   nanopace plan --shape \"ramp 100/s..5k/s 30s, hold 60s, sine 1k/s..5k/s period 20s x3\"

@@ -10,13 +10,11 @@ use std::fmt::{self, Display, Formatter};
 const LABEL: usize = 9;
 /// The minimum number of columns for each time label below the chart.
 const MOMENT: u64 = 12;
-/// The round values for the height of a row. Each can be multiplied by a power of ten.
+/// The round values for the height of a row, up to a power of ten.
 const ROUND: [f64; 11] = [1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0];
 
-/// Displays the rate and the number of requests over time as a text chart.
 #[derive(Debug)]
 pub(crate) struct Chart<'plan> {
-    /// The part of the load to draw.
     pub(crate) outline: &'plan Outline,
     /// The width of a line, in characters.
     pub(crate) width: usize,
@@ -34,7 +32,6 @@ impl Display for Chart<'_> {
 }
 
 impl Chart<'_> {
-    /// Draws columns of these heights, scaled to `rows` rows.
     fn panel(
         &self,
         f: &mut Formatter<'_>,
@@ -70,7 +67,6 @@ impl Chart<'_> {
     }
 }
 
-/// Returns the index of the column at this share of the width.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a part of columns")]
 fn at(part: f64, columns: usize) -> usize {
     (part * human::float(columns as u64)).round() as usize

@@ -6,12 +6,10 @@ use crate::load::schedule::recording::rows::HEADER;
 use std::io::{self, BufWriter, Write};
 use std::time::{Duration, Instant};
 
-/// The interval between two updates of the progress line.
 const TICK: Duration = Duration::from_secs(1);
-/// The number of starts written between two checks of the clock and the interrupt.
+/// The number of starts between two checks of the clock and the interrupt.
 const BATCH: usize = 4_096;
 
-/// Writes starts until there are no more, or until an interrupt arrives.
 pub(crate) fn write(
     mut starts: impl Iterator<Item = Duration>,
     to: impl Write,
@@ -37,7 +35,6 @@ pub(crate) fn write(
     to.flush()
 }
 
-/// Shows the progress and checks for an interrupt.
 struct Watch {
     progress: Progress,
     shown: Instant,

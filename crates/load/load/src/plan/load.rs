@@ -6,23 +6,19 @@ use anyhow::ensure;
 use nanopace::{Arrivals, Nanos, Shape, Shard};
 use std::time::Duration;
 
-/// The length of the part that is shown if the load has no end.
 const STRETCH: Duration = Duration::from_secs(60);
 
-/// A load whose starts can be generated repeatedly.
 #[derive(Debug)]
 pub(crate) struct PlannedLoad<'plan> {
     pub(crate) schedule: &'plan ScheduleArgs,
     pub(crate) shape: Shape,
     pub(crate) shard: Shard,
-    /// The limit of the load's duration, if there is one. No request starts at this time or later.
+    /// The limit of the load's duration. No request starts at this time or later.
     duration: Option<Duration>,
-    /// The maximum number of requests of the load.
     requests: u64,
 }
 
 impl PlannedLoad<'_> {
-    /// Creates the load that the options describe. Reads and checks the recording, if there is one.
     pub(crate) fn new(args: &PlanArgs) -> anyhow::Result<PlannedLoad<'_>> {
         let schedule = &args.schedule;
         schedule.arrivals()?;
@@ -39,13 +35,11 @@ impl PlannedLoad<'_> {
         })
     }
 
-    /// Returns whether the load has an end.
     pub(crate) fn has_end(&self) -> bool {
         let is_limited = self.duration.is_some() || self.requests < u64::MAX;
         is_limited || self.schedule.is_replay() || self.shape.duration().is_some()
     }
 
-    /// Returns the intended start of each request.
     pub(crate) fn starts(&self) -> anyhow::Result<impl Iterator<Item = Duration> + use<>> {
         let starts = self.schedule.starts()?;
         // As in a run, no slot starts at the exact end of the shape.
@@ -55,10 +49,8 @@ impl PlannedLoad<'_> {
         Ok(starts.take_while(move |&start| start < end).take(most))
     }
 
-    /// Returns the end of the part of the load that is shown.
     pub(crate) fn end(&self, arrivals: &Arrivals) -> anyhow::Result<Duration> {
         if self.schedule.is_replay() {
-            // The part ends just after the last start.
             let last = self.starts()?.last().unwrap_or_default();
             return Ok(last + Duration::from_nanos(1));
         }
@@ -66,13 +58,12 @@ impl PlannedLoad<'_> {
         Ok(ends.into_iter().flatten().min().unwrap_or(STRETCH))
     }
 
-    /// Returns the number of requests that start before the time `moment`.
     pub(crate) fn count_before(&self, moment: Duration, arrivals: &Arrivals) -> u64 {
         arrivals.starts_before(moment, &self.shape, &self.shard).min(self.requests)
     }
 
-    /// Returns the end of a load that is limited by its number of requests. It is just after the start of the first
-    /// request beyond the limit, so that n requests take n intervals. Several requests can start at the same time.
+    /// Returns the end of a load that is limited by its number of requests: just after the start of the first request
+    /// beyond the limit, so that n requests take n intervals. Several requests can start at the same time.
     fn end_of_requests(&self, arrivals: &Arrivals) -> Option<Duration> {
         let is_too_late = |ns: u64| {
             let moment = Duration::from_nanos(ns);

@@ -4,22 +4,19 @@ use super::load::PlannedLoad;
 use crate::console::human;
 use std::time::Duration;
 
-/// The number of columns that are computed. Other numbers of columns are interpolated from these.
+/// The number of columns that are computed. Other numbers of columns are interpolated.
 const FINE: usize = 6_000;
 
-/// The part of a load that a plan shows, as counts over time.
 #[derive(Debug)]
 pub(crate) struct Outline {
-    /// The end of the part. The part begins at the start of the load.
     pub(crate) end: Duration,
-    /// The number of requests before the start and before the end of each column.
+    /// The number of requests before the start of the load and before the end of each column.
     starts: Vec<f64>,
     /// The expected counts according to the shape, without random arrivals. `None` for a recording.
     shape: Option<Vec<f64>>,
 }
 
 impl Outline {
-    /// Computes the outline of a load. If the load has no end, only its beginning is included.
     pub(crate) fn new(load: &PlannedLoad<'_>) -> anyhow::Result<Outline> {
         let arrivals = load.schedule.arrivals()?;
         let end = load.end(&arrivals)?;
@@ -34,17 +31,15 @@ impl Outline {
         Ok(Outline { end, starts: starts.map(human::float).collect(), shape: Some(shape) })
     }
 
-    /// Returns the total number of requests.
     pub(crate) fn total(&self) -> f64 {
         self.starts[FINE]
     }
 
-    /// Returns the number of requests before the start of the load, and before the end of each of `columns` columns.
     pub(crate) fn counts(&self, columns: usize) -> Vec<f64> {
         resample(&self.starts, columns)
     }
 
-    /// Returns the rate per second in each of `columns` columns.
+    /// Returns the rate per second in each column.
     pub(crate) fn rates(&self, columns: usize) -> Vec<f64> {
         let counts = resample(self.shape.as_ref().unwrap_or(&self.starts), columns);
         let width = self.end.as_secs_f64() / human::float(columns as u64);
@@ -62,7 +57,7 @@ fn resample(counts: &[f64], columns: usize) -> Vec<f64> {
     (0..=columns).map(count).collect()
 }
 
-/// Counts the starts before the beginning, and before the end of each column. All starts must be before `end`.
+/// Counts the starts before the beginning and before the end of each column. All starts must be before `end`.
 fn tally(starts: impl Iterator<Item = Duration>, end: Duration, columns: usize) -> Vec<f64> {
     let mut counts = vec![0.0; columns + 1];
     for start in starts {

@@ -8,7 +8,7 @@ use plotters::prelude::*;
 use std::error::Error;
 
 const SIZE: (u32, u32) = (1_000, 640);
-/// The number of columns into which time is divided. Each column is less than two pixels wide.
+/// Each column is less than two pixels wide.
 const COLUMNS: usize = 600;
 const MOMENTS: u64 = 10;
 const RATE: RGBColor = RGBColor(50, 100, 170);
@@ -17,16 +17,14 @@ const COUNT: RGBColor = RGBColor(170, 60, 20);
 type Panel<'text> = DrawingArea<SVGBackend<'text>, Shift>;
 type Point = (f64, f64);
 
-/// Returns the image as an SVG string.
 pub(crate) fn svg(outline: &Outline, title: &str) -> Result<String, Box<dyn Error + Send + Sync>> {
     let mut text = String::new();
     draw(&SVGBackend::with_string(&mut text, SIZE).into_drawing_area(), outline, title)
-        // The error is converted to a string, because it borrows the drawing.
+        // The error borrows the drawing, so it is converted to a string.
         .map_err(|error| error.to_string())?;
     Ok(text)
 }
 
-/// A line of the plot, which has its own panel.
 struct PlotLine {
     points: Vec<Point>,
     name: &'static str,
@@ -58,7 +56,7 @@ fn draw(area: &Panel<'_>, outline: &Outline, title: &str) -> Result<(), Box<dyn 
     Ok(())
 }
 
-/// Returns the points of the rate line. The rate is constant within a column.
+/// Returns the rate line. The rate is constant within a column.
 fn steps(outline: &Outline) -> Vec<Point> {
     let rates = outline.rates(COLUMNS);
     rates.windows(1).zip(moments(outline).windows(2)).fold(Vec::new(), |mut points, (hz, time)| {

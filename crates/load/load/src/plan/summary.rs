@@ -5,16 +5,13 @@ use super::outline::Outline;
 use crate::console::human;
 use std::fmt::{self, Display, Formatter};
 
-/// The number of times at which the rate is sampled to find the lowest and the highest rate.
+/// The number of samples of the rate from which its minimum and maximum are taken.
 const MOMENTS: u64 = 6_000;
-/// The number of columns in which the starts of a recording are counted to find these rates.
+/// The number of columns from which these rates are taken if the load is a recording.
 const COLUMNS: usize = 100;
 
-/// Displays the load, its duration and its number of requests.
 pub(crate) struct Summary<'plan> {
-    /// The load that is planned.
     pub(crate) load: &'plan PlannedLoad<'plan>,
-    /// The part of the load that is shown.
     pub(crate) outline: &'plan Outline,
 }
 

@@ -2,18 +2,16 @@
 
 use nanopace::{Ledger, Nanos};
 
-/// The part of the load from its start to some time, as the pacer counts it.
+/// The load from its start to some time, as the pacer counts it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct AskedLoad {
     /// The number of slots whose intended start is before that time. Shifts by a late policy do not count.
     pub(crate) slots: u64,
-    /// The number of slots, including the elapsed fraction of the next slot. For random arrivals, the expected number
-    /// of slots.
+    /// The requested slots and the elapsed fraction of the next one. For random arrivals, the expected number of slots.
     pub(crate) count: f64,
 }
 
 impl AskedLoad {
-    /// Returns the part of the load between `earlier` and this one.
     pub(crate) fn since(self, earlier: AskedLoad) -> AskedLoad {
         AskedLoad {
             slots: self.slots.saturating_sub(earlier.slots),
@@ -22,16 +20,13 @@ impl AskedLoad {
     }
 }
 
-/// The state of a run at the end of its schedule.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RunEnd {
-    /// The time at which the schedule ended.
     pub(crate) at: Nanos,
     /// The end of the load if it ended, otherwise `at`. A run ends later than its load if the last slot started late.
     pub(crate) asked_until: Nanos,
     /// The load up to `asked_until`, including the warm-up.
     pub(crate) asked: AskedLoad,
-    /// The part of the load that was recorded.
     pub(crate) recorded: AskedLoad,
     /// The number of recorded slots that must have started if no slot was late.
     pub(crate) required: f64,

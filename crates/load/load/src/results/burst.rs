@@ -9,14 +9,12 @@
 use nanopace::{Nanos, Strictness};
 use std::time::Duration;
 
-/// The second bound of a generator without delays.
 #[derive(Debug)]
 pub(crate) struct BurstLine {
     ratio: f64,
     last: Last,
 }
 
-/// The last slot that has started, as a generator without delays would have started it.
 #[derive(Clone, Copy, Debug)]
 struct Last {
     intended: Nanos,
@@ -31,7 +29,6 @@ impl Last {
 }
 
 impl BurstLine {
-    /// Creates the bound for a strictness. Returns `None` if the strictness is at most 1.
     pub(crate) fn new(strictness: Strictness) -> Option<BurstLine> {
         let last = Last { intended: Nanos::ZERO, start: Nanos::ZERO };
         let line = BurstLine { ratio: strictness.get(), last };
@@ -43,8 +40,8 @@ impl BurstLine {
         self.last.reaches(intended, self.ratio).min(now) - free
     }
 
-    /// Records the start of a slot, and returns for how long the slot was held back. The start moves the bound for
-    /// later slots, unless one of them has already started.
+    /// Returns for how long the slot was held back. The start moves the bound for later slots, unless one of them has
+    /// already started.
     pub(crate) fn start(&mut self, intended: Nanos, free: Nanos, now: Nanos) -> Duration {
         let held = self.held(intended, free, now);
         if intended >= self.last.intended {
@@ -62,8 +59,8 @@ mod tests {
         Nanos::from_nanos(ms * 1_000_000)
     }
 
-    /// Returns for how long slots, one every 10 ms, are held back by a strictness of 2. Each slot is given by the
-    /// time at which a connection is free and the time at which the slot starts.
+    /// Returns for how long slots are held back by a strictness of 2. A slot is due every 10 ms. Each pair contains the
+    /// times at which a connection is free and at which the slot starts.
     fn held(slots: &[(u64, u64)]) -> Vec<u128> {
         let mut line = BurstLine::new(Strictness::new(2.0).unwrap()).unwrap();
         let slots = (0..).step_by(10).map(at).zip(slots);

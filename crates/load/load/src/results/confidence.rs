@@ -24,18 +24,15 @@ use super::stats::OperationStats;
 use crate::console::human::float;
 use hdrhistogram::Histogram;
 
-/// The minimum number of batches for which an interval is computed.
 pub(crate) const LEAST_BATCHES: usize = 4;
 
-/// The minimum effective number of times beyond a percentile for a reliable interval.
 const LEAST_BEYOND: f64 = 10.0;
 
-/// Quantiles of the normal distribution: 95 % of the values lie within `Z` standard deviations, and 80 % within `Z_80`.
+/// 95 % of normally distributed values lie within `Z` standard deviations, and 80 % within `Z_80`.
 pub(crate) const Z: f64 = 1.959_964;
 const Z_80: f64 = 1.281_552;
 
-/// The upper limit of the correlation between batches. In a run that is long enough, the correlation rarely exceeds
-/// it.
+/// The upper limit of the correlation between batches. Sufficiently long runs rarely exceed it.
 const MOST_ALIKE: f64 = 0.8;
 
 /// The 95 % confidence interval of a percentile, in nanoseconds.
@@ -44,11 +41,9 @@ pub(crate) struct Range {
     pub(crate) low: u64,
     /// The upper end of the interval, or `None` if it lies beyond all measured times.
     pub(crate) high: Option<u64>,
-    /// Whether there are too few times for a reliable interval.
     pub(crate) is_rough: bool,
 }
 
-/// The times of a run, in total and in batches.
 #[derive(Debug)]
 pub(crate) struct Confidence<'run> {
     pub(crate) stats: &'run OperationStats,
@@ -56,7 +51,6 @@ pub(crate) struct Confidence<'run> {
 }
 
 impl<'run> Confidence<'run> {
-    /// Creates the confidence intervals for the records of a run.
     pub(crate) fn new(stats: &'run OperationStats, over_time: &OverTime) -> Confidence<'run> {
         Confidence { stats, batches: over_time.batches() }
     }
@@ -85,7 +79,6 @@ impl<'run> Confidence<'run> {
     }
 }
 
-/// Times as one sample and in batches.
 #[derive(Clone, Debug)]
 pub(crate) struct Batched<'run> {
     pub(crate) sample: Sample<'run>,
@@ -93,16 +86,15 @@ pub(crate) struct Batched<'run> {
 }
 
 impl Batched<'_> {
-    /// Returns the confidence interval of the time at this quantile. Returns `None` for the quantiles 0 and 1, and if
-    /// there are too few batches.
+    /// Returns `None` for the quantiles 0 and 1, and if there are too few batches.
     pub(crate) fn range(&self, quantile: f64) -> Option<Range> {
         let is_inside = quantile > 0.0 && quantile < 1.0 && !self.sample.is_empty();
         let is_known = is_inside && self.batches.len() >= LEAST_BATCHES;
         is_known.then(|| self.range_of(quantile, self.effective(quantile)))
     }
 
-    /// Returns the distance from the time at this quantile to the farther end of its interval, as a share of that
-    /// time. Returns `None` if the interval is not reliable.
+    /// Returns the distance from the time at this quantile to the farther end of its interval, relative to that time.
+    /// Returns `None` if the interval is not reliable.
     pub(crate) fn reach(&self, quantile: f64) -> Option<f64> {
         let range = self.range(quantile).filter(|range| !range.is_rough)?;
         let time = self.sample.times.value_at_quantile(quantile);
@@ -110,7 +102,7 @@ impl Batched<'_> {
         Some(float(below.max(above)) / float(time.max(1)))
     }
 
-    /// Returns the interval if the times contain as much information as `effective` independent times.
+    /// Computes the interval for a sample of `effective` independent times.
     pub(crate) fn range_of(&self, quantile: f64, effective: f64) -> Range {
         let (low, high) = ranks(quantile, effective);
         let most = (high < 1.0).then(|| self.sample.at_most(high)).flatten();
@@ -122,8 +114,8 @@ impl Batched<'_> {
         }
     }
 
-    /// Returns the number of independent times that would contain as much information about the time at this quantile
-    /// as these times do.
+    /// Returns the number of independent times that would determine the time at this quantile as exactly as these times
+    /// do.
     pub(crate) fn effective(&self, quantile: f64) -> f64 {
         let time = self.sample.times.value_at_quantile(quantile);
         let [above, below] = [true, false].map(|with_time| self.shares(time, with_time));
@@ -142,7 +134,7 @@ impl Batched<'_> {
     }
 }
 
-/// The number of times up to a limit, and of all times.
+/// `all` counts the times, and `counted` those up to a limit.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Share {
     pub(crate) counted: f64,
@@ -155,7 +147,6 @@ impl Share {
     }
 }
 
-/// Returns the sum of the shares of all batches.
 pub(crate) fn whole(shares: &[Share]) -> Share {
     shares.iter().fold(Share::default(), |sum, share| Share {
         counted: sum.counted + share.counted,
@@ -176,7 +167,7 @@ fn design_effect(shares: &[Share]) -> f64 {
     if independent > 0.0 { (variance / independent).max(1.0) } else { 1.0 }
 }
 
-/// Returns the variance of the sum of `counted` over all batches, where `all` of each batch is known.
+/// Assumes that `all` of each batch is known.
 pub(crate) fn variance(shares: &[Share]) -> f64 {
     let part = whole(shares).part();
     let off: Vec<f64> = shares.iter().map(|share| share.counted - part * share.all).collect();
@@ -212,7 +203,7 @@ pub(crate) fn student(degrees: f64) -> f64 {
     terms.iter().rev().fold(0.0, |sum, term| (sum + term) / degrees) + z
 }
 
-/// Converts a count to a float. Counts above `u32::MAX` become infinite.
+/// Counts above `u32::MAX` become infinite.
 pub(crate) fn float_of(count: usize) -> f64 {
     u32::try_from(count).map_or(f64::INFINITY, f64::from)
 }

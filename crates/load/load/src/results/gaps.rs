@@ -3,21 +3,18 @@
 //! Starts in clumps can have exactly the right mean rate. Therefore each gap between two consecutive starts of all
 //! workers is compared with the load requested during the gap, which should be one slot.
 
-/// Measures the gaps between starts. Starts must be recorded in order.
+/// Starts must be recorded in order.
 #[derive(Debug, Default)]
 pub(crate) struct Gaps {
-    /// The number of slots that had been requested by the time of the last start.
+    /// The number of slots requested before the last start.
     last: Option<f64>,
     count: f64,
     near: f64,
-    /// The mean of the gaps, in slots. It is updated by Welford's method, which needs no second pass and avoids
-    /// cancellation.
+    /// The mean of the gaps, in slots. Welford's method updates it without a second pass and without cancellation.
     mean: f64,
-    /// The sum of the squared distances of the gaps from their mean.
     squares: f64,
 }
 
-/// How even the gaps between starts are.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Quality {
     /// The share of gaps within 25 % of nominal.
@@ -32,8 +29,7 @@ impl Gaps {
         self.last = None;
     }
 
-    /// Records the next start, which is not before the previous one. `asked` is the number of slots, including
-    /// fractions, that were requested before this start.
+    /// `asked` is the number of slots, with fractions, requested before this start.
     pub(crate) fn start(&mut self, asked: f64) {
         if let Some(last) = self.last.replace(asked) {
             self.gap(asked - last);
@@ -50,7 +46,7 @@ impl Gaps {
         self.squares += distance * (relative - self.mean);
     }
 
-    /// Returns the quality so far, or `None` before the second start or if all starts are at the same time.
+    /// Returns `None` before the second start, and if all starts are at the same time.
     pub(crate) fn quality(&self) -> Option<Quality> {
         (self.mean > 0.0).then(|| Quality {
             within_25_percent: self.near / self.count,
@@ -64,14 +60,13 @@ mod tests {
     use super::*;
     use crate::console::human::float;
 
-    /// Records starts, given in microseconds, under a load of `hz` slots per second.
     fn show(gaps: &mut Gaps, hz: f64, starts_us: &[u64]) {
         for us in starts_us {
             gaps.start(float(*us) * hz * 1e-6);
         }
     }
 
-    /// Returns the quality of starts, given in microseconds, under a load of 100/s, whose nominal gap is 10 000 us.
+    /// Uses a load of 100/s, whose nominal gap is 10 000 us.
     fn quality(starts_us: &[u64]) -> Option<Quality> {
         let mut gaps = Gaps::default();
         show(&mut gaps, 100.0, starts_us);

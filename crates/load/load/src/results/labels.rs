@@ -8,38 +8,34 @@ use hdrhistogram::Histogram;
 /// The maximum number of labels. Operations with other labels are counted together.
 const MOST: usize = 100;
 
-/// The name under which labels beyond [`MOST`] are reported.
 pub(crate) const OTHERS: &str = "others";
 
-/// The operations of each label, in the order in which the labels first occurred.
+/// The labels are in the order in which they first occurred.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Labels(Vec<Labelled>);
 
-/// The ended operations with one label. Times have only two significant digits, because each thread stores histograms
-/// for each label, and the histograms of all threads are added several times per second.
+/// The ended operations with one label. Times have only two significant digits, because every thread has histograms for
+/// each label, and all of them are added up several times per second.
 #[derive(Clone, Debug)]
 pub(crate) struct Labelled {
     pub(crate) label: String,
-    /// The service times of operations that completed.
     pub(crate) service: Histogram<u64>,
-    /// The response times, with lower bounds for operations that failed.
+    /// The response times. They are lower bounds for failed operations.
     pub(crate) response: Histogram<u64>,
-    /// The lower bounds among the response times.
+    /// The response times that are lower bounds.
     pub(crate) bounds: Histogram<u64>,
     pub(crate) traffic: Traffic,
-    /// Whether reports include the label even if no operation with the label has ended.
     pub(crate) is_expected: bool,
 }
 
 impl Labels {
-    /// Marks these labels as expected: reports include them even if no operation with the label has ended.
+    /// Reports include expected labels even if no operation with them has ended.
     pub(crate) fn expect(&mut self, labels: &[&str]) {
         for label in labels {
             self.labelled(label).is_expected = true;
         }
     }
 
-    /// Counts the end of an operation if it has a label.
     pub(crate) fn end(&mut self, operation: &Operation) {
         let details = operation.answer.details;
         let Some(label) = details.label else { return };
@@ -53,12 +49,10 @@ impl Labels {
         labelled.traffic += details.traffic;
     }
 
-    /// Adds the counts of the labels in `others`.
     pub(crate) fn add(&mut self, others: &Labels) {
         others.iter().for_each(|other| self.add_one(other));
     }
 
-    /// Adds the counts of one label from another record.
     pub(crate) fn add_one(&mut self, other: &Labelled) {
         let labelled = self.labelled(&other.label);
         for (sum, part) in
@@ -73,7 +67,6 @@ impl Labels {
         labelled.is_expected |= other.is_expected;
     }
 
-    /// Resets all counts, but keeps the memory.
     pub(crate) fn clear(&mut self) {
         for labelled in self.0.iter_mut().filter(|labelled| !labelled.response.is_empty()) {
             labelled.histograms().into_iter().for_each(Histogram::reset);
@@ -81,7 +74,6 @@ impl Labels {
         }
     }
 
-    /// Returns the labels with at least one ended operation, and the expected labels.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Labelled> {
         self.0.iter().filter(|labelled| labelled.is_expected || !labelled.response.is_empty())
     }
@@ -116,17 +108,14 @@ impl Labelled {
         [&mut self.service, &mut self.response, &mut self.bounds]
     }
 
-    /// Returns the number of operations that completed.
     pub(crate) fn completed(&self) -> u64 {
         self.service.len()
     }
 
-    /// Returns the number of operations that failed.
     pub(crate) fn failed(&self) -> u64 {
         self.bounds.len()
     }
 
-    /// Returns the response times, including the lower bounds.
     pub(crate) fn responses(&self) -> Sample<'_> {
         Sample::bounded(&self.response, &self.bounds)
     }
@@ -140,7 +129,6 @@ pub(crate) mod tests {
     use crate::results::operation::Answer;
     use nanopace::Nanos;
 
-    /// Returns an operation with this label that took `ms` milliseconds.
     pub(crate) fn ended(label: &'static str, is_well: bool, ms: u64) -> Operation {
         let outcome = if is_well { Ok(()) } else { Err(FailureKind::new("refused")) };
         let traffic = Traffic { read: 2, written: 1, items: 4, retried: 1 };
@@ -150,7 +138,6 @@ pub(crate) mod tests {
         Operation { intended_start: Nanos::ZERO, end, answer }
     }
 
-    /// Returns the number of completed operations, of failed operations, and of items, for each label.
     fn counts(labels: &Labels) -> Vec<(&str, u64, u64, u64)> {
         fn count(it: &Labelled) -> (&str, u64, u64, u64) {
             (&it.label, it.completed(), it.failed(), it.traffic.items)

@@ -18,7 +18,6 @@ use super::think_times::HICCUP;
 use nanopace::Nanos;
 use std::time::Duration;
 
-/// The maximum time for which a thread sleeps.
 pub(crate) const BEAT: Duration = Duration::from_millis(10);
 /// The delay of a beat above which its thread is stuck.
 pub(crate) const STUCK: Duration = Duration::from_secs(1);
@@ -29,35 +28,29 @@ const UNEXPLAINED: Duration = Duration::from_millis(8);
 /// The minimum duration of a poll in which the thread has slept.
 const AT_ONCE: Duration = Duration::from_micros(5);
 
-/// The state of a thread that polls for responses in flight.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LastPoll {
-    /// The time at which the thread fell asleep, or `None` if it is awake.
+    /// The time at which the thread fell asleep. `None` if it is awake.
     asleep: Option<Nanos>,
-    /// The time at which the thread last woke.
     woke: Nanos,
     /// The earliest possible arrival time of responses that the thread finds before it sleeps again.
     looked: Nanos,
-    /// The same time as `looked`. If the thread was stopped just before it woke, this is the end of the stop instead.
+    /// Equal to `looked`, unless the thread was stopped just before it woke. In that case, this is the end of the stop.
     counted: Nanos,
     /// The latest time at which the thread wakes for its beat.
     due: Nanos,
-    /// The total time for which the thread was stopped.
     stopped: Duration,
-    /// The thread's CPU time at the last beat.
     processor: CpuTime,
-    /// The number of times that the thread has woken since the last beat.
     wakes: u32,
-    /// The mean time that the thread waited for the CPU at each wake-up before the last beat.
+    /// The mean time per wake-up for which the thread waited for the CPU, as of the last beat.
     queued: Duration,
-    /// The total times for which the thread had waited for the CPU and had been stopped when it last started an
-    /// operation on time.
+    /// The values of [`LastPoll::lost`] when the thread last started an operation on time.
     in_time: [Duration; 2],
     /// Whether the thread makes one blocking call at a time and waits for nothing else.
     blocks: bool,
 }
 
-/// The time at which a request was sent, and the total time for which its thread had been stopped before that.
+/// `stopped` is the total time for which the thread had been stopped before it sent the request.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sent {
     at: Nanos,
@@ -65,7 +58,6 @@ pub(crate) struct Sent {
 }
 
 impl LastPoll {
-    /// Creates the state of a thread that is awake and has not had a beat.
     pub(crate) fn new(now: Nanos) -> LastPoll {
         LastPoll {
             asleep: None,
@@ -82,13 +74,12 @@ impl LastPoll {
         }
     }
 
-    /// Marks the thread as waiting inside its calls, one at a time. Such a thread finds each response when it
-    /// arrives.
+    /// Marks the thread as waiting inside its calls, one at a time. Such a thread finds each response when it arrives.
     pub(crate) fn blocks(&mut self) {
         self.blocks = true;
     }
 
-    /// Records that the thread goes to sleep. `processor` returns the thread's CPU time.
+    /// `processor` returns the thread's CPU time.
     pub(crate) fn sleeps(&mut self, now: Nanos, processor: impl FnOnce() -> CpuTime) {
         if self.is_stop(now - self.woke, processor) {
             self.stopped += now - self.woke;
@@ -97,7 +88,7 @@ impl LastPoll {
         self.asleep = Some(now);
     }
 
-    /// Records that the thread wakes. `processor` returns the thread's CPU time.
+    /// `processor` returns the thread's CPU time.
     pub(crate) fn wakes(&mut self, now: Nanos, processor: impl FnOnce() -> CpuTime) {
         let slept = self.asleep.take().map_or(Duration::ZERO, |since| now - since);
         // If the poll did not sleep, the responses that it found arrived after the thread last woke.
@@ -111,26 +102,24 @@ impl LastPoll {
         self.wakes += 1;
     }
 
-    /// Records a beat of the thread. `processor` is the thread's CPU time. Another beat will follow.
+    /// `processor` is the thread's CPU time. The thread must have another beat after this one.
     pub(crate) fn beat(&mut self, now: Nanos, processor: CpuTime) {
         self.queued = processor.since(self.processor).queued() / self.wakes.max(1);
         (self.processor, self.wakes) = (processor, 0);
         self.due = now + BEAT + GRACE;
     }
 
-    /// Returns whether the thread's beat is late by more than [`STUCK`] plus `allowed`. A thread this late may never
-    /// wake again.
+    /// A thread whose beat is late by [`STUCK`] plus `allowed` may never wake again.
     pub(crate) fn is_stuck(&self, now: Nanos, allowed: Duration) -> bool {
         now - self.due > allowed.saturating_add(STUCK)
     }
 
-    /// Returns the mean time that the thread waited for the CPU at each wake-up, as of the last beat.
     pub(crate) fn queued(&self) -> Duration {
         self.queued
     }
 
-    /// Returns the part of a delay `late` that may be due to waiting for the CPU since the thread was last on time.
-    /// The time for which the thread was stopped is subtracted from the delay first.
+    /// Returns the part of `late` that may be due to waiting for the CPU since the thread was last on time. Stops are
+    /// subtracted from `late` first.
     pub(crate) fn queued_of(&self, late: Duration) -> Duration {
         let [queued, stopped] = self.lost();
         let [then_queued, then_stopped] = self.in_time;
@@ -138,44 +127,40 @@ impl LastPoll {
         unstopped.min(queued.saturating_sub(then_queued))
     }
 
-    /// Records that the thread starts an operation. `late` is the part of its lateness that the thread caused.
+    /// `late` is the part of the operation's lateness that the thread caused.
     pub(crate) fn starts(&mut self, late: Duration) {
         if late <= HICCUP {
             self.in_time = self.lost();
         }
     }
 
-    /// Returns the total time for which the thread has waited for the CPU, and the total time for which it was
-    /// stopped.
     fn lost(&self) -> [Duration; 2] {
         [self.processor.queued(), self.stopped]
     }
 
-    /// Returns the time up to which all arrived responses have been found, as of `now`.
+    /// Returns the time up to which all arrived responses have been found.
     pub(crate) fn looked_until(&self, now: Nanos) -> Nanos {
         if self.blocks || self.asleep.is_some() { now.min(self.due) } else { self.looked }
     }
 
-    /// Records that a request is sent.
     pub(crate) fn send(&self, now: Nanos) -> Sent {
         Sent { at: now, stopped: self.stopped }
     }
 
-    /// Returns for how long the thread has been stopped since a request was sent.
     pub(crate) fn stopped_since(&self, sent: Sent) -> Duration {
         self.stopped.saturating_sub(sent.stopped)
     }
 
-    /// Returns the part of a request's service time that is attributed to the target, for a response found at `now`.
-    /// The generator may have caused the rest.
+    /// Returns the part of a service time that is attributed to the target, for a response found at `now`. The
+    /// generator may have caused the rest.
     pub(crate) fn busy(&self, sent: Sent, now: Nanos) -> Duration {
         let counted = if self.blocks { now } else { self.counted };
         let unseen = now - counted.max(sent.at).min(now);
         (now - sent.at).saturating_sub(unseen + self.stopped_since(sent) + self.queued)
     }
 
-    /// Returns whether the thread was stopped: whether it neither ran nor waited for the CPU for more than
-    /// [`UNEXPLAINED`] of the time `passed`.
+    /// Returns whether the thread neither ran nor waited for the CPU for more than [`UNEXPLAINED`] of the time
+    /// `passed`.
     fn is_stop(&self, passed: Duration, processor: impl FnOnce() -> CpuTime) -> bool {
         passed > UNEXPLAINED
             && passed.saturating_sub(processor().since(self.processor).wanted) > UNEXPLAINED
@@ -199,7 +184,6 @@ mod tests {
         assert_eq!(last_poll.queued_of(ms(300)), Duration::ZERO);
         last_poll.beat(Nanos::ZERO, queued(600));
         assert_eq!(last_poll.queued_of(ms(300)), ms(100));
-        // After that, the thread was stopped for 250 ms.
         last_poll.sleeps(Nanos::ZERO, || queued(600));
         last_poll.wakes(Nanos::ZERO + BEAT + GRACE + ms(250), || queued(600));
         assert_eq!(last_poll.queued_of(ms(300)), ms(50));

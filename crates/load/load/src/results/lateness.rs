@@ -31,10 +31,9 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::time::Duration;
 
-/// The lateness of one or more slots, divided by cause. All values are in seconds, summed over slots.
+/// All values are in seconds, summed over one or more slots.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, Serialize)]
 pub(crate) struct Lateness {
-    /// Time spent waiting for a free connection.
     pub(crate) target: f64,
     /// Delays that this program or its machine caused.
     pub(crate) generator: f64,
@@ -49,12 +48,10 @@ pub(crate) struct Lateness {
 }
 
 impl Lateness {
-    /// Returns the total over all causes.
     pub(crate) fn total(&self) -> f64 {
         self.target + self.generator + self.held + self.resting
     }
 
-    /// Returns the share of each cause, or an empty list if there was no lateness.
     pub(crate) fn shares(&self) -> Vec<(&'static str, f64)> {
         let causes = [
             ("target", self.target),
@@ -66,7 +63,6 @@ impl Lateness {
         causes.map(|(cause, seconds)| (cause, seconds / self.total())).collect()
     }
 
-    /// Returns the sum of this lateness and `other`.
     pub(crate) fn plus(self, other: Lateness) -> Lateness {
         Lateness {
             target: self.target + other.target,
@@ -77,7 +73,7 @@ impl Lateness {
         }
     }
 
-    /// Returns the total lateness of `slots` slots that are each as late as this one.
+    /// Returns the lateness of `slots` slots that are each as late as this one.
     pub(crate) fn times(self, slots: f64) -> Lateness {
         let Lateness { target, generator, queued, held, resting } = self;
         let [target, generator, queued, held, resting] =
@@ -85,25 +81,23 @@ impl Lateness {
         Lateness { target, generator, queued, held, resting }
     }
 
-    /// Returns the lateness without a `share` of the time that was spent waiting for the CPU.
+    /// Removes a `share` of the time that was spent waiting for the CPU.
     pub(crate) fn without_queued(self, share: f64) -> Lateness {
         let queued = self.queued * share;
         Lateness { generator: self.generator - queued, queued: self.queued - queued, ..self }
     }
 
-    /// Returns the lateness if `queued` of the generator's part was spent waiting for the CPU.
+    /// Returns the lateness with up to `queued` of the generator's part marked as waiting for the CPU.
     pub(crate) fn with_queued(self, queued: Duration) -> Lateness {
         Lateness { queued: queued.as_secs_f64().min(self.generator), ..self }
     }
 
-    /// Moves up to `rests` of the target's lateness to `resting`.
     pub(crate) fn but_for_rests(self, rests: Duration) -> Lateness {
         let resting = rests.as_secs_f64().min(self.target);
         Lateness { target: self.target - resting, resting, ..self }
     }
 
-    /// Splits `seconds` that belong to no slot in proportion to the causes. The time for which slots were held back is
-    /// attributed to the target.
+    /// Splits `seconds` that belong to no slot in proportion to the causes. `held` counts towards the target.
     pub(crate) fn parts_of(&self, seconds: f64) -> Lateness {
         let total = self.total();
         let part = |of: f64| if total > 0.0 { seconds * of / total } else { 0.0 };
@@ -114,18 +108,15 @@ impl Lateness {
         Lateness { target: seconds - generator - resting, generator, queued, held: 0.0, resting }
     }
 
-    /// Returns the target's share, or `None` if there was no lateness. The share includes the time for which slots
-    /// were held back, because the target caused it.
+    /// Returns `None` if there was no lateness. `held` counts towards the target, because the target caused it.
     pub(crate) fn target_share(&self) -> Option<f64> {
         self.share(self.target + self.held)
     }
 
-    /// Returns the share of the time spent waiting for the CPU, or `None` if there was no lateness.
     pub(crate) fn queued_share(&self) -> Option<f64> {
         self.share(self.queued)
     }
 
-    /// Returns the share of the time spent waiting for resting calls, or `None` if there was no lateness.
     pub(crate) fn resting_share(&self) -> Option<f64> {
         self.share(self.resting)
     }
@@ -136,39 +127,32 @@ impl Lateness {
     }
 }
 
-/// The simulated connections of a generator without delays.
 #[derive(Debug)]
 pub(crate) struct IdealConnections {
-    /// The times since which unused connections are free, on a schedule that is never moved.
+    /// The times at which unused connections became free, on a schedule that is never moved.
     free_since: BinaryHeap<Reverse<Nanos>>,
     /// The part of the schedule time given up by the real generator that the ideal generator gives up too.
     given_up: Duration,
-    /// The time by which the last slot started later than in the ideal generator.
     behind: Duration,
 }
 
 /// The start of a slot, both in the real and in the ideal generator.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Start {
-    /// The time of the real start.
     pub(crate) actual: Nanos,
-    /// The time at which an ideal connection was free for the slot.
     pub(crate) free: Nanos,
-    /// The time for which the schedule held the slot back after `free`.
     pub(crate) held: Duration,
     /// The time by which the ideal connections had been moved.
     pub(crate) moved: Duration,
 }
 
 impl IdealConnections {
-    /// Creates this number of connections, all of which are free.
     pub(crate) fn new(connections: usize) -> IdealConnections {
         let free_since = vec![Reverse(Nanos::ZERO); connections].into();
         IdealConnections { free_since, given_up: Duration::ZERO, behind: Duration::ZERO }
     }
 
-    /// Records that a slot with this intended start starts `now`. `moved` is the time by which the schedule has been
-    /// moved. `burst` may hold back late slots.
+    /// `moved` is the time by which the schedule has been moved. `burst` may hold back late slots.
     pub(crate) fn start(
         &mut self,
         intended: Nanos,
@@ -185,14 +169,14 @@ impl IdealConnections {
         start
     }
 
-    /// Records that the slot of `start` ended after it kept its connection busy for `busy`. The schedule must not
-    /// have stopped between the start and the end.
+    /// `busy` is the time for which the slot kept its connection busy. The schedule must not have stopped between the
+    /// start and the end.
     pub(crate) fn end(&mut self, start: Start, busy: Duration) {
         self.free_since.push(Reverse(start.free + busy - start.moved));
     }
 
-    /// Returns the time at which the first ideal connection is free, assuming that those `in_use` end after the busy
-    /// time given for each. Returns `None` if there are no connections.
+    /// Returns the time at which the first ideal connection is free. `in_use` lists the started slots, each with the
+    /// time for which it keeps its connection busy. Returns `None` if there are no connections.
     pub(crate) fn free_from(
         &self,
         in_use: impl Iterator<Item = (Start, Duration)>,
@@ -203,13 +187,12 @@ impl IdealConnections {
         until.chain(since).min().map(|since| since + self.ahead(moved))
     }
 
-    /// Returns the time by which the ideal connections are moved if the schedule is moved by `moved`.
     fn ahead(&self, moved: Duration) -> Duration {
         moved.saturating_sub(self.given_up)
     }
 
     /// Returns the lateness at `now` of a slot that has not started. `looked` is the time at which the thread last
-    /// polled for responses. `moved` is the time by which the schedule has been moved.
+    /// polled for responses, and `moved` is the time by which the schedule has been moved.
     pub(crate) fn unstarted(
         &self,
         intended: Nanos,
@@ -219,8 +202,8 @@ impl IdealConnections {
         burst: Option<&BurstLine>,
     ) -> Lateness {
         let Some(Reverse(since)) = self.free_since.peek() else {
-            // All connections are in use. A generator without delays would be ahead by `behind` plus the time since
-            // the last poll.
+            // All connections are in use. A generator without delays would be ahead by `behind` plus the time since the
+            // last poll.
             let all = (now - intended).as_secs_f64();
             let unseen = now - looked.max(intended).min(now);
             let generator = (self.behind + unseen).as_secs_f64().min(all);
@@ -233,12 +216,10 @@ impl IdealConnections {
 }
 
 impl Start {
-    /// Returns the lateness that the generator caused.
     pub(crate) fn by_generator(&self) -> Duration {
         (self.actual - self.free).saturating_sub(self.held)
     }
 
-    /// Returns the lateness of this start, divided by cause.
     pub(crate) fn lateness(&self, intended: Nanos) -> Lateness {
         Lateness {
             target: (self.free - intended).as_secs_f64(),
@@ -248,8 +229,7 @@ impl Start {
         }
     }
 
-    /// Returns the lateness of this start, divided by cause. `rests` is the same start with a target that responds at
-    /// once.
+    /// `rests` is the same start with a target that responds at once.
     pub(crate) fn lateness_beside(&self, rests: Option<Start>, intended: Nanos) -> Lateness {
         let lateness = self.lateness(intended);
         rests.map_or(lateness, |rests| lateness.but_for_rests(rests.free - intended))
@@ -270,9 +250,8 @@ mod tests {
         Duration::from_millis(ms)
     }
 
-    /// Starts slots, given as (intended start, actual start, service time) in ms, on a number of connections. Each
-    /// operation ends before the next slot that needs its connection starts. Returns the sums of both causes in ms,
-    /// rounded.
+    /// Starts slots, each given as (intended start, actual start, service time) in ms. Each operation ends before the
+    /// next slot on its connection starts. Returns the rounded lateness of the target and of the generator in ms.
     fn sums(connections: usize, slots: &[(u64, u64, u64)]) -> (u64, u64) {
         let mut ideal = IdealConnections::new(connections);
         let mut in_use: Vec<(u64, Start, u64)> = Vec::new();
@@ -385,7 +364,6 @@ mod tests {
     }
 
     proptest! {
-        /// For any rounding, no part is negative or exceeds the total.
         #[test]
         fn no_part_is_negative(target in 0.0..1e-9, generator in 0.0..1e6, seconds in 0.0..1e6) {
             for target in [target, 0.0] {

@@ -10,19 +10,17 @@ const LEAST_TICKS: u64 = 100;
 pub(crate) struct MachineCpu {
     all: u64,
     idle: u64,
-    /// Ticks taken by the host of a virtual machine.
+    /// Ticks that the host of a virtual machine took.
     stolen: u64,
-    /// Ticks that this program used.
     own: u64,
-    /// The clock rate of the fastest core, if the system reports it.
+    /// The clock rate of the fastest core. `None` if the system does not report it.
     khz: Option<u64>,
 }
 
-/// The CPU use between two readings, as shares of the total time.
+/// Shares of the total time between two readings.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Meanwhile {
     pub(crate) stolen: f64,
-    /// The share that other programs and the system used.
     pub(crate) others: f64,
     pub(crate) idle: f64,
     /// The clock rates of the fastest core at the first and at the last reading, in kHz.
@@ -30,7 +28,7 @@ pub(crate) struct Meanwhile {
 }
 
 impl Meanwhile {
-    /// Returns the share of other programs, the system and the host in the time in which the CPUs were not idle.
+    /// Returns the share of other programs, the system and the host in the CPU time that was not idle.
     pub(crate) fn of_others(self) -> f64 {
         let busy = 1.0 - self.idle;
         if busy > 0.0 { ((self.stolen + self.others) / busy).min(1.0) } else { 0.0 }
@@ -38,8 +36,7 @@ impl Meanwhile {
 }
 
 impl MachineCpu {
-    /// Parses the contents of Linux' `/proc/stat` and `/proc/self/stat`, and of the `scaling_cur_freq` of each core
-    /// that has this file.
+    /// Parses Linux' `/proc/stat`, `/proc/self/stat`, and the `scaling_cur_freq` of each core that has this file.
     pub(crate) fn parse(
         machine: &str,
         program: &str,
@@ -49,7 +46,6 @@ impl MachineCpu {
         Some(MachineCpu { own: parse_program(program)?, khz, ..parse_machine(machine)? })
     }
 
-    /// Returns the CPU use since an `earlier` reading, or `None` if less than [`LEAST_TICKS`] have passed.
     pub(crate) fn since(self, earlier: MachineCpu) -> Option<Meanwhile> {
         let ticks = |of: fn(MachineCpu) -> u64| of(self).saturating_sub(of(earlier));
         let all = ticks(|at| at.all);
@@ -72,8 +68,8 @@ fn parse_machine(text: &str) -> Option<MachineCpu> {
     Some(MachineCpu { all, idle: idle + iowait, stolen, ..MachineCpu::default() })
 }
 
-/// Parses `PID (NAME) STATE ...`, where the name may contain any character. Returns the sum of the 12th and the 13th
-/// field after the name: user and system time.
+/// Parses `PID (NAME) STATE ...`, where the name may contain any character. Returns the sum of user and system time,
+/// which are the 12th and the 13th field after the name.
 fn parse_program(text: &str) -> Option<u64> {
     let (_, fields) = text.rsplit_once(')')?;
     let mut ticks = fields.split_whitespace().skip(11).map(|field| field.parse::<u64>().ok());
@@ -112,7 +108,7 @@ mod tests {
         let first = at(1_000, 500, 10, 7);
         for (last, told) in [
             (at(1_200, 540, 30, 27), Some([0.1, 0.6, 0.2])),
-            // The counters are read one after the other, so a tick may be missing. The value of iowait may decrease.
+            // The counters are read one after the other, so a tick may be missing, and iowait may decrease.
             (at(1_100, 580, 10, 28), Some([0.0, 0.0, 0.8])),
             (at(1_100, 499, 10, 7), Some([0.0, 1.0, 0.0])),
             (at(1_099, 500, 10, 7), None),

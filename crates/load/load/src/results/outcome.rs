@@ -9,14 +9,11 @@ use std::collections::BTreeMap;
 use std::fmt::{self, Display, Formatter};
 use std::time::Duration;
 
-/// The way in which a slot ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
 pub(crate) enum Ending {
     Completed,
     Failed(FailureKind),
-    /// The operation was started, but given up at the end of the run.
     Unfinished,
-    /// The slot had not started when the schedule ended.
     Unstarted,
 }
 
@@ -31,11 +28,10 @@ impl Display for Ending {
     }
 }
 
-/// The outcome of one or more slots with about the same intended start.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Outcome {
     pub(crate) intended_start: Nanos,
-    /// The delay of the start, if the slots started.
+    /// The delay of the start. `None` if the slots did not start.
     pub(crate) wait_time: Option<Duration>,
     /// The time from the intended start to the end. It is a lower bound unless the slots completed.
     pub(crate) response_time: Duration,
@@ -43,25 +39,23 @@ pub(crate) struct Outcome {
     pub(crate) slots: u64,
 }
 
-/// The outcomes of the slots that were due in a span of time. The slots may have ended later.
+/// The outcomes of slots that were due in a span of time, and may have ended later. Histograms have two significant
+/// digits.
 #[derive(Clone, Debug)]
 pub(crate) struct Due {
     pub(crate) endings: BTreeMap<Ending, u64>,
-    /// The wait times. All times in this struct have two digits.
     pub(crate) wait: Histogram<u64>,
     pub(crate) response: Histogram<u64>,
     pub(crate) bounds: Histogram<u64>,
 }
 
 impl Due {
-    /// Creates an empty record.
     pub(crate) fn new() -> Due {
         let histogram = Histogram::new(2).expect("2 is a number of digits");
         let (wait, response) = (histogram.clone(), histogram.clone());
         Due { endings: BTreeMap::new(), wait, response, bounds: histogram }
     }
 
-    /// Counts the slots of an outcome. They must have been due in this span.
     pub(crate) fn count(&mut self, outcome: &Outcome) {
         let &Outcome { wait_time, response_time, ending, slots, .. } = outcome;
         *self.endings.entry(ending).or_default() += slots;
@@ -74,7 +68,6 @@ impl Due {
         }
     }
 
-    /// Adds the outcomes of another span.
     pub(crate) fn add(&mut self, other: &Due) {
         for (ending, slots) in &other.endings {
             *self.endings.entry(*ending).or_default() += slots;
@@ -84,12 +77,10 @@ impl Due {
         self.bounds += &other.bounds;
     }
 
-    /// Returns the number of slots with this ending.
     pub(crate) fn ended(&self, ending: Ending) -> u64 {
         self.endings.get(&ending).copied().unwrap_or_default()
     }
 
-    /// Returns the kinds of failures, each with the number of its slots.
     pub(crate) fn failures(&self) -> impl Iterator<Item = (FailureKind, u64)> {
         self.endings.iter().filter_map(|(ending, slots)| match ending {
             Ending::Failed(failure) => Some((*failure, *slots)),
@@ -97,12 +88,10 @@ impl Due {
         })
     }
 
-    /// Returns the number of slots, without skipped ones.
     pub(crate) fn slots(&self) -> u64 {
         self.response.len()
     }
 
-    /// Returns the response times, including the lower bounds.
     pub(crate) fn responses(&self) -> Sample<'_> {
         Sample::bounded(&self.response, &self.bounds)
     }

@@ -7,52 +7,45 @@ use crate::console::human;
 use hdrhistogram::Histogram;
 use std::time::Duration;
 
-/// The maximum number of intervals. If there are more, each pair of neighbours is joined.
+/// If there are more intervals, each pair of neighbours is joined.
 pub(crate) const MOST: usize = 300;
 
-/// The maximum number of batches.
 const MOST_BATCHES: usize = 64;
 
-/// An interval of the run. Times are relative to the start of the schedule.
+/// Times are relative to the start of the schedule.
 #[derive(Clone, Debug)]
 pub(crate) struct Interval {
     pub(crate) from: Duration,
     pub(crate) to: Duration,
-    /// The number of slots that were requested in the interval.
     pub(crate) asked: f64,
     /// The backlog at the end of the interval. For joined intervals, the largest of these backlogs.
     pub(crate) backlog: Backlog,
-    /// The operations that started or ended in the interval.
     pub(crate) brief: Brief,
-    /// The outcomes of the slots that were due in the interval. The slots may have ended later.
     pub(crate) due: Due,
 }
 
-/// The slots that are due but have not started.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Backlog {
     pub(crate) slots: u64,
-    /// The time that the slots of the backlog take at the requested rate.
+    /// The time that these slots take at the requested rate.
     pub(crate) time: Duration,
 }
 
-/// The operations in a span of time. A start is counted at the start of its operation, everything else at the end.
+/// A start is counted at the start of its operation, everything else at the end. Histograms have two significant
+/// digits.
 #[derive(Clone, Debug)]
 pub(crate) struct Brief {
-    /// The wait times. All times in this struct have two digits.
     pub(crate) wait: Histogram<u64>,
     pub(crate) service: Histogram<u64>,
-    /// The response times, with lower bounds for operations that did not complete.
+    /// The response times. They are lower bounds for operations that did not complete.
     pub(crate) response: Histogram<u64>,
-    /// The lower bounds among the response times.
+    /// The response times that are lower bounds.
     pub(crate) bounds: Histogram<u64>,
     pub(crate) failed: u64,
-    /// The number of operations with a response of any status.
     pub(crate) answered: u64,
 }
 
 impl Brief {
-    /// Creates an empty record.
     pub(crate) fn new() -> Brief {
         let histogram = Histogram::new(2).expect("2 is a number of digits");
         Brief {
@@ -65,7 +58,6 @@ impl Brief {
         }
     }
 
-    /// Counts all operations of `stats` as if they had happened in one span.
     pub(crate) fn of(stats: &OperationStats) -> Brief {
         let mut brief = Brief::new();
         brief.failed = stats.failed();
@@ -74,7 +66,6 @@ impl Brief {
         brief
     }
 
-    /// Adds the counts of other operations.
     pub(crate) fn add(&mut self, other: &Brief) {
         self.failed += other.failed;
         self.answered += other.answered;
@@ -88,39 +79,32 @@ impl Brief {
         }
     }
 
-    /// Returns the response times, including the lower bounds.
     pub(crate) fn responses(&self) -> Sample<'_> {
         Sample::bounded(&self.response, &self.bounds)
     }
 
-    /// Returns the number of operations that were started.
     pub(crate) fn started(&self) -> u64 {
         self.wait.len()
     }
 
-    /// Returns the number of operations that succeeded.
     pub(crate) fn completed(&self) -> u64 {
         self.service.len()
     }
 }
 
 impl Interval {
-    /// Returns the length of the interval.
     pub(crate) fn length(&self) -> Duration {
         self.to.saturating_sub(self.from)
     }
 
-    /// Returns the number of slots requested per second.
     pub(crate) fn asked_hz(&self) -> f64 {
         self.asked / self.length().as_secs_f64()
     }
 
-    /// Returns the number of operations started per second.
     pub(crate) fn achieved_hz(&self) -> f64 {
         human::float(self.brief.started()) / self.length().as_secs_f64()
     }
 
-    /// Joins the next interval to this one.
     pub(crate) fn join(&mut self, next: &Interval) {
         self.to = self.to.max(next.to);
         self.asked += next.asked;
@@ -130,28 +114,24 @@ impl Interval {
     }
 }
 
-/// Intervals of about the same length, in chronological order.
 #[derive(Clone, Debug)]
 pub(crate) struct OverTime {
     intervals: Vec<Interval>,
-    /// The number of added intervals that are joined into one.
     each: usize,
-    /// The number of added intervals that the last interval contains so far.
     last: usize,
 }
 
 impl OverTime {
-    /// Creates a record without intervals.
     pub(crate) fn new() -> OverTime {
         OverTime { intervals: Vec::new(), each: 1, last: 0 }
     }
 
-    /// Returns the intervals. Each of them is longer than zero.
+    /// Each interval is longer than zero.
     pub(crate) fn intervals(&self) -> &[Interval] {
         &self.intervals
     }
 
-    /// Adds the next interval. An interval of length zero is joined to the one before it.
+    /// Joins an interval of length zero to the previous one.
     pub(crate) fn add(&mut self, interval: Interval) {
         let is_full = self.last == self.each && interval.from < interval.to;
         match self.intervals.last_mut() {
@@ -166,7 +146,6 @@ impl OverTime {
         self.last = (self.last + 1).min(self.each);
     }
 
-    /// Counts the slots of an outcome in the interval in which they were due.
     pub(crate) fn count(&mut self, due: Duration, outcome: &Outcome) {
         let behind = self.intervals.partition_point(|interval| interval.from <= due);
         // The end of the schedule belongs to the last interval.
@@ -175,14 +154,12 @@ impl OverTime {
         }
     }
 
-    /// Returns the intervals, joined so that there are at most `most`. The number of intervals joined into one is a
-    /// power of two.
+    /// Returns at most `most` intervals. The number of recorded intervals that are joined into one is a power of two.
     pub(crate) fn at_most(&self, most: usize) -> Vec<Interval> {
         joined(&self.intervals, self.intervals.len().div_ceil(most).next_power_of_two())
     }
 
-    /// Returns the intervals, joined into batches that are used to estimate variances. There are 33 to 64 batches if
-    /// there are enough intervals.
+    /// Returns the batches that are used to estimate variances: 33 to 64 batches if there are enough intervals.
     pub(crate) fn batches(&self) -> Vec<Interval> {
         self.at_most(MOST_BATCHES)
     }
@@ -195,7 +172,6 @@ impl OverTime {
     }
 }
 
-/// Joins each group of `each` consecutive intervals into one.
 fn joined(intervals: &[Interval], each: usize) -> Vec<Interval> {
     let join_all = |chunk: &[Interval]| {
         let mut all = chunk[0].clone();

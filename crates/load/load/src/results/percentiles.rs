@@ -7,13 +7,11 @@ use std::time::Duration;
 
 pub(crate) const GROWS: &str = "a histogram without a given range grows as needed";
 
-/// Returns the time at this quantile, which is a share from 0 to 1.
 pub(crate) fn at(times: &Histogram<u64>, quantile: f64) -> Duration {
     Duration::from_nanos(times.value_at_quantile(quantile))
 }
 
-/// Converts a percentage to a share. Dividing by 100 would round twice, which could select the next rank of a
-/// histogram.
+/// A division by 100 would round twice, which could select the next rank of a histogram.
 pub(crate) fn quantile(percent: f64) -> f64 {
     format!("{percent}e-2").parse().unwrap_or(1.0)
 }
@@ -21,19 +19,16 @@ pub(crate) fn quantile(percent: f64) -> f64 {
 /// Times, some of which may be known only as lower bounds.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sample<'run> {
-    /// All times, including lower bounds, in nanoseconds.
+    /// Lower bounds are included. Times are in nanoseconds.
     pub(crate) times: &'run Histogram<u64>,
-    /// The times that are lower bounds, or `None` if there are no such times.
     pub(crate) bounds: Option<&'run Histogram<u64>>,
 }
 
 impl<'run> Sample<'run> {
-    /// Creates a sample of measured times.
     pub(crate) fn exact(times: &'run Histogram<u64>) -> Sample<'run> {
         Sample { times, bounds: None }
     }
 
-    /// Creates a sample in which the times in `bounds` are lower bounds.
     pub(crate) fn bounded(
         times: &'run Histogram<u64>,
         bounds: &'run Histogram<u64>,
@@ -41,18 +36,15 @@ impl<'run> Sample<'run> {
         Sample { times, bounds: Some(bounds).filter(|bounds| !bounds.is_empty()) }
     }
 
-    /// Returns whether the sample is empty.
     pub(crate) fn is_empty(self) -> bool {
         self.times.is_empty()
     }
 
-    /// Returns the number of lower bounds.
     pub(crate) fn at_least(self) -> u64 {
         self.bounds.map_or(0, Histogram::len)
     }
 
-    /// Returns whether the time at this quantile is only a lower bound. This is the case if a sufficient increase of
-    /// the lower bounds would increase the time.
+    /// Returns whether longer lower bounds would change the time at this quantile.
     pub(crate) fn is_at_least(self, quantile: f64) -> bool {
         let Some(bounds) = self.bounds else { return false };
         let time = self.times.value_at_quantile(quantile);
@@ -60,27 +52,26 @@ impl<'run> Sample<'run> {
         float(measured) < (quantile * float(self.times.len())).ceil().max(1.0)
     }
 
-    /// Returns the time at this quantile if all lower bounds were longer than every measured time. Returns `None` if
-    /// it would then be a lower bound.
+    /// Returns the time at this quantile if all lower bounds were longer than every measured time. Returns `None` if it
+    /// would then be a lower bound.
     pub(crate) fn at_most(self, quantile: f64) -> Option<u64> {
         let Some(bounds) = self.bounds else { return Some(self.times.value_at_quantile(quantile)) };
         let rank = (quantile * float(self.times.len())).ceil().max(1.0);
         let mut measured = self.times.clone();
         measured.subtract(bounds).expect("lower bounds are among the times");
-        // Uses the middle of the rank, because its end might be rounded to the next rank. For the least time, the
-        // quantile is 0, because a bucket contains several times.
+        // The middle of the rank is used, because its end might be rounded to the next rank. The least time needs the
+        // quantile 0, because a bucket contains several times.
         let part = if quantile > 0.0 { (rank - 0.5) / float(measured.len()) } else { 0.0 };
         (rank <= float(measured.len())).then(|| measured.value_at_quantile(part))
     }
 
-    /// Formats the time at this quantile, with `sign` before it if it is a lower bound. Returns `None` if there are
-    /// no times.
+    /// Puts `sign` before a lower bound. Returns `None` if there are no times.
     pub(crate) fn shown(self, quantile: f64, sign: &str) -> Option<String> {
         let sign = if self.is_at_least(quantile) { sign } else { "" };
         (!self.is_empty()).then(|| sign.to_owned() + &human::time(at(self.times, quantile)))
     }
 
-    /// Formats the mean, with `sign` before it if some times are lower bounds. Returns `None` if there are no times.
+    /// Puts `sign` before the mean if some times are lower bounds. Returns `None` if there are no times.
     pub(crate) fn shown_mean(self, sign: &str) -> Option<String> {
         let sign = if self.bounds.is_some() { sign } else { "" };
         let mean = Duration::from_secs_f64(self.times.mean() * 1e-9);
@@ -88,14 +79,13 @@ impl<'run> Sample<'run> {
     }
 }
 
-/// Records a time `count` times.
 pub(crate) fn record(histogram: &mut Histogram<u64>, time: Duration, count: u64) {
-    // A `u64` can store up to 584 years. Longer times are recorded as 584 years.
+    // The longest time in a `u64` is 584 years. Longer times are recorded as 584 years.
     let nanos = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
     histogram.record_n(nanos, count).expect(GROWS);
 }
 
-/// A distribution of times in nanoseconds, as in the JSON output. All values are null if the count is 0.
+/// Times are in nanoseconds. All values except the count are null if the count is 0.
 #[derive(Debug, Serialize)]
 pub(crate) struct Percentiles {
     count: u64,
@@ -109,7 +99,6 @@ pub(crate) struct Percentiles {
 }
 
 impl Percentiles {
-    /// Computes the percentiles of a histogram of nanoseconds.
     pub(crate) fn new(times: &Histogram<u64>) -> Percentiles {
         let at = |quantile| (!times.is_empty()).then(|| times.value_at_quantile(quantile));
         Percentiles {
@@ -137,7 +126,6 @@ mod tests {
     }
 
     proptest! {
-        /// By definition, a percentile is a lower bound if it increases when all lower bounds increase.
         #[test]
         fn a_bound_is_what_grows_with_the_bounds(
             measured in prop::collection::vec(0_u64..5_000_000, 0..60),

@@ -8,20 +8,18 @@ use crate::console::human::float;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// The counters of a cgroup, since its creation or over a span of time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Quota {
-    /// The number of periods in which threads of the cgroup wanted to run.
+    /// The periods in which threads of the cgroup wanted to run.
     pub(crate) periods: u64,
-    /// The number of periods in which the quota was used up.
     pub(crate) throttled: u64,
     /// The time for which threads could not run because of the quota, summed over CPUs.
     pub(crate) time: Duration,
 }
 
 impl Quota {
-    /// Parses a `cpu.stat`. Its times are in microseconds in version 2, and in nanoseconds in version 1. Returns
-    /// `None` if the cgroup has no quota.
+    /// Times are in microseconds in version 2, and in nanoseconds in version 1. Returns `None` if the cgroup has no
+    /// quota.
     pub(crate) fn parse(text: &str) -> Option<Quota> {
         let number = |name: &str| {
             let mut fields = text.lines().filter_map(|line| line.split_once(' '));
@@ -32,7 +30,6 @@ impl Quota {
         Some(Quota { periods: number("nr_periods")?, throttled: number("nr_throttled")?, time })
     }
 
-    /// Returns the share of periods in which the quota was used up.
     pub(crate) fn share(self) -> f64 {
         float(self.throttled) / float(self.periods.max(self.throttled).max(1))
     }
@@ -46,16 +43,14 @@ impl Quota {
     }
 }
 
-/// Returns the quota that stopped the program for the longest time between two readings of the same files. Returns
-/// `None` if no quota stopped it.
 pub(crate) fn reached(now: &[Option<Quota>], earlier: &[Option<Quota>]) -> Option<Quota> {
     let both =
         now.iter().zip(earlier).filter_map(|(now, earlier)| Some((*now)?.since((*earlier)?)));
     both.filter(|quota| quota.throttled > 0).max_by_key(|quota| quota.time)
 }
 
-/// Returns the paths of the statistics of the program's cgroups and of their ancestors. `cgroups` and `mounts` are
-/// the contents of `/proc/self/cgroup` and `/proc/self/mountinfo`. Not every cgroup has a quota.
+/// Returns the paths of the statistics of the program's cgroups and of their ancestors. Not every cgroup has a quota.
+/// `cgroups` is the content of `/proc/self/cgroup`, and `mounts` that of `/proc/self/mountinfo`.
 pub(crate) fn files(cgroups: &str, mounts: &str) -> Vec<PathBuf> {
     let cgroups: Vec<_> = cgroups.lines().filter_map(Cgroup::parse).collect();
     let folders = mounts.lines().filter_map(Mount::parse).flat_map(|mount| {
@@ -65,7 +60,6 @@ pub(crate) fn files(cgroups: &str, mounts: &str) -> Vec<PathBuf> {
     folders.map(|folder| folder.join("cpu.stat")).collect()
 }
 
-/// A cgroup that counts CPU time.
 struct Cgroup<'a> {
     is_version_2: bool,
     path: &'a Path,
@@ -82,7 +76,6 @@ impl<'a> Cgroup<'a> {
     }
 }
 
-/// A mount of cgroups that count CPU time.
 struct Mount<'a> {
     is_version_2: bool,
     /// The cgroup that is the root of the mount.
@@ -103,8 +96,8 @@ impl<'a> Mount<'a> {
         counts.then_some(Mount { is_version_2, root, at })
     }
 
-    /// Returns the directories of a cgroup and of its ancestors, as far as they are mounted. Inside a container, the
-    /// container's own cgroup may be the root, and its path outside is then unknown.
+    /// Returns the mounted directories of a cgroup and of its ancestors. In a container, the container's own cgroup may
+    /// be the root, so its path outside of the container is unknown.
     fn folders(&self, cgroup: &Cgroup<'_>) -> Vec<PathBuf> {
         let below = cgroup.path.strip_prefix(self.root).unwrap_or(Path::new(""));
         let is_outside = below.components().any(|part| part.as_os_str() == "..");
@@ -135,7 +128,6 @@ mod tests {
         }
         for text in [
             "",
-            // The controller is disabled, or this is the root.
             "usage_usec 2143\nuser_usec 1100\nsystem_usec 1043\n",
             "nr_periods 80\nnr_throttled x\nthrottled_usec 3200000\n",
             "nr_periods 80\nnr_throttled 41\n",
@@ -169,7 +161,6 @@ mod tests {
         files.iter().map(|file| file.to_str().unwrap().replace("/cpu.stat", "")).collect()
     }
 
-    /// Tests the contents of files from real systems.
     #[test]
     fn cgroups_are_found() {
         let version_2 = "30 23 0:26 / /sys/fs/cgroup rw,nosuid,nodev,noexec,relatime shared:4 - cgroup2 cgroup2 \

@@ -2,17 +2,14 @@
 
 use crate::console::human::float;
 
-/// The number of classes into which gaps are sorted. Each class has the same probability under an exponential
-/// distribution.
+/// The number of classes of gaps. A gap of an exponential distribution is in each class with the same probability.
 const PARTS: usize = 100;
 
-/// The minimum number of gaps for a result.
 const LEAST: f64 = 100.0;
 
-/// Measures the gaps between starts. Starts must be recorded in order.
 #[derive(Debug)]
 pub(crate) struct Intervals {
-    /// The number of slots that had been requested by the time of the last start.
+    /// The number of slots requested before the last start.
     last: Option<f64>,
     /// The quantile of the last gap in the exponential distribution.
     before: Option<f64>,
@@ -21,15 +18,12 @@ pub(crate) struct Intervals {
     products: f64,
 }
 
-/// How much the gaps differ from those of Poisson arrivals.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Randomness {
-    /// The number of gaps that were measured.
     pub(crate) gaps: f64,
     /// The maximum distance between the distribution of the gaps and the exponential distribution, from 0 to 1
     /// (Kolmogorov-Smirnov), checked at a hundred points.
     pub(crate) distance: f64,
-    /// The correlation of consecutive gaps, from -1 to 1.
     pub(crate) alike: f64,
 }
 
@@ -45,8 +39,7 @@ impl Intervals {
         (self.last, self.before) = (None, None);
     }
 
-    /// Records the next start, which is not before the previous one. `asked` is the expected number of slots that
-    /// were requested before this start.
+    /// Starts must be recorded in order. `asked` is the expected number of slots requested before this start.
     pub(crate) fn start(&mut self, asked: f64) {
         if let Some(last) = self.last.replace(asked) {
             self.gap(1.0 - (last - asked).exp());
@@ -62,7 +55,6 @@ impl Intervals {
         }
     }
 
-    /// Returns the result so far, or `None` if there are too few gaps.
     pub(crate) fn randomness(&self) -> Option<Randomness> {
         let gaps = float(self.parts.iter().sum());
         let mut below = 0.0;
@@ -113,8 +105,7 @@ mod tests {
 
     #[test]
     fn neighbours_are_compared_with_the_middle_of_all_gaps() {
-        // Each gap equals the mean. `above` is the difference between 0.5 and the share of exponential gaps that are
-        // shorter.
+        // Each gap equals the mean. `above` is the share of shorter exponential gaps minus 0.5.
         let above = 0.5 - (-1.0_f64).exp();
         let alike = randomness((0..200_u32).map(f64::from)).alike;
         assert!((alike - 12.0 * above * above).abs() < 1e-9, "{alike}");

@@ -7,41 +7,36 @@ use super::stats::OperationStats;
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 
-/// The histograms of a run, in total and in batches.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub(crate) struct RetainedHistograms {
-    /// The times of the whole run, with three digits.
+    /// Times have three significant digits.
     pub(crate) all: Times,
-    /// The times of each batch, with two digits.
+    /// Times have two significant digits.
     pub(crate) batches: Vec<Batch>,
 }
 
-/// A batch: a part of the run.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub(crate) struct Batch {
     pub(crate) from_seconds: f64,
     pub(crate) to_seconds: f64,
     pub(crate) started: u64,
-    /// The number of operations that failed in this batch.
     pub(crate) failed: u64,
     #[serde(flatten)]
     pub(crate) times: Times,
 }
 
-/// The distributions of the service and response times, in nanoseconds.
+/// Times are in nanoseconds.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub(crate) struct Times {
     #[serde(with = "packed")]
     pub(crate) service: Histogram<u64>,
     #[serde(with = "packed")]
     pub(crate) response: Histogram<u64>,
-    /// The response times that are only lower bounds.
     #[serde(with = "packed")]
     pub(crate) lower_bounds: Histogram<u64>,
 }
 
 impl RetainedHistograms {
-    /// Collects the histograms of a run.
     pub(crate) fn new(confidence: &Confidence<'_>) -> RetainedHistograms {
         RetainedHistograms {
             all: Times::new(confidence.stats),
@@ -78,7 +73,7 @@ impl Times {
     }
 }
 
-/// Serializes a histogram as a string: the compressed format V2 of HDR histograms, in base64.
+/// Serializes a histogram in the compressed format V2 of HDR histograms, as a base64 string.
 mod packed {
     use base64::Engine;
     use base64::engine::general_purpose::STANDARD;
@@ -103,7 +98,6 @@ mod packed {
         let bytes = STANDARD.decode(text).map_err(de::Error::custom)?;
         let times: Result<Histogram<u64>, _> = Deserializer::new().deserialize(&mut &bytes[..]);
         let mut times = times.map_err(|_| de::Error::custom("a histogram that can't be read"))?;
-        // The times of other runs may be longer.
         times.auto(true);
         Ok(times)
     }

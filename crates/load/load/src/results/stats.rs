@@ -13,72 +13,56 @@ use hdrhistogram::Histogram;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// The maximum duration of a call that is acceptable on a thread with other sessions.
+/// Longer calls on a thread with other sessions are reported.
 const LONG: Duration = Duration::from_millis(1);
 
-/// Counts of slots, and their times in nanoseconds.
+/// Times are in nanoseconds.
 ///
 /// Each slot counts once as started, skipped or unstarted. Each started slot counts once more as completed, failed or
 /// unfinished.
 #[derive(Clone, Debug)]
 pub(crate) struct OperationStats {
-    /// The wait times: how late each operation started.
     pub(crate) wait: Histogram<u64>,
-    /// The service times of completed operations, from sending to completion. A closed-loop tool reports these times.
+    /// The service times of completed operations, from sending to completion, as a closed-loop tool reports them.
     pub(crate) service: Histogram<u64>,
-    /// The response times, from the intended start to the end. For an operation that did not complete, this is its
-    /// age when it was given up: a lower bound of its response time.
+    /// The response times, from the intended start to the end. For an operation that did not complete, this is a lower
+    /// bound: its age when it was given up.
     pub(crate) response: Histogram<u64>,
     /// The response times that are lower bounds.
     pub(crate) bounds: Histogram<u64>,
-    /// The number of failed operations of each kind.
     pub(crate) failures: BTreeMap<FailureKind, u64>,
-    /// The number of operations that had not ended at the end of the run.
     pub(crate) unfinished: u64,
-    /// The number of slots that were due but had not started when the schedule ended.
     pub(crate) unstarted: u64,
-    /// The number of slots that were skipped because they were too late.
     pub(crate) skipped: u64,
-    /// The number of responses of any status.
+    /// Responses of any status.
     pub(crate) answered: u64,
-    /// The number of responses with each status.
     pub(crate) statuses: BTreeMap<u16, u64>,
-    /// The counts of the operations that have a label.
     pub(crate) labels: Labels,
-    /// The times that it took to open connections.
     pub(crate) set_ups: SetUps,
-    /// The bytes, items and retries of operations.
     pub(crate) traffic: Traffic,
-    /// The total lateness of the recorded slots, divided by cause.
     pub(crate) lateness: Lateness,
-    /// The total lateness of all starts, including those of the warm-up, divided by cause.
+    /// The lateness of all starts, including those of the warm-up.
     pub(crate) causes: Lateness,
-    /// The approximate total of the times for which responses waited for the CPU.
+    /// The approximate total time for which responses waited for the CPU.
     pub(crate) queued: Duration,
-    /// The number of responses that were awaited while their thread was stopped, and the longest of these stops.
+    /// The responses that were awaited while their thread was stopped, and the longest stop.
     pub(crate) stopped: (u64, Duration),
-    /// The counts of the think times of calls.
     pub(crate) think_times: ThinkTimes,
-    /// The number of calls that blocked a thread with other sessions for longer than [`LONG`], and the longest of
-    /// these times.
+    /// The calls that blocked a thread with other sessions for longer than [`LONG`], and the longest of these times.
     pub(crate) held: (u64, Duration),
     /// The total time for which threads spun on the clock before starts, including the warm-up.
     pub(crate) spun: Duration,
 }
 
-/// The times that it took to open connections.
 #[derive(Clone, Debug)]
 pub(crate) struct SetUps {
-    /// The total time to set up each connection.
     pub(crate) all: Histogram<u64>,
     /// The times to connect a TCP or Unix socket.
     pub(crate) connect: Histogram<u64>,
-    /// The times of TLS handshakes.
     pub(crate) tls: Histogram<u64>,
 }
 
 impl OperationStats {
-    /// Creates empty statistics. Times have three significant digits.
     pub(crate) fn new() -> OperationStats {
         let histogram =
             Histogram::new(3).expect("3 is a number of digits that a histogram can have");
@@ -106,18 +90,16 @@ impl OperationStats {
         }
     }
 
-    /// Counts a start, and adds the causes of its lateness.
     pub(crate) fn start(&mut self, wait_time: Duration, lateness: Lateness) {
         record(&mut self.wait, wait_time, 1);
         self.lateness = self.lateness.plus(lateness);
     }
 
-    /// Adds the causes of a late start. This includes starts that are not recorded.
+    /// Adds the causes of a late start, which may belong to the warm-up.
     pub(crate) fn cause(&mut self, lateness: Lateness) {
         self.causes = self.causes.plus(lateness);
     }
 
-    /// Counts the response to an operation, or to a step of an operation, with its details.
     pub(crate) fn answer(&mut self, operation: &Operation) {
         let Answer { outcome, details: Details { status, set_up, traffic, .. }, .. } =
             operation.answer;
@@ -132,7 +114,6 @@ impl OperationStats {
         }
     }
 
-    /// Counts the end of an operation that was started.
     pub(crate) fn end(&mut self, operation: &Operation) {
         self.answer(operation);
         self.held(operation.answer.held);
@@ -148,14 +129,12 @@ impl OperationStats {
         }
     }
 
-    /// Counts an operation that is given up at this age.
     pub(crate) fn unfinished(&mut self, age: Duration) {
         self.unfinished += 1;
         self.lower_bound(age, 1);
     }
 
-    /// Counts slots that had not started at the end of the schedule. Each had the age `age` and this lateness by
-    /// cause.
+    /// `age` and `lateness` are those of each slot.
     pub(crate) fn unstarted(&mut self, age: Duration, lateness: Lateness, slots: u64) {
         self.unstarted += slots;
         self.lower_bound(age, slots);
@@ -164,8 +143,7 @@ impl OperationStats {
         self.causes = self.causes.plus(lateness);
     }
 
-    /// Counts slots that were skipped because they were later than `limit`. Their lateness is divided among the
-    /// causes in the same proportions as that of all starts.
+    /// Counts slots that were later than `limit`. Their lateness is divided among the causes as that of all starts is.
     pub(crate) fn skipped(&mut self, slots: u64, limit: Duration) {
         self.skipped += slots;
         self.lower_bound(limit, slots);
@@ -173,13 +151,12 @@ impl OperationStats {
         self.lateness = self.lateness.plus(self.causes.parts_of(seconds));
     }
 
-    /// Adds the lateness of time that a late policy gave up. The time belongs to no slot, but it made starts late.
+    /// Adds time that a late policy gave up. It belongs to no slot, but it made starts late.
     pub(crate) fn forfeited(&mut self, time: Duration) {
         self.lateness = self.lateness.plus(self.causes.parts_of(time.as_secs_f64()));
     }
 
-    /// Counts a response that waited for the CPU for `queued`. Its thread was stopped for `stopped` while the
-    /// response was awaited.
+    /// Counts a response that waited for the CPU for `queued`, and whose thread was stopped for `stopped` before that.
     pub(crate) fn answered(&mut self, queued: Duration, stopped: Duration) {
         self.queued += queued;
         self.stopped.0 += u64::from(stopped > Duration::ZERO);
@@ -192,14 +169,12 @@ impl OperationStats {
         self.lateness.generator += late.as_secs_f64();
     }
 
-    /// Counts a call that blocked its thread for `time`, if this is longer than [`LONG`].
     pub(crate) fn held(&mut self, time: Duration) {
         if time > LONG {
             self.held = (self.held.0 + 1, self.held.1.max(time));
         }
     }
 
-    /// Counts a connection that was opened, with its times.
     pub(crate) fn set_up(&mut self, set_up: SetUp) {
         let all = set_up.connect + set_up.tls.unwrap_or_default();
         record(&mut self.set_ups.all, all, 1);
@@ -214,7 +189,6 @@ impl OperationStats {
         record(&mut self.bounds, age, slots);
     }
 
-    /// Adds the counts of `other`.
     pub(crate) fn add(&mut self, other: &OperationStats) {
         for (sum, part) in self.histograms().into_iter().zip([
             &other.wait,
@@ -250,8 +224,7 @@ impl OperationStats {
         self.spun += other.spun;
     }
 
-    /// Returns the operations that have been counted since `before`, or `None` if `before` is not an earlier state of
-    /// these statistics.
+    /// Returns the difference to `before`, or `None` if `before` is not an earlier state of these statistics.
     pub(crate) fn since(&self, before: &OperationStats) -> Option<OperationStats> {
         let mut since = self.clone();
         let parts = [&before.wait, &before.service, &before.response, &before.bounds];
@@ -266,7 +239,7 @@ impl OperationStats {
         Some(since)
     }
 
-    /// Resets all counts, but keeps the memory.
+    /// Resets all counts, but keeps the allocated memory.
     pub(crate) fn clear(&mut self) {
         self.histograms().into_iter().for_each(Histogram::reset);
         self.failures.clear();
@@ -287,13 +260,12 @@ impl OperationStats {
         [wait, service, response, bounds, all, connect, tls]
     }
 
-    /// Returns the response times, including the lower bounds.
     pub(crate) fn responses(&self) -> Sample<'_> {
         Sample::bounded(&self.response, &self.bounds)
     }
 
-    /// Returns the labels in alphabetical order if they distinguish operations. If all operations have the same label,
-    /// no label is returned, unless that label is expected.
+    /// Returns the labels in alphabetical order. A single label that all operations have is left out, unless it is
+    /// expected.
     pub(crate) fn labels_apart(&self) -> Vec<&Labelled> {
         let ended = self.completed() + self.failed();
         let mut labels: Vec<_> = self.labels.iter().collect();
@@ -307,27 +279,22 @@ impl OperationStats {
         labels
     }
 
-    /// Returns the number of slots that were due.
     pub(crate) fn due(&self) -> u64 {
         self.started() + self.skipped + self.unstarted
     }
 
-    /// Returns the number of operations that were started.
     pub(crate) fn started(&self) -> u64 {
         self.wait.len()
     }
 
-    /// Returns the number of operations that succeeded.
     pub(crate) fn completed(&self) -> u64 {
         self.service.len()
     }
 
-    /// Returns the number of operations that failed for any reason.
     pub(crate) fn failed(&self) -> u64 {
         self.failures.values().sum()
     }
 
-    /// Returns the number of operations that failed because of limits of the generator's machine.
     pub(crate) fn failed_by_generator(&self) -> u64 {
         let own = self.failures.iter().filter(|(kind, _)| kind.group() == GENERATOR);
         own.map(|(_, count)| count).sum()
@@ -339,7 +306,6 @@ mod tests {
     use super::*;
     use nanopace::Nanos;
 
-    /// Starts a slot that was due at 100 ms.
     fn start_at(stats: &mut OperationStats, ms: u64) {
         stats.start(at(ms) - at(100), Lateness::default());
     }
@@ -348,13 +314,12 @@ mod tests {
         Nanos::from_nanos(ms * 1_000_000)
     }
 
-    /// Returns the traffic of this number of operations.
     fn traffic(operations: u64) -> Traffic {
         let [read, written, items, retried] = [10, 20, 3, 1].map(|each| each * operations);
         Traffic { read, written, items, retried }
     }
 
-    /// Counts an operation that was due at 100 ms, and that started, was sent and ended at these times in ms.
+    /// The operation was due at 100 ms. `start`, `sent` and `end` are in ms.
     fn count(
         stats: &mut OperationStats,
         [start, sent, end]: [u64; 3],
@@ -421,7 +386,6 @@ mod tests {
             stats.answered(Duration::ZERO, Duration::from_millis(ms));
             stats.held(Duration::from_millis(ms));
         }
-        // A call of this length is acceptable on a thread with other sessions.
         stats.held(LONG);
         let mut sum = stats.clone();
         sum.add(&stats);

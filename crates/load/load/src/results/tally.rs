@@ -12,7 +12,7 @@ use hdrhistogram::Histogram;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// The upper bounds of the buckets in nanoseconds: three per factor of ten, from 10 us to 100 s.
+/// The upper bounds of the buckets, three per factor of ten, from 10 us to 100 s.
 pub(crate) const BOUNDS_NS: [u64; 22] = [
     10_000,
     20_000,
@@ -38,30 +38,25 @@ pub(crate) const BOUNDS_NS: [u64; 22] = [
     100_000_000_000,
 ];
 
-/// Counts of operations. They never decrease.
+/// The counts never decrease.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tally {
     pub(crate) started: u64,
     pub(crate) completed: u64,
     pub(crate) unfinished: u64,
     pub(crate) unstarted: u64,
-    /// The total lateness, divided by cause.
     pub(crate) lateness: Lateness,
-    /// The counts of think times.
     pub(crate) think_times: ThinkTimes,
     pub(crate) failures: BTreeMap<FailureKind, u64>,
     pub(crate) statuses: BTreeMap<u16, u64>,
-    /// The number of connections that were opened.
     pub(crate) connections: u64,
     pub(crate) traffic: Traffic,
     pub(crate) wait: Buckets,
     pub(crate) service: Buckets,
     pub(crate) response: Buckets,
-    /// The counts of the operations that have a label.
     pub(crate) labels: BTreeMap<String, LabelTally>,
 }
 
-/// The ended operations with one label.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LabelTally {
     pub(crate) completed: u64,
@@ -81,14 +76,13 @@ impl LabelTally {
 }
 
 impl Tally {
-    /// Marks these labels as expected: reports include them even if no operation with the label has ended.
+    /// Reports include expected labels even if no operation with them has ended.
     pub(crate) fn expect(&mut self, labels: &[&str]) {
         for label in labels {
             self.labels.entry((*label).to_owned()).or_default().is_expected = true;
         }
     }
 
-    /// Adds the counts of `stats`.
     pub(crate) fn add(&mut self, stats: &OperationStats) {
         self.started += stats.started();
         self.completed += stats.completed();
@@ -115,8 +109,7 @@ impl Tally {
         }
     }
 
-    /// Returns the labels if they distinguish operations. If all operations have the same label, no label is returned,
-    /// unless that label is expected.
+    /// Leaves out a single label that all operations have, unless it is expected.
     pub(crate) fn labels_apart(&self) -> impl Iterator<Item = (&str, &LabelTally)> {
         let ended = self.completed + self.failed();
         let all = self.labels.iter().map(|(label, tally)| (label.as_str(), tally));
@@ -126,42 +119,35 @@ impl Tally {
         })
     }
 
-    /// Returns the number of operations that failed for any reason.
     pub(crate) fn failed(&self) -> u64 {
         self.failures.values().sum()
     }
 
-    /// Returns the number of operations that failed because of limits of the generator's machine.
     pub(crate) fn failed_by_generator(&self) -> u64 {
         let own = self.failures.iter().filter(|(kind, _)| kind.group() == GENERATOR);
         own.map(|(_, count)| count).sum()
     }
 
-    /// Returns the number of operations that have started, have not ended, and are not resting.
+    /// Resting calls are not in flight.
     pub(crate) fn in_flight(&self) -> u64 {
         let ended = self.completed + self.failed() + self.unfinished;
         self.started.saturating_sub(ended + self.think_times.now())
     }
 }
 
-/// A histogram of times, in buckets with fixed bounds.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Buckets {
-    /// The number of times in each bucket: above one bound, and at most the next bound. The last bucket has no upper
-    /// bound.
+    /// The number of times above one bound and up to the next. The last bucket has no upper bound.
     pub(crate) counts: [u64; BOUNDS_NS.len() + 1],
-    /// The sum of all times.
     pub(crate) sum: Duration,
 }
 
 impl Buckets {
-    /// Returns the mean time, or `None` if there are no times.
     pub(crate) fn mean(&self) -> Option<Duration> {
         let all: u64 = self.counts.iter().sum();
         (all > 0).then(|| self.sum.div_f64(float(all)))
     }
 
-    /// Returns the upper bound of the bucket that contains the time at this quantile.
     pub(crate) fn at_most(&self, quantile: f64) -> Duration {
         let all: u64 = self.counts.iter().sum();
         let longest = Duration::MAX;
@@ -174,8 +160,8 @@ impl Buckets {
         reached.map_or(longest, |(_, bound)| bound)
     }
 
-    /// Adds the times of a histogram. Each of its steps is a range of times: the lowest time of the range determines
-    /// the bucket, and the middle of the range is added to the sum.
+    /// Adds the times of a histogram. The lowest time of each of its steps determines the bucket, and the middle of the
+    /// step is added to the sum.
     pub(crate) fn add(&mut self, times: &Histogram<u64>) {
         for step in times.iter_recorded() {
             let (ns, count) = (step.value_iterated_to(), step.count_since_last_iteration());

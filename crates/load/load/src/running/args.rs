@@ -20,9 +20,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 use toml::{Table, Value};
 
-/// The largest accepted value of `--connections`. Larger values are likely to be a mistake.
+/// Larger values are likely to be a mistake.
 pub(crate) const MOST_CONNECTIONS: u32 = 1_000_000;
-/// The largest accepted value of `--threads`. Larger values are likely to be a mistake.
+/// Larger values are likely to be a mistake.
 pub(crate) const MOST_THREADS: u16 = 1024;
 
 /// The options of a run, as a group for command lines with other options.
@@ -105,18 +105,14 @@ pub(crate) struct RunArgs {
     #[arg(long, help_heading = "Requirements")]
     pub(crate) fail_fast: bool,
 
-    /// All options by name, as they are written.
     #[arg(skip)]
     pub(crate) settings: Table,
-    /// The names of the options that were given.
     #[arg(skip)]
     pub(crate) given: BTreeSet<String>,
 
-    /// The path of the chart of a search.
     #[arg(skip)]
     pub(crate) svg: Option<PathBuf>,
 
-    /// The path of the configuration file, if one was given.
     #[arg(skip)]
     pub(crate) config: Option<PathBuf>,
 
@@ -172,7 +168,6 @@ pub(crate) struct DetailArgs {
 }
 
 impl DetailArgs {
-    /// Returns the level of detail of the report.
     pub(crate) fn detail(&self) -> Detail {
         match (self.quiet, self.verbose) {
             (true, _) => Detail::Headline,
@@ -189,12 +184,10 @@ struct DefaultRun {
 }
 
 impl RunArgs {
-    /// Returns the default options of a run.
     pub(crate) fn by_default() -> RunArgs {
         DefaultRun::parse_from(["run"]).run
     }
 
-    /// Records which options were given, after the command line has been parsed.
     pub(crate) fn settle(&mut self, definition: &Command, matches: &ArgMatches) {
         self.settings = config::settings(definition, matches);
         self.config = config::file_of(matches);
@@ -218,14 +211,12 @@ impl RunArgs {
         }
     }
 
-    /// Returns whether the target is a server that is loaded at the default rate.
     pub(crate) fn rate_is_default(&self) -> bool {
         let is_given = |name: &&str| self.given.contains(*name);
         let is_server = ["url", "targets", "scenario"].iter().any(is_given);
         is_server && self.settings.contains_key("rate_is_default")
     }
 
-    /// Returns the criteria that the results must meet.
     pub(crate) fn criteria(&self) -> Vec<Criterion> {
         let figure = |requirement: &Requirement| match requirement {
             Requirement::Figure(criterion) => Some(criterion.clone()),
@@ -235,7 +226,6 @@ impl RunArgs {
         given.chain(self.fail_below.map(Criterion::at_least_ratio)).collect()
     }
 
-    /// Returns the changes from the baseline that fail the run.
     pub(crate) fn demands(&self) -> impl Iterator<Item = &Demand> {
         self.fail_if.iter().filter_map(|requirement| match requirement {
             Requirement::Figure(_) => None,

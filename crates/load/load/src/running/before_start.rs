@@ -1,4 +1,4 @@
-//! Handles the time before the schedule starts, while a run waits for other nodes and for its threads to open their
+//! Handles the time before the schedule starts, in which a run waits for other nodes and for its threads to open their
 //! connections.
 
 use super::message::{Message, Stage};
@@ -9,13 +9,13 @@ use crate::shown::keys;
 use crossterm::event::KeyEvent;
 use std::sync::mpsc::Receiver;
 
-/// The stage of a run before its schedule starts. A method of the stage that returns true ends the run.
+/// A method that handles a message ends the run by returning true.
 #[derive(Debug)]
 pub(crate) struct BeforeStart;
 
 impl BeforeStart {
-    /// Waits until all threads have opened their connections. Threads that are still blocked after the timeout are
-    /// not waited for. Returns `false` if the run should end.
+    /// Waits for the threads to open their connections, except threads that are still blocked after the timeout.
+    /// Returns `false` if the run should end.
     pub(crate) fn wait(
         mut self,
         messages: &Receiver<Message>,

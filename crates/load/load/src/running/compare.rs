@@ -18,7 +18,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::slice;
 
-/// The end of the help pages of `compare`.
 pub(crate) const HELP: &str = "\
 Examples:
   nanopace compare before.json after.json
@@ -65,7 +64,6 @@ impl CompareArgs {
     }
 }
 
-/// Performs the comparison. Returns whether its output was written, and whether its requirements hold.
 pub(crate) fn perform(args: &CompareArgs) -> anyhow::Result<Shown> {
     let files = args.sides()?;
     let inputs = files.into_iter().flatten().map(|file| ("results", file.as_path()));
@@ -92,7 +90,7 @@ pub(crate) fn perform(args: &CompareArgs) -> anyhow::Result<Shown> {
 }
 
 /// Reads the `--baseline`, if there is one, and rejects it before the run if it clearly cannot be compared with the
-/// run. Returns an error if a requirement about a change is given without a baseline.
+/// run. A requirement about a change without a baseline is an error.
 pub(crate) fn baseline(args: &RunArgs) -> anyhow::Result<Option<StoredRun>> {
     let Some(path) = &args.baseline else {
         ensure!(args.demands().next().is_none(), "--fail-if: a change needs a --baseline");
@@ -104,7 +102,6 @@ pub(crate) fn baseline(args: &RunArgs) -> anyhow::Result<Option<StoredRun>> {
     Ok(Some(baseline))
 }
 
-/// Rejects a baseline that cannot be compared with this run.
 fn check_is_like(baseline: &StoredRun, args: &RunArgs) -> anyhow::Result<()> {
     let settings = serde_json::to_value(&args.settings)?;
     let settings = settings.as_object().context("settings are no object")?;
@@ -116,7 +113,7 @@ fn check_is_like(baseline: &StoredRun, args: &RunArgs) -> anyhow::Result<()> {
     like.map_err(|why| anyhow!("{why}"))
 }
 
-/// Compares a finished run with the baseline. Records in the summary which changes fail the run.
+/// Records in the summary which changes from the baseline fail the run.
 pub(crate) fn beside<'a>(
     baseline: &StoredRun,
     demands: impl Iterator<Item = &'a Demand>,
@@ -139,7 +136,6 @@ pub(crate) fn beside<'a>(
     summary.beside = Some(beside);
 }
 
-/// Reads the results of a run from a file.
 pub(crate) fn read(path: &Path) -> anyhow::Result<StoredRun> {
     let text = fs::read(path);
     let recording = text.map_err(anyhow::Error::from).and_then(|text| recording(&text));
@@ -153,13 +149,13 @@ fn recording(text: &[u8]) -> anyhow::Result<StoredRun> {
         "it has no `histograms`: it is no result of a run, or of an older version"
     );
     check_version(object.get("version").and_then(Value::as_str))?;
-    // For a syntax error, the message contains the line.
+    // The message of a syntax error contains the line.
     let recording: StoredRun = serde_json::from_slice(text)?;
     recording.check().map_err(anyhow::Error::msg)?;
     Ok(recording)
 }
 
-/// Rejects results of a later version and results without a known version, because their format is unknown.
+/// Rejects results without a version or of a later version, because their format is unknown.
 fn check_version(version: Option<&str>) -> anyhow::Result<()> {
     let own = env!("CARGO_PKG_VERSION");
     let known = |text: &str| {

@@ -1,18 +1,9 @@
-//! Serves the state of a run and accepts commands over HTTP/1.1.
+//! Serves the state of a run and accepts commands over HTTP/1.1. The page `docs/run/reference.md` lists the paths.
 //!
-//! | | |
-//! |---|---|
-//! | `GET /status` | the state of the run, as JSON |
-//! | `GET /metrics` | the same as metrics: `OpenMetrics` if the client prefers it, otherwise plain text |
-//! | `PUT /rate` | the body is a rate, as for `--rate` |
-//! | `PUT /shape` | the body is a shape, as for `--shape`, but not a file |
-//! | `POST /pause`, `POST /resume` | |
-//! | `POST /stop` | ends the schedule; a second time, gives up the missing responses |
-//!
-//! Commands return the new state, as `/status` does. A rejected request has no effect. The response contains the
-//! reason, with one of these statuses: 400 for a body that is not a valid rate or shape, 401 without the token, 403
-//! from a web page, 404, 405, 408 for a body that does not arrive, 409 for a command that the run cannot carry out at
-//! this time, 411 without a body, 413 for a body that is too long, 503 if the run does not respond in time.
+//! A rejected request has no effect. Its response contains the reason, with one of these statuses: 400 for an invalid
+//! rate or shape, 401 without the token, 403 from a web page, 404, 405, 408 for a body that does not arrive, 409 for a
+//! command that the run cannot perform at this time, 411 without a body, 413 for a body that is too long, 503 if the
+//! run does not respond in time.
 
 pub(crate) mod args;
 mod connections;
@@ -36,7 +27,7 @@ use std::thread::{self, JoinHandle};
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::watch;
 
-/// A listener for the control server. Clients can connect at once, and get responses after the run has begun.
+/// A listener whose clients can connect at once, and get responses after the run has begun.
 #[derive(Debug)]
 pub(crate) struct ControlListener {
     listener: TcpListener,
@@ -45,7 +36,6 @@ pub(crate) struct ControlListener {
 }
 
 impl ControlListener {
-    /// Starts to listen if the options contain an address for the control server.
     pub(crate) fn open(args: &ControlArgs) -> anyhow::Result<Option<ControlListener>> {
         let Some(address) = args.control else { return Ok(None) };
         let token = args.token()?;
@@ -55,13 +45,12 @@ impl ControlListener {
         Ok(Some(ControlListener { address: listener.local_addr()?, listener, token }))
     }
 
-    /// Returns the URL of the control server.
     pub(crate) fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 }
 
-/// The control server, which has its own thread. Dropping it ends the server.
+/// The control server, which has its own thread. Dropping this value ends the server.
 #[derive(Debug)]
 pub(crate) struct Control {
     over: watch::Sender<bool>,
@@ -69,7 +58,6 @@ pub(crate) struct Control {
 }
 
 impl Control {
-    /// Starts the control server on a listener, for a run that sends requests to `url`.
     pub(crate) fn start(
         control_listener: &ControlListener,
         url: &str,

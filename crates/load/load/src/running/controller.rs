@@ -33,12 +33,10 @@ use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 use totals::RunTotals;
 
-/// The maximum time in which threads must end after the missing responses were given up. Threads that take longer are
-/// stuck.
+/// After the missing responses were given up, a thread that takes longer than this to end is stuck.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Changes the load, and collects the records of the load threads. It handles the stage of a run in which slots
-/// start.
+/// Changes the load, and collects the records of the load threads. Handles the stage of a run in which slots start.
 #[derive(Debug)]
 pub(crate) struct Controller<'run> {
     state: RunState<'run>,
@@ -46,21 +44,18 @@ pub(crate) struct Controller<'run> {
     commands: Commands<'run>,
     totals: RunTotals<'run>,
     observers: Observers,
-    /// The slots that were due but had not started at the end of the schedule: intended starts, each with a number of
-    /// slots.
+    /// The slots that were due but had not started at the end of the schedule: intended starts with counts.
     left: Vec<(Nanos, u64)>,
     /// The number of slots in `left` that were overdue.
     overdue: u64,
     /// The number of sessions that were not open when the first slots started.
     unopened: usize,
-    /// Whether the run ended because it had reached its goal.
     is_at_goal: bool,
     /// The requirement that was certain to be missed, if this ended the run.
     lost: Option<Criterion>,
 }
 
 impl<'run> Controller<'run> {
-    /// Creates the controller of a schedule that has just started.
     pub(crate) fn new(
         shared: &'run RunShared,
         span: &'run RunSpan,
@@ -84,12 +79,11 @@ impl<'run> Controller<'run> {
         }
     }
 
-    /// Marks these labels as expected: reports include them even if no operation with the label has ended.
+    /// Reports include these labels even if no operation with the label has ended.
     pub(crate) fn expect(&mut self, labels: &[&str]) {
         self.totals.expect(labels);
     }
 
-    /// Handles messages until the schedule must end.
     pub(crate) fn run(&mut self, messages: &Receiver<Message>) {
         let recorders = &self.state.shared.recorders;
         self.unopened = recorders.iter().map(|recorder| recorder.opening()).sum();
@@ -115,15 +109,13 @@ impl<'run> Controller<'run> {
         self.state.standing().is_some_and(|standing| standing.is_over)
     }
 
-    /// Returns whether the goal of the run has been reached, or the requirements that can end it are decided.
     fn is_settled(&mut self, is_second: bool) -> bool {
         self.is_at_goal = is_second && self.has_come_to_its_goal();
         self.is_at_goal || self.is_decided()
     }
 
-    /// Returns whether a requirement is certain to be missed or, in a step of a search, all requirements are certain to
-    /// hold. A step that is late because of the generator is not decided yet, because it may turn out to reveal nothing
-    /// about the target.
+    /// Returns whether a requirement is certain to be missed or, in a step of a search, all are certain to hold. A step
+    /// that the generator made late is not lost because of wait times, which may reveal nothing about the target.
     fn is_decided(&mut self) -> bool {
         let decided = self.policy.deciding.as_ref().zip(self.totals.so_far.as_ref());
         let Some((Deciding { criteria, is_search, .. }, so_far)) = decided else { return false };
@@ -144,8 +136,7 @@ impl<'run> Controller<'run> {
         self.lost.is_some() || *is_search && is_certain()
     }
 
-    /// Returns the maximum number of requests that the run records, if it is known. After a change of the load, it is
-    /// known only for a run with a fixed number of requests.
+    /// The maximum is unknown after a change of the load, except in a run with a fixed number of requests.
     fn most_requests(&self) -> Option<u64> {
         let length = self.state.span.length();
         let of_load = self.policy.deciding.as_ref().and_then(|deciding| deciding.most_requests);
@@ -154,12 +145,10 @@ impl<'run> Controller<'run> {
         [counted, length.slots, of_load].into_iter().flatten().min()
     }
 
-    /// Returns whether the goal of the run has been reached.
     fn has_come_to_its_goal(&self) -> bool {
         self.policy.goal.as_ref().is_some_and(|goal| goal.is_reached(&self.totals.confidence()))
     }
 
-    /// Sends the state of the run to the observers. Also prints a line if `is_time_for_a_line`.
     fn show(&self, phase: Phase, is_time_for_a_line: bool) {
         let snapshot = self.totals.snapshot(phase, &self.observers.note);
         self.observers.show(snapshot, &self.totals.over_time, is_time_for_a_line);
@@ -171,7 +160,7 @@ impl<'run> Controller<'run> {
         let run_end = span.end_run(shared.pacer.now());
         self.totals.end(&run_end, &self.policy);
         shared.pacer.close();
-        // No more slots start. The pause is ended so that its time does not count as lateness.
+        // The pause ends so that its time does not count as lateness. No more slots start.
         shared.pacer.resume();
         // The value is set nowhere else, so this cannot fail.
         let _ = shared.ended.set(());
@@ -179,8 +168,8 @@ impl<'run> Controller<'run> {
         run_end
     }
 
-    /// Counts the slots that were due but had not started, unless they have been counted before. In a closed loop, no
-    /// slot is due before a worker is free.
+    /// Counts the slots that were due but had not started, each slot only once. In a closed loop, no slot is due before
+    /// a worker is free.
     fn count_left(&mut self, run_end: &RunEnd) {
         let RunState { shared, span, .. } = self.state;
         if span.length().is_closed {
@@ -194,8 +183,8 @@ impl<'run> Controller<'run> {
         self.overdue += left.iter().filter(is_overdue).map(|(_, slots)| slots).sum::<u64>();
     }
 
-    /// Waits until all responses have arrived or have been given up. Requests that are still in flight after that
-    /// count as unfinished, even if their thread is stuck. Threads whose sessions are not open are not waited for.
+    /// Waits until all responses have arrived or have been given up. Requests that are then still in flight count as
+    /// unfinished, even if their thread is stuck. Threads whose sessions are not open are not waited for.
     pub(crate) fn wait_for_answers(&mut self, messages: &Receiver<Message>, threads: &Threads) {
         let mut answers = Answers { controller: self, given_up: None };
         while threads.are_at_work() && !answers.is_out_of_patience() {
@@ -249,7 +238,6 @@ impl<'run> Controller<'run> {
     }
 }
 
-/// The stage in which slots start. A method of the stage that returns true ends it.
 impl Stage for Controller<'_> {
     fn stop(&mut self) -> bool {
         let leaving_note = self.commands.stop();
@@ -262,7 +250,6 @@ impl Stage for Controller<'_> {
         is_stopped
     }
 
-    /// Performs the action of a key, if it has one, and shows the effect.
     fn press(&mut self, key: KeyEvent) -> bool {
         self.observers.note = match self.observers.press(key) {
             Some(Action::Stop) => return self.stop(),
@@ -292,10 +279,9 @@ impl Stage for Controller<'_> {
     }
 }
 
-/// The stage after the schedule, while responses are still missing.
+/// The stage after the schedule, in which responses are still missing.
 struct Answers<'control, 'run> {
     controller: &'control mut Controller<'run>,
-    /// The time at which the missing responses were given up, or `None` if they were not.
     given_up: Option<Instant>,
 }
 
@@ -313,7 +299,6 @@ impl Answers<'_, '_> {
     }
 }
 
-/// Describes which responses and think times are missing after the schedule has ended.
 fn missing(answers: u64, rests: u64, stuck: usize) -> String {
     if answers + rests == 0 && stuck == 0 {
         return String::new();
@@ -330,7 +315,6 @@ fn missing(answers: u64, rests: u64, stuck: usize) -> String {
 }
 
 impl Stage for Answers<'_, '_> {
-    /// Handles a request to end the run: gives up the missing responses.
     fn stop(&mut self) -> bool {
         let _ = self.controller.state.shared.give_up.send(true);
         self.given_up.get_or_insert_with(Instant::now);

@@ -8,8 +8,7 @@ use std::path::Path;
 /// An input file, with the option or the purpose for which it is read.
 pub(crate) type Input<'a> = (&'static str, &'a Path);
 
-/// Rejects outputs that are the same file as another output or an input, and outputs that must be regular files but
-/// are not.
+/// Rejects outputs that are also another output or an input, and outputs that must be regular files but are not.
 pub(crate) fn check(args: &RunArgs, others: &[Input<'_>]) -> anyhow::Result<()> {
     for (option, what, file) in [
         ("hdr", "interval log", &args.hdr),
@@ -28,7 +27,6 @@ pub(crate) fn check(args: &RunArgs, others: &[Input<'_>]) -> anyhow::Result<()> 
     keep_apart(outputs(args), inputs)
 }
 
-/// Rejects outputs that are the same file as an input.
 pub(crate) fn spare<'a>(
     args: &'a RunArgs,
     inputs: impl IntoIterator<Item = Input<'a>>,

@@ -12,10 +12,9 @@ use nanopace_fleet::{Control, FleetError};
 use report::Places;
 use std::io;
 
-/// The result of a command: whether its output was written, and whether its requirements hold.
+/// Whether the output of a command was written, and whether the requirements hold.
 pub(crate) type Shown = (io::Result<()>, bool);
 
-/// Performs a `fleet` command.
 pub(crate) fn perform(command: &FleetCommand) -> anyhow::Result<Shown> {
     match command {
         FleetCommand::Status { run, watch: true, .. } => {
@@ -45,7 +44,6 @@ pub(crate) fn perform(command: &FleetCommand) -> anyhow::Result<Shown> {
     }
 }
 
-/// Connects to the store of the run, and calls `question`.
 fn ask<T>(
     run: &RunAt,
     question: impl FnOnce(&Control, &RunAddress) -> Result<T, FleetError>,
@@ -55,7 +53,6 @@ fn ask<T>(
     control.and_then(|control| question(&control, &at)).map_err(|error| at.told(error))
 }
 
-/// Changes a run. This writes no output.
 fn change(
     run: &RunAt,
     change: impl FnOnce(&Control) -> Result<(), FleetError>,

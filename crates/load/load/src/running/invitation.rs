@@ -13,7 +13,6 @@ use std::time::Duration;
 
 const ONE_SCHEDULE: &str = "the nodes of a fleet keep to one schedule";
 
-/// A fleet that the run can join, with the options for joining it.
 #[derive(Debug)]
 pub(crate) struct Invitation {
     at: RunAddress,
@@ -28,10 +27,8 @@ pub(crate) struct Invitation {
 }
 
 impl Invitation {
-    /// Creates the invitation to the fleet that the options name, if any. A load without an end ends after `default`.
-    ///
-    /// # Errors
-    /// Returns an error if an option cannot be used in a fleet, or if the store does not respond.
+    /// Returns `None` if the options name no fleet. An infinite load ends after `default`. Fails if an option cannot be
+    /// used in a fleet, or if the store does not respond.
     pub(crate) fn new(args: &RunArgs, default: Duration) -> anyhow::Result<Option<Invitation>> {
         let Some(name) = &args.fleet.run_name else { return Ok(None) };
         let at = RunAddress::new("--fleet", args.fleet.fleet.as_deref(), name)?;
@@ -81,8 +78,8 @@ impl Invitation {
         })
     }
 
-    /// Joins the fleet, and waits for the other nodes. `watch` is called repeatedly during the wait, with what the
-    /// node waits for. If it ends the wait, `None` is returned.
+    /// Waits for the other nodes, and calls `watch` with the missing condition. Returns `None` if `watch` ends the
+    /// wait.
     pub(crate) fn join(
         &self,
         watch: impl FnMut(Waits) -> ControlFlow<()>,
@@ -141,7 +138,6 @@ fn shape(args: &RunArgs, default: Duration) -> anyhow::Result<Shape> {
     }
 }
 
-/// Returns the name of this node, which consists of the machine's name and the process ID.
 fn own_name() -> String {
     #[cfg(unix)]
     let machine = rustix::system::uname().nodename().to_string_lossy().into_owned();

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::mpsc::Sender;
 use std::thread;
 
-/// The terminal in raw mode: keys arrive as messages. Dropping it restores the terminal, even after a panic.
+/// The terminal in raw mode. Dropping this value restores the terminal, even after a panic.
 #[derive(Debug)]
 pub(crate) struct Keyboard(());
 
@@ -50,8 +50,7 @@ fn forward(messages: &Sender<Message>, interrupt: &Interrupt) {
     }
 }
 
-/// Returns whether this process is in the foreground of the terminal. If a background job changed the terminal, it
-/// would be stopped.
+/// The system would stop a background job that changes the terminal.
 #[cfg(unix)]
 fn is_in_foreground() -> bool {
     rustix::termios::tcgetpgrp(io::stdin()).is_ok_and(|group| group == rustix::process::getpgrp())
@@ -79,8 +78,7 @@ fn suspend() {
     }
 }
 
-/// Returns whether the key is an interrupt. It is one even while text is being typed. In raw mode, Ctrl-C is an
-/// ordinary key.
+/// In raw mode, Ctrl-C is an ordinary key. It is an interrupt even while text is being typed.
 fn interrupts(key: KeyEvent) -> bool {
     matches!(key.code, KeyCode::Char('c' | 'd')) && key.modifiers.contains(KeyModifiers::CONTROL)
 }

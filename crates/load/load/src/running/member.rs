@@ -1,4 +1,4 @@
-//! Implements a node of a fleet: a run whose part of the load comes from the store.
+//! Implements a node of a fleet: a run whose slots come from the store.
 
 pub(crate) mod address;
 pub(crate) mod args;
@@ -27,13 +27,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-/// A node of a fleet, as part of a run.
 #[derive(Debug)]
 pub(crate) struct Member {
     at: RunAddress,
     node: Node,
     control: Control,
-    /// The time at which the node joined.
     joined: Nanos,
     /// Whether the user has asked the node to end.
     interrupted: Arc<AtomicBool>,
@@ -47,7 +45,6 @@ pub(crate) struct Member {
 const LOOK: Duration = Duration::from_millis(50);
 
 impl Member {
-    /// Creates the node, which has just joined the run at this address.
     pub(crate) fn new(
         at: RunAddress,
         node: Node,
@@ -61,28 +58,24 @@ impl Member {
         Ok(Member { at, node, control, joined, interrupted, has_left, timeline, parts, overview })
     }
 
-    /// Returns whether the load had already begun when the node joined.
     pub(crate) fn is_late(&self) -> bool {
         self.joined > self.begins()
     }
 
-    /// Returns the start of the node's part of the load. If the node joins after the beginning of the load, it does not
-    /// start the slots that were due before it joined.
+    /// A node that joins late does not start the slots that were due before it joined.
     pub(crate) fn starts(&self) -> Nanos {
         self.begins().max(self.joined)
     }
 
-    /// Returns the number of the second of the load that contains `at`. All nodes number seconds in the same way.
+    /// All nodes number the seconds of the load in the same way.
     pub(crate) fn second(&self, at: Nanos) -> u64 {
         (at - self.begins()).as_secs()
     }
 
-    /// Returns the beginning of the second of the load that follows `at`.
     pub(crate) fn next_second(&self, at: Nanos) -> Nanos {
         self.begins() + Duration::from_secs(self.second(at) + 1)
     }
 
-    /// Adds the interval that begins at `from`, and outcomes of slots, to the timeline.
     pub(crate) fn record(&self, from: Nanos, interval: &Interval, outcomes: &[Outcome]) {
         let mut timeline = self.timeline.borrow_mut();
         timeline.add(from - self.begins(), interval);
@@ -91,7 +84,6 @@ impl Member {
         }
     }
 
-    /// Sends the node's results up to `at` to the fleet.
     pub(crate) fn tell(&self, at: Nanos, stats: &OperationStats) {
         // If the results cannot be serialized now, the next report may succeed.
         if let Ok(results) = self.results(at, stats).to_bytes() {
@@ -108,22 +100,19 @@ impl Member {
         }
     }
 
-    /// Returns the times of the parts of all responses so far.
     pub(crate) fn own_times(&self) -> Vec<OwnTimes> {
         self.parts.all()
     }
 
-    /// Returns the pacer that grants this node's slots.
     pub(crate) fn pacer(&self) -> Pacer {
         self.node.pacer().clone()
     }
 
-    /// Returns the start of the load.
     pub(crate) fn begins(&self) -> Nanos {
         Nanos::ZERO + self.node.begins()
     }
 
-    /// Returns the length of this node's part of the load, which ends with its last slot.
+    /// The node's part of the load ends with its last slot.
     pub(crate) fn length(&self, warmup: Duration) -> RunLength {
         RunLength {
             warmup: (self.begins() + warmup) - self.starts(),
@@ -151,12 +140,11 @@ impl Member {
         }
     }
 
-    /// Returns the whole load as text. It includes all changes so far.
+    /// Returns the whole load as text, with all changes so far.
     pub(crate) fn load(&self) -> String {
         self.node.shape()
     }
 
-    /// Describes the node and its run.
     pub(crate) fn title(&self) -> String {
         format!("node {} of {}", self.node.number(), self.at.name)
     }
@@ -196,14 +184,12 @@ impl Member {
         self.node.leave()
     }
 
-    /// Describes an error in terms of command-line options.
     pub(crate) fn told(&self, error: FleetError) -> String {
         format!("{:#}", self.at.told(error))
     }
 
-    /// Reports to the store that this node has finished, with its results. `not_started` is the number of granted
-    /// slots that were not started. If the load is over, waits for the other nodes. Returns a connection for reading
-    /// the results of all nodes, or `None` if the fleet continues.
+    /// Reports the results and the number of granted slots that were not started. If the load is over, waits for the
+    /// other nodes, and returns a connection for reading all results. Returns `None` if the fleet continues.
     pub(crate) fn finish(
         self,
         stats: &OperationStats,
@@ -222,7 +208,7 @@ impl Member {
     }
 }
 
-/// Waits until all nodes of the run have finished. Returns `false` if the user ended the wait.
+/// Returns `false` if the user ended the wait.
 fn wait_for_all(control: &Control, id: &str, interrupted: &AtomicBool) -> Result<bool, FleetError> {
     let progress = Progress::of_a_job();
     loop {
@@ -239,7 +225,6 @@ fn wait_for_all(control: &Control, id: &str, interrupted: &AtomicBool) -> Result
     }
 }
 
-/// Displays the names of the node and its run. For a late node, adds the time at which it joined.
 impl Display for Member {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.title())?;

@@ -4,46 +4,37 @@ use crate::load::action::{Action, Refusal};
 use crossterm::event::KeyEvent;
 use tokio::sync::oneshot;
 
-/// A message to the current stage of a run.
 #[derive(Debug)]
 pub(crate) enum Message {
     /// End the schedule. If it has already ended, give up the missing responses.
     Stop,
-    /// The last slot has started.
     LastSlot,
-    /// A key was pressed.
     Key(KeyEvent),
-    /// Show this text to the user.
     #[cfg(feature = "otlp")]
     Tell(String),
     /// Perform this action for a program, which waits for the result.
     Ask(Action, oneshot::Sender<Result<(), Refusal>>),
 }
 
-/// A stage of a run: before, during or after its schedule. If a method that handles a message returns true, the stage
-/// ends.
+/// A stage of a run: before, during or after its schedule. A method that returns true ends the stage.
 pub(crate) trait Stage {
-    /// Handles a request to end the run.
     fn stop(&mut self) -> bool;
 
-    /// Handles a key that was pressed.
     fn press(&mut self, key: KeyEvent) -> bool;
 
-    /// Performs an action for a program. The action is not `Stop`.
+    /// The action is not `Stop`.
     fn act(&mut self, action: Action) -> Result<(), Refusal>;
 
-    /// Handles the message that the last slot has started.
     fn last_slot(&mut self) -> bool {
         false
     }
 
-    /// Shows a text to the user, if the stage has a display.
     #[cfg(feature = "otlp")]
     fn tell(&mut self, _text: String) {}
 }
 
 impl Message {
-    /// Passes the message to the current stage. Returns whether the stage must end.
+    /// Returns whether the current stage must end.
     pub(crate) fn reach(self, stage: &mut impl Stage) -> bool {
         match self {
             Message::Stop => return stage.stop(),
@@ -62,7 +53,7 @@ impl Message {
     }
 }
 
-/// Sends the result of an action to the program that waits for it. The program may no longer exist.
+/// The program that waits for the result may no longer exist.
 fn reply(answer: oneshot::Sender<Result<(), Refusal>>, done: Result<(), Refusal>) {
     let _ = answer.send(done);
 }

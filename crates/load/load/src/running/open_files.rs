@@ -6,25 +6,20 @@ use anyhow::bail;
 use std::io;
 use std::sync::Arc;
 
-/// The number of files that a run opens in addition to those of its sessions and threads: results, logs, signals, the
-/// control server, the store of a fleet, metrics collectors, and the embedded target's listener.
+/// Files for results, logs, signals, the control server, a fleet's store, metrics, and the embedded target's listener.
 const OTHERS: u64 = 50;
 
-/// The number of files that each load thread opens: an event queue, a waker and timers.
+/// Each thread has an event queue, a waker and timers.
 const EACH_THREAD: u64 = 8;
 
-/// Returns the maximum number of files that a run with this number of sessions opens.
 fn needed(target: &Arc<dyn AnyBackend>, sessions: u32, threads: Option<u16>) -> u64 {
-    // At any rate: a search changes it.
+    // The rate is left open, because a search changes it.
     let threads = threads::sessions(target, sessions, threads, None);
     let runtimes = if Arc::clone(target).blocking().is_some() { 1 } else { threads.len() };
     target.open_files(&threads) + OTHERS + EACH_THREAD * runtimes as u64
 }
 
-/// Raises the limit of open files to the number that a run with this number of sessions needs.
-///
-/// # Errors
-/// Returns an error if the hard limit is too low.
+/// Raises the limit of open files to the number that the run needs. Fails if the hard limit is too low.
 pub(super) fn allow(
     target: &Arc<dyn AnyBackend>,
     sessions: u32,
@@ -58,7 +53,6 @@ fn limit_below(needs: u64) -> io::Result<Option<u64>> {
     Ok(None)
 }
 
-/// Returns `None`, because other systems have no such limit.
 #[cfg(not(unix))]
 #[expect(clippy::unnecessary_wraps, reason = "elsewhere there is a limit to raise")]
 fn limit_below(_: u64) -> io::Result<Option<u64>> {
@@ -81,7 +75,6 @@ mod tests {
     use crate::load::backend::Backend;
     use crate::load::target::{Done, Failure, Slot};
 
-    /// A target that opens this number of connections per session.
     struct Opens(u64);
 
     impl Backend for Opens {

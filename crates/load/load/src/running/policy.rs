@@ -3,17 +3,12 @@
 use crate::judged::criteria::{Criterion, Goal, Percentile};
 use std::time::Duration;
 
-/// The policy of a run.
 #[derive(Clone, Debug)]
 pub(crate) struct Policy {
-    /// The lateness above which slots are skipped, if there is such a limit.
     pub(crate) skip_later_than: Option<Duration>,
-    /// Whether slots keep their intended starts, and all slots that are due before the end belong to the run. If so,
-    /// the number of skipped slots is known exactly.
+    /// Whether slots keep their intended starts until the end, so that the number of skipped slots is known exactly.
     pub(crate) keeps_slots: bool,
-    /// The requirements that can end the run.
     pub(crate) deciding: Option<Deciding>,
-    /// The goal that ends the run when it is reached.
     pub(crate) goal: Option<Goal>,
     /// The percentile with which the generator's own delay is compared.
     pub(crate) reported: Percentile,
@@ -22,7 +17,7 @@ pub(crate) struct Policy {
 /// Requirements that can end a run as soon as the results of the remaining requests cannot change the outcome.
 #[derive(Clone, Debug)]
 pub(crate) struct Deciding {
-    /// The requirements. The run ends when one of them is certain to be missed.
+    /// The run ends when one of these is certain to be missed.
     pub(crate) criteria: Vec<Criterion>,
     /// Whether the run is a step of a search. A step also ends when all requirements are certain to hold.
     pub(crate) is_search: bool,

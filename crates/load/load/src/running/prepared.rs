@@ -9,15 +9,10 @@ use std::sync::Arc;
 use std::{io, thread};
 use tokio::runtime::Builder;
 
-/// A target that was set up. Dropping it tears the target down.
+/// A target that was set up. Dropping this value tears the target down.
 pub(crate) struct Prepared(Option<Arc<dyn AnyBackend>>);
 
 impl Prepared {
-    /// Sets a target up.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the target cannot be set up.
     pub(crate) fn new(target: &Arc<dyn AnyBackend>) -> anyhow::Result<Prepared> {
         let set_up = on_own_thread(|| target.set_up_boxed())?;
         let told = |failure: Failure| {
@@ -27,7 +22,7 @@ impl Prepared {
         Ok(Prepared(Some(Arc::clone(target))))
     }
 
-    /// Tears the target down. Returns a warning if that fails.
+    /// Returns a warning if the teardown fails.
     pub(crate) fn tear_down(&mut self) -> Option<String> {
         let target = self.0.take()?;
         let why = match on_own_thread(|| target.tear_down_boxed()) {
@@ -47,7 +42,7 @@ impl Drop for Prepared {
     }
 }
 
-/// Makes a call on a thread with a runtime of its own, which the call may block. Returns the result of the call.
+/// Makes a call on a thread with a runtime of its own, which the call may block.
 fn on_own_thread<'a, F>(call: impl FnOnce() -> F + Send) -> io::Result<Result<(), Failure>>
 where
     F: Future<Output = Result<(), Failure>> + Send + 'a,
@@ -68,7 +63,7 @@ mod tests {
     use crate::load::target::{Done, Failure, Slot, Target};
     use std::sync::{Arc, Mutex};
 
-    /// A target that records its calls. The call named `wrong` fails.
+    /// Records the calls that it receives. The call named `wrong` fails.
     #[derive(Clone)]
     struct Notes {
         calls: Arc<Mutex<Vec<&'static str>>>,
@@ -128,7 +123,6 @@ mod tests {
         }
     }
 
-    /// Runs three calls on a session, and returns the calls of the target.
     fn ran(blocks: bool, wrong: &'static str) -> (Result<Report, LoadError>, Vec<&'static str>) {
         let notes = Notes { calls: Arc::default(), wrong };
         let load = Load::new("1k/s".parse().unwrap()).sessions(1).threads(1).requests(3);

@@ -1,7 +1,7 @@
-//! Pushes the metrics of a run with the OpenTelemetry protocol: OTLP over HTTP, in protobuf.
+//! Pushes the metrics of a run to an OpenTelemetry collector: OTLP over HTTP, in protobuf.
 //!
-//! A thread sends the metrics of the last snapshot at a fixed interval, and once at the end. If a collector does not
-//! accept them, one message reports this. A collector can neither delay the run nor make it fail.
+//! A thread sends the metrics of the last snapshot at a fixed interval, and once at the end. The first failure is
+//! reported. A collector can neither delay the run nor make it fail.
 
 pub(crate) mod args;
 pub(crate) mod collector;
@@ -20,24 +20,20 @@ use tokio::select;
 use tokio::sync::{oneshot, watch};
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
-/// The thread that sends metrics until [`end`](Push::end) is called.
 #[derive(Debug)]
 pub(crate) struct Push {
     end: oneshot::Sender<()>,
     thread: JoinHandle<Pushed>,
 }
 
-/// The numbers of messages that were sent and that failed.
 #[derive(Debug, Default)]
 struct Pushed {
     all: u64,
     failed: u64,
-    /// The reason for the last failure.
     last: String,
 }
 
 impl Push {
-    /// Starts to send the metrics of a run at the interval `every`.
     pub(crate) fn start(
         collector: Arc<Collector>,
         every: Duration,
@@ -94,7 +90,7 @@ impl Pusher {
         self.pushed
     }
 
-    /// Sends the current metrics. For the first failure, reports the time of the next attempt.
+    /// Sends the current metrics. Reports the first failure, with the interval `again` between attempts.
     async fn push(&mut self, again: Option<Duration>) {
         let Some(snapshot) = self.snapshots.borrow().clone() else { return };
         let families = metrics::families(Some(&snapshot));

@@ -30,15 +30,13 @@ use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{self, Receiver, Sender};
 use tokio::sync::watch;
 
-/// The number of interrupts that a run handles. The first one ends the schedule, and the second one the wait for
-/// responses.
+/// The number of interrupts that a run handles: the first ends the schedule, the second ends the wait for responses.
 pub(crate) const INTERRUPTS: usize = 2;
 
-/// The number of additional interrupts that a node of a fleet handles: the node first leaves the fleet and starts the
-/// slots that it has claimed.
+/// The number of additional interrupts for a node of a fleet, which first leaves the fleet and starts the slots that it
+/// has claimed.
 const LEAVES: usize = 1;
 
-/// The results of a finished run.
 #[derive(Debug)]
 pub(crate) struct Ran {
     pub(crate) summary: Summary,
@@ -48,7 +46,6 @@ pub(crate) struct Ran {
     pub(crate) not_started: u64,
 }
 
-/// The error for a fleet that cannot be joined.
 #[derive(Debug)]
 pub(crate) struct NotJoined;
 
@@ -58,8 +55,7 @@ impl std::fmt::Display for NotJoined {
     }
 }
 
-/// Performs the run that has been set up. Returns its results, and its node if it belongs to a fleet. Returns `None`
-/// if the run was stopped before its fleet started.
+/// Returns the results and, in a fleet, the node. Returns `None` if the run was stopped before its fleet started.
 pub(crate) fn run(setup: &Setup, logs: Logs) -> anyhow::Result<Option<(Ran, Option<Member>)>> {
     let (sender, messages) = mpsc::channel();
     let stop = sender.clone();
@@ -104,7 +100,7 @@ pub(crate) fn run(setup: &Setup, logs: Logs) -> anyhow::Result<Option<(Ran, Opti
     Ok(Some((done?, member)))
 }
 
-/// Joins a fleet and waits for the other nodes. Returns `None` if the user ended the run before the fleet started.
+/// Waits for the other nodes. Returns `None` if the user ended the run before the fleet started.
 fn join(
     invitation: &Invitation,
     messages: &Receiver<Message>,
@@ -138,8 +134,7 @@ fn join(
     member
 }
 
-/// Performs the run that has been set up, and handles messages. The first [`Message::Stop`] ends the schedule. The
-/// second one ends the wait for responses.
+/// The first [`Message::Stop`] ends the schedule, and the second one ends the wait for responses.
 pub(crate) fn perform(
     setup: &Setup,
     member: Option<&Member>,
@@ -188,8 +183,7 @@ pub(crate) fn perform(
     Ok(Ran { summary, logged, not_started: span.not_started() })
 }
 
-/// Starts the schedule, and notifies the target and the workers. If `is_wanted` is false because the run should
-/// already end, the schedule ends before any slot can start.
+/// Notifies the target and the workers. If `is_wanted` is false, the schedule ends before any slot can start.
 pub(super) fn start_schedule<'run>(
     setup: &Setup,
     member: Option<&Member>,

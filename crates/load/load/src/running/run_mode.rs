@@ -1,10 +1,9 @@
-//! Checks the options of runs that do not last for a fixed time: closed loops (`--rate max`), runs that continue until
-//! the confidence interval of a percentile is narrow enough (`--until-confident`), and runs that end when a requirement
-//! is certain to be missed (`--fail-fast`).
+//! Checks the options of closed loops (`--rate max`), of runs that continue until the confidence interval of a
+//! percentile is narrow enough (`--until-confident`), and of runs that end when a requirement is certain to be missed
+//! (`--fail-fast`).
 //!
-//! In a closed loop, each connection starts its next request when it has received the response to its last one, so no
-//! request is late. The engine treats a closed loop as the highest rate without catching up: a slot is due as soon as
-//! a worker asks for one.
+//! In a closed loop, a connection starts its next request when it has received the previous response. The engine treats
+//! this as the highest rate without catching up: a slot is due as soon as a worker asks for one.
 
 use super::args::RunArgs;
 use crate::judged::criteria::Criterion;
@@ -12,14 +11,11 @@ use anyhow::{bail, ensure};
 use nanopace::Strictness;
 use std::time::Duration;
 
-/// The options about a schedule. They cannot be used in a closed loop, which has no schedule.
+/// A closed loop has no schedule, so it rejects these options.
 const OF_A_SCHEDULE: [&str; 7] =
     ["arrivals", "har", "strictness", "max-backlog", "skip-later-than", "shard", "run"];
 
-/// Sets the late policy of a closed loop, if the run is a closed loop.
-///
-/// # Errors
-/// Returns an error if an option is about a schedule, or if a requirement always holds without a schedule.
+/// Sets the late policy of a closed loop, and rejects options and requirements that need a schedule.
 pub(crate) fn settle_closed_loop(args: &mut RunArgs) -> anyhow::Result<()> {
     if !args.schedule.is_closed {
         return Ok(());
@@ -37,10 +33,10 @@ pub(crate) fn settle_closed_loop(args: &mut RunArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The default of the maximum duration of a run with `--until-confident`.
+/// The default of `--longest`.
 const LONGEST: Duration = Duration::from_secs(600);
 
-/// Returns the maximum duration of a run with `--until-confident`, not including the warm-up.
+/// The warm-up is not included.
 pub(crate) fn longest(args: &RunArgs) -> Option<Duration> {
     args.until_confident.as_ref().map(|_| args.longest.unwrap_or(LONGEST))
 }
@@ -73,8 +69,7 @@ pub(crate) fn check_until_confident(args: &RunArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Rejects `--fail-fast` on a node of a fleet, because no node knows the results of all nodes, and for a run without
-/// requirements.
+/// Rejects `--fail-fast` without requirements, and on a node of a fleet, which knows only its own results.
 pub(crate) fn check_fail_fast(args: &RunArgs) -> anyhow::Result<()> {
     if !args.fail_fast {
         return Ok(());

@@ -1,11 +1,9 @@
 //! Runs `nanopace search`: finds the highest rate that meets an objective.
 //!
-//! Each step is a run over new connections. It waits for all its responses, so that no backlog reaches the next step.
-//! Slots that were due at the end of the step but had not started are given up. All steps use the same target. Each
-//! connection has only one request in flight, so the target has no work left when a step is over.
-//!
-//! A step ends as soon as its objective is certain to be missed or certain to be met. If no request of a step succeeds,
-//! a single request is sent. If this request fails too, the rate is not the cause, so the search ends.
+//! Each step is a run over new connections. It waits for all its responses, so the target has no work left when the
+//! next step starts. Slots that were due at the end of the step but had not started are given up. A step ends as soon
+//! as its objective is certain to be missed or certain to be met. If no request of a step succeeds, a single request is
+//! sent. If this request fails too, the rate is not the cause, so the search ends.
 
 mod alone;
 pub(crate) mod args;
@@ -34,7 +32,6 @@ use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::time::{Duration, Instant, SystemTime};
 
-/// A search that is ready to run: the target responds, and the output files can be written.
 pub(crate) struct Job {
     setup: Setup,
     promise: Promise,
@@ -49,8 +46,7 @@ pub(crate) struct Job {
 }
 
 impl Job {
-    /// Creates the target, checks that it responds, and opens the output files. `inputs` are the files that the
-    /// target is created from.
+    /// Checks that the target responds, and opens the output files.
     pub(crate) fn new<T: Backend>(
         args: SearchArgs,
         inputs: &[Input<'_>],
@@ -59,7 +55,6 @@ impl Job {
         Job::of_any(args, inputs, boxed(make))
     }
 
-    /// Works like [`new`](Job::new) with a target whose type is hidden.
     fn of_any(args: SearchArgs, inputs: &[Input<'_>], make: Make<'_>) -> anyhow::Result<Job> {
         args.check()?;
         let bounds = Bounds {
@@ -96,11 +91,7 @@ impl Job {
         Ok(Job { setup, promise, bounds, least, longest, svg, interrupt, sender, messages })
     }
 
-    /// Searches until the highest rate is found or the search is interrupted.
-    ///
-    /// # Errors
-    ///
-    /// Fails if a step cannot be run.
+    /// Searches until the highest rate is found or the search is interrupted. Fails if a step cannot be run.
     pub(crate) fn run(&mut self) -> anyhow::Result<Results> {
         let (progress, began) = (Progress::of_a_job(), Instant::now());
         let start = SystemTime::now();
@@ -144,9 +135,9 @@ impl Job {
         })
     }
 
-    /// Runs a step. Returns `None` if the step was interrupted.
+    /// Returns `None` if the step was interrupted.
     fn perform(&mut self, step: Step, length: Duration) -> anyhow::Result<Option<Measured>> {
-        // Messages of the previous step are dropped, because its threads have ended.
+        // The threads of the previous step have ended, so its messages are dropped.
         while self.messages.try_recv().is_ok() {}
         // An interrupt sets its flag before it sends a message, so that no interrupt is lost.
         if self.interrupt.is_triggered() {
@@ -177,7 +168,7 @@ impl Job {
         )
     }
 
-    /// Writes the JSON object, the chart and the report. If one output fails, the others are still written.
+    /// If one output fails, the others are still written.
     pub(crate) fn publish(&self, results: &Results) -> [io::Result<()>; 3] {
         let promise = &self.promise;
         let json = self.setup.output.write_json(|| object::Object::new(results, promise));
@@ -196,5 +187,4 @@ impl Debug for Job {
     }
 }
 
-/// The highest possible rate, in requests per second.
 const HIGHEST: f64 = 1e10;

@@ -1,4 +1,4 @@
-//! Sets up a run. All errors that can be found before the load starts are found during the setup.
+//! Sets up a run. All errors that can be found before the load starts are found here.
 
 use super::args::RunArgs;
 use super::compare;
@@ -36,7 +36,6 @@ use std::time::Duration;
 
 const DEFAULT_DURATION: Duration = Duration::from_secs(10);
 
-/// A function that creates a target whose type is hidden.
 pub(crate) type Make<'a> = Box<dyn FnOnce(&RunArgs) -> anyhow::Result<Arc<dyn AnyBackend>> + 'a>;
 
 /// Hides the type of the target that `make` creates.
@@ -46,50 +45,36 @@ pub(crate) fn boxed<'a, T: Backend>(
     Box::new(|args| Ok(Arc::new(make(args)?)))
 }
 
-/// A run that is set up and ready to start.
 pub(crate) struct Setup {
-    /// The options of the run.
     pub(crate) args: RunArgs,
-    /// The target that receives the load.
     pub(crate) target: Arc<dyn AnyBackend>,
     pub(crate) prepared: Prepared,
-    /// The first intended start, from the load's start.
+    /// The time from the start of the load to its first intended start.
     pub(crate) first: Duration,
-    /// The end of the load, relative to its start. `Duration::MAX` if the load has no end, or if it ends with its
-    /// last request.
+    /// The end of the load, relative to its start. `Duration::MAX` if the load is infinite or ends with its last
+    /// request.
     end: Duration,
     /// The maximum number of slots of this process, if the target has data for a limited number of slots.
     most: Option<u64>,
-    /// The slots of a load that is limited by its number of requests.
     counted: Option<Counted>,
     /// The objective of a search. A step ends when it is decided.
     pub(crate) objective: Vec<Criterion>,
     /// The cores that threads are pinned to. Empty if threads are not pinned.
     pub(crate) cores: Vec<Core>,
-    /// The fleet that the run joins, if any.
     pub(crate) invitation: Option<Invitation>,
-    /// The listener of the control server, at which programs can read the state of the run and control it.
     pub(crate) control_listener: Option<ControlListener>,
-    /// The collector that metrics are sent to.
     #[cfg(feature = "otlp")]
     pub(crate) collector: Option<Arc<Collector>>,
-    /// The earlier run that this run is compared with, if any.
     pub(crate) baseline: Option<StoredRun>,
-    /// The output for the report and the JSON object.
     pub(crate) output: Output,
-    /// The file for the HTML page.
     pub(crate) html: Option<ResultFile>,
-    /// The file for the requirements as `JUnit` test cases.
     pub(crate) junit: Option<ResultFile>,
-    /// The file for the short summary.
     pub(crate) summary: Option<ResultFile>,
-    /// The logs, whose files are open but not written yet.
     pub(crate) logs: Logs,
 }
 
 impl Setup {
-    /// Creates the target, checks that it responds, and opens the output files without changing their contents.
-    /// `inputs` are the files that the target is created from.
+    /// Checks that the target responds, and opens the output files without changing their contents.
     pub(crate) fn new<T: Backend>(
         args: RunArgs,
         inputs: &[Input<'_>],
@@ -98,7 +83,6 @@ impl Setup {
         Setup::of_any(args, inputs, boxed(make))
     }
 
-    /// Works like [`new`](Setup::new) with a target whose type is hidden.
     pub(crate) fn of_any(
         mut args: RunArgs,
         inputs: &[Input<'_>],
@@ -180,8 +164,7 @@ impl Setup {
         threads::sessions(&self.target, *connections, *threads, hz)
     }
 
-    /// Creates a pacer for the requested load. It is paused until the schedule starts. In a fleet, the pacer of the
-    /// node is returned instead.
+    /// Returns the pacer of the node, or creates a pacer that is paused until the schedule starts.
     pub(crate) fn pacer(&self, member: Option<&Member>) -> anyhow::Result<Pacer> {
         match member {
             Some(member) => Ok(member.pacer()),
@@ -211,15 +194,13 @@ impl Setup {
         self.counted.map_or(self.most, |counted| Some(counted.all()))
     }
 
-    /// Returns whether late slots may be given up, so that later slots take their places. In a closed loop, no slot
-    /// is late.
+    /// Returns whether late slots may be given up. In a closed loop, no slot is late.
     pub(crate) fn gives_up(&self) -> bool {
         let args = &self.args;
         let is_strict = args.strictness == Strictness::STRICT && !args.schedule.is_closed;
         is_strict || args.skip_later_than.is_some() || args.max_backlog.is_some()
     }
 
-    /// Returns the policy for late slots, with the conditions that end the run early.
     pub(crate) fn policy(&self) -> anyhow::Result<Policy> {
         let args = &self.args;
         Ok(Policy {
@@ -239,7 +220,6 @@ impl Setup {
             && self.invitation.is_none()
     }
 
-    /// Returns the requirements that can end the run.
     fn deciding(&self) -> anyhow::Result<Option<Deciding>> {
         let is_search = !self.objective.is_empty();
         let required = if self.args.fail_fast { self.args.criteria() } else { Vec::new() };
@@ -250,8 +230,7 @@ impl Setup {
         Ok(Some(Deciding { criteria, is_search, most_requests: self.most_requests()? }))
     }
 
-    /// Returns the maximum number of requests that are recorded, if it is known. A late policy can move slots of the
-    /// warm-up into the recorded part.
+    /// Unless slots keep their intended starts, the maximum includes the warm-up, whose slots may be recorded late.
     pub(crate) fn most_requests(&self) -> anyhow::Result<Option<u64>> {
         let (schedule, RunLength { warmup, duration, .. }) = (&self.args.schedule, self.length()?);
         let end = warmup.saturating_add(duration);
@@ -264,12 +243,11 @@ impl Setup {
         Ok(Some(all.saturating_sub(warm_up)))
     }
 
-    /// Returns whether the last slot of the load ends the run.
     fn ends_with_load(&self) -> bool {
         self.args.schedule.is_replay() || self.most.is_some()
     }
 
-    /// Returns the length of the run. The run ends when the load ends, if not earlier.
+    /// The run ends when the load ends, if not earlier.
     pub(crate) fn length(&self) -> anyhow::Result<RunLength> {
         let args = &self.args;
         let has_length = args.schedule.has_length() || self.ends_with_load();
@@ -291,7 +269,6 @@ impl Setup {
         })
     }
 
-    /// Describes how the run catches up when requests are late. In a closed loop, no request is late.
     fn catching_up(&self) -> String {
         let strictness = self.args.strictness;
         let is_closed = self.args.schedule.is_closed;
@@ -302,7 +279,6 @@ impl Setup {
         }
     }
 
-    /// Describes the target, the load, and the connections and threads.
     pub(crate) fn title(&self, member: Option<&Member>) -> RunTitle {
         let args = &self.args;
         RunTitle {
@@ -338,8 +314,8 @@ fn part_of(slots: u64, args: &RunArgs) -> anyhow::Result<u64> {
     Ok(Arrivals::even().starts_before(end, &second, &args.schedule.shard()?))
 }
 
-/// Returns the slots of a load that is limited by its number of requests: at most `most` in this process. Returns
-/// `None` for a closed loop, in which workers count their starts.
+/// Returns the slots of a load with a fixed number of requests, at most `most`. Returns `None` for a closed loop, in
+/// which workers count their starts.
 fn counted(args: &RunArgs, most: Option<u64>) -> anyhow::Result<Option<Counted>> {
     let schedule = &args.schedule;
     let Some(requests) = args.requests.filter(|_| !schedule.is_closed) else { return Ok(None) };
@@ -370,7 +346,6 @@ fn cores() -> anyhow::Result<Vec<Core>> {
     Ok(cores)
 }
 
-/// Checks whether the target responds within the timeout.
 fn probe(target: &Arc<dyn AnyBackend>, timeout: Duration) -> anyhow::Result<()> {
     let probed = Arc::clone(target);
     let probed = apart(

@@ -10,7 +10,7 @@ use crate::results::percentiles::Sample;
 use maud::{Markup, html};
 use std::path::PathBuf;
 
-/// Returns the HTML page of a comparison. `files` are the files of both sides, `failed` the requirements that failed.
+/// `files` are the files of both sides, and `failed` are the requirements that failed.
 pub(crate) fn html(comparison: &Comparison, files: [&[PathBuf]; 2], failed: &[String]) -> String {
     let [a, b] = sides(comparison);
     let files = files.map(names);
@@ -33,7 +33,6 @@ fn names(files: &[PathBuf]) -> String {
     human::visible(&names.join(", "))
 }
 
-/// Draws a chart with the response times of both sides.
 fn curves(comparison: &Comparison) -> Markup {
     let [a, b] =
         comparison.times.each_ref().map(|it| Sample::bounded(&it.response, &it.lower_bounds));

@@ -7,26 +7,22 @@ use serde::Serialize;
 use std::fmt::{self, Display, Formatter};
 use std::time::Duration;
 
-/// The title of the section about differences in reports.
 pub(crate) const BESIDE: &str = "B beside A";
 
 const NOTE: &str =
     "in brackets: 95 % confidence intervals; ~: too few requests for a reliable interval";
 const FEW_RUNS: &str = "with three runs of each side, changes from run to run are counted too";
 
-/// Returns the notes that explain a comparison.
 pub(crate) fn notes(comparison: &Comparison) -> impl Iterator<Item = &'static str> {
     let is_few = comparison.runs.iter().any(|runs| *runs < 3);
     [NOTE].into_iter().chain(is_few.then_some(FEW_RUNS))
 }
 
-/// Describes the number of runs on each side.
 pub(crate) fn sides(comparison: &Comparison) -> [String; 2] {
     let [a, b] = comparison.runs.map(|runs| human::count(runs, "run"));
     [format!("A: {a}"), format!("B: {b}")]
 }
 
-/// Summarizes the results of a comparison in one line.
 pub(crate) fn upshot(rows: &[Row]) -> String {
     let count = |word: Word| rows.iter().filter(|row| row.word == word).count();
     let (all, few, same) = (rows.len(), count(Word::TooFew), count(Word::NoDifference));
@@ -37,7 +33,6 @@ pub(crate) fn upshot(rows: &[Row]) -> String {
     }
 }
 
-/// Displays a comparison as text of many lines, including the requirements that failed.
 #[derive(Debug)]
 pub(crate) struct ComparisonText<'a>(pub(crate) &'a Comparison, pub(crate) &'a [String]);
 
@@ -62,7 +57,6 @@ fn line(f: &mut Formatter<'_>, [name, a, b, difference, word]: [&str; 5]) -> fmt
     writeln!(f, "{}", line.trim_end())
 }
 
-/// Formats the value of a figure with its confidence interval.
 pub(crate) fn estimate(figure: Figure, estimate: Option<Estimate>) -> String {
     let Some(Estimate { value, low, high, is_rough }) = estimate else { return NONE.to_owned() };
     let about = if is_rough { "~" } else { "" };
@@ -80,8 +74,7 @@ pub(crate) fn estimate(figure: Figure, estimate: Option<Estimate>) -> String {
     format!("{about}{} ({} to {})", show(value), show(low), show(high))
 }
 
-/// Formats the difference between the sides: as a percentage of the first side's value, or, for errors, of all
-/// requests.
+/// Formats the difference as a percentage of the first side's value, or, for errors, of all requests.
 pub(crate) fn difference(row: &Row) -> String {
     let is_share = row.figure == Figure::Errors;
     let relative = if is_share { row.difference } else { row.relative() };
@@ -92,7 +85,7 @@ pub(crate) fn difference(row: &Row) -> String {
     format!("{by:+.1} %{range}")
 }
 
-/// The JSON object of a comparison. Programs read its field names, so these names must not change.
+/// Programs read the field names, so the names must not change.
 #[derive(Debug, Serialize)]
 pub(crate) struct ComparisonObject {
     runs: [usize; 2],
@@ -120,7 +113,7 @@ struct EstimateObject {
     too_few: bool,
 }
 
-/// A difference with the ends of its confidence interval. An unknown end is null.
+/// Unknown ends of the confidence interval are null.
 #[derive(Debug, Serialize)]
 struct DifferenceObject {
     by: f64,
@@ -129,7 +122,6 @@ struct DifferenceObject {
 }
 
 impl ComparisonObject {
-    /// Creates the object of a comparison. `failed` lists the requirements that failed.
     pub(crate) fn new(comparison: &Comparison, failed: &[String]) -> ComparisonObject {
         ComparisonObject {
             runs: comparison.runs,

@@ -3,7 +3,6 @@
 use crate::results::confidence::{Batched, Confidence, Range};
 use serde::Serialize;
 
-/// The 95 % confidence intervals of all distributions of times.
 #[derive(Debug, Serialize)]
 #[expect(clippy::struct_field_names, reason = "the names are a promise")]
 pub(crate) struct ConfidenceObject {
@@ -12,7 +11,7 @@ pub(crate) struct ConfidenceObject {
     response_time_ns: Ranges,
 }
 
-/// The confidence intervals of some percentiles. An interval is null if there are too few values.
+/// An interval is null if there are too few values.
 #[derive(Debug, Serialize)]
 struct Ranges {
     p50: Option<RangeObject>,
@@ -22,7 +21,7 @@ struct Ranges {
     p99_99: Option<RangeObject>,
 }
 
-/// A confidence interval. Its upper end is missing if it lies beyond all measured times.
+/// The upper end is missing if it lies beyond all measured times.
 #[derive(Debug, Serialize)]
 struct RangeObject {
     low: u64,
@@ -31,7 +30,6 @@ struct RangeObject {
 }
 
 impl ConfidenceObject {
-    /// Computes the intervals of a run.
     pub(crate) fn new(confidence: &Confidence<'_>) -> ConfidenceObject {
         ConfidenceObject {
             wait_time_ns: Ranges::new(&confidence.wait()),

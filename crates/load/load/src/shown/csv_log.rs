@@ -10,54 +10,48 @@ use hdrhistogram::Histogram;
 use std::path::Path;
 use std::time::Duration;
 
-/// The first columns of the log. The columns of each distribution of times follow.
+/// The columns of each distribution of times follow these columns.
 const COLUMNS: &str =
     "from_seconds,to_seconds,asked,started,completed,failed,backlog_slots,backlog_seconds";
 const CANNOT_WRITE: &str = "cannot write --csv";
 const POINTS: [(&str, f64); 4] = [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("max", 1.0)];
 
-/// A CSV log. Each line is written at once, so that the log is kept even if the run ends unexpectedly.
+/// Each line is written at once, so that the log is kept even if the run ends unexpectedly.
 #[derive(Debug)]
 pub(crate) struct CsvLog {
     file: LogFile,
-    /// Whether operations have labels. If so, each line has a label, which is empty for the line of all operations.
-    /// The lines of the labels follow the line of their second.
+    /// Whether operations have labels. If so, lines for labels follow the line of their second, and each line has a
+    /// label, which is empty for the line of all operations.
     has_labels: bool,
 }
 
-/// The results of a second. Times are relative to the start of the schedule.
 #[derive(Debug)]
 pub(crate) struct Second<'run> {
     pub(crate) from: Duration,
     pub(crate) to: Duration,
-    /// The number of requested slots.
     pub(crate) asked: f64,
-    /// The backlog at the end of the second.
     pub(crate) backlog: Backlog,
     pub(crate) stats: &'run OperationStats,
 }
 
 impl<'run> Second<'run> {
-    /// Returns the second, cut so that it begins at `moment` or later.
+    /// Moves the start of the second to `moment` if it is earlier.
     pub(crate) fn after(&self, moment: Duration) -> Second<'run> {
         Second { from: self.from.max(moment), ..*self }
     }
 }
 
 impl CsvLog {
-    /// Opens the file. The path `-` is standard output.
     pub(crate) fn create(path: &Path, has_labels: bool) -> anyhow::Result<CsvLog> {
         Ok(CsvLog { file: LogFile::create(path)?, has_labels })
     }
 
-    /// Writes the column names.
     pub(crate) fn begin(&mut self) -> anyhow::Result<()> {
         self.file.begin().context(CANNOT_WRITE)?;
         let label = if self.has_labels { ",label\n" } else { "\n" };
         self.write_line(&(head() + label))
     }
 
-    /// Writes the results of a second.
     pub(crate) fn write(&mut self, second: &Second<'_>) -> anyhow::Result<()> {
         let &Second { from, to, asked, backlog, stats } = second;
         let ends = [stats.started(), stats.completed(), stats.failed()];
@@ -81,7 +75,6 @@ fn head() -> String {
     COLUMNS.to_owned() + &times.collect::<String>()
 }
 
-/// Returns the complete log for these intervals.
 pub(crate) fn text(intervals: &[Interval]) -> String {
     let lines =
         intervals.iter().map(|&Interval { from, to, asked, backlog, ref brief, .. }| {
@@ -106,7 +99,7 @@ fn line(
     counts + &kinds.map(cells).concat()
 }
 
-/// Formats the line of a label. Fields that are not recorded by label stay empty.
+/// Fields that are not recorded by label stay empty.
 fn label_line([from, to]: [Duration; 2], labelled: &Labelled) -> String {
     let [from, to] = [from, to].map(|time| time.as_secs_f64());
     let Labelled { label, service, response, .. } = labelled;
@@ -121,7 +114,7 @@ fn cells(times: &Histogram<u64>) -> String {
     POINTS.map(|(_, quantile)| format!(",{}", cell(times, quantile))).concat()
 }
 
-/// Formats a percentile. If there are no times, the field is empty, not zero.
+/// If there are no times, the field is empty, not zero.
 fn cell(times: &Histogram<u64>, quantile: f64) -> String {
     if times.is_empty() { String::new() } else { at(times, quantile).as_nanos().to_string() }
 }

@@ -8,7 +8,6 @@ use std::fmt::{self, Display, Formatter};
 use std::iter;
 use std::time::Duration;
 
-/// The percentiles at which the two curves are compared.
 const POINTS: [(&str, f64); 9] = [
     ("p50", 0.5),
     ("p66", 0.66),
@@ -21,7 +20,7 @@ const POINTS: [(&str, f64); 9] = [
     ("max", 1.0),
 ];
 
-/// The time that a bar of one character stands for. Each further character multiplies the time by [`STEP`], so five
+/// A bar of one character stands for `FIRST`. Each further character multiplies the time by [`STEP`], so five
 /// characters multiply it by ten.
 const FIRST: Duration = Duration::from_micros(10);
 const STEP: f64 = 1.584_893;
@@ -29,17 +28,13 @@ const STEP: f64 = 1.584_893;
 const NOTHING_COMPLETED: &str =
     "No request completed: there are no service times, and the response times are lower bounds.";
 
-/// The maximum width of a bar in characters. It leaves space for the next column.
+/// The maximum width of a bar, in characters, leaves space for the next column.
 const WIDTH: usize = 30;
 
-/// Displays two distributions as bars on a logarithmic scale.
 #[derive(Debug)]
 pub(crate) struct Curve<'run> {
-    /// The service times, which a closed-loop tool would report.
     pub(crate) uncorrected: Sample<'run>,
-    /// The response times, which include the wait times.
     pub(crate) corrected: Sample<'run>,
-    /// The verdict on the run, which decides whether the curves can be compared.
     pub(crate) verdict: Verdict,
 }
 
@@ -61,9 +56,9 @@ impl Display for Curve<'_> {
 }
 
 impl Curve<'_> {
-    /// Returns a sentence about the largest difference between the curves (time that a closed-loop tool would hide),
-    /// or about their agreement. Returns `None` for a closed loop. If the generator was late, also returns `None` for
-    /// a difference, because the corrected curve is then wrong too.
+    /// Returns a sentence about the largest difference between the curves, which is time that a closed-loop tool would
+    /// hide, or about their agreement. Returns `None` for a closed loop, and for a difference if the generator was
+    /// late, because the corrected curve is then wrong too.
     pub(crate) fn hidden(&self) -> Option<String> {
         if self.corrected.is_empty() || self.verdict == Verdict::ClosedLoop {
             return None;
@@ -127,8 +122,7 @@ mod tests {
         }
     }
 
-    /// Returns service and response times. One of 100 requests takes 2 s, and the others take 1 ms. Every third
-    /// request falls due in those 2 s.
+    /// One of 100 requests takes 2 s, and the others take 1 ms. Every third request falls due during the 2 s.
     fn stall() -> [Histogram<u64>; 2] {
         [
             histogram((0..100).map(|i| if i == 0 { 2_000 } else { 1 })),
@@ -159,7 +153,6 @@ mod tests {
         let (behind, followed) = (shown(Verdict::GeneratorBehind), shown(Verdict::TargetBehind));
         assert_eq!(shown(Verdict::BothBehind), behind);
         assert!(!behind.contains("closed-loop"), "{behind}");
-        // Only the sentence and the end of its line differ.
         assert!(followed.starts_with(behind.trim_end()), "{behind}{followed}");
         assert!(behind.ends_with("\n\n") && followed.ends_with("\n\n"), "{behind}{followed}");
     }

@@ -15,7 +15,6 @@ use crate::results::stats::{OperationStats, SetUps};
 use hdrhistogram::Histogram;
 use std::fmt::{self, Display, Formatter};
 
-/// Displays all parts of a report that the brief report omits.
 #[derive(Debug)]
 pub(crate) struct Details<'run>(pub(crate) &'run Summary);
 
@@ -50,7 +49,6 @@ impl Display for Details<'_> {
     }
 }
 
-/// Returns the findings that the notes of the brief report do not contain.
 fn unnoted(summary: &Summary) -> impl Iterator<Item = &Finding> {
     let are_noted = summary.verdict.is_well();
     let goal = |found: &&Finding| found.is_well && found.check == "sure";
@@ -72,7 +70,6 @@ fn statuses(f: &mut Formatter<'_>, stats: &OperationStats) -> fmt::Result {
     }
 }
 
-/// Writes how even the starts were, how the schedule's time was used, and what caused late requests.
 fn schedule(f: &mut Formatter<'_>, summary: &Summary) -> fmt::Result {
     match summary.gaps {
         Some(gaps) => {

@@ -14,7 +14,6 @@ use hdrhistogram::Histogram;
 use nanopace::{Nanos, Pacer, Rate};
 use std::time::{Duration, SystemTime};
 
-/// Returns the summary of a run without records.
 pub(crate) fn empty() -> Summary {
     let title = Title {
         scenario_hash: None,
@@ -52,8 +51,7 @@ pub(crate) fn empty() -> Summary {
     }
 }
 
-/// Returns the summary of a run of this length and rate. Its times range from 50 us to 10 s; they alternately
-/// increase and decrease.
+/// The times range from 50 us to 10 s, and alternately increase and decrease.
 pub(crate) fn long(seconds: u64, hz: u64) -> Summary {
     let mut summary = empty();
     for second in 0..seconds {
@@ -83,7 +81,6 @@ pub(crate) fn long(seconds: u64, hz: u64) -> Summary {
 fn interval(second: u64, hz: u64) -> Interval {
     let (mut brief, mut due) = (Brief::new(), Due::new());
     let slow = 1.0 + (float(second) / 60.0).sin().abs() * 20.0;
-    // The number of times decreases by a constant factor with their length.
     let mut left = hz;
     let mut ns = 50_000.0 * slow;
     while left > 0 {

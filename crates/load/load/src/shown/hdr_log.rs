@@ -14,23 +14,20 @@ const FORMAT: &str = "[Histogram log format version 1.3]";
 const LEGEND: &str =
     r#""StartTimestamp","Interval_Length","Interval_Max","Interval_Compressed_Histogram""#;
 
-/// The factor between nanoseconds and milliseconds. Readers of such logs expect the largest value of an interval in
-/// milliseconds.
+/// Readers of such logs expect the largest value of an interval in milliseconds.
 const NANOS_PER_MILLI: f64 = 1e6;
 
 const CANNOT_WRITE: &str = "cannot write the interval log";
 
-/// An interval log. Each second is written at once, so that the log is kept even if the run ends unexpectedly.
+/// Each second is written at once, so that the log is kept even if the run ends unexpectedly.
 #[derive(Debug)]
 pub(crate) struct HdrLog(LogFile);
 
 impl HdrLog {
-    /// Opens the file of the log.
     pub(crate) fn create(path: &Path) -> anyhow::Result<HdrLog> {
         LogFile::create(path).map(HdrLog)
     }
 
-    /// Writes the head of the log. The schedule starts at `start`.
     pub(crate) fn begin(&mut self, start: SystemTime) -> anyhow::Result<()> {
         self.0.begin().context(CANNOT_WRITE)?;
         let mut lines = Vec::new();
@@ -50,7 +47,7 @@ impl HdrLog {
             .context(CANNOT_WRITE)
     }
 
-    /// Writes an interval that begins `start` after the start of the schedule and lasts for `duration`.
+    /// The interval begins `start` after the start of the schedule.
     pub(crate) fn write(
         &mut self,
         start: Duration,

@@ -21,7 +21,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 use toml::Table;
 
-/// The JSON object of a run. Programs read its field names, so these names must not change.
+/// Programs read the field names, so the names must not change.
 #[derive(Debug, Serialize)]
 pub(crate) struct Object<F> {
     version: &'static str,
@@ -68,14 +68,12 @@ pub(crate) struct Object<F> {
     histograms: RetainedHistograms,
     #[serde(skip_serializing_if = "Option::is_none")]
     comparison: Option<ComparisonObject>,
-    /// The reason why the run was not compared with its baseline although a comparison was requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     not_compared: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     fleet: Option<F>,
 }
 
-/// The times of the parts of responses, and the target's own trends and counters, by name.
 #[derive(Debug, Default, Serialize)]
 pub(crate) struct OwnTimesObject {
     #[serde(flatten)]
@@ -99,12 +97,11 @@ impl OwnTimesObject {
     }
 }
 
-/// The times of one part of responses.
 #[derive(Debug, Serialize)]
 pub(crate) struct OwnObject {
     #[serde(flatten)]
     times: Percentiles,
-    /// The number of further responses for which this time is unknown.
+    /// The number of further responses, whose time is unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     unknown: Option<u64>,
 }
@@ -116,14 +113,12 @@ impl OwnObject {
     }
 }
 
-/// The results of one run, or of all nodes of a fleet.
 #[derive(Debug, Serialize)]
 pub(crate) struct ResultsObject {
     started: u64,
     completed: u64,
     failed: u64,
     unfinished: u64,
-    /// The number of requests that were retried because their idle connection had been closed.
     retried: u64,
     failures: BTreeMap<String, u64>,
     statuses: BTreeMap<u16, u64>,
@@ -154,7 +149,6 @@ pub(crate) struct IntervalObject {
     by_intended_start: DueObject,
 }
 
-/// The outcomes of the requests that were due in an interval.
 #[derive(Debug, Serialize)]
 struct DueObject {
     due: u64,
@@ -168,7 +162,7 @@ struct DueObject {
     response_times_at_least: u64,
 }
 
-/// Percentiles of the times of an interval, with two digits; null if there are no times.
+/// Times have two significant digits. They are null if no times were recorded.
 #[derive(Debug, Serialize)]
 struct Brief {
     p50: Option<u64>,
@@ -177,40 +171,38 @@ struct Brief {
     max: Option<u64>,
 }
 
-/// Two percentile spectra, each from the shortest to the longest time.
+/// Each spectrum reaches from the shortest to the longest time.
 #[derive(Debug, Serialize)]
 struct Spectrum {
     service_time_ns: Vec<Point>,
     response_time_ns: Vec<Point>,
 }
 
-/// Lateness in seconds, summed over slots.
 #[derive(Debug, Serialize)]
 #[expect(clippy::struct_field_names, reason = "the names are a promise")]
 struct Lateness {
     target_seconds: f64,
     generator_seconds: f64,
-    /// The upper bound of the time that was spent waiting for the CPU.
+    /// An upper bound of the time that was spent waiting for the CPU.
     processor_seconds: f64,
     held_seconds: f64,
     think_times_seconds: f64,
 }
 
-/// CPU times; null if the system does not report them.
+/// Null if the system does not report CPU times.
 #[derive(Debug, Serialize)]
 struct Processor {
     had_ns: u64,
     wanted_ns: u64,
 }
 
-/// How even the starts were. Null if there were too few starts, or if the arrivals were not even.
+/// Null if there were too few starts, or if the arrivals were not even.
 #[derive(Debug, Serialize)]
 struct Gaps {
     within_25_percent: Option<f64>,
     coefficient_of_variation: Option<f64>,
 }
 
-/// The result of a check of the run.
 #[derive(Debug, Serialize)]
 struct CheckObject {
     check: &'static str,
@@ -218,7 +210,6 @@ struct CheckObject {
     text: String,
 }
 
-/// How the schedule's time was used.
 #[derive(Debug, Serialize)]
 #[expect(clippy::struct_field_names, reason = "the names are a promise")]
 pub(crate) struct Ledger {
@@ -230,7 +221,6 @@ pub(crate) struct Ledger {
 }
 
 impl<F> Object<F> {
-    /// Creates the object of a summary. `fleet` describes the fleet that the run belonged to, if any.
     pub(crate) fn new(summary: &Summary, fleet: Option<F>) -> Object<F> {
         let stats = &summary.stats;
         let (title, beside) = (&summary.title, summary.beside.as_ref());
@@ -294,7 +284,6 @@ impl<F> Object<F> {
 }
 
 impl ResultsObject {
-    /// Creates the object of a run's records.
     pub(crate) fn new(confidence: &Confidence<'_>) -> ResultsObject {
         let stats = confidence.stats;
         ResultsObject {
@@ -368,7 +357,6 @@ impl Brief {
 }
 
 impl Ledger {
-    /// Creates the object of a ledger.
     pub(crate) fn new(ledger: &nanopace::Ledger) -> Ledger {
         Ledger {
             elapsed_ns: nanos(ledger.elapsed),

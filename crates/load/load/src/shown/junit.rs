@@ -4,10 +4,8 @@ use crate::console::human;
 use crate::judged::summary::Summary;
 use maud::{Markup, html};
 
-/// The reason why the completeness of a load is unknown.
 const CUT_SHORT: &str = "the run was ended before its load was over";
 
-/// Returns the requirements of a run as XML.
 pub(crate) fn xml(summary: &Summary) -> String {
     let required = summary.required.iter().map(|of| (of.text.as_str(), of.missed.as_deref()));
     let load = ("the load is complete", summary.incomplete.as_deref());
@@ -27,7 +25,7 @@ pub(crate) fn xml(summary: &Summary) -> String {
 }
 
 fn case((text, missed): (&str, Option<&str>), skipped: Option<&str>) -> Markup {
-    // XML does not allow all characters, so control characters are made visible.
+    // XML does not allow control characters.
     let text = human::visible(text);
     html! {
         testcase classname="nanopace" name=(text) {
@@ -44,13 +42,11 @@ mod tests {
     use crate::shown::fixture::long;
     use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
-    /// Reads the XML as a CI system would.
     fn read(summary: &Summary) -> Vec<TestSuite> {
         Report::deserialize_from_str(&xml(summary)).unwrap().test_suites
     }
 
-    /// Builds the suite that is expected for a run of two seconds with these test cases. The library computes its
-    /// counts.
+    /// Builds the expected suite of a run of two seconds. The library counts its test cases.
     fn suite(cases: &[(&str, TestCaseStatus)]) -> Vec<TestSuite> {
         let mut suite = TestSuite::new("nanopace");
         suite.set_time(std::time::Duration::from_secs(2));

@@ -6,15 +6,11 @@ use crate::load::action::Action;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use nanopace::{Rate, Shape, ShapeSyntaxError};
 
-/// A key, or several keys with the same meaning.
 #[derive(Debug)]
 pub(crate) struct Binding {
     chars: &'static str,
-    /// The name of the key on the screen.
     pub(crate) label: &'static str,
-    /// The action in one or two words.
     pub(crate) brief: &'static str,
-    /// The explanation of the action on the help screen.
     pub(crate) help: &'static str,
     meaning: Meaning,
 }
@@ -30,7 +26,6 @@ enum Meaning {
     Help,
 }
 
-/// All key bindings, in the order in which they are shown.
 pub(crate) const BINDINGS: [Binding; 7] = [
     Binding {
         chars: "+=",
@@ -83,21 +78,18 @@ pub(crate) const BINDINGS: [Binding; 7] = [
     },
 ];
 
-/// Returns whether this key ends a run when no text is being typed.
 pub(crate) fn is_stop(key: KeyEvent) -> bool {
     matches!(Prompt::default().press(key), Some(Action::Stop))
 }
 
-/// The state of the keyboard: the text that is being typed, and the error in the last entry.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Prompt {
     typing: Option<(PromptKind, Typed)>,
-    /// The error in the last entry or key. It is cleared by the next key.
+    /// The error in the last entry or key. The next key clears it.
     wrong: String,
     is_help_wanted: bool,
 }
 
-/// The kind of text that is being typed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PromptKind {
     Rate,
@@ -105,7 +97,6 @@ pub(crate) enum PromptKind {
 }
 
 impl Prompt {
-    /// Handles a key. Returns its action, if it has one.
     pub(crate) fn press(&mut self, key: KeyEvent) -> Option<Action> {
         // With Ctrl or Alt, a key does not have the meaning of its character.
         if key.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT) {
@@ -118,7 +109,7 @@ impl Prompt {
                 let (kind, text) = (*kind, typed.text());
                 return self.enter(kind, &text);
             }
-            // These keys cannot be part of a rate. They perform their actions, and the typed text is dropped.
+            // These keys cannot be part of a rate, so they drop the typed text and perform their actions.
             (Some((PromptKind::Rate, _)), KeyCode::Char('+' | '=' | '-' | ' ')) | (None, _) => {
                 self.typing = None;
                 return self.begin(key.code);
@@ -133,7 +124,6 @@ impl Prompt {
         None
     }
 
-    /// Handles a key when no text is being typed. Returns its action, or starts the input of a text.
     fn begin(&mut self, key: KeyCode) -> Option<Action> {
         let KeyCode::Char(char) = key else {
             self.is_help_wanted &= key != KeyCode::Esc;
@@ -163,7 +153,7 @@ impl Prompt {
     fn enter(&mut self, kind: PromptKind, text: &str) -> Option<Action> {
         let entered = match kind {
             PromptKind::Rate => text.parse::<Rate>().map(Action::SetRate).map_err(|error| {
-                // A rate is short enough to be typed again, so it is dropped.
+                // A rate is short enough to be typed again.
                 self.typing = None;
                 error.to_string()
             }),
@@ -184,29 +174,25 @@ impl Prompt {
         }
     }
 
-    /// Moves the cursor to the position of the error in a shape.
     fn point_out(&mut self, error: &ShapeSyntaxError) {
         if let Some((_, typed)) = &mut self.typing {
             typed.move_to(error.column().saturating_sub(1));
         }
     }
 
-    /// Returns the kind of text that is being typed, and the text.
     pub(crate) fn typing(&self) -> Option<(PromptKind, &Typed)> {
         self.typing.as_ref().map(|(kind, typed)| (*kind, typed))
     }
 
-    /// Returns the error in the last entry or key, or an empty string.
+    /// Returns an empty string if there is no error.
     pub(crate) fn wrong(&self) -> &str {
         &self.wrong
     }
 
-    /// Returns whether the help is shown.
     pub(crate) fn is_help_wanted(&self) -> bool {
         self.is_help_wanted
     }
 
-    /// Formats the typed text and the error in one line.
     pub(crate) fn line(&self) -> String {
         let typed = match &self.typing {
             Some((PromptKind::Rate, typed)) => format!("> {}", typed.text()),
@@ -222,8 +208,7 @@ impl Prompt {
 mod tests {
     use super::*;
 
-    /// Presses the keys of the characters of `text`. Returns their actions. `\n`, `\x08` and `\x1b` are Enter, Backspace
-    /// and Escape.
+    /// Returns the actions of the typed `text`, in which `\n`, `\x08` and `\x1b` are Enter, Backspace and Escape.
     fn actions(text: &str) -> Vec<String> {
         let mut prompt = Prompt::default();
         let key = |c| match c {
@@ -235,7 +220,6 @@ mod tests {
         text.chars().filter_map(|c| prompt.press(key(c).into())).map(shown).collect()
     }
 
-    /// Formats an action. Tests compare actions as text, because shapes cannot be compared.
     #[expect(clippy::needless_pass_by_value, reason = "it is mapped over")]
     fn shown(action: Action) -> String {
         format!("{action:?}")
@@ -309,7 +293,7 @@ mod tests {
         assert_eq!(actions("1+q"), ["Faster", "Stop"]);
         assert_eq!(actions("sq1+- ?q"), [""; 0]);
         assert_eq!(actions("sq\x1bq"), ["Stop"]);
-        // An error stays on the screen, but the next keys have their usual meanings.
+        // An error stays on the screen, but the next key has its usual meaning.
         assert_eq!(actions("0\nq"), ["Stop"]);
     }
 
@@ -328,7 +312,6 @@ mod tests {
         assert_eq!((kind, typed.parts().0.as_str()), (PromptKind::Shape, "hold 1/s 2s, "));
         assert!(prompt.wrong().contains("column 14"), "{}", prompt.wrong());
         assert!(prompt.line().starts_with("shape> hold 1/s 2s, jump 3/s  "), "{}", prompt.line());
-        // The next key clears the error.
         assert!(prompt.press(KeyCode::Delete.into()).is_none());
         assert_eq!((prompt.wrong(), prompt.line().as_str()), ("", "shape> hold 1/s 2s, ump 3/s"));
         assert!(pressed("s\n").typing().is_some());

@@ -10,7 +10,6 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt::{self, Display, Formatter};
 
-/// Displays one line for each label, if labels distinguish operations.
 #[derive(Debug)]
 pub(crate) struct LabelLines<'run>(pub(crate) &'run OperationStats);
 
@@ -37,7 +36,6 @@ fn spread(sample: Sample<'_>) -> String {
     format!("p50 {median}, p99 {p99}")
 }
 
-/// Returns the JSON object of each label, if labels distinguish operations.
 pub(crate) fn objects(stats: &OperationStats) -> BTreeMap<String, LabelObject> {
     let object = |labelled: &Labelled| (labelled.label.clone(), LabelObject::new(labelled));
     let mut objects = BTreeMap::new();
@@ -45,7 +43,6 @@ pub(crate) fn objects(stats: &OperationStats) -> BTreeMap<String, LabelObject> {
     objects
 }
 
-/// The ended operations with one label.
 #[derive(Debug, Serialize)]
 pub(crate) struct LabelObject {
     completed: u64,

@@ -9,18 +9,16 @@ use crate::console::Progress;
 use crate::results::over_time::OverTime;
 use std::sync::Arc;
 
-/// The kind of display of a run in progress.
 #[derive(Debug)]
 pub(crate) enum Live {
     Lines(Progress),
     Nowhere,
-    /// The full-screen view. The lines are printed after it has closed.
+    /// The lines are printed after the full-screen view has closed.
     Screen(Screen, Vec<String>),
 }
 
 impl Live {
-    /// Opens the full-screen view if it is wanted, the terminal supports it, and keys can be read. Otherwise shows
-    /// lines.
+    /// Falls back to lines if the terminal does not support the full-screen view, or if keys cannot be read.
     pub(crate) fn new(title: &RunTitle, has_keys: bool, is_screen_wanted: bool) -> Live {
         if has_keys
             && is_screen_wanted
@@ -33,7 +31,6 @@ impl Live {
         Live::Lines(progress)
     }
 
-    /// Shows the current state of the run.
     pub(crate) fn show(
         &self,
         snapshot: &Arc<Snapshot>,
@@ -48,7 +45,7 @@ impl Live {
         }
     }
 
-    /// Prints a line that stays: at once, or, with the full-screen view, after the view has closed.
+    /// Prints a line at once, or, with the full-screen view, after the view has closed.
     #[cfg(feature = "otlp")]
     pub(crate) fn tell(&mut self, text: String) {
         match self {
@@ -58,7 +55,7 @@ impl Live {
         }
     }
 
-    /// Ends the display. The last line stays on the terminal. The full-screen view closes and restores the terminal.
+    /// Restores the terminal. The last status line stays on it.
     pub(crate) fn end(self) {
         match self {
             Live::Lines(progress) => progress.end(),

@@ -4,24 +4,20 @@ use super::csv_log::{CsvLog, Second};
 use super::hdr_log::HdrLog;
 use std::time::{Duration, SystemTime};
 
-/// The logs that a run writes.
 #[derive(Debug, Default)]
 pub(crate) struct Logs {
     hdr: Option<HdrLog>,
     csv: Option<CsvLog>,
-    /// The first write error. The log that it belongs to is incomplete.
     lost: Option<anyhow::Error>,
     /// The end of the warm-up, relative to the start of the schedule.
     recorded_from: Duration,
 }
 
 impl Logs {
-    /// Creates the logs. Log files that are `None` are not written.
     pub(crate) fn new(hdr: Option<HdrLog>, csv: Option<CsvLog>, warmup: Duration) -> Logs {
         Logs { hdr, csv, lost: None, recorded_from: warmup }
     }
 
-    /// Writes the heads of the logs. The schedule starts at `start`.
     pub(crate) fn begin(&mut self, start: SystemTime) {
         let written = self.hdr.as_mut().map_or(Ok(()), |hdr| hdr.begin(start));
         self.keep_hdr(written);
@@ -29,7 +25,6 @@ impl Logs {
         self.keep_csv(written);
     }
 
-    /// Writes the results of a second.
     pub(crate) fn write(&mut self, second: &Second<'_>) {
         let length = second.to.saturating_sub(second.from);
         let hdr = self.hdr.as_mut();
@@ -54,7 +49,6 @@ impl Logs {
         }
     }
 
-    /// Ends the logs. Fails if one of them is incomplete.
     pub(crate) fn end(self) -> anyhow::Result<()> {
         self.lost.map_or(Ok(()), Err)
     }

@@ -8,10 +8,8 @@ use crate::results::percentiles::Sample;
 use crate::results::stats::OperationStats;
 use std::fmt::{self, Display, Formatter};
 
-/// The percentiles that the summary contains.
 const POINTS: [(&str, f64); 3] = [("p50", 0.5), ("p90", 0.9), ("p99", 0.99)];
 
-/// Displays the summary of a run as Markdown.
 #[derive(Debug)]
 pub(crate) struct Markdown<'run>(pub(crate) &'run Summary);
 
@@ -72,7 +70,6 @@ fn labels(f: &mut Formatter<'_>, stats: &OperationStats) -> fmt::Result {
     })
 }
 
-/// Writes a table of the failures by kind.
 fn failures(f: &mut Formatter<'_>, stats: &OperationStats) -> fmt::Result {
     if !stats.failures.is_empty() {
         writeln!(f, "\n| failed | |\n|---|---|")?;
@@ -81,7 +78,6 @@ fn failures(f: &mut Formatter<'_>, stats: &OperationStats) -> fmt::Result {
     failures.try_for_each(|(kind, count)| writeln!(f, "| {} | {count} |", plain(&kind.to_string())))
 }
 
-/// Escapes a string for a cell of a table.
 fn plain(text: &str) -> String {
     let escaped = |letter: char| {
         let is_sign = matches!(
@@ -102,7 +98,7 @@ mod tests {
     use proptest::prelude::*;
     use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
-    /// Reads a page. Each heading, paragraph and table row is returned as a list of cells.
+    /// Returns each heading, paragraph and table row as a list of cells.
     fn read(page: &str) -> Vec<Vec<String>> {
         let mut lines = Vec::new();
         for event in Parser::new_ext(page, Options::ENABLE_TABLES) {

@@ -12,17 +12,16 @@ use crate::load::kind::{self, FailureKind};
 use crate::results::tally::{Buckets, LabelTally, Tally};
 use std::collections::BTreeMap;
 
-/// The metrics with one name. If there are several, they have different labels.
+/// Metrics with the same name have different labels.
 #[derive(Debug)]
 pub(crate) struct Family<'run> {
-    /// The name without the parts that formats add: the program's name, the unit and `total`.
+    /// Formats add the program's name, the unit and `total` to this name.
     pub(crate) name: &'static str,
     pub(crate) help: &'static str,
     pub(crate) unit: Option<Unit>,
     pub(crate) data: Data<'run>,
 }
 
-/// The unit of a metric that is not a count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unit {
     Seconds,
@@ -31,7 +30,6 @@ pub(crate) enum Unit {
 
 #[derive(Debug)]
 pub(crate) enum Data<'run> {
-    /// Counts that never decrease.
     Counters(Vec<Point<u64>>),
     Gauges(Vec<Point<f64>>),
     Times(Vec<Point<&'run Buckets>>),
@@ -39,12 +37,10 @@ pub(crate) enum Data<'run> {
 
 #[derive(Debug)]
 pub(crate) struct Point<V> {
-    /// The name and the value of a label.
     pub(crate) label: Option<(&'static str, String)>,
     pub(crate) value: V,
 }
 
-/// The name of the label for operations' own labels.
 const LABEL: &str = "label";
 const SERVICE: &str = "From sending to the end of the answer, if complete";
 const RESPONSE: &str =
@@ -59,13 +55,13 @@ const PHASES: [(Option<Phase>, &str); 6] = [
     (Some(Phase::Over), "over"),
 ];
 
-/// Returns the phase of the run in one word. `snapshot` is `None` before the schedule starts.
+/// `snapshot` is `None` before the schedule starts.
 pub(crate) fn phase(snapshot: Option<&Snapshot>) -> &'static str {
     let phase = snapshot.map(|snapshot| snapshot.phase);
     PHASES.iter().find(|(known, _)| *known == phase).map_or("", |(_, name)| name)
 }
 
-/// Returns all metrics of a run. Before the schedule starts, this is only its phase.
+/// Before the schedule starts, the phase is the only metric.
 pub(crate) fn families(snapshot: Option<&Snapshot>) -> Vec<Family<'_>> {
     let phase = phase(snapshot);
     let phases = PHASES.iter().map(|(_, name)| ("phase", *name, float((*name == phase).into())));
@@ -158,7 +154,6 @@ fn times(tally: &Tally) -> Vec<Family<'_>> {
     ]
 }
 
-/// Returns the metrics by label, if labels distinguish operations.
 fn labels(tally: &Tally) -> Vec<Family<'_>> {
     let counts = |count: fn(&LabelTally) -> u64| {
         let mut counts = BTreeMap::new();
@@ -229,7 +224,7 @@ fn gauges(
     Family { name, help, unit, data: Data::Gauges(values.into_iter().map(point).collect()) }
 }
 
-/// Returns the number of failures of each kind. Kinds without failures are included, because alerts need a number.
+/// Includes kinds without failures, because alerts need a number.
 fn failures(failures: &BTreeMap<FailureKind, u64>) -> BTreeMap<String, u64> {
     let mut kinds = BTreeMap::new();
     kinds.extend(kind::expected().into_iter().map(|group| (group.to_owned(), 0)));
@@ -239,7 +234,7 @@ fn failures(failures: &BTreeMap<FailureKind, u64>) -> BTreeMap<String, u64> {
     kinds
 }
 
-/// Returns the number of responses with each status. Unknown status codes are counted together.
+/// Unknown status codes are counted together.
 fn statuses(statuses: &BTreeMap<u16, u64>) -> BTreeMap<String, u64> {
     let mut known = BTreeMap::new();
     for (status, count) in statuses {

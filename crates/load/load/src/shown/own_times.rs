@@ -6,7 +6,6 @@ use crate::load::own_times::{OwnTimes, counters, timed};
 use crate::results::percentiles::Sample;
 use std::fmt::{self, Display, Formatter};
 
-/// Displays one column for each distribution of times. Displays nothing without distributions.
 #[derive(Debug)]
 pub(crate) struct OwnTable<'run>(pub(crate) &'run [OwnTimes]);
 
@@ -37,7 +36,6 @@ impl Display for OwnTable<'_> {
     }
 }
 
-/// Formats the counters as one line, if there are any.
 pub(crate) fn counter_line(own: &[OwnTimes]) -> Option<String> {
     let counts: Vec<_> = counters(own).map(|(name, count)| format!("{name}: {count}")).collect();
     (!counts.is_empty()).then(|| human::visible(&format!("counters  {}", counts.join(", "))))

@@ -7,7 +7,6 @@ use crate::results::stats::OperationStats;
 use nanopace::Shape;
 use std::fmt::{self, Display, Formatter};
 
-/// The results of all nodes in a span of time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pace<'fleet> {
     pub(crate) asked_hz: f64,
@@ -16,7 +15,6 @@ pub(crate) struct Pace<'fleet> {
 }
 
 impl<'fleet> Pace<'fleet> {
-    /// Computes the pace of these results. `shape` is the load of the fleet.
     pub(crate) fn of(done: &'fleet Done, shape: &Shape) -> Pace<'fleet> {
         let (from, to) = done.span;
         let asked = shape.count_at(to) - shape.count_at(from);
@@ -24,19 +22,16 @@ impl<'fleet> Pace<'fleet> {
         Pace { asked_hz: asked / seconds, achieved_hz: done.hz, stats: &done.stats }
     }
 
-    /// Formats a percentile of the response times.
     pub(crate) fn time(&self, quantile: f64) -> String {
         self.stats.responses().shown(quantile, AT_LEAST).unwrap_or_else(|| NONE.to_owned())
     }
 
-    /// Formats the share of requests that failed.
     pub(crate) fn errors(&self) -> String {
         let share = float(self.stats.failed()) / float(self.stats.started());
         if share.is_finite() { human::percent(share) } else { NONE.to_owned() }
     }
 }
 
-/// Displays the pace as part of a status line.
 impl Display for Pace<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let [achieved, asked] = [self.achieved_hz, self.asked_hz].map(human::short_hz);

@@ -1,8 +1,8 @@
 //! Writes the HTML page of a run: one self-contained file.
 //!
 //! The page depends only on the [`Summary`]. `maud` escapes all strings from outside, such as the URL. The page's
-//! `Content-Security-Policy` allows only its own style and script. The script shows the figures at the position of
-//! the pointer. Without the script, the page is still complete.
+//! `Content-Security-Policy` allows only its own style and script. The script shows the figures at the pointer, and the
+//! page is complete without it.
 
 pub(crate) mod baseline;
 mod chart;
@@ -38,7 +38,6 @@ const SCRIPT: &str = include_str!("page/script.js");
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; \
                       base-uri 'none'; form-action 'none'";
 
-/// Returns the HTML page of a run.
 pub(crate) fn html(summary: &Summary) -> String {
     let stats = &summary.stats;
     let hidden = hidden(stats, summary.verdict);
@@ -48,7 +47,6 @@ pub(crate) fn html(summary: &Summary) -> String {
     document(&summary.title.url, &content)
 }
 
-/// Returns an HTML page with this title and content.
 pub(crate) fn document(title: &str, content: &Markup) -> String {
     let title = format!("{title} — nanopace");
     html! {
@@ -89,7 +87,6 @@ fn heading(summary: &Summary) -> Markup {
     }
 }
 
-/// Returns the charts over time and the chart of percentiles. `hidden` is the result of [`hidden`].
 pub(crate) fn charts(over_time: &OverTime, stats: &OperationStats, hidden: Option<&str>) -> Markup {
     let times = Times::new(over_time);
     html! {
@@ -114,7 +111,6 @@ pub(crate) fn charts(over_time: &OverTime, stats: &OperationStats, hidden: Optio
     }
 }
 
-/// Returns a sentence about the time that a closed-loop tool would hide.
 pub(crate) fn hidden(stats: &OperationStats, verdict: Verdict) -> Option<String> {
     let (uncorrected, corrected) = (Sample::exact(&stats.service), stats.responses());
     Curve { uncorrected, corrected, verdict }.hidden()
@@ -135,7 +131,6 @@ fn tables(summary: &Summary) -> Markup {
     side_by_side(sections.into_iter().chain(of_schedule.into_iter().filter(|_| !summary.is_closed)))
 }
 
-/// Lays out short sections side by side.
 pub(crate) fn side_by_side(sections: impl IntoIterator<Item = (&'static str, Markup)>) -> Markup {
     html! {
         div.sections { @for (name, content) in sections { section { h2 { (name) } (content) } } }

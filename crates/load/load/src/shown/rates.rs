@@ -4,13 +4,11 @@ use crate::console::human;
 use crate::results::over_time::OverTime;
 use std::fmt::{self, Display, Formatter};
 
-/// The maximum number of lines of the table.
 const ROWS: usize = 12;
-/// The length of the longest bar in characters.
 const BAR: f64 = 30.0;
 
-/// Displays a table with a bar for each achieved rate. Dots show how much of the requested rate is missing. If there
-/// is only one interval, nothing is displayed, because the report contains the rate.
+/// Dots show the missing part of the requested rate. If there is only one interval, nothing is displayed, because the
+/// report contains the rate.
 #[derive(Debug)]
 pub(crate) struct Rates<'run> {
     pub(crate) over_time: &'run OverTime,
@@ -42,7 +40,6 @@ impl Display for Rates<'_> {
     }
 }
 
-/// Returns the length in characters of a bar that is this share of the longest bar.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "at most 30")]
 fn length(part: f64) -> usize {
     if part.is_nan() { 0 } else { (part * BAR).round() as usize }

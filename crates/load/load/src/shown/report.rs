@@ -16,12 +16,9 @@ use crate::results::stats::OperationStats;
 use std::cmp::Reverse;
 use std::fmt::{self, Display, Formatter};
 
-/// The maximum number of lines of the brief report.
 const LINES: usize = 16;
-/// The maximum number of characters in a line of the brief report.
 const COLUMNS: usize = 100;
 
-/// The level of detail of a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Detail {
     Headline,
@@ -29,7 +26,6 @@ pub(crate) enum Detail {
     All,
 }
 
-/// Displays the summary of a run as text.
 #[derive(Debug)]
 pub(crate) struct RunReport<'run> {
     pub(crate) summary: &'run Summary,
@@ -46,7 +42,6 @@ impl Display for RunReport<'_> {
                 let mut rest: Vec<_> =
                     table.lines().map(str::to_owned).chain(advised(summary)).collect();
                 if head(summary, usize::MAX).len() + rest.len() > LINES {
-                    // Removes the blank line above the table.
                     rest.remove(0);
                 }
                 let room = LINES.saturating_sub(rest.len());
@@ -64,8 +59,7 @@ impl Display for RunReport<'_> {
     }
 }
 
-/// Returns the lines above the percentiles: the headline, its reasons, the figures and the cautions. Omits notes that
-/// do not fit into `room` lines.
+/// Returns the headline, its reasons, the figures and the cautions. Omits notes that do not fit into `room` lines.
 fn head(summary: &Summary, room: usize) -> Vec<String> {
     let (top, figures) = (top(summary), figures(summary));
     let line = |(kind, text): (_, String)| format!("{kind:<9} {}", human::visible(&text));
@@ -80,7 +74,6 @@ fn head(summary: &Summary, room: usize) -> Vec<String> {
     [top, reasons, figures, cautions].concat()
 }
 
-/// Cuts off the end of a line that is too long.
 fn cut(line: &str) -> String {
     match line.char_indices().nth(COLUMNS) {
         None => line.to_owned(),
@@ -99,7 +92,7 @@ fn top(summary: &Summary) -> Vec<String> {
     note.into_iter().chain([headline]).collect()
 }
 
-/// Returns all notes that qualify the headline, each with its kind. The most important ones come first.
+/// Returns the notes that qualify the headline, each with its kind. The most important note comes first.
 pub(crate) fn notes(summary: &Summary) -> Vec<(&'static str, String)> {
     let is_missed = !summary.missed.is_empty();
     let is_well = summary.verdict.is_well();
@@ -120,7 +113,7 @@ pub(crate) fn notes(summary: &Summary) -> Vec<(&'static str, String)> {
     notes.extend(passed);
     let reached = summary.findings.iter().filter(|found| found.is_well && found.check == "sure");
     notes.extend(reached.map(|found| ("passed", found.text.clone())));
-    // If the load was late, the findings of the checks only repeat the verdict, so they are omitted.
+    // If the load was late, the findings of the checks only repeat the verdict.
     let most = if is_well { usize::MAX } else { summary.warnings.len() };
     notes.extend(cautions(summary).take(most).map(|text| ("caution", text.to_owned())));
     notes
@@ -142,7 +135,6 @@ fn rate(summary: &Summary) -> String {
     format!("rate      {achieved} of {requested} requested ({share:.2} %) over {span}")
 }
 
-/// Describes the number of requests with each outcome.
 pub(crate) fn requests(stats: &OperationStats, is_closed: bool) -> String {
     let (completed, failed) = (stats.completed(), stats.failed());
     let scheduled = if is_closed { String::new() } else { format!("{} scheduled: ", stats.due()) };
@@ -158,7 +150,6 @@ pub(crate) fn requests(stats: &OperationStats, is_closed: bool) -> String {
     format!("requests  {scheduled}{}", counts.join(", "))
 }
 
-/// Describes the number of failed requests of each kind, starting with the most frequent kind.
 pub(crate) fn errors(stats: &OperationStats) -> Option<String> {
     let mut kinds: Vec<_> =
         stats.failures.iter().map(|(kind, count)| (Reverse(*count), *kind)).collect();
@@ -171,7 +162,6 @@ fn advised(summary: &Summary) -> Option<String> {
     advice(summary).map(|advice| format!("advice    {advice}"))
 }
 
-/// Displays the missed requirements, one per line.
 #[derive(Debug)]
 pub(crate) struct MissedLines<'run>(pub(crate) &'run [String]);
 

@@ -2,12 +2,10 @@
 
 use std::fmt::{self, Display, Formatter};
 
-/// The target, the load and the connections of a run.
 #[derive(Clone, Debug)]
 pub(crate) struct RunTitle {
-    /// The target of the requests. If there are several, this is the first one.
+    /// The first target, if there are several.
     pub(crate) url: String,
-    /// The load at the start.
     pub(crate) load: String,
     /// The number of connections, and the late policy.
     pub(crate) by: String,

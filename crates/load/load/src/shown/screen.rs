@@ -1,7 +1,7 @@
 //! Shows a run in a full-screen view.
 //!
 //! The controller sends pictures to a thread that draws them, so that a slow terminal does not block the controller. If
-//! two pictures are waiting, the next picture is dropped; another picture follows within a quarter of a second.
+//! two pictures are waiting, the next one is dropped. Another picture follows within a quarter of a second.
 
 mod breakdown;
 mod course;
@@ -35,11 +35,10 @@ use std::time::Duration;
 /// After this time without a new picture, the last one is drawn again, because the terminal may have been resized.
 const IDLE: Duration = Duration::from_millis(500);
 
-/// The first of each group of this many pictures is drawn from scratch, in order to remove the output of other
-/// programs.
+/// Every `ROUND`th picture is drawn from scratch, which removes the output of other programs.
 const ROUND: u32 = 20;
 
-/// A view that is shown until it is dropped. Dropping it restores the terminal.
+/// Dropping the view restores the terminal.
 #[derive(Debug)]
 pub(crate) struct Screen {
     title: Arc<RunTitle>,
@@ -49,7 +48,7 @@ pub(crate) struct Screen {
 }
 
 impl Screen {
-    /// Opens a view on standard error. `None` if the terminal has no size or cannot move its cursor.
+    /// Opens a view on standard error. Returns `None` if the terminal has no size or cannot move its cursor.
     pub(crate) fn open(title: RunTitle) -> Option<Screen> {
         if env::var_os("TERM").is_none_or(|name| name.is_empty() || name == "dumb") {
             return None;
@@ -66,7 +65,6 @@ impl Screen {
         screen.drawing.is_some().then_some(screen)
     }
 
-    /// Shows the current state of the run.
     pub(crate) fn show(&self, snapshot: &Arc<Snapshot>, over_time: &OverTime, prompt: &Prompt) {
         if let Some(pictures) = &self.pictures {
             // The channel is full if the terminal is slow, and closed if drawing has failed. Both are ignored.
@@ -83,15 +81,13 @@ impl Screen {
 impl Drop for Screen {
     fn drop(&mut self) {
         self.pictures = None;
-        // A panic of the thread has already been printed.
         let _ = self.drawing.take().map(JoinHandle::join);
         alternate::leave();
     }
 }
 
-/// Draws pictures on the alternate screen. Each picture is one write.
+/// Each picture on the alternate screen is drawn with one write.
 struct Canvas {
-    /// The picture on the terminal.
     drawn: Option<Grid>,
     /// The turn of the alternate screen in which the last picture was drawn, and the position of that picture in its
     /// round.

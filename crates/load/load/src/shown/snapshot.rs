@@ -13,43 +13,33 @@ use serde::Serialize;
 use std::collections::VecDeque;
 use std::time::{Duration, SystemTime};
 
-/// The number of intervals that make up the last second.
+/// This number of intervals makes up the last second.
 pub(crate) const RECENT: usize = 4;
 
-/// The state of a run at one point in time.
 #[derive(Clone, Debug)]
 pub(crate) struct Snapshot {
-    /// The time at which the schedule started.
     #[cfg_attr(not(feature = "otlp"), expect(dead_code, reason = "pushed metrics have it"))]
     pub(crate) start: SystemTime,
-    /// The time since the start of the schedule.
     pub(crate) elapsed: Duration,
-    /// The planned end, relative to the start of the schedule, if it is known.
+    /// The planned end, relative to the start of the schedule.
     pub(crate) planned_end: Option<Duration>,
     pub(crate) phase: Phase,
     /// The requested rate or shape, as it was written.
     pub(crate) load: String,
-    /// Whether the load is a shape.
     pub(crate) is_shape: bool,
     /// Whether all slots of the load have fallen due.
     pub(crate) is_load_over: bool,
-    /// The pacer's ledger at this time.
     pub(crate) ledger: Ledger,
-    /// The slots that are due but have not started.
     pub(crate) backlog: Backlog,
-    /// The results of the last second.
     pub(crate) recent: Recent,
-    /// The counts since the end of the warm-up.
     pub(crate) tally: Tally,
     /// The lateness by cause, including that of slots that are still waiting.
     pub(crate) lateness: Lateness,
-    /// The text for the status line: the text that is being typed, or the error in it.
+    /// The text that is being typed, or the error in it.
     pub(crate) note: String,
-    /// The state of this node in its fleet, if it belongs to one.
     pub(crate) fleet: Option<Standing>,
 }
 
-/// The phase of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Phase {
@@ -63,7 +53,7 @@ pub(crate) enum Phase {
 }
 
 impl Snapshot {
-    /// Returns the verdict on the run so far, or `None` before the first request.
+    /// Returns `None` before the first request.
     pub(crate) fn verdict(&self) -> Option<Verdict> {
         let Tally { started, wait, service, think_times, .. } = &self.tally;
         let share = |part, all| if all > 0 { float(part) / float(all) } else { 0.0 };
@@ -83,8 +73,7 @@ impl Snapshot {
         (*started > 0).then_some(verdict)
     }
 
-    /// Formats the requested rate. For a shape, and after the end of the load, this is the mean requested rate in the
-    /// last second.
+    /// Formats the requested rate. For a shape, and after the end of the load, this is the mean in the last second.
     pub(crate) fn rate(&self) -> String {
         if self.is_shape || self.is_load_over {
             human::hz(self.recent.asked_hz)
@@ -94,18 +83,17 @@ impl Snapshot {
     }
 }
 
-/// The results of the last second.
 #[derive(Clone, Debug)]
 pub(crate) struct Recent {
-    /// The number of operations started per second.
+    /// Operations started per second.
     pub(crate) hz: f64,
-    /// The number of slots requested per second.
+    /// Slots requested per second.
     pub(crate) asked_hz: f64,
     pub(crate) brief: Brief,
 }
 
 impl Recent {
-    /// Sums up these intervals. `asked_hz` is the requested rate.
+    /// `asked_hz` is the requested rate.
     pub(crate) fn new(intervals: &VecDeque<Interval>, asked_hz: f64) -> Recent {
         let mut brief = Brief::new();
         for interval in intervals {

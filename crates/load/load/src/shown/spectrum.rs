@@ -4,12 +4,11 @@ use crate::console::human::float;
 use hdrhistogram::Histogram;
 use serde::Serialize;
 
-/// The quantiles for each number of nines `n` are `1 - step / 10^n` for each of these steps.
+/// The quantiles with `n` nines are `1 - step / 10^n` for each of these steps.
 const STEPS: [u64; 9] = [10, 9, 8, 7, 6, 5, 4, 3, 2];
 /// The maximum number of nines. No run has enough requests for more.
 const NINES: u32 = 12;
 
-/// A point of a percentile spectrum.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub(crate) struct Point {
     /// The share of times that are at most `ns`.
@@ -17,8 +16,7 @@ pub(crate) struct Point {
     pub(crate) ns: u64,
 }
 
-/// Returns the times at round quantiles, up to the highest quantile for which there are enough times, plus the
-/// longest time.
+/// Returns the times at round quantiles, up to the highest one for which there are enough times, and the longest time.
 pub(crate) fn points(times: &Histogram<u64>) -> Vec<Point> {
     let at = |quantile| Point { quantile, ns: times.value_at_quantile(quantile) };
     let known = quantiles(times.len()).map(at);

@@ -4,15 +4,13 @@ use crate::console::human;
 use std::fmt::{self, Display, Formatter};
 use std::time::Duration;
 
-/// The state of a node in its fleet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Standing {
-    /// The number of nodes of the fleet.
     pub(crate) nodes: u32,
     /// For how long this node has had no connection to the store. `None` if it is connected.
     pub(crate) blind: Option<Duration>,
     pub(crate) is_paused: bool,
-    /// The results of all nodes in the last second, if this node shows them.
+    /// The results of all nodes in the last second. `None` if this node does not show them.
     pub(crate) all: Option<String>,
     /// Whether this node has no further part in the run: the fleet continues without it, or has ended.
     pub(crate) is_over: bool,

@@ -10,7 +10,6 @@ use std::fmt;
 const LEGEND: &str = "time, achieved of requested rate, backlog, p50/p99 of wait and response times in the last second";
 const KEYS: &str = "keys: + and - change the rate, space pauses, 2k and Enter sets it, q stops";
 
-/// Prints the title of the run, an explanation of the status line, and, if keys can be used, the keys.
 pub(crate) fn introduce(progress: &Progress, title: &RunTitle, has_keys: bool) {
     progress.add_line(&title.to_string());
     progress.add_line(LEGEND);
@@ -19,7 +18,6 @@ pub(crate) fn introduce(progress: &Progress, title: &RunTitle, has_keys: bool) {
     }
 }
 
-/// Displays a snapshot as one status line.
 #[derive(Debug)]
 pub(crate) struct Status<'run>(pub(crate) &'run Snapshot);
 
@@ -40,7 +38,7 @@ impl fmt::Display for Status<'_> {
         let (slots, backlog) = (backlog.slots, human::time(backlog.time));
         let [wait, response] = [&recent.brief.wait, &recent.brief.response].map(spread);
         let fleet = self.0.fleet.as_ref().map_or_else(String::new, |fleet| format!("  {fleet}"));
-        // The typed text comes first, because it must be visible in a narrow terminal.
+        // The typed text must be visible in a narrow terminal.
         let note = if note.is_empty() { String::new() } else { format!("{note}  ") };
         write!(
             f,

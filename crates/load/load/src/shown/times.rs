@@ -8,11 +8,10 @@ use crate::results::percentiles::{self, Sample};
 use std::fmt::{self, Display, Formatter};
 use std::time::Duration;
 
-/// The percentiles that the tables contain.
 pub(crate) const POINTS: [(&str, f64); 6] =
     [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999), ("p99.99", 0.9999), ("max", 1.0)];
 
-/// The sign for a lower bound.
+/// The sign before a lower bound.
 pub(crate) const AT_LEAST: &str = ">=";
 /// The sign for a time that does not exist.
 pub(crate) const NONE: &str = "-";
@@ -20,14 +19,13 @@ pub(crate) const NONE: &str = "-";
 const NOTE: &str =
     "(in brackets: 95 % confidence intervals; ~: too few requests for a reliable interval)";
 
-/// The sign for a percentile whose interval is unreliable because it is based on too few requests.
+/// The sign before a percentile whose confidence interval is unreliable because of too few requests.
 const ABOUT: &str = "~";
 
-/// The minimum number of times beyond a percentile of the brief table. With fewer times, the percentile depends on
-/// chance.
+/// With fewer times beyond a percentile, the percentile depends on chance.
 const LONGER: f64 = 5.0;
 
-/// Displays the percentiles for which there are enough times. Includes the times that only the target can measure.
+/// Omits percentiles for which there are too few times. Includes the times that only the target can measure.
 #[derive(Debug)]
 pub(crate) struct BriefTable<'run>(pub(crate) &'run Summary);
 
@@ -66,19 +64,18 @@ impl Display for BriefTable<'_> {
     }
 }
 
-/// Returns whether this number of times is enough for a percentile. The median and the longest time are always shown.
+/// The median and the longest time are always shown.
 fn is_carried(times: u64, quantile: f64) -> bool {
     [0.5, 1.0].contains(&quantile) || (float(times) * (1.0 - quantile)).round() >= LONGER
 }
 
-/// Displays the wait, service and response times side by side, with intervals for service and response times.
+/// Service and response times have confidence intervals.
 #[derive(Debug)]
 pub(crate) struct TimesTable<'run> {
     pub(crate) confidence: Confidence<'run>,
     pub(crate) is_closed: bool,
 }
 
-/// A cell of a table: a time, and its confidence interval if it is known.
 #[derive(Debug, Default)]
 pub(crate) struct Cell {
     pub(crate) time: String,
@@ -90,7 +87,7 @@ impl Cell {
         Cell { time: time.unwrap_or_else(|| NONE.to_owned()), range: String::new() }
     }
 
-    /// Formats a percentile with its interval. If the percentile is a lower bound, `sign` precedes it.
+    /// Writes `sign` before a lower bound.
     pub(crate) fn percentile(times: &Batched<'_>, quantile: f64, sign: &str) -> Cell {
         let exact = Cell::new(times.sample.shown(quantile, sign));
         let Some(range) = times.range(quantile) else { return exact };

@@ -2,10 +2,10 @@
 
 use crossterm::event::KeyCode;
 
-/// The maximum number of characters. It is larger than any shape that a person types or pastes.
+/// The limit is larger than any shape that a person types or pastes.
 const MOST: usize = 4_000;
 
-/// A text, and the position of the cursor, at which the next character is inserted.
+/// The next character is inserted at the cursor.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Typed {
     text: Vec<char>,
@@ -13,7 +13,7 @@ pub(crate) struct Typed {
 }
 
 impl Typed {
-    /// Applies a key to the text. Keys that do not edit text have no effect.
+    /// Ignores keys that do not edit text.
     pub(crate) fn press(&mut self, key: KeyCode) {
         match key {
             KeyCode::Char(c) if self.text.len() < MOST => {
@@ -38,18 +38,15 @@ impl Typed {
         self.cursor = index.min(self.text.len());
     }
 
-    /// Returns the text before the cursor, and the text after it.
     pub(crate) fn parts(&self) -> (String, String) {
         let (before, after) = self.text.split_at(self.cursor);
         (before.iter().collect(), after.iter().collect())
     }
 
-    /// Returns the whole text.
     pub(crate) fn text(&self) -> String {
         self.text.iter().collect()
     }
 
-    /// Returns whether the text is empty.
     pub(crate) fn is_empty(&self) -> bool {
         self.text.is_empty()
     }
@@ -88,7 +85,6 @@ mod tests {
     }
 
     proptest! {
-        /// After any keys, the two parts together are the whole text.
         #[test]
         fn no_key_leaves_the_text(keys in prop::collection::vec(0..8_usize, 0..200)) {
             let all = [Char('a'), Char('ß'), Backspace, Delete, Left, Right, Home, End];

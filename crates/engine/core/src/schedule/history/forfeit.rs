@@ -1,29 +1,25 @@
-//! Changes the pieces when time is forfeited.
+//! Moves slots when time is forfeited.
 //!
-//! When a slot starts late, the slots after it move as if it had started at `time`, which is later than its intended
-//! start and no later than now. The piece that applies at `time` continues from that time. Pieces that began to apply
-//! after `time` are appended again, each at its own time, and continue from the positions that the moved slots have
-//! reached.
+//! When a slot starts late, the slots after it move as if it had started at `time`, which is after its intended start
+//! and not after now. The piece that applies at `time` continues from that time. Later pieces are appended again, each
+//! at its own time, and continue from the positions that the moved slots have reached.
 //!
-//! A corrected load ([`History::correct`]) is different, because its slots have times from before its piece began to
-//! apply:
+//! A corrected load ([`History::correct`]) has slots with times from before its piece began to apply:
 //!
 //! * For slots after its anchor it applies from the time at which the load began.
-//! * If the load was corrected to a *smaller* one, its segment may not have reached the slot that starts, because that
-//!   slot was due by the earlier load. The slots after that one then wait for the segment: only the anchor of the
-//!   segment moves. For example, at 10/s slots 0 to 8 have started, and at 1 s the load is corrected to 1/s. Slots 9
-//!   and 10 are due, and slot 11 is intended to start at 11 s. If slot 9 starts at 1.6 s and forfeits the time until
-//!   then, slot 10 is intended to start at 10 s, by the corrected load, and not at 2.6 s.
-//! * If the load was corrected to a *larger* one after `time`, it is appended again as a mere change of speed. The
-//!   slots that it had made due at once are forfeited, too.
+//! * If the load was corrected to a *smaller* one, its segment may not have reached the slot that starts. The slots
+//!   after that slot then wait for the segment: only the segment's anchor moves. For example, at 10/s slots 0 to 8 have
+//!   started, and at 1 s the load is corrected to 1/s. If slot 9 starts at 1.6 s and forfeits the time until then, slot
+//!   10 is intended to start at 10 s, by the corrected load, and not at 2.6 s.
+//! * If the load was corrected to a *larger* one after `time`, it is appended again as a change of speed. The slots
+//!   that it had made due at once are forfeited, too.
 
 use super::super::segment::Segment;
 use super::{History, Piece, has_no_slot};
 use crate::position::{before, earlier, ticks_between};
 
 impl Piece {
-    /// Returns whether this piece gives the starts of the slots after the one at `position` if that slot starts at
-    /// `time`. Slots of a corrected load have times from before its piece began to apply.
+    /// Returns whether this piece gives the starts of the slots after the slot at `position`, which starts at `time`.
     fn rules(&self, position: u64, time: i64) -> bool {
         let began = match &self.segment {
             Segment::Curve(curve) if ticks_between(curve.position, position) >= 0 => curve.since,
@@ -34,9 +30,8 @@ impl Piece {
 }
 
 impl History {
-    /// Forfeits time: moves the slots after the one at `position` as if that slot started at `time`, which is later
-    /// than its intended start. If the slot has not started yet, it keeps its own intended start, unless it lies at
-    /// the anchor of the first line.
+    /// Moves the slots after the one at `position` as if it started at `time`, after its intended start. A slot that
+    /// has not started keeps its intended start, unless it lies at the anchor of the first line.
     pub(crate) fn forfeit(&mut self, position: u64, time: i64, is_started: bool) {
         let rules = |piece: &Piece| piece.rules(position, time);
         let index = self.pieces.iter().rposition(rules).unwrap_or(0);
@@ -56,8 +51,7 @@ impl History {
     }
 
     /// Returns the segment for the slots after `position`, if that slot starts at `time` and they follow at the speed
-    /// of `segment`. Returns `segment` itself, with its anchor at `position`, if it has not reached `position` by
-    /// `time`.
+    /// of `segment`. Returns `segment` with another anchor if it has not reached `position` by then.
     fn moved(&self, segment: &Segment, position: u64, time: i64) -> Segment {
         if segment.count_at(time, &self.slots) < self.slots.count_of(position) {
             return segment.clone().anchored(position);
@@ -78,9 +72,8 @@ impl History {
         }
     }
 
-    /// Drops the last piece if the slot at `position` is the only one on it and its speed is that of the piece before.
-    /// Such pieces come from the time that the slot before forfeited. Called when the slot at `position` has started
-    /// and the next piece begins at it.
+    /// Drops the last piece if the started slot at `position` is the only one on it, and its speed is that of the piece
+    /// before. Such pieces come from the time that the slot before forfeited.
     fn drop_started(&mut self, position: u64) {
         if let [.., previous, last] = &self.pieces[..] {
             let is_for_it_alone = has_no_slot(last.segment.anchor(), before(position));

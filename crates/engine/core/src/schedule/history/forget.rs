@@ -3,8 +3,7 @@
 use super::{History, Piece, has_no_slot};
 use crate::position::{earlier, first_after};
 
-/// The number of most recent pieces that are always kept, if they have slots. Callers that are about to start may have
-/// slots on them without being registered as holders.
+/// The number of most recent pieces that are always kept, because slots on them may be held without a record.
 const EXACT: usize = 32;
 
 /// The number of pieces up to which a search for unneeded ones is not worth its cost.
@@ -15,8 +14,8 @@ const MOST: usize = 1024;
 
 impl History {
     /// Limits the number of pieces and stripes that are kept. All slots before `free` have been claimed, were not given
-    /// back, and can no longer move other slots. `is_held` returns whether between two positions there is a slot that a
-    /// caller holds or sleeps for, or that was given back. It is called for pieces before and after `free`.
+    /// back, and can no longer move other slots. `is_held` returns whether a slot between two positions, before or
+    /// after `free`, is held, slept for or given back.
     pub(crate) fn trim(&mut self, free: u64, is_held: impl Fn(u64, u64) -> bool) {
         self.slots.trim(free, &is_held);
         if self.pieces.len() <= self.enough.max(KEPT) {
@@ -32,12 +31,10 @@ impl History {
         self.pieces.shrink_to(self.enough.max(KEPT) + 4);
     }
 
-    /// Returns all pieces except the first and the last, each with its index and the next piece.
     fn inner(&self) -> impl Iterator<Item = (usize, (&Piece, &Piece))> {
         self.pieces.iter().zip(self.pieces.iter().skip(1)).enumerate().skip(1)
     }
 
-    /// Returns the number of pieces before the last [`EXACT`], which are kept if they have slots.
     fn old(&self) -> usize {
         self.pieces.len().saturating_sub(EXACT)
     }
@@ -64,9 +61,8 @@ impl History {
         });
     }
 
-    /// Drops old pieces on which no caller holds a slot, until no more than [`MOST`] of them are left. For each piece,
-    /// the time from the beginning of the previous piece to the beginning of the next piece is computed. Pieces with
-    /// the least such time are dropped first: their slots move by at most that time.
+    /// Drops old pieces on which no caller holds a slot, down to [`MOST`] of them. The slots of a piece move by at most
+    /// the time from the beginning of the previous piece to that of the next one. The shortest go first.
     fn forget_slightest(&mut self, is_held: impl Fn(&Piece, &Piece) -> bool) {
         if self.pieces.len() <= MOST {
             return;
@@ -105,7 +101,6 @@ mod tests {
     use crate::shard::Shard;
     use crate::{Arrivals, Rate};
 
-    /// Returns a history of pieces with these rates, each one second long.
     fn history(rates: &[u64]) -> History {
         let speeds = rates
             .iter()
@@ -122,7 +117,6 @@ mod tests {
         (1..5_000).map(|slot| history.time_of(slot * SLOT)).collect()
     }
 
-    /// Checks two histories: in one, every third piece has a slot that is held; in the other, every slot is unclaimed.
     #[test]
     fn slots_on_forgotten_pieces_start_with_the_next_piece_and_held_slots_do_not_move() {
         let rates: Vec<u64> = (0..2_000).map(|second| 1 + second % 3).collect();

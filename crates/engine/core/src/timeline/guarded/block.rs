@@ -9,21 +9,17 @@ use crate::{Clock, Grant};
 /// The maximum number of slots of a block. It keeps a lane small and the time under the lock short.
 const LONGEST: usize = 64;
 
-/// Slots that are due at one reading of the clock, each with its own intended start. Where slots are evenly spaced, a
-/// lane has a [`Run`](crate::timeline::Run) instead.
+/// Unevenly spaced slots that are due at one reading of the clock. See [`Run`](crate::timeline::Run) for even ones.
 #[derive(Debug, Default)]
 pub(crate) struct Block {
-    /// The version of the schedule under which the slots were drawn.
     version: u64,
     grants: Vec<Grant>,
-    /// The number of slots that have been handed out.
     used: usize,
     /// The position after the last slot.
     end_position: u64,
 }
 
 impl Block {
-    /// Returns the next slot, if there is one and the schedule is still at `version`.
     #[inline]
     pub(crate) fn next(&mut self, version: u64) -> Option<Grant> {
         let grant = *self.grants.get(self.used).filter(|_| version == self.version)?;
@@ -31,12 +27,10 @@ impl Block {
         Some(grant)
     }
 
-    /// Returns the number of slots that have not been handed out.
     pub(crate) fn left(&self) -> u64 {
         (self.grants.len() - self.used) as u64
     }
 
-    /// Empties the block, and returns the slots that had not been handed out.
     pub(crate) fn take_rest(&mut self) -> Claimed {
         let slots = self.left();
         self.clear();
@@ -49,15 +43,14 @@ impl Block {
 }
 
 impl Timeline {
-    /// Returns whether lanes claim blocks: the next slot lies on no line, and no start moves another slot.
     pub(crate) fn has_blocks(&self) -> bool {
         self.published.is_uneven()
     }
 
-    /// Claims unevenly spaced slots that are due for a lane, and fills the block with them. Their number is at least
-    /// one and at most [`LONGEST`], and no more than the lane starts while a reading of the clock is young. Returns
-    /// that reading. Returns `None` if no slot is due, only the schedule's last slot is due, another thread has just
-    /// claimed the slots, slots are now evenly spaced, or each slot has to be judged under the lock.
+    /// Fills the block with unevenly spaced due slots for a lane: at least one, at most [`LONGEST`], and no more than
+    /// the lane starts while a reading of the clock is young. Returns that reading. Returns `None` if no slot is due,
+    /// only the schedule's last slot is due, another thread has claimed the slots, slots are now evenly spaced, or each
+    /// slot has to be judged under the lock.
     pub(crate) fn claim_block(
         &self,
         pace: Pace,
@@ -99,8 +92,7 @@ impl Entry<'_> {
         Some(now)
     }
 
-    /// Claims the slots that were drawn into the block, the first of which lies at `start`. Returns false, with an
-    /// empty block, if no slots were drawn or another thread has just claimed them.
+    /// Returns false, with an empty block, if no slots were drawn or another thread has just claimed them.
     fn claim_slots_of(&self, block: &mut Block, start: u64) -> bool {
         let end = block.end_position;
         let is_claimed = end != start && self.timeline.exchange(start, end);
@@ -110,8 +102,7 @@ impl Entry<'_> {
         is_claimed
     }
 
-    /// Fills the block with the due slots that begin at `start`, up to the number that the pace of the lane allows,
-    /// and without the schedule's last slot.
+    /// Fills the block with the due slots from `start` on, without the schedule's last slot.
     fn draw(&self, block: &mut Block, start: u64, pace: Pace, now: i64) {
         let most =
             usize::try_from(pace.allowance(now)).map_or(LONGEST, |most| most.clamp(1, LONGEST));
@@ -125,8 +116,7 @@ impl Entry<'_> {
         block.end_position = after(start, block.left());
     }
 
-    /// Draws slots that callers without a lane may start with the reading `now`, unless the next slot and those after
-    /// it are drawn already.
+    /// Draws slots that callers without a lane may start with the reading `now`, unless the next slot is drawn already.
     pub(super) fn draw_for_all(&self, now: i64) {
         let Timeline { drawn: Some(drawn), published, .. } = self.timeline else { return };
         if !published.is_uneven() {
@@ -144,8 +134,8 @@ impl Entry<'_> {
         }
     }
 
-    /// Returns whether the last of the `slots` slots that begin at `start` is the schedule's last slot. The caller
-    /// that claims that slot has to wake tasks that wait, so it is not drawn, but claimed separately under the lock.
+    /// Returns whether the schedule's last slot is the last of these slots. The caller that claims it has to wake
+    /// waiting tasks, so it is not drawn, but claimed separately under the lock.
     fn has_the_last(&self, start: u64, slots: u64) -> bool {
         self.locked.schedule.ends_before(after(start, slots))
     }

@@ -10,7 +10,6 @@ use crate::timeline::{Timeline, Totals};
 use std::ops::Range;
 
 impl Locked {
-    /// Returns whether slots may be started without the lock, if they lie on a published stretch or are drawn.
     fn is_lock_free(&self) -> bool {
         !self.is_closed
             && !self.is_finished
@@ -19,7 +18,6 @@ impl Locked {
             && !self.schedule.is_paused()
     }
 
-    /// Returns the total number of slots that have been claimed, when `next` is the next position to be claimed.
     /// `next` must be at most half of all positions away from the `next` of the last call.
     fn claimed_by(&mut self, next: u64) -> u64 {
         let slots = ticks_between(self.counted_to, next) / SLOT.cast_signed();
@@ -30,7 +28,6 @@ impl Locked {
 }
 
 impl Entry<'_> {
-    /// Updates the counts, and drops the parts of the schedule that are no longer needed.
     pub(super) fn tidy(&mut self, now: i64) {
         let (next, _) = self.count_claimed();
         let Locked { schedule, returned, .. } = &mut *self.locked;
@@ -41,8 +38,7 @@ impl Entry<'_> {
         self.follow_arrivals(next, now);
     }
 
-    /// Reads recorded arrivals ahead of `next`, the next position to be claimed, and drops those that no caller needs
-    /// any more.
+    /// Reads recorded arrivals ahead of the position `next`, and drops those that no caller needs any more.
     pub(super) fn follow_arrivals(&mut self, next: u64, now: i64) {
         let Locked { schedule, returned, .. } = &mut *self.locked;
         let held = &self.timeline.held;
@@ -50,15 +46,14 @@ impl Entry<'_> {
         schedule.follow_arrivals(next, now, earliest);
     }
 
-    /// Tidies up and publishes. `now` is a reading of the clock that a caller in an open loop has made.
+    /// `now` is a reading of the clock that a caller in an open loop has made.
     pub(in crate::timeline) fn upkeep(&mut self, now: i64) {
         self.locked.latest_reading = self.locked.latest_reading.max(now);
         self.tidy(now);
         self.publish_keeping_pace(now);
     }
 
-    /// Publishes the schedule. Slots that are due may then start with this clock reading, up to the number that the
-    /// pace of claims allows. After a change, not every caller has to read the clock.
+    /// Publishes the schedule, and lets due slots start with the reading `now`, as many as the pace of claims allows.
     pub(super) fn publish_keeping_pace(&mut self, now: i64) {
         let (last, version) = (self.timeline.published.last_reading(), self.timeline.version());
         self.publish(now);
@@ -69,7 +64,6 @@ impl Entry<'_> {
         }
     }
 
-    /// Publishes the current schedule, unless it is published already.
     pub(in crate::timeline) fn publish(&mut self, now: i64) {
         let next = self.timeline.next();
         self.tell_of_the_end();
@@ -84,15 +78,13 @@ impl Entry<'_> {
         }
     }
 
-    /// Returns whether a stretch of the current schedule is published, and contains the slot at `next`.
     fn shows_slot(&self, next: u64) -> bool {
         self.locked.published_revision == Some(self.locked.schedule.revision())
             && self.timeline.published.snapshot().is_some_and(|shown| shown.tells(next))
     }
 
-    /// Returns the state to be published, and records the revision of its stretch. A stretch is published without its
-    /// last slot. The caller that claims the last slot has to take the lock. Then the next stretch is published, or
-    /// tasks are woken because no slot is left.
+    /// Returns the state to be published. A stretch is published without its last slot: the caller that claims that
+    /// slot takes the lock, and then publishes the next stretch, or wakes tasks because no slot is left.
     fn state_for(&mut self, next: u64, is_lock_free: bool) -> State {
         let Locked { schedule, published_revision, is_closed, .. } = &mut *self.locked;
         let stretch = if is_lock_free { schedule.stretch(next) } else { None };
@@ -106,7 +98,6 @@ impl Entry<'_> {
         }
     }
 
-    /// Wakes tasks that wait for a slot, if the schedule has just run out of slots.
     fn tell_of_the_end(&mut self) {
         let is_finished = self.is_finished();
         let was_finished = std::mem::replace(&mut self.locked.is_finished, is_finished);
@@ -115,8 +106,7 @@ impl Entry<'_> {
         }
     }
 
-    /// Updates the counts. Returns the next position to be claimed, and the total number of claimed slots. It is
-    /// called long before positions wrap around.
+    /// Returns the next position and the number of claimed slots. This must happen long before positions wrap around.
     fn count_claimed(&mut self) -> (u64, u64) {
         let next = self.timeline.next();
         let claimed = self.locked.claimed_by(next);
@@ -124,7 +114,7 @@ impl Entry<'_> {
         (next, claimed)
     }
 
-    /// Returns the slots for [`Timeline::unstarted`]. Slots that are too late are skipped first.
+    /// Slots that are too late are skipped before the slots are listed.
     pub(in crate::timeline) fn unstarted(
         &mut self,
         span: &Range<i64>,
@@ -142,7 +132,6 @@ impl Entry<'_> {
         unstarted
     }
 
-    /// Returns the totals up to now.
     pub(in crate::timeline) fn totals(&mut self, clock: &dyn Clock) -> Totals {
         let now = self.now(clock);
         let (next, claimed) = self.count_claimed();

@@ -1,5 +1,4 @@
-//! Provides helpers for the test files: short names for rates and spans, the ledger's law, and a way to wait for
-//! threads.
+//! Provides helpers for the test files.
 
 #![allow(dead_code, reason = "every test file uses its own part of it")]
 
@@ -38,8 +37,7 @@ pub(crate) fn strictness(number: f64) -> Strictness {
     Strictness::new(number).expect("a strictness")
 }
 
-/// Returns a builder of a pacer on this clock without a tolerance, because the expected values of the tests contain no
-/// oversleep.
+/// Returns a builder without a tolerance, because the expected values of the tests contain no oversleep.
 pub(crate) fn build(text: &str, clock: &ManualClock) -> PacerBuilder {
     Pacer::builder(rate(text)).clock(clock.clone()).tolerance(Duration::ZERO)
 }
@@ -56,20 +54,17 @@ pub(crate) fn actual_ns(grant: impl Into<Grant>) -> u64 {
     grant.into().actual_start().as_nanos()
 }
 
-/// Checks that no slot starts early. The clock itself is checked, because a grant's own actual start is never before
-/// the intended one.
+/// The clock itself is checked, because a grant's own actual start is never before the intended one.
 pub(crate) fn assert_started(pacer: &Pacer, grant: impl Into<Grant>) {
     let (grant, now) = (grant.into(), pacer.now());
     assert!(now >= grant.intended_start(), "started at {now:?}: {grant:?}");
 }
 
-/// Starts all slots that are due without moving the clock, and returns their grants.
 pub(crate) fn drain(pacer: &Pacer) -> Vec<Grant> {
     let due = || pacer.try_acquire().ok();
     std::iter::from_fn(due).inspect(|grant| assert_started(pacer, *grant)).collect()
 }
 
-/// Returns the time that `try_acquire` returns with its refusal.
 pub(crate) fn put_off_to(pacer: &Pacer) -> u64 {
     match pacer.try_acquire() {
         Err(Refused::NotUntil(moment)) => moment.as_nanos(),
@@ -77,18 +72,15 @@ pub(crate) fn put_off_to(pacer: &Pacer) -> u64 {
     }
 }
 
-/// Checks that every nanosecond is accounted for.
 pub(crate) fn assert_balanced(pacer: &Pacer) {
     let ledger = pacer.ledger();
     let sum = ledger.allocated + ledger.idle + ledger.waiting + ledger.backlog;
     assert_eq!(ledger.elapsed, sum, "{ledger:?}");
 }
 
-/// The maximum time to wait. It is long enough for any machine to make progress; only a test that fails waits this
-/// long.
+/// The maximum time to wait. Only a test that fails waits this long.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Runs `step` until `done` returns true. Fails instead of hanging.
 pub(crate) fn until(what: &str, mut done: impl FnMut() -> bool, mut step: impl FnMut()) {
     let started = Instant::now();
     while !done() {
@@ -98,13 +90,12 @@ pub(crate) fn until(what: &str, mut done: impl FnMut() -> bool, mut step: impl F
     }
 }
 
-/// Runs `step` until all threads have ended, and returns their results.
 pub(crate) fn finish<T>(what: &str, threads: Vec<JoinHandle<T>>, step: impl FnMut()) -> Vec<T> {
     until(what, || threads.iter().all(JoinHandle::is_finished), step);
     threads.into_iter().map(|thread| thread.join().expect("no panic")).collect()
 }
 
-/// Starts `n` threads that acquire once each. Returns when each of them has claimed its slot.
+/// Returns when each of `n` new threads has claimed a slot.
 pub(crate) fn sleepers(n: u64, pacer: &Pacer) -> Vec<JoinHandle<Result<Grant, Ended>>> {
     let taken = pacer.ledger().granted;
     let threads = (0..n)
@@ -131,7 +122,6 @@ pub(crate) struct RoughClock {
 }
 
 impl RoughClock {
-    /// Sets the clock to any time, even an earlier one.
     pub(crate) fn set(&self, nanos: u64) {
         self.now.store(nanos, Ordering::Relaxed);
     }

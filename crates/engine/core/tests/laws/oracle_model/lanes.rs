@@ -1,5 +1,4 @@
-//! Implements the rules for lanes. The number of slots that a lane claims in advance is its own choice, within limits;
-//! the ledger shows it.
+//! Implements the rules for lanes. The ledger shows how many slots a lane has claimed in advance.
 
 use super::state::index;
 use super::{Answer, State, Undecided, When};
@@ -9,18 +8,15 @@ pub(super) struct Lane {
     /// The first of the slots that the lane has claimed and not started. `slots` is their number.
     first: u64,
     slots: u64,
-    /// The possible pairs of the number of slots that the lane has started since it read the clock, and the time of
-    /// that reading.
+    /// The possible numbers of slots that the lane has started since a reading of the clock, and that reading.
     paces: Vec<(f64, f64)>,
 }
 
-/// The time within which a lane starts the slots that it claims at once, at its pace. A lane claims at most twice as
-/// many slots as the last time, and at most [`MOST`].
+/// The time within which a lane starts the slots that it claims at once: at most [`MOST`], and twice the last number.
 const YOUNG_NS: f64 = 10_000.0;
 const MOST: f64 = 2048.0;
 
 impl Lane {
-    /// Returns how many slots the lane may claim at once.
     fn most(&self, now: f64) -> f64 {
         let at_pace = |&(used, read_at): &(f64, f64)| {
             let used = used.min(MOST);
@@ -32,8 +28,7 @@ impl Lane {
 }
 
 impl State {
-    /// Starts the earliest of the free slots and those that the lane holds. The lane starts the slots that it holds in
-    /// order, and gives them back if another caller has given back an earlier slot.
+    /// The lane starts its slots in order, and gives them back if another caller has given back an earlier slot.
     pub(super) fn lane_acquire(
         &mut self,
         lane: usize,
@@ -64,7 +59,6 @@ impl State {
         Ok((answer, at))
     }
 
-    /// Claims slots in advance: slots in a row that are due and are not judged by the policy.
     fn take_ahead(&mut self, lane: usize, ahead: u64) {
         let slots: Vec<u64> = (0..ahead).map(|_| self.take()).collect();
         assert!(slots.windows(2).all(|pair| pair[0] + 1 == pair[1]), "a lane takes slots in a row");

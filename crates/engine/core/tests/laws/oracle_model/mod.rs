@@ -1,9 +1,6 @@
-//! Implements a plain pacer under a mutex, in floating point, from the definitions on the page on the design. It is
-//! the oracle of `oracle.rs`.
-//!
-//! Positions are counted in slots and times in nanoseconds. Both are exact to a tenth of a nanosecond in the plain
-//! pacer, while the real pacer may use whole nanoseconds. The plain pacer claims one slot at a time, drops no data,
-//! and receives the time as an argument.
+//! Implements a plain pacer under a mutex, in floating point, from the definitions on the page on the design. Positions
+//! are counted in slots and times in nanoseconds, both exact to a tenth of a nanosecond. The plain pacer claims one
+//! slot at a time, drops no data, and receives the time as an argument.
 
 mod lanes;
 mod pay_back;
@@ -25,7 +22,6 @@ use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 use std::sync::{Mutex, MutexGuard};
 
-/// A segment on which slots after `from` start, and whose pace applies since `since`.
 #[derive(Clone, Debug)]
 struct Piece {
     from: f64,
@@ -41,17 +37,13 @@ pub(crate) struct Rules {
     pub(crate) tolerance: f64,
     pub(crate) max_backlog: f64,
     pub(crate) skip_later_than: f64,
-    /// The time by which a slot is due before its release.
     pub(crate) lead: f64,
-    /// The maximum number of slots.
     pub(crate) slots: u64,
-    /// The schedule time after which no slot is intended to start.
     pub(crate) until: f64,
 }
 
 impl Rules {
-    /// Returns whether the policy never acts on lateness. If so, a slot may be granted with an earlier reading of the
-    /// clock.
+    /// If the policy never acts on lateness, a slot may be granted with an earlier reading of the clock.
     fn is_open_loop(&self) -> bool {
         self.strictness == 0.0
             && self.max_backlog.is_infinite()
@@ -61,7 +53,7 @@ impl Rules {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Answer {
-    /// A grant, with the slot's number in the whole load.
+    /// `slot` is the slot's number in the whole load.
     Granted {
         intended: When,
         start: When,
@@ -73,8 +65,8 @@ pub(crate) enum Answer {
     Closed,
 }
 
-/// The error after which more than one outcome is correct: a comparison was within the rounding that the real pacer is
-/// allowed, or depends on a slot that is older than those that the real pacer stores exactly.
+/// More than one outcome is correct, because a comparison is within the rounding that the real pacer is allowed, or
+/// depends on a slot that the real pacer need not store exactly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Undecided;
 
@@ -100,14 +92,10 @@ pub(crate) struct Books {
 struct State {
     rules: Rules,
     pieces: Vec<Piece>,
-    /// The segment along which owed time is made up for.
     pay_back: Option<PayBack>,
     load: Pace,
-    /// The interval, if the load is a rate.
     interval: Option<f64>,
-    /// The time at which the load began.
     origin: f64,
-    /// The time at which the load's shape ends.
     shape_ends: f64,
     had_shape: bool,
     slots: RefCell<Slots>,
@@ -176,7 +164,6 @@ impl Oracle {
         self.0.lock().expect("no panic under the lock")
     }
 
-    /// Returns the maximum error of every amount, in nanoseconds.
     pub(crate) fn slack(&self) -> f64 {
         self.state().slack.nanos
     }
@@ -185,8 +172,6 @@ impl Oracle {
         self.state().rules.is_open_loop()
     }
 
-    /// Claims the next slot and starts it when it is due, unless it can't start by `deadline`. Returns the answer and
-    /// its time.
     pub(crate) fn acquire_by(&self, deadline: f64, now: f64) -> Result<(Answer, When), Undecided> {
         self.state().acquire_by(deadline, 1, now)
     }
@@ -202,7 +187,6 @@ impl Oracle {
         }
     }
 
-    /// Claims a slot, unless no slot is left.
     pub(crate) fn claim(&self) -> Result<Result<u64, Answer>, Undecided> {
         let mut state = self.state();
         if state.closed {
@@ -212,7 +196,6 @@ impl Oracle {
         Ok(if is_over { Err(Answer::Finished) } else { Ok(state.take()) })
     }
 
-    /// Starts a slot that is held, if it is due. Also returns the slot that is held afterwards, if there is one.
     pub(crate) fn start(&self, slot: u64, now: f64) -> Result<(Answer, Option<u64>), Undecided> {
         self.state().start_held(slot, now)
     }
@@ -225,7 +208,7 @@ impl Oracle {
         self.state().lanes.push(Lane::default());
     }
 
-    /// Acquires through a lane, like the pacer's `acquire`. `granted` is the ledger's count afterwards.
+    /// `granted` is the ledger's count after the call.
     pub(crate) fn lane_acquire(
         &self,
         lane: usize,
@@ -255,7 +238,6 @@ impl Oracle {
         state.set_load(Pace::Interval(interval), now);
     }
 
-    /// Sets a shape, which begins at its own beginning.
     pub(crate) fn set_shape(&self, pace: impl Fn(f64) -> Pace, now: f64) {
         let mut state = self.state();
         let now = state.schedule_time(now);
@@ -263,7 +245,6 @@ impl Oracle {
         state.set_load(pace(now), now);
     }
 
-    /// Sets the shard, and returns whether it is set. The change is refused if it comes too late.
     pub(crate) fn set_shard(
         &self,
         shard: Shard,

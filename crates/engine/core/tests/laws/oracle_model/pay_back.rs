@@ -1,16 +1,13 @@
-//! Implements the segment along which owed time is made up for, and computes how far off the real pacer's segment may
-//! be.
+//! Computes how far off the real pacer's segment for owed time may be.
 //!
-//! The segment goes through a slot at a given time. If that time is a reading of the clock, the real pacer has the
-//! same time. If a caller had to wait until that time, the real caller returned at a different time, because it
-//! returns in a whole nanosecond, and because the segment before was off already. The slots of the segment between the
-//! two times are the error of its count, and the error stays. At a different rate these slots take a different time: 1
-//! ns at 100/s is 10^-7 slots, which are 20 ns at 5/s.
+//! The segment goes through a slot at a given time. If the time is a reading of the clock, it is exact. If a caller had
+//! to wait for it, the real caller returned up to n nanoseconds later or earlier, and r n slots of the segment, at the
+//! rate r of that time, are the error of its count. The error stays in slots: 1 ns at 100/s is 10^-7 slots, which are
+//! 20 ns at 5/s.
 //!
-//! A segment may therefore begin with a slot that waited on another segment, for example when slots that are too late
-//! are skipped. Its error is d' = d + r n, where d is the error before, in slots, and r n is the number of slots in
-//! the n nanoseconds by which the time may be off, at the rate r of that time. Between such times, only the rounding
-//! of the ratio adds to the error, by a constant for each slot.
+//! A segment that begins with a slot that waited on another segment has the error d' = d + r n, where d is the error of
+//! the other segment. Between such times, only the rounding of the ratio adds to the error, by a constant for each
+//! slot.
 
 use super::segment::{Pace, Segment};
 use super::slack::{Q32, Slack, When};
@@ -18,9 +15,8 @@ use super::slack::{Q32, Slack, When};
 #[derive(Debug)]
 pub(super) struct PayBack {
     segment: Segment,
-    /// The count through which the segment goes.
     through: f64,
-    /// The maximum error of the segment at that count, in slots.
+    /// The maximum error of the segment at the count `through`, in slots.
     off: f64,
 }
 
@@ -30,7 +26,6 @@ impl PayBack {
         PayBack::anchored(Segment::through(pace, ratio, count, now.at), count, now, slack)
     }
 
-    /// Returns a segment with the same pace that reaches `count` at `now`.
     pub(super) fn again(&self, count: f64, now: When, slack: Slack) -> PayBack {
         PayBack::anchored(self.segment.again(count, now.at), count, now, slack)
     }
@@ -41,7 +36,6 @@ impl PayBack {
         PayBack { segment, through, off: (made.at - made.low).max(made.high - made.at) }
     }
 
-    /// Returns the segment that continues from the count at `now`, with another pace and multiple.
     pub(super) fn continued(self, pace: &Pace, ratio: f64, now: f64, slack: &mut Slack) -> PayBack {
         let through = self.segment.count_at(now);
         let segment = Segment::through(pace, ratio, through, now);
@@ -53,13 +47,11 @@ impl PayBack {
         self.off + (count - self.through).abs() * Q32
     }
 
-    /// Returns the minimum, the approximate and the maximum count that the segment has reached.
     pub(super) fn count_at(&self, time: f64) -> When {
         let count = self.segment.count_at(time);
         When::from(count).blurred(self.off_by(count))
     }
 
-    /// Returns the time at which the segment reaches a count that may additionally be off by `off`.
     pub(super) fn time_of(&self, count: f64, off: f64) -> When {
         let counts = When::from(count).blurred(off + self.off_by(count));
         counts.map(|count| self.segment.time_of(count))

@@ -7,7 +7,6 @@ use std::sync::Arc;
 /// A part of a shape. Rates are per second, and times in nanoseconds.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Part {
-    /// Whether the rate changes like half a wave, and not linearly.
     pub(crate) is_wave: bool,
     pub(crate) from: f64,
     pub(crate) to: f64,
@@ -48,10 +47,8 @@ impl Part {
     }
 }
 
-/// Parts one after the other, once or repeated forever.
 #[derive(Debug)]
 pub(crate) struct Curve {
-    /// The parts: for each part its beginning, the number of slots before it, and the part itself.
     parts: Vec<(f64, f64, Part)>,
     time: f64,
     count: f64,
@@ -76,12 +73,10 @@ impl Curve {
         Curve::new(&[Part { is_wave: false, from: rate, to: rate, time: 1e12 }], true)
     }
 
-    /// Returns the duration of the curve.
     fn time(&self) -> f64 {
         if self.forever { f64::INFINITY } else { self.time }
     }
 
-    /// Returns the number of complete rounds, and the time since the beginning of the current one.
     fn round(&self, time: f64) -> (f64, f64) {
         let rounds = if self.forever { (time.max(0.0) / self.time).floor() } else { 0.0 };
         (rounds, (time - rounds * self.time).max(0.0))
@@ -99,16 +94,14 @@ impl Curve {
         rounds * self.count + within
     }
 
-    /// Returns whether the rate is zero at `time` and for some time after that.
     fn is_flat_at(&self, time: f64) -> bool {
         let (_, time) = self.round(time);
         let (_, _, part) = self.part_at(time);
         time >= self.time || part.from + part.to == 0.0
     }
 
-    /// Returns the first time at which there are more than `count` slots. Where the rate is zero, this is when it
-    /// rises again. If rounding may have moved the time from the beginning of a part, it counts as that beginning:
-    /// where a rate rises from zero, the small difference takes some nanoseconds.
+    /// Returns the first time at which there are more than `count` slots. A time that rounding may have moved from the
+    /// beginning of a part counts as that beginning: where a rate rises from zero, the difference takes nanoseconds.
     fn time_of(&self, count: f64) -> f64 {
         if count < 0.0 {
             return 0.0;
@@ -126,17 +119,14 @@ impl Curve {
     }
 }
 
-/// The rate that a segment follows.
 #[derive(Clone, Debug)]
 pub(crate) enum Pace {
-    /// A constant interval, in nanoseconds.
+    /// A constant interval in nanoseconds.
     Interval(f64),
-    /// A shape that begins at a given time.
     Shape(Arc<Curve>, f64),
 }
 
 impl Pace {
-    /// Returns the time at which the pace ends.
     pub(super) fn ends(&self) -> f64 {
         match self {
             Pace::Interval(_) => f64::INFINITY,
@@ -155,8 +145,7 @@ impl Pace {
         }
     }
 
-    /// Returns the pace for these slots. A rate is a line only where slot n lies at the count n; elsewhere it is a
-    /// shape like any other.
+    /// A rate is a line only where slot n lies at the count n; elsewhere it is a shape like any other.
     pub(super) fn over(self, slots: &Slots, origin: f64) -> Pace {
         match self.interval().filter(|_| !slots.is_plain) {
             Some(interval) => Pace::Shape(Arc::new(Curve::constant(interval)), origin),
@@ -185,7 +174,6 @@ impl Segment {
         Segment { pace: pace.clone(), ratio, count, time }
     }
 
-    /// Returns a segment with the same pace that reaches `count` at `time`.
     pub(super) fn again(&self, count: f64, time: f64) -> Segment {
         Segment { count, time, ..self.clone() }
     }
@@ -214,7 +202,6 @@ impl Segment {
         matches!(&self.pace, Pace::Shape(curve, origin) if curve.is_flat_at(time - origin))
     }
 
-    /// Returns the error of the count at `time` if that time is off by `nanos`.
     pub(super) fn blur(&self, time: f64, nanos: f64) -> f64 {
         let [before, here, behind] = [-nanos, 0.0, nanos].map(|off| self.count_at(time + off));
         (here - before).max(behind - here)

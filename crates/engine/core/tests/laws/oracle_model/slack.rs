@@ -3,20 +3,16 @@
 use super::segment::Segment;
 use std::ops::Sub;
 
-/// The maximum difference between the real pacer and this model that rounding may have caused: in every amount in
-/// nanoseconds, and in the number of slots by a given time.
+/// The maximum difference between the real pacer and this model that rounding may have caused.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Slack {
     pub(super) nanos: f64,
     pub(super) slots: f64,
-    /// Whether a part of the difference comes from a late policy.
     pub(super) by_policy: bool,
 }
 
-/// The error of two roundings to whole nanoseconds, in every amount.
 const TWICE_NS: f64 = 2.0;
 
-/// The maximum distance of a chord from its curve.
 pub(super) const CHORD_NS: f64 = 1.0;
 
 /// The resolution of fractions and ratios, which are stored as multiples of 2^-32.
@@ -25,7 +21,6 @@ pub(super) const Q32: f64 = 1.0 / 4_294_967_296.0;
 /// The error of the table of slots: their positions are read from starts, in whole nanoseconds at 1/s.
 const TABLE: f64 = 2e-9;
 
-/// The length of a tick: a 2^16th of a slot.
 pub(super) const TICK: f64 = 1.0 / 65_536.0;
 
 impl Slack {
@@ -43,8 +38,7 @@ impl Slack {
         }
     }
 
-    /// Adds the error of a forfeit: the time `closed` was forfeited, and slots continue from a time that may be off by
-    /// `off`.
+    /// Adds the error of the forfeited time `closed`, after which slots continue from a time off by `off` at most.
     pub(super) fn forfeit(&mut self, new: &Segment, time: f64, closed: f64, off: f64) {
         let blur = new.blur(time, off + TWICE_NS + closed * Q32);
         self.slots = self.slots.max(blur);
@@ -52,7 +46,6 @@ impl Slack {
     }
 }
 
-/// A point in time, with its uncertainty.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct When {
     pub(crate) low: f64,
@@ -61,7 +54,6 @@ pub(crate) struct When {
 }
 
 impl When {
-    /// Returns the width of the uncertainty.
     pub(super) fn off(self) -> f64 {
         if self.low.total_cmp(&self.high).is_eq() { 0.0 } else { self.high - self.low }
     }
@@ -71,7 +63,7 @@ impl When {
         self.off() + self.at.fract() == 0.0
     }
 
-    /// Applies an increasing function to the time and to its bounds.
+    /// `rises` must be an increasing function.
     pub(super) fn map(self, rises: impl Fn(f64) -> f64) -> When {
         When { low: rises(self.low), at: rises(self.at), high: rises(self.high) }
     }

@@ -2,26 +2,23 @@
 
 use nanopace::{Arrivals, ManualClock, Pacer, Shard};
 
-/// The positions of slots. Slots are numbered, and between two of them there are fractions of slots.
 #[derive(Debug)]
 pub(super) struct Slots {
     /// Whether every slot lies at its own number.
     pub(super) is_plain: bool,
     /// A pacer at 1/s, whose slots start when the load has reached them, in seconds.
     load: Option<Pacer>,
-    /// The positions of slots, as far as they are known.
     load_counts: Vec<f64>,
-    /// For each of these slots of the load, the cycle of our slots that begins at it.
+    /// The cycles of this process's slots, and for each the slot of the load at which it begins.
     shards: Vec<(u64, Cycle)>,
-    /// Our slots as far as they are known: their numbers in the load, and their positions.
+    /// This process's slots as far as they are known: their numbers in the load, and their positions.
     own: Vec<(u64, f64)>,
 }
 
-/// The number of slots of a cycle, and which of them are ours.
+/// The number of slots of a cycle, and which of them are this process's.
 #[derive(Debug)]
 struct Cycle(u64, Vec<u64>);
 
-/// Returns the starts in nanoseconds.
 fn starts(pacer: &Pacer) -> impl Iterator<Item = f64> {
     std::iter::from_fn(|| pacer.acquire().ok())
         .map(|grant| super::state::index(grant.intended_start().as_nanos()))
@@ -44,7 +41,7 @@ impl Slots {
         }
     }
 
-    /// Sets the shard: from the slot `from` of the load on, `weight` of `cycle` slots are ours.
+    /// Sets the shard: from the slot `from` of the load on, `weight` of `cycle` slots are this process's.
     pub(super) fn set_shard(&mut self, shard: Shard, (weight, cycle): (usize, u64), from: u64) {
         let slots = at_one_per_second(Arrivals::even(), shard);
         let own = starts(&slots)
@@ -58,13 +55,11 @@ impl Slots {
         self.shards.push((from, Cycle(cycle, own)));
     }
 
-    /// Returns how many of our slots come before this slot of the load.
     pub(super) fn own_before(&mut self, number: u64) -> usize {
         while self.own.last().is_none_or(|&(last, _)| last < number) && self.extend() {}
         self.own.partition_point(|&(own, _)| own < number)
     }
 
-    /// Finds one more slot of ours. Returns false if there is no other one.
     fn extend(&mut self) -> bool {
         let first = self.own.last().map_or(0, |(last, _)| last + 1);
         let is_own = |&slot: &u64| {
@@ -78,7 +73,6 @@ impl Slots {
         count.is_some()
     }
 
-    /// Returns the number in the whole load of an existing slot of ours.
     pub(super) fn number(&mut self, slot: u64) -> u64 {
         if self.is_plain {
             return slot;

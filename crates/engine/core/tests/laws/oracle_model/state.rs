@@ -25,7 +25,6 @@ impl State {
         self.slots.borrow_mut().slot_by(count)
     }
 
-    /// Returns the count up to which slots may have started at `time`.
     pub(super) fn reached(&self, time: f64) -> f64 {
         self.reached_of(time, |paid| paid.at)
     }
@@ -35,21 +34,18 @@ impl State {
         self.current().count_at(time).min(paid.unwrap_or(f64::MAX))
     }
 
-    /// Returns the segment along which time is owed at `time`. Time that is still owed when a shape ends becomes
-    /// backlog.
+    /// Time that is still owed when a shape ends becomes backlog.
     fn owed(&self, time: f64) -> Option<&PayBack> {
         self.pay_back.as_ref().filter(|_| time < self.shape_ends)
     }
 
-    /// Returns the lower and the upper bound of `reached`.
     fn reached_about(&self, now: f64) -> [f64; 2] {
         let [least, _] = self.about(now, |time| self.reached_of(time, |paid| paid.low));
         let [_, most] = self.about(now, |time| self.reached_of(time, |paid| paid.high));
         [least, most]
     }
 
-    /// Returns the bounds of the count up to which slots may have been granted at `now` without being judged,
-    /// including slots that start early and slots on a chord.
+    /// Returns the bounds of the count up to which slots, including early ones, may have been granted unjudged.
     pub(super) fn granted_about(&self, now: f64) -> [f64; 2] {
         self.about(now, |time| self.current().count_at(time + self.rules.lead + CHORD_NS))
     }
@@ -61,7 +57,7 @@ impl State {
         })
     }
 
-    /// Sets the load. A shape that has ended already ends now.
+    /// A shape that has ended already ends now.
     pub(super) fn set_load(&mut self, load: Pace, now: f64) {
         self.pay_back = self.pay_back.take().filter(|_| now < self.shape_ends);
         self.shape_ends = load.ends().max(now);
@@ -75,7 +71,6 @@ impl State {
         self.had_shape |= self.load.is_shape();
     }
 
-    /// Makes the schedule follow the load's pace from `now` on.
     pub(super) fn go_on(&mut self, now: f64) {
         self.append(&self.load.clone(), now);
         self.re_anchor_pay_back(now);
@@ -95,7 +90,6 @@ impl State {
         self.pieces.push(Piece { from, since: now, segment, is_forfeit: false });
     }
 
-    /// Makes up for owed time at the current strictness and pace.
     pub(super) fn re_anchor_pay_back(&mut self, now: f64) {
         if let Some(old) = self.pay_back.take() {
             let ratio = self.rules.strictness;
@@ -107,7 +101,6 @@ impl State {
         self.on_piece(slot, |piece| piece.from < slot)
     }
 
-    /// Returns the time at which `slot` begins, without the time that it has forfeited.
     fn begins(&self, slot: f64) -> When {
         self.on_piece(slot, |piece| piece.from <= slot)
     }
@@ -123,8 +116,7 @@ impl State {
         When { low: begins.low.min(early), ..begins }
     }
 
-    /// Returns the time at which the last such piece reaches `slot`. If a change of the pace is so close that rounding
-    /// may have moved the slot across it, the slot may be on either side of the change.
+    /// A slot that rounding may have moved across a change of the pace may be on either side of it.
     fn on_piece(&self, slot: f64, is_before: impl Fn(&Piece) -> bool) -> When {
         let here = self.pieces.iter().rposition(is_before).unwrap_or(0);
         let count = self.count_of(slot);
@@ -155,8 +147,7 @@ impl State {
         self.intended(slot).later(paid.unwrap_or(f64::MIN.into()))
     }
 
-    /// Returns whether `a` is before `b`, if that can be decided. Values that are equal here are equal in the real
-    /// pacer too, unless a policy has acted, or a shape is rounded.
+    /// Values that are equal here are equal in the real pacer too, unless a policy has acted, or a shape is rounded.
     fn less(&self, a: impl Into<When>, b: impl Into<When>) -> Result<bool, Undecided> {
         let (a, b) = (a.into(), b.into());
         if self.undecided {
@@ -174,8 +165,8 @@ impl State {
         }
     }
 
-    /// Returns the maximum error of the intended start of a slot that has been held. The real pacer approximates
-    /// starts for which it has no room, within the time that the pieces before the last [`EXACT_PIECES`] span.
+    /// The real pacer approximates starts for which it has no room, within the time that the pieces before the last
+    /// [`EXACT_PIECES`] span.
     fn off(&self, slot: u64) -> f64 {
         let exact = self.pieces.len().saturating_sub(EXACT_PIECES);
         if index(slot) > self.pieces[exact].from {
@@ -188,7 +179,6 @@ impl State {
         self.next - self.skipped - self.returned.len() as u64
     }
 
-    /// Returns whether the schedule ends before this slot.
     pub(super) fn is_over(&self, slot: u64) -> Result<bool, Undecided> {
         if slot >= self.rules.slots || self.count_of(index(slot)).is_infinite() {
             return Ok(true);
@@ -227,7 +217,6 @@ impl State {
         self.next - slots
     }
 
-    /// Ends the catch-up when its line has caught up with the schedule.
     fn settle(&mut self, now: f64) -> Result<(), Undecided> {
         let now = self.schedule_time(now);
         let Some(paid) = self.owed(now) else {
@@ -245,7 +234,7 @@ impl State {
         Ok(())
     }
 
-    /// Gives the slot back. If the latest slots are free, they become the next ones again.
+    /// If the latest slots are free, they become the next ones again.
     pub(super) fn give_back(&mut self, slot: u64) {
         self.returned.insert(slot);
         while self.next > self.settled && self.returned.remove(&(self.next - 1)) {
@@ -253,7 +242,7 @@ impl State {
         }
     }
 
-    /// Sets the rules. Slots that were due and claimed count as started when a late policy begins to apply.
+    /// Slots that were due and claimed count as started when a late policy begins to apply.
     pub(super) fn set_rules(&mut self, rules: Rules, now: f64) {
         let was_open_loop = std::mem::replace(&mut self.rules, rules).is_open_loop();
         if !was_open_loop || rules.is_open_loop() {
@@ -268,7 +257,6 @@ impl State {
         self.settled = self.settled.max(self.next.min(least));
     }
 
-    /// Returns the number of slots up to this count.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -278,7 +266,6 @@ impl State {
         (self.slot_by(count).floor() + 1.0).max(0.0) as u64
     }
 
-    /// Claims the next slots as one operation and starts it when it is due. Returns the answer and its time.
     pub(super) fn acquire_by(
         &mut self,
         deadline: f64,
@@ -294,7 +281,6 @@ impl State {
                 return Ok((Answer::Finished, now));
             }
             if self.paused_since.is_some() {
-                // The pacer might be resumed before the deadline.
                 return Ok((Answer::Paused, now.later(deadline.into())));
             }
             self.settle(now.at)?;
@@ -315,8 +301,7 @@ impl State {
         }
     }
 
-    /// Starts a slot that is held, if it is due. If it is skipped, the next slot that is not too late replaces it, and
-    /// starts or is held.
+    /// If the slot is skipped, the next slot that is not too late replaces it, and starts or is held.
     pub(super) fn start_held(
         &mut self,
         mut slot: u64,
@@ -350,7 +335,6 @@ impl State {
         }
     }
 
-    /// Returns the time from which a slot may start.
     fn due_from(&self, slot: f64) -> When {
         self.release(slot) - self.rules.lead
     }
@@ -360,7 +344,7 @@ impl State {
         Answer::Granted { intended, start, slot: self.slots.borrow_mut().number(slot) }
     }
 
-    /// Applies the policy to slots that start, on time or not. Returns false if they are skipped.
+    /// Returns false if the slots are skipped.
     fn judge(
         &mut self,
         slot: u64,
@@ -403,7 +387,7 @@ impl State {
         Ok(true)
     }
 
-    /// Moves the slots after this one later. The slot keeps its own intended start, which shows how late it is.
+    /// The slot keeps its own intended start, which shows how late it is.
     fn forfeit(&mut self, slot: f64, closed: f64, off: f64) {
         let time = self.intended(slot).at + closed;
         let at = self.pieces.iter().rposition(|piece| piece.since <= time).unwrap_or(0);
@@ -421,7 +405,6 @@ impl State {
         self.idle_off += off + 2.0 * self.slack.nanos;
     }
 
-    /// Skips these slots because they are too late, and all unclaimed slots that are too late.
     fn skip(&mut self, slots: u64, now: When) -> Result<(), Undecided> {
         self.skipped += slots;
         let oldest = now - self.rules.skip_later_than;
@@ -468,8 +451,8 @@ impl State {
         off += given.off();
         let allocated = given.at - self.paused - self.idle - unused;
         let late = elapsed - self.idle - allocated;
-        // The part of the lateness that the catch-up has not reached yet is owed. The progress of the catch-up is
-        // known to a tick.
+        // The part of the lateness that the catch-up has not reached is owed. The catch-up's progress is known to a
+        // tick.
         let reached = [least, self.reached(time), most].map(|count| self.slot_by(count));
         let passed =
             [reached[0] - TICK, reached[1], reached[2] + TICK].map(|slot| self.begins(slot));
@@ -491,7 +474,6 @@ impl State {
         })
     }
 
-    /// Returns the time at which the schedule ends.
     pub(super) fn ends(&self) -> Result<When, Undecided> {
         let by_time = When::from(self.ends_by_time());
         if self.rules.slots == u64::MAX {
@@ -501,7 +483,6 @@ impl State {
         if ends.off() > 1e6 { Err(Undecided) } else { Ok(ends) }
     }
 
-    /// Returns how many slots up to this count can be claimed.
     fn overdue(&self, reached: f64) -> Result<u64, Undecided> {
         let mut overdue = 0;
         for &slot in self.returned.iter().filter(|&&slot| self.count_of(index(slot)) <= reached) {
@@ -510,7 +491,6 @@ impl State {
         Ok(overdue + self.due_until(reached)? - self.next)
     }
 
-    /// Returns the first unclaimed slot that is not due or does not exist.
     pub(super) fn due_until(&self, reached: f64) -> Result<u64, Undecided> {
         let (mut first, mut end) = (self.next, self.slots_by(reached).max(self.next));
         while first < end {

@@ -7,7 +7,6 @@ use proptest::prelude::*;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A part of a shape. Rates are per second, and times in nanoseconds.
 #[derive(Clone, Debug)]
 pub(crate) enum Item {
     Hold(u32, u64),
@@ -15,7 +14,6 @@ pub(crate) enum Item {
     Sine(u32, u32, u64),
 }
 
-/// A shape that can be built for both pacers.
 #[derive(Clone, Debug)]
 pub(crate) struct Outline {
     pub(crate) items: Vec<Item>,
@@ -64,7 +62,7 @@ impl Outline {
         if self.forever { row.forever().expect("a shape") } else { row }
     }
 
-    /// Returns the same shape in floating point. A shape with one constant rate is a rate.
+    /// A shape with one constant rate becomes a rate.
     pub(crate) fn pace(&self, origin: f64) -> Pace {
         if let ([Item::Hold(rate, _)], true) = (&self.items[..], self.forever) {
             return Pace::Interval(1e9 / f64::from(*rate));
@@ -94,12 +92,10 @@ pub(crate) fn outline(profile: Profile) -> impl Strategy<Value = Outline> {
     })
 }
 
-/// The arrival processes other than even.
 #[derive(Clone, Debug)]
 pub(crate) enum Spread {
     Poisson(u64),
     Jitter(u64),
-    /// Recorded arrivals at these times, in nanoseconds.
     Replay(Vec<u64>),
 }
 
@@ -135,7 +131,6 @@ pub(crate) fn spread(_: Profile) -> impl Strategy<Value = Spread> {
     ]
 }
 
-/// The share of one of several processes with these weights.
 #[derive(Clone, Debug)]
 pub(crate) struct Split {
     index: usize,
@@ -148,7 +143,7 @@ impl Split {
         Shard::weighted(index, &self.weights).expect("a shard")
     }
 
-    /// Returns the number of slots of each cycle that this process has, and the number of slots of a cycle.
+    /// Returns how many slots of each cycle this process has, and the length of a cycle in slots.
     pub(crate) fn part(&self) -> (usize, u64) {
         let weight = usize::try_from(self.weights[self.index]).expect("a small number");
         (weight, self.weights.iter().copied().map(u64::from).sum())

@@ -5,7 +5,6 @@ mod loads;
 pub(crate) use loads::{Item, Outline, Split, Spread};
 use proptest::prelude::*;
 
-/// The sets of values that can be generated together.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Profile {
     Slow,
@@ -13,7 +12,6 @@ pub(crate) enum Profile {
 }
 
 impl Profile {
-    /// Returns rates and their intervals in nanoseconds.
     pub(crate) fn rates(self) -> &'static [(&'static str, f64)] {
         match self {
             Profile::Slow => &[
@@ -28,7 +26,7 @@ impl Profile {
         }
     }
 
-    /// Returns the order of magnitude of a tolerance, of a limit, and of the time between two steps, in nanoseconds.
+    /// Returns the orders of magnitude of a tolerance, a limit and the time between two steps, in nanoseconds.
     pub(crate) fn spans(self) -> [u64; 3] {
         match self {
             Profile::Slow => [5_000_000, 700_000_000, 20_000_000],
@@ -37,7 +35,6 @@ impl Profile {
     }
 }
 
-/// The strictnesses that are generated.
 pub(crate) const STRICTNESSES: [f64; 8] = [0.0, 0.1, 0.5, 0.9, 1.0, 1.1, 1.5, 4.0];
 
 #[derive(Clone, Debug)]
@@ -56,10 +53,8 @@ pub(crate) enum Step {
     LaneGiveBack(usize),
     DropLane(usize),
     Rate(usize),
-    /// Sets a shape. It begins at its own beginning, or its first part is skipped.
     Shape(Outline),
-    /// Changes the shard. The number is the distance, in slots of the load, from the due slots to the first slot of
-    /// the new shard.
+    /// The number is the distance, in slots of the load, from the due slots to the new shard.
     Shard(Split, u64),
     Strictness(usize),
     MaxBacklog(Option<u64>),
@@ -73,7 +68,6 @@ pub(crate) enum Step {
 pub(crate) struct Setting {
     pub(crate) profile: Profile,
     pub(crate) rate: usize,
-    /// The shape that replaces the rate, if there is one.
     pub(crate) shape: Option<Outline>,
     pub(crate) spread: Option<Spread>,
     pub(crate) split: Option<Split>,
@@ -87,7 +81,7 @@ pub(crate) struct Setting {
     pub(crate) until_ns: Option<u64>,
 }
 
-/// Generates a setting and a sequence that fits it. Some sequences are long and hold slots across hundreds of changes.
+/// Some sequences are long, and hold slots across hundreds of changes.
 pub(crate) fn sequence() -> impl Strategy<Value = (Setting, Vec<Step>)> {
     let profile = prop_oneof![3 => Just(Profile::Slow), 1 => Just(Profile::Fast)];
     let length = prop_oneof![29 => 1_usize..64, 1 => 200_usize..500];
@@ -136,7 +130,7 @@ fn setting(profile: Profile) -> impl Strategy<Value = Setting> {
     )
 }
 
-/// Generates a strictness. Average is generated more often, because only then lanes claim several slots at once.
+/// Average is generated more often, because only then lanes claim several slots at once.
 fn strictness() -> impl Strategy<Value = usize> {
     prop_oneof![1 => Just(0), 2 => 0..STRICTNESSES.len()]
 }

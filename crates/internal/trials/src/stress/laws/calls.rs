@@ -8,11 +8,9 @@ use crate::stress::scenario::{Changes, Work};
 use nanopace::{Grant, Nanos, Refused};
 use std::collections::HashMap;
 
-/// The maximum number of starts that may share a reading of the clock, according to the documentation of a grant's wait
-/// time.
+/// The maximum number of starts that share a clock reading, as documented for a grant's wait time.
 const MOST_PER_READING: u64 = 2_048;
 
-/// Checks every call of the round.
 pub(super) fn check(evidence: &Evidence) -> Result<(), String> {
     for record in &evidence.records {
         let checked = match record.answer {
@@ -42,8 +40,8 @@ fn granted(evidence: &Evidence, record: &Record, grant: Grant) -> Result<(), Str
     law(record.before <= evidence.closed.1, || "a start after the close".to_owned())
 }
 
-/// Checks that the start was early neither by the pacer's clock nor by the operating system's. The pacer's clock may be
-/// a thousandth faster than that of the operating system.
+/// Checks that the start was not early on the pacer's clock or the operating system's clock. The pacer's clock may be a
+/// thousandth faster than the operating system's.
 fn never_early(evidence: &Evidence, record: &Record, grant: Grant) -> Result<(), String> {
     let threshold = evidence.scenario.sleep_threshold;
     let early = grant.intended_start() - grant.actual_start();

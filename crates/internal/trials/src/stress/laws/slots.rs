@@ -1,5 +1,5 @@
-//! Checks the laws about all starts of a round: no slot is started twice or missing, and the number of starts is within
-//! the rate.
+//! Checks the laws about all starts of a round: no slot is started twice or missing, and the rate bounds the number of
+//! starts.
 
 use super::law::law;
 use crate::stress::allowance::{Allowance, SLOT, State};
@@ -9,10 +9,9 @@ use crate::stress::record::{Record, Start};
 use crate::stress::scenario::Changes;
 use nanopace::Nanos;
 
-/// Up to this number of changes, the pacer computes the intended starts of late slots exactly.
+/// The number of changes up to which the pacer computes the intended starts of late slots exactly.
 const REMEMBERED: usize = 32;
 
-/// Checks every law about slots.
 pub(super) fn check(evidence: &Evidence) -> Result<(), String> {
     let mut starts: Vec<Start> = evidence.records.iter().filter_map(Record::start).collect();
     starts.retain(|start| start.slots > 0);
@@ -38,7 +37,6 @@ fn began_when_told(evidence: &Evidence) -> Result<(), String> {
     })
 }
 
-/// Returns the highest rate of the round, per second.
 fn fastest(evidence: &Evidence) -> u64 {
     let rates = evidence.changes.iter().filter_map(|change| match change.to {
         ChangeTo::Rate(rate) => Some(rate),
@@ -47,9 +45,8 @@ fn fastest(evidence: &Evidence) -> u64 {
     rates.fold(evidence.scenario.rate, u64::max)
 }
 
-/// Returns the starts whose intended starts are exact. The intended starts of the other starts are interpolated,
-/// because the schedule has changed too often since those starts. Every start may have forfeited time, so it counts as
-/// a possible change.
+/// Returns the starts with exact intended starts. After too many changes, the pacer interpolates the intended starts of
+/// earlier slots. Every start may have forfeited time, so it counts as a possible change.
 fn exact(evidence: &Evidence, starts: &[Start]) -> Vec<Start> {
     if evidence.scenario.never_forfeits() && evidence.changes.len() <= REMEMBERED {
         return starts.to_vec();
@@ -69,9 +66,8 @@ fn exact(evidence: &Evidence, starts: &[Start]) -> Vec<Start> {
     starts.iter().filter(is_fresh).copied().collect()
 }
 
-/// Checks that no two slots are closer to each other than the highest rate allows, because forfeited time only moves
-/// slots apart. This is not true for early starts and around pauses, where a slot can start before an earlier slot is
-/// moved.
+/// Checks that no two slots are closer than the highest rate allows, because forfeited time only moves slots apart. The
+/// law does not hold for early starts and around pauses, where a slot can start before an earlier slot is moved.
 fn an_interval_apart(evidence: &Evidence, starts: &[Start]) -> Result<(), String> {
     let fastest = u128::from(fastest(evidence));
     let close = starts.windows(2).find(|pair| {
@@ -86,8 +82,8 @@ fn an_interval_apart(evidence: &Evidence, starts: &[Start]) -> Result<(), String
     })
 }
 
-/// Returns the number of a slot, which is the number of intervals between slot 0 and its intended start. The intended
-/// start must be exact to a nanosecond.
+/// Returns the number of a slot, from the number of intervals between slot 0 and its intended start, which must be
+/// exact to a nanosecond.
 fn number(evidence: &Evidence, intended: u64) -> Result<u64, String> {
     let rate = u128::from(evidence.scenario.rate);
     let since = u128::from(intended.saturating_sub(evidence.origin.as_nanos())) * rate;
@@ -106,7 +102,7 @@ fn on_the_grid(evidence: &Evidence, starts: &[Start]) -> Result<(), String> {
     Ok(())
 }
 
-/// Checks that all slots before the next free one were started, if all due slots were taken.
+/// Checks that all slots before the next free slot were started, if all due slots were claimed.
 fn none_missing(evidence: &Evidence, starts: &[Start]) -> Result<(), String> {
     let Some(next) = evidence.next else { return Ok(()) };
     if !evidence.scenario.sleep_threshold.is_zero() || evidence.scenario.policy.is_late() {
@@ -117,8 +113,8 @@ fn none_missing(evidence: &Evidence, starts: &[Start]) -> Result<(), String> {
     law(started == next, || format!("{started} slots started, and the next one is slot {next}"))
 }
 
-/// Checks that at any moment no more slots have started than the rate allows. The slots of one call start together, so
-/// the slots of the longest call so far are not counted.
+/// Checks that at any time no more slots have started than the rate allows. The slots of one call start together, so
+/// the law allows the slots of the longest call so far in addition.
 fn within_the_rate(evidence: &Evidence, starts: &[Start]) -> Result<(), String> {
     let start = State { rate: evidence.scenario.rate, runs: true };
     let allowance =

@@ -7,7 +7,6 @@ use crate::stress::record::Record;
 use nanopace::Grant;
 use std::time::Duration;
 
-/// Checks every law about the totals.
 pub(super) fn check(evidence: &Evidence) -> Result<(), String> {
     let totals = &evidence.at_rest;
     let checked = balances(totals)
@@ -45,7 +44,7 @@ fn early_starts(evidence: &Evidence) -> Result<(), String> {
     law(told == early, || format!("{early} early starts, {told} counted"))
 }
 
-/// Checks that the schedule time is the time of the clock without the pauses.
+/// Checks that the schedule time is the clock's time without the pauses.
 fn time_is_the_clocks(evidence: &Evidence) -> Result<(), String> {
     let runs = |state: State| u64::from(state.runs);
     let (most, least) = (bound(evidence, runs, u64::max), bound(evidence, runs, u64::min));
@@ -57,7 +56,7 @@ fn time_is_the_clocks(evidence: &Evidence) -> Result<(), String> {
     law(least <= elapsed && elapsed <= most, || format!("{least:?} to {most:?} have elapsed"))
 }
 
-/// Checks that each slot was granted or skipped, or is in the backlog. This holds only if no policy forfeits time.
+/// Checks that each slot was granted, was skipped or is in the backlog. The law holds only if no policy forfeits time.
 fn none_lost(evidence: &Evidence) -> Result<(), String> {
     let scenario = &evidence.scenario;
     if !scenario.never_forfeits()

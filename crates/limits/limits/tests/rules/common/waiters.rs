@@ -8,10 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Wake, Waker};
 use std::time::Duration;
 
-/// The result of a wait.
 pub(crate) type End = Result<Duration, WaitError<CostsRejected>>;
 
-/// A waker that records whether it was woken.
 #[derive(Default)]
 pub(crate) struct Bell(AtomicBool);
 
@@ -27,7 +25,6 @@ impl Wake for Bell {
     }
 }
 
-/// Returns a clock, and a limiter that reads it.
 pub(crate) fn limiter(limits: &str) -> (ManualClock, Limiter) {
     let clock = ManualClock::new();
     (clock.clone(), Limiter::with_clock(limits.parse().unwrap(), clock))
@@ -75,7 +72,6 @@ impl<'l> Crowd<'l> {
         self.guests.len()
     }
 
-    /// Steps all requests that were woken or are due, until there is none.
     pub(crate) fn settle(&mut self) {
         let now = self.clock.now();
         let rang = |guest: &Guest<'_>| guest.bell.has_rung() || guest.alarm <= now;
@@ -92,7 +88,6 @@ impl<'l> Crowd<'l> {
         self.guests.iter().map(|guest| guest.alarm).min()
     }
 
-    /// Moves the clock from alarm to alarm until `moment`.
     pub(crate) fn wait_until(&mut self, moment: Nanos) {
         while let Some(alarm) = self.next_alarm().filter(|alarm| *alarm <= moment) {
             self.clock.set(alarm);
@@ -105,7 +100,6 @@ impl<'l> Crowd<'l> {
         self.wait_until(self.clock.now() + span);
     }
 
-    /// Moves the clock until no request waits.
     pub(crate) fn wait_for_all(&mut self) {
         for _ in 0..10_000 {
             let Some(alarm) = self.next_alarm() else { return };
@@ -115,7 +109,6 @@ impl<'l> Crowd<'l> {
         panic!("{} wait for ever", self.guests.len());
     }
 
-    /// Returns the result of the request with this number, if it has ended.
     pub(crate) fn end_of(&self, number: usize) -> Option<End> {
         self.gone.iter().find(|(other, _)| *other == number).map(|(_, end)| *end)
     }

@@ -13,7 +13,6 @@ pub(crate) const SECOND: u64 = 1_000_000_000;
 pub(crate) const DAY: u64 = 86_400 * SECOND;
 pub(crate) const YEAR: u64 = 365 * DAY;
 
-/// A request of `n` at `now`, or its admission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Arrival {
     pub(crate) now: Nanos,
@@ -38,13 +37,11 @@ pub(crate) fn not_until(moment: Nanos) -> Answer {
     Err(Rejected::NotUntil(moment))
 }
 
-/// Returns the decisions on `arrivals`, in order.
 pub(crate) fn answers<R: Rule>(rule: &R, arrivals: &[Arrival]) -> Vec<Answer> {
     let mut state = rule.fresh();
     arrivals.iter().map(|arrival| rule.try_acquire(&mut state, arrival.now, arrival.n)).collect()
 }
 
-/// Returns the arrivals that are admitted.
 pub(crate) fn admitted<R: Rule>(rule: &R, arrivals: &[Arrival]) -> Vec<Arrival> {
     let answers = answers(rule, arrivals);
     arrivals
@@ -55,7 +52,6 @@ pub(crate) fn admitted<R: Rule>(rule: &R, arrivals: &[Arrival]) -> Vec<Arrival> 
         .collect()
 }
 
-/// The time between two arrivals.
 #[derive(Clone, Copy, Debug)]
 enum Step {
     On(u64),
@@ -71,8 +67,7 @@ impl Step {
     }
 }
 
-/// Generates bursts at one moment, gaps close to the interval and to the period, idle times of any length, and steps
-/// back.
+/// Generates bursts, gaps close to the interval and to the period, idle times of any length, and steps back.
 fn steps(interval_ns: u64, period_ns: u64, backwards: bool) -> impl Strategy<Value = Step> {
     let on = prop_oneof![
         4 => Just(0),
@@ -87,7 +82,6 @@ fn steps(interval_ns: u64, period_ns: u64, backwards: bool) -> impl Strategy<Val
     prop_oneof![9 => on, u32::from(backwards) => back]
 }
 
-/// Generates sizes of requests: mostly 1; sometimes 0, a part of `capacity`, all of it, and more.
 fn sizes(capacity: u64) -> impl Strategy<Value = u64> {
     prop_oneof![
         8 => Just(1),
@@ -116,8 +110,7 @@ fn sequence(
     })
 }
 
-/// Generates arrivals at a limiter of `count` per `period_ns` that admits `capacity` at once. The clock sometimes goes
-/// backwards.
+/// The clock sometimes goes backwards.
 pub(crate) fn arrivals(
     period_ns: u64,
     count: u64,
@@ -126,7 +119,6 @@ pub(crate) fn arrivals(
     sequence(period_ns, count, capacity, true)
 }
 
-/// Generates the same arrivals as [`arrivals`], on a clock that never goes backwards.
 pub(crate) fn orderly(
     period_ns: u64,
     count: u64,
@@ -151,8 +143,7 @@ pub(crate) fn agrees<R: Rule>(
     Ok(())
 }
 
-/// Checks that between any two moments `from` and `to`, both included, no more is admitted than `bound` allows for
-/// their distance.
+/// Checks that `bound` holds for the distance of any two moments, both included.
 pub(crate) fn is_bounded<R: Rule>(
     rule: &R,
     arrivals: &[Arrival],
@@ -161,7 +152,6 @@ pub(crate) fn is_bounded<R: Rule>(
     let_in_is_bounded(&admitted(rule, arrivals), bound)
 }
 
-/// Checks the same bound for the admitted requests `let_in`.
 pub(crate) fn let_in_is_bounded(
     let_in: &[Arrival],
     bound: impl Fn(u64) -> u128,
@@ -177,7 +167,6 @@ pub(crate) fn let_in_is_bounded(
     Ok(())
 }
 
-/// Checks that a rejected request changes nothing: without it, all other decisions are the same.
 pub(crate) fn rejections_count_for_nothing<R: Rule>(
     rule: &R,
     arrivals: &[Arrival],
@@ -219,7 +208,6 @@ pub(crate) fn retries_get_in<R: Rule>(rule: &R, arrivals: &[Arrival]) -> Result<
     Ok(())
 }
 
-/// Checks that an idle state equals a fresh one, so that it may be dropped.
 pub(crate) fn idle_is_fresh<R: Rule>(rule: &R, arrivals: &[Arrival]) -> Result<(), TestCaseError> {
     for (i, &first) in arrivals.iter().enumerate() {
         let mut state = rule.fresh();
@@ -243,8 +231,7 @@ pub(crate) fn idle_is_fresh<R: Rule>(rule: &R, arrivals: &[Arrival]) -> Result<(
     Ok(())
 }
 
-/// Checks that a request of zero is always admitted and changes nothing, and that a request of more than `capacity` is
-/// rejected with an error other than `NotUntil`.
+/// A request of more than `capacity` is rejected with an error other than `NotUntil`.
 pub(crate) fn sizes_are_told_apart<R: Rule>(
     rule: &R,
     capacity: u64,
@@ -270,8 +257,7 @@ pub(crate) fn sizes_are_told_apart<R: Rule>(
     Ok(())
 }
 
-/// Checks that `peek_n_at` changes nothing, whatever moment and size it is called with, and that its result equals the
-/// decision.
+/// Checks that `peek_n_at` returns the decision and changes nothing.
 pub(crate) fn looking_changes_nothing<L: TryAcquire>(
     make: impl Fn() -> L,
     arrivals: &[Arrival],
@@ -289,8 +275,7 @@ pub(crate) fn looking_changes_nothing<L: TryAcquire>(
     Ok(())
 }
 
-/// Checks that a standing is true: the remaining requests are admitted, but not one more, and the whole limit is
-/// admitted after the reset.
+/// The remaining requests are admitted, but not one more. The whole limit is admitted after the reset.
 pub(crate) fn a_standing_is_true<R: Rule>(
     rule: &R,
     arrivals: &[Arrival],
@@ -316,7 +301,6 @@ pub(crate) fn a_standing_is_true<R: Rule>(
     Ok(())
 }
 
-/// Checks the laws that hold for every rule.
 pub(crate) fn common<R: Rule + Clone>(
     rule: &R,
     capacity: u64,
@@ -330,8 +314,7 @@ pub(crate) fn common<R: Rule + Clone>(
     sizes_are_told_apart(rule, capacity, arrivals)
 }
 
-/// Generates quotas of all sizes: from one per 292 years to one per nanosecond, most of them with an interval that is
-/// not a whole number of nanoseconds.
+/// From one per 292 years to one per nanosecond, most with an interval that is not a whole number of nanoseconds.
 pub(crate) fn quotas() -> impl Strategy<Value = Quota> {
     let period_ns = (0_u32..63).prop_flat_map(|bits| 1..=Nanos::MAX.as_nanos() >> bits);
     let quota = period_ns.prop_flat_map(|period_ns| {
@@ -354,7 +337,6 @@ pub(crate) fn whole_quotas() -> impl Strategy<Value = Quota> {
     })
 }
 
-/// Generates arrivals at a limiter that admits the whole quota at once.
 pub(crate) fn arrivals_for(quota: Quota) -> impl Strategy<Value = Vec<Arrival>> {
     arrivals(quota.period_ns(), quota.count(), quota.count())
 }

@@ -19,8 +19,7 @@ fn when_the_clock_of_the_store_is_set_each_slot_starts_once() {
             };
             each_of(seeds_of(case), setup, |outcome| {
                 assert_eq!(outcome.lost, 0, "{by_ms} ms");
-                // Nodes are blind until they follow, and they do not follow at the same moment. This lasts for at most
-                // two frames.
+                // Nodes are blind for at most two frames, because they do not follow the clock at the same moment.
                 let two_frames = 20 * outcome.frame.as_millis();
                 assert!(u128::from(outcome.twice) <= two_frames, "{by_ms} ms");
                 assert_eq!(outcome.account, (outcome.fired, 0, outcome.twice));
@@ -31,7 +30,8 @@ fn when_the_clock_of_the_store_is_set_each_slot_starts_once() {
     }
 }
 
-/// Over such a link, the store's time is measured less exactly. No node may mistake the error for a clock that was set.
+/// The store's time is measured less exactly over a link that is slow one way. No node may mistake the error for a
+/// clock that was set.
 #[test]
 fn a_link_that_becomes_slow_one_way_moves_no_clock() {
     for slow in [50, 150, 300] {
@@ -48,8 +48,8 @@ fn a_link_that_becomes_slow_one_way_moves_no_clock() {
     }
 }
 
-/// The clock of the suspended machine does not show the pause, so the node is late by the length of the pause. The
-/// other nodes do not follow that node. After two seconds, or ten frames, the node follows the store.
+/// The clock of the suspended machine does not show the pause, so the node is late by the length of the pause. After
+/// two seconds, or ten frames, the node follows the store.
 #[test]
 fn a_node_whose_machine_was_suspended_disturbs_no_other() {
     for (still, trip) in [(100, 1), (400, 150), (1_500, 1), (1_500, 300), (60_000, 25)] {
@@ -72,8 +72,7 @@ fn a_node_whose_machine_was_suspended_disturbs_no_other() {
     }
 }
 
-/// The numbers of slots are not asserted, because a store that loses its data, nodes that are cut off, and a clock that
-/// is set all cost slots.
+/// The numbers of slots are not asserted, because each of these faults costs slots.
 #[test]
 fn the_account_is_true_where_a_clock_is_set_and_something_else_fails() {
     use Fault::{CutOff, FreezeStore, Join, Kill, Lose, SetClock, Suspend};

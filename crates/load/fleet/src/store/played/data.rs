@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 
 type Bytes = Vec<u8>;
 
-/// The keys of a store.
 #[derive(Debug, Default)]
 pub(super) struct Data {
     now_us: i64,
@@ -22,16 +21,13 @@ enum Kept {
 }
 
 impl Data {
-    /// Sets the time, and deletes the keys that have expired.
     pub(super) fn set(&mut self, now_us: i64) {
         self.now_us = now_us;
         self.keys.retain(|key, _| self.expires.get(key).is_none_or(|&moment| now_us < moment));
     }
 
-    /// Performs a command.
-    ///
-    /// # Panics
-    /// Panics if Redis would reject the command, or if it is not implemented here because no script uses it.
+    /// Performs a command. Panics if Redis would reject the command, or if the command is not implemented here because
+    /// no script uses it.
     pub(super) fn call(&mut self, words: &[Bytes]) -> Value {
         let words: Vec<&[u8]> = words.iter().map(Vec::as_slice).collect();
         match (words[0], &words[1..]) {
@@ -65,7 +61,6 @@ impl Data {
         }
     }
 
-    /// Returns the total size of all keys and values in bytes.
     pub(super) fn bytes(&self) -> usize {
         let of = |kept: &Kept| match kept {
             Kept::Hash(hash) => hash.iter().map(|(field, value)| field.len() + value.len()).sum(),

@@ -9,20 +9,17 @@ use std::path::Path;
 use toml::Spanned;
 use toml::de::{DeInteger, DeTable, DeValue};
 
-/// The options that a configuration file contains.
 #[derive(Debug)]
 pub(crate) struct ConfigFile<'options> {
     entries: Vec<Entry<'options>>,
 }
 
-/// An entry of the file: an option and the equivalent arguments.
 #[derive(Debug)]
 struct Entry<'options> {
     option: &'options Arg,
     arguments: Vec<String>,
 }
 
-/// An error in a configuration file, with its position.
 #[derive(Debug, PartialEq)]
 struct Wrong {
     /// The byte offset of the error.
@@ -34,9 +31,7 @@ type Key<'text> = Spanned<std::borrow::Cow<'text, str>>;
 type Value<'text> = Spanned<DeValue<'text>>;
 
 impl ConfigFile<'_> {
-    /// Reads a file with options of a command. Checks each option separately.
-    ///
-    /// The error message is one line and names the file.
+    /// Reads a file, and checks each option separately. An error message is one line and names the file.
     pub(crate) fn read<'options>(
         path: &Path,
         options: &'options Command,
@@ -87,7 +82,6 @@ fn entry<'options>(
     Ok(Entry { option, arguments })
 }
 
-/// Finds the option with this name or alias.
 fn find<'options>(options: &'options Command, name: &str) -> Option<&'options Arg> {
     let named = |option: &Arg| {
         let aliases = option.get_all_aliases().unwrap_or_default();
@@ -96,7 +90,6 @@ fn find<'options>(options: &'options Command, name: &str) -> Option<&'options Ar
     options.get_arguments().find(|option| named(option))
 }
 
-/// Creates the error message for a name that is not an option.
 fn unknown(options: &Command, name: &str, value: &Value<'_>) -> String {
     if value.get_ref().is_table() {
         return format!("{name:?} is a table; write its lines without one");
@@ -119,8 +112,7 @@ fn nearest(options: &Command, name: &str) -> String {
     }
 }
 
-/// Returns the values of an option as on the command line. For a flag, one empty string if it is set, otherwise
-/// nothing.
+/// Returns the values of an option as on the command line. A flag that is set has one empty value.
 fn values(option: &Arg, value: &DeValue<'_>) -> Result<Vec<String>, String> {
     match (option.get_action(), value) {
         (ArgAction::SetTrue, DeValue::Boolean(set)) => {
@@ -134,7 +126,6 @@ fn values(option: &Arg, value: &DeValue<'_>) -> Result<Vec<String>, String> {
     }
 }
 
-/// Converts a string or a number to an argument.
 fn scalar(value: &DeValue<'_>) -> Result<String, String> {
     match value {
         DeValue::String(text) => Ok(text.to_string()),
@@ -144,8 +135,7 @@ fn scalar(value: &DeValue<'_>) -> Result<String, String> {
     }
 }
 
-/// Formats an integer with decimal digits. An integer of more than 127 bits is returned unchanged, and clap then
-/// rejects it.
+/// Formats an integer with decimal digits. An integer of more than 127 bits is returned unchanged; clap rejects it.
 fn decimal(number: &DeInteger<'_>) -> String {
     i128::from_str_radix(number.as_str(), number.radix())
         .map_or_else(|_| number.to_string(), |number| number.to_string())
@@ -162,8 +152,7 @@ fn kind(value: &DeValue<'_>) -> &'static str {
     }
 }
 
-/// Checks whether clap accepts the arguments of one option. Conflicts and dependencies between options are checked
-/// later, with all arguments together.
+/// Returns an error if clap rejects the arguments of one option. Conflicts between options are checked later.
 fn check(options: &Command, arguments: &[String]) -> Result<(), String> {
     let words = std::iter::once("").chain(arguments.iter().map(String::as_str));
     let elsewhere = |error: &Error| {

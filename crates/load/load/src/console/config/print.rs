@@ -8,9 +8,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 use std::ffi::OsStr;
 use toml::{Table, Value};
 
-/// Formats all options and their values as TOML, in the order of the help page.
-///
-/// Fails with a one-line error if a path is not valid Unicode, because TOML cannot express it.
+/// Formats all options as TOML, in the order of the help page. Fails if a path is not valid Unicode, as TOML requires.
 pub(crate) fn toml(options: &Command, run: &ArgMatches) -> Result<String, String> {
     let shown = options.get_arguments().filter(|option| !option.is_hide_set());
     let named = shown.filter_map(|option| option.get_long().zip(Some(option)));
@@ -38,7 +36,6 @@ fn line(name: &str, option: &Arg, run: &ArgMatches) -> Result<String, String> {
     Ok(format!("{comment}{name} = {value}\n"))
 }
 
-/// Returns the value of an option, if it has one.
 fn value<'run>(option: &Arg, run: &'run ArgMatches) -> Result<Option<Value>, &'run OsStr> {
     let values = values(option, run)?;
     Ok(match option.get_action() {
@@ -48,13 +45,12 @@ fn value<'run>(option: &Arg, run: &'run ArgMatches) -> Result<Option<Value>, &'r
     })
 }
 
-/// Returns the given values of an option, or its default values. Returns an empty list if it has neither.
+/// Returns the given values of an option, or its default values. The list is empty if it has neither.
 fn values<'run>(option: &Arg, run: &'run ArgMatches) -> Result<Vec<Value>, &'run OsStr> {
     let raw = run.get_raw(option.get_id().as_str()).into_iter().flatten();
     raw.map(|value| value.to_str().map(readable).ok_or(value)).collect()
 }
 
-/// Converts a text to a number if it is a number, otherwise to a string.
 fn readable(text: &str) -> Value {
     let integer = text.parse().map(Value::Integer).ok();
     let float = || text.parse().map(Value::Float).ok();

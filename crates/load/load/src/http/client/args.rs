@@ -13,10 +13,8 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
-/// Whether HTTP/2 is compiled into this build.
 pub(crate) const HAS_HTTP2: bool = cfg!(feature = "http2");
 
-/// The heading of the options about connections.
 pub(crate) const CONNECTIONS: &str = "Connections";
 
 /// The options that define requests, and the way in which they are sent.
@@ -87,14 +85,13 @@ pub(crate) struct ClientArgs {
 }
 
 impl ClientArgs {
-    /// Returns the method of requests. As with curl, it is POST by default if the request has a body.
+    /// As with curl, the method is POST by default if the request has a body.
     pub(crate) fn method(&self) -> Method {
         let has_body = self.body.is_some() || self.body_file.is_some() || !self.form.is_empty();
         self.method.clone().unwrap_or(if has_body { Method::POST } else { Method::GET })
     }
 
-    /// Checks that no header that is allowed only once is given twice, and that no address is given for a host that a
-    /// proxy resolves.
+    /// Rejects a repeated header that must be unique, and an address for a host that a proxy resolves.
     pub(crate) fn check(&self) -> anyhow::Result<()> {
         once::check(self.header.iter().map(|header| &header.name)).context("--header")?;
         self.connection.check()
@@ -116,7 +113,6 @@ fn user(text: &str) -> Result<String, String> {
     if has_password { Ok(text.to_owned()) } else { Err("write USER:PASSWORD".to_owned()) }
 }
 
-/// A header that `--header` adds to requests.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Header {
     pub(crate) name: HeaderName,
@@ -126,7 +122,6 @@ pub(crate) struct Header {
 impl FromStr for Header {
     type Err = String;
 
-    /// Parses `Name: value`.
     fn from_str(text: &str) -> Result<Header, String> {
         let (name, value) =
             text.split_once(':').ok_or("write Name: value, as in \"Accept: text/html\"")?;

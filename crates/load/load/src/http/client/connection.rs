@@ -15,13 +15,11 @@ use std::sync::Arc;
 use std::time::Instant;
 use tokio::time::timeout;
 
-/// A connection to one of the servers of the plan.
 pub(crate) enum Connection {
     Http1(http1::Connection),
     Http2 {
         connection: http2::Connection,
-        /// The place of this session on a shared connection, or `None` if the session does not share one. Dropping it
-        /// frees the place.
+        /// This session's share of a shared connection, or `None` if the connection is not shared.
         place: Option<Arc<SharedConnection>>,
     },
 }
@@ -73,8 +71,7 @@ impl Connection {
         Ok((io, SetUp { connect, tls }))
     }
 
-    /// Returns whether no further request can be sent. This does not read from the connection, so a connection that the
-    /// server has closed may not be detected.
+    /// Returns whether no further request can be sent. Nothing is read, so a close by the server may go unnoticed.
     pub(crate) fn is_over(&self) -> bool {
         match self {
             Connection::Http1(connection) => connection.is_over(),
@@ -82,7 +79,6 @@ impl Connection {
         }
     }
 
-    /// Returns whether other sessions may use this connection too.
     pub(crate) fn is_shared(&self) -> bool {
         matches!(self, Connection::Http2 { place: Some(_), .. })
     }
@@ -103,7 +99,6 @@ impl Connection {
         }
     }
 
-    /// Sends a request and reads its whole response. `memory` holds the text of the request.
     pub(crate) async fn exchange(
         &mut self,
         plan: &Plan,
@@ -117,14 +112,12 @@ impl Connection {
                 connection.exchange(&plan.text(request, memory), deadline, observer).await
             }
             Connection::Http2 { connection, .. } => {
-                // Boxed to keep the future of an HTTP/1.1 call small, because that future is moved as a whole before
-                // it begins.
+                // Boxed to keep the future of an HTTP/1.1 call small: it is moved as a whole before it begins.
                 Box::pin(connection.exchange(plan.http2(request, memory), deadline, observer)).await
             }
         }
     }
 
-    /// Returns the kernel's delays in the last exchange, if the connection has kernel timestamps.
     pub(crate) fn delays(&mut self) -> Option<Delays> {
         match self {
             Connection::Http1(connection) => connection.delays(),
@@ -132,8 +125,6 @@ impl Connection {
         }
     }
 
-    /// Returns the number of bytes of HTTP that were read and written since the last call, without the overhead of
-    /// TLS.
     pub(crate) fn take_traffic(&mut self) -> (u64, u64) {
         match self {
             Connection::Http1(connection) => connection.take_traffic(),

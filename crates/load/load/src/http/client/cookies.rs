@@ -4,47 +4,42 @@ use httpdate::parse_http_date;
 use hyper::header::{HeaderMap, SET_COOKIE};
 use std::time::{Duration, SystemTime};
 
-/// The maximum number of cookies in a jar. An additional cookie removes the oldest one.
+/// The maximum number of cookies in a jar. One more cookie removes the oldest.
 const MOST: usize = 100;
-/// The maximum length of a cookie that is stored, in bytes.
+/// In bytes.
 const LONGEST: usize = 4096;
 
-/// The cookies of one server. A session has one jar per endpoint, so a cookie is never sent to another server.
 #[derive(Debug, Default)]
 pub(crate) struct Jar {
     cookies: Vec<Kept>,
     header: Vec<u8>,
-    /// The earliest time at which a cookie expires, or `None` if no cookie does.
+    /// The earliest time at which a cookie expires.
     next_over: Option<SystemTime>,
 }
 
-/// A cookie that is stored in a jar.
 #[derive(Debug)]
 struct Kept {
     name: Vec<u8>,
     value: Vec<u8>,
-    /// The time at which the cookie expires, or `None` if it does not expire.
+    /// When the cookie expires; `None` means never.
     over: Option<SystemTime>,
 }
 
-/// A cookie, as it was read from a `Set-Cookie` header.
 #[derive(Debug, PartialEq, Eq)]
 struct Cookie<'a> {
     name: &'a [u8],
     value: &'a [u8],
-    /// The time at which the cookie expires, or `None` if it does not expire.
     over: Option<SystemTime>,
 }
 
 impl Jar {
-    /// Removes all cookies.
     pub(crate) fn clear(&mut self) {
         self.cookies.clear();
         self.header.clear();
         self.next_over = None;
     }
 
-    /// Returns the value of the `Cookie` header, which is empty if there are no cookies.
+    /// The value of the `Cookie` header; empty if there are no cookies.
     pub(crate) fn header(&self) -> &[u8] {
         &self.header
     }
@@ -59,7 +54,6 @@ impl Jar {
         }
     }
 
-    /// Stores the cookies that a response sets. `now` is the time of the response.
     pub(crate) fn set(&mut self, headers: &HeaderMap, now: impl FnOnce() -> SystemTime) {
         let mut set = headers.get_all(SET_COOKIE).iter().peekable();
         if set.peek().is_none() {
@@ -70,7 +64,7 @@ impl Jar {
         self.forget(now);
     }
 
-    /// Removes expired cookies, and writes the other cookies to the header.
+    /// Removes expired cookies, and rebuilds the header.
     fn forget(&mut self, now: SystemTime) {
         self.cookies.retain(|cookie| cookie.over.is_none_or(|over| over > now));
         self.next_over = self.cookies.iter().filter_map(|cookie| cookie.over).min();
@@ -183,7 +177,6 @@ mod tests {
             jar.send(at(seconds));
             assert_eq!(std::str::from_utf8(jar.header()).unwrap(), header, "{seconds}");
         }
-        // The second response sets the cookie without an expiry time, so it does not expire.
         jar.set(&answer(&["a=1; Max-Age=1"]), at(9));
         jar.set(&answer(&["a=2"]), at(9));
         jar.send(at(99));

@@ -9,47 +9,38 @@ use hyper::StatusCode;
 use std::fmt;
 use std::io;
 
-/// The maximum length of an accepted response head, in bytes.
+/// In bytes.
 pub(crate) const LONGEST_HEAD: usize = 400 * 1024;
 
-/// The reason why a request counts as failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Failure {
-    /// The response has a status that is neither success nor redirection. Its body may be incomplete.
+    /// The status is neither a success nor a redirection. The body may be incomplete.
     Status(u16),
-    /// No complete response arrived within the timeout.
     Timeout,
-    /// No connection was opened within the connect timeout.
     ConnectTimeout,
-    /// The connection could not be opened, or it was broken.
     Connection(io::ErrorKind),
-    /// The same as `Connection`, for a system error code without an `ErrorKind`.
+    /// A system error without an `ErrorKind`: its code.
     System(i32),
-    /// The generator's machine ran out of a resource.
     Shortage(Shortage),
-    /// The proxy did not open a tunnel to the server, and responded with this status.
+    /// The proxy responded to CONNECT with this status.
     Proxy(u16),
-    /// The TLS handshake failed, or the server's certificate was rejected.
     Tls(Tls),
-    /// The connection ended before or during a response.
     HungUp,
-    /// The connection had carried other requests before, and ended before any byte of the response arrived.
+    /// A reused connection ended before any byte of the response arrived.
     ClosedIdle,
-    /// The connection ended, but the server cannot have processed the request.
+    /// The connection ended, and the server cannot have processed the request.
     NotTaken,
     /// The server reset the stream of this request (RFC 9113, section 6.4) with this HTTP/2 error code.
     Reset(u8),
     /// The server reset the stream of this request without having processed it.
     Refused,
-    /// The response has too many headers, or its headers are too long.
+    /// The head of the response has too many headers or too many bytes.
     TooLarge,
-    /// The response is not HTTP/2, or its head is too long. The HTTP/2 library does not distinguish these two errors.
+    /// The response is not HTTP/2, or its head is too long: hyper reports the same error for both.
     Unreadable,
-    /// The response is not valid HTTP.
     Protocol,
-    /// The response has an invalid chunk.
     Chunk,
-    /// The body file has become shorter, or it can no longer be read.
+    /// The body file has become shorter, or cannot be read any more.
     BodyFile,
 }
 
@@ -72,15 +63,13 @@ pub(crate) const GROUPS: [&str; 14] = [
 ];
 
 impl Failure {
-    /// Returns an error if a response with this status is not a success.
     pub(crate) fn judge(status: StatusCode) -> Result<(), Failure> {
         let is_fine = status.is_success() || status.is_redirection();
         if is_fine { Ok(()) } else { Err(Failure::Status(status.as_u16())) }
     }
 
     /// Returns the failure of a request whose connection ended after the head of the response. An error status takes
-    /// precedence, because a server that rejects a request may reset the connection before the client has read the
-    /// whole response.
+    /// precedence: a server that rejects a request may reset the connection before the whole response has been read.
     pub(crate) fn after(self, status: StatusCode) -> Failure {
         match self {
             Failure::HungUp | Failure::Connection(_) => {
@@ -90,7 +79,6 @@ impl Failure {
         }
     }
 
-    /// Returns the kind of failure that this failure is counted as.
     pub(crate) fn kind(self) -> FailureKind {
         FailureKind::of_group(self.group(), &self.to_string())
     }
@@ -114,17 +102,14 @@ impl Failure {
         }
     }
 
-    /// Returns whether the failure means that the connection ended.
     pub(crate) fn is_end(self) -> bool {
         use io::ErrorKind::{ConnectionAborted, ConnectionReset};
         matches!(self, Failure::HungUp | Failure::Connection(ConnectionReset | ConnectionAborted))
     }
 
-    /// Returns whether this machine has no route to the address of the server.
     pub(crate) fn is_without_route(self) -> bool {
         use io::ErrorKind::{HostUnreachable, NetworkDown, NetworkUnreachable};
-        // System errors without a kind occur when a socket is created, for example one for IPv6 on a machine without
-        // IPv6.
+        // System errors without a kind occur when a socket is created, for example for IPv6 on a machine without IPv6.
         matches!(
             self,
             Failure::Connection(HostUnreachable | NetworkDown | NetworkUnreachable)
@@ -133,29 +118,24 @@ impl Failure {
         )
     }
 
-    /// Returns whether a failure to connect would occur for every address of the server.
     pub(crate) fn is_of_all_addresses(self) -> bool {
         matches!(self, Failure::Shortage(shortage) if shortage != Shortage::Ports)
     }
 
-    /// Converts an error of an attempt to connect.
     pub(crate) fn of_connecting(error: &io::Error) -> Failure {
         Shortage::of_connecting(error).map_or_else(|| error.into(), Failure::Shortage)
     }
 
-    /// Returns whether the connection can still carry other requests after this failure.
     pub(crate) fn spares_connection(self) -> bool {
         matches!(self, Failure::Reset(_) | Failure::Refused)
     }
 }
 
-/// Returns the name of an HTTP/2 error code.
 #[cfg(feature = "http2")]
 fn reason(code: u8) -> impl fmt::Display {
     h2::Reason::from(u32::from(code))
 }
 
-/// Returns the number of an HTTP/2 error code, because builds without HTTP/2 do not have the names.
 #[cfg(not(feature = "http2"))]
 fn reason(code: u8) -> impl fmt::Display {
     code
@@ -192,8 +172,7 @@ impl fmt::Display for Failure {
     }
 }
 
-/// Classifies an error of reading or writing. A broken pipe counts as `HungUp`. With TLS 1.3, a rejection of the
-/// client's certificate arrives only after the handshake.
+/// A broken pipe counts as `HungUp`. With TLS 1.3, a client certificate is rejected only after the handshake.
 impl From<&io::Error> for Failure {
     fn from(error: &io::Error) -> Failure {
         if let Some(shortage) = Shortage::of(error) {

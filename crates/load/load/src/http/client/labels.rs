@@ -8,21 +8,15 @@ use std::sync::OnceLock;
 
 /// The maximum number of distinct names. Requests with other names share one additional name.
 const MOST: u8 = 100;
-/// The maximum number of distinct names of recorded requests.
 const MOST_RECORDED: u8 = 50;
-/// The minimum number of hexadecimal digits of an identifier.
 const SHORTEST_ID: usize = 16;
 const OTHERS: &str = "others";
-/// The maximum length of a name, in characters.
 const LONGEST: usize = 120;
-/// The number of possible status codes, which have at most three digits.
 const STATUSES: usize = 1_000;
 
-/// The labels of all requests of a plan.
 #[derive(Debug, Default)]
 pub(crate) struct Labels {
     names: Vec<Name>,
-    /// The index of each name in `names`. The key is the text of the name.
     known: HashMap<String, u8>,
 }
 
@@ -30,19 +24,18 @@ pub(crate) struct Labels {
 #[derive(Debug)]
 struct Name {
     text: String,
-    /// The label for each status. A label is created when the first response with its status arrives. Index 0 is for
-    /// requests without a response. Labels are never freed, because operations are counted by `&'static str`.
+    /// The label for each status; index 0 is for requests without a response. Labels are created when they are needed
+    /// and never freed, because operations are counted by `&'static str`.
     by_status: Vec<OnceLock<&'static str>>,
 }
 
 impl Labels {
-    /// Returns the index of a request's name. Adds the name if it is new.
+    /// Returns the index of a request's name, which is added if it is new.
     pub(crate) fn number(&mut self, target: &TargetSpec) -> u8 {
         self.number_of(name(target, target.url.path()), MOST)
     }
 
-    /// Returns the index of a recorded request's name. In this name, placeholders replace the numbers and identifiers
-    /// of the path.
+    /// Returns the index of a recorded request's name, with placeholders for the numbers and identifiers of the path.
     pub(crate) fn number_of_recorded(&mut self, target: &TargetSpec) -> u8 {
         let parts: Vec<_> = target.url.path().split('/').map(grouped).collect();
         self.number_of(name(target, &parts.join("/")), MOST_RECORDED)
@@ -59,12 +52,10 @@ impl Labels {
         })
     }
 
-    /// Returns the number of names.
     pub(crate) fn count(&self) -> usize {
         self.names.len()
     }
 
-    /// Returns the label for requests with the name `number` and responses with this status.
     pub(crate) fn label(&self, number: u8, status: Option<StatusCode>) -> &'static str {
         self.names[usize::from(number)].label(status)
     }
@@ -85,7 +76,6 @@ impl Name {
     }
 }
 
-/// Returns a path segment, or a placeholder for it if it is a number or an identifier.
 fn grouped(part: &str) -> &str {
     let text = percent_decode_str(part).decode_utf8_lossy();
     match &*text {
@@ -95,7 +85,6 @@ fn grouped(part: &str) -> &str {
     }
 }
 
-/// Returns whether `text` consists of digits, optionally with a sign and a decimal point.
 fn is_number(text: &str) -> bool {
     let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
     let (whole, fraction) = digits.split_once('.').unwrap_or((digits, "0"));
@@ -103,14 +92,13 @@ fn is_number(text: &str) -> bool {
     is_digits(whole) && is_digits(fraction)
 }
 
-/// Returns whether `text` consists of at least [`SHORTEST_ID`] hexadecimal digits, optionally with hyphens as in a
-/// UUID.
+/// At least [`SHORTEST_ID`] hexadecimal digits, optionally with hyphens as in a UUID.
 fn is_id(text: &str) -> bool {
     let mut digits = text.chars().filter(|c| *c != '-');
     digits.clone().count() >= SHORTEST_ID && digits.all(|c| c.is_ascii_hexdigit())
 }
 
-/// Returns the name of a request. It contains no user name and no password.
+/// Returns the name of a request, without user name and password.
 fn name(TargetSpec { method, url, .. }: &TargetSpec, path: &str) -> String {
     let (scheme, host) = (url.scheme_str().unwrap_or_default(), url.host().unwrap_or_default());
     let port = url.port().map_or_else(String::new, |port| format!(":{port}"));
@@ -139,7 +127,6 @@ mod tests {
         assert_eq!(told(0, 200), "GET http://[::1]:8/a 200");
         assert_eq!(told(1, 999), "GET http://h/ 999");
         assert_eq!(told(1, 0), "GET http://h/ without an answer");
-        // Each label is created once.
         assert_eq!(told(0, 200).as_ptr(), told(0, 200).as_ptr());
     }
 

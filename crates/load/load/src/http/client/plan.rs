@@ -38,79 +38,58 @@ use std::io;
 use std::mem;
 use std::time::Duration;
 
-/// The requests of a run, their servers, and the settings for sending requests.
 #[derive(Debug)]
 pub(crate) struct Plan {
     requests: Requests,
     rotation: Rotation,
-    /// The scenarios that slots run in rotation. Empty if slots send single requests.
+    /// The scenarios that slots run in rotation; empty if slots send single requests.
     scenarios: Vec<Scenario>,
-    /// The parts that all requests to the same server share. One element per server.
+    /// The parts that all requests to a server share, for each server.
     common: Vec<Common>,
-    /// The shared parts as HTTP/1.1 text. One element per server.
     lines: Vec<Lines>,
-    /// The text of the request, if the plan has only one request.
+    /// The text of the request, if there is only one request.
     only: Option<Written>,
-    /// The request for HTTP/2, if the plan has only one request.
     only_http2: Option<Request<Flow>>,
-    /// The data whose rows fill the requests, if there is any.
     data: Option<Data>,
     seed: u64,
-    /// The number of slots that have a request, or `None` if it is unlimited.
+    /// The number of slots that have a request; `None` means unlimited.
     pub(crate) most_slots: Option<u64>,
-    /// The labels under which requests are counted.
     pub(crate) labels: Labels,
-    /// The servers of all requests.
     pub(crate) endpoints: Vec<Endpoint>,
-    /// The TLS settings, or `None` if no server uses TLS and no option names a file for TLS.
+    /// `None` if no server uses TLS and no option names a file for TLS.
     pub(crate) tls: Option<Connector>,
-    /// Whether connections use HTTP/2.
     pub(crate) http2: bool,
     /// The maximum number of requests on one connection.
     pub(crate) requests_each: u64,
-    /// The age at which a connection is replaced.
     pub(crate) connection_age: Duration,
-    /// Whether a request with a safe method is retried if the server closed its idle connection.
     retries_idle: bool,
-    /// Whether cookies are stored and sent back.
     pub(crate) cookies: bool,
-    /// The kind of items in responses, if items are timed.
     pub(crate) items: Option<Items>,
-    /// The records of kernel delays, if kernel timestamps are enabled.
     pub(crate) kernel: Option<KernelDelays>,
-    /// The pool of shared connections, if sessions share connections.
     pub(crate) pool: Option<Pool>,
-    /// The time after which a request is given up.
     pub(crate) timeout: Duration,
-    /// The time after which an attempt to connect is given up.
     pub(crate) connect_timeout: Duration,
 }
 
-/// A request that is ready to be sent, and that can be sent again for a retry.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Prepared {
     index: usize,
-    /// The number of the slot that sends the request.
     number: u64,
     /// The index of the request within the slot's scenario.
     step: u64,
-    /// The index of the request's server in the plan.
     pub(crate) endpoint: usize,
 }
 
-/// The buffers for a request in flight.
 #[derive(Debug)]
 pub(crate) struct Memory {
     written: Written,
     filled: FilledRequest,
-    /// The values extracted from earlier responses of the slot.
     pub(crate) taken: Vec<Vec<u8>>,
-    /// The cookies of each server, if cookies are sent back.
+    /// The cookies of each server; empty unless cookies are sent back.
     pub(crate) jars: Vec<Jar>,
 }
 
 impl Memory {
-    /// Creates empty buffers.
     pub(crate) fn new() -> Memory {
         Memory {
             written: Written::new(),
@@ -121,7 +100,6 @@ impl Memory {
     }
 }
 
-/// A plan under construction, to which requests can be added.
 #[derive(Debug)]
 pub(crate) struct Draft<'args> {
     args: &'args ClientArgs,
@@ -134,16 +112,12 @@ pub(crate) struct Draft<'args> {
     /// The index of the endpoint for each scheme and authority.
     known: HashMap<String, usize>,
     compiler: Compiler,
-    /// Whether a request was rejected because its host cannot be resolved.
     pub(crate) is_unreachable: bool,
-    /// The URL of the first request.
     pub(crate) url: String,
-    /// The hash of the scenario file, if there is one.
     pub(crate) scenario_hash: Option<u64>,
 }
 
 impl Draft<'_> {
-    /// Creates a plan without requests.
     pub(crate) fn new(args: &ClientArgs) -> Draft<'_> {
         let (requests, labels, known) = (Requests::default(), Labels::default(), HashMap::new());
         let (endpoints, common, url) = (Vec::new(), Vec::new(), String::new());
@@ -165,12 +139,10 @@ impl Draft<'_> {
         }
     }
 
-    /// Sets the data whose rows fill the requests.
     pub(crate) fn fill_with(&mut self, data: Option<Data>) {
         self.compiler = Compiler::new(data);
     }
 
-    /// Adds a request, with its weight, to the rotation.
     pub(crate) fn add(&mut self, target: &TargetSpec) -> anyhow::Result<()> {
         let label = self.labels.number(target);
         self.request(target, label)?;
@@ -178,19 +150,17 @@ impl Draft<'_> {
         Ok(())
     }
 
-    /// Adds a request of a recording. [`Draft::add_slot`] later assigns it to slots.
+    /// Adds a request of a recording. [`Draft::add_slot`] assigns it to slots.
     pub(crate) fn add_recorded(&mut self, target: &TargetSpec) -> anyhow::Result<()> {
         let label = self.labels.number_of_recorded(target);
         self.request(target, label)
     }
 
-    /// Assigns the request with this index to the next slot.
     pub(crate) fn add_slot(&mut self, request: u32) {
         self.rotation.list(request);
     }
 
-    /// Adds a request of a scenario. Returns its index. `taken` lists the names of the values that earlier steps
-    /// extract.
+    /// Adds a request of a scenario and returns its index. `taken` names the values that earlier steps extract.
     pub(crate) fn add_step(
         &mut self,
         target: &TargetSpec,
@@ -201,28 +171,25 @@ impl Draft<'_> {
         Ok(self.requests.count() - 1)
     }
 
-    /// Compiles a string that responses of the last step are compared with.
+    /// Compiles a text that responses of the last step are compared with.
     pub(crate) fn expected(&mut self, text: &str) -> anyhow::Result<Template> {
         self.compiler.template(text, Place::Body)
     }
 
-    /// Adds a scenario. Its requests must have been added before that.
+    /// Adds a scenario, whose requests must have been added before.
     pub(crate) fn add_scenario(&mut self, scenario: Scenario, weight: u32) {
         self.scenarios.push(scenario);
         self.rotation.add(weight);
     }
 
-    /// Returns the uses of extracted values since the last call.
     pub(crate) fn take_uses(&mut self) -> BTreeSet<Use> {
         mem::take(&mut self.compiler.uses)
     }
 
-    /// Returns whether the data has a column with this name.
     pub(crate) fn has_column(&self, name: &str) -> bool {
         self.compiler.data.as_ref().is_some_and(|data| data.column(name).is_some())
     }
 
-    /// Adds a request. Resolves the name of its server, if the server is new.
     fn request(&mut self, target: &TargetSpec, label: u8) -> anyhow::Result<()> {
         if self.requests.count() == 0 {
             self.url = target.url.to_string();
@@ -256,8 +223,7 @@ impl Draft<'_> {
         added.map_err(anyhow::Error::msg)
     }
 
-    /// Rejects a header that is set both by the request and by an option. Servers use only one of the two, or reject
-    /// the request.
+    /// Rejects a header that both the request and an option set: servers use one of the two, or reject the request.
     fn check_twice(
         &self,
         target: &TargetSpec,
@@ -307,7 +273,7 @@ impl Draft<'_> {
         Ok(self.endpoints.len() - 1)
     }
 
-    /// Completes the plan. Returns an error if it contains no request. Reads the TLS certificates.
+    /// Completes the plan, and reads the TLS certificates. A plan without requests is an error.
     pub(crate) fn complete(
         self,
         trust: Trust<'_>,
@@ -353,21 +319,19 @@ impl Draft<'_> {
 }
 
 impl Plan {
-    /// Returns the request for this slot, according to the rotation. It is the same in every run, and in every
-    /// process that shares the load.
+    /// Returns the request of a slot, which is the same in every run and in every process that shares the load.
     pub(crate) fn of_slot(&self, number: u64) -> Prepared {
         let index = self.rotation.of_slot(number);
         self.of_step(index, number, 0)
     }
 
-    /// Prepares the request with this index, which is a step of the scenario in the slot `number`.
     pub(crate) fn of_step(&self, index: usize, number: u64, step: u64) -> Prepared {
         Prepared { index, number, step, endpoint: self.requests.server(index) }
     }
 
-    /// Returns whether a request that failed on a reused connection is retried on another connection. It is retried
-    /// if the server has not processed it (RFC 9113, section 8.7). It is also retried if its idle connection was
-    /// closed, retries are enabled, and its method is safe (RFC 9110, section 9.2.1).
+    /// Returns whether to retry a request that failed on a reused connection. A retry is allowed if the server has not
+    /// processed the request (RFC 9113, section 8.7), or if retries are enabled, the idle connection was closed, and
+    /// the method is safe (RFC 9110, section 9.2.1).
     pub(crate) fn is_sent_again(
         &self,
         request: Prepared,
@@ -384,20 +348,18 @@ impl Plan {
         }
     }
 
-    /// Returns the maximum number of connections and body files that are open at once. `sessions` lists the number of
-    /// sessions of each thread. Each session has its own connection to each server, or shares one.
+    /// Returns the maximum number of open connections and body files. `sessions` has the number of sessions of each
+    /// thread.
     pub(crate) fn open_files(&self, sessions: &[usize]) -> u64 {
         let shared_by = self.pool.as_ref().map_or(1, Pool::most);
         let to_each = sessions.iter().map(|sessions| sessions.div_ceil(shared_by)).sum::<usize>();
         (to_each * self.endpoints.len() + self.requests.files()) as u64
     }
 
-    /// Returns whether slots run scenarios.
     pub(crate) fn has_scenarios(&self) -> bool {
         !self.scenarios.is_empty()
     }
 
-    /// Returns the labels of scenarios and their steps.
     pub(crate) fn scenario_labels(&self) -> Vec<&'static str> {
         let of = |scenario: &Scenario| {
             let steps = scenario.steps.iter().map(|step| step.label);
@@ -406,17 +368,15 @@ impl Plan {
         self.scenarios.iter().flat_map(of).collect()
     }
 
-    /// Returns the scenario of this slot, or `None` if slots send single requests.
     pub(crate) fn scenario(&self, number: u64) -> Option<&Scenario> {
         self.has_scenarios().then(|| &self.scenarios[self.rotation.of_slot(number)])
     }
 
-    /// Returns the values that fill the requests of this slot. `taken` lists those extracted from its responses.
     pub(crate) fn values<'a>(&'a self, number: u64, taken: &'a [Vec<u8>]) -> Values<'a> {
         Values::of_step(0, number, self.seed, self.data.as_ref(), taken)
     }
 
-    /// Returns the request that is sent before the run: the first request of slot 0.
+    /// Returns the first request of slot 0, which is sent before the run.
     pub(crate) fn probe(&self) -> Prepared {
         match self.scenario(0) {
             Some(scenario) => self.of_step(scenario.steps[0].request, 0, 0),
@@ -424,12 +384,11 @@ impl Plan {
         }
     }
 
-    /// Returns the label of a request whose response has this status.
     pub(crate) fn label(&self, request: Prepared, status: Option<StatusCode>) -> &'static str {
         self.labels.label(self.requests.label(request.index), status)
     }
 
-    /// Returns the text of a request. Uses `memory` to build it, unless the plan already contains the text.
+    /// Returns the text of a request, which is built in `memory` unless the plan contains it.
     pub(crate) fn text<'a>(&'a self, request: Prepared, memory: &'a mut Memory) -> Outgoing<'a> {
         if let Some(only) = &self.only {
             let body = self.requests.body_of(request.index);
@@ -441,7 +400,6 @@ impl Plan {
         written.with(parts.body, parts.file)
     }
 
-    /// Builds a request for HTTP/2, which can be sent only once.
     pub(crate) fn http2(&self, request: Prepared, memory: &mut Memory) -> Request<Flow> {
         if let Some(only) = &self.only_http2 {
             return only.clone();
@@ -477,7 +435,7 @@ impl Plan {
     }
 }
 
-/// Creates the TLS settings of connections. Reads the files that options name, even if no server uses TLS.
+/// Creates the TLS settings. The files that options name are read even if no server uses TLS.
 fn connector(
     trust: Trust<'_>,
     args: &ClientArgs,
@@ -494,7 +452,6 @@ fn connector(
     Connector::new(trust, identity, args.http2).map(Some)
 }
 
-/// Returns the value of a header that the request sets itself.
 fn own<'a>(target: &'a TargetSpec, name: &HeaderName) -> Option<&'a HeaderValue> {
     target.headers.iter().find(|(own, _)| own == name).map(|(_, value)| value)
 }
@@ -505,8 +462,8 @@ fn written(parts: &RequestParts<'_>, lines: &Lines) -> Written {
     written
 }
 
-/// Rejects a `Content-Length` that differs from the body's length. If it were longer, the server would wait for the
-/// missing bytes. If it were shorter, the server would treat the additional bytes as the next request.
+/// Rejects a `Content-Length` that differs from the body's length: the server would wait for missing bytes, or parse
+/// additional bytes as the next request.
 fn check_length(given: &HeaderValue, body: Option<u64>) -> anyhow::Result<()> {
     let body = body.context("leave Content-Length out: the body is filled, and has its own")?;
     let is_right = given.to_str().ok().and_then(|given| given.parse().ok()) == Some(body);
@@ -514,7 +471,6 @@ fn check_length(given: &HeaderValue, body: Option<u64>) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Returns the parts that all requests to the server of `url` share.
 fn common(url: &Uri, authority: &str, args: &ClientArgs) -> anyhow::Result<Common> {
     let mut usual = HeaderMap::new();
     let agent = concat!("nanopace/", env!("CARGO_PKG_VERSION"));
@@ -538,7 +494,7 @@ fn common(url: &Uri, authority: &str, args: &ClientArgs) -> anyhow::Result<Commo
     if let Some(user) = &args.basic_auth {
         given.append(AUTHORIZATION, proxy::basic(user.as_bytes()));
     }
-    // In a tunnel, the proxy does not see the headers, so they contain no credentials for it.
+    // In a tunnel, the proxy does not see the headers.
     let proxy = args.connection.proxy.as_ref().filter(|_| url.scheme_str() == Some("http"));
     if let Some(user) = proxy.and_then(|proxy| proxy.user.as_ref()) {
         given.append(PROXY_AUTHORIZATION, user.clone());

@@ -21,52 +21,39 @@ use std::mem;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-/// Sends one request at a time, and keeps a connection to each server open.
 pub(crate) struct Session {
     plan: Arc<Plan>,
     clock: Pacer,
-    /// The connection to each of the plan's servers.
     connections: Vec<Option<Connection>>,
-    /// The number of requests that each connection has carried.
     carried: Vec<u64>,
-    /// When each connection was opened.
     opened: Vec<Nanos>,
     deadline: Deadline,
-    /// Memory for the request in flight.
     memory: Memory,
-    /// Observes responses, if items are timed or values are extracted.
+    /// `None` unless items are timed or values are extracted.
     observer: Option<ResponseObserver>,
     /// Whether requests use HTTP/1.1 without cookies, kernel timestamps and an observer.
     is_flat: bool,
-    /// The session's number.
     pub(crate) index: usize,
-    /// Whether the session's requests are recorded.
     pub(crate) is_recorded: bool,
     /// Counts the steps of scenarios, and the items of responses that are given up.
     pub(crate) counted_by: Option<Arc<dyn Steps>>,
-    /// How long it took to open the connections that were opened before the first request.
     set_ups: Vec<SetUp>,
 }
 
-/// The result of a request.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Answer {
-    /// The status of the response, or the failure.
     pub(crate) status: Result<StatusCode, Failure>,
-    /// When the request was sent. This is after the slot's start if a connection had to be opened first.
+    /// When the request was sent: after the slot's start if a connection had to be opened first.
     pub(crate) sent: Nanos,
-    /// How long it took to open the request's connection, if one was opened for it.
+    /// The setup time of the request's connection, if one was opened for it.
     pub(crate) set_up: Option<SetUp>,
-    /// The numbers of bytes read and written.
     pub(crate) traffic: (u64, u64),
     /// Whether the request was retried, because its first connection was closed while idle.
     pub(crate) is_retried: bool,
-    /// Whether the request was sent at all.
     pub(crate) is_sent: bool,
 }
 
 impl Answer {
-    /// Returns the counts of the request, whether it succeeded or failed.
     pub(crate) fn done(&self) -> Done {
         let (read, written) = self.traffic;
         let done = Done::new().bytes(read, written).sent(self.sent, self.set_up);
@@ -82,27 +69,25 @@ impl Answer {
         }
     }
 
-    /// Adds the counts of the first attempt to send the request.
     fn after(self, first: &Answer) -> Answer {
         let ([read, written], before) = ([self.traffic.0, self.traffic.1], first.traffic);
         let is_retried = first.status == Err(Failure::ClosedIdle);
         Answer { traffic: (read + before.0, written + before.1), is_retried, ..self }
     }
 
-    /// Returns a failure of this kind for the call. The failure is marked as unconnected if the request was never sent.
+    /// Returns a failure of this kind. It is marked as unconnected if the request was never sent.
     pub(crate) fn failure(&self, kind: FailureKind) -> Failed {
         let failed = Failed::of(kind);
         if self.is_sent { failed } else { failed.unconnected() }
     }
 
-    /// `Ok` for a success, otherwise the failure.
     pub(crate) fn outcome(&self) -> Result<(), Failure> {
         self.status.and_then(Failure::judge)
     }
 }
 
 impl Session {
-    /// Creates the session with this number. Must be called within a tokio runtime.
+    /// Must be called within a tokio runtime.
     pub(crate) fn new(plan: &Arc<Plan>, clock: &Pacer, index: usize) -> Session {
         let (mut memory, observer) = (Memory::new(), observer(plan, clock));
         memory.jars.resize_with(if plan.cookies { plan.endpoints.len() } else { 0 }, Jar::default);
@@ -124,7 +109,7 @@ impl Session {
     }
 
     /// Opens a connection to each server, so that no request has to wait for one. A connection that cannot be opened
-    /// now is tried again for the first request that needs it.
+    /// is tried again for the first request that needs it.
     pub(crate) async fn open_all(&mut self) {
         for endpoint in 0..self.connections.len() {
             let opened = self.open(endpoint).await;
@@ -132,12 +117,10 @@ impl Session {
         }
     }
 
-    /// Takes the setup times of the connections that `open_all` has opened since the last call.
     pub(crate) fn take_set_ups(&mut self) -> Vec<SetUp> {
         mem::take(&mut self.set_ups)
     }
 
-    /// Returns the items of the last response, if items are timed.
     pub(crate) fn seen(&self) -> Option<&SeenItems> {
         match &self.observer {
             Some(ResponseObserver::ItemTimes(timed)) => Some(timed.seen()),
@@ -145,7 +128,7 @@ impl Session {
         }
     }
 
-    /// Returns the last response for extracting values, if it is retained. `status` is the status of that response.
+    /// Returns the last response, if it is retained. Its status must be `status`.
     pub(crate) fn searched(&self, status: StatusCode) -> Option<SearchedResponse<'_>> {
         match &self.observer {
             Some(ResponseObserver::Retained(retained)) => {
@@ -155,37 +138,32 @@ impl Session {
         }
     }
 
-    /// Removes the values and cookies of the previous scenario.
     pub(crate) fn forget(&mut self) {
         self.memory.taken.clear();
         self.memory.jars.iter_mut().for_each(Jar::clear);
     }
 
-    /// Keeps values that were extracted from a response for later steps.
     pub(crate) fn remember(&mut self, values: &mut Vec<Vec<u8>>) {
         self.memory.taken.append(values);
     }
 
-    /// Returns the values that fill placeholders in the checks of the slot with this number.
     pub(crate) fn values(&self, number: u64) -> Values<'_> {
         self.plan.values(number, &self.memory.taken)
     }
 
-    /// Returns the session's clock.
     pub(crate) fn clock(&self) -> Pacer {
         self.clock.clone()
     }
 
-    /// Returns the time of the session's clock.
     pub(crate) fn now(&self) -> Nanos {
         self.clock.now()
     }
 
-    /// Opens a connection to a server in place of the one before. That one is closed even if opening fails: the bytes
-    /// that made it unusable have been read, so it would seem usable again.
+    /// The previous connection is closed even if opening fails: the bytes that made it unusable have been read, so it
+    /// would seem usable again.
     async fn open(&mut self, endpoint: usize) -> Result<Option<SetUp>, Failure> {
         self.connections[endpoint] = None;
-        // Boxed, so that a call, which is moved as a whole, has no room for this future. Most calls open no connection.
+        // Boxed, because the future of a call is moved as a whole, and most calls open no connection.
         let opening = Box::pin(Connection::open(&self.plan, endpoint));
         let (connection, set_up) = opening.await?;
         self.connections[endpoint] = Some(connection);
@@ -193,22 +171,20 @@ impl Session {
         Ok(set_up)
     }
 
-    /// Sends the request of the slot with this number, starting at `now`, and reads the response. Returns the
-    /// result and its label.
+    /// Sends the request of a slot, starting at `now`, and reads the response. Returns the result and its label.
     pub(crate) async fn send(&mut self, number: u64, now: Nanos) -> (Answer, &'static str) {
         let request = self.plan.of_slot(number);
         let answer = if self.is_flat {
             self.send_flat(request, now).await
         } else {
-            // Boxed, so that the future of most calls is small.
+            // Boxed to keep the future of most calls small.
             Box::pin(self.send_observed(request, now)).await
         };
         (answer, self.plan.label(request, answer.head_status()))
     }
 
-    /// Sends a request over HTTP/1.1 as [`send_prepared`](Session::send_prepared) does, but without an observer,
-    /// cookies and kernel timestamps, which few requests need. This path nests fewer futures, so it takes less CPU
-    /// time.
+    /// The same as [`send_prepared`](Session::send_prepared), but without an observer, cookies and kernel timestamps.
+    /// Fewer nested futures take less CPU time.
     async fn send_flat(&mut self, request: Prepared, now: Nanos) -> Answer {
         self.deadline.set(self.plan.timeout);
         let is_young = self.is_young(request.endpoint, now);
@@ -239,8 +215,7 @@ impl Session {
         self.send_prepared(request, now).await
     }
 
-    /// Sends this step of a slot, starting at `now`, and reads the response. Retains the parts of it that the step
-    /// needs.
+    /// Sends this step of a slot, starting at `now`, and retains the parts of the response that the step needs.
     pub(crate) async fn send_step(
         &mut self,
         step: &Step,
@@ -254,8 +229,8 @@ impl Session {
         self.send_prepared(self.plan.of_step(step.request, slot, number), now).await
     }
 
-    /// Sends a request. If a kept connection does not accept the request, or was closed while idle, the request may be
-    /// retried on a new connection. If a new connection does not accept the request, the request fails.
+    /// Sends a request. If a kept connection does not accept it, or was closed while idle, a new connection may be
+    /// tried.
     async fn send_prepared(&mut self, request: Prepared, now: Nanos) -> Answer {
         self.deadline.set(self.plan.timeout);
         let first = self.send_on_open(request, now).await;
@@ -265,12 +240,11 @@ impl Session {
         }
     }
 
-    /// Sends a request on a new connection. If the request was already sent on a kept connection, `first` is the result
-    /// of that attempt.
+    /// Sends a request on a new connection. `first` is the result of an attempt on a kept connection.
     async fn send_again(&mut self, request: Prepared, first: Option<Answer>) -> Answer {
         loop {
             let answer = self.send_on_new(request).await;
-            // On a shared connection, a request of another session may have been the last one that the server accepted.
+            // The server may have accepted a request of another session as the last one on a shared connection.
             let is_shared = answer.set_up.is_none();
             if answer.status != Err(Failure::NotTaken) || !is_shared {
                 return first.map_or(answer, |first| answer.after(&first));
@@ -285,8 +259,7 @@ impl Session {
         }
     }
 
-    /// Sends the request on the open connection to its server. Returns `None` if no connection is open, or if it does
-    /// not accept the request.
+    /// Returns `None` if no connection to the server is open, or if it does not accept the request.
     async fn send_on_open(&mut self, request: Prepared, now: Nanos) -> Option<Answer> {
         let is_young = self.is_young(request.endpoint, now);
         let connection = self.connections[request.endpoint].as_mut().filter(|_| is_young)?;
@@ -296,13 +269,12 @@ impl Session {
         Some(self.exchange(request, now, None).await)
     }
 
-    /// Returns whether the connection to this server is young enough to be used.
     fn is_young(&self, endpoint: usize, now: Nanos) -> bool {
         now - self.opened[endpoint] < self.plan.connection_age
     }
 
-    /// Sends the first request of slot 0, to check that the server responds. If items are timed, the head of the
-    /// response is enough, because a stream may never end.
+    /// Sends the first request of slot 0. If items are timed, the head of the response is enough: a stream may never
+    /// end.
     pub(crate) async fn probe(&mut self) -> Answer {
         if let Some(ResponseObserver::ItemTimes(timed)) = &mut self.observer {
             timed.is_head_enough = true;
@@ -310,7 +282,6 @@ impl Session {
         self.send_prepared(self.plan.probe(), Nanos::ZERO).await
     }
 
-    /// Sends the request on the open connection, and reads the response.
     async fn exchange(&mut self, request: Prepared, sent: Nanos, set_up: Option<SetUp>) -> Answer {
         let Session { plan, clock, connections, memory, deadline, observer, is_recorded, .. } =
             self;
@@ -327,7 +298,7 @@ impl Session {
         let mut status =
             connection.exchange(plan, request, memory, deadline, observer.as_mut()).await;
         if status == Err(Failure::Refused) {
-            // Sent once more, because the server has not processed it (RFC 9113, section 8.7).
+            // The server has not processed the request (RFC 9113, section 8.7).
             status = connection.exchange(plan, request, memory, deadline, observer.as_mut()).await;
         }
         if let Some(kernel) = plan.kernel.as_ref().filter(|_| *is_recorded && status.is_ok())
@@ -342,8 +313,8 @@ impl Session {
         self.settle(request, status, reads, sent, set_up)
     }
 
-    /// Returns the result of a request with this status. Closes the connection unless another request can follow.
-    /// `reads` shows whether any bytes were read after the request was sent, which was at `sent`.
+    /// Returns the result of a request. Closes the connection unless another request can follow. `reads` is the
+    /// counter of reads before the request was sent.
     fn settle(
         &mut self,
         request: Prepared,
@@ -360,7 +331,7 @@ impl Session {
             status = Err(Failure::ClosedIdle);
         }
         let traffic = connection.take_traffic();
-        // If other sessions have read from the connection meanwhile, the connection is not the cause of the timeout.
+        // If other sessions have read from the connection since then, the connection did not cause the timeout.
         let is_heard = status == Err(Failure::Timeout) && connection.is_shared() && !is_silent;
         let is_spoiled = status.is_err_and(|failure| !failure.spares_connection()) && !is_heard;
         *carried += 1;
@@ -370,7 +341,6 @@ impl Session {
         Answer { status, sent, set_up, traffic, is_retried: false, is_sent: true }
     }
 
-    /// Returns the result of a request that could not be sent.
     fn unsent(&self, failure: Failure) -> Answer {
         let (sent, traffic) = (self.clock.now(), (0, 0));
         let (is_retried, is_sent) = (false, false);

@@ -9,7 +9,7 @@ use anyhow::{Context, ensure};
 use hyper::body::Bytes;
 use hyper::header::CONTENT_TYPE;
 
-/// Creates the request to a URL. Reads its body from files if options name any.
+/// Creates the request to a URL. Its body may be read from files that options name.
 ///
 /// # Errors
 /// Returns an error if the URL is invalid, if a file cannot be read, or if options conflict.

@@ -1,5 +1,4 @@
-//! Defines scenarios: requests that are sent one after the other, the values that they extract from responses, and
-//! the checks of responses.
+//! Defines scenarios: successive requests, the values that they extract from responses, and the checks of responses.
 
 mod number;
 
@@ -11,21 +10,16 @@ use crate::load::kind::FailureKind;
 use serde_json::Value;
 use std::time::Duration;
 
-/// A scenario: the requests that a slot sends, in order.
 #[derive(Debug)]
 pub(crate) struct Scenario {
-    /// The label of the scenario, if the plan has several scenarios.
+    /// The label of the scenario, if the plan has several.
     pub(crate) label: Option<&'static str>,
-    /// The steps. There is at least one.
     pub(crate) steps: Vec<Step>,
 }
 
-/// A step of a scenario: one request.
 #[derive(Debug)]
 pub(crate) struct Step {
-    /// The index of the request in the plan.
     pub(crate) request: usize,
-    /// The label under which the step is counted.
     pub(crate) label: &'static str,
     /// The think time: the pause between the response to this step and the next step.
     pub(crate) think: Duration,
@@ -33,7 +27,6 @@ pub(crate) struct Step {
     pub(crate) checks: Vec<Check>,
 }
 
-/// A value that a step extracts from its response.
 #[derive(Debug)]
 pub(crate) struct Take {
     /// The kind of failure that is counted if the response does not contain a valid value.
@@ -45,7 +38,6 @@ pub(crate) struct Take {
     pub(crate) fits: Vec<fn(&[u8]) -> bool>,
 }
 
-/// A condition that the response to a step must meet.
 #[derive(Debug)]
 pub(crate) struct Check {
     /// The kind of failure that is counted if the check fails.
@@ -53,23 +45,20 @@ pub(crate) struct Check {
     pub(crate) condition: Condition,
 }
 
-/// The condition that a response must meet.
 #[derive(Debug)]
 pub(crate) enum Condition {
     Status(u16),
-    /// A value exists at the source. If a value is given here, both are equal.
+    /// A value exists at the source, and equals this value if one is given.
     At(Source, Option<Value>),
-    /// A value exists at the source, and it equals the text that this template gives.
+    /// A value exists at the source, and equals the text that the template gives.
     Filled(Source, Template),
 }
 
 impl Step {
-    /// Returns whether a check of this step decides which status is a success.
     pub(crate) fn has_status(&self) -> bool {
         self.checks.iter().any(|check| matches!(check.condition, Condition::Status(_)))
     }
 
-    /// Returns the parts of the response that the step needs.
     pub(crate) fn wanted(&self) -> Wanted {
         let checked = self.checks.iter().filter_map(|check| match &check.condition {
             Condition::At(source, _) | Condition::Filled(source, _) => Some(source),
@@ -82,10 +71,8 @@ impl Step {
 }
 
 impl Take {
-    /// Extracts the value from a response.
-    ///
     /// # Errors
-    /// Returns an error if the response does not contain the value, or if the value is not valid at a place that uses
+    /// Returns an error if the response does not contain the value, or if a place that uses the value does not accept
     /// it.
     pub(crate) fn value(&self, answer: &SearchedResponse<'_>) -> Result<Vec<u8>, FailureKind> {
         let value = answer.find(&self.source);
@@ -98,7 +85,7 @@ impl Take {
 }
 
 impl Check {
-    /// Checks a response. The values of the slot fill the expected text.
+    /// `values` fill the expected text.
     ///
     /// # Errors
     /// Returns an error if the condition is not met.
@@ -135,7 +122,7 @@ impl Check {
     }
 }
 
-/// Returns whether raw JSON equals this value. Numbers are equal in any notation: `1` and `1.0`.
+/// Compares raw JSON with a value. Numbers are equal in any notation: `1` and `1.0`.
 fn are_alike(written: &str, value: &Value) -> bool {
     match value {
         Value::Number(number) => number::are_same(written, &number.to_string()),

@@ -1,5 +1,4 @@
-//! Tests the client over real sockets: the requests that it sends, and its results for well-formed and malformed
-//! responses.
+//! Tests the client over real sockets: its requests, and its results for well-formed and malformed responses.
 
 mod answers;
 mod broken;
@@ -37,7 +36,6 @@ struct CommandLine {
     client: ClientArgs,
 }
 
-/// Creates the plan of a run with these options.
 fn plan(url: &str, options: &[&str], timeout: Duration) -> anyhow::Result<Arc<Plan>> {
     let args = CommandLine::try_parse_from(options)?.client;
     args.check()?;

@@ -7,7 +7,6 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use toml::{Spanned, Value};
 
-/// The content of a scenario file.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct File {
@@ -40,7 +39,6 @@ pub(super) struct StepSpec {
     pub(super) check: BTreeMap<String, Spanned<LookSpec>>,
 }
 
-/// The part of a response that is extracted or checked, and the expected value.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct LookSpec {
@@ -55,7 +53,6 @@ fn once() -> Spanned<u32> {
     Spanned::new(0..0, 1)
 }
 
-/// An error in the file, with its byte offset.
 #[derive(Debug)]
 pub(super) struct Wrong {
     at: usize,

@@ -35,7 +35,6 @@ pub(crate) async fn run(
     Ok(whole)
 }
 
-/// Records a step that was due at `due` and that ended at `end`.
 fn count(
     step: &Step,
     session: &Session,
@@ -50,7 +49,6 @@ fn count(
     }
 }
 
-/// Checks a response, and extracts the values from it that later steps need.
 fn outcome(
     step: &Step,
     session: &mut Session,

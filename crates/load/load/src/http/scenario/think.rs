@@ -9,7 +9,7 @@ use std::time::Duration;
 use tokio::time::sleep;
 
 thread_local! {
-    /// The alarms of the sessions on this thread, or `None` if the system cannot create another timer.
+    /// The alarms of the sessions on this thread; `None` if the system cannot create another timer.
     static ALARMS: OnceCell<Option<Alarms>> = const { OnceCell::new() };
 }
 

@@ -10,7 +10,6 @@ pub(crate) struct Part {
 }
 
 impl Part {
-    /// Returns whether the segment becomes `.` or `..` with these values.
     pub(crate) fn is_dots<'a>(&self, value: impl Fn(usize) -> &'a [u8]) -> bool {
         let values = || self.columns.iter().map(|column| value(*column));
         let dots = self.dots + values().map(<[u8]>::len).sum::<usize>();
@@ -18,8 +17,7 @@ impl Part {
     }
 }
 
-/// Returns the path segments that can become `.` or `..`. A segment that contains a raw value is not checked, because
-/// a raw value may be anything.
+/// A segment that contains a raw value is left out, because such a value may be anything.
 pub(super) fn parts(pieces: &[Piece]) -> Vec<Part> {
     let (mut parts, mut open) = (Vec::new(), Some(Part::default()));
     for piece in pieces {

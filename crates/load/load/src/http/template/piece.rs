@@ -7,28 +7,23 @@ use std::iter;
 use std::ops::RangeInclusive;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// A piece of a template: fixed text, or a placeholder.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Piece {
     Text(Box<[u8]>),
-    /// The number of the slot.
     Slot,
-    /// The time in the format of RFC 3339.
+    /// In the format of RFC 3339.
     Now,
-    /// The time in milliseconds since 1970.
+    /// In milliseconds since 1970.
     NowMs,
     /// A random UUID: 122 random bits (RFC 9562, section 5.4).
     Uuid,
     Random(RangeInclusive<i64>),
     /// This number of random letters and digits.
     RandomText(usize),
-    /// The value of the column with this index.
     Column(usize, Form),
-    /// The extracted value with this index.
     Taken(usize, Form),
 }
 
-/// The form in which a value is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Form {
     Plain,
@@ -44,7 +39,6 @@ impl Piece {
         matches!(self, Piece::Text(_) | Piece::Slot | Piece::Column(..) | Piece::Taken(..))
     }
 
-    /// Fills the piece and appends the result to `to`.
     pub(crate) fn fill(&self, values: &mut Values<'_>, to: &mut Vec<u8>) {
         match self {
             Piece::Text(text) => to.extend_from_slice(text),

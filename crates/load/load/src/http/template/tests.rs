@@ -14,7 +14,7 @@ fn data(text: &str) -> Data {
     crate::load::data::read(&args, 0).unwrap().unwrap()
 }
 
-/// Creates data with two users. The name of one of them contains special characters.
+/// The name of one of the two users contains special characters.
 fn users() -> Data {
     data("user,note\nann,x\n\"b&b?/ %\u{e9}\",\"a \"\"b\"\"\n{}\"\n")
 }
@@ -203,7 +203,7 @@ fn bytes_that_are_not_text_have_no_placeholders() {
 }
 
 proptest! {
-    /// A value stays within its path segment: it contains no character that ends a line, a word or a segment.
+    /// A value contains no character that ends a line, a word or a segment.
     #[test]
     fn a_value_in_a_url_stays_within_its_segment(value: Vec<u8>) {
         let whole = values::encoded(&value);

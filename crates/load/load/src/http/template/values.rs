@@ -1,29 +1,25 @@
-//! Provides the values for the placeholders of a request. Except for the time, they depend only on the number of the
-//! slot and on the seed.
+//! Provides the values for placeholders, which depend, except for the time, only on the slot number and the seed.
 
 use crate::load::data::Data;
 use crate::load::data::order::mixed;
 use fastrand::Rng;
 use hyper::header::HeaderValue;
 
-/// The values that fill one request.
 #[derive(Debug)]
 pub(crate) struct Values<'data> {
     pub(crate) slot: u64,
     pub(crate) random: Rng,
     /// The data, and the index of the row that the slot uses.
     row: Option<(&'data Data, usize)>,
-    /// The values extracted from earlier responses.
     taken: &'data [Vec<u8>],
 }
 
 impl<'data> Values<'data> {
-    /// Creates the values of a slot.
     pub(crate) fn of_slot(slot: u64, seed: u64, data: Option<&'data Data>) -> Values<'data> {
         Values::of_step(0, slot, seed, data, &[])
     }
 
-    /// Creates the values for a step of a slot. Each step has its own random values.
+    /// Each step has its own random values.
     pub(crate) fn of_step(
         step: u64,
         slot: u64,
@@ -35,23 +31,19 @@ impl<'data> Values<'data> {
         Values { slot, random, row: data.map(|data| (data, data.row_of_slot(slot))), taken }
     }
 
-    /// Creates the values of a row, with which requests are checked before the run.
     pub(crate) fn of_row(row: usize, data: &'data Data) -> Values<'data> {
         Values { slot: 0, random: Rng::with_seed(0), row: Some((data, row)), taken: &[] }
     }
 
-    /// Returns the value of a column in the slot's row.
     pub(crate) fn of(&self, column: usize) -> &'data [u8] {
         self.row.map_or(b"", |(data, row)| data.value(row, column))
     }
 
-    /// Returns the extracted value with this index.
     pub(crate) fn taken(&self, index: usize) -> &'data [u8] {
         self.taken.get(index).map_or(b"", Vec::as_slice)
     }
 }
 
-/// Returns whether a value is valid in a header.
 pub(crate) fn fits_header(value: &[u8]) -> bool {
     HeaderValue::from_bytes(value).is_ok()
 }
@@ -62,12 +54,12 @@ pub(crate) fn fits_url(value: &[u8]) -> bool {
     value.iter().all(is_fine)
 }
 
-/// Returns whether a value is valid as a path segment. The segments `.` and `..` would change the path.
+/// The segments `.` and `..` would change the path.
 pub(crate) fn fits_path(value: &[u8]) -> bool {
     ![&b"."[..], b".."].contains(&value)
 }
 
-/// Returns whether a value is UTF-8, which JSON strings must be.
+/// JSON strings must be UTF-8.
 pub(crate) fn fits_json(value: &[u8]) -> bool {
     std::str::from_utf8(value).is_ok()
 }
@@ -85,14 +77,13 @@ pub(crate) fn encode(value: &[u8], to: &mut Vec<u8>) {
     }
 }
 
-/// Returns the value in percent-encoded form.
 pub(crate) fn encoded(value: &[u8]) -> Vec<u8> {
     let mut whole = Vec::new();
     encode(value, &mut whole);
     whole
 }
 
-/// Returns whether a byte is unreserved (RFC 3986, section 2.3).
+/// Unreserved characters of RFC 3986, section 2.3.
 fn is_unreserved(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"-._~".contains(&byte)
 }

@@ -7,20 +7,16 @@ use crate::judged::criteria::Percentile;
 use crate::results::machine_cpu::Meanwhile;
 use crate::results::quota::Quota;
 
-/// The share of stolen time that is always reported. A smaller share is reported if it may explain all times beyond
-/// the reported percentile.
+/// A smaller share of stolen CPU time is reported only if it may explain all times beyond the reported percentile.
 const MUCH_STOLEN: f64 = 0.05;
 
-/// Other programs are reported only if they used at least the share `MUCH` of the CPU time, and if the idle share was
-/// below `ENOUGH_IDLE`. If more CPU time was idle, other programs did not delay the generator.
+/// Other programs are reported only if they used at least `MUCH` of the CPU time, and less than `ENOUGH_IDLE` was idle.
 const MUCH: f64 = 0.1;
 const ENOUGH_IDLE: f64 = 0.5;
 
 /// The minimum ratio of the CPU clock rates that counts as normal.
 const SLOWER: f64 = 0.75;
 
-/// Reports stolen CPU time, CPU time used by other programs, and changes of the CPU clock rate. Small values are
-/// omitted.
 pub(crate) fn machine(meanwhile: Meanwhile, reported: Percentile) -> impl Iterator<Item = Finding> {
     let Meanwhile { stolen, others, idle, khz } = meanwhile;
     let is_much = stolen > 0.0 && stolen >= reported.beyond().min(MUCH_STOLEN);
@@ -39,7 +35,6 @@ pub(crate) fn machine(meanwhile: Meanwhile, reported: Percentile) -> impl Iterat
         .filter_map(|(check, text)| Some(Finding { check, is_well: false, text: text? }))
 }
 
-/// Reports that the CPU quota was reached.
 pub(crate) fn quota(quota: Quota) -> Finding {
     let Quota { periods, throttled, time } = quota;
     let time = human::time(time);

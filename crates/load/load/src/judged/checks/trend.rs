@@ -6,18 +6,16 @@
 use crate::results::confidence::{self, Batched, Share};
 use hdrhistogram::Histogram;
 
-/// The minimum number of batches for which a change is reported.
 const LEAST: usize = 16;
 
-/// A change is reported if the sum exceeds this number of standard deviations, which happens in less than 1 % of runs
-/// without a change. For a Brownian bridge, the limit would be 1.63. The limit used here is larger, because the split
-/// is chosen from the data, and neighbouring batches are correlated.
+/// The limit in standard deviations, which the sum exceeds in less than 1 % of runs without a change. For a Brownian
+/// bridge, the limit would be 1.63. This limit is larger, because the split is chosen from the data, and neighbouring
+/// batches are correlated.
 const LIMIT: f64 = 2.2;
 
 /// Medians count as equal if they differ by at most 1/`NEAR` of the smaller one.
 const NEAR: u64 = 10;
 
-/// Returns whether a run has enough batches for a conclusion.
 pub(crate) fn is_known(times: &Batched<'_>) -> bool {
     times.batches.len() >= LEAST && !times.sample.is_empty()
 }
@@ -41,8 +39,7 @@ pub(crate) fn change(times: &Batched<'_>) -> Option<usize> {
     is_change.then_some(split)
 }
 
-/// Returns the standard deviation that chance causes in the sum over all batches. The share of times may differ between
-/// the parts before and after `split`.
+/// Returns the standard deviation that chance causes in the sum over all batches.
 fn deviation(shares: &[Share], split: usize) -> f64 {
     let (before, after) = shares.split_at(split);
     let [before, after] = [before, after].map(|shares| {
@@ -55,7 +52,6 @@ fn deviation(shares: &[Share], split: usize) -> f64 {
     confidence::variance(&off).sqrt()
 }
 
-/// Returns the median of the batches before `split`, and of the batches from `split` on.
 pub(crate) fn medians(times: &Batched<'_>, split: usize) -> [u64; 2] {
     let (before, after) = times.batches.split_at(split);
     [before, after].map(|batches| {

@@ -7,26 +7,24 @@ use crate::judged::criteria::Criterion;
 use std::fmt::{self, Display, Formatter};
 use std::str::FromStr;
 
-/// Examples of forbidden changes, for error messages.
 const FORM: &str = "write for example \"p99 response slower by 5%\", \"errors higher by 0.1%\" or \"rate lower by 1%\"";
 
-/// A forbidden change for the worse. It fails the run if it is at least this large and beyond chance.
+/// A forbidden change for the worse. It fails the run if it is at least `by` and statistically significant.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Demand {
     figure: Figure,
     word: Word,
-    /// The limit: a share of the first side's value, or, for errors, a share of all requests.
+    /// A share of the first side's value, or, for errors, a share of all requests.
     by: f64,
     text: String,
 }
 
 impl Demand {
-    /// Returns the comparison's row for the figure of this change.
     pub(crate) fn row<'a>(&self, comparison: &'a Comparison) -> Option<&'a Row> {
         comparison.rows.iter().find(|row| row.figure == self.figure)
     }
 
-    /// Returns a message if the comparison shows the forbidden change, or cannot show whether it happened.
+    /// Returns a message if the comparison shows the forbidden change, or cannot rule it out.
     pub(crate) fn check(&self, comparison: &Comparison) -> Option<String> {
         let row = self.row(comparison)?;
         self.failed(row).or_else(|| {
@@ -46,7 +44,7 @@ impl Demand {
     }
 }
 
-/// Returns the size of the difference, which is infinite if the value of the first side is zero.
+/// Returns infinity if the value of the first side is zero.
 fn size(row: &Row) -> Option<f64> {
     let difference = row.difference?;
     let is_share = row.figure == Figure::Errors;
@@ -54,7 +52,6 @@ fn size(row: &Row) -> Option<f64> {
     Some(relative.map_or(f64::INFINITY, |difference| difference.by.abs()))
 }
 
-/// Displays the change in the words in which it was given.
 impl Display for Demand {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)
@@ -80,7 +77,6 @@ fn read(text: &str) -> Option<Demand> {
     is_read.then(|| Demand { figure, word: worse, by: by / 100.0, text: text.trim().to_owned() })
 }
 
-/// Returns the result of a comparison that means that the figure is worse on the second side.
 fn worse(figure: Figure) -> Word {
     match figure {
         Figure::Rate => Word::Lower,
@@ -89,12 +85,9 @@ fn worse(figure: Figure) -> Word {
     }
 }
 
-/// A requirement of `--fail-if` on a run.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Requirement {
-    /// A limit of a figure, such as `p99 response < 50ms`.
     Figure(Criterion),
-    /// A forbidden change from the baseline, such as `p99 response slower by 5%`.
     Change(Demand),
 }
 

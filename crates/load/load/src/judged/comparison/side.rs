@@ -9,21 +9,18 @@ use crate::results::retained_histograms::{Batch, Times};
 use hdrhistogram::Histogram;
 use std::iter;
 
-/// The minimum number of runs for which the variance between runs is used too. This variance includes changes from run
-/// to run.
+/// From this number of runs on, the variance between runs counts too, because it includes changes from run to run.
 const LEAST_RUNS: usize = 3;
 
-/// The minimum number of failures for a reliable interval of their share.
 const LEAST_FAILED: f64 = 10.0;
 
-/// The parts into which a side is divided. The variance between the parts determines the intervals of its figures.
+/// The variance between the parts of a side determines the confidence intervals of its figures.
 #[derive(Clone, Copy)]
 enum Parts {
     Batches,
     Runs,
 }
 
-/// One side of a comparison: its runs, and the sum of their times.
 #[derive(Debug)]
 pub(crate) struct Side<'run> {
     runs: &'run [StoredRun],
@@ -31,7 +28,6 @@ pub(crate) struct Side<'run> {
 }
 
 impl<'run> Side<'run> {
-    /// Creates a side from at least one run.
     pub(crate) fn new(runs: &'run [StoredRun]) -> Side<'run> {
         let mut sum = runs[0].histograms.all.clone();
         for run in &runs[1..] {
@@ -42,12 +38,10 @@ impl<'run> Side<'run> {
         Side { runs, sum }
     }
 
-    /// Returns the sum of the times of all runs.
     pub(crate) fn into_times(self) -> Times {
         self.sum
     }
 
-    /// Returns a figure of this side with its interval, or `None` if there are too few values.
     pub(crate) fn estimate(&self, figure: Figure) -> Option<Estimate> {
         match figure {
             Figure::Rate => self.rate(),
@@ -88,7 +82,6 @@ impl<'run> Side<'run> {
         })
     }
 
-    /// Returns the kinds of parts to use: batches, and also runs if there are at least [`LEAST_RUNS`].
     fn parts(&self) -> impl Iterator<Item = Parts> {
         let runs = (self.runs.len() >= LEAST_RUNS).then_some(Parts::Runs);
         iter::once(Parts::Batches).chain(runs)
@@ -98,7 +91,6 @@ impl<'run> Side<'run> {
         self.runs.iter().flat_map(|run| &run.histograms.batches)
     }
 
-    /// Returns the result of `share` for each part.
     fn shares(&self, parts: Parts, share: impl Fn(&Batch) -> Share) -> Vec<Share> {
         let run = |run: &StoredRun| {
             let shares: Vec<_> = run.histograms.batches.iter().map(&share).collect();

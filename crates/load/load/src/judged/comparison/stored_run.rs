@@ -45,11 +45,9 @@ const ASIDE: [&str; 30] = [
     "when-blind",
 ];
 
-/// The data of a run that a comparison needs.
 #[derive(Clone, Debug, Deserialize)]
 pub(crate) struct StoredRun {
     pub(crate) url: String,
-    /// The time at which the run started.
     pub(crate) start: String,
     #[serde(default)]
     pub(crate) scenario_hash: Option<String>,
@@ -60,17 +58,14 @@ pub(crate) struct StoredRun {
     pub(crate) started: u64,
     pub(crate) failed: u64,
     pub(crate) skipped: u64,
-    /// The reason why the load was incomplete, or `None` if it was complete.
     #[serde(default)]
     pub(crate) incomplete: Option<String>,
-    /// Marks a run that belonged to a fleet.
     #[serde(default)]
     pub(crate) fleet: Option<IgnoredAny>,
     pub(crate) histograms: RetainedHistograms,
 }
 
 impl StoredRun {
-    /// Checks the values. Returns an error that names the first invalid field.
     pub(crate) fn check(&self) -> Result<(), String> {
         let is_time = |seconds: f64| seconds.is_finite() && seconds >= 0.0;
         for (field, value) in
@@ -100,8 +95,8 @@ impl StoredRun {
         self.check_sums()
     }
 
-    /// Returns an error about the first total that differs from the sum over the batches. Batches do not contain
-    /// skipped slots. For a fleet, nothing is checked, because its totals include slots that no node has recorded.
+    /// Returns an error about the first total that differs from the sum over the batches. Totals of a fleet are not
+    /// checked, because they include slots that no node has recorded.
     fn check_sums(&self) -> Result<(), String> {
         let RetainedHistograms { all, batches } = &self.histograms;
         let sum = |of: fn(&Batch) -> u64| batches.iter().map(of).fold(0, u64::saturating_add);
@@ -128,13 +123,12 @@ impl StoredRun {
         self.start == other.start && self.histograms.all.response == other.histograms.all.response
     }
 
-    /// Returns an error with the reason if the two runs cannot be compared.
     pub(crate) fn is_comparable(&self, other: &StoredRun) -> Result<(), String> {
         self.is_like(&other.settings, Some(other.target_rate), Some(other.duration_seconds))
     }
 
-    /// Returns an error with the reason if this run cannot be compared with a run with these settings. The target rate
-    /// and the length of that run are compared if they are known.
+    /// Returns an error with the reason if this run cannot be compared with a run that has these settings and, if
+    /// known, this rate and this length.
     pub(crate) fn is_like(
         &self,
         settings: &Map<String, Value>,
@@ -166,12 +160,10 @@ impl StoredRun {
     }
 }
 
-/// Returns whether a run with these settings ends after a number of requests instead of after a fixed time.
 fn is_counted(settings: &Map<String, Value>) -> bool {
     settings.contains_key("requests") || setting(settings, "data-end") == "stop"
 }
 
-/// Returns an error with both values if they differ by more than [`MOST_APART`].
 fn is_near(what: &str, one: f64, two: Option<f64>, unit: &str) -> Result<(), String> {
     match two.filter(|two| (one - two).abs() > MOST_APART * one.max(*two)) {
         Some(two) => Err(format!("the {what} differ: {one:.1}{unit} and {two:.1}{unit}")),
@@ -195,7 +187,6 @@ fn public_value(name: &str, value: &Value) -> Value {
     }
 }
 
-/// Describes other differences between the two sides.
 pub(crate) fn differences(first: &[StoredRun], second: &[StoredRun]) -> Vec<String> {
     let of = |runs: &[StoredRun], text: &dyn Fn(&StoredRun) -> String| {
         let mut texts = BTreeSet::new();

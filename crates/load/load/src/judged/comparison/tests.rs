@@ -34,8 +34,7 @@ fn recording(queue: Queue, requests: f64, seed: u64) -> StoredRun {
     }
 }
 
-/// Compares `pairs` pairs of runs. Returns a function that counts in how many pairs a percentile of the response
-/// times had a given result.
+/// Returns a function that counts in how many pairs of runs a percentile of the response times had a given result.
 fn words(slower: f64, requests: f64, pairs: u64, percents: &[f64]) -> impl Fn(f64, Word) -> usize {
     let mut words = Vec::new();
     for pair in 0..pairs {
@@ -61,7 +60,7 @@ fn at_most_5_of_100_equal_pairs_are_reported_as_different() {
     }
 }
 
-/// Simulates 60 000 requests to a server at half of its capacity.
+/// Each run sends 60 000 requests to a server at half of its capacity.
 #[test]
 fn times_that_are_a_tenth_longer_are_found() {
     let told = words(1.1, 60_000.0, 100, &[90.0]);
@@ -222,8 +221,7 @@ fn no_change_is_seen_to_be_small_in_a_run_that_is_incomplete() {
     assert!(demand.check(&compared(&first, &slower)).is_some());
 }
 
-/// The three runs of a side differ more from each other than the batches of a run do. A comparison of single runs
-/// cannot show this.
+/// The runs of a side differ more from each other than the batches of one run do.
 #[test]
 fn the_variance_between_runs_counts_from_three_runs_on() {
     let side = |slower: [f64; 3], seed| {

@@ -15,15 +15,13 @@ use crate::results::labels::OTHERS;
 use crate::results::percentiles::{GROWS, Sample};
 use hdrhistogram::Histogram;
 
-/// More requests than a run can have: 1 M/s for 35 years. An `f64` represents counts of up to 8 times this number
-/// exactly.
+/// A count that no run exceeds: 1 M/s for 35 years. An `f64` represents counts of up to 8 times this number exactly.
 const MANY: u64 = 1 << 50;
 
 /// The number of requests that may still start, and the number that may still end.
 type Remaining = [u64; 2];
 
-/// The lowest and the highest value that a figure can have at the end. Each value is itself a range if times are lower
-/// bounds.
+/// The lowest and the highest possible value at the end of the run. Each is itself a range if times are lower bounds.
 struct Range {
     low: Value,
     high: Value,
@@ -37,8 +35,8 @@ impl Range {
 }
 
 impl Criterion {
-    /// Returns whether the criterion is certain to be missed at the end of a run that has these figures so far and at
-    /// most `most` requests in total. With `None`, any number of requests may follow.
+    /// Returns whether the criterion is certain to be missed in a run with these figures so far and at most `most`
+    /// requests in total. `None` allows any number of requests.
     pub(crate) fn is_lost(&self, figures: &Figures<'_>, most: Option<u64>) -> bool {
         let limit = self.limit.value;
         self.range(figures, most).is_some_and(|Range { low, high }| match self.operator {
@@ -48,14 +46,13 @@ impl Criterion {
         })
     }
 
-    /// Returns whether the criterion would also be certain to be missed if no request had waited for its start.
     pub(crate) fn is_lost_without_waiting(&self, figures: &Figures<'_>, most: Option<u64>) -> bool {
         let without = Criterion { figure: self.figure.without_waiting(), ..self.clone() };
         !self.figure.is_about_waiting() && without.is_lost(figures, most)
     }
 
-    /// Returns whether the criterion is certain to hold at the end of a run that has these figures so far and at most
-    /// `most` requests in total.
+    /// Returns whether the criterion is certain to hold in a run with these figures so far and at most `most` requests
+    /// in total.
     pub(crate) fn is_certain(&self, figures: &Figures<'_>, most: Option<u64>) -> bool {
         let is_certain = |Range { low, high }| match self.operator {
             Operator::Below | Operator::AtMost => self.holds(high.most),
@@ -65,8 +62,8 @@ impl Criterion {
         self.actual(figures).is_some() && self.range(figures, most).is_some_and(is_certain)
     }
 
-    /// Returns the range of the figure at the end, or `None` if any value is possible. A label may occur any number of
-    /// times, even within one request. The order in which labels first occur decides which of them count as [`OTHERS`].
+    /// Returns `None` if any value is possible. A label may occur any number of times, even within one request. The
+    /// order in which labels first occur decides which of them count as [`OTHERS`].
     fn range(&self, figures: &Figures<'_>, most: Option<u64>) -> Option<Range> {
         match &self.label {
             None => {
@@ -97,7 +94,7 @@ impl Figure {
 }
 
 impl Statistic {
-    /// Returns the range if up to `more` times follow, each of any length.
+    /// Returns the range if up to `more` further times of any length are recorded.
     fn range(self, sample: Sample<'_>, more: u64) -> Range {
         let so_far = float(sample.times.len());
         if self == Statistic::Count {
@@ -110,7 +107,7 @@ impl Statistic {
         if more == 0 {
             return Range { low, high: low };
         }
-        // If all that follow are lower bounds, each may be infinite.
+        // All further times may be lower bounds, and each lower bound may stand for an infinite time.
         let bounds = sample.bounds.cloned().unwrap_or_else(|| Histogram::new_from(&times));
         let bounds = with_zeros(bounds, more);
         let high = self.value(Sample::bounded(&times, &bounds)).unwrap_or(low);
@@ -141,7 +138,7 @@ impl Single {
                 let [_, started] = up_to(figures.started, starts);
                 up_to(figures.failed, ends).map(|failed| failed / started)
             }
-            // The schedule has no more slots than these.
+            // The schedule has no further slots.
             Single::Ratio => {
                 let [_, due] = up_to(figures.due, starts);
                 [float(figures.started) / due, f64::INFINITY]

@@ -13,7 +13,6 @@ use hdrhistogram::Histogram;
 use std::fmt::{self, Display, Formatter};
 use std::time::Duration;
 
-/// The figures of a run. Times are histograms of nanoseconds.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Figures<'run> {
     /// The wait times: actual start minus intended start.
@@ -22,44 +21,31 @@ pub(crate) struct Figures<'run> {
     pub(crate) service: &'run Histogram<u64>,
     /// The response times: completion minus intended start. The time is a lower bound if the request did not complete.
     pub(crate) response: Sample<'run>,
-    /// The times to set up a connection.
     pub(crate) setup: &'run Histogram<u64>,
-    /// The times of the parts of responses, if they were measured.
     pub(crate) own: &'run [OwnTimes],
-    /// The number of slots that fell due.
     pub(crate) due: u64,
-    /// The number of requests that were started.
     pub(crate) started: u64,
-    /// The number of requests that succeeded.
     pub(crate) completed: u64,
-    /// The number of requests that failed.
     pub(crate) failed: u64,
-    /// The number of slots that were given up because they were too late.
     pub(crate) skipped: u64,
-    /// The number of requests that were retried because their connection was closed while idle.
+    /// Requests that were retried because their connection was closed while idle.
     pub(crate) retried: u64,
-    /// The number of requests that had no response when the run ended.
     pub(crate) unfinished: u64,
-    /// The number of slots that were due but never started.
+    /// Due slots that never started.
     pub(crate) unstarted: u64,
-    /// The number of started requests per slot that fell due, as in the report.
+    /// Started requests per due slot, as in the report.
     pub(crate) ratio: f64,
-    /// The number of requests started per second.
     pub(crate) achieved_hz: f64,
-    /// The share of gaps within 25 % of nominal, if there were enough of them.
+    /// The share of gaps within 25 % of nominal.
     pub(crate) gaps_within_25_percent: Option<f64>,
-    /// The total lateness that the target caused.
     pub(crate) target_lateness: Duration,
-    /// The total lateness that the generator caused.
     pub(crate) generator_lateness: Duration,
-    /// The confidence intervals of the percentiles, if they are known.
     pub(crate) confidence: Option<&'run Confidence<'run>>,
-    /// The figures by label, if they are known.
     pub(crate) labels: Option<&'run Labels>,
 }
 
 impl<'run> Figures<'run> {
-    /// Returns the known figures of a run in progress. The times of the parts of responses are not known yet.
+    /// The times of the parts of responses stay empty, because they are unknown during a run.
     pub(crate) fn so_far(stats: &'run OperationStats) -> Figures<'run> {
         Figures {
             wait: &stats.wait,
@@ -85,7 +71,6 @@ impl<'run> Figures<'run> {
         }
     }
 
-    /// Returns the figures of the label with this name, if there is one.
     pub(crate) fn of_label(&self, label: &str) -> Option<Figures<'run>> {
         let labelled = self.labels?.iter().find(|labelled| labelled.label == label)?;
         let (completed, failed) = (labelled.completed(), labelled.failed());
@@ -99,7 +84,6 @@ impl<'run> Figures<'run> {
         })
     }
 
-    /// Returns these times, if they were measured.
     pub(crate) fn times(&self, times: Times) -> Option<Sample<'run>> {
         let own = |part| self.own.iter().find(|own| own.part == part);
         Some(match times {
@@ -112,14 +96,13 @@ impl<'run> Figures<'run> {
     }
 }
 
-/// The range in which the value of a figure lies. Both ends are equal unless some times are known only as lower
-/// bounds.
+/// A range that contains the value of a figure. Both ends are equal unless some times are only lower bounds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Value {
     pub(crate) least: f64,
-    /// The highest possible value. Infinite if there is no upper bound.
+    /// The highest possible value, or infinity if there is no upper bound.
     pub(crate) most: f64,
-    /// The number of times that are lower bounds, and the total number of times.
+    /// The number of lower bounds, and the number of all times.
     pub(crate) bounds: (u64, u64),
 }
 
@@ -129,19 +112,14 @@ impl Value {
     }
 }
 
-/// A figure of a run that a criterion can name.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Figure {
-    /// A statistic of a distribution of times.
     Of(Statistic, Times),
-    /// The distance from a percentile, between 0 and 100, to the farther end of its confidence interval, as a share of
-    /// the percentile.
+    /// The distance from this percentile to the farther end of its confidence interval, as a share of the percentile.
     Confidence(f64, Times),
-    /// A figure that has a name of its own.
     Single(Single),
 }
 
-/// A statistic of a distribution of times.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Statistic {
     /// A percentile from 0 to 100.
@@ -152,7 +130,6 @@ pub(crate) enum Statistic {
     Count,
 }
 
-/// The figures that have a name of their own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Single {
     Due,
@@ -171,7 +148,6 @@ pub(crate) enum Single {
     GeneratorLateness,
 }
 
-/// Whether lower or higher values of a figure are better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Better {
     Less,
@@ -203,7 +179,7 @@ const SINGLES: [(&str, Single); 14] = [
 ];
 
 impl Figure {
-    /// Returns the figure with this name, which is in lower case and has one or more words.
+    /// Expects a name in lower case, which may have several words.
     pub(crate) fn named(name: &str) -> Option<Figure> {
         if let Some(of) = name.strip_prefix("confidence ") {
             return Figure::confidence(of);
@@ -214,7 +190,6 @@ impl Figure {
         single.or_else(|| of(first, second)).or_else(|| of(second, first))
     }
 
-    /// Returns the confidence figure of a percentile. If `of` names no times, the response times are used.
     fn confidence(of: &str) -> Option<Figure> {
         match Figure::named(of).or_else(|| Figure::named(&format!("{of} response")))? {
             Figure::Of(Statistic::Percentile(percent), times) => {
@@ -225,7 +200,6 @@ impl Figure {
         }
     }
 
-    /// Returns whether the figure is also available for single labels.
     pub(crate) fn is_by_label(self) -> bool {
         match self {
             Figure::Of(_, times) => matches!(times, Times::Service | Times::Response),
@@ -236,7 +210,6 @@ impl Figure {
         }
     }
 
-    /// Returns the unit of the figure.
     pub(crate) fn unit(self) -> Unit {
         match self {
             Figure::Of(Statistic::Count, _) => Unit::Count,
@@ -246,7 +219,6 @@ impl Figure {
         }
     }
 
-    /// Returns the value of the figure in a run, in its unit. Returns `None` if the run does not have the figure.
     pub(crate) fn value(self, figures: &Figures<'_>) -> Option<Value> {
         match self {
             Figure::Of(statistic, times) => statistic.value(figures.times(times)?),
@@ -255,15 +227,13 @@ impl Figure {
         }
     }
 
-    /// Returns the value of a [`Figure::Confidence`]: the distance from the percentile to the farther end of its
-    /// interval, if the interval is reliable.
+    /// Returns the value of a [`Figure::Confidence`], or `None` if the confidence interval is not reliable.
     pub(crate) fn reach(self, confidence: &Confidence<'_>) -> Option<f64> {
         let Figure::Confidence(percent, times) = self else { return None };
         times.batched(confidence)?.reach(quantile(percent))
     }
 
-    /// Returns whether higher or lower values are better. Returns `None` if neither is better in general, as for a
-    /// count.
+    /// Returns `None` if neither direction is better in general, as for a count.
     pub(crate) fn better(self) -> Option<Better> {
         match self {
             Figure::Of(Statistic::Count, _) | Figure::Confidence(..) => None,
@@ -272,8 +242,7 @@ impl Figure {
         }
     }
 
-    /// Returns the same figure without the time that requests waited for their start: for example, service times
-    /// instead of response times.
+    /// Replaces times that include the wait before the start, for example response times by service times.
     pub(crate) fn without_waiting(self) -> Figure {
         match self {
             Figure::Of(statistic, times) => Figure::Of(statistic, times.without_waiting()),
@@ -281,7 +250,6 @@ impl Figure {
         }
     }
 
-    /// Returns the part of responses whose times the figure is about, if any.
     pub(crate) fn part(self) -> Option<Part> {
         match self {
             Figure::Of(_, Times::Of(part)) => Some(part),
@@ -289,7 +257,6 @@ impl Figure {
         }
     }
 
-    /// Returns whether the figure depends only on how long requests waited for their start.
     pub(crate) fn is_about_waiting(self) -> bool {
         match self {
             Figure::Of(_, times) => times == Times::Wait,
@@ -305,7 +272,6 @@ impl Figure {
         }
     }
 
-    /// Returns whether the figure is about how much of the load was started.
     pub(crate) fn is_about_load(self) -> bool {
         let about =
             [Single::Started, Single::Skipped, Single::Unstarted, Single::Ratio, Single::Achieved];
@@ -318,12 +284,10 @@ impl Figure {
         Some(percent.min(100.0 - percent) / 100.0)
     }
 
-    /// Returns the verb between the name of the figure and its value.
     pub(crate) fn verb(self) -> &'static str {
         if matches!(self, Figure::Single(Single::Errors | Single::Gaps)) { "are" } else { "is" }
     }
 
-    /// Returns the reason why a run may not have this figure.
     pub(crate) fn absence(self) -> &'static str {
         match self {
             Figure::Of(..) => "no such time was recorded",
@@ -353,7 +317,6 @@ impl Display for Figure {
 }
 
 impl Statistic {
-    /// Returns the statistic with this lower-case name.
     pub(crate) fn named(name: &str) -> Option<Statistic> {
         look_up(&STATISTICS, name).or_else(|| percentile(name).map(Statistic::Percentile))
     }
@@ -375,7 +338,8 @@ impl Statistic {
         })
     }
 
-    /// Returns the value of the statistic if all lower bounds were as large as possible, or `None` if it is infinite.
+    /// Returns the value with every lower bound replaced by the largest possible time, or `None` if the value is
+    /// infinite.
     fn at_most(self, sample: Sample<'_>) -> Option<f64> {
         match self {
             _ if self == Statistic::Count || sample.at_least() == 0 => self.of(sample.times),
@@ -387,7 +351,6 @@ impl Statistic {
 }
 
 impl Single {
-    /// Returns the figure with this lower-case name.
     pub(crate) fn named(name: &str) -> Option<Single> {
         look_up(&SINGLES, name)
     }

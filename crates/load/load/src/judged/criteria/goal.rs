@@ -13,12 +13,10 @@ const FORM: &str =
 pub(crate) struct Goal(Criterion);
 
 impl Goal {
-    /// Returns whether a run with these records has reached the goal.
     pub(crate) fn is_reached(&self, confidence: &Confidence<'_>) -> bool {
         self.0.figure.reach(confidence).is_some_and(|reach| self.0.holds(reach))
     }
 
-    /// Describes how far the run is from its goal, as a sentence without a period.
     pub(crate) fn told(&self, confidence: &Confidence<'_>) -> String {
         let unit = self.0.figure.unit();
         let is_same_side = |reach| move |shown| self.0.holds(shown) == self.0.holds(reach);
@@ -80,8 +78,8 @@ mod tests {
         }
     }
 
-    /// Simulates a run that sends to a queue at half of its capacity. Returns the number of the check at which the
-    /// run ended, and whether the interval then contained the true percentile.
+    /// Simulates a queue at half of its capacity. Returns the number of the check that ended the run, and whether the
+    /// confidence interval then contained the true percentile.
     fn run(goal: &Goal, seed: u64) -> (u32, bool) {
         let truth = 1e3 * 2.0_f64.ln() / 0.5;
         let mut looks = 0;
@@ -94,7 +92,7 @@ mod tests {
         (looks, low <= truth && truth <= high)
     }
 
-    /// Checking repeatedly until the goal is reached must not end a run too early.
+    /// Repeated checks must not end a run too early.
     #[test]
     fn where_it_ends_the_interval_has_the_truth_as_often_as_it_says() {
         let goal = goal("p50 10%");

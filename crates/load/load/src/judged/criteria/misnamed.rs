@@ -16,13 +16,11 @@ const A_PERCENTILE: &str = "write confidence p99, or another percentile between 
                             times or as in confidence p99 service";
 const TWO_WORDS: &str = "write for example p99 response";
 
-/// The role of a word in a criterion.
 enum WordKind {
     Statistic,
     Times,
     Lateness,
     Confidence,
-    /// A figure that has a name of its own.
     Single(String),
     Unknown,
 }
@@ -46,7 +44,6 @@ impl WordKind {
     }
 }
 
-/// Returns the error about words that do not name a figure. `words` must not be empty.
 pub(crate) fn misnamed(words: &[Word]) -> CriterionError {
     match words {
         [word] => alone(word),
@@ -74,7 +71,6 @@ fn alone(word: &Word) -> CriterionError {
     }
 }
 
-/// Returns the error about an unknown word that is followed by `second`.
 fn before(word: &Word, second: &Word) -> CriterionError {
     match WordKind::of(second) {
         WordKind::Statistic => unknown(word, A_TIME),

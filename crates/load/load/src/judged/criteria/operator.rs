@@ -3,7 +3,6 @@
 use super::words::{CriterionError, Word};
 use std::fmt::{self, Display, Formatter};
 
-/// The operator that compares a figure with its limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Operator {
     Below,
@@ -14,7 +13,6 @@ pub(crate) enum Operator {
 }
 
 impl Operator {
-    /// Parses `<`, `<=`, `>`, `>=`, `=` or `==`.
     pub(crate) fn read(word: &Word) -> Result<Operator, CriterionError> {
         Ok(match &word.text[..] {
             "<" => Operator::Below,

@@ -11,7 +11,7 @@ use std::fmt::{self, Display, Formatter};
 pub(crate) struct Percentile(pub(crate) f64);
 
 impl Percentile {
-    /// Returns the highest percentile of response times that a criterion names, or 99 if no criterion names one.
+    /// Returns the highest percentile of response times in the criteria, or 99 if they contain none.
     pub(crate) fn reported(criteria: &[Criterion]) -> Percentile {
         let named = criteria.iter().filter_map(|criterion| match criterion.figure {
             Figure::Of(Statistic::Percentile(percent), Times::Response)
@@ -21,12 +21,11 @@ impl Percentile {
         Percentile(named.reduce(f64::max).unwrap_or(99.0))
     }
 
-    /// Returns the percentile as a share from 0 to 1.
     pub(crate) fn quantile(self) -> f64 {
         quantile(self.0)
     }
 
-    /// Returns the share of times beyond the percentile. It is never zero.
+    /// Returns the share of times beyond the percentile, which is never zero.
     pub(crate) fn beyond(self) -> f64 {
         (1.0 - self.quantile()).max(f64::EPSILON)
     }

@@ -19,15 +19,14 @@ fn told(text: &str) -> String {
     text.parse::<Criterion>().expect_err(text).to_string()
 }
 
-/// Creates a histogram of times in milliseconds, exact to 0.1 %.
 pub(super) fn times(ms: impl IntoIterator<Item = u64>) -> Histogram<u64> {
     let mut times = Histogram::new(3).unwrap();
     ms.into_iter().for_each(|ms| times.record(ms * 1_000_000).unwrap());
     times
 }
 
-/// Checks a criterion against a run of 1000 slots in 10 s. 990 requests started: 980 succeeded, with service times of 1
-/// to 980 ms, 7 failed, and 3 have no response yet.
+/// Checks a criterion against a run with 1000 slots in 10 s and 990 started requests: 980 succeeded after 1 to 980 ms,
+/// 7 failed, and 3 have no response yet.
 fn check(criterion: &str) -> Option<String> {
     let (stats, service) = (OperationStats::new(), times(1..=980));
     let figures = Figures {
@@ -73,7 +72,7 @@ fn a_label_has_figures_of_its_own() {
         assert!(is_told || found.is_none() && told.is_none(), "{text}: {found:?}");
         assert_eq!(read(text).to_string(), text);
     }
-    // For a failed request, a response could have arrived at any later time.
+    // A response to a failed request could have arrived at any later time.
     assert!(missed(r#"p99 response of "a < b" < 1s"#).is_some());
     for (text, error) in [
         (r#"p99 wait of "a" < 1s"#, "column 13: of a label there are service and response times"),
@@ -205,7 +204,7 @@ fn a_missed_criterion_shows_the_figure_and_the_limit() {
     }
 }
 
-/// Checks a criterion against 500 times: 460 times are 1 ms, and 40 times are known only to be at least 350 ms.
+/// Checks a criterion against 460 times of 1 ms, and 40 times that are known only to be at least 350 ms.
 fn check_bounded(criterion: &str) -> Option<String> {
     let (stats, bounds) = (OperationStats::new(), times([350; 40]));
     let all = times([1; 460].into_iter().chain([350; 40]));
@@ -272,7 +271,6 @@ fn each_operator_at_its_limit() {
     }
 }
 
-/// Returns the figures of a run without slots.
 pub(super) fn nothing(stats: &OperationStats) -> Figures<'_> {
     Figures::so_far(stats)
 }
@@ -303,8 +301,8 @@ fn a_run_without_a_figure_misses_every_criterion_about_it() {
     assert_eq!(read("failed = 0").check(&figures), None);
 }
 
-/// Checks a criterion against 40 batches, which contain the response times 1 to 250 ns. The median is 125 ns, and its
-/// interval 123 to 128 ns. One of the 10 000 times lies beyond the p99.99.
+/// Checks a criterion against 40 batches with response times of 1 to 250 ns. The median is 125 ns, and its confidence
+/// interval reaches from 123 to 128 ns. One of the 10 000 times lies beyond the p99.99.
 fn check_sure(criterion: &str) -> Option<String> {
     let mut stats = OperationStats::new();
     let interval = |second: u64| {
@@ -396,7 +394,7 @@ fn errors_and_failures_are_about_errors() {
     }
 }
 
-/// Pieces of criteria. The tests join them into strings that are almost valid.
+/// The tests join these pieces into strings that are almost valid criteria.
 const PIECES: &str = "confidence p99 p99.9 response wait errors ratio failed lateness target achieved x \
                       < <= = ! 50ms 0.1% 5k/s 7 nan 1e999 é ≤ µs % - . 99999999999999999999";
 

@@ -5,19 +5,16 @@ use crate::load::own_times::Part;
 use crate::results::confidence::{Batched, Confidence};
 use std::fmt::{self, Display, Formatter};
 
-/// A distribution of times that a criterion can name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Times {
     Wait,
     Service,
     Response,
     Setup,
-    /// The times of a part of responses.
     Of(Part),
 }
 
 impl Times {
-    /// All distributions, with their names.
     pub(crate) const ALL: [(&str, Times); 10] = [
         ("wait", Times::Wait),
         ("service", Times::Service),
@@ -31,13 +28,12 @@ impl Times {
         ("reading", Times::Of(Part::Reading)),
     ];
 
-    /// Returns the distribution with this lower-case name, which may contain hyphens or spaces.
+    /// Expects a name in lower case, with hyphens or spaces.
     pub(crate) fn named(name: &str) -> Option<Times> {
         look_up(&Times::ALL, &name.replace(' ', "-"))
     }
 
-    /// Returns the same times without the time that requests waited for their start: for example, service times
-    /// instead of response times.
+    /// Replaces times that include the wait before the start, for example response times by service times.
     pub(crate) fn without_waiting(self) -> Times {
         match self {
             Times::Response => Times::Service,
@@ -46,12 +42,10 @@ impl Times {
         }
     }
 
-    /// Returns whether these times are also recorded in batches.
     pub(crate) fn is_in_batches(self) -> bool {
         matches!(self, Times::Wait | Times::Service | Times::Response)
     }
 
-    /// Returns these times in batches, or `None` if they are not recorded in batches.
     pub(crate) fn batched<'run>(self, confidence: &'run Confidence<'run>) -> Option<Batched<'run>> {
         match self {
             Times::Wait => Some(confidence.wait()),
@@ -106,7 +100,7 @@ mod tests {
         ] {
             assert_eq!(missed(text).as_deref(), Some(told));
         }
-        // A user waits before the request is sent, so the response does not cause this wait.
+        // The user waits before the request is sent, so the response does not cause this wait.
         let late = read("p99 first-item-response < 500ms");
         assert!(late.check(&figures).is_some() && late.holds_without_waiting(&figures));
         assert!(late.breaks_above_a_rate() && !late.names_load());

@@ -5,30 +5,24 @@ use crate::console::human::float;
 use nanopace::Rate;
 use std::time::Duration;
 
-/// The unit of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unit {
     /// A time in nanoseconds.
     Time,
     /// A share from 0 to 1.
     Share,
-    /// A count.
     Count,
     /// A count per second.
     Rate,
 }
 
-/// The value that a figure is compared with.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Limit {
-    /// The limit in the figure's unit.
     pub(crate) value: f64,
-    /// The limit as it was written.
     pub(crate) text: String,
 }
 
 impl Unit {
-    /// Parses a limit in this unit.
     pub(crate) fn limit(self, word: &Word) -> Result<Limit, CriterionError> {
         let told = |told: String| CriterionError::at(word, format!("{told}; {}", self.advice()));
         if word.text.is_empty() {
@@ -64,8 +58,7 @@ impl Unit {
         }
     }
 
-    /// Formats a value with three digits, or with as many more as are needed for `misses` to accept the printed
-    /// value.
+    /// Formats a value with at least three digits. Adds digits until `misses` accepts the printed value.
     pub(crate) fn show(self, value: f64, limit: &Limit, misses: impl Fn(f64) -> bool) -> String {
         let (exponent, suffix) = self.scale(value, limit);
         let scaled = value / 10_f64.powi(exponent);
@@ -84,8 +77,7 @@ impl Unit {
         }
     }
 
-    /// Returns the unit in which a value is shown: its power of ten, and its suffix. A share is shown in the same
-    /// notation as its limit.
+    /// Returns the power of ten and the suffix for a value. A share is shown in the notation of its limit.
     fn scale(self, value: f64, limit: &Limit) -> (i32, &'static str) {
         match (self, value) {
             (Unit::Time, ..1e3) => (0, "ns"),
@@ -101,16 +93,16 @@ impl Unit {
     }
 }
 
-/// The number of decimals with which any two different numbers between 0 and 1000 are printed differently.
+/// With this number of decimals, any two different numbers between 0 and 1000 are printed differently.
 const MOST_DECIMALS: usize = 17;
 
-/// Converts a time to nanoseconds. The result is exact up to 104 days, and has 16 significant digits above that.
+/// The result is exact up to 104 days, and has 16 significant digits above that.
 #[expect(clippy::cast_precision_loss, reason = "16 digits are enough to compare times")]
 pub(crate) fn nanos(time: Duration) -> f64 {
     time.as_nanos() as f64
 }
 
-/// Reads `0.1%` or `0.001`, which give exactly the same number. Dividing by 100 would round twice.
+/// Parsing `0.1%` as `0.1e-2` gives exactly the number `0.001`. A division by 100 would round twice.
 fn share(text: &str) -> Option<f64> {
     let share: f64 = match text.strip_suffix('%') {
         Some(percent) => format!("{}e-2", percent.trim_end()).parse().ok()?,

@@ -2,29 +2,24 @@
 
 use std::fmt::{self, Display, Formatter};
 
-/// A word of a criterion, or several adjacent words, with its position.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Word {
-    /// The characters of the word or words, with single spaces between words.
+    /// The words are separated by single spaces.
     pub(crate) text: String,
     /// The column at which the first word begins in the whole criterion, counted from 1.
     pub(crate) column: usize,
 }
 
-/// The parts of a criterion before they are parsed.
 #[derive(Debug)]
 pub(crate) struct Parts {
-    /// The words before the operator, without the label. There is at least one.
+    /// The words before the operator, without the label; at least one.
     pub(crate) figure: Vec<Word>,
-    /// The quoted label after the word `of`, if there is one.
     pub(crate) label: Option<Word>,
-    /// The operator's characters.
     pub(crate) operator: Word,
-    /// The text after the operator. It can be empty; its column is then that of the operator.
+    /// The text after the operator. If it is empty, its column is that of the operator.
     pub(crate) limit: Word,
 }
 
-/// An error in a criterion, with its position. The message ends with advice.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct CriterionError {
     column: usize,
@@ -34,12 +29,10 @@ pub(crate) struct CriterionError {
 const EXAMPLE: &str = "write for example p99 response < 50ms";
 
 impl CriterionError {
-    /// Creates an error at the position of `word`.
     pub(crate) fn at(word: &Word, told: impl Into<String>) -> CriterionError {
         CriterionError { column: word.column, told: told.into() }
     }
 
-    /// Returns the column of the error, counted from 1.
     #[cfg(test)]
     pub(crate) fn column(&self) -> usize {
         self.column
@@ -55,7 +48,6 @@ impl Display for CriterionError {
 impl std::error::Error for CriterionError {}
 
 impl Parts {
-    /// Splits a criterion at its operator.
     pub(crate) fn split(text: &str) -> Result<Parts, CriterionError> {
         let (label, text) = label(text);
         let text = text.as_str();
@@ -75,7 +67,7 @@ impl Parts {
     }
 }
 
-/// Splits `of "..."` off a criterion. Returns the label, and the rest with spaces in place of the label.
+/// Splits `of "..."` off a criterion. The returned text has spaces in place of the label.
 fn label(text: &str) -> (Option<Word>, String) {
     let cut = || {
         let (from, to) = (text.find('"')?, text.rfind('"')?);
@@ -103,7 +95,6 @@ fn no_operator(text: &str) -> CriterionError {
     }
 }
 
-/// Splits a text into words at its spaces.
 fn words(text: &str) -> Vec<Word> {
     let begins = |at: usize| text[..at].chars().next_back().is_none_or(char::is_whitespace);
     let indices = text.char_indices();
@@ -112,7 +103,6 @@ fn words(text: &str) -> Vec<Word> {
     starts.map(|(at, _)| piece(text, at, end(at))).collect()
 }
 
-/// Returns the text from byte `from` to byte `to` with its column, without spaces around it.
 fn piece(text: &str, from: usize, to: usize) -> Word {
     let inside = &text[from..to];
     let blanks = inside.len() - inside.trim_start().len();
@@ -122,12 +112,10 @@ fn piece(text: &str, from: usize, to: usize) -> Word {
     }
 }
 
-/// Returns the value that `names` assigns to a name.
 pub(crate) fn look_up<T: Copy>(names: &[(&str, T)], wanted: &str) -> Option<T> {
     names.iter().find(|(name, _)| *name == wanted).map(|&(_, meant)| meant)
 }
 
-/// Returns the name that `names` assigns to a value.
 pub(crate) fn name_of<T: Copy + PartialEq>(names: &[(&'static str, T)], wanted: T) -> &'static str {
     names.iter().find(|(_, meant)| *meant == wanted).map_or("", |&(name, _)| name)
 }

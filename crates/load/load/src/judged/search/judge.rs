@@ -11,41 +11,32 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// The share of requests that must start in every step.
 const LEAST_RATIO: f64 = 0.99;
-/// The minimum number of requests that must lie beyond a percentile. This is also the minimum number of requests in a
-/// step.
+/// The minimum number of requests beyond a percentile, and the minimum number of requests in a step.
 const BEYOND: f64 = 10.0;
-/// The average share of busy connections at which all connections count as busy. Between two requests, a connection
-/// is free until the next slot starts, so the average stays below 1.
+/// All connections count as busy from this average share on. It is below 1, because a connection is free between two
+/// requests until the next slot starts.
 const ALL_BUSY: f64 = 0.9;
 
-/// The objective of a search: the criteria that every step must meet.
 #[derive(Debug)]
 pub(crate) struct Promise {
-    /// The criteria that the user gave.
     pub(crate) until: Vec<Criterion>,
-    /// The criteria that every search adds.
     always: Vec<Criterion>,
 }
 
-/// The resource that ran out at a rate that did not meet the objective.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Cause {
-    /// Too many requests failed.
     Errors,
-    /// The requests waited too long for connections. Without these waits, the objective would have been met.
+    /// Requests waited too long for connections. Without these waits, the objective would have been met.
     Connections,
-    /// All connections were busy, and the responses themselves took too long.
+    /// Responses took too long while all connections were busy.
     Target,
-    /// The responses themselves took too long, while connections were free.
+    /// Responses took too long while connections were free.
     Latency,
-    /// The generator's own delays were too long.
     Generator,
 }
 
-/// The results of a finished step.
 #[derive(Debug, Serialize)]
 pub(crate) struct Measured {
     #[serde(rename = "target_rate")]
@@ -58,29 +49,24 @@ pub(crate) struct Measured {
     pub(crate) outcome: Outcome,
     pub(crate) cause: Option<Cause>,
     pub(crate) verdict: Verdict,
-    /// The criteria of the objective that were missed.
     pub(crate) missed: Vec<String>,
-    /// The figures of the objective with their values, formatted for people.
+    /// The objective's figures with their values, formatted for people.
     #[serde(skip)]
     pub(crate) figures: Vec<String>,
-    /// The value of the figure that the chart shows, if the run has it.
     #[serde(skip)]
     pub(crate) charted: Option<Duration>,
-    /// Started requests as a share of the scheduled ones, or `None` if no slot was due.
+    /// Started requests as a share of the scheduled ones. `None` if no slot was due.
     pub(crate) ratio: Option<f64>,
-    /// Failed requests as a share of the started ones, or `None` if no request was started.
+    /// Failed requests as a share of the started ones. `None` if no request was started.
     pub(crate) errors: Option<f64>,
     pub(crate) failures: BTreeMap<String, u64>,
-    /// Warnings about limits of the generator's machine.
     #[serde(skip)]
     pub(crate) shortages: Vec<String>,
-    /// The warning about an exhausted CPU quota, if there is one.
     #[serde(skip)]
     pub(crate) quota: Option<String>,
     #[serde(skip)]
     pub(crate) completed: u64,
-    /// The average number of busy connections by Little's law: the rate times the mean service time. `None` if no
-    /// request completed.
+    /// The average number of busy connections by Little's law: the rate times the mean service time.
     #[serde(rename = "busy_connections")]
     pub(crate) busy: Option<f64>,
     #[serde(skip)]
@@ -91,20 +77,17 @@ pub(crate) struct Measured {
 }
 
 impl Measured {
-    /// Returns whether the objective was missed although no request succeeded.
     pub(crate) fn has_no_success(&self) -> bool {
         self.cause.is_some() && self.completed == 0
     }
 
-    /// Returns the most frequent kind of failure.
     pub(crate) fn main_failure(&self) -> Option<&str> {
         self.failures.iter().max_by_key(|(_, count)| **count).map(|(kind, _)| &**kind)
     }
 }
 
 impl Promise {
-    /// Creates an objective from these criteria. Adds limits for the errors and the ratio, unless the criteria already
-    /// contain such limits.
+    /// Adds limits for the errors and for the ratio if the criteria do not contain any.
     pub(crate) fn new(until: Vec<Criterion>) -> Promise {
         let mut always = Vec::new();
         if !until.iter().any(Criterion::names_errors) {
@@ -116,30 +99,26 @@ impl Promise {
         Promise { until, always }
     }
 
-    /// Returns the length of a step at `hz`: at least `least`, and long enough that [`BEYOND`] requests lie beyond
-    /// the highest percentile of the objective.
+    /// Returns a length of at least `least` in which [`BEYOND`] requests lie beyond the objective's highest percentile.
     pub(crate) fn length(&self, hz: f64, least: Duration) -> Duration {
         let shares = self.until.iter().filter_map(Criterion::deciding_share);
         let samples = shares.map(|share| BEYOND / share).fold(BEYOND, f64::max);
-        // A step of this length never reaches its end. The value only has to be a valid length.
+        // The fallback only has to be a valid length: no step of this length reaches its end.
         Duration::try_from_secs_f64(samples / hz).unwrap_or(Duration::MAX / 4).max(least)
     }
 
-    /// Returns the objective as the user has written it.
     pub(crate) fn text(&self) -> String {
         let texts: Vec<_> = self.until.iter().map(Criterion::to_string).collect();
         texts.join(" and ")
     }
 
-    /// Returns the name of the figure that the chart shows, and its limit: the first time in the objective, otherwise
-    /// the p99 of response times.
+    /// Returns the name and the limit of the first time in the objective, or `p99 response` without a limit.
     pub(crate) fn charted(&self) -> (String, Option<Duration>) {
         let of = |criterion: &Criterion| Some((criterion.name(), Some(criterion.time_limit()?)));
         let first = self.until.iter().find_map(of);
         first.unwrap_or_else(|| ("p99 response".to_owned(), None))
     }
 
-    /// Judges a step by its summary. `connections` is the number of connections of the search.
     pub(crate) fn judge(&self, step: Step, summary: &Summary, connections: u32) -> Measured {
         let (stats, figures) = (&summary.stats, summary.figures());
         let missed: Vec<_> = self.all().filter_map(|criterion| criterion.check(&figures)).collect();
@@ -184,7 +163,7 @@ impl Promise {
         }
     }
 
-    /// Finds the resource that ran out in a step that missed the objective. The first matching rule applies:
+    /// Finds the cause of a missed objective. The first matching rule applies:
     ///
     /// * The verdict is that the target fails: errors.
     /// * The verdict is that the generator fails or fell behind, or that both fell behind and the generator caused more
@@ -212,7 +191,6 @@ impl Promise {
         }
     }
 
-    /// Returns all criteria that every step must meet.
     pub(crate) fn all(&self) -> impl Iterator<Item = &Criterion> {
         self.until.iter().chain(&self.always)
     }
@@ -230,8 +208,7 @@ pub(crate) mod tests {
     use nanopace::{Pacer, Rate};
     use std::time::SystemTime;
 
-    /// Returns the summary of 1000 requests at 1000/s with this verdict, these times, and this lateness caused by the
-    /// target and by the generator.
+    /// Summarizes 1000 requests at 1000/s. `target` and `generator` are the lateness that each caused, in seconds.
     fn summary(
         verdict: Verdict,
         [service_ms, response_ms]: [u64; 2],
@@ -283,8 +260,6 @@ pub(crate) mod tests {
 
     const STEP: Step = Step { hz: 1_000.0, purpose: Purpose::Bracket };
 
-    /// Returns steps for tests of reports: one that met the objective, one that missed it, and one that was not
-    /// judged.
     pub(crate) fn steps() -> Vec<Measured> {
         let judged = |verdict, times, lateness| {
             promise("p99 response < 20ms").judge(STEP, &summary(verdict, times, lateness), 16)
@@ -313,17 +288,15 @@ pub(crate) mod tests {
         };
         for (verdict, times, lateness, connections, cause) in [
             (OnSchedule, [5, 19], [1.0, 0.0], 8, None),
-            // An objective that is met counts as met, even if the generator was late.
             (GeneratorBehind, [5, 19], [0.0, 1.0], 8, None),
             (GeneratorBehind, [5, 21], [0.0, 1.0], 8, Some(Cause::Generator)),
             (TargetFailing, [5, 21], [0.0, 1.0], 8, Some(Cause::Errors)),
             (GeneratorFailing, [5, 21], [1.0, 0.0], 8, Some(Cause::Generator)),
-            // The responses were fast enough, but requests waited. Which side was the cause?
+            // The responses were fast enough, but requests waited.
             (TargetBehind, [5, 21], [1.0, 0.1], 5, Some(Cause::Connections)),
             (BothBehind, [5, 21], [0.6, 0.4], 5, Some(Cause::Connections)),
             (BothBehind, [25, 50], [0.4, 0.6], 26, Some(Cause::Generator)),
             (OnSchedule, [15, 21], [0.1, 1.0], 15, Some(Cause::Generator)),
-            // The responses themselves took too long.
             (TargetBehind, [25, 50], [1.0, 0.1], 26, Some(Cause::Target)),
             (OnSchedule, [25, 25], [0.0, 0.1], 100, Some(Cause::Latency)),
         ] {
@@ -367,7 +340,7 @@ pub(crate) mod tests {
         }
     }
 
-    /// The verdict does not matter, because all connections may be waiting for responses that belong to no step.
+    /// The verdict does not matter, because responses that belong to no step may occupy all connections.
     #[test]
     fn without_any_success_it_is_asked_whether_the_target_fails() {
         for (verdict, response_ms) in

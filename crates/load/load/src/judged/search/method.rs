@@ -21,63 +21,52 @@ use std::cmp::Ordering;
 const MOST_FAILURES: u32 = 3;
 /// The number of steps that must agree on an end of the bracket.
 const CONFIRMED: u32 = 2;
-/// The maximum ratio of the two rates of a result, if the generator was the limit between them.
+/// The maximum ratio of the two rates of a result with the generator's limit between them.
 const NEAR: f64 = 1.05;
 /// A factor that exceeds the effect of rounding to four digits.
 const ROUNDING: f64 = 1.001;
 
-/// The limits of the search. Rates are in operations per second.
+/// Rates are in operations per second.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bounds {
-    /// The rate of the first step.
     pub(crate) from: f64,
-    /// The lowest rate that may be tried; at most `from`.
+    /// The lowest rate to try; at most `from`.
     pub(crate) min: f64,
-    /// The highest rate that may be tried; at least `from`.
+    /// The highest rate to try; at least `from`.
     pub(crate) max: f64,
-    /// The maximum width of the final bracket: with 0.02, its upper end may be 2 % above the lower end. At least
-    /// 0.005.
+    /// The maximum relative width of the final bracket; at least 0.005.
     pub(crate) precision: f64,
-    /// The maximum number of steps.
     pub(crate) max_steps: usize,
 }
 
-/// A step of a search: a rate to try.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Step {
-    /// The rate in operations per second.
     pub(crate) hz: f64,
-    /// The reason for trying this rate.
     pub(crate) purpose: Purpose,
 }
 
-/// The reason for trying a rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Purpose {
-    /// A rate to find both ends of a bracket.
+    /// A step to find both ends of a bracket.
     Bracket,
-    /// A rate between both ends, to make the bracket narrower.
+    /// A step between both ends of the bracket.
     Bisect,
-    /// A rate that was tried before, but whose result is not known yet.
+    /// A step at a rate whose result is not known yet.
     Repeat,
-    /// A rate that was tried before, and on which the result of the search depends.
+    /// A step at a rate on which the result of the search depends.
     Confirm,
 }
 
-/// The result of a step, as the search uses it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Outcome {
-    /// The objective was met.
     Kept,
-    /// The objective was missed.
     Broken,
     /// The objective was missed because the generator could not keep up.
     Generator,
 }
 
-/// The state of a search: the results of all tried rates.
 #[derive(Debug)]
 pub(crate) struct Search {
     bounds: Bounds,
@@ -86,7 +75,6 @@ pub(crate) struct Search {
     steps: usize,
 }
 
-/// The results of all steps at one rate.
 #[derive(Clone, Copy, Debug)]
 struct Trial {
     hz: f64,
@@ -95,7 +83,7 @@ struct Trial {
     generator: u32,
 }
 
-/// The conclusion of a search. Rates are per second.
+/// Rates are per second.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(tag = "result", rename_all = "kebab-case")]
 pub(crate) enum Conclusion {
@@ -105,10 +93,10 @@ pub(crate) enum Conclusion {
     AllKept { kept: f64 },
     /// The lowest allowed rate misses the objective.
     NoneKept { broken: f64 },
-    /// At `limit` the generator could not keep up. `kept` is the highest rate below it that met the objective.
+    /// The generator could not keep up at `limit`. `kept` is the highest rate below `limit` that met the objective.
     GeneratorLimit { kept: Option<f64>, limit: f64 },
-    /// The search ended before it found the highest rate, which is likely to lie between these two rates. `missed` is
-    /// the lowest rate above `kept` at which a step missed the objective.
+    /// The search ended early. `kept` is the highest rate that met the objective, and `missed` the lowest rate above
+    /// `kept` at which a step missed it.
     Unfinished { kept: Option<f64>, missed: Option<f64> },
 }
 
@@ -117,7 +105,6 @@ impl Trial {
         Trial { hz, kept: 0, broken: 0, generator: 0 }
     }
 
-    /// Returns the result at this rate, or `None` if it is not known yet.
     fn outcome(&self) -> Option<Outcome> {
         match self.kept.cmp(&self.broken) {
             Ordering::Greater => Some(Outcome::Kept),
@@ -136,17 +123,14 @@ impl Trial {
 }
 
 impl Search {
-    /// Creates a search without steps.
     pub(crate) fn new(bounds: Bounds) -> Search {
         Search { bounds, trials: Vec::new(), steps: 0 }
     }
 
-    /// Returns the next step, or `None` if the search is complete or the maximum number of steps is reached.
     pub(crate) fn next(&self) -> Option<Step> {
         if self.steps < self.bounds.max_steps { self.wanted() } else { None }
     }
 
-    /// Records the result of a step.
     pub(crate) fn result(&mut self, step: Step, outcome: Outcome) {
         self.steps += 1;
         let at = self.trials.partition_point(|trial| trial.hz < step.hz);
@@ -161,7 +145,6 @@ impl Search {
         }
     }
 
-    /// Draws the conclusion from all steps so far.
     pub(crate) fn conclusion(&self) -> Conclusion {
         let (kept, missed) = (self.kept(), self.missed());
         let broken = self.broken().map(|trial| trial.hz);
@@ -183,13 +166,13 @@ impl Search {
         }
     }
 
-    /// Returns the rates at which steps contradicted each other.
+    /// Returns the rates with contradictory results.
     pub(crate) fn contradictions(&self) -> Vec<f64> {
         let both = self.trials.iter().filter(|trial| trial.kept > 0 && trial.broken > 0);
         both.map(|trial| trial.hz).collect()
     }
 
-    /// Returns the next step, without regard to the maximum number of steps.
+    /// Ignores the maximum number of steps.
     fn wanted(&self) -> Option<Step> {
         let Bounds { from, min, max, .. } = self.bounds;
         if let Some(open) = self.trials.iter().find(|trial| trial.outcome().is_none()) {
@@ -212,9 +195,9 @@ impl Search {
         })
     }
 
-    /// Returns a step between two tried rates that are too far apart: the ends of the bracket, or, if the generator
-    /// failed between them, the lowest rate at which the target missed the objective and the next lower tried rate.
-    /// If both pairs are close enough, returns a step at [`highest_near`](Search::highest_near).
+    /// Returns a step between two tried rates that are too far apart. The two rates are the ends of the bracket; if the
+    /// generator failed between them, they are the lowest rate at which the target missed the objective and the next
+    /// lower tried rate. If both pairs are close enough, returns a step at [`highest_near`](Search::highest_near).
     fn middle(&self) -> Option<Step> {
         let (missed, broken) = (self.missed()?, self.broken());
         let bracket = self.kept().map(|kept| (kept.hz, missed.hz));
@@ -228,32 +211,29 @@ impl Search {
         Some(Step { hz, purpose: Purpose::Bisect })
     }
 
-    /// If the generator failed at the highest tried rate, returns the highest rate that is near the highest rate that
-    /// met the objective, provided that it is above the highest tried rate. If this rate misses the objective, the
-    /// target is the limit.
+    /// If the generator failed at the highest tried rate, returns the highest rate above it that still counts as near
+    /// the highest rate that met the objective. If the target misses the objective at the returned rate, the target is
+    /// the limit.
     fn highest_near(&self) -> Option<f64> {
         let (kept, last) = (self.kept()?, self.trials.last()?);
         let near = four_digits(self.near(kept.hz) / ROUNDING).min(self.bounds.max);
         (last.is(Outcome::Generator) && last.hz < near).then_some(near)
     }
 
-    /// Returns the highest rate that counts as near this rate.
     fn near(&self, hz: f64) -> f64 {
         hz * NEAR.max(1.0 + self.bounds.precision)
     }
 
-    /// Returns the highest tried rate below this rate.
     fn below(&self, hz: f64) -> Option<f64> {
         self.trials.iter().rev().map(|trial| trial.hz).find(|below| *below < hz)
     }
 
-    /// Returns the highest rate that met the objective.
     fn kept(&self) -> Option<Trial> {
         self.trials.iter().rev().find(|trial| trial.is(Outcome::Kept)).copied()
     }
 
-    /// Returns the lowest tried rate above [`kept`](Search::kept). At this rate, the objective was missed for any
-    /// reason, or the result is not known yet.
+    /// Returns the lowest rate above [`kept`](Search::kept) that missed the objective for any reason, or whose result
+    /// is not known yet.
     fn missed(&self) -> Option<Trial> {
         self.above_kept(|_| true)
     }

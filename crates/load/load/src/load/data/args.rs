@@ -20,7 +20,6 @@ pub(crate) struct DataArgs {
     pub(crate) data_end: DataEnd,
 }
 
-/// The order in which slots use rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum DataOrder {
     #[default]

@@ -4,12 +4,10 @@ use super::table::Data;
 use csv::{ByteRecord, Reader, ReaderBuilder};
 use std::io::{self, BufRead, Read};
 
-/// Returns one line at a time, and one additional line break after the last line. As a result, the lines read so far
-/// end where the record that `csv` returns ends. The crate `csv` reads beyond the end of a record only if a quote is
-/// never closed.
+/// Returns one line at a time, and one additional line break at the end, so that the lines read so far end with the
+/// record that `csv` returns. The crate `csv` reads beyond the end of a record only if a quote is never closed.
 struct ByLine<R> {
     inner: R,
-    /// The number of line breaks that have been returned.
     lines: usize,
     /// The last byte returned, or `None` after the end of the input.
     last: Option<u8>,
@@ -28,7 +26,6 @@ impl<R: BufRead> Read for ByLine<R> {
     }
 }
 
-/// Reads all rows. An error names the line.
 pub(super) fn read(text: impl BufRead) -> Result<Data, String> {
     let text = ByLine { inner: text.chain(&b"\n"[..]), lines: 0, last: Some(b'\n') };
     let mut reader = ReaderBuilder::new().has_headers(false).flexible(true).from_reader(text);
@@ -52,7 +49,7 @@ pub(super) fn read(text: impl BufRead) -> Result<Data, String> {
     Ok(data)
 }
 
-/// Reads the next record. Returns the line on which it begins, or `None` at the end of the file.
+/// Returns the line on which the next record begins, or `None` at the end of the file.
 fn record<R: BufRead>(
     reader: &mut Reader<ByLine<R>>,
     record: &mut ByteRecord,
@@ -71,7 +68,6 @@ fn record<R: BufRead>(
     }
 }
 
-/// Reads the names of the columns from a record that begins on this line.
 fn columns(record: &ByteRecord, line: usize) -> Result<Vec<String>, String> {
     let mut columns: Vec<String> = Vec::new();
     for name in record {

@@ -5,7 +5,6 @@ use crate::console::json_object::{Values, object, text};
 use crate::console::position::{line_and_column, utf8};
 use std::io::BufRead;
 
-/// Reads all rows. An error names the line and the column.
 pub(super) fn read(mut lines: impl BufRead) -> Result<Data, String> {
     let (mut data, mut bytes) = (Data::with_columns(Vec::new()), Vec::new());
     for number in 1.. {
@@ -22,7 +21,7 @@ pub(super) fn read(mut lines: impl BufRead) -> Result<Data, String> {
     Ok(data)
 }
 
-/// Adds the row on a line. An error contains the byte offset in the line.
+/// An error contains the byte offset in the line.
 fn push_line(data: &mut Data, bytes: &[u8], number: usize) -> Result<(), (usize, String)> {
     let line = utf8(bytes).map_err(|at| (at, "this is not UTF-8".to_owned()))?;
     if line.trim().is_empty() {

@@ -1,18 +1,14 @@
 //! Records the line of the file on which each row begins.
 
-/// The number of the line on which each row begins. A row takes memory only if it does not begin on the line after
-/// the first line of the previous row.
+/// A row needs memory only if it does not begin on the line after the first line of the previous row.
 #[derive(Debug, Default)]
 pub(super) struct Lines {
     count: usize,
-    /// The line on which the next row is expected to begin.
     next: usize,
-    /// The rows that do not begin on the expected line, each with the line on which it begins.
     jumps: Vec<(usize, usize)>,
 }
 
 impl Lines {
-    /// Records that the next row begins on this line.
     pub(super) fn begin(&mut self, line: usize) {
         if line != self.next {
             self.jumps.push((self.count, line));
@@ -20,7 +16,6 @@ impl Lines {
         (self.count, self.next) = (self.count + 1, line + 1);
     }
 
-    /// Returns the line on which a row begins.
     pub(super) fn of(&self, row: usize) -> usize {
         let jumps = self.jumps.partition_point(|(first, _)| *first <= row);
         let (first, line) = jumps.checked_sub(1).map_or((0, 0), |last| self.jumps[last]);

@@ -3,7 +3,6 @@
 
 use super::args::DataOrder;
 
-/// The order in which slots use rows.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Order {
     kind: DataOrder,
@@ -12,12 +11,11 @@ pub(crate) struct Order {
 }
 
 impl Order {
-    /// Creates an order of `count` rows. There must be at least one row.
+    /// `count` must not be 0.
     pub(crate) fn new(kind: DataOrder, count: u64, seed: u64) -> Order {
         Order { kind, count, seed }
     }
 
-    /// Returns the index of the row that a slot uses.
     pub(crate) fn row(&self, slot: u64) -> u64 {
         let (pass, place) = (slot / self.count, slot % self.count);
         match self.kind {
@@ -27,9 +25,8 @@ impl Order {
         }
     }
 
-    /// Returns the row at a position of a pass through the data. A Feistel network permutes all numbers with a fixed
-    /// number of bits. A result that is not the index of a row is permuted again (Black and Rogaway 2002, "cycle
-    /// walking").
+    /// Permutes the rows of a pass. A Feistel network permutes all numbers with a fixed number of bits. A result that
+    /// is not the index of a row is permuted again (Black and Rogaway 2002, "cycle walking").
     fn shuffled(&self, key: u64, place: u64) -> u64 {
         let bits = u64::BITS - (self.count - 1).leading_zeros();
         let half = bits.div_ceil(2).max(1);
@@ -41,7 +38,7 @@ impl Order {
     }
 }
 
-/// Permutes the numbers with `2 * half` bits.
+/// Permutes the integers of `2 * half` bits.
 fn feistel(number: u64, half: u32, key: u64) -> u64 {
     let mask = (1 << half) - 1;
     let (mut left, mut right) = (number >> half, number & mask);
@@ -51,7 +48,7 @@ fn feistel(number: u64, half: u32, key: u64) -> u64 {
     left << half | right
 }
 
-/// Mixes the bits of a number with one step of splitmix64. Different numbers always give different results.
+/// Mixes the bits of a number with one step of splitmix64. The step is a bijection.
 pub(crate) fn mixed(number: u64) -> u64 {
     let number = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let number = (number ^ number >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -59,8 +56,8 @@ pub(crate) fn mixed(number: u64) -> u64 {
     number ^ number >> 31
 }
 
-/// Maps a number to a number below `end`. The mapping is almost uniform: over all 2^64 inputs, the counts of any two
-/// results differ by at most one.
+/// Maps a number to a number below `end` almost uniformly: over all 2^64 inputs, the counts of any two results differ
+/// by at most one.
 fn below(number: u64, end: u64) -> u64 {
     let below = (u128::from(number) * u128::from(end)) >> 64;
     u64::try_from(below).unwrap_or_default()
@@ -105,8 +102,6 @@ mod tests {
         assert!(pass(DataOrder::Sequential, 7, 3).is_sorted());
     }
 
-    /// Each of ten rows is used by a tenth of a million slots, and each row is equally often at each position of a
-    /// shuffled pass.
     #[test]
     fn all_rows_are_equally_frequent() {
         let random = Order::new(DataOrder::Random, 10, 1);

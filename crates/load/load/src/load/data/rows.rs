@@ -6,9 +6,9 @@ use super::table::Data;
 use crate::load::slot::Slot;
 use std::path::Path;
 
-/// The rows of a CSV file, whose first line names the columns, or of a file with one JSON object per line. The number
-/// of a slot determines its row, so all shards and nodes of a load use the same row for a slot. The file is read once.
-/// [`DataArgs`](crate::DataArgs) reads the rows that command-line options name.
+/// The rows of a data file: CSV, whose first line names the columns, or one JSON object per line. The number of a slot
+/// determines its row, so all shards and nodes of a load use the same row for a slot. The file is read once.
+/// [`DataArgs`](crate::DataArgs) reads the file that command-line options name.
 ///
 /// # Examples
 ///
@@ -34,7 +34,7 @@ use std::path::Path;
 #[derive(Debug)]
 pub struct Rows(Data);
 
-/// The row of a slot. For an example, see [`Rows`].
+/// The row that one slot uses. For an example, see [`Rows`].
 #[derive(Clone, Copy, Debug)]
 pub struct Row<'rows> {
     data: &'rows Data,
@@ -42,14 +42,12 @@ pub struct Row<'rows> {
 }
 
 impl Rows {
-    /// Reads a file of rows.
     pub(crate) fn of_file(path: &Path) -> anyhow::Result<Rows> {
         let mut data = super::of_file(path)?;
         data.order = Order::new(DataOrder::default(), data.count() as u64, 0);
         Rows::checked(data)
     }
 
-    /// Reads the file that the options name, if they name one.
     pub(crate) fn of_args(args: &DataArgs) -> anyhow::Result<Option<Rows>> {
         super::read(args, 0)?.map(Rows::checked).transpose()
     }
@@ -61,7 +59,7 @@ impl Rows {
         Ok(Rows(data))
     }
 
-    /// Returns the row of a slot. After the last row, slots begin again with the first one.
+    /// Returns the row of a slot. After the last row, slots use the first row again.
     #[must_use]
     pub fn of(&self, slot: Slot) -> Row<'_> {
         Row { data: &self.0, row: self.0.row_of_slot(slot.number()) }
@@ -79,7 +77,7 @@ impl Rows {
 }
 
 impl<'rows> Row<'rows> {
-    /// Returns the value in the column of this name; `None` if there is no such column.
+    /// Returns the value in the column with this name, or `None` if there is no such column.
     #[must_use]
     pub fn get(&self, column: &str) -> Option<&'rows str> {
         let value = self.data.value(self.row, self.data.column(column)?);

@@ -4,22 +4,17 @@ use super::args::DataEnd;
 use super::lines::Lines;
 use super::order::Order;
 
-/// The rows of a data file, with the order in which slots use them.
 #[derive(Debug)]
 pub(crate) struct Data {
     columns: Vec<String>,
-    /// The text of all fields, row by row.
     pub(super) text: Vec<u8>,
-    /// The end of each field in `text`.
     pub(super) ends: Vec<usize>,
-    /// The line of the file on which each row begins.
     pub(super) lines: Lines,
     pub(super) order: Order,
     pub(super) end: DataEnd,
 }
 
 impl Data {
-    /// Creates a table that has these columns and no rows.
     pub(super) fn with_columns(columns: Vec<String>) -> Data {
         Data {
             columns,
@@ -36,43 +31,34 @@ impl Data {
         self.ends.push(self.text.len());
     }
 
-    /// Returns the names of the columns.
     pub(crate) fn columns(&self) -> &[String] {
         &self.columns
     }
 
-    /// Returns the index of the column with this name.
     pub(crate) fn column(&self, name: &str) -> Option<usize> {
         self.columns.iter().position(|column| column == name)
     }
 
-    /// Returns the number of rows.
     pub(crate) fn count(&self) -> usize {
         self.ends.len() / self.columns.len().max(1)
     }
 
-    /// Returns the number of slots that have a row if the load ends after the last row, otherwise `None`.
     pub(crate) fn most_slots(&self) -> Option<u64> {
         (self.end == DataEnd::Stop).then_some(self.count() as u64)
     }
 
-    /// Returns the index of the row that a slot uses.
     pub(crate) fn row_of_slot(&self, slot: u64) -> usize {
         // The row is less than the number of rows, which fits into `usize`.
         usize::try_from(self.order.row(slot)).unwrap_or_default()
     }
 
-    /// Returns the value of a column in a row.
     pub(crate) fn value(&self, row: usize, column: usize) -> &[u8] {
         let index = row * self.columns.len() + column;
         let begin = index.checked_sub(1).map_or(0, |before| self.ends[before]);
         &self.text[begin..self.ends[index]]
     }
 
-    /// Checks that all values of a column are valid at the place in requests where they are inserted.
-    ///
-    /// # Errors
-    /// Returns an error if a value is not valid. The message names the row, its line, the column and the place.
+    /// Checks that all values of a column are valid where requests insert them. The error message names row and column.
     pub(crate) fn check(
         &self,
         column: usize,
@@ -88,14 +74,12 @@ impl Data {
         )
     }
 
-    /// Describes the position of a row in its file, for error messages. Rows are counted from 1. The line with the
-    /// column names is not counted as a row.
+    /// Describes the position of a row for error messages. Rows are counted from 1, without the line of column names.
     pub(crate) fn place(&self, row: usize) -> String {
         format!("--data: row {} (line {})", row + 1, self.lines.of(row))
     }
 }
 
-/// Shortens and quotes a value for error messages.
 pub(crate) fn shown(value: &[u8]) -> String {
     let shown: String = String::from_utf8_lossy(value).chars().take(60).collect();
     format!("{shown:?}")

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use std::fs;
 use tempfile::TempDir;
 
-/// Reads a file that contains these bytes. In error messages, `FILE` replaces its path.
+/// Reads a file with these bytes. In error messages, `FILE` replaces its path.
 fn read_text(text: &[u8]) -> Result<Data, String> {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("data");
@@ -18,7 +18,6 @@ fn read_text(text: &[u8]) -> Result<Data, String> {
         .map_err(|told| told.to_string().replace(path.to_str().unwrap(), "FILE"))
 }
 
-/// Returns the values of all rows.
 fn rows(text: &[u8]) -> Vec<Vec<String>> {
     let data = read_text(text).unwrap_or_else(|told| panic!("{told}"));
     let value = |row, column| String::from_utf8_lossy(data.value(row, column)).into_owned();
@@ -96,7 +95,7 @@ fn the_error_for_an_invalid_value_has_its_row() {
 #[test]
 fn each_row_has_its_line() {
     let long = format!("a\n{}\r\n2\n", "x".repeat(100_000));
-    // The buffer of the reader ends between the two bytes of a line break.
+    // The reader's buffer ends between the two bytes of a line break.
     let split = format!("a\r\n{}\r\n2\r\n", "x".repeat((1 << 16) - 4));
     for (text, lines) in [
         (&*long, [2, 3]),
@@ -127,7 +126,7 @@ fn data_without_repetition_limits_the_number_of_slots() {
     }
 }
 
-/// A field needs 8 bytes in addition to its text: ten million rows with one field need 80 MB in addition to their text.
+/// Ten million rows with one field need 80 MB in addition to their text.
 #[test]
 fn a_field_takes_its_text_and_8_bytes() {
     let lines: Vec<_> = (0..10_000).map(|row| format!("user-{row:06},{row:06}")).collect();

@@ -49,14 +49,13 @@ pub(crate) struct ScheduleArgs {
     pub(crate) is_closed: bool,
 }
 
-/// Reads a rate. The highest rate stands for a closed loop.
+/// Parses a rate. The highest rate stands for a closed loop.
 fn rate(text: &str) -> Result<Rate, RateError> {
     if text == MAX { Ok(Rate::FASTEST) } else { text.parse() }
 }
 
 impl ScheduleArgs {
-    /// Makes a recording replay at its recorded speed, unless a rate or a shape was given. Returns whether the options
-    /// were changed.
+    /// Replays a recording at its recorded speed, unless a rate or a shape was given. Returns whether the rate changed.
     pub(crate) fn settle(&mut self, is_rate_given: bool) -> bool {
         let plays_as_recorded = self.is_replay() && self.shape.is_none() && !is_rate_given;
         if plays_as_recorded {
@@ -65,7 +64,6 @@ impl ScheduleArgs {
         plays_as_recorded
     }
 
-    /// Returns the rate over time.
     pub(crate) fn shape(&self) -> anyhow::Result<Shape> {
         match (&self.shape, self.rate) {
             (Some(written), _) => Ok(written.shape.clone()),
@@ -73,18 +71,17 @@ impl ScheduleArgs {
         }
     }
 
-    /// Returns the intended starts of this process's part of the load, each counted from the beginning of the load.
+    /// Returns the intended starts of this shard, counted from the beginning of the load.
     pub(crate) fn starts(&self) -> anyhow::Result<impl Iterator<Item = Duration> + use<>> {
         Ok(self.arrivals()?.starts(self.shape()?, self.shard()?))
     }
 
-    /// Rejects a recording whose first request is due more than an hour after the beginning of the load, unless `from=`
-    /// was given.
+    /// Rejects a recording that starts more than an hour after the beginning of the load, unless `from=` was given.
     pub(crate) fn check_first(&self, first: Duration) -> anyhow::Result<()> {
         self.arrivals.recording().map_or(Ok(()), |recording| recording.check_first(first))
     }
 
-    /// Returns the number of starts of a shard before `moment`, which is counted from the beginning of the load.
+    /// `moment` is counted from the beginning of the load.
     pub(crate) fn starts_before(&self, moment: Duration, shard: Shard) -> anyhow::Result<u64> {
         if moment.is_zero() {
             return Ok(0);
@@ -93,12 +90,12 @@ impl ScheduleArgs {
         if !self.is_replay() {
             return Ok(arrivals.starts_before(moment, &shape, &shard));
         }
-        // A recording of any length.
+        // The starts of a recording must be counted one by one.
         let starts = arrivals.starts(shape, shard).take_while(|&start| start < moment);
         Ok(u64::try_from(starts.count())?)
     }
 
-    /// Returns the end of the load, or `None` for a load without an end. A recording ends 1 ns after its last start.
+    /// Returns `None` for an infinite load. A recording ends 1 ns after its last start.
     pub(crate) fn end(&self) -> anyhow::Result<Option<Duration>> {
         if self.is_replay() {
             let last = self.starts()?.last().unwrap_or_default();
@@ -107,30 +104,26 @@ impl ScheduleArgs {
         Ok(self.shape()?.duration())
     }
 
-    /// Returns the input files of the load, each with the option that names it.
     pub(crate) fn inputs(&self) -> impl Iterator<Item = (&'static str, &Path)> {
         let table = self.shape.as_ref().and_then(WrittenShape::file);
         let files = [("--shape", table), ("--arrivals", self.arrivals.file())];
         files.into_iter().filter_map(|(option, file)| Some((option, file?)))
     }
 
-    /// Returns the arrival process. Reads and checks its recording, if there is one.
+    /// Reads and checks the recording, if there is one.
     pub(crate) fn arrivals(&self) -> anyhow::Result<Arrivals> {
         self.arrivals.open(self.seed)
     }
 
-    /// This process's part of the load.
     pub(crate) fn shard(&self) -> anyhow::Result<Shard> {
         self.shard.clone().map_or_else(|| Ok(Shard::new(0, 1)?), Ok)
     }
 
-    /// Builds a pacer for this process's part of the load.
     pub(crate) fn pacer(&self) -> anyhow::Result<PacerBuilder> {
         let builder = Pacer::shaped(self.shape()?);
         Ok(builder.arrivals(self.arrivals()?).shard(self.shard()?))
     }
 
-    /// Describes the load in one line.
     pub(crate) fn title(&self) -> String {
         if self.is_closed {
             return "as fast as answers come (closed loop)".to_owned();
@@ -145,29 +138,27 @@ impl ScheduleArgs {
         parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
     }
 
-    /// Returns whether the intervals between slots are all equal.
     pub(crate) fn is_steady(&self) -> bool {
         self.shape.is_none() && self.arrivals.is_even() && self.shard.is_none()
     }
 
-    /// Returns whether the slots are Poisson arrivals, without sharding.
+    /// Returns whether the slots are unsharded Poisson arrivals.
     pub(crate) fn is_poisson(&self) -> bool {
         self.arrivals.is_poisson() && self.shard.is_none()
     }
 
-    /// This process's slots per second, if the rate is constant.
+    /// Returns the constant rate of this shard in slots per second, or `None` if the rate changes.
     pub(crate) fn constant_hz(&self) -> anyhow::Result<Option<f64>> {
         let rate = self.rate.filter(|_| self.shape.is_none() && !self.is_replay());
         let share = self.shard()?.share();
         Ok(rate.map(|rate| rate.as_hz() * share))
     }
 
-    /// Returns whether the load defines its own length, which may be endless.
+    /// Returns whether the load defines its own length, which may be infinite.
     pub(crate) fn has_length(&self) -> bool {
         self.shape.is_some() || self.is_replay()
     }
 
-    /// Returns whether the starts come from a recording.
     pub(crate) fn is_replay(&self) -> bool {
         self.arrivals.is_replay()
     }
@@ -180,7 +171,7 @@ mod tests {
     use nanopace::ManualClock;
     use std::fs;
 
-    /// Parses options. Underscores stand for spaces.
+    /// Parses options, in which underscores stand for spaces.
     fn args(line: &str) -> ScheduleArgs {
         let words = line.split_whitespace().map(|word| word.replace('_', " "));
         let command = ScheduleArgs::augment_args(Command::new("test").no_binary_name(true));

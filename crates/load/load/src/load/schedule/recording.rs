@@ -24,33 +24,27 @@ use std::time::Duration;
 pub(super) use time::seconds;
 use time::{Format, Unit};
 
-/// The prefix for a recording with rows of CSV or JSON.
 pub(super) const REPLAY: &str = "replay:";
-/// The prefix for a HAR file.
 pub(super) const HAR: &str = "har:";
 
-/// The format of times in HAR files.
 const HAR_DATE: Format = Format::Date { has_zone: true };
 
-/// Without `from=`, the first start of a recording must not be later than this.
+/// The latest first start that does not need `from=`.
 const LATEST_START: Duration = Duration::from_secs(3600);
 
-/// A file with a recording, and the options for reading it.
 #[derive(Clone, Debug)]
 pub(crate) struct Recording {
-    /// The text of the option.
     text: String,
     file: PathBuf,
     is_har: bool,
     unit: Option<&'static Unit>,
-    /// Whether the load begins with the first start, if the user has specified it.
+    /// Whether the user wrote `from=first` (true) or `from=0` (false).
     begins_with_first: Option<bool>,
     hosts: Option<Vec<String>>,
     recorded: OnceLock<Arc<Recorded>>,
 }
 
 impl Recording {
-    /// Parses `replay:FILE` or `har:FILE`, and the words after the file. Returns `None` for other texts.
     pub(super) fn parse(text: &str) -> Option<Result<Recording, String>> {
         let is_har = text.starts_with(HAR);
         let rest = text.strip_prefix(if is_har { HAR } else { REPLAY })?;
@@ -95,16 +89,11 @@ impl Recording {
         Ok(true)
     }
 
-    /// Returns the file that contains the recording.
     pub(crate) fn file(&self) -> &Path {
         &self.file
     }
 
-    /// Returns the content of the file. The first call reads the file.
-    ///
-    /// # Errors
-    /// Returns an error if the file cannot be read, or is not a recording. The message names the position of the error
-    /// in the file.
+    /// Reads the file on the first call. The error message contains its position in the file.
     pub(crate) fn read(&self) -> anyhow::Result<&Recorded> {
         if self.recorded.get().is_none() {
             let recorded = if self.is_har { self.read_har()? } else { self.read_rows()? };
@@ -158,8 +147,7 @@ impl Recording {
         anyhow!("{} {told}", self.file.display())
     }
 
-    /// Describes the recording in one line. After the recording has been read, the line includes a summary of its
-    /// content.
+    /// Once the recording has been read, its title includes a summary.
     pub(super) fn title(&self) -> String {
         let recorded = self.recorded.get().map(|recorded| format!(" ({recorded})"));
         format!("{self}{}", recorded.unwrap_or_default())
@@ -177,7 +165,6 @@ impl Recording {
     }
 }
 
-/// Reads the value of `from=`.
 fn begins_with_first(value: &str) -> Result<bool, String> {
     match value {
         "first" => Ok(true),
@@ -186,7 +173,6 @@ fn begins_with_first(value: &str) -> Result<bool, String> {
     }
 }
 
-/// Reads the value of `hosts=`.
 fn hosts(value: &str) -> Result<Vec<String>, String> {
     let hosts: Vec<_> = value.split(',').map(str::to_ascii_lowercase).collect();
     if hosts.iter().any(String::is_empty) {

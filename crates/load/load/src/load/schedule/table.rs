@@ -13,7 +13,6 @@ use std::time::Duration;
 /// The prefixes of file names, each with how the rate changes between two lines.
 const FILES: [(&str, Between); 2] = [("table:", Between::Linear), ("steps:", Between::Step)];
 
-/// A shape, and the text from which it was read.
 #[derive(Clone, Debug)]
 pub(crate) struct WrittenShape {
     text: String,
@@ -21,7 +20,6 @@ pub(crate) struct WrittenShape {
 }
 
 impl WrittenShape {
-    /// Returns the file, if the shape is read from one.
     pub(crate) fn file(&self) -> Option<&Path> {
         file(&self.text).map(|(file, _)| Path::new(file))
     }
@@ -45,7 +43,7 @@ impl Display for WrittenShape {
     }
 }
 
-/// Splits the text of a shape that is read from a file. Returns the file, and how the rate changes between two lines.
+/// Returns the file, and how the rate changes between two lines. Returns `None` if the shape is not in a file.
 fn file(text: &str) -> Option<(&str, Between)> {
     FILES.into_iter().find_map(|(prefix, between)| Some((text.strip_prefix(prefix)?, between)))
 }
@@ -68,7 +66,7 @@ fn read(file: &str, between: Between) -> anyhow::Result<Shape> {
     })
 }
 
-/// Returns whether the first line is a heading, which is a line without digits.
+/// A heading has no digits.
 fn is_heading(line: &str) -> bool {
     !line.contains(|char: char| char.is_ascii_digit())
 }
@@ -77,7 +75,7 @@ fn is_comment(line: &str) -> bool {
     line.trim().is_empty() || line.starts_with('#')
 }
 
-/// Reads a line that consists of a time, in seconds or with a unit, and the rate at this time.
+/// Reads a time (in seconds or with a unit) and the rate at this time.
 fn point(line: &str) -> anyhow::Result<(Duration, Level)> {
     let (time, rate) = line
         .split_once(',')

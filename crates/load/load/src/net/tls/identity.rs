@@ -41,9 +41,8 @@ impl Identity<'_> {
     }
 }
 
-/// Checks that a key belongs to its certificate. rustls cannot parse old certificates (X.509 v1). For these, it is
-/// enough that the certificate contains the bytes of the public key. The server decides whether it accepts such a
-/// certificate.
+/// Checks that a key belongs to its certificate. rustls cannot parse X.509 v1 certificates; such a certificate only
+/// has to contain the bytes of the public key, and the server decides whether it accepts it.
 fn keys_match(both: &CertifiedKey) -> Result<(), Error> {
     match (both.keys_match(), both.key.public_key(), both.cert.first()) {
         (
@@ -67,7 +66,6 @@ pub(super) fn certificates(path: &Path) -> anyhow::Result<Vec<CertificateDer<'st
     Ok(certificates)
 }
 
-/// Reads the first private key in a file.
 fn read_key(path: &Path, provider: &CryptoProvider) -> anyhow::Result<Arc<dyn SigningKey>> {
     const HIDDEN: &[u8] = b"ENCRYPTED";
     let text = fs::read(path)?;

@@ -9,14 +9,12 @@ use hdrhistogram::Histogram;
 use std::iter;
 use std::time::Duration;
 
-/// The number of batches that a run of ten seconds or more is divided into.
 pub(crate) const BATCHES: usize = 40;
 
-/// The mean service time in nanoseconds.
 const SERVICE_NS: f64 = 1e3;
 
-/// The start of the simulation relative to the run. As a result, stalls have reached their steady state when the run
-/// begins.
+/// The start of the simulation relative to the run. It is early enough that stalls have reached their steady state when
+/// the run begins.
 const BEFORE: f64 = -1_000.0;
 
 /// A queue with one server, exponential service times of mean 1, and Poisson arrivals.
@@ -24,13 +22,11 @@ const BEFORE: f64 = -1_000.0;
 pub(crate) struct Queue {
     /// The number of arrivals per mean service time.
     pub(crate) rate: f64,
-    /// A factor by which service times are longer.
     pub(crate) slower: f64,
-    /// The mean time between stalls, and the length of a stall, if the server stalls.
+    /// The mean time between stalls, and the length of a stall.
     pub(crate) stalls: Option<(f64, f64)>,
 }
 
-/// The records of a simulated run.
 #[derive(Debug)]
 pub(crate) struct Simulated {
     pub(crate) all: Histogram<u64>,
@@ -43,7 +39,6 @@ impl Simulated {
         Simulated { all: Histogram::new(3).unwrap(), batches }
     }
 
-    /// Returns the records in the form that a result file contains.
     pub(crate) fn kept(self) -> RetainedHistograms {
         let none = Histogram::new(2).unwrap();
         let times = |response: Histogram<u64>| Times {
@@ -64,7 +59,7 @@ impl Simulated {
         }
     }
 
-    /// Records a time at this position in the run, given as a share of the run's length.
+    /// `part` is the position in the run, as a share of its length.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "not below zero")]
     fn record(&mut self, part: f64, time: f64) {
         let ns = ns(time);
@@ -82,8 +77,8 @@ impl Queue {
         Queue { rate, slower: 1.0, stalls: None }
     }
 
-    /// Simulates a run of about this number of requests by Lindley's recursion: a request is served as soon as the
-    /// server is free and not stalled.
+    /// Simulates about `requests` requests by Lindley's recursion: a request is served as soon as the server is free
+    /// and not stalled.
     pub(crate) fn run(&self, requests: f64, seed: u64) -> Simulated {
         let mut run = Simulated::new();
         let end = requests / self.rate;
@@ -93,7 +88,6 @@ impl Queue {
         run
     }
 
-    /// Returns the due time and the response time of each request.
     fn responses(&self, seed: u64) -> impl Iterator<Item = (f64, f64)> {
         let mut random = Random(seed);
         let mut now = self.stalls.map_or(0.0, |_| BEFORE);
@@ -114,8 +108,7 @@ impl Queue {
         all.skip_while(|(due, _)| *due < 0.0)
     }
 
-    /// Simulates a run that is checked every `every` mean service times, and that ends when its records are
-    /// sufficient.
+    /// Checks the run every `every` mean service times, until its records are sufficient.
     pub(crate) fn grow(
         &self,
         every: f64,
@@ -147,7 +140,7 @@ impl Queue {
         (stats, over_time)
     }
 
-    /// Returns how long the server is still busy with earlier requests when the simulation begins, if it does not
+    /// Returns how long the server is busy with requests that arrived before the simulation, if the server does not
     /// stall.
     fn work(&self, random: &mut Random) -> f64 {
         let (mean, utilisation) = (self.slower, self.rate * self.slower);
@@ -161,12 +154,10 @@ fn ns(time: f64) -> u64 {
     (time * SERVICE_NS) as u64
 }
 
-/// The random number generator splitmix64 (Steele, Lea and Flood, *Fast splittable pseudorandom number generators*,
-/// 2014).
+/// Splitmix64 (Steele, Lea and Flood, *Fast splittable pseudorandom number generators*, 2014).
 pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
-    /// Returns a random number from the exponential distribution with mean 1.
     pub(crate) fn exponential(&mut self) -> f64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

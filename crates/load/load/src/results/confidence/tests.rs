@@ -4,8 +4,8 @@
 use super::simulated::Queue;
 use super::*;
 
-/// Returns, for each true percentile, the share of runs whose interval contains it, and the share of runs whose
-/// interval is rough.
+/// Returns two shares for each true percentile: the runs whose interval contains it, and the runs whose interval is
+/// rough.
 fn coverage(queue: Queue, requests: f64, runs: u64, truths: &[(f64, f64)]) -> Vec<(f64, f64)> {
     let mut covered = vec![(0, 0); truths.len()];
     for seed in 0..runs {
@@ -22,8 +22,7 @@ fn coverage(queue: Queue, requests: f64, runs: u64, truths: &[(f64, f64)]) -> Ve
     covered.into_iter().map(|(covered, rough)| (share(covered), share(rough))).collect()
 }
 
-/// Returns a quantile, and the response time at this quantile in an M/M/1 queue, whose response times are
-/// exponential.
+/// Returns the quantile and its response time in an M/M/1 queue, whose response times are exponential.
 fn truth(rate: f64, quantile: f64) -> (f64, f64) {
     (quantile, -(1.0 - quantile).ln() / (1.0 - rate))
 }
@@ -59,7 +58,7 @@ fn a_server_that_stalls_now_and_then() {
 }
 
 /// Response times depend on each other over tens of thousands of requests. A run with ten times as many requests is too
-/// short for any method. The interval of the p99 is marked as rough in every run.
+/// short for any method.
 #[test]
 fn a_queue_at_99_percent_needs_longer_runs() {
     let truths = [0.5, 0.99].map(|quantile| truth(0.99, quantile));
@@ -87,14 +86,12 @@ fn a_percentile_beyond_all_measured_times_has_no_upper_end() {
     assert_eq!((range.high, range.is_rough), (None, true));
     let range = run.batched().range(0.5).unwrap();
     assert!(range.high.is_some_and(|high| high > range.low) && !range.is_rough, "{range:?}");
-    // The same holds if times are known only as lower bounds.
     let bounds = run.all.clone();
     let bounded = Batched { sample: Sample::bounded(&run.all, &bounds), ..run.batched() };
     assert_eq!(bounded.range(0.5).map(|range| range.high), Some(None));
 }
 
-/// The interval equals that of independent times. For the median of 10 000 times, the interval reaches from the 49th to
-/// the 51st percentile.
+/// For the median of 10 000 independent times, the interval reaches from the 49th to the 51st percentile.
 #[test]
 fn times_that_are_all_alike_in_batches_count_as_independent() {
     let mut batch = Histogram::new(2).unwrap();

@@ -22,13 +22,12 @@ use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::time::Duration;
 
-/// The version of the format of the results. Results in another version are not added up.
+/// Results with a different version of the format are not added up.
 const FORM: u32 = 8;
 
-/// The maximum accepted size of uncompressed results, in bytes.
+/// The maximum size of accepted results in bytes, before compression.
 const LONGEST: u64 = 64 << 20;
 
-/// The results of one node, or the sum of the results of several nodes.
 #[derive(Clone, Debug)]
 pub(crate) struct Results {
     /// The time of the load up to which the results are complete.
@@ -38,14 +37,14 @@ pub(crate) struct Results {
     pub(crate) timeline: Timeline,
 }
 
-/// The head of serialized results, as a line of JSON. The histograms follow in version 2 of their interchange format.
-/// The head and the histograms are compressed together.
+/// The first line of serialized results, in JSON. The histograms follow in version 2 of their interchange format. Head
+/// and histograms are compressed together.
 #[derive(Debug, Deserialize, Serialize)]
 struct Head {
     form: u32,
     until: Duration,
     counts: Counts,
-    /// The own times of the target, each with the number of events without a time.
+    /// The times that only the target can measure, each with the number of events without a time.
     own: Vec<(OfAnswer, u64)>,
     width: u64,
     span: (Duration, Duration),
@@ -66,7 +65,6 @@ struct Counts {
     labels: Vec<LabelHead>,
 }
 
-/// The counts of a label. Its times are among the histograms.
 #[derive(Debug, Deserialize, Serialize)]
 struct LabelHead {
     label: String,
@@ -84,7 +82,6 @@ struct PartHead {
 }
 
 impl Results {
-    /// Serializes the results for the store.
     pub(crate) fn to_bytes(&self) -> anyhow::Result<Vec<u8>> {
         let mut bytes = ZlibEncoder::new(Vec::new(), Compression::fast());
         serde_json::to_writer(&mut bytes, &self.head())?;
@@ -101,7 +98,6 @@ impl Results {
         Ok(bytes.finish()?)
     }
 
-    /// Deserializes results from the store.
     pub(crate) fn from_bytes(bytes: &[u8]) -> anyhow::Result<Results> {
         let (head, mut rest) = Head::read(bytes)?;
         let stats = head.counts.stats(&mut rest)?;
@@ -118,8 +114,7 @@ impl Results {
         Ok(Results { until: head.until, stats, own_times, timeline })
     }
 
-    /// Deserializes only the first part of results: the time of the load up to which they are complete, and the
-    /// operations.
+    /// Deserializes only the operations, and the time of the load up to which they are complete.
     pub(crate) fn sum_from_bytes(bytes: &[u8]) -> anyhow::Result<(Duration, OperationStats)> {
         let (head, mut rest) = Head::read(bytes)?;
         Ok((head.until, head.counts.stats(&mut rest)?))
@@ -142,7 +137,6 @@ impl Results {
         }
     }
 
-    /// Adds the results of another node.
     pub(crate) fn plus(mut self, other: Results) -> Results {
         self.stats.add(&other.stats);
         own_times::add(&mut self.own_times, other.own_times);
@@ -152,7 +146,6 @@ impl Results {
 }
 
 impl Head {
-    /// Reads the head of serialized results. Returns the head, and a reader of the rest.
     fn read(bytes: &[u8]) -> anyhow::Result<(Head, impl Read)> {
         let mut text = BufReader::new(ZlibDecoder::new(bytes).take(LONGEST));
         let mut line = Vec::new();
@@ -167,8 +160,7 @@ impl Head {
         Ok((head, text))
     }
 
-    /// Returns whether the timeline has a width that all nodes can use, and whether the numbers of its parts are
-    /// valid.
+    /// Returns whether all nodes can use the timeline's width, and whether the numbers of its parts are valid.
     fn has_parts_as_all(&self) -> bool {
         let is_width = self.width.is_power_of_two() && self.width <= 1 << 32;
         is_width && self.parts.iter().all(|part| part.number < MOST)
@@ -289,7 +281,6 @@ fn histograms_of(part: &Part) -> [&Histogram<u64>; 7] {
     [wait, service, response, bounds, &due.wait, &due.response, &due.bounds]
 }
 
-/// Reads the next `N` histograms.
 fn read<const N: usize>(rest: &mut impl Read) -> anyhow::Result<[Histogram<u64>; N]> {
     let mut deserializer = Deserializer::new();
     let mut histogram = || {
@@ -313,7 +304,6 @@ mod tests {
 
     const LOCK: OfAnswer = OfAnswer::Trend(Name("lock wait"));
 
-    /// Returns the results of a node that has run for this number of seconds at the rate `hz`.
     fn results(seconds: u64, hz: u64) -> Results {
         let mut summary = long(seconds, hz);
         for (label, is_well) in [("read", true), ("write", false), ("read", true)] {

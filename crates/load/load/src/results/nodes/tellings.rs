@@ -7,34 +7,28 @@ use nanopace_fleet::NodeResults;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// The maximum age of a node's report, relative to the newest report, at which it counts for the last second.
+/// A node whose last report is older than the newest report by more than this does not count for the last second.
 const LATE: Duration = Duration::from_millis(1_500);
 
-/// The latest reports of all nodes.
 #[derive(Debug, Default)]
 pub(crate) struct Tellings(BTreeMap<u16, Node>);
 
-/// The last report of a node.
 #[derive(Debug)]
 struct Node {
     until: Duration,
     stats: OperationStats,
-    /// The time between the last two reports, and the operations in that time.
     last: Option<(Duration, OperationStats)>,
 }
 
-/// The operations of all nodes in a span of time.
 #[derive(Debug)]
 pub(crate) struct Done {
     /// The start and the end of the span, as times of the load.
     pub(crate) span: (Duration, Duration),
-    /// The number of requests started per second.
     pub(crate) hz: f64,
     pub(crate) stats: OperationStats,
 }
 
 impl Tellings {
-    /// Records the reports in the store.
     pub(crate) fn look(&mut self, results: &[NodeResults]) {
         for of in results {
             if let Ok((until, stats)) = Results::sum_from_bytes(&of.bytes) {
@@ -56,13 +50,12 @@ impl Tellings {
         self.0.insert(number, Node { until, stats, last });
     }
 
-    /// Returns the sum of the operations of all nodes so far.
     pub(crate) fn all(&self) -> OperationStats {
         sum(self.0.values().map(|node| &node.stats))
     }
 
-    /// Returns the operations of all current nodes in about the last second, or `None` before any node has reported
-    /// twice.
+    /// Returns the operations of all current nodes in about the last second. Returns `None` before any node has
+    /// reported twice.
     pub(crate) fn last(&self) -> Option<Done> {
         let newest = self.0.values().map(|node| node.until).max()?;
         let recent = self.0.values().filter(|node| node.until.saturating_add(LATE) >= newest);
@@ -89,7 +82,6 @@ mod tests {
     use super::*;
     use crate::load::kind::FailureKind;
 
-    /// Returns the statistics of operations with these response times, plus `failed` failures.
     fn stats(times: &[u64], failed: u64) -> OperationStats {
         let mut stats = OperationStats::new();
         for &time in times {
@@ -110,7 +102,6 @@ mod tests {
         tellings.tell(1, second(1), stats(&[5, 5, 900_000], 1));
         assert!(tellings.last().is_none());
         tellings.tell(1, second(2), stats(&[5, 5, 5, 7, 900_000], 4));
-        // Reading the same report again changes nothing.
         tellings.tell(1, second(2), stats(&[5, 5, 5, 7, 900_000], 4));
         tellings.tell(2, second(1), stats(&[9], 0));
         tellings.tell(2, second(3), stats(&[9, 8, 8, 8, 8], 0));

@@ -8,36 +8,32 @@ use std::collections::BTreeMap;
 use std::mem;
 use std::time::Duration;
 
-/// The maximum number of parts. If there are more, each pair of neighbours is joined.
+/// If there are more parts, each pair of neighbours is joined.
 pub(crate) const MOST: u64 = 120;
 
-/// The operations over the time of the load, in parts whose length is a power of two in seconds.
 #[derive(Clone, Debug)]
 pub(crate) struct Timeline {
-    /// The length of each part in seconds.
+    /// The length of each part in seconds: a power of two.
     pub(crate) width: u64,
     /// The parts. The key is the number of the part, counted from the start of the load.
     pub(crate) parts: BTreeMap<u64, Part>,
-    /// The start and the end of the counted operations, as times of the load.
     pub(crate) span: (Duration, Duration),
 }
 
-/// The operations in one part of a timeline.
 #[derive(Clone, Debug)]
 pub(crate) struct Part {
-    /// The largest backlog that was measured. The sum for several nodes adds their slots and takes the longest time.
+    /// The largest measured backlog. The sum for several nodes adds the slots and takes the longest time.
     pub(crate) backlog: Backlog,
     pub(crate) brief: Brief,
     pub(crate) due: Due,
 }
 
 impl Timeline {
-    /// Creates an empty timeline.
     pub(crate) fn new() -> Timeline {
         Timeline { width: 1, parts: BTreeMap::new(), span: (Duration::MAX, Duration::ZERO) }
     }
 
-    /// Adds the operations of an interval of at most one second, which begins at the time `at` of the load.
+    /// The interval begins at the time `at` of the load, and takes at most one second.
     pub(crate) fn add(&mut self, at: Duration, interval: &Interval) {
         let length = interval.length();
         self.reach((at, at + length));
@@ -46,7 +42,7 @@ impl Timeline {
         part.brief.add(&interval.brief);
     }
 
-    /// Counts slots whose due time is `due`, as a time of the load.
+    /// `due` is a time of the load.
     pub(crate) fn count(&mut self, due: Duration, outcome: &Outcome) {
         self.part(due).due.count(outcome);
     }
@@ -71,7 +67,6 @@ impl Timeline {
         }
     }
 
-    /// Adds the operations of another node.
     pub(crate) fn plus(mut self, mut other: Timeline) -> Timeline {
         while self.width < other.width {
             self.widen();
@@ -89,8 +84,7 @@ impl Timeline {
         self
     }
 
-    /// Converts the parts into intervals. `asked` returns the number of slots requested between two times of the
-    /// load.
+    /// `asked` returns the number of slots requested between two times of the load.
     pub(crate) fn intervals(self, asked: impl Fn(Duration, Duration) -> f64) -> Vec<Interval> {
         let Timeline { width, span: (begin, end), .. } = self;
         let at = |number: u64| Duration::from_secs(number * width);
@@ -103,7 +97,7 @@ impl Timeline {
 }
 
 impl Part {
-    /// Creates an empty part. Times have only one digit, so that each report can contain all earlier seconds.
+    /// Times have only one digit, because each report contains all earlier seconds again.
     fn new() -> Part {
         let times = || Histogram::new(1).expect("1 is a number of digits");
         let [wait, service, response, bounds] = [(); 4].map(|()| times());
@@ -127,8 +121,8 @@ mod tests {
     use nanopace::Nanos;
     use proptest::prelude::*;
 
-    /// Returns the timeline of a node with these numbers of starts in quarters of a second. The first quarter begins
-    /// shortly after the beginning of second `first`.
+    /// `starts` are numbers of starts in quarters of a second. The first quarter begins shortly after the beginning of
+    /// second `first`.
     fn node(first: u64, starts: &[u64]) -> Timeline {
         let mut timeline = Timeline::new();
         for (quarter, &started) in (first * 4..).zip(starts) {
@@ -152,7 +146,6 @@ mod tests {
     }
 
     proptest! {
-        /// The sum of two nodes' timelines equals the timeline of one node that did the work of both.
         #[test]
         fn a_sum_is_what_both_have_done_in_each_part(
             starts in prop::collection::vec((0_u64..5, 0_u64..5), 4..1_500),

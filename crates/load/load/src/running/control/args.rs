@@ -49,7 +49,7 @@ impl Token {
     fn read(file: &Path) -> anyhow::Result<Token> {
         let name = || format!("--control-token-file {}", file.display());
         let mut line = String::new();
-        // A token is short, but the file may never end.
+        // A token is short, but the file may be infinite.
         let read = File::open(file)
             .and_then(|file| BufReader::new(file.take(LONGEST_TOKEN)).read_line(&mut line));
         read.with_context(|| format!("{}: cannot be read", name()))?;

@@ -1,21 +1,18 @@
 //! Limits the number of connections to the control server. When all are in use, the connection of the client that has
-//! been silent for longest is closed. Each client first gets some time to send its request.
+//! been silent for longest is closed. Each client first has [`GRACE`] to send its request.
 
 use std::time::Duration;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep};
 
-/// The maximum number of simultaneous connections.
 const MOST_CONNECTIONS: usize = 128;
 
-/// The minimum time for which a client must be silent before its connection can be closed.
+/// The minimum silence of a client whose connection can be closed.
 const GRACE: Duration = Duration::from_millis(20);
 
-/// The time between two attempts to close a connection.
 const RESPITE: Duration = Duration::from_millis(10);
 
-/// The connection of one client.
 #[derive(Clone, Debug)]
 pub(super) struct Connection {
     /// The time from which the client has sent nothing, or `None` while it waits for a response.
@@ -27,12 +24,11 @@ impl Connection {
         Connection { silent_since: watch::Sender::new(Some(Instant::now())) }
     }
 
-    /// Records that the client has sent data.
     pub(super) fn heard(&self) {
         self.silent_since.send_replace(Some(Instant::now()));
     }
 
-    /// Performs work whose result the client waits for. During the work, the client's connection is not closed.
+    /// Performs work whose result the client waits for. The client's connection is not closed before the work ends.
     pub(super) async fn wait_for<T>(&self, work: impl Future<Output = T>) -> T {
         self.silent_since.send_replace(None);
         let done = work.await;
@@ -41,13 +37,11 @@ impl Connection {
     }
 }
 
-/// All open connections, each with the task that serves it.
 #[derive(Debug, Default)]
 pub(super) struct Connections(Vec<(Connection, JoinHandle<()>)>);
 
 impl Connections {
-    /// Adds a connection, and serves it with `converse`. If all connections are in use, first waits until one can be
-    /// closed.
+    /// Serves a connection with `converse`. If all connections are in use, first waits until one can be closed.
     pub(super) async fn give<F>(&mut self, converse: impl FnOnce(Connection) -> F)
     where
         F: Future<Output = ()> + Send + 'static,
@@ -59,7 +53,6 @@ impl Connections {
         self.0.push((connection.clone(), tokio::spawn(converse(connection))));
     }
 
-    /// Waits until all clients have closed their connections.
     pub(super) async fn leave(self) {
         for (_, conversation) in self.0 {
             // A task that panicked has already printed its message.
@@ -75,8 +68,7 @@ impl Connections {
         self.0.len() < MOST_CONNECTIONS
     }
 
-    /// Closes the connection of the client that has been silent for longest, if it has been silent for at least
-    /// [`GRACE`].
+    /// Closes the connection that has been silent for longest, if it has been silent for at least [`GRACE`].
     fn send_away(&mut self) {
         let silent_since = |(connection, _): &(Connection, _)| *connection.silent_since.borrow();
         let all = self.0.iter().enumerate();
@@ -95,8 +87,8 @@ mod tests {
 
     const SECOND: Duration = Duration::from_secs(1);
 
-    /// Opens the maximum number of connections, one per second. If `waits` holds for its number, a client waits for a
-    /// response. Otherwise it sends nothing.
+    /// Opens the maximum number of connections, one per second. If `waits` holds for a connection's number, its client
+    /// waits for a response. Otherwise it sends nothing.
     async fn taken(waits: impl Fn(usize) -> bool) -> Connections {
         let mut connections = Connections::default();
         for number in 0..MOST_CONNECTIONS {
@@ -111,7 +103,6 @@ mod tests {
         if waits { connection.wait_for(pending()).await } else { pending().await }
     }
 
-    /// Returns the indexes of the connections in `before` that have been closed.
     fn gone(before: &[Connection], connections: &Connections) -> Vec<usize> {
         let is_there = |connection: &Connection| {
             connections
@@ -153,7 +144,6 @@ mod tests {
         let mut connections = taken(|_| true).await;
         let given = timeout(SECOND, connections.give(|connection| talk(connection, false))).await;
         assert!(given.is_err() && connections.0.len() == MOST_CONNECTIONS);
-        // One client has closed its connection.
         connections.0[5].1.abort();
         connections.give(|connection| talk(connection, false)).await;
         assert_eq!(connections.0.len(), MOST_CONNECTIONS);

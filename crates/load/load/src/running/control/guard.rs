@@ -1,8 +1,8 @@
 //! Decides which requests to the control server are allowed.
 //!
-//! A web page in a browser must not control a run, but it can send requests to the loopback interface. Such requests
-//! can be recognised. A page cannot remove the Origin header of a request that changes anything. If a page's host
-//! name resolves to the loopback address, the Host header contains that name.
+//! A web page in a browser must not control a run, but it can send requests to the loopback interface. Two headers
+//! reveal such requests: a page cannot remove Origin from a request that changes anything, and Host contains the page's
+//! host name even if that name resolves to the loopback address.
 
 use super::responses::Refused;
 use anyhow::ensure;
@@ -15,12 +15,11 @@ use subtle::ConstantTimeEq;
 
 const LEAST: usize = 16;
 
-/// The token that all requests must contain.
 #[derive(Clone)]
 pub(super) struct Token(String);
 
 impl Token {
-    /// Creates a token. Returns an error if it is not valid in a header, or too easy to guess.
+    /// Rejects a token that is not valid in a header, or that is too easy to guess.
     pub(super) fn new(text: &str) -> anyhow::Result<Token> {
         let is_plain = text.chars().all(|letter| letter.is_ascii_graphic());
         ensure!(text.len() >= LEAST, "a token has at least {LEAST} characters, in the first line");
@@ -34,22 +33,20 @@ impl Token {
     }
 }
 
-/// Hides the token.
 impl fmt::Debug for Token {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Token")
     }
 }
 
-/// Decides whether a request is accepted.
 #[derive(Debug)]
 pub(super) struct Guard {
-    /// The required token, or `None` if only programs on this machine can connect.
+    /// `None` if only programs on this machine can connect.
     pub(super) token: Option<Token>,
 }
 
 impl Guard {
-    /// Returns a rejection for a request that comes from a web page, or that does not contain the token.
+    /// Rejects a request that comes from a web page, or that does not contain the token.
     pub(super) fn admit(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), Refused> {
         if headers.contains_key(ORIGIN) {
             return Err(forbidden("a web page may not ask: the request has the header Origin"));

@@ -1,5 +1,4 @@
-//! Handles requests to the control server. The state comes from the last snapshot. Commands are passed to the
-//! controller.
+//! Handles requests to the control server. The last snapshot contains the state; the controller performs commands.
 
 use super::guard::Guard;
 use super::responses::{Refused, json, text_of};
@@ -30,19 +29,15 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// The maximum time in which the controller must respond. It usually responds within milliseconds.
 const DEADLINE: Duration = Duration::from_secs(5);
 
-/// Handles the requests to the control server.
 #[derive(Debug)]
 pub(super) struct Handlers {
-    /// The URL of the target that the run sends requests to.
     url: String,
-    /// The URL of the control server.
     control: String,
     guard: Guard,
     snapshots: watch::Receiver<Option<Arc<Snapshot>>>,
     messages: Sender<Message>,
 }
 
-/// A valid request to the control server.
 #[derive(Debug)]
 pub(super) enum ControlRequest {
     Status,
@@ -51,7 +46,6 @@ pub(super) enum ControlRequest {
 }
 
 impl Handlers {
-    /// Creates the handlers of the server at `control`, for a run that sends requests to `url`.
     pub(super) fn new(
         url: &str,
         control: String,
@@ -62,7 +56,6 @@ impl Handlers {
         Handlers { url: url.to_owned(), control, guard, snapshots, messages }
     }
 
-    /// Reads and checks a complete request.
     pub(super) async fn hear<B>(&self, request: Request<B>) -> Result<ControlRequest, Refused>
     where
         B: Body,
@@ -83,7 +76,6 @@ impl Handlers {
         })
     }
 
-    /// Returns the response to a request.
     pub(super) async fn answer(
         &self,
         asked: Result<ControlRequest, Refused>,
@@ -107,7 +99,7 @@ impl Handlers {
         text_of(format.content_type(), exposition(snapshot.as_deref(), format))
     }
 
-    /// Passes a command to the controller, and waits until it has been carried out. Returns the new state.
+    /// Passes a command to the controller, and waits until it has been performed. Returns the new state.
     async fn order(&self, action: Action) -> Result<Response<Full<Bytes>>, Refused> {
         let (sender, answer) = oneshot::channel();
         let over = || Refused::new(StatusCode::CONFLICT, "the run is over");
@@ -124,13 +116,11 @@ impl Handlers {
     }
 }
 
-/// Returns the format of metrics that the client prefers.
 fn format(headers: &HeaderMap) -> Format {
     let accept = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
     Format::preferred(&accept.collect::<Vec<_>>().join(","))
 }
 
-/// Reads the body of a request as text, and removes the spaces around it.
 async fn text<B>(request: Request<B>) -> Result<String, Refused>
 where
     B: Body,

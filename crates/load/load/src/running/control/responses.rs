@@ -6,15 +6,14 @@ use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue};
 use hyper::{Response, StatusCode};
 use serde::Serialize;
 
-/// Returns a response that contains one JSON object.
 pub(super) fn json(object: &impl Serialize) -> Response<Full<Bytes>> {
-    // This cannot fail, because all keys of the objects are strings.
+    // The keys of the objects are strings, so this cannot fail.
     let mut text = serde_json::to_string(object).unwrap_or_default();
     text.push('\n');
     text_of("application/json", text)
 }
 
-/// Returns a response with this content type, which must not be cached.
+/// The response must not be cached.
 pub(super) fn text_of(content_type: &'static str, text: String) -> Response<Full<Bytes>> {
     let mut response = Response::new(Full::from(text));
     let headers = response.headers_mut();
@@ -23,7 +22,6 @@ pub(super) fn text_of(content_type: &'static str, text: String) -> Response<Full
     response
 }
 
-/// The rejection of a request, from which a response is built.
 #[derive(Debug)]
 pub(super) struct Refused {
     status: StatusCode,
@@ -41,7 +39,6 @@ impl Refused {
         Refused { status, reason: reason.into(), header: None }
     }
 
-    /// Returns the rejection with an additional header.
     pub(super) fn with(self, name: HeaderName, value: HeaderValue) -> Refused {
         Refused { header: Some((name, value)), ..self }
     }
@@ -51,7 +48,6 @@ impl Refused {
         self.status
     }
 
-    /// Builds the response, which contains the reason as JSON.
     pub(super) fn response(self) -> Response<Full<Bytes>> {
         let mut response = json(&Reason { error: &self.reason });
         *response.status_mut() = self.status;

@@ -28,7 +28,6 @@ const ROUTES: [(&str, &str, Route); 7] = [
 const LOOK: &str = "GET, HEAD";
 
 impl Route {
-    /// Returns the route for a method and a path, or a rejection if there is no such route.
     pub(super) fn of(method: &Method, path: &str) -> Result<Route, Refused> {
         let known = ROUTES.into_iter().find(|(known, ..)| *known == path);
         let (path, allowed, route) = known.ok_or_else(|| {

@@ -16,19 +16,17 @@ use tokio::sync::watch;
 use tokio::task::yield_now;
 use tokio::time::{sleep, timeout};
 
-/// The maximum time for which a client may be silent before or within the head of a request.
+/// The maximum silence of a client before or within the head of a request.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The maximum time that responses may take after the end of the run.
 const FAREWELL: Duration = Duration::from_millis(250);
 
-/// The pause after an attempt to accept a connection failed.
 const RESPITE: Duration = Duration::from_millis(10);
 
 /// The maximum length of a request head, in bytes.
 const HEAD: usize = 16 * 1024;
 
-/// Serves connections until the run is over.
 pub(super) async fn serve(
     listener: TcpListener,
     handlers: Arc<Handlers>,
@@ -44,7 +42,6 @@ pub(super) async fn serve(
     let _ = timeout(FAREWELL, connections.leave()).await;
 }
 
-/// Accepts connections, and serves each of them in a task.
 async fn accept(
     listener: &TcpListener,
     handlers: &Arc<Handlers>,
@@ -59,13 +56,11 @@ async fn accept(
         connections
             .give(|connection| converse(stream, Arc::clone(handlers), is_over.clone(), connection))
             .await;
-        // The task of the connection can now read a request that has arrived, before the connection may be closed in
-        // favour of a new one.
+        // The new task reads a request that has already arrived, before its connection may be closed for another.
         yield_now().await;
     }
 }
 
-/// Serves one client, until the client closes the connection or the run is over.
 async fn converse(
     stream: TcpStream,
     handlers: Arc<Handlers>,
@@ -109,8 +104,7 @@ mod tests {
         (stream, listener.accept().await.unwrap().0)
     }
 
-    /// In an earlier version, 128 clients that requested the metrics repeatedly, without reading them, blocked all
-    /// other clients.
+    /// Regression test: 128 clients that requested metrics repeatedly without reading them blocked all others.
     #[tokio::test]
     async fn a_client_with_many_requests_waits_for_the_others() {
         const MANY: usize = 300;

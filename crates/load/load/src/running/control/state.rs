@@ -9,14 +9,14 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// The JSON object of the state. Its field names are stable. Those of the results are the same as in `--json`.
+/// The field names are stable. Fields of the results have the same names as in `--json`.
 #[derive(Debug, Serialize)]
 pub(super) struct State<'run> {
     version: &'static str,
     url: &'run str,
     control: &'run str,
     phase: &'static str,
-    /// The progress of the schedule, or `None` before it starts.
+    /// `None` before the schedule starts.
     #[serde(flatten)]
     going: Option<Going>,
 }
@@ -62,7 +62,6 @@ struct LastSecond {
 }
 
 impl<'run> State<'run> {
-    /// Creates the object for a run against `url`, whose control server is at `control`.
     pub(super) fn new(
         url: &'run str,
         control: &'run str,

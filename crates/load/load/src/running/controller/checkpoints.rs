@@ -1,4 +1,4 @@
-//! Defines checkpoints of a run: its counts at a point in time. Intervals are differences between two checkpoints.
+//! Defines checkpoints: the counts of a run at a point in time. Intervals are differences between two checkpoints.
 
 use super::run_state::RunState;
 use crate::results::cpu_time::CpuTime;
@@ -8,7 +8,6 @@ use std::time::Duration;
 /// The interval between two lines of the logs. Nodes of a fleet use the seconds of the load instead.
 const SECOND: Duration = Duration::from_secs(1);
 
-/// The counts of a run at a point in time.
 #[derive(Clone, Debug)]
 pub(crate) struct Checkpoint {
     pub(crate) at: Nanos,
@@ -16,24 +15,21 @@ pub(crate) struct Checkpoint {
     pub(crate) asked: f64,
     pub(crate) skipped: u64,
     pub(crate) idle: Duration,
-    /// The CPU time of each load thread.
     pub(crate) processor: Vec<CpuTime>,
 }
 
-/// The checkpoints with which later checkpoints are compared.
 #[derive(Debug)]
 pub(crate) struct Checkpoints {
     pub(crate) last: Checkpoint,
-    /// The checkpoint at the start of the current second.
+    /// The start of the current second.
     pub(crate) second: Checkpoint,
-    /// The checkpoint at the end of the warm-up.
+    /// The end of the warm-up.
     pub(crate) warm: Checkpoint,
 }
 
 impl Checkpoint {
-    /// Creates a checkpoint for `at`, which is now or the end of the run. `asked` is the number of slots requested up
-    /// to an earlier checkpoint. If the load is corrected to a smaller number, `asked` is used until the load reaches
-    /// it again.
+    /// `at` is now or the end of the run. `asked` is the number of slots requested so far. If the load was corrected to
+    /// a smaller number, `asked` stays in use until the load reaches it again.
     pub(crate) fn new(state: &RunState<'_>, at: Nanos, asked: f64) -> Checkpoint {
         let ledger = state.pacer().ledger();
         Checkpoint {
@@ -47,7 +43,6 @@ impl Checkpoint {
 }
 
 impl Checkpoints {
-    /// Creates the checkpoints of a schedule that has just started.
     pub(crate) fn new(state: &RunState<'_>) -> Checkpoints {
         let processor = state.shared.threads.times();
         let (skipped, idle) = (0, Duration::ZERO);
@@ -55,8 +50,7 @@ impl Checkpoints {
         Checkpoints { last: start.clone(), second: start.clone(), warm: start }
     }
 
-    /// Returns whether a second has passed. In a fleet, this is the case if the load has reached the next second. The
-    /// end of the warm-up also ends a second.
+    /// Returns whether a second has passed (in a fleet, a second of the load), or the warm-up has ended.
     pub(crate) fn is_second_over(&self, state: &RunState<'_>) -> bool {
         let (from, to) = (self.second.at, self.last.at);
         let is_warm = to == state.span.recorded_from;

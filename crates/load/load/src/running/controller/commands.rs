@@ -6,16 +6,14 @@ use crate::load::action::{Action, Refusal};
 use crate::running::measuring::collector::Collector;
 use nanopace::{Pacer, Rate, Shape};
 
-/// Performs the commands on a run.
 #[derive(Debug)]
 pub(crate) struct Commands<'run> {
     state: RunState<'run>,
     has_left: bool,
     /// Whether a command ended the schedule before the end of the load.
     pub(crate) is_cut_short: bool,
-    /// The rate in slots per second, if the load has had a constant rate so far.
+    /// In slots per second, if the rate has been constant so far.
     pub(crate) constant_hz: Option<f64>,
-    /// Whether the load was changed or paused.
     pub(crate) has_changed_load: bool,
 }
 
@@ -31,9 +29,8 @@ impl<'run> Commands<'run> {
         }
     }
 
-    /// Handles a request to end the run. Returns `None` if the schedule must end. For a node of a fleet, the first
-    /// request only makes the node leave: the node still starts the slots that it cannot give back, and a message is
-    /// returned.
+    /// Returns `None` if the schedule must end. The first request to a node of a fleet only makes the node leave: it
+    /// still starts the slots that it cannot give back, and a message is returned.
     pub(crate) fn stop(&mut self) -> Option<String> {
         let Some(member) = self.state.member.filter(|_| !self.has_left) else {
             self.is_cut_short = self.state.span.has_end();
@@ -46,7 +43,6 @@ impl<'run> Commands<'run> {
         })
     }
 
-    /// Performs an action other than [`Action::Stop`]. Changes of the load go through the collector.
     pub(crate) fn act(
         &mut self,
         action: Action,
@@ -75,7 +71,7 @@ impl<'run> Commands<'run> {
             Action::Pause => self.pause(true, collector),
             Action::Resume => self.pause(false, collector),
             Action::TogglePause => self.pause(!self.state.pacer().is_paused(), collector),
-            // `Action::Stop` is handled by `stop`.
+            // `stop` handles this action.
             Action::Stop => {}
         }
         Ok(())

@@ -4,12 +4,10 @@ use crate::results::machine_cpu::{MachineCpu, Meanwhile};
 use crate::results::quota::{self, Quota};
 use std::fs;
 
-/// The readings of the machine's CPU use and of the program's CPU quotas at one point in time.
 #[derive(Debug)]
 pub(crate) struct MachineReading {
-    /// The CPU use of the machine, or `None` on systems other than Linux, which do not report it.
+    /// The CPU use of the machine. `None` on systems other than Linux, which do not report it.
     processors: Option<MachineCpu>,
-    /// The counters of each quota that applies to the program.
     quotas: Vec<Option<Quota>>,
 }
 
@@ -18,12 +16,10 @@ impl MachineReading {
         MachineReading { processors: processors(), quotas: quotas() }
     }
 
-    /// Returns the use of the CPUs since an `earlier` reading, if it is known.
     pub(crate) fn meanwhile(&self, earlier: &MachineReading) -> Option<Meanwhile> {
         self.processors?.since(earlier.processors?)
     }
 
-    /// Returns the CPU quota that was reached since an `earlier` reading, if any.
     pub(crate) fn quota(&self, earlier: &MachineReading) -> Option<Quota> {
         quota::reached(&self.quotas, &earlier.quotas)
     }

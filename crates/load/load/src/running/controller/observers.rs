@@ -9,11 +9,10 @@ use crossterm::event::KeyEvent;
 use std::sync::Arc;
 use tokio::sync::watch;
 
-/// The observers of a run: the terminal, and programs that read its snapshots.
+/// The terminal, and programs that read the snapshots of a run.
 #[derive(Debug)]
 pub(crate) struct Observers {
     live: Live,
-    /// The channel that publishes the snapshots of the run to programs.
     watch: watch::Sender<Option<Arc<Snapshot>>>,
     prompt: Prompt,
     /// The effect of the last key, for the status line.
@@ -25,7 +24,6 @@ impl Observers {
         Observers { live, watch, prompt: Prompt::default(), note: String::new() }
     }
 
-    /// Handles a key. Returns its action, if it has one.
     pub(crate) fn press(&mut self, key: KeyEvent) -> Option<Action> {
         self.prompt.press(key)
     }
@@ -35,7 +33,6 @@ impl Observers {
         self.prompt.line()
     }
 
-    /// Sends the state of the run to the observers. Also prints a line if `is_time_for_a_line`.
     pub(crate) fn show(&self, snapshot: Snapshot, over_time: &OverTime, is_time_for_a_line: bool) {
         let snapshot = Arc::new(snapshot);
         self.live.show(&snapshot, over_time, &self.prompt, is_time_for_a_line);
@@ -48,7 +45,6 @@ impl Observers {
         self.live.tell(text);
     }
 
-    /// Ends the display. The last line stays on the terminal.
     pub(crate) fn end(self) {
         self.live.end();
     }

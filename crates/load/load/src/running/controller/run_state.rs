@@ -1,4 +1,4 @@
-//! Holds the state of a run whose schedule has started. All parts of the controller share this state.
+//! Holds the state of a run whose schedule has started. All parts of the controller share it.
 
 use crate::console::human::float;
 use crate::results::lateness::Lateness;
@@ -10,17 +10,14 @@ use crate::shown::snapshot::Phase;
 use crate::shown::standing::Standing;
 use nanopace::{Nanos, Pacer, Rate};
 
-/// The state of a run whose schedule has started.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RunState<'run> {
     pub(crate) shared: &'run RunShared,
     pub(crate) span: &'run RunSpan,
-    /// The node of this run, if the run belongs to a fleet.
     pub(crate) member: Option<&'run Member>,
 }
 
 impl<'run> RunState<'run> {
-    /// Returns the pacer that grants the slots.
     pub(crate) fn pacer(&self) -> &'run Pacer {
         &self.shared.pacer
     }
@@ -29,12 +26,11 @@ impl<'run> RunState<'run> {
         self.pacer().now()
     }
 
-    /// Returns the state of this node in its fleet, if the run belongs to one.
     pub(crate) fn standing(&self) -> Option<Standing> {
         self.member.map(Member::standing)
     }
 
-    /// Returns the phase of the run. The schedule must not have ended.
+    /// The schedule must not have ended.
     pub(crate) fn phase(&self) -> Phase {
         match self.now() {
             _ if self.is_paused() => Phase::Paused,
@@ -47,8 +43,7 @@ impl<'run> RunState<'run> {
         self.standing().map_or_else(|| self.pacer().is_paused(), |standing| standing.is_paused)
     }
 
-    /// Returns the current rate of all processes in slots per second. During a pause, returns the rate that applies
-    /// after the pause.
+    /// Returns the current rate of all processes in slots per second. During a pause, returns the rate after the pause.
     pub(crate) fn hz(&self) -> f64 {
         match self.pacer().rate() {
             // With a shape, this rate means that the load has no rate at this time.
@@ -67,7 +62,6 @@ impl<'run> RunState<'run> {
         at.max(self.span.recorded_from).min(self.span.end())
     }
 
-    /// Returns the end of the whole load, if it is known.
     pub(crate) fn planned_end(&self) -> Option<Nanos> {
         let length = || self.pacer().shape()?.duration();
         let of_fleet = self.member.and_then(|member| Some(member.begins() + length()?));

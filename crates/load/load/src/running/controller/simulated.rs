@@ -43,7 +43,7 @@ struct CommandLine {
     run: RunArgs,
 }
 
-/// A target with data for this number of slots, or for any number of slots if `None`.
+/// A target with data for this number of slots, or without a limit.
 struct Nothing(Option<u64>);
 
 impl Backend for Nothing {
@@ -66,21 +66,19 @@ impl Backend for Nothing {
     }
 }
 
-/// Creates the setup of a run with these options. Underscores in values stand for spaces.
+/// Sets up a run. In the values of options, underscores stand for spaces.
 fn set_up(options: &str, most: Option<u64>) -> Setup {
     let words = ["test"].into_iter().chain(options.split_whitespace());
     let line = CommandLine::try_parse_from(words.map(|word| word.replace('_', " "))).unwrap();
     Setup::new(line.run, &[], |_| Ok(Nothing(most))).unwrap()
 }
 
-/// The state of a simulated connection and its worker.
 enum Connection {
     Free,
     /// The thread has been granted a slot, and decides about it at this time.
     Granted(Grant, Nanos),
-    /// A request is in flight. It completes or fails at this time.
+    /// A request is in flight. It ends at this time with this result.
     Busy(Flight, Nanos, Result<Done, Failure>),
-    /// Its worker has ended.
     Gone,
 }
 
@@ -91,10 +89,9 @@ struct Course {
     stalls: Vec<(u64, u64)>,
     /// The spans of time in which the threads do nothing.
     freezes: Vec<(u64, u64)>,
-    /// Each time after this number of slots, a thread is delayed before it decides about the next slot.
+    /// After each multiple of this number of slots, a thread is delayed before it decides about the next slot.
     hold_every: u64,
     actions: Vec<(u64, Action)>,
-    /// The server, or `None` for one that responds at once.
     server: Option<Server>,
     /// The number of slots for which the target has data, or `None` without a limit.
     most: Option<u64>,
@@ -109,8 +106,7 @@ struct Server {
 }
 
 impl Server {
-    /// Returns how long the server takes to serve the request of a slot, and whether the request succeeds. Both depend
-    /// only on the seed and the slot.
+    /// Returns the service time, and whether the request succeeds. Both depend only on the seed and the slot.
     fn serve(self, slot: u64) -> (Duration, Result<Done, Failure>) {
         let mut random = Random((self.seed << 32) | slot);
         let time = self.mean.mul_f64(random.exponential());
@@ -119,13 +115,10 @@ impl Server {
     }
 }
 
-/// The results of a run.
 struct Ran {
     summary: Summary,
     refused: Vec<Refusal>,
-    /// The number of slots in the warm-up.
     warm_up: u64,
-    /// The requested rate in each snapshot.
     rates: Vec<String>,
 }
 
@@ -139,7 +132,6 @@ impl Ran {
     }
 }
 
-/// A simulated run in progress.
 struct Run<'run> {
     course: &'run Course,
     clock: ManualClock,
@@ -147,7 +139,6 @@ struct Run<'run> {
     span: &'run RunSpan,
     connections: Vec<Connection>,
     granted: u64,
-    /// The time at which the thread reports its CPU time next.
     next_beat: Nanos,
     /// The time at which the server has served all requests received so far.
     free_at: Nanos,
@@ -247,7 +238,7 @@ impl Run<'_> {
     }
 }
 
-/// Performs one iteration of the controller's loop without waiting. Returns whether the schedule must end.
+/// Performs one iteration of the controller's loop without waiting. Returns whether the schedule continues.
 fn controls(
     controller: &mut Controller<'_>,
     messages: &Receiver<Message>,

@@ -28,7 +28,6 @@ use std::time::Duration;
 /// The interval at which all records are collected for the live views.
 const TICK: Duration = Duration::from_millis(250);
 
-/// The results of a run so far.
 #[derive(Debug)]
 pub(crate) struct RunTotals<'run> {
     state: RunState<'run>,
@@ -37,20 +36,16 @@ pub(crate) struct RunTotals<'run> {
     pub(crate) over_time: OverTime,
     /// The sum of everything collected so far. Set only if requirements decide when the run ends.
     pub(crate) so_far: Option<OperationStats>,
-    /// The intervals of the last second.
     recent: VecDeque<Interval>,
     checkpoints: Checkpoints,
-    /// The backlog at the last checkpoint.
     backlog: Backlog,
     logs: Logs,
-    /// Readings of the machine: the first one after the warm-up, and the one at the end of the schedule.
+    /// The first reading after the warm-up, and the reading at the end of the schedule.
     machine: [Option<MachineReading>; 2],
-    /// The ledger at the end of the schedule.
     ended: Option<Ledger>,
 }
 
 impl<'run> RunTotals<'run> {
-    /// Creates the totals of a schedule that has just started.
     pub(crate) fn new(state: RunState<'run>, policy: &Policy, logs: Logs) -> RunTotals<'run> {
         let RunLength { spacing, constant_hz, .. } = *state.span.length();
         let constant_hz = constant_hz.filter(|_| !state.shared.gives_up);
@@ -75,15 +70,13 @@ impl<'run> RunTotals<'run> {
         }
     }
 
-    /// Marks these labels as expected: reports include them even if no operation with the label has ended.
     pub(crate) fn expect(&mut self, labels: &[&str]) {
         self.collector.expect(labels);
         self.tally.expect(labels);
     }
 
-    /// Returns the time of the next tick. There are additional ticks at the end of the warm-up, which separates the
-    /// results before and after it, and at each second of a fleet's load, so that the results of all nodes can be
-    /// added.
+    /// A tick at the end of the warm-up separates the results before and after it. In a fleet, a tick at each second of
+    /// the load allows the results of all nodes to be added.
     pub(crate) fn next_tick(&self) -> Nanos {
         let (last, warm) = (self.checkpoints.last.at, self.state.span.recorded_from);
         let member = self.state.member;
@@ -143,12 +136,11 @@ impl<'run> RunTotals<'run> {
         let (from, to) = (before.at - start, checkpoints.last.at - start);
         let asked = state.asked(checkpoints.last.asked - before.asked, interval.brief.started());
         self.recent.push_back(Interval { from, to, asked, ..interval });
-        // Intervals of the warm-up are not shown.
+        // Views do not show the intervals of the warm-up.
         let known = if checkpoints.last.at > recorded_from { RECENT } else { 0 };
         self.recent.drain(..self.recent.len().saturating_sub(known));
     }
 
-    /// Logs the results that were collected since the end of the previous second.
     fn end_second(&mut self) {
         let before = mem::replace(&mut self.checkpoints.second, self.checkpoints.last.clone());
         let (start, at) = (self.state.span.start, self.checkpoints.last.at);
@@ -162,7 +154,6 @@ impl<'run> RunTotals<'run> {
         }
     }
 
-    /// Records the state at the end of the schedule.
     pub(crate) fn end(&mut self, run_end: &RunEnd, policy: &Policy) {
         if let Some(limit) = policy.skip_later_than {
             self.collector.look_at_last_skipped(limit, run_end.at);
@@ -171,8 +162,7 @@ impl<'run> RunTotals<'run> {
         self.machine[1] = Some(MachineReading::now());
     }
 
-    /// Collects the remaining records after the threads have ended. Counts the slots and the time that a late policy
-    /// gave up.
+    /// Collects the remaining records after the threads have ended, and counts what a late policy gave up.
     pub(crate) fn close(&mut self, run_end: &RunEnd, policy: &Policy) {
         // All responses may have arrived before the end of the run, which is one interval after its last slot.
         self.collect(run_end.at);
@@ -188,41 +178,38 @@ impl<'run> RunTotals<'run> {
         self.collector.settle(skipped, limit, forfeited);
     }
 
-    /// Returns the confidence intervals of the times up to the end of the last second.
+    /// The confidence intervals cover the results up to the end of the last second.
     pub(crate) fn confidence(&self) -> Confidence<'_> {
         Confidence::new(self.collector.total(), &self.over_time)
     }
 
-    /// Returns the CPU time that the load threads used since the end of the warm-up.
+    /// Returns the CPU time of the load threads since the end of the warm-up.
     pub(crate) fn processor(&self) -> Option<CpuTime> {
         let Checkpoints { last, warm, .. } = &self.checkpoints;
         cpu_time::sum(cpu_time::since(&last.processor, &warm.processor))
     }
 
-    /// Returns the use of the machine's CPUs during the recorded part of the run, if it is known.
     pub(crate) fn meanwhile(&self) -> Option<Meanwhile> {
         let [first, last] = &self.machine;
         last.as_ref()?.meanwhile(first.as_ref()?)
     }
 
-    /// Returns the CPU quota that was reached in the recorded part of the run, if any.
     pub(crate) fn quota(&self) -> Option<Quota> {
         let [first, last] = &self.machine;
         last.as_ref()?.quota(first.as_ref()?)
     }
 
-    /// Ends the logs. Returns an error if a log is incomplete.
     pub(crate) fn end_logs(&mut self) -> anyhow::Result<()> {
         mem::take(&mut self.logs).end()
     }
 
-    /// Returns the pacer's ledger, or, after the end of the schedule, the ledger at that end.
+    /// After the end of the schedule, returns the ledger at that end.
     fn ledger(&self) -> Ledger {
         self.ended.unwrap_or_else(|| self.state.pacer().ledger())
     }
 
-    /// Returns the slots that are due but have not started. After the end of the schedule, no more slots fall due. In
-    /// a closed loop, no slot is due before a worker is free.
+    /// Returns the slots that are due but have not started. After the end of the schedule, no more slots fall due. In a
+    /// closed loop, no slot is due before a worker is free.
     fn backlog_now(&self) -> Backlog {
         let (ledger, unstarted) = (self.ledger(), self.tally.unstarted);
         match self.ended {
@@ -233,7 +220,6 @@ impl<'run> RunTotals<'run> {
         }
     }
 
-    /// Creates a snapshot of the run. `note` is the text for the status line: the effect of the last key.
     pub(crate) fn snapshot(&self, phase: Phase, note: &str) -> Snapshot {
         let RunTotals { state, .. } = self;
         let (span, pacer) = (state.span, state.pacer());
@@ -268,7 +254,7 @@ impl<'run> RunTotals<'run> {
         }
     }
 
-    /// Returns the requested rate in the last second, or, during the warm-up, the current rate.
+    /// Returns the requested rate in the last second or, during the warm-up, the current rate.
     fn asked_hz(&self) -> f64 {
         let second: Duration = self.recent.iter().map(Interval::length).sum();
         if second.is_zero() {

@@ -7,7 +7,6 @@ use clap::{Args, Subcommand};
 use nanopace::Rate;
 use std::path::PathBuf;
 
-/// The end of the help pages of `fleet`.
 pub(crate) const HELP: &str = "\
 A fleet is several machines that issue one load together. Start the same command on each, with the
 same store, a Redis or Valkey server. This run starts when four nodes are there:
@@ -94,7 +93,6 @@ pub(crate) struct RunAt {
 }
 
 impl RunAt {
-    /// Returns the address of the run.
     pub(crate) fn address(&self) -> anyhow::Result<RunAddress> {
         RunAddress::new("--store", self.store.as_deref(), &self.name)
     }

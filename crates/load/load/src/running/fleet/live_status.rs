@@ -1,5 +1,4 @@
-//! Shows a fleet while it runs, for `nanopace fleet status --watch`. Each second, a terminal gets a full view, and
-//! any other output gets one line.
+//! Shows a fleet while it runs: a full view on a terminal, one line per second on any other output.
 
 use crate::console::human;
 use crate::judged::whole;
@@ -27,16 +26,14 @@ const PATIENCE: u32 = 5;
 /// The numbers of columns and rows if the terminal does not report its size.
 const USUAL_SIZE: (u16, u16) = (80, 24);
 
-/// The state of a fleet at one point in time.
 #[derive(Debug)]
 struct FleetView {
     status: Status,
-    /// The results of all nodes in the last second.
     last: Option<Done>,
     all: OperationStats,
 }
 
-/// Shows a run until it is over. If the store does not respond, waits for it for a limited time.
+/// Shows a run until it is over. If the store does not respond, waits for a limited time.
 pub(super) fn show(control: &Control, at: &RunAddress) -> anyhow::Result<io::Result<()>> {
     let is_terminal = io::stdout().is_terminal();
     let mut tellings = Tellings::default();
@@ -74,13 +71,11 @@ fn look(control: &Control, name: &str, tellings: &mut Tellings) -> Result<FleetV
 }
 
 impl FleetView {
-    /// Returns the figures of the last second, or `None` if the run is over.
     fn last_second(&self) -> Option<Pace<'_>> {
         let last = self.last.as_ref().filter(|_| !self.status.run.has_ended)?;
         Some(Pace::of(last, &self.status.run.shape.parse().ok()?))
     }
 
-    /// Returns the figures since the start of the run.
     fn so_far(&self) -> Option<Pace<'_>> {
         let [asked_hz, achieved_hz] = whole::rates(self.status.account.as_ref()?);
         Some(Pace { asked_hz, achieved_hz, stats: &self.all })
@@ -139,7 +134,7 @@ fn add(line: &str) -> io::Result<()> {
     stdout.flush()
 }
 
-/// Overwrites the previous text on the terminal. Lines and columns that do not fit are cut off.
+/// Overwrites the previous text on the terminal. Cuts off lines and columns that do not fit.
 fn redraw(text: &str) -> io::Result<()> {
     let size = terminal::size().ok().filter(|(columns, rows)| columns.min(rows) > &0);
     let (columns, rows) = size.unwrap_or(USUAL_SIZE);
@@ -153,7 +148,6 @@ fn redraw(text: &str) -> io::Result<()> {
     stdout.flush()
 }
 
-/// Reads the state of a run, and its account if it has started.
 pub(crate) fn status(control: &Control, name: &str) -> Result<Status, FleetError> {
     let run = control.status()?;
     let account = run.has_started.then(|| control.account()).transpose()?;

@@ -10,7 +10,6 @@ use anyhow::ensure;
 use nanopace_fleet::{Control, FleetError};
 use std::io;
 
-/// The outputs of a fleet's report.
 #[derive(Debug)]
 pub(super) struct Places {
     output: Output,
@@ -19,7 +18,6 @@ pub(super) struct Places {
 }
 
 impl Places {
-    /// Opens the requested outputs.
     pub(super) fn new(args: &ReportArgs) -> anyhow::Result<Places> {
         let ReportArgs { json, html, csv, .. } = args;
         ensure!(
@@ -36,7 +34,7 @@ impl Places {
         Ok(Places { output, html: html?, csv })
     }
 
-    /// Writes the report to all outputs. If one output fails, the others are still written.
+    /// If one output fails, the others are still written.
     pub(super) fn write(&self, whole: &Whole) -> io::Result<()> {
         let Places { output, html, csv } = self;
         let log = || csv_log::text(whole.over_time().intervals());
@@ -58,7 +56,6 @@ fn named(what: &str, written: io::Result<()>) -> io::Result<()> {
     written.map_err(|error| io::Error::other(format!("cannot write {what}: {error}")))
 }
 
-/// Reads the state, the account and the results of a run from the store.
 pub(crate) fn whole(control: &Control, name: &str) -> Result<Whole, FleetError> {
     let (status, account) = (control.status()?, control.account()?);
     Ok(Whole::new(name, status, account, &control.results()?))

@@ -1,5 +1,5 @@
-//! Tests the verdict on runs for which it is known which side was stopped. A load thread, its machine and a target
-//! are simulated in virtual time. The records are real.
+//! Tests the verdict on runs in which one side was stopped on purpose. A load thread, its machine and a target are
+//! simulated in virtual time. The records are real.
 
 use super::recorder::{Flight, Recorder};
 use crate::console::human::float;
@@ -24,17 +24,14 @@ type Stop = (u64, u64);
 struct Cause {
     per_second: u64,
     connections: usize,
-    /// The time that the target needs for each request.
     service: u64,
     target_stops: &'static [Stop],
     generator_stops: &'static [Stop],
-    /// Whether the target is in the same process.
     is_embedded: bool,
     /// The time for which the thread waits for the CPU each time it wakes.
     queued: u64,
-    /// The time for which a call rests between its first and its second request. Zero if it sends only one request.
+    /// The think time between a call's two requests. Zero if the call sends only one request.
     think: u64,
-    /// The end of the schedule.
     end: u64,
 }
 
@@ -62,19 +59,16 @@ fn at(at_ms: u64) -> Nanos {
     Nanos::ZERO + ms(at_ms)
 }
 
-/// Returns the time at which work of the length `work` ends if it begins at `from`. No work is done during stops.
+/// Returns the time at which work that begins at `from` ends. No work is done during stops.
 fn done(from: Nanos, work: Duration, stops: impl Iterator<Item = Stop>) -> Nanos {
     stops.fold(from + work, |done, (stop, go)| {
         if at(go) <= from || at(stop) >= done { done } else { done + (at(go) - at(stop).max(from)) }
     })
 }
 
-/// A call in flight.
 struct Call {
-    /// The time at which the call can continue.
     ready: Nanos,
     flight: Flight,
-    /// The next step of the call.
     next: Next,
 }
 
@@ -85,7 +79,6 @@ enum Next {
     End,
 }
 
-/// A simulated load thread.
 struct Thread<'run> {
     cause: Cause,
     clock: ManualClock,
@@ -110,7 +103,6 @@ impl Thread<'_> {
         self.clock.advance(moment - self.pacer.now());
     }
 
-    /// Does one step of work. It takes longer if the thread is stopped.
     fn work(&mut self) {
         self.go_to(self.pacer.now() + STEP);
         self.processor.had += STEP;
@@ -171,7 +163,7 @@ impl Thread<'_> {
         true
     }
 
-    /// Returns the time at which the response arrives to a request that is sent now.
+    /// Returns the time at which the response to a request that is sent now arrives.
     fn answer(&mut self, now: Nanos) -> Nanos {
         let Cause { service, target_stops, generator_stops, is_embedded, .. } = self.cause;
         let shared = generator_stops.iter().filter(|_| is_embedded);
@@ -186,7 +178,6 @@ impl Thread<'_> {
         }
     }
 
-    /// Runs to the end of the schedule, counts the slots that have not started, and waits for the missing responses.
     fn run(&mut self) {
         while self.pacer.now() < at(self.cause.end) || !self.in_flight.is_empty() {
             self.sleep();
@@ -230,15 +221,14 @@ fn stats(cause: Cause) -> OperationStats {
     stats
 }
 
-/// Returns the verdict on a run, and the statistics that it is based on.
 fn verdict(cause: Cause) -> (Verdict, OperationStats) {
     let stats = stats(cause);
     let ratio = float(stats.started()) / float(stats.due());
     (Verdict::new(&Evidence::new(&stats, ratio, 1.0)), stats)
 }
 
-/// Loads that are easy, almost too much for their connections, and large; loads for which other programs use the CPU
-/// each time the thread wakes; and a load whose target is stopped whenever the generator is stopped.
+/// Contains easy loads, a load that almost needs more connections, and a large load; loads for which the thread waits
+/// for the CPU at each wake-up; and a load whose target stops whenever the generator stops.
 const LOADS: [Cause; 7] = [
     USUAL,
     EASY,
@@ -286,7 +276,7 @@ fn the_verdict_names_the_stopped_side() {
     }
 }
 
-/// Loads for which the thread waits so long for the CPU at each wake-up that it reduces a backlog only slowly.
+/// At each wake-up, the thread waits so long for the CPU that it reduces a backlog only slowly.
 const SATURATED: [Cause; 4] = [
     Cause { queued: 4, ..EASY },
     Cause { queued: 8, ..USUAL },
@@ -346,13 +336,13 @@ fn a_load_that_is_too_much_is_whose_time_it_takes() {
         assert!(stats.queued / answers >= ms(cause.queued) / 2, "{:?}", stats.queued);
         let Lateness { generator, queued, .. } = stats.lateness;
         assert!(queued <= generator, "{cause:?}: {:?}", stats.lateness);
-        // The lateness includes that of slots that never start.
+        // The lateness includes the lateness of slots that never start.
         let is_starved = cause.queued > 0;
         assert!(!is_starved || queued > 0.9 * generator, "{:?}", stats.lateness);
     }
 }
 
-/// 50 calls per second, each of which rests for a second.
+/// 50 calls per second, each with a think time of one second.
 const THINKING: Cause =
     Cause { per_second: 50, service: 5, think: 1_000, connections: 100, ..USUAL };
 

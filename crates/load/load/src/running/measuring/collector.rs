@@ -11,37 +11,30 @@ use std::mem;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Collects the records of all load threads.
 #[derive(Debug)]
 pub(crate) struct Collector<'run> {
     recorders: &'run [Arc<Recorder>],
     pacer: Pacer,
-    /// The rate, if the load has had this constant rate since its start and no slots are given up.
+    /// The rate of the load, if it has been constant since the start and no slots are given up.
     constant_hz: Option<f64>,
     /// Whether gaps between starts can be judged, because the slots are evenly spaced.
     is_even: bool,
-    /// The statistics that were collected last.
     interval: OperationStats,
-    /// The statistics that were collected in the current second.
     second: OperationStats,
     last_second: OperationStats,
     /// The statistics up to the start of the current second.
     total: OperationStats,
-    /// Empty statistics, which are swapped with the statistics of a recorder.
+    /// Empty statistics, which are swapped with those of a recorder.
     spare: OperationStats,
     gaps: Gaps,
-    /// The intervals between starts, for Poisson arrivals.
     intervals: Option<Intervals>,
-    /// The outcomes that were taken last.
     outcomes: Vec<Outcome>,
-    /// An empty list of outcomes, which is swapped with that of a recorder.
     spare_outcomes: Vec<Outcome>,
     /// The starts that were collected but not judged yet, because an earlier start may still arrive.
     starts: Vec<Nanos>,
 }
 
 impl<'run> Collector<'run> {
-    /// Creates a collector for the threads of `recorders`, which are paced by `pacer`.
     pub(crate) fn new(
         pacer: &Pacer,
         recorders: &'run [Arc<Recorder>],
@@ -66,17 +59,15 @@ impl<'run> Collector<'run> {
         }
     }
 
-    /// Sets the constant rate of the load, which applies until the load is changed.
     pub(crate) fn at_constant(self, hz: Option<f64>) -> Collector<'run> {
         Collector { constant_hz: hz, ..self }
     }
 
-    /// Marks these labels as expected: reports include them even if no operation with the label has ended.
     pub(crate) fn expect(&mut self, labels: &[&str]) {
         self.total.labels.expect(labels);
     }
 
-    /// Takes the outcomes of slots that were recorded since the last call. All these slots are due by now.
+    /// Takes the outcomes that were recorded since the last call. All their slots are due by now.
     pub(crate) fn take_outcomes(&mut self) {
         self.outcomes.clear();
         for recorder in self.recorders {
@@ -85,12 +76,11 @@ impl<'run> Collector<'run> {
         }
     }
 
-    /// Returns the outcomes that [`take_outcomes`](Collector::take_outcomes) took last.
     pub(crate) fn outcomes(&self) -> &[Outcome] {
         &self.outcomes
     }
 
-    /// Collects the statistics that were recorded since the last call, and returns them.
+    /// Returns the statistics that were recorded since the last call.
     pub(crate) fn collect(&mut self) -> &OperationStats {
         self.judge_starts();
         self.interval.clear();
@@ -103,7 +93,6 @@ impl<'run> Collector<'run> {
         &self.interval
     }
 
-    /// Ends the current second. Returns its statistics.
     pub(crate) fn end_second(&mut self) -> &OperationStats {
         self.total.add(&self.second);
         mem::swap(&mut self.second, &mut self.last_second);
@@ -111,8 +100,8 @@ impl<'run> Collector<'run> {
         &self.last_second
     }
 
-    /// Attributes the lateness of slots that were skipped after the last start. Slots that are later than `limit` are
-    /// skipped. The schedule ends at `end`, which is now.
+    /// Attributes the lateness of the slots that were skipped after the last start, because they were later than
+    /// `limit`. The schedule ends at `end`, which is now.
     pub(crate) fn look_at_last_skipped(&self, limit: Duration, end: Nanos) {
         let before = self.recorders.iter().map(|recorder| recorder.skipped()).max();
         let slots = self.pacer.ledger().skipped.saturating_sub(before.unwrap_or_default());
@@ -126,15 +115,13 @@ impl<'run> Collector<'run> {
         }
     }
 
-    /// Counts the slots and the time that a late policy gave up: `skipped` slots, which were later than `limit`, and
-    /// the time `forfeited`.
+    /// Counts what a late policy gave up: `skipped` slots, which were later than `limit`, and the time `forfeited`.
     pub(crate) fn settle(&mut self, skipped: u64, limit: Duration, forfeited: Duration) {
         self.total.skipped(skipped, limit);
         self.total.forfeited(forfeited);
     }
 
-    /// Changes the load. The gap between the last start before the change and the first start after the change is not
-    /// judged.
+    /// Changes the load. The gap between the last start before the change and the first start after it is not judged.
     pub(crate) fn change(&mut self, change: impl FnOnce(&Pacer)) {
         self.judge_starts();
         self.constant_hz = None;
@@ -151,24 +138,23 @@ impl<'run> Collector<'run> {
         &self.total
     }
 
-    /// Returns how even the gaps between the starts collected so far are.
     pub(crate) fn gap_quality(&self) -> Option<Quality> {
         self.gaps.quality()
     }
 
-    /// Returns how random the starts collected so far are, or `None` if Poisson arrivals were not requested.
+    /// Returns `None` if Poisson arrivals were not requested.
     pub(crate) fn randomness(&self) -> Option<Randomness> {
         self.intervals.as_ref().and_then(Intervals::randomness)
     }
 
     /// Judges the gaps between the starts of all threads, in chronological order.
     fn judge_starts(&mut self) {
-        // No start up to this moment can come later.
+        // No start up to this moment can still arrive.
         let complete_until = self.take_starts();
         self.starts.sort_unstable();
         let complete = self.starts.partition_point(|start| *start <= complete_until);
         let starts = self.starts.drain(..complete);
-        // The pacer takes a lock for each answer, and computes with 256 bits.
+        // The pacer would take a lock for each start, and compute with 256 bits.
         let asked = |start: Nanos| match self.constant_hz {
             Some(hz) => (start - Nanos::ZERO).as_secs_f64() * hz,
             None => self.pacer.asked_count(start),
@@ -180,7 +166,7 @@ impl<'run> Collector<'run> {
         }
     }
 
-    /// Takes the starts until now from all threads. Returns the current time.
+    /// Returns the current time. All starts until now have been taken.
     fn take_starts(&mut self) -> Nanos {
         let now = self.pacer.now();
         for recorder in self.recorders {
@@ -241,8 +227,7 @@ mod tests {
     const END_MS: u64 = 2_000;
     const TICK_MS: u64 = 250;
 
-    /// Simulates a run of 100/s on one connection. There are no responses from 0.5 s to 1.5 s, or to the end. The
-    /// records are collected at each tick, as the controller does.
+    /// Simulates 100/s on one connection without responses from 0.5 s to `until_ms`. Collects at each tick.
     fn stalled(until_ms: u64) -> OverTime {
         let clock = ManualClock::new();
         let rate = Rate::per_second(100).unwrap();

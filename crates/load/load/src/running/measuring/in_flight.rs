@@ -6,23 +6,21 @@ use crate::results::outcome::{Ending, Outcome};
 use nanopace::Nanos;
 use std::time::Duration;
 
-/// An operation that has started and not ended.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Begun {
     pub(super) intended_start: Nanos,
     pub(super) start: Start,
-    /// The start with a target that responds at once, or `None` if calls do not rest.
+    /// The start with a target that responds at once, or `None` if calls have no think times.
     pub(super) instant_target: Option<Start>,
     pub(super) is_recorded: bool,
     /// The time at which the last request of the operation was sent.
     pub(super) sent: Sent,
     /// The total time for which the schedule had been paused before the operation started.
     pub(super) paused: Duration,
-    /// The time, up to `sent`, for which the target was busy or the call rested.
+    /// The time up to `sent` in which the target was busy or the call had a think time.
     pub(super) busy: Duration,
-    /// The part of `busy` for which the call rested.
+    /// The part of `busy` that consists of think times.
     pub(super) rested: Duration,
-    /// The end of the current rest, or `None` if the call does not rest.
     pub(super) rests_until: Option<Nanos>,
 }
 
@@ -34,7 +32,6 @@ pub(super) struct InFlight {
 }
 
 impl Begun {
-    /// Returns the outcome of an operation that ended at `end`.
     pub(super) fn outcome(&self, end: Nanos, ending: Ending) -> Outcome {
         let &Begun { intended_start, start, .. } = self;
         Outcome {
@@ -48,7 +45,6 @@ impl Begun {
 }
 
 impl InFlight {
-    /// Adds an operation. Returns its place.
     pub(super) fn add(&mut self, begun: Begun) -> usize {
         let place = self.free.pop().unwrap_or(self.places.len());
         if place == self.places.len() {
@@ -58,22 +54,20 @@ impl InFlight {
         place
     }
 
-    /// Returns the operation at this place, or `None` if it has been given up.
+    /// Returns `None` if the operation has been given up.
     pub(super) fn at(&mut self, place: usize) -> Option<&mut Begun> {
         self.places.get_mut(place)?.as_mut()
     }
 
-    /// Returns all operations in flight.
     pub(super) fn iter(&self) -> impl Iterator<Item = &Begun> {
         self.places.iter().flatten()
     }
 
-    /// Returns all operations in flight, mutably.
     pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Begun> {
         self.places.iter_mut().flatten()
     }
 
-    /// Removes the operation at this place. Returns `None` if all operations were given up before.
+    /// Removes an operation. Returns `None` if all operations were given up before.
     pub(super) fn end(&mut self, place: usize) -> Option<Begun> {
         let begun = self.places[place].take()?;
         self.free.push(place);

@@ -16,13 +16,13 @@ use std::ops::Deref;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// The record of one load thread. The collector also accesses it, from time to time.
+/// The record of one load thread. The collector also accesses it.
 #[derive(Debug)]
 pub(crate) struct Recorder {
     clock: Pacer,
     record: Mutex<Record>,
-    /// The burst line of all threads, if the strictness is above 1. It is locked only while the record is locked, and
-    /// the record is never locked while the burst line is.
+    /// The burst line of all threads, or `None` if the strictness is at most 1. Lock order: the record is locked before
+    /// the burst line.
     burst: Option<Arc<Mutex<BurstLine>>>,
 }
 
@@ -34,11 +34,10 @@ struct Record {
     taken_until: Nanos,
     in_flight: InFlight,
     outcomes: Vec<Outcome>,
-    /// The number of connections of the thread.
     count: usize,
     /// The connections of a generator without delays: see [`lateness`](crate::results::lateness).
     connections: IdealConnections,
-    /// The ideal connections to a target that responds at once, or `None` before a call rests for the first time.
+    /// The ideal connections to a target that responds at once. `None` before the first think time of a call.
     instant_target: Option<IdealConnections>,
     /// The number of connections that are being opened outside calls.
     opening: usize,
@@ -49,8 +48,7 @@ struct Record {
 }
 
 impl Recorder {
-    /// Creates an empty record for each thread. `connections` lists the number of connections of each thread. Times
-    /// are read from the clock of `pacer`. `gives_up` is whether a late policy of the pacer may give up slots.
+    /// `connections` contains the number of connections of each thread.
     pub(crate) fn all(pacer: &Pacer, connections: &[usize], gives_up: bool) -> Vec<Arc<Recorder>> {
         let burst = BurstLine::new(pacer.strictness()).map(|line| Arc::new(Mutex::new(line)));
         let each = connections.iter();
@@ -80,13 +78,12 @@ impl Recorder {
         Recorder { clock: pacer.clone(), record: Mutex::new(record), burst }
     }
 
-    /// Records that an operation starts now.
     pub(crate) fn start(self: &Arc<Self>, intended_start: Nanos, is_recorded: bool) -> Flight {
         let (start, place) = self.begin(self.clock.now(), intended_start, is_recorded);
         Flight { recorder: Arc::clone(self), start, place: Some(place) }
     }
 
-    /// Records that an operation starts at `now`, which was just read from the clock.
+    /// `now` was just read from the clock.
     pub(crate) fn start_at(
         &self,
         now: Nanos,
@@ -97,11 +94,10 @@ impl Recorder {
         Flight { recorder: self, start, place: Some(place) }
     }
 
-    /// Records a start. During the warm-up, the start is not counted, but the cause of its lateness is kept, because a
-    /// late policy may delay later slots for this cause. Returns the start and its place in the record.
+    /// In the warm-up, only the cause of lateness is kept, because a late policy may delay later slots for it.
     fn begin(&self, now: Nanos, intended_start: Nanos, is_recorded: bool) -> (Nanos, usize) {
         let record = &mut *self.record();
-        // All starts until that moment have been taken.
+        // The collector has taken all starts up to `taken_until`, so this start must be later.
         let now = if now <= record.taken_until { self.clock.now() } else { now };
         let (moved, mut burst) = (record.moved.by(now), self.burst());
         record.skipped = record.moved.skipped();
@@ -133,7 +129,7 @@ impl Recorder {
         (now, place)
     }
 
-    /// Records that the call at this place rests from now until `until`. It sends nothing in this time.
+    /// Records a think time from now until `until`, in which the call at this place sends nothing.
     pub(crate) fn rest(&self, place: usize, until: Nanos) {
         let record = &mut *self.record();
         let now = self.clock.now();
@@ -150,7 +146,7 @@ impl Recorder {
         }
     }
 
-    /// Records that the call at this place continues. Returns the current time.
+    /// Records that the think time of the call at this place has ended. Returns the current time.
     pub(crate) fn go_on(&self, place: usize) -> Nanos {
         let record = &mut *self.record();
         let now = self.clock.now();
@@ -164,8 +160,7 @@ impl Recorder {
         now
     }
 
-    /// Counts all operations in flight as unfinished at this time, because the thread may be stuck. If such an
-    /// operation ends later, it is not counted again.
+    /// Counts all operations in flight as unfinished, because the thread may be stuck. Later ends are not counted.
     pub(crate) fn give_up(&self) {
         let record = &mut *self.record();
         let now = self.clock.now();
@@ -174,34 +169,31 @@ impl Recorder {
         }
     }
 
-    /// Records that the schedule is paused, or that it continues.
     pub(crate) fn pause(&self, is_paused: bool) {
         self.record().moved.pause(self.clock.now(), is_paused);
     }
 
-    /// Marks the thread as waiting inside its calls. All time in its calls is attributed to the target.
+    /// Attributes all time in the thread's calls to the target, because calls block the thread.
     pub(crate) fn blocks(&self) {
         self.record().last_poll.blocks();
     }
 
-    /// Returns whether the report of the thread's CPU time is overdue by more than `allowed` (plus a fixed time). If
-    /// so, the thread is stuck.
+    /// Returns whether the report of the thread's CPU time is overdue by more than `allowed` plus a fixed time.
     pub(crate) fn is_stuck(&self, allowed: Duration) -> bool {
         self.record().last_poll.is_stuck(self.clock.now(), allowed)
     }
 
-    /// Returns the number of connections that the thread is opening outside calls. Before all of them are open, the
-    /// thread takes no slot.
+    /// Returns the number of connections being opened outside calls. Until it is 0, the thread takes no slot.
     pub(crate) fn opening(&self) -> usize {
         self.record().opening
     }
 
-    /// Records that the thread goes to sleep. `processor` returns the thread's CPU time, and is called only if needed.
+    /// Calls `processor` for the thread's CPU time only if needed.
     pub(crate) fn sleeps(&self, processor: impl FnOnce() -> CpuTime) {
         self.record().last_poll.sleeps(self.clock.now(), processor);
     }
 
-    /// Records that the thread wakes. `processor` returns the thread's CPU time, and is called only if needed.
+    /// Calls `processor` for the thread's CPU time only if needed.
     pub(crate) fn wakes(&self, processor: impl FnOnce() -> CpuTime) {
         self.record().last_poll.wakes(self.clock.now(), processor);
     }
@@ -211,8 +203,7 @@ impl Recorder {
         self.record().last_poll.beat(self.clock.now(), processor);
     }
 
-    /// Records slots that were due but had not started when the schedule ended at `end`. Each entry of `left` is an
-    /// intended start, and the number of slots with about this intended start.
+    /// Each entry of `left` is an intended start, and the number of slots with about this intended start.
     pub(crate) fn unstarted(&self, left: &[(Nanos, u64)], end: Nanos) {
         let record = &mut *self.record();
         let now = self.clock.now();
@@ -230,7 +221,6 @@ impl Recorder {
         }
     }
 
-    /// Returns the number of slots that had been skipped when the thread's last operation started.
     pub(crate) fn skipped(&self) -> u64 {
         self.record().skipped
     }
@@ -252,8 +242,7 @@ impl Recorder {
         record.lateness(intended, [now, looked], moved, burst.as_deref())
     }
 
-    /// Records that the thread begins to open a connection. No slot can use the connection until it is
-    /// [opened](Recorder::opened).
+    /// Begins to open a connection, which no slot can use until it is [opened](Recorder::opened).
     pub(crate) fn open(&self) -> Start {
         let record = &mut *self.record();
         let now = self.clock.now();
@@ -261,8 +250,7 @@ impl Recorder {
         record.connections.start(now, now, Duration::ZERO, None)
     }
 
-    /// Records that the connection has been opened, or that opening it failed. All of this time is attributed to the
-    /// target.
+    /// Records that the connection has been opened, or that this failed. All of the time is attributed to the target.
     pub(crate) fn opened(&self, start: Start) {
         let record = &mut *self.record();
         let now = self.clock.now();
@@ -271,35 +259,29 @@ impl Recorder {
         record.opening -= 1;
     }
 
-    /// Records that a step of a call has ended.
     pub(crate) fn step(&self, step: &Operation) {
         self.record().stats.answer(step);
     }
 
-    /// Records that a connection was opened outside calls.
     pub(crate) fn set_up(&self, set_up: SetUp) {
         self.record().stats.set_up(set_up);
     }
 
-    /// Records that the thread has spun for `time`.
     pub(crate) fn spun(&self, time: Duration) {
         self.record().stats.spun += time;
     }
 
-    /// Moves the starts recorded so far to the end of `starts`. Starts that are recorded later are after `now`, which
-    /// is the current time.
+    /// Moves the starts recorded so far to the end of `starts`. Later starts will be after `now`, the current time.
     pub(crate) fn take_starts(&self, now: Nanos, starts: &mut Vec<Nanos>) {
         let record = &mut *self.record();
         record.taken_until = now;
         starts.append(&mut record.starts);
     }
 
-    /// Exchanges the recorded outcomes of slots with `outcomes`.
     pub(crate) fn swap_outcomes(&self, outcomes: &mut Vec<Outcome>) {
         mem::swap(outcomes, &mut self.record().outcomes);
     }
 
-    /// Exchanges the recorded statistics with `stats`.
     pub(crate) fn swap_stats(&self, stats: &mut OperationStats) {
         mem::swap(stats, &mut self.record().stats);
     }
@@ -309,21 +291,19 @@ impl Recorder {
     }
 
     fn record(&self) -> MutexGuard<'_, Record> {
-        // If a thread panics, the run ends with the message of that panic. The poisoned lock must not cause another
-        // panic.
+        // A panic of a thread ends the run with its message. The poisoned lock must not cause another panic.
         self.record.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Record {
-    /// Returns the time up to which all arrived responses have been found, as of `now`. A thread that is opening its
-    /// connections awaits no responses.
+    /// Returns the time up to which arrived responses have been found. While it opens connections, a thread awaits no
+    /// responses.
     fn looked_until(&self, now: Nanos) -> Nanos {
         if self.opening > 0 { now } else { self.last_poll.looked_until(now) }
     }
 
-    /// Returns the lateness, as of `now`, of a slot that has not started. The thread last polled for responses at
-    /// `looked`.
+    /// Returns the lateness at `now` of a slot that has not started. The thread polled for responses at `looked`.
     fn lateness(
         &self,
         intended: Nanos,
@@ -345,8 +325,8 @@ impl Record {
         lateness.but_for_rests(free.map_or(Duration::ZERO, |free| free.min(now) - intended))
     }
 
-    /// When a call rests for the first time, creates ideal connections to a target that responds at once, and adds
-    /// the operations in flight to them.
+    /// At the first think time, creates ideal connections to a target that responds at once, and adds the operations in
+    /// flight.
     fn begin_to_rest(&mut self, now: Nanos) {
         if self.instant_target.is_some() {
             return;
@@ -379,12 +359,10 @@ pub(crate) struct Flight<R: Deref<Target = Recorder> = Arc<Recorder>> {
 }
 
 impl<R: Deref<Target = Recorder>> Flight<R> {
-    /// Returns when the operation started.
     pub(crate) fn started(&self) -> Nanos {
         self.start
     }
 
-    /// Returns the place of the operation in the record of its thread.
     pub(crate) fn place(&self) -> usize {
         self.place.unwrap_or_default()
     }

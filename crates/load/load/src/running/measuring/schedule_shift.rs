@@ -1,22 +1,19 @@
-//! Computes by how much the schedule was moved by pauses and by late policies that give up slots.
+//! Computes the time by which pauses and late policies have moved the schedule.
 //!
-//! If the schedule is paused, slots that have not started are due later by the length of the pause. If a policy gives
-//! up slots, later slots take their places, as if the schedule had been paused. The
-//! [ideal](crate::results::lateness) generator gives up as few slots as possible, so it needs both times.
+//! A pause delays the slots that have not started. If a policy gives up slots, later slots take their places, as after
+//! a pause. The [ideal](crate::results::lateness) generator gives up as few slots as possible, so it needs the time of
+//! pauses and the time given up.
 
 use crate::console::human::float;
 use nanopace::{Nanos, Pacer};
 use std::mem;
 use std::time::Duration;
 
-/// The time by which a pacer's schedule has been moved so far.
 #[derive(Debug)]
 pub(crate) struct ScheduleShift {
     pacer: Pacer,
-    /// Whether a late policy may give up slots.
     gives_up: bool,
     paused: Duration,
-    /// The start of the current pause, or `None` if the schedule is not paused.
     since: Option<Nanos>,
     skipped: u64,
     /// The total schedule time of the skipped slots.
@@ -26,14 +23,12 @@ pub(crate) struct ScheduleShift {
 }
 
 impl ScheduleShift {
-    /// Creates the state of a schedule that has not been moved.
     pub(crate) fn new(pacer: &Pacer, gives_up: bool) -> ScheduleShift {
         let (paused, since) = (Duration::ZERO, None);
         let (skipped, skipped_time, idle) = (0, Duration::ZERO, Duration::ZERO);
         ScheduleShift { pacer: pacer.clone(), gives_up, paused, since, skipped, skipped_time, idle }
     }
 
-    /// Records that the schedule is paused, or that it continues.
     pub(crate) fn pause(&mut self, now: Nanos, is_paused: bool) {
         self.paused = self.paused(now);
         self.since = is_paused.then_some(now);
@@ -49,8 +44,7 @@ impl ScheduleShift {
         self.paused(now) + if self.gives_up { self.given_up() } else { Duration::ZERO }
     }
 
-    /// Returns the number of slots that had been skipped at the last update. It stays 0 unless a late policy may give
-    /// up slots.
+    /// Returns the number of skipped slots at the last update. It stays 0 unless a late policy may give up slots.
     pub(crate) fn skipped(&self) -> u64 {
         self.skipped
     }
@@ -79,8 +73,7 @@ mod tests {
         Duration::from_millis(ms)
     }
 
-    /// A run on one connection to a target that takes 10 ms per request. The rate is twice as high as the target can
-    /// sustain.
+    /// One connection to a target that takes 10 ms per request, at twice the rate that the target can sustain.
     struct Run {
         clock: ManualClock,
         pacer: Pacer,
@@ -106,8 +99,7 @@ mod tests {
             }
         }
 
-        /// Sends `count` requests. For each of them, the target takes the time `target` to respond, and the generator
-        /// then takes the time `generator`.
+        /// The target takes `target` to respond to each request. Then the generator takes `generator`.
         fn requests(&self, count: u64, target: Duration, generator: Duration) -> &Run {
             let idle = CpuTime::default;
             for _ in 0..count {
@@ -145,8 +137,8 @@ mod tests {
         |builder| builder.strictness(Strictness::STRICT),
     ];
 
-    /// The generator also needs a short time for each response. A generator without delays must therefore give up
-    /// almost as many slots.
+    /// The generator needs little time per response, so even a generator without delays must give up almost as many
+    /// slots.
     #[test]
     fn a_load_that_is_too_much_is_the_targets_doing_whatever_is_given_up() {
         for (index, policy) in POLICIES.into_iter().enumerate() {

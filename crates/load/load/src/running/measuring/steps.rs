@@ -1,4 +1,4 @@
-//! Records the steps of calls. The recorder is found by the number of the session.
+//! Records the steps of calls, with the recorder of the session's thread.
 
 use super::recorder::Recorder;
 use crate::load::backend::Steps;
@@ -8,12 +8,11 @@ use nanopace::Nanos;
 use std::iter;
 use std::sync::Arc;
 
-/// The recorder of each session of a run.
 #[derive(Debug)]
 pub(crate) struct StepRecorders(Vec<Arc<Recorder>>);
 
 impl StepRecorders {
-    /// Creates the list. `sessions` lists the number of sessions of each thread.
+    /// `sessions` contains the number of sessions of each thread.
     pub(crate) fn new(recorders: &[Arc<Recorder>], sessions: &[usize]) -> StepRecorders {
         let each = recorders.iter().zip(sessions);
         StepRecorders(each.flat_map(|(it, count)| iter::repeat_n(Arc::clone(it), *count)).collect())

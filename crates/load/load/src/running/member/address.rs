@@ -5,21 +5,18 @@ use anyhow::{Context, anyhow};
 use nanopace_fleet::FleetError;
 use std::env;
 
-/// The environment variable with the address of the store. It avoids a password on the command line.
+/// The environment variable with the address of the store, which keeps a password out of the command line.
 pub(crate) const VARIABLE: &str = "NANOPACE_STORE";
 
-/// A run, and the store that holds its state.
 #[derive(Clone, Debug)]
 pub(crate) struct RunAddress {
     /// The store's URL, including its password. It must never be shown.
     url: String,
-    /// The name of the run.
     pub(crate) name: String,
 }
 
 impl RunAddress {
-    /// Creates the address of the run `name`. The store is the one that the option names, or otherwise the one in the
-    /// environment variable.
+    /// Uses the store that the option names, or otherwise the one in the environment variable.
     pub(crate) fn new(option: &str, url: Option<&str>, name: &str) -> anyhow::Result<RunAddress> {
         let url = url.map(str::to_owned).or_else(|| env::var(VARIABLE).ok());
         let url = url.with_context(|| {
@@ -28,12 +25,11 @@ impl RunAddress {
         Ok(RunAddress { url, name: name.to_owned() })
     }
 
-    /// Returns the store's URL for connecting, including its password.
+    /// The URL includes the password.
     pub(crate) fn url(&self) -> &str {
         &self.url
     }
 
-    /// Describes an error in terms of command-line options, as one line.
     pub(crate) fn told(&self, error: FleetError) -> anyhow::Error {
         let (store, name) = (without_password(&self.url), &self.name);
         match error {
@@ -59,7 +55,6 @@ impl RunAddress {
     }
 }
 
-/// Removes the password from a URL.
 pub(crate) fn without_password(url: &str) -> String {
     match (url.split_once("://"), url.rsplit_once('@')) {
         (Some((scheme, _)), Some((_, host))) => format!("{scheme}://{host}"),

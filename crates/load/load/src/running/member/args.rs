@@ -41,7 +41,6 @@ pub(crate) struct FleetArgs {
     #[arg(long, value_name = "WHAT", requires = "run_name", default_value = "hold")]
     pub(crate) when_blind: Then,
 
-    /// Whether the command line or the configuration defines a load.
     #[arg(skip)]
     pub(crate) gives_load: bool,
 }
@@ -68,5 +67,4 @@ fn frame(text: &str) -> Result<Duration, String> {
     is_frame.then_some(time).ok_or_else(|| "write a time from 1ms to 10s".to_owned())
 }
 
-/// The names of the options that define a load.
 pub(crate) const LOAD: [&str; 5] = ["rate", "shape", "duration", "arrivals", "seed"];

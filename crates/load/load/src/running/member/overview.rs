@@ -27,7 +27,7 @@ fn lock(view: &Mutex<View>) -> MutexGuard<'_, View> {
 }
 
 impl Overview {
-    /// Starts the thread that reads the state. The thread ends when the overview is dropped.
+    /// Starts a thread that ends when the overview is dropped.
     pub(crate) fn start(at: &RunAddress) -> Result<Overview, FleetError> {
         let control = Control::open(at.url(), &at.name)?;
         let view = Arc::new(Mutex::new(View::default()));
@@ -46,7 +46,7 @@ impl Overview {
         Ok(Overview(view))
     }
 
-    /// Returns the figures of the fleet in a line, or `None` if they are not wanted or not known yet.
+    /// Returns the figures of the fleet in one line, or `None` if they are not wanted or not known yet.
     pub(crate) fn text(&self, is_wanted: bool) -> Option<String> {
         let mut view = lock(&self.0);
         view.is_wanted = is_wanted;
@@ -54,7 +54,6 @@ impl Overview {
     }
 }
 
-/// Reads the figures of all nodes in the last second from the store.
 fn look(control: &Control, tellings: &mut Tellings) -> Result<Option<String>, FleetError> {
     let shape = control.status()?.shape.parse::<Shape>().ok();
     tellings.look(&control.results()?);

@@ -4,7 +4,6 @@ use crate::load::own_times::{self, OwnTimes};
 use std::cell::RefCell;
 use std::fmt::{self, Debug, Formatter};
 
-/// Takes new times from the target and adds them to the earlier times.
 pub(crate) struct PartTimes {
     take: Box<dyn Fn() -> Vec<OwnTimes>>,
     sum: RefCell<Vec<OwnTimes>>,
@@ -15,7 +14,6 @@ impl PartTimes {
         PartTimes { take: Box::new(take), sum: RefCell::default() }
     }
 
-    /// Returns all times up to now.
     pub(crate) fn all(&self) -> Vec<OwnTimes> {
         let mut sum = self.sum.borrow_mut();
         own_times::add(&mut sum, (self.take)());

@@ -20,14 +20,12 @@ pub(crate) struct PushArgs {
     pub(crate) otlp_interval: Duration,
 }
 
-/// The shortest interval that `--otlp-interval` accepts. The figures are not updated more often.
+/// The shortest interval that is accepted. The figures are not updated more often.
 const SHORTEST: Duration = Duration::from_millis(250);
 
-/// The path at which collectors accept metrics.
 const PATH: &str = "/v1/metrics";
 
 impl PushArgs {
-    /// Returns the collector that metrics are sent to, if there is one.
     pub(crate) fn collector(&self) -> anyhow::Result<Option<Collector>> {
         self.otlp.clone().map(Collector::new).transpose()
     }

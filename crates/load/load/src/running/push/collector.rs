@@ -24,7 +24,6 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// The maximum number of bytes of a response that are read.
 const LONGEST: usize = 64 * 1024;
 
-/// A collector that accepts metrics.
 #[derive(Debug)]
 pub(crate) struct Collector {
     url: Uri,
@@ -35,7 +34,7 @@ pub(crate) struct Collector {
 }
 
 impl Collector {
-    /// Creates a collector from its URL. Returns an error unless the URL has the scheme http or https and a host.
+    /// Rejects a URL without a host or whose scheme is neither http nor https.
     pub(super) fn new(url: Uri) -> anyhow::Result<Collector> {
         let host = url.host().unwrap_or_default();
         let host = host.trim_start_matches('[').trim_end_matches(']').to_owned();
@@ -46,7 +45,7 @@ impl Collector {
         Ok(Collector { url, host, port, tls })
     }
 
-    /// Sends a message. Returns an error unless the collector accepts all of it.
+    /// Returns an error unless the collector accepts the whole message.
     pub(super) async fn send(&self, message: Vec<u8>) -> anyhow::Result<()> {
         let sent = timeout(PATIENCE, self.send_at_leisure(message)).await;
         let sent = sent.unwrap_or_else(|_| Err(anyhow::anyhow!("no answer within 5 s")));
@@ -70,8 +69,7 @@ impl Collector {
     {
         let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
         let answered = async { judge(sender.send_request(self.request(message)?).await?).await };
-        // The connection makes progress only while it is polled. If the connection fails, the request reports the
-        // error, unless it already has a response.
+        // The connection makes progress only while it is polled. If it fails, the request reports the error.
         let driven = async {
             let _ = connection.await;
             pending().await
@@ -93,8 +91,7 @@ impl Collector {
     }
 }
 
-/// Checks whether the collector has accepted the whole message. A response with a success status can still reject a
-/// part of it.
+/// A response with a success status can still reject a part of the message.
 async fn judge(answer: Response<Incoming>) -> anyhow::Result<()> {
     let status = answer.status();
     if !status.is_success() {
@@ -110,7 +107,7 @@ async fn judge(answer: Response<Incoming>) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Replaces control characters in a text from another program. The result is one line that is harmless to a terminal.
+/// Returns one line without control characters, which is harmless to a terminal.
 fn one_line(text: &str) -> String {
     text.chars().take(200).map(|letter| if letter.is_control() { ' ' } else { letter }).collect()
 }

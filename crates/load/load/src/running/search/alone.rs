@@ -12,11 +12,10 @@ use tokio::time::{Instant, sleep};
 /// The maximum time in which a target may recover.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// The pause between two attempts.
 const RESPITE: Duration = Duration::from_millis(100);
 
 /// Sends single requests, each with the timeout, until one succeeds or [`PATIENCE`] has passed. Returns the last
-/// failure. Returns `None` if a request succeeds, or if `is_wanted` no longer holds.
+/// failure, or `None` if a request succeeds or `is_wanted` no longer holds.
 pub(super) fn failure(
     target: &Arc<dyn AnyBackend>,
     timeout: Duration,
@@ -75,7 +74,7 @@ mod tests {
         }
     }
 
-    /// A target whose calls block their thread until the other end of the channel is dropped.
+    /// Calls block their thread until the other end of the channel is dropped.
     struct Holds(Mutex<Receiver<()>>);
 
     impl Holds {

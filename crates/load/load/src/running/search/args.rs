@@ -11,7 +11,6 @@ use nanopace::Rate;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// The end of the help pages of `search`.
 pub(crate) const HELP: &str = "\
 Examples:
   nanopace search http://127.0.0.1:8080/ --until \"p99 response < 20ms\"
@@ -104,7 +103,6 @@ pub(crate) struct SearchArgs {
 const LOWEST: f64 = 1.2e-5;
 
 impl SearchArgs {
-    /// Returns an error if options contradict each other.
     pub(crate) fn check(&self) -> anyhow::Result<()> {
         let (min, from) = (self.min_hz(), self.from.as_hz());
         ensure!(min <= from, "--min is above --from: write a lower --min, or a higher --from");
@@ -118,13 +116,11 @@ impl SearchArgs {
         Ok(())
     }
 
-    /// Returns the lowest rate to try.
     pub(crate) fn min_hz(&self) -> f64 {
         let from = self.from.as_hz();
         self.min.map_or((from / 10.0).max(LOWEST).min(from), Rate::as_hz)
     }
 
-    /// Converts the options to those of the runs that are the steps. Their rate and length are not set yet.
     pub(crate) fn into_run(self) -> RunArgs {
         let mut run = RunArgs::by_default();
         run.schedule.rate = Some(self.from);

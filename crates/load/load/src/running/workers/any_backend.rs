@@ -1,5 +1,4 @@
-//! Hides the type of a target from all code except its calls, so that only a small part of the program is compiled for
-//! each type of target.
+//! Hides the type of a target from all code except its calls, so that little code is compiled for each type of target.
 
 use super::shared::RunShared;
 use super::worker::Worker;
@@ -11,24 +10,20 @@ use nanopace_async::AsyncPacer;
 use std::pin::Pin;
 use std::sync::Arc;
 
-/// A future of any type. Such futures are allocated once for each session, not for each call.
+/// A future of any type. It is allocated once for each session, not for each call.
 type Boxed<'a, R> = Pin<Box<dyn Future<Output = R> + Send + 'a>>;
 
-/// A backend of any type.
 pub(crate) trait AnyBackend: Backend {
-    /// Calls [`Backend::set_up`].
     fn set_up_boxed(&self) -> Boxed<'_, Result<(), Failure>>;
 
     /// Calls [`Backend::close`] without a session.
     fn tear_down_boxed(&self) -> Boxed<'_, Result<(), Failure>>;
 
-    /// Checks that the target is available.
     fn probe_boxed(&self) -> Boxed<'_, Result<(), Failure>>;
 
     /// Opens a session and performs one operation, outside of a load.
     fn call_alone(&self) -> Boxed<'_, Result<Done, Failure>>;
 
-    /// Creates the worker with this number, for the thread that has this recorder and this async pacer.
     fn worker(
         self: Arc<Self>,
         shared: &Arc<RunShared>,
@@ -38,9 +33,7 @@ pub(crate) trait AnyBackend: Backend {
     ) -> Box<dyn Work>;
 }
 
-/// A worker for a target of any type.
 pub(crate) trait Work: Send {
-    /// Calls [`Worker::prepare`].
     fn prepare(&mut self, opening: Start) -> Boxed<'_, ()>;
 
     /// Calls [`Worker::work`] and then [`Worker::close`].

@@ -18,8 +18,8 @@ use tokio::time::sleep;
 /// The interval at which the thread signals that it is not blocked.
 const BEAT: Duration = Duration::from_millis(100);
 
-/// Returns the result of `call`. Returns `None` if the call blocks its thread for longer than `timeout`, or if
-/// `is_wanted` returns false. The thread is then left running.
+/// Returns the result of `call`. Returns `None`, and leaves the thread running, if the call blocks its thread for
+/// longer than `timeout` or if `is_wanted` returns false.
 pub(crate) fn apart<F: Future<Output: Send>>(
     timeout: Duration,
     is_wanted: impl Fn() -> bool,
@@ -58,7 +58,6 @@ async fn beat<R>(sender: &Sender<Option<R>>) -> Infallible {
     }
 }
 
-/// Returns the failure of a call that blocks its thread.
 pub(crate) fn held(target: &Arc<dyn AnyBackend>) -> Failure {
     if Arc::clone(target).blocking().is_some() {
         return timed_out();

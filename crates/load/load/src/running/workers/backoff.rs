@@ -1,9 +1,8 @@
 //! Delays the next call of a closed loop after a session could not connect.
 //!
-//! A closed loop starts its next request immediately. If connecting also fails immediately, the loop would produce
-//! failures at the highest rate that the machine allows. Therefore all sessions together make at most 10 000 such
-//! attempts per second. The delay does not grow from one attempt to the next, so the number of failures shows for how
-//! long there was no connection. A load with a schedule starts its slots when they are due, without this delay.
+//! If connecting fails immediately, a closed loop would produce failures at the highest rate that the machine allows.
+//! Therefore all sessions together make at most 10 000 such attempts per second. The delay does not grow, so the number
+//! of failures shows how long the target was unreachable. A load with a schedule is not delayed.
 
 use super::shared::RunShared;
 use super::span::RunSpan;
@@ -21,7 +20,7 @@ pub(super) async fn wait(shared: &RunShared, span: &RunSpan, began: Nanos) {
     if left.is_zero() {
         return;
     }
-    // Either is fine.
+    // The wait is over in either case.
     let _ = timeout(left, shared.ended.wait()).await;
 }
 

@@ -1,8 +1,8 @@
 //! Runs calls that block: starts one thread for each session, and a thread that monitors them.
 //!
 //! A call that blocks cannot be ended. When a run is given up, the call counts as unfinished, and its thread is left
-//! running. A thread whose session is still not open when the schedule ends has taken no slot, and is left running too.
-//! The load waits for such a session at most for the timeout before it begins.
+//! running. A thread whose session is not open when the schedule ends is left running too. Such a session delays the
+//! start of the load by at most the timeout.
 
 use super::backoff;
 use super::cores::{self, Core};
@@ -29,7 +29,6 @@ use tokio::time;
 /// monitor waits for the thread while it holds the ticket. After the schedule has ended, no ticket is available.
 type Ticket = Mutex<Option<UnboundedSender<()>>>;
 
-/// A thread with its session.
 struct Worker {
     sessions: Arc<dyn BlockingSessions>,
     shared: Arc<RunShared>,
@@ -40,9 +39,8 @@ struct Worker {
 
 type Session<'a> = Option<Box<dyn BlockingSession + 'a>>;
 
-/// Starts one thread for each recorder, and a thread that monitors them. The monitor is counted as ready when all
-/// sessions are open or the timeout has passed. It ends with the last thread that has a session, or when the run is
-/// given up.
+/// Starts one thread for each recorder, and a thread that monitors them. The monitor counts as ready when all sessions
+/// are open or the timeout has passed. It ends with the last thread that has a session, or when the run is given up.
 pub(super) fn start(
     sessions: &Arc<dyn BlockingSessions>,
     shared: &Arc<RunShared>,
@@ -70,7 +68,6 @@ pub(super) fn start(
     })
 }
 
-/// Returns the index of each thread, with the core to which the thread is pinned.
 fn pinned(cores: &[Core], threads: usize) -> impl Iterator<Item = (usize, Option<Core>)> {
     (0..threads).map(move |index| (index, cores.iter().cycle().nth(index).copied()))
 }
@@ -128,8 +125,7 @@ impl Worker {
         Ok(())
     }
 
-    /// Opens the session, signals that it is open, and processes slots. If the session cannot be opened now, it is
-    /// tried again for the first call.
+    /// If the session cannot be opened now, it is opened for the first call.
     fn run(&self, runtime: &Handle) {
         self.shared.threads.add_current();
         self.recorder.blocks();
@@ -143,13 +139,12 @@ impl Worker {
         let _ = sign.send(());
         self.work(runtime, &mut session);
         if let Some(session) = session {
-            // It belongs to no operation.
+            // No operation counts a failure to close the session.
             let _ = guarded(|| session.close());
         }
         self.shared.threads.end_current();
     }
 
-    /// Processes slots until there are no more.
     fn work<'a>(&'a self, runtime: &Handle, session: &mut Session<'a>) {
         let (span, pacer) = (runtime.block_on(self.shared.span.wait()), &self.shared.pacer);
         while let Ok(grant) = pacer.acquire() {
@@ -171,8 +166,7 @@ impl Worker {
         span.end_if_over();
     }
 
-    /// Makes the call for the slot with this number and intended start. Returns whether there was a connection to the
-    /// target.
+    /// Returns whether there was a connection to the target.
     fn operation<'a>(
         &'a self,
         session: &mut Session<'a>,
@@ -187,7 +181,6 @@ impl Worker {
         answer.is_connected
     }
 
-    /// Makes a call. Opens the session first if it is not open.
     fn call<'a>(&'a self, session: &mut Session<'a>, slot: Slot) -> Answer {
         let (mut sent, mut set_up) = (slot.start, None);
         if session.is_none() {
@@ -208,7 +201,6 @@ impl Worker {
         answer(sent, set_up, called)
     }
 
-    /// Opens the session. Returns how long this took.
     fn open<'a>(&'a self, session: &mut Session<'a>) -> Result<SetUp, Failure> {
         let begin = self.shared.pacer.now();
         *session = Some(guarded(|| self.sessions.open(self.index))?);
@@ -216,7 +208,6 @@ impl Worker {
     }
 }
 
-/// Returns the result of a call. A panic becomes a failure.
 fn guarded<R>(call: impl FnOnce() -> Result<R, Failure>) -> Result<R, Failure> {
     caught(call).unwrap_or_else(|payload| Err(panicked(&*payload)))
 }

@@ -6,7 +6,6 @@ pub(crate) use system::{Core, allowed, pin};
 mod system {
     use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
-    /// The number of a core.
     pub(crate) type Core = usize;
 
     /// Returns the cores that this process may use. Empty if the system does not report them.
@@ -15,8 +14,7 @@ mod system {
         (0..CpuSet::MAX_CPU).filter(|&core| allowed.is_set(core)).collect()
     }
 
-    /// Pins this thread to a core. If that fails, the scheduler may move the thread between cores. Its starts may then
-    /// be less even, but the results stay valid.
+    /// If pinning fails, the scheduler may move the thread. Starts may then be less even, but the results stay valid.
     pub(crate) fn pin(core: Core) {
         let mut cores = CpuSet::new();
         cores.set(core);
@@ -45,12 +43,10 @@ mod system {
 mod system {
     pub(crate) use core_affinity::CoreId as Core;
 
-    /// Returns the cores that this process may use. Empty if the system does not report them.
     pub(crate) fn allowed() -> Vec<Core> {
         core_affinity::get_core_ids().unwrap_or_default()
     }
 
-    /// Pins this thread to a core, if the system allows it.
     pub(crate) fn pin(core: Core) {
         core_affinity::set_for_current(core);
     }

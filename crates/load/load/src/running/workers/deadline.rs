@@ -10,37 +10,32 @@ use tokio::time::{Instant, Sleep, sleep_until};
 /// deadline is then extended once by the same time.
 const LATE: Duration = Duration::from_millis(10);
 
-/// The time at which the current request is given up.
-///
 /// The runtime's timer is reset only when it fires, which is about once per timeout and not for each request. Before it
 /// fires, the timer is polled only if the task has changed.
 #[derive(Debug)]
 pub(crate) struct Deadline {
     at: Instant,
-    /// Whether the deadline of the current request has already been extended.
     is_put_off: bool,
     timer: Pin<Box<Sleep>>,
-    /// The task that the timer wakes.
     waker: Option<Waker>,
 }
 
 impl Deadline {
-    /// Creates a deadline that is `timeout` from now. Must be called within a tokio runtime.
+    /// Must be called within a tokio runtime.
     pub(crate) fn new(timeout: Duration) -> Deadline {
         let at = after(timeout);
         Deadline { at, is_put_off: false, timer: Box::pin(sleep_until(at)), waker: None }
     }
 
-    /// Starts the timeout of the next request.
     pub(crate) fn set(&mut self, timeout: Duration) {
         self.at = after(timeout);
         self.is_put_off = false;
     }
 
-    /// Ready when the current request is to be given up.
+    /// Is ready when the current request must be given up.
     pub(crate) fn poll_passed(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        // The timer never fires for a task whose budget is used up, and a server that never stops sending uses up each
-        // budget.
+        // The timer never fires for a task that has used up its coop budget. A server that never stops sending uses up
+        // each budget.
         if !has_budget_remaining() && Instant::now() >= self.at && !self.put_off() {
             return Poll::Ready(());
         }
@@ -60,7 +55,7 @@ impl Deadline {
     }
 
     /// Extends the deadline, once for each request, if the thread was stopped or had no CPU time when the deadline
-    /// passed. The response may have arrived in time. Returns whether the deadline was extended.
+    /// passed: the response may have arrived in time. Returns whether the deadline was extended.
     fn put_off(&mut self) -> bool {
         let now = Instant::now();
         let is_first = !self.is_put_off && now.saturating_duration_since(self.at) > LATE;
@@ -73,7 +68,7 @@ impl Deadline {
 
 fn after(timeout: Duration) -> Instant {
     let now = Instant::now();
-    // As far away as a timer can be set: 30 years.
+    // A timer can be set to at most 30 years from now.
     now.checked_add(timeout).unwrap_or_else(|| now + Duration::from_secs(1_000_000_000))
 }
 
@@ -103,7 +98,7 @@ mod tests {
         let begin = Instant::now();
         let mut deadline = Deadline::new(second);
         for _ in 0..3 {
-            // Answered in time.
+            // The response arrived in time.
             tokio::time::sleep(second / 2).await;
             deadline.set(second);
         }

@@ -10,21 +10,20 @@ use std::pin::pin;
 use std::task::Poll;
 use std::time::Duration;
 
-/// Runs calls one after the other, with a timeout for each.
 #[derive(Debug)]
 pub(crate) struct Guarded {
     timeout: Duration,
-    /// `None` if calls enforce the timeout themselves.
+    /// `None` if calls apply the timeout themselves.
     deadline: Option<Deadline>,
 }
 
 impl Guarded {
-    /// Creates a guard with this timeout. Must be called within a tokio runtime.
+    /// Must be called within a tokio runtime.
     pub(crate) fn new(timeout: Duration, keeps_to_it: bool) -> Guarded {
         Guarded { timeout, deadline: (!keeps_to_it).then(|| Deadline::new(timeout)) }
     }
 
-    /// Returns the result of a call. The call is dropped if it exceeds the timeout.
+    /// Drops the call if it exceeds the timeout.
     pub(crate) async fn run<F, R>(&mut self, call: impl FnOnce() -> F) -> Result<R, Failure>
     where
         F: Future<Output = Result<R, Failure>>,
@@ -50,7 +49,6 @@ impl Guarded {
     }
 }
 
-/// Returns the failure of a call that takes longer than the timeout.
 pub(crate) fn timed_out() -> Failure {
     Failure::of(FailureKind::of_group("timeout", "timeout")).broken()
 }

@@ -5,8 +5,7 @@ use std::future::poll_fn;
 use std::pin::pin;
 use std::time::Duration;
 
-/// Returns the result of `call`. If the call blocked its thread for longer than `longest`, by the clock of `pacer`,
-/// sets `longest` to that time.
+/// Raises `longest` to the longest time for which the call blocked its thread, by the clock of `pacer`.
 pub(super) async fn watched<F: Future>(
     call: F,
     pacer: &Pacer,

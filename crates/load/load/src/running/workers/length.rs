@@ -20,42 +20,34 @@ pub(crate) struct Counted {
     pub(crate) warm_up: u64,
     /// The number of this process's slots after the warm-up.
     pub(crate) slots: u64,
-    /// Whether late slots may be skipped.
     pub(crate) may_skip: bool,
 }
 
 impl Counted {
-    /// Returns the number of this process's slots, including the warm-up.
     pub(crate) fn all(&self) -> u64 {
         self.warm_up.saturating_add(self.slots)
     }
 }
 
-/// The length of a run, and the distribution of its slots.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RunLength {
-    /// The duration of the warm-up, in which slots are started but not recorded.
+    /// In the warm-up, slots are started but not recorded.
     pub(crate) warmup: Duration,
     /// The duration of the recorded part after the warm-up; `Duration::MAX` without a limit.
     pub(crate) duration: Duration,
-    /// The maximum number of this process's slots, including the warm-up. `None` without a limit, or if the number is
-    /// unknown.
+    /// The maximum number of this process's slots with the warm-up. `None` if it is unlimited or unknown.
     pub(crate) most: Option<u64>,
-    /// The slots of an open loop that ends after a fixed number of requests.
     pub(crate) counted: Option<Counted>,
     /// The maximum number of recorded slots in a closed loop; `None` without a limit.
     pub(crate) slots: Option<u64>,
-    /// The distribution of intervals between slots.
     pub(crate) spacing: Spacing,
     /// Whether the intervals between slots are equal, except for changes of the rate.
     pub(crate) is_steady: bool,
-    /// The number of slots per second, if the rate is constant. The value applies until the load is changed.
+    /// The constant number of slots per second, which applies until the load is changed.
     pub(crate) constant_hz: Option<f64>,
-    /// Whether the run is a closed loop. It has no schedule, and all slots that started count as requested.
+    /// A closed loop has no schedule, and all slots that started count as requested.
     pub(crate) is_closed: bool,
-    /// Whether the last slot of the load ends the run.
     pub(crate) ends_with_load: bool,
-    /// The maximum length of the run after another load has replaced this one; `Duration::MAX` if only the other load
-    /// limits the run.
+    /// The maximum length after another load has replaced this one. `Duration::MAX` if only that load limits the run.
     pub(crate) longest: Duration,
 }

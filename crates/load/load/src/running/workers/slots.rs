@@ -1,23 +1,19 @@
-//! Counts slots, in order to find out when a run with a limited number of slots ends.
+//! Counts slots, to find out when a run with a limited number of slots ends.
 
 use super::length::RunLength;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The number of slots that a run may still start, and the numbers of granted slots that were decided about or refused.
 #[derive(Debug)]
 pub(crate) struct Slots {
-    /// The number of recorded slots of a closed loop that may still start. `None` without a limit, so that threads do
-    /// not contend for the count.
+    /// The number of recorded slots that a closed loop may still start. `None` without a limit, to avoid contention.
     left: Option<AtomicU64>,
-    /// The number of granted slots that were decided about, which means started or refused. `None` unless the run ends
-    /// with the last slot of the load, or after a fixed number of requests.
+    /// The number of granted slots that were started or refused. `None` unless the last slot of the load or a fixed
+    /// number of requests ends the run.
     decided: Option<AtomicU64>,
-    /// The number of granted slots that were refused, and are therefore not started.
     refused: AtomicU64,
 }
 
 impl Slots {
-    /// Creates the counts for a run of this length.
     pub(crate) fn new(length: &RunLength) -> Slots {
         let is_awaited = length.ends_with_load || length.counted.is_some();
         Slots {
@@ -27,35 +23,32 @@ impl Slots {
         }
     }
 
-    /// Returns whether a number of slots ends the run: either a limit, or the number of slots in the load.
+    /// Returns whether the run ends with a slot: after a limit, or with the last slot of the load.
     pub(crate) fn are_limited(&self) -> bool {
         self.left.is_some() || self.decided.is_some()
     }
 
-    /// Takes one of the slots that are left. Returns the number of slots that were left before the call: `u64::MAX`
-    /// without a limit, `None` if none were left.
+    /// Returns the number of slots left before the call: `u64::MAX` without a limit, `None` if there were no more.
     pub(crate) fn take_one(&self) -> Option<u64> {
         let Some(left) = &self.left else { return Some(u64::MAX) };
-        // Relaxed: each decrement must be unique; nothing else is published through it. No loom
-        // model: one atomic, no second one to order against.
+        // Relaxed: each decrement must be unique; nothing else is published through it. No loom model: one atomic.
         left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)).ok()
     }
 
     /// Counts a slot that was granted and will not be started.
     pub(crate) fn refuse(&self) {
-        // Relaxed: a count that is read when the threads have ended.
+        // Relaxed: the count is read when the threads have ended.
         self.refused.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Counts a granted slot as decided about. Returns the number of such slots, including this one, or `None` if the
-    /// last slot does not end the run.
+    /// Returns the number of slots decided about, including this one, or `None` if the last slot does not end the run.
     pub(crate) fn count_decided(&self) -> Option<u64> {
-        // AcqRel: a thread that counts after another thread knows of the grants of that thread. So the thread that
-        // counts last knows of all. No loom model: one atomic, and the pacer's own lock.
+        // AcqRel, with itself: a thread sees the grants of all threads that counted before it, so the thread that
+        // counts last sees all grants. No loom model: one atomic, and the pacer's own lock.
         self.decided.as_ref().map(|decided| decided.fetch_add(1, Ordering::AcqRel) + 1)
     }
 
-    /// Returns the number of granted slots that were decided about, or `None` if the last slot does not end the run.
+    /// Returns the number of slots decided about, or `None` if the last slot does not end the run.
     pub(crate) fn decided(&self) -> Option<u64> {
         // Acquire: as in `count_decided`.
         self.decided.as_ref().map(|decided| decided.load(Ordering::Acquire))
@@ -64,7 +57,7 @@ impl Slots {
     /// Returns how many of the slots that the pacer has granted were not started, if the run ends with the last slot of
     /// the load. Call this only after all threads have ended.
     pub(crate) fn not_started(&self, granted: u64) -> u64 {
-        // Relaxed: as in `refuse`; the caller has joined the threads, so it knows what they did.
+        // Relaxed: as in `refuse`; the caller has joined the threads, so it sees their counts.
         let [decided, refused] = [self.decided.as_ref(), Some(&self.refused)]
             .map(|count| count.map_or(0, |count| count.load(Ordering::Relaxed)));
         granted.saturating_sub(decided) + refused

@@ -1,4 +1,4 @@
-//! Defines which part of the schedule is started and recorded, and when the run ends.
+//! Decides which slots are started, which of them are recorded, and when the run ends.
 
 use super::length::{Counted, RunLength, Spacing};
 use super::slots::Slots;
@@ -12,18 +12,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::Sender;
 use std::time::{Duration, SystemTime};
 
-/// Decides which slots are started, and which of them are recorded.
 #[derive(Debug)]
 pub(crate) struct RunSpan {
     pacer: Pacer,
-    /// When the schedule starts.
     pub(crate) start: Nanos,
-    /// The wall-clock time at the start. It is read when the span is created.
+    /// The wall-clock time when the span is created.
     pub(crate) began: SystemTime,
     /// The end of the warm-up. Slots before this time belong to the warm-up.
     pub(crate) recorded_from: Nanos,
-    /// The planned end in nanoseconds; the run can end earlier. A change of the load may move the planned end: see
-    /// `follow`.
+    /// In nanoseconds. The run can end earlier. A change of the load may move the planned end: see `follow`.
     planned_end: AtomicU64,
     /// The latest possible end, for any load.
     latest: Nanos,
@@ -35,23 +32,18 @@ pub(crate) struct RunSpan {
     messages: Sender<Message>,
 }
 
-/// The decision about a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Admission {
-    /// Start the slot and record it.
     Recorded,
-    /// Start the slot without recording it.
     WarmUp,
     /// Count the slot as unstarted: it was due before the end of the run, but the run has ended.
     Unstarted,
-    /// Neither start nor count the slot: it was due after the end of the run, or the run already has its number of
-    /// slots.
+    /// Neither start nor count: the slot was due after the end, or the run already has its number of slots.
     Over,
 }
 
 impl RunSpan {
-    /// Creates a span of `length` that begins at `start`. When the last recorded slot has been admitted,
-    /// [`Message::LastSlot`] is sent.
+    /// Sends [`Message::LastSlot`] when the last recorded slot has been admitted.
     pub(crate) fn new(
         pacer: &Pacer,
         start: Nanos,
@@ -78,7 +70,7 @@ impl RunSpan {
         &self.length
     }
 
-    /// Returns the intended start of a granted slot. In a closed loop, this is the time at which the slot is taken.
+    /// In a closed loop, the intended start is the time at which the slot is taken.
     pub(crate) fn intended_start(&self, grant: Grant, now: Nanos) -> Nanos {
         if self.length.is_closed { now } else { grant.intended_start() }
     }
@@ -91,10 +83,9 @@ impl RunSpan {
         AskedLoad { slots, count: most.map_or(count, |most| count.min(most)) }
     }
 
-    /// Returns the same amount as counted by the pacer. For random slots, the mean count can exceed the number of slots
-    /// that were due. For a moment before the last change of the load, the pacer returns the count at that change,
-    /// because it keeps no earlier count. Neither matters, because a run never requests more than its maximum number of
-    /// slots.
+    /// Returns the amount of load as counted by the pacer. For random slots, the mean count can exceed the number of
+    /// slots that were due. For a moment before the last change of the load, the pacer returns the count at that
+    /// change. Neither matters, because a run never requests more than its maximum number of slots.
     fn asked_by_pacer(&self, moment: Nanos) -> AskedLoad {
         let (pacer, before) = (&self.pacer, moment.min(self.end()));
         let asked =
@@ -117,16 +108,15 @@ impl RunSpan {
         self.warm_up.get().copied().or_else(|| has_begun().then(asked))
     }
 
-    /// Returns the amount of load in the warm-up. A pause in the warm-up delays some of its slots until the recorded
-    /// part. With a fixed number of requests, these slots still count as warm-up.
+    /// A pause in the warm-up delays some of its slots until the recorded part. With a fixed number of requests, these
+    /// slots still count as warm-up.
     fn asked_in_warm_up(&self) -> AskedLoad {
         let asked = self.asked_by_pacer(self.recorded_from);
         let planned = self.length.counted.map_or(asked.slots, |counted| counted.warm_up);
         in_all(planned, asked)
     }
 
-    /// Returns the end of the run. No slot with an intended start at or after the end is started, and no slot starts at
-    /// or after the end.
+    /// No slot whose intended start is at or after the end is started, and no slot starts at or after the end.
     pub(crate) fn end(&self) -> Nanos {
         self.ended.get().map_or_else(|| self.planned_end(), |ended| ended.at)
     }
@@ -155,7 +145,7 @@ impl RunSpan {
     }
 
     fn planned_end(&self) -> Nanos {
-        // Relaxed: a moment in the future, by itself. No loom model: one atomic.
+        // Relaxed: nothing else is published through this moment. No loom model: one atomic.
         Nanos::from_nanos(self.planned_end.load(Ordering::Relaxed))
     }
 
@@ -170,8 +160,7 @@ impl RunSpan {
         }
     }
 
-    /// Decides at `now` about a slot, given by its number and its intended start. If the run ends with the load or
-    /// after a fixed number of requests, the decision about the last slot ends the run.
+    /// If the run ends with the load or after a fixed number of requests, the decision about the last slot ends it.
     pub(crate) fn admit(&self, (number, intended_start): (u64, Nanos), now: Nanos) -> Admission {
         let admission = self.judge(number, intended_start, now);
         if matches!(admission, Admission::Unstarted | Admission::Over) {
@@ -183,8 +172,7 @@ impl RunSpan {
         admission
     }
 
-    /// Returns how many slots the pacer has granted that were not started, if the end of the load ends the run. Call
-    /// this only after all threads have ended.
+    /// Call this after all threads have ended, and only if the end of the load ends the run.
     pub(crate) fn not_started(&self) -> u64 {
         self.slots.not_started(self.pacer.ledger().granted)
     }
@@ -197,8 +185,7 @@ impl RunSpan {
         }
     }
 
-    /// Returns whether no slot is left after decisions about `decided` slots. False if the last slot does not end the
-    /// run.
+    /// Returns whether no slot is left after `decided` decisions. False if the last slot does not end the run.
     fn is_load_over(&self, decided: Option<u64>) -> bool {
         let Some(decided) = decided else { return false };
         if let Some(counted) = self.length.counted
@@ -206,7 +193,7 @@ impl RunSpan {
         {
             return true;
         }
-        // The ledger is read last, so it has all slots that were granted before the schedule was found finished.
+        // The ledger is read last, so it contains all slots that were granted before the schedule was found finished.
         let granted = || self.pacer.ledger().granted;
         self.length.ends_with_load && self.pacer.is_finished() && decided == granted()
     }
@@ -222,8 +209,7 @@ impl RunSpan {
         let _ = self.messages.send(Message::LastSlot);
     }
 
-    /// Returns the interval after the last slot of the load. If all intervals are equal, N slots take N intervals;
-    /// otherwise the last interval is zero.
+    /// If all intervals are equal, N slots take N intervals; otherwise the last interval is zero.
     fn last_interval(&self) -> Duration {
         let interval = || Duration::from_secs_f64(self.pacer.rate().interval_ns() * 1e-9);
         if self.length.is_steady { interval() } else { Duration::ZERO }
@@ -263,8 +249,7 @@ impl RunSpan {
         left
     }
 
-    /// Removes the slots of the warm-up from these batches. A late policy may have moved them beyond the end of the
-    /// warm-up.
+    /// Removes the slots of the warm-up, which a late policy may have moved beyond the end of the warm-up.
     fn leave_warm_up_out(&self, batches: &mut Vec<(Nanos, u64)>) {
         let Some(Counted { warm_up, .. }) = self.length.counted else { return };
         let Ledger { granted, skipped, backlog_slots, .. } = self.pacer.ledger();
@@ -283,7 +268,7 @@ impl RunSpan {
         self.end_at(at, None)
     }
 
-    /// Ends the run at `at`. `load_end` is the end of the load, if all its slots have been due.
+    /// `load_end` is the end of the load, if all its slots have been due.
     fn end_at(&self, at: Nanos, load_end: Option<Nanos>) -> RunEnd {
         let planned = self.planned_end();
         let load_end = load_end.filter(|_| at <= planned);
@@ -311,8 +296,7 @@ impl RunSpan {
     }
 }
 
-/// Returns the amount of load with this number of slots. Each slot after the warm-up counts as a whole slot, even if
-/// the warm-up ended within an interval.
+/// Each slot after the warm-up counts as a whole slot, even if the warm-up ended within an interval.
 fn in_all(slots: u64, warm_up: AskedLoad) -> AskedLoad {
     let recorded = slots.saturating_sub(warm_up.slots);
     AskedLoad { slots, count: warm_up.count + human::float(recorded) }
@@ -338,8 +322,8 @@ fn beyond(all: &[(Nanos, u64)], known: &[(Nanos, u64)]) -> Vec<(Nanos, u64)> {
     left
 }
 
-/// Returns the ledger without the slots that have fallen due since the end of the run, which was `end` after the start.
-/// If the run was paused, the time that is left out is shorter by the length of the pauses.
+/// Removes the slots that have fallen due since the end of the run, which was `end` after the start. If the run was
+/// paused, the time that is left out is shorter by the length of the pauses.
 fn ledger_at_end(end: Duration, ledger: Ledger) -> Ledger {
     let mut ended = ledger;
     let behind = ledger.elapsed.saturating_sub(end).min(ledger.backlog);

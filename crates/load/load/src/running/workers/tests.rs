@@ -34,7 +34,6 @@ use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
 use tokio::time::sleep;
 
-/// A load of 100 slots.
 const LOAD: &str = "--rate 200/s --duration 500ms --threads 1";
 
 /// Options that make all 100 slots start, even if they are late.
@@ -47,7 +46,6 @@ struct CommandLine {
     run: RunArgs,
 }
 
-/// The setup of a run, and its target.
 struct Loaded<T> {
     setup: Setup,
     target: Arc<T>,
@@ -67,7 +65,6 @@ impl<T> Debug for Loaded<T> {
     }
 }
 
-/// Creates the setup of a run that loads `target`.
 fn set_up<T: Backend>(target: T, options: &str) -> anyhow::Result<Loaded<T>> {
     let words = ["test"].into_iter().chain(LOAD.split(' ')).chain(options.split_whitespace());
     let (args, target) = (CommandLine::try_parse_from(words)?.run, Arc::new(target));
@@ -76,13 +73,12 @@ fn set_up<T: Backend>(target: T, options: &str) -> anyhow::Result<Loaded<T>> {
     Ok(Loaded { setup, target })
 }
 
-/// Performs the run to its end.
 fn run_with(setup: &Setup, sender: &Sender<Message>, messages: &Receiver<Message>) -> Summary {
     let ran = perform(setup, None, Outputs::only(Live::Nowhere), sender, messages);
     ran.unwrap().summary
 }
 
-/// Performs the run to its end, and checks that all 100 slots are counted.
+/// Checks that all 100 slots are counted.
 fn run(setup: &Setup) -> Summary {
     let (sender, messages) = mpsc::channel();
     let summary = run_with(setup, &sender, &messages);
@@ -91,13 +87,13 @@ fn run(setup: &Setup) -> Summary {
     summary
 }
 
-/// Performs the run until four calls have `begun`, and gives these calls up. Checks that they are counted.
+/// Gives the run up after four calls have `begun`. Checks that these calls are counted.
 fn run_until_hung(setup: &Setup, begun: Receiver<()>) {
     let (sender, messages) = mpsc::channel();
     let stop = sender.clone();
     let stops = thread::spawn(move || {
         begun.iter().take(4).for_each(drop);
-        // The first ends the schedule, the second the waiting for answers.
+        // The first message ends the schedule, and the second one ends the wait for responses.
         (0..2).for_each(|_| stop.send(Message::Stop).unwrap());
     });
     let summary = run_with(setup, &sender, &messages);
@@ -112,28 +108,23 @@ fn balance(stats: &OperationStats) {
     assert_eq!((stats.started(), stats.response.len()), (ended, stats.due()), "{stats:?}");
 }
 
-/// Returns the number of failed calls of each kind.
 fn failures(summary: &Summary) -> Vec<(String, u64)> {
     summary.stats.failures.iter().map(|(kind, count)| (kind.to_string(), *count)).collect()
 }
 
-/// Returns the expected failures of this kind. The list is empty if the count is zero, as it can be on a machine that
-/// stalls for the whole load.
+/// The list is empty if the count is zero, as it can be on a machine that stalls for the whole load.
 fn of_kind(kind: &str, count: u64) -> Vec<(String, u64)> {
     if count == 0 { Vec::new() } else { vec![(kind.to_owned(), count)] }
 }
 
 type Called = Pin<Box<dyn Future<Output = Result<Done, Failure>> + Send>>;
 
-/// Returns the result of the call or the opening with this number.
 type Becomes<T> = Box<dyn Fn(u64) -> T + Send + Sync>;
 
-/// A target whose results a test chooses, with calls of this type. All asynchronous targets have one type, and so do
-/// all blocking targets, because the run is compiled for each type.
+/// All asynchronous targets have one type, and so do all blocking ones, because the run is compiled for each type.
 struct Told<C> {
-    /// The result of each opening. Openings are counted from 0; opening 0 checks that the target is available.
+    /// Openings are counted from 0; opening 0 checks that the target is available.
     open: Becomes<Result<(), Failure>>,
-    /// The result of the call for each slot.
     call: Becomes<C>,
     opened: AtomicU64,
     /// The slot, the session and the thread of each call.
@@ -182,7 +173,7 @@ impl<C> Told<C> {
     }
 
     fn opens(&self, index: usize) -> Result<usize, Failure> {
-        // Relaxed: a number of its own for each opening. No loom model: one atomic.
+        // Relaxed: a unique number for each opening. No loom model: one atomic.
         (self.open)(self.opened.fetch_add(1, Ordering::Relaxed)).map(|()| index)
     }
 
@@ -197,17 +188,16 @@ impl<C> Told<C> {
         let calls = self.calls.lock().unwrap();
         let slots: BTreeSet<_> = calls.iter().map(|(slot, ..)| slot).collect();
         assert_eq!(slots.len(), calls.len(), "{calls:?}");
-        // Relaxed: the threads have done their work.
+        // Relaxed: the threads have ended.
         (self.opened.load(Ordering::Relaxed), calls.len() as u64)
     }
 }
 
-/// Makes these openings fail.
 fn refuses(which: Range<u64>) -> impl Fn(u64) -> Result<(), Failure> {
     move |n| if which.contains(&n) { Err(Failure::new("refused")) } else { Ok(()) }
 }
 
-/// Returns an opening that holds its thread until the other end of the channel is dropped.
+/// Returns an opening that blocks its thread until the other end of the channel is dropped.
 fn hangs_until(ends: Receiver<()>) -> impl Fn() -> Result<(), Failure> + Send + Sync {
     let ends = Mutex::new(ends);
     move || {
@@ -253,8 +243,7 @@ fn slow(_: u64) -> Called {
     })
 }
 
-/// Returns a call that takes longer than the load. Slots after it therefore wait only for this call, even on a fast
-/// machine.
+/// The call takes longer than the load. Slots after it therefore wait only for this call, even on a fast machine.
 fn outlasts(_: u64) -> Called {
     Box::pin(async {
         sleep(Duration::from_secs(1)).await;
@@ -268,7 +257,7 @@ fn behind(summary: &Summary) -> Verdict {
     match (target >= 2.0 * generator, generator >= 2.0 * target) {
         (true, _) => Verdict::TargetBehind,
         (_, true) => Verdict::GeneratorBehind,
-        // Up to the time that other programs had the CPU.
+        // Other programs had the CPU for the time `queued`.
         _ if target >= 2.0 * (generator - queued) => summary.verdict,
         _ => Verdict::BothBehind,
     }
@@ -296,7 +285,7 @@ fn a_target_that_hangs_or_panics_before_the_load_is_not_there() {
     assert_eq!(told(panics), "no answer from test: panic: no door");
 }
 
-/// The test includes a run whose first slots, those of the warm-up, are due at once.
+/// The slots of the warm-up are due at once.
 #[test]
 fn a_run_that_is_stopped_before_it_begins_starts_nothing_and_says_so() {
     for (options, told) in [("", "it began"), ("--warmup 100ms", "its warm-up was over")] {
@@ -334,7 +323,7 @@ fn a_call_that_hangs_ends_with_the_timeout_and_its_session() {
     let summary = run(&setup);
     let started = summary.stats.started();
     assert_eq!(failures(&summary), of_kind("timeout", started));
-    // One to see whether it is there, and one for each call.
+    // One opening checks that the target is available, and each call needs one.
     assert_eq!(setup.target.seen(), (1 + started, started));
     assert_eq!(summary.verdict, Verdict::TargetFailing);
 }
@@ -365,7 +354,7 @@ fn calls_that_never_yield_when_the_run_is_given_up_are_unfinished() {
                 if slot < 3 && threads == 1 {
                     pending::<()>().await;
                 }
-                // Until the end of the test.
+                // The call ends at the end of the test.
                 let _ = ends.lock().map(|ends| ends.recv());
                 Ok(Done::new())
             })
@@ -433,7 +422,6 @@ fn a_session_that_breaks_is_opened_again_until_that_succeeds() {
     let summary = run(&setup);
     assert_eq!(failures(&summary), [of_kind("gone", 1), of_kind("refused", 3)].concat());
     assert_eq!(setup.target.seen(), (6, summary.stats.started() - 3));
-    // Those of the load.
     assert_eq!(summary.stats.set_ups.all.len(), 2);
     assert_eq!(summary.verdict, Verdict::TargetFailing);
 }

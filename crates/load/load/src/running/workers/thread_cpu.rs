@@ -6,12 +6,11 @@ use std::io::Read as _;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// Returns the CPU time that the calling thread has used so far, or zero if the system does not report it.
+/// Returns zero if the system does not report the CPU time.
 pub(crate) fn of_this_thread() -> CpuTime {
     read("/proc/thread-self/schedstat").unwrap_or_default()
 }
 
-/// The load threads, each with its thread ID.
 #[derive(Debug, Default)]
 pub(crate) struct LoadThreads(Mutex<Vec<Thread>>);
 
@@ -23,7 +22,7 @@ struct Thread {
 }
 
 impl LoadThreads {
-    /// Adds the calling thread, where the system counts threads separately (Linux).
+    /// Adds the calling thread. Has no effect on systems that do not count threads separately.
     pub(crate) fn add_current(&self) {
         #[cfg(target_os = "linux")]
         {
@@ -32,8 +31,7 @@ impl LoadThreads {
         }
     }
 
-    /// Records the CPU time of the calling thread. The thread must call this before it ends, because the system does
-    /// not report the time of a thread that has ended.
+    /// The thread must call this before it ends, because the system does not report the time of an ended thread.
     pub(crate) fn end_current(&self) {
         #[cfg(target_os = "linux")]
         {
@@ -61,7 +59,7 @@ impl LoadThreads {
     }
 }
 
-/// Reads the CPU time from the file at `path`. This allocates no memory, because load threads call it every 10 ms.
+/// Allocates no memory, because load threads call this every 10 ms.
 fn read(path: &str) -> Option<CpuTime> {
     let mut text = [0; 64];
     let length = File::open(path).ok()?.read(&mut text).ok()?;
@@ -102,7 +100,7 @@ mod tests {
             });
             threads.times()
         });
-        // It may go on ending for a little while.
+        // The thread may need some more time to end.
         let path = format!("/proc/self/task/{}", threads.threads()[0].id);
         while std::fs::exists(&path).unwrap() {
             std::thread::yield_now();

@@ -26,23 +26,22 @@ const AT_ONCE: usize = 64;
 /// With fewer sessions than this, threads sleep most of the time.
 const FEW: usize = 8;
 
-/// The interval at which to check whether threads have ended.
+/// The interval between two checks of whether threads have ended.
 pub(crate) const GLANCE: Duration = Duration::from_millis(10);
 
-/// The load threads of a run.
 #[derive(Debug)]
 pub(crate) struct Threads(Vec<Thread>);
 
 #[derive(Debug)]
 struct Thread {
     handle: JoinHandle<anyhow::Result<()>>,
-    /// `None` if the thread makes no calls, but monitors the threads that do.
+    /// `None` for the thread that monitors the other threads, because it makes no calls.
     recorder: Option<Arc<Recorder>>,
 }
 
-/// Spreads sessions over threads. By default there is one thread per core. If the target runs on this machine too, half
-/// of the cores are left to the target. There are no more threads than a load of `hz` calls per second needs, because
-/// with fewer threads there are fewer wake-ups for the same calls. A session whose calls block has a thread of its own.
+/// Spreads sessions over threads: by default one thread per core, or per two cores if the target also runs on this
+/// machine. There are no more threads than a load of `hz` calls per second needs, because fewer threads wake up less
+/// often for the same calls. A session whose calls block has a thread of its own.
 pub(crate) fn sessions(
     target: &Arc<dyn AnyBackend>,
     sessions: u32,
@@ -59,8 +58,7 @@ pub(crate) fn sessions(
     spread(sessions, threads.map_or(own.min(needed), usize::from).min(sessions))
 }
 
-/// Returns the number of threads on `cores` cores that the target uses too. With few sessions, there is one thread per
-/// core, because the threads sleep most of the time and more threads keep the cores awake.
+/// With few sessions, threads sleep most of the time, and one thread per core keeps the cores awake.
 fn beside_target(cores: usize, sessions: usize) -> usize {
     if sessions < FEW { cores } else { (cores / 2).max(1) }
 }
@@ -72,14 +70,13 @@ fn needed(hz: f64, each: f64) -> usize {
     threads.max(1)
 }
 
-/// Spreads `connections` over `threads`. Returns the number of connections of each thread.
+/// Returns the number of connections of each thread.
 fn spread(connections: usize, threads: usize) -> Vec<usize> {
     (0..threads).map(|i| (connections + i) / threads).collect()
 }
 
 impl Threads {
-    /// Starts one thread for each number in `connections`. If calls block, starts one thread per session and a thread
-    /// that monitors them. A thread is counted as ready when its connections are open.
+    /// A thread is ready when its connections are open. Blocking calls get one thread per session and a monitor.
     pub(crate) fn start(
         target: &Arc<dyn AnyBackend>,
         shared: &Arc<RunShared>,
@@ -105,12 +102,10 @@ impl Threads {
         Ok(threads)
     }
 
-    /// Returns the number of threads.
     pub(crate) fn count(&self) -> usize {
         self.0.len()
     }
 
-    /// Returns whether any thread has ended.
     pub(crate) fn have_ended(&self) -> bool {
         self.0.iter().any(|thread| thread.handle.is_finished())
     }
@@ -130,8 +125,7 @@ impl Threads {
         self.0.iter().filter(|thread| thread.is_stuck(Duration::ZERO)).count()
     }
 
-    /// Joins the threads that have ended, and returns the first error. The other threads are left running. If a joined
-    /// thread has panicked, the panic continues in the caller.
+    /// Leaves threads that have not ended running. A panic of a joined thread continues in the caller.
     pub(crate) fn join(self) -> anyhow::Result<()> {
         let handles = self.0.into_iter().map(|thread| thread.handle);
         handles.filter(JoinHandle::is_finished).try_for_each(|thread| {
@@ -158,7 +152,6 @@ struct ThreadLoad {
     index: usize,
     /// The number of the thread's first connection.
     first: usize,
-    /// The number of the thread's connections.
     count: usize,
 }
 
@@ -177,9 +170,8 @@ impl ThreadLoad {
         })
     }
 
-    /// Sends requests until there are no more slots and all responses have arrived, or until they are given up.
-    /// Requests that are given up are dropped with the runtime, and count as unfinished. A thread that is stuck in a
-    /// call does not react, and is left running.
+    /// Works until no slot is left and all responses have arrived or are given up. Requests that are given up are
+    /// dropped with the runtime, and count as unfinished. A thread that is stuck in a call does not react.
     fn run(self, runtime: &Runtime) -> anyhow::Result<()> {
         self.shared.threads.add_current();
         let mut give_up = self.shared.give_up.subscribe();
@@ -214,7 +206,6 @@ impl ThreadLoad {
         Ok(())
     }
 
-    /// Creates the workers, and opens their connections.
     async fn prepare(&self, line: &AsyncPacer) -> Vec<Box<dyn Work>> {
         let openings = Arc::new(Semaphore::new(AT_ONCE));
         let mut tasks = JoinSet::new();
@@ -223,7 +214,7 @@ impl ThreadLoad {
             let mut worker = Arc::clone(&self.target).worker(&self.shared, recorder, line, index);
             let (opening, openings) = (recorder.open(), Arc::clone(&openings));
             tasks.spawn(async move {
-                // It is never closed.
+                // The semaphore is never closed.
                 let _turn = openings.acquire().await;
                 worker.prepare(opening).await;
                 worker
@@ -237,8 +228,7 @@ impl ThreadLoad {
     }
 }
 
-/// Returns the result of a task, or `None` if the task was cancelled. If the task has panicked, the panic continues in
-/// the caller.
+/// Returns `None` if the task was cancelled. If the task has panicked, the panic continues in the caller.
 fn or_panic<T>(task: Result<T, JoinError>) -> Option<T> {
     task.map_err(|error| error.try_into_panic().map(panic::resume_unwind)).ok()
 }

@@ -19,25 +19,18 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The state of a worker.
 pub(crate) struct Worker<T: Backend> {
     target: Arc<T>,
-    /// The state that all workers share.
     shared: Arc<RunShared>,
-    /// The recorder of the worker's thread.
     recorder: Arc<Recorder>,
-    /// The async pacer of the worker's thread.
     line: AsyncPacer,
-    /// The worker's number.
     index: usize,
-    /// The session, or `None` if it must be opened.
+    /// `None` if the session must be opened.
     session: Option<T::Session>,
-    /// Applies the timeout to calls.
     guarded: Guarded,
 }
 
 impl<T: Backend> Worker<T> {
-    /// Creates a worker whose session is not open yet.
     pub(crate) fn new(
         target: Arc<T>,
         shared: &Arc<RunShared>,
@@ -56,8 +49,8 @@ impl<T: Backend> Worker<T> {
         }
     }
 
-    /// Opens the session. `opening` marks the time since which the session has been opening, so that no slot could use
-    /// it. If the session cannot be opened now, it is tried again for the first call.
+    /// `opening` marks the time since which no slot could use the session. A failed attempt is repeated for the first
+    /// call.
     pub(crate) async fn prepare(&mut self, opening: Start) {
         for set_up in self.open().await.unwrap_or_default() {
             self.recorder.set_up(set_up);
@@ -65,8 +58,7 @@ impl<T: Backend> Worker<T> {
         self.recorder.opened(opening);
     }
 
-    /// Processes slots from the schedule's start until there are no more. A worker takes one slot at a time, so a
-    /// worker with a call in flight does not withhold other slots from other workers.
+    /// A worker takes one slot at a time, so a call in flight does not withhold other slots from other workers.
     pub(crate) async fn work(&mut self) {
         let (shared, recorder) = (Arc::clone(&self.shared), Arc::clone(&self.recorder));
         let span = shared.span.wait().await;
@@ -95,15 +87,13 @@ impl<T: Backend> Worker<T> {
         span.end_if_over();
     }
 
-    /// Closes the session, if it is open.
     pub(crate) async fn close(mut self) {
         if let Some(session) = self.session.take() {
-            // It belongs to no operation.
+            // No operation counts a failure to close the session.
             let _ = self.guarded.run(|| self.target.close(Some(session))).await;
         }
     }
 
-    /// Makes a call. If the session is not open, opens it first.
     async fn call(&mut self, slot: Slot) -> Answer {
         let (mut sent, mut set_up) = (slot.start, None);
         if self.session.is_none() {
@@ -131,7 +121,7 @@ impl<T: Backend> Worker<T> {
         Answer { held, ..answer(sent, set_up, called) }
     }
 
-    /// Opens the session. Returns how long it took to open each part of it.
+    /// Returns how long it took to open each part of the session.
     async fn open(&mut self) -> Result<Vec<SetUp>, Failure> {
         let begin = self.shared.pacer.now();
         let opened = self.guarded.run(|| self.target.connect(self.index)).await;
@@ -145,8 +135,7 @@ impl<T: Backend> Worker<T> {
     }
 }
 
-/// Takes a slot. Also returns the current time. If there was no wait for the slot, this is `clock`, which was read just
-/// before.
+/// The returned time is `clock`, which was read just before, unless there was a wait for the slot.
 async fn acquire(line: &AsyncPacer, mut clock: Option<Nanos>) -> Result<(Grant, Nanos), Refused> {
     let mut acquired = pin!(line.acquire());
     let acquired = poll_fn(|cx| {
@@ -159,8 +148,7 @@ async fn acquire(line: &AsyncPacer, mut clock: Option<Nanos>) -> Result<(Grant, 
     Ok((grant, now.max(grant.actual_start())))
 }
 
-/// Returns the result of a call that was sent at `sent`. If a session was opened for the call, `set_up` is its setup
-/// time.
+/// `set_up` is the setup time of a session that was opened for the call.
 pub(super) fn answer(sent: Nanos, set_up: Option<SetUp>, called: Result<Done, Failure>) -> Answer {
     let answer = Answer::new(sent, called);
     let details = Details { set_up: answer.details.set_up.or(set_up), ..answer.details };

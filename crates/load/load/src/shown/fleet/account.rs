@@ -6,7 +6,6 @@ use serde::Serialize;
 use std::fmt::{self, Display, Formatter};
 use std::time::Duration;
 
-/// Displays the account of a fleet as a line and a table.
 #[derive(Debug)]
 pub(crate) struct AccountText<'run>(pub(crate) &'run Account);
 
@@ -50,15 +49,12 @@ impl Display for AccountText<'_> {
     }
 }
 
-/// Formats a list of node numbers.
 fn listed(numbers: impl Iterator<Item = u16>) -> String {
     let numbers: Vec<String> = numbers.map(|number| number.to_string()).collect();
     let nodes = if numbers.len() == 1 { "node" } else { "nodes" };
     format!("{nodes} {}", numbers.join(", "))
 }
 
-/// Returns a sentence about the nodes whose clocks were set to follow the store's clock, or `None` if there are no
-/// such nodes.
 pub(crate) fn clock_steps(account: &Account) -> Option<String> {
     steps(account.nodes.iter().map(|node| (node.number, node.stepped)))
 }
@@ -71,7 +67,7 @@ fn steps(stepped: impl Iterator<Item = (u16, Duration)>) -> Option<String> {
     Some(format!("the clock of {nodes} was set, by up to {by}, to follow the store's clock"))
 }
 
-/// Displays the bounds of the numbers that are uncertain while some nodes have not reported all results.
+/// Bounds of the numbers that are uncertain while some nodes have not reported all results.
 struct Bounds<'run>(&'run Account);
 
 impl Display for Bounds<'_> {
@@ -103,7 +99,6 @@ impl Display for Bounds<'_> {
     }
 }
 
-/// The account of a fleet in JSON.
 #[derive(Debug, Serialize)]
 pub(crate) struct AccountObject {
     expected: u64,

@@ -8,7 +8,6 @@ use crate::shown::json::{IntervalObject, OwnTimesObject, ResultsObject};
 use serde::Serialize;
 use std::time::Duration;
 
-/// The JSON object of a fleet's run.
 #[derive(Debug, Serialize)]
 pub(crate) struct WholeObject {
     run: String,
@@ -30,7 +29,7 @@ pub(crate) struct WholeObject {
     own_times: OwnTimesObject,
 }
 
-/// A node's number, and the time of the load up to which it has reported results.
+/// `until_seconds` is the time of the load up to which the node has reported results.
 #[derive(Debug, Serialize)]
 struct SoFarObject {
     number: u16,

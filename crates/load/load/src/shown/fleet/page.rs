@@ -11,7 +11,6 @@ use crate::shown::page::{charts, document, hidden, side_by_side};
 use maud::{Markup, html};
 use nanopace_fleet::{Account, NodeAccount};
 
-/// Returns the HTML page of a fleet.
 pub(crate) fn html(whole: &Whole) -> String {
     let nothing = OperationStats::new();
     let stats = whole.stats().unwrap_or(&nothing);
@@ -93,7 +92,6 @@ fn tables(whole: &Whole, stats: &OperationStats) -> Markup {
     }
 }
 
-/// Returns the table with the fates of all slots.
 fn fates(account: &Account) -> Markup {
     let Account { expected, .. } = account;
     let lost = account.lost();
@@ -112,12 +110,10 @@ fn fates(account: &Account) -> Markup {
     }
 }
 
-/// Formats a count that lies between two bounds, both included.
 fn bounds(least: u64, most: u64) -> String {
     if least == most { count(least) } else { format!("{} to {}", count(least), count(most)) }
 }
 
-/// Returns the table with a row for each node.
 fn nodes(account: &Account) -> Markup {
     html! {
         div.wide {

@@ -7,20 +7,18 @@ use serde::Serialize;
 use std::fmt::{self, Display, Formatter};
 use std::time::Duration;
 
-/// The time without a report after which a node that has not finished counts as silent.
+/// An unfinished node without a report for this long counts as silent.
 const SILENT: Duration = Duration::from_millis(500);
 
-/// The status of a fleet's run.
 #[derive(Debug)]
 pub(crate) struct Status {
     name: String,
     pub(crate) run: RunStatus,
-    /// The account of the slots, or `None` before the run starts.
+    /// `None` before the run starts.
     pub(crate) account: Option<Account>,
 }
 
 impl Status {
-    /// Creates the status of the run with this name.
     pub(crate) fn new(name: &str, run: RunStatus, account: Option<Account>) -> Status {
         Status { name: name.to_owned(), run, account }
     }
@@ -34,7 +32,6 @@ impl Status {
         }
     }
 
-    /// Writes the progress of the run and its load.
     pub(crate) fn head(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let RunStatus { nodes, awaited, elapsed, duration, shape, arrivals, frame, .. } = &self.run;
         let (state, all) = (self.state(), human::count(*nodes, "node"));
@@ -55,7 +52,6 @@ impl Status {
         writeln!(f, "load      {shape}, {arrivals} arrivals, frames of {frame}")
     }
 
-    /// Writes the fates of the slots so far.
     pub(crate) fn account(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let Some(account) = &self.account else { return Ok(()) };
         write!(f, "{}", AccountText(account))?;
@@ -73,7 +69,6 @@ impl Display for Status {
     }
 }
 
-/// Describes the problems of a node. Returns `None` if it has none.
 fn trouble(node: &NodeAccount) -> Option<String> {
     let mut parts = Vec::new();
     if node.is_finished {
@@ -91,7 +86,6 @@ fn trouble(node: &NodeAccount) -> Option<String> {
     (!parts.is_empty()).then(|| format!("node {}    {}", node.number, parts.join(", ")))
 }
 
-/// The status of a fleet's run in JSON.
 #[derive(Debug, Serialize)]
 pub(crate) struct StatusObject {
     run: String,

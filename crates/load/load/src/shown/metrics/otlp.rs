@@ -16,7 +16,6 @@ use prost::Message;
 use std::process;
 use std::time::SystemTime;
 
-/// The run to which the metrics belong.
 #[derive(Debug)]
 pub(crate) struct Source {
     /// The start of counting, in nanoseconds since 1970.
@@ -24,7 +23,7 @@ pub(crate) struct Source {
     resource: Resource,
 }
 
-/// The times of a measurement and of the start of counting, in nanoseconds since 1970.
+/// Times are in nanoseconds since 1970.
 #[derive(Clone, Copy)]
 struct Span {
     start: u64,
@@ -34,7 +33,6 @@ struct Span {
 const CUMULATIVE: i32 = AggregationTemporality::Cumulative as i32;
 
 impl Source {
-    /// Creates the source for a run with this start time.
     pub(crate) fn new(start: SystemTime) -> Source {
         let nanos = nanos(start);
         let attributes = [
@@ -48,9 +46,8 @@ impl Source {
         Source { start: nanos, resource: Resource { attributes, ..Resource::default() } }
     }
 
-    /// Encodes all metrics in one message.
     pub(crate) fn message(&self, families: &[Family<'_>], now: SystemTime) -> Vec<u8> {
-        // If the clock was set back, the end of the span must still not precede its start.
+        // The end of the span must not precede its start, even if the clock was set back.
         let span = Span { start: self.start, now: nanos(now).max(self.start) };
         let metrics = families.iter().map(|family| metric(family, span)).collect();
         let scope = InstrumentationScope {
@@ -79,7 +76,7 @@ fn text(key: &str, value: String) -> KeyValue {
 }
 
 fn metric(family: &Family<'_>, span: Span) -> Metric {
-    // If a collector converts these metrics to Prometheus' format, each gets the same name as in the text format.
+    // A collector that converts these metrics to Prometheus' format gives each the same name as the text format does.
     let unit = match family.unit {
         Some(Unit::Seconds) => "s",
         Some(Unit::Bytes) => "By",
@@ -112,7 +109,7 @@ fn counter(point: &Point<u64>, span: Span) -> NumberDataPoint {
     number(point, Number::AsInt(i64::try_from(point.value).unwrap_or(i64::MAX)), span)
 }
 
-/// Encodes a gauge, which has no start time.
+/// A gauge has no start time.
 fn gauge(point: &Point<f64>, span: Span) -> NumberDataPoint {
     number(point, Number::AsDouble(point.value), Span { start: 0, ..span })
 }

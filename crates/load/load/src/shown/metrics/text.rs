@@ -10,7 +10,6 @@ use crate::shown::snapshot::Snapshot;
 use std::fmt::Display;
 use std::iter::{once, zip};
 
-/// The two text formats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Format {
     OpenMetrics,
@@ -18,7 +17,6 @@ pub(crate) enum Format {
 }
 
 impl Format {
-    /// Returns the format that the `Accept` header of a request prefers.
     pub(crate) fn preferred(accept: &str) -> Format {
         let best = |medias: &[&str]| {
             let ranges = accept.split(',').map(Range::new);
@@ -30,7 +28,6 @@ impl Format {
         if open > 0.0 && open >= plain { Format::OpenMetrics } else { Format::Plain }
     }
 
-    /// Returns the value of the `Content-Type` header.
     pub(crate) fn content_type(self) -> &'static str {
         match self {
             Format::OpenMetrics => "application/openmetrics-text; version=1.0.0; charset=utf-8",
@@ -39,7 +36,6 @@ impl Format {
     }
 }
 
-/// A media range in the `Accept` header.
 struct Range {
     media: String,
     version_is_ours: bool,
@@ -64,7 +60,6 @@ impl Range {
     }
 }
 
-/// Returns all metrics of a run as text.
 pub(crate) fn exposition(snapshot: Option<&Snapshot>, format: Format) -> String {
     let mut text = head("nanopace_build", "info", "The program that tells this", None, format);
     let version = ("version", env!("CARGO_PKG_VERSION").to_owned());
@@ -95,7 +90,7 @@ fn written(family: &Family<'_>, format: Format) -> String {
     head(&name, kind, family.help, unit, format) + &samples
 }
 
-/// Returns the lines before the samples of a metric. The plain format has neither units nor infos, and gives a counter
+/// Returns the lines before the samples of a metric. The plain format has neither units nor infos, and a counter has
 /// the name of its samples.
 fn head(name: &str, kind: &str, help: &str, unit: Option<&str>, format: Format) -> String {
     let (name, kind) = match (format, kind) {
@@ -123,8 +118,7 @@ fn sample(name: &str, labels: &[Label], value: impl Display) -> String {
     format!("{name}{labels} {value}\n")
 }
 
-/// Writes the buckets, the sum and the count of a histogram. The count of a bucket includes all times up to its bound,
-/// and therefore those of all buckets before it.
+/// The count of a bucket includes all times up to its bound, and therefore those of all buckets before it.
 fn histogram(name: &str, point: &Point<&Buckets>) -> String {
     let times = point.value;
     let all: u64 = times.counts.iter().sum();

@@ -6,7 +6,6 @@ use crate::judged::summary::Summary;
 use crate::shown::comparison::{difference, estimate, notes};
 use maud::{Markup, html};
 
-/// Returns the section about the comparison with `--baseline`, or nothing if there was none.
 pub(crate) fn section(summary: &Summary) -> Markup {
     html! {
         @if let Some(beside) = &summary.beside {
@@ -21,8 +20,6 @@ pub(crate) fn section(summary: &Summary) -> Markup {
     }
 }
 
-/// Returns the other differences between the sides, and a table with a row for each figure. `columns` are the column
-/// names.
 pub(crate) fn table(comparison: &Comparison, columns: [&str; 4]) -> Markup {
     html! {
         @for told in &comparison.told { p.note { "They differ: " (human::visible(told)) } }

@@ -1,32 +1,28 @@
-//! Draws the frame of a chart: its heading, axes and key. The contents are stretched to the width of the page. Text
-//! and line widths are not, so charts are readable on any screen.
+//! Draws the frame of a chart: its heading, axes and key. The contents are stretched to the width of the page; text and
+//! line widths are not, so that charts are readable on any screen.
 
 use maud::{Markup, PreEscaped, html};
 use std::fmt::Write as _;
 
-/// The width of the drawing, in units of the drawing. Heights are in pixels.
+/// Widths are in units of the drawing. Heights are in pixels.
 pub(crate) const WIDTH: f64 = 1_000.0;
 
 /// The length of the stroke that marks a lower bound, in pixels.
 const UPWARD: u32 = 6;
 
-/// The minimum distance between two strokes, in units of the drawing.
 const DISTANCE: f64 = WIDTH / 60.0;
 
-/// A chart with its frame and contents.
 #[derive(Debug)]
 pub(crate) struct Chart {
-    /// The ID of the chart, which must be unique on the page.
     pub(crate) id: &'static str,
     pub(crate) name: &'static str,
-    /// A sentence that describes what the chart shows.
     pub(crate) about: String,
     pub(crate) height: u32,
-    /// The spans of the width in which no response arrived, as shares of the width.
+    /// The spans in which no response arrived, as shares of the width.
     pub(crate) silent: Vec<(f64, f64)>,
     /// The labels of the horizontal axis, with their positions as shares of the width.
     pub(crate) across: Vec<(f64, String)>,
-    /// The labels of the vertical axis, with their positions as shares of the height, counted from the bottom.
+    /// The labels of the vertical axis, with their positions as shares of the height, from the bottom.
     pub(crate) up: Vec<(f64, String)>,
     pub(crate) key: Markup,
     /// The ID of the table with the figures, and the columns of the table that belong to this chart.
@@ -35,7 +31,6 @@ pub(crate) struct Chart {
 }
 
 impl Chart {
-    /// Returns the chart as a `figure` element of the page.
     pub(crate) fn figure(&self) -> Markup {
         let (title, about) = (format!("{}-title", self.id), format!("{}-about", self.id));
         let (table, columns) = self.table;
@@ -86,7 +81,7 @@ impl Chart {
         }
     }
 
-    /// Writes the labels of the axes. On a narrow screen, every second label of the horizontal axis is hidden.
+    /// On a narrow screen, every second label of the horizontal axis is hidden.
     fn labels(&self) -> Markup {
         html! {
             g.up aria-hidden="true" {
@@ -103,7 +98,6 @@ impl Chart {
     }
 }
 
-/// Returns an entry of the key: a sample of the line, and its name.
 pub(crate) fn key(class: &str, name: &str) -> Markup {
     html! {
         span {
@@ -124,7 +118,6 @@ fn key_silent() -> Markup {
     }
 }
 
-/// Returns the entry of the key for the strokes of [`upward`].
 pub(crate) fn key_at_least() -> Markup {
     html! {
         span {
@@ -137,8 +130,7 @@ pub(crate) fn key_at_least() -> Markup {
     }
 }
 
-/// Draws short upward strokes at the middles of steps, at least [`DISTANCE`] apart. A stroke shows that the true
-/// value is at this height or above.
+/// Draws short upward strokes at the middles of steps, at least [`DISTANCE`] apart. A stroke marks a lower bound.
 pub(crate) fn upward(steps: impl Iterator<Item = ((f64, f64), f64)>, height: u32) -> String {
     let mut path = String::new();
     let mut free_from = 0.0;
@@ -146,7 +138,6 @@ pub(crate) fn upward(steps: impl Iterator<Item = ((f64, f64), f64)>, height: u32
         let middle = tenths(f64::midpoint(from, to) * WIDTH);
         if middle >= free_from {
             let up = tenths((1.0 - value) * f64::from(height));
-            // Writing to a string cannot fail.
             let _ = write!(path, "M{middle} {up}v-{UPWARD}");
             free_from = middle + DISTANCE;
         }
@@ -154,8 +145,8 @@ pub(crate) fn upward(steps: impl Iterator<Item = ((f64, f64), f64)>, height: u32
     path
 }
 
-/// Draws a line in steps: each value is constant between two positions of the width. Where there is no value, the
-/// line is interrupted. Values are shares of the height.
+/// Draws a line in steps: each value is constant between two positions. The line is interrupted where there is no
+/// value. Values are shares of the height.
 pub(crate) fn steps(
     values: impl IntoIterator<Item = (f64, f64, Option<f64>)>,
     height: u32,
@@ -166,7 +157,6 @@ pub(crate) fn steps(
         if let Some(value) = value {
             let [from, to] = [from, to].map(|part| tenths(part * WIDTH));
             let up = tenths((1.0 - value) * f64::from(height));
-            // Writing to a string cannot fail.
             let _ = if is_open {
                 write!(path, "V{up}H{to}")
             } else {
@@ -178,18 +168,15 @@ pub(crate) fn steps(
     path
 }
 
-/// Returns the line as an SVG path.
 pub(crate) fn line(class: &str, path: &str) -> Markup {
     html! { path class=(class) d=(path) {} }
 }
 
-/// Fills the area below an uninterrupted line.
 pub(crate) fn surface(class: &str, path: &str, from: f64, to: f64, height: u32) -> Markup {
     let [from, to] = [from, to].map(|part| tenths(part * WIDTH));
     html! { path class=(class) d=(format!("M{from} {height}L{}L{to} {height}Z", &path[1.min(path.len())..])) {} }
 }
 
-/// Rounds a number to one decimal.
 fn tenths(value: f64) -> f64 {
     (value * 10.0).round() / 10.0
 }

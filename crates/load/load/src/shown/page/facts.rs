@@ -16,7 +16,6 @@ use maud::{Markup, html};
 use std::time::Duration;
 use toml::Value;
 
-/// Returns the most important figures as tiles.
 pub(crate) fn key_figures(summary: &Summary) -> Markup {
     let stats = &summary.stats;
     let (responses, due) = (stats.responses(), stats.due());
@@ -50,7 +49,7 @@ pub(crate) fn figure(name: &str, figure: &str) -> Markup {
     html! { div { dt { (name) } dd { (figure) } } }
 }
 
-/// Returns a tile with a count and its share of `all`. The tile is highlighted unless the count is zero.
+/// Highlights the tile unless the count is zero.
 pub(crate) fn bad_figure(name: &str, figure: u64, all: u64) -> Markup {
     html! {
         div {
@@ -63,7 +62,6 @@ pub(crate) fn bad_figure(name: &str, figure: u64, all: u64) -> Markup {
     }
 }
 
-/// Returns the table of the numbers of requests by outcome.
 pub(crate) fn counts(summary: &Summary) -> Markup {
     let stats = &summary.stats;
     let slots = [
@@ -84,7 +82,6 @@ pub(crate) fn counts(summary: &Summary) -> Markup {
     }
 }
 
-/// Returns the table of the wait, service and response times.
 pub(crate) fn percentiles(confidence: &Confidence<'_>) -> Markup {
     let stats = confidence.stats;
     let batched = [confidence.wait(), confidence.service(), confidence.response()];
@@ -116,7 +113,6 @@ fn percentile(times: &Batched<'_>, quantile: f64) -> Markup {
     html! { td { (time) @if !range.is_empty() { " " small { (range) } } } }
 }
 
-/// Returns the table of failures by kind, and of responses by status if calls have a status.
 pub(crate) fn errors(stats: &OperationStats) -> Markup {
     let failures: Vec<_> = stats.failures.iter().map(|(kind, n)| (kind.to_string(), *n)).collect();
     let statuses: Vec<_> =
@@ -134,7 +130,6 @@ pub(crate) fn errors(stats: &OperationStats) -> Markup {
     }
 }
 
-/// Returns the table of the times to open connections, and the traffic.
 pub(crate) fn connections(summary: &Summary) -> Markup {
     let set_ups = &summary.stats.set_ups;
     let columns = [("TCP", &set_ups.connect), ("TLS", &set_ups.tls), ("all", &set_ups.all)];
@@ -155,7 +150,6 @@ pub(crate) fn connections(summary: &Summary) -> Markup {
     }
 }
 
-/// Returns the table of the times of the parts of responses, or nothing if no such times were recorded.
 pub(crate) fn parts(own: &[OwnTimes]) -> Markup {
     let columns: Vec<_> = timed(own).map(|own| (own.part.name(), &own.times)).collect();
     let counters: Vec<_> = counters(own).map(|(name, value)| (name, count(value))).collect();
@@ -168,7 +162,6 @@ pub(crate) fn parts(own: &[OwnTimes]) -> Markup {
     }
 }
 
-/// Returns a table with a column for each distribution of times.
 fn quantiles(columns: &[(&str, &Histogram<u64>)]) -> Markup {
     html! {
         table {
@@ -183,7 +176,6 @@ fn quantiles(columns: &[(&str, &Histogram<u64>)]) -> Markup {
     }
 }
 
-/// Returns the table of the share of each cause of lateness.
 pub(crate) fn lateness(lateness: &Lateness) -> Markup {
     let shares = lateness.shares();
     html! {
@@ -192,7 +184,6 @@ pub(crate) fn lateness(lateness: &Lateness) -> Markup {
     }
 }
 
-/// Returns the table of how the schedule's time was used.
 pub(crate) fn ledger(summary: &Summary) -> Markup {
     let ledger = &summary.ledger;
     let parts = [
@@ -207,7 +198,6 @@ pub(crate) fn ledger(summary: &Summary) -> Markup {
     }
 }
 
-/// Returns the facts about how even the starts were, the checks of the run, and the CPU time of the load threads.
 pub(crate) fn starts(summary: &Summary) -> Markup {
     let mut facts = Vec::new();
     if !summary.is_closed {
@@ -236,7 +226,6 @@ pub(crate) fn starts(summary: &Summary) -> Markup {
     }
 }
 
-/// Returns the table about the machine that the generator ran on.
 pub(crate) fn machine(summary: &Summary) -> Markup {
     let machine = &summary.title.machine;
     rows(&[
@@ -247,7 +236,6 @@ pub(crate) fn machine(summary: &Summary) -> Markup {
     ])
 }
 
-/// Returns the table of the options that were given.
 pub(crate) fn settings(summary: &Summary) -> Markup {
     let Title { settings, given, .. } = &summary.title;
     let given = settings.iter().filter(|(name, _)| given.contains(*name));
@@ -277,7 +265,6 @@ pub(crate) fn rows(facts: &[(&str, String)]) -> Markup {
     }
 }
 
-/// Returns a table of counts with their shares of `all`.
 pub(crate) fn shares(parts: &[(impl AsRef<str>, u64)], all: u64) -> Markup {
     let rows =
         parts.iter().map(|(name, n)| (name.as_ref(), count(*n), share(float(*n), float(all))));

@@ -14,17 +14,14 @@ use std::fmt::{self, Display, Formatter, Write as _};
 /// The columns of the table over time that contain the figures of the map.
 const COLUMNS: &str = "18 19 20 21";
 
-/// The number of rows of the map.
 const ROWS: u16 = 50;
 /// The height of a row in pixels.
 const ROW: u16 = 4;
 
-/// The number of shades, on a logarithmic scale.
 const SHADES: u8 = 8;
 /// The width of each shade in the key, in pixels.
 const SWATCH: u16 = 18;
 
-/// Returns the heat map of response times.
 pub(crate) fn map(times: &Times) -> Markup {
     let responses = || times.intervals().iter().map(|interval| interval.due.responses());
     if responses().all(Sample::is_empty) {
@@ -68,7 +65,6 @@ pub(crate) fn map(times: &Times) -> Markup {
     .figure()
 }
 
-/// Returns the key of the map: all shades with the rates that they stand for.
 fn key(colour: &str, name: &str, scale: Scale) -> Markup {
     let width = u16::from(SHADES) * SWATCH;
     html! {
@@ -86,11 +82,9 @@ fn key(colour: &str, name: &str, scale: Scale) -> Markup {
     }
 }
 
-/// A spot of the map: the slots per second with about the same response time.
 #[derive(Clone, Copy, Debug, Default)]
 struct Spot {
     all: f64,
-    /// The slots per second for which the response time is only a lower bound.
     bounds: f64,
 }
 
@@ -100,7 +94,6 @@ impl Spot {
     }
 }
 
-/// Returns the spots of an interval, one per row, from the bottom to the top.
 fn column(interval: &Interval, axis: LogTimeAxis) -> Vec<Spot> {
     let mut spots = vec![Spot::default(); usize::from(ROWS)];
     let sample = interval.due.responses();
@@ -114,7 +107,7 @@ fn column(interval: &Interval, axis: LogTimeAxis) -> Vec<Spot> {
     spots
 }
 
-/// Returns the number of times per second in each row. Rows without times are omitted.
+/// Returns the number of times per second in each row that has any.
 fn rates(times: &Histogram<u64>, seconds: f64, axis: LogTimeAxis) -> Vec<(usize, f64)> {
     let steps = times.iter_recorded();
     let rate = |step: IterationValue<u64>| {
@@ -129,8 +122,8 @@ fn row(part: f64) -> usize {
     ((part * f64::from(ROWS)) as usize).min(usize::from(ROWS) - 1)
 }
 
-/// The scale of the shades, from the lowest rate in slots per second to the highest. If the highest is less than ten
-/// times the lowest, the scale begins at a tenth of the highest, so that all shades are dark.
+/// The scale of the shades, in slots per second. If the highest rate is less than ten times the lowest, the scale
+/// begins at a tenth of the highest, so that all shades are dark.
 #[derive(Clone, Copy, Debug)]
 struct Scale {
     fewest: f64,
@@ -142,7 +135,7 @@ impl Scale {
         (self.most / self.fewest).max(10.0)
     }
 
-    /// Returns the shade for a rate. Shade 0 stands for no slots.
+    /// Shade 0 stands for no slots.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "from 1 to 8")]
     fn shade(self, rate: f64) -> u8 {
         if rate <= 0.0 {
@@ -152,7 +145,6 @@ impl Scale {
         (part * f64::from(SHADES)).ceil().clamp(1.0, f64::from(SHADES)) as u8
     }
 
-    /// Returns the largest rate that has this shade.
     fn most_of(self, shade: u8) -> f64 {
         self.most * self.factor().powf(f64::from(shade) / f64::from(SHADES) - 1.0)
     }
@@ -165,14 +157,13 @@ impl Display for Scale {
     }
 }
 
-/// Rounds the edges of a column to whole units, which keeps the file small. Each column stays at least one unit wide.
+/// Whole units keep the file small. Each column stays at least one unit wide.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "from 0 to 1000")]
 fn edges((from, to): (f64, f64)) -> (u32, u32) {
     let [from, to] = [from, to].map(|part| (part * WIDTH).round() as u32);
     (from, to.max(from + 1))
 }
 
-/// Draws horizontal strokes through all spots for which `is_wanted` holds. Adjacent spots share a stroke.
 fn path(columns: &[Vec<Spot>], edges: &[(u32, u32)], is_wanted: impl Fn(&Spot) -> bool) -> String {
     let mut path = String::new();
     for row in 0..usize::from(ROWS) {
@@ -180,7 +171,6 @@ fn path(columns: &[Vec<Spot>], edges: &[(u32, u32)], is_wanted: impl Fn(&Spot) -
         let spots = columns.iter().zip(edges).filter(|(column, _)| is_wanted(&column[row]));
         let mut pen = None;
         for (from, to) in joined(spots.map(|(_, edges)| *edges)) {
-            // Writing to a string cannot fail.
             let _ = match pen {
                 None => write!(path, "M{from} {up}h{}", to - from),
                 Some(pen) => write!(path, "m{} 0h{}", from - pen, to - from),
@@ -191,7 +181,6 @@ fn path(columns: &[Vec<Spot>], edges: &[(u32, u32)], is_wanted: impl Fn(&Spot) -
     path
 }
 
-/// Joins spans that touch.
 fn joined(spots: impl Iterator<Item = (u32, u32)>) -> Vec<(u32, u32)> {
     spots.fold(Vec::new(), |mut joined, (from, to)| {
         match joined.last_mut() {

@@ -7,7 +7,6 @@ use crate::results::over_time::Interval;
 use crate::results::percentiles::Sample;
 use maud::{Markup, html};
 
-/// The percentiles that the charts show, with the styles of their lines.
 pub(crate) const POINTS: [(&str, f64, &str); 4] = [
     ("p50", 0.5, "line a"),
     ("p90", 0.9, "line b"),
@@ -15,7 +14,6 @@ pub(crate) const POINTS: [(&str, f64, &str); 4] = [
     ("max", 1.0, "line d"),
 ];
 
-/// The kinds of times, with their charts and their columns in the table.
 pub(crate) const KINDS: [Kind; 3] = [
     Kind {
         id: "wait",
@@ -42,18 +40,15 @@ pub(crate) const KINDS: [Kind; 3] = [
     },
 ];
 
-/// A kind of times: wait, service or response times.
 #[derive(Debug)]
 pub(crate) struct Kind {
     pub(crate) id: &'static str,
     name: &'static str,
     columns: &'static str,
     about: &'static str,
-    /// The function that returns these times of an interval.
     pub(crate) of: fn(&Interval) -> Sample<'_>,
 }
 
-/// Returns the charts of all kinds, which share one scale.
 pub(crate) fn charts(times: &Times) -> Markup {
     let of = |interval| KINDS.iter().map(move |kind| (kind.of)(interval).times);
     let axis = log_axis(times.intervals().iter().flat_map(of));

@@ -9,7 +9,6 @@ use maud::{Markup, html};
 
 const POINTS: [(&str, f64); 3] = [("p50", 0.5), ("p99", 0.99), ("max", 1.0)];
 
-/// Returns a table with a row for each label, or nothing if labels do not distinguish operations.
 pub(crate) fn section(stats: &OperationStats) -> Markup {
     let labels = stats.labels_apart();
     let has_items = stats.traffic.items > 0;

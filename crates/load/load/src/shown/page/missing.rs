@@ -1,4 +1,4 @@
-//! Draws the requests without a good response over time.
+//! Draws failed, unfinished and unstarted requests over time.
 
 use super::chart::{Chart, key, line};
 use super::numbers::count;
@@ -12,11 +12,9 @@ use std::collections::BTreeMap;
 
 const NAME: &str = "Without a good response";
 
-/// The styles of the lines, starting with that of the most frequent outcome. The last line stands for all other
-/// outcomes.
+/// The first style is that of the most frequent outcome, and the last that of all remaining outcomes.
 const CLASSES: [&str; 4] = ["line c", "line b", "line a", "line d"];
 
-/// A line of the chart: one outcome, or all remaining outcomes.
 #[derive(Debug)]
 struct Series {
     name: String,
@@ -25,15 +23,14 @@ struct Series {
 }
 
 impl Series {
-    /// Returns the number of slots per second with the outcomes of this line.
     fn hz(&self, interval: &Interval) -> f64 {
         let slots: u64 = self.endings.iter().map(|ending| interval.due.ended(*ending)).sum();
         float(slots) / interval.length().as_secs_f64()
     }
 }
 
-/// Returns the chart of failed requests by kind, and of requests that never started. Skipped requests are not shown,
-/// because their due times are unknown.
+/// Draws failed requests by kind, and requests that never started. Skipped requests are left out, because their due
+/// times are unknown.
 pub(crate) fn chart(times: &Times, skipped: u64) -> Markup {
     let not_drawn = match skipped {
         0 => String::new(),
@@ -59,7 +56,6 @@ pub(crate) fn chart(times: &Times, skipped: u64) -> Markup {
     .figure()
 }
 
-/// Returns the lines of the chart, starting with the most frequent outcome.
 fn series(intervals: &[Interval]) -> Vec<Series> {
     let mut sums = BTreeMap::<Ending, u64>::new();
     let endings = intervals.iter().flat_map(|interval| &interval.due.endings);

@@ -2,13 +2,11 @@
 
 use crate::results::percentiles::Sample;
 
-/// The sign for a time that was not measured.
 pub(crate) const NONE: &str = "–";
 
-/// The sign before a lower bound.
 pub(crate) const AT_LEAST: &str = "≥";
 
-/// Formats a count with its digits in groups of three, without line breaks between groups.
+/// Groups digits by three, without line breaks between the groups.
 pub(crate) fn count(count: u64) -> String {
     let digits = count.to_string();
     let mut text = String::new();
@@ -21,7 +19,6 @@ pub(crate) fn count(count: u64) -> String {
     text
 }
 
-/// Formats the time at this quantile, or [`NONE`] if there are no times.
 pub(crate) fn time(sample: Sample<'_>, quantile: f64) -> String {
     sample.shown(quantile, AT_LEAST).unwrap_or_else(|| NONE.to_owned())
 }

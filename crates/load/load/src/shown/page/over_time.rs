@@ -13,22 +13,17 @@ use std::time::Duration;
 const MOMENTS: u64 = 6;
 /// The height of a chart in pixels.
 pub(crate) const HEIGHT: u32 = 180;
-/// The ID of the table that contains the figures of all charts over time.
 pub(crate) const TABLE: &str = "times";
 
-/// The intervals of the charts, and their common time axis.
 #[derive(Debug)]
 pub(crate) struct Times {
     intervals: Vec<Interval>,
-    /// The end of the last interval.
     end: Duration,
-    /// The spans of time in which no response arrived.
     silences: Vec<Silence>,
 }
 
 impl Times {
-    /// Collects the intervals of a run. A very short interval is joined to its neighbour, because its rate would be
-    /// meaningless.
+    /// Joins a very short interval to its neighbour, because the interval's rate would be meaningless.
     pub(crate) fn new(over_time: &OverTime) -> Times {
         let all = over_time.intervals();
         let mut lengths: Vec<_> = all.iter().map(Interval::length).collect();
@@ -45,7 +40,6 @@ impl Times {
         Times { intervals, end, silences: silences(all) }
     }
 
-    /// Returns the intervals.
     pub(crate) fn intervals(&self) -> &[Interval] {
         &self.intervals
     }
@@ -60,12 +54,10 @@ impl Times {
         (part(from), part(to))
     }
 
-    /// Returns the ticks of the time axis.
     pub(crate) fn moments(&self) -> Vec<(f64, String)> {
         TimeAxis::new(self.end, MOMENTS).ticks().collect()
     }
 
-    /// Returns a chart over time without contents.
     pub(crate) fn chart(
         &self,
         id: &'static str,
@@ -86,7 +78,6 @@ impl Times {
         }
     }
 
-    /// Returns the chart of the requested and the achieved rate.
     pub(crate) fn rates(&self) -> Markup {
         let rates = self.intervals.iter().flat_map(|of| [of.asked_hz(), of.achieved_hz()]);
         let axis = RateAxis::new(rates.fold(0.0, f64::max));
@@ -106,7 +97,6 @@ impl Times {
         .figure()
     }
 
-    /// Returns the chart of the requests that were due but had not started.
     pub(crate) fn backlog(&self) -> Markup {
         let slots = self.intervals.iter().map(|of| of.backlog.slots).max().unwrap_or_default();
         if slots == 0 {
@@ -135,7 +125,6 @@ impl Times {
         .figure()
     }
 
-    /// Draws a value of each interval as a line in steps.
     pub(crate) fn path(&self, value: impl Fn(&Interval) -> Option<f64>) -> String {
         let values = self.intervals.iter().map(|interval| {
             let (from, to) = self.place(interval);
@@ -150,7 +139,6 @@ impl Times {
     }
 }
 
-/// Returns a logarithmic axis that contains all these times.
 pub(crate) fn log_axis<'a>(times: impl Iterator<Item = &'a Histogram<u64>>) -> LogTimeAxis {
     let (least, most) =
         times.filter(|times| !times.is_empty()).fold((u64::MAX, 1), |(least, most), times| {
@@ -159,14 +147,12 @@ pub(crate) fn log_axis<'a>(times: impl Iterator<Item = &'a Histogram<u64>>) -> L
     LogTimeAxis::new(least, most)
 }
 
-/// An axis for rates, in the unit that suits the highest rate.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RateAxis {
     axis: ValueAxis,
     unit: (&'static str, f64),
 }
 
-/// The units of rates, with the length of each in seconds.
 const RATE_UNITS: [(&str, f64); 4] =
     [("/s", 1.0), ("/min", 60.0), ("/h", 3_600.0), ("/d", 86_400.0)];
 
@@ -177,12 +163,10 @@ impl RateAxis {
         RateAxis { axis: ValueAxis::new(most_hz * unit.1, 4), unit }
     }
 
-    /// Returns the position of a rate, as a share of the axis.
     pub(crate) fn part(self, hz: f64) -> f64 {
         self.axis.part(hz * self.unit.1)
     }
 
-    /// Returns the ticks of the axis.
     pub(crate) fn ticks(self) -> Vec<(f64, String)> {
         let tick = |value| (self.axis.part(value), round_count(value) + self.unit.0);
         self.axis.ticks().map(tick).collect()

@@ -3,19 +3,16 @@
 use crate::results::over_time::Interval;
 use std::time::Duration;
 
-/// The minimum number of requests in a silence. With fewer requests, the lack of responses can be chance.
+/// With fewer requests, the lack of responses can be chance.
 const SLOTS: f64 = 10.0;
 
-/// A span of time in which no response arrived although responses were awaited.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Silence {
     pub(crate) from: Duration,
     pub(crate) to: Duration,
-    /// The number of requests that the load requested in this span.
     asked: f64,
 }
 
-/// Returns all silences in chronological order. Silences of neighbouring intervals are joined.
 pub(crate) fn silences(intervals: &[Interval]) -> Vec<Silence> {
     let mut in_flight = 0;
     let mut silences: Vec<Silence> = Vec::new();
@@ -40,8 +37,7 @@ mod tests {
     use super::*;
     use crate::results::over_time::tests::over_time;
 
-    /// Returns the silences of a run. Each second is given by its numbers of requests that started, that received a
-    /// response, and that timed out.
+    /// Each second is given by its numbers of requests that started, that received a response, and that timed out.
     fn silent(seconds: &[(u64, u64, u64)]) -> Vec<(u64, u64)> {
         let ends = (0..).map(|second| second * 1_000);
         let all = over_time(ends.zip(seconds).map(|(at, of)| (at, at + 1_000, 8.0, of.0)));
@@ -58,7 +54,6 @@ mod tests {
     fn without_an_answer_that_is_awaited_it_is_silent() {
         assert_eq!(silent(&[(8, 7, 0), (1, 0, 0), (0, 0, 0), (0, 2, 0), (8, 8, 0)]), [(1, 3)]);
         assert_eq!(silent(&[(8, 0, 0), (0, 0, 0), (0, 0, 0)]), [(0, 3)]);
-        // A timeout is not a response.
         assert_eq!(silent(&[(8, 0, 0), (8, 0, 8), (0, 0, 8)]), [(0, 3)]);
         // No request is in flight, so no response is awaited.
         assert_eq!(silent(&[(8, 8, 0), (0, 0, 0), (0, 0, 0), (8, 8, 0)]), []);

@@ -14,21 +14,16 @@ use maud::{Markup, html};
 const HEIGHT: u32 = 260;
 const TABLE: &str = "spectrum-table";
 
-/// The default text below a chart of spectra.
 pub(crate) const ABOUT: &str = "Each label along the bottom has one more nine.";
 
-/// A distribution of times: a line of the chart and a column of the table.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Spectrum<'run> {
-    /// The name of the distribution in the key.
     pub(crate) name: &'static str,
-    /// The name of the column in the table.
     pub(crate) column: &'static str,
     pub(crate) class: &'static str,
     pub(crate) sample: Sample<'run>,
 }
 
-/// Returns the chart of a run's service and response times, with a text below it.
 pub(crate) fn spectrum(stats: &OperationStats, hidden: Option<&str>) -> Markup {
     let service = Spectrum {
         name: "service, uncorrected",
@@ -46,7 +41,6 @@ pub(crate) fn spectrum(stats: &OperationStats, hidden: Option<&str>) -> Markup {
     spectra(name, hidden.unwrap_or(ABOUT), [service, response])
 }
 
-/// Returns a chart of two spectra, and the table with its figures.
 pub(crate) fn spectra(name: &'static str, about: &str, both: [Spectrum<'_>; 2]) -> Markup {
     let shown: Vec<_> = both.into_iter().filter(|one| !one.sample.is_empty()).collect();
     let Some(longest) = shown.iter().map(|one| one.sample.times).max_by_key(|it| it.len()) else {
@@ -77,13 +71,11 @@ pub(crate) fn spectra(name: &'static str, about: &str, both: [Spectrum<'_>; 2]) 
     html! { (chart.figure()) (table(longest, both)) }
 }
 
-/// Returns the number of nines of the longest time: at least one, so that even a run of few requests has a chart.
+/// Returns at least one nine, so that even a run of few requests has a chart.
 fn extent(times: &Histogram<u64>) -> f64 {
     human::float(times.len()).log10().max(1.0)
 }
 
-/// Returns the labels p50 and p90 with their positions, and those of percentiles with more nines, up to the longest
-/// time.
 fn labels(most: f64) -> Vec<(f64, String)> {
     let named = [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999), ("p99.99", 0.9999)];
     let more = [
@@ -94,12 +86,11 @@ fn labels(most: f64) -> Vec<(f64, String)> {
     ];
     let labels =
         named.into_iter().chain(more).map(|(name, at)| (nines(at) / most, name.to_owned()));
-    // If there are few times, the longest time is not a percentile.
+    // The longest of few times is not a percentile.
     labels.take_while(|(part, _)| *part < 1.0 + 1e-9).collect()
 }
 
-/// Returns the span of the width in which each time is drawn: from its quantile to the next one. The span of the
-/// longest time has no width, because it is the last one.
+/// Each time is drawn from its quantile to the next one. The longest time is the last, so its span has no width.
 fn spans(times: &Histogram<u64>, most: f64) -> Vec<(f64, f64, Point)> {
     let points = points(times);
     let end = extent(times) / most;
@@ -113,14 +104,12 @@ fn path(times: &Histogram<u64>, axis: LogTimeAxis, most: f64) -> String {
     steps(levels.map(|(from, to, point)| (from, to, Some(axis.part(point.ns)))), HEIGHT)
 }
 
-/// Returns the spans of the line that are only lower bounds, as a path of upward strokes.
 fn bounds(sample: Sample<'_>, axis: LogTimeAxis, most: f64) -> String {
     let spans = spans(sample.times, most).into_iter();
     let bounds = spans.filter(|(_, _, point)| sample.is_at_least(point.quantile));
     upward(bounds.map(|(from, to, point)| ((from, to), axis.part(point.ns))), HEIGHT)
 }
 
-/// Returns the table of all percentiles that the larger distribution has.
 fn table(longest: &Histogram<u64>, both: [Spectrum<'_>; 2]) -> Markup {
     html! {
         details {
@@ -144,7 +133,6 @@ fn table(longest: &Histogram<u64>, both: [Spectrum<'_>; 2]) -> Markup {
     }
 }
 
-/// Formats a percentile, or [`NONE`] if there are too few times for it.
 fn cell(sample: Sample<'_>, quantile: f64) -> String {
     let is_known = quantile >= 1.0 || nines(quantile) < extent(sample.times);
     if is_known { time(sample, quantile) } else { NONE.to_owned() }

@@ -47,7 +47,7 @@ fn all() -> Vec<(&'static str, Summary)> {
     ]
 }
 
-/// Compares a run with itself. Adds another difference whose text contains markup.
+/// Compares a run with itself, and adds another difference whose text contains markup.
 fn comparison() -> Comparison {
     let json = serde_json::to_string(&Object::new(&long(40, 500), None::<()>)).unwrap();
     let [first, second] = [(); 2].map(|()| [serde_json::from_str::<StoredRun>(&json).unwrap()]);
@@ -78,7 +78,7 @@ fn a_baseline_has_a_row_for_each_figure_with_what_the_text_says() {
     }
 }
 
-/// Converts the page to XML by closing every element.
+/// Converts a page to XML by closing every element.
 pub(crate) fn xml(page: &str) -> String {
     let parts = page.trim_start_matches("<!DOCTYPE html>").split("<meta ");
     let mut parts = parts.map(str::to_owned);
@@ -153,7 +153,6 @@ fn every_chart_names_itself_and_its_figures() {
     }
 }
 
-/// Returns the text of each cell of a table, row by row.
 pub(crate) fn cells(page: &str, id: &str) -> Vec<Vec<String>> {
     let page = xml(page);
     let document = Document::parse(&page).unwrap();
@@ -234,7 +233,6 @@ fn figures_are_those_of_the_json_object() {
     }
 }
 
-/// Returns the figures of the tiles by their names.
 fn tiles(page: &str) -> BTreeMap<String, String> {
     let page = xml(page);
     let document = Document::parse(&page).unwrap();
@@ -247,7 +245,6 @@ fn tiles(page: &str) -> BTreeMap<String, String> {
     labels.map(text).zip(figures.map(text)).collect()
 }
 
-/// Returns a run of `slots` requests that were due a second before its end. Only the first one completed.
 fn of_which_one_completed(slots: u64) -> Summary {
     let mut summary = empty();
     let stats = &mut summary.stats;
@@ -268,7 +265,6 @@ fn labels_are_in_a_table_if_there_are_several() {
     assert_eq!(table[1][1..7], ["1", "0", "2.01ms", "2.01ms", "2.01ms", "2.01ms"]);
     assert_eq!(table[2][1..7], ["0", "1", "–", "–", "–", "≥7.01ms"]);
     assert!(html(&summary).contains("<bdi>read &lt;b&gt;</bdi>"));
-    // A label that all operations have does not distinguish operations.
     let mut summary = of_which_one_completed(1);
     summary.stats.labels.end(&ended("all", true, 1));
     assert!(!html(&summary).contains("\"labels\""));
@@ -326,7 +322,7 @@ fn only_the_options_that_were_given_are_shown() {
     assert!(html(&summary).contains("All options have their defaults"));
 }
 
-/// Writes pages to the directory that `just page` names. `just page` then opens them in a browser.
+/// `just page` names the directory, and then opens the pages in a browser.
 #[test]
 fn pages_are_written_where_they_are_wanted() {
     let own = TempDir::new().unwrap();

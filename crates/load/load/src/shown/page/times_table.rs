@@ -9,7 +9,6 @@ use crate::results::over_time::Interval;
 use maud::{Markup, html};
 use std::time::Duration;
 
-/// The first columns of the table. The columns of each kind of times follow.
 const COLUMNS: [&str; 10] = [
     "from",
     "to",
@@ -23,7 +22,7 @@ const COLUMNS: [&str; 10] = [
     "never started",
 ];
 
-/// Returns the table. The script of the page reads the figures at the pointer from it.
+/// The script of the page reads the figures at the pointer from this table.
 pub(crate) fn table(times: &Times) -> Markup {
     html! {
         details {

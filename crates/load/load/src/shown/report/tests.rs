@@ -24,7 +24,6 @@ fn required(text: &str, value: &str, missed: Option<&str>) -> Required {
     Required { text: text.to_owned(), value: value.to_owned(), missed }
 }
 
-/// Returns a run of 10 s at 500/s with 5000 requests of 1 ms.
 fn good() -> Summary {
     let mut summary = empty();
     let stats = &mut summary.stats;
@@ -136,7 +135,6 @@ fn everything_is_in_the_verbose_report() {
     assert!(text.contains("over time, from    requested     achieved"), "{text}");
 }
 
-/// Generates up to `most` lines of random text.
 fn texts(most: usize) -> impl Strategy<Value = Vec<String>> {
     let long = "[a-z ]{80,140}".prop_map(|text| text + "\n\u{1b}[2J");
     vec(prop_oneof![2 => "[ -~]{1,40}".boxed(), 1 => long.boxed()], 0..most)

@@ -7,10 +7,8 @@ use crate::results::tally::{LabelTally, Tally};
 use crate::shown::times::NONE;
 use crossterm::style::Stylize;
 
-/// The greatest width of a column of numbers.
 const NUMBER: u16 = 13;
 
-/// Displays two tables side by side, or only the second table if requests have no labels.
 #[derive(Debug)]
 pub(crate) struct Breakdown<'run>(pub(crate) &'run Tally);
 

@@ -9,18 +9,15 @@ use crate::shown::snapshot::Phase;
 use crossterm::style::Stylize;
 use std::time::Duration;
 
-/// The round values for the height of the chart, within a factor of ten.
 const ROUND: [f64; 11] = [1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0];
 
 /// The number of columns between two dots.
 const DISTANCE: u16 = 4;
 
-/// The first Braille character, and the bits of the dots in the left and right half of a Braille character, from the
-/// top.
+/// The first Braille character, and the bits of the dots in its left and right half, from the top.
 const BRAILLE: u32 = 0x2800;
 const DOTS: [[u32; 4]; 2] = [[0x01, 0x02, 0x04, 0x40], [0x08, 0x10, 0x20, 0x80]];
 
-/// The chart of the rates.
 #[derive(Debug)]
 pub(crate) struct Course<'run> {
     pub(crate) spans: &'run [Span],
@@ -44,7 +41,7 @@ impl Course<'_> {
         for (row, line) in plot.rows().zip(achieved(self.spans, scale, plot)) {
             grid.line(row, [plain(line).with(ACHIEVED)]);
         }
-        // Single dots over a line can be distinguished without colours, even if both are in one row.
+        // Single dots over a line can be distinguished without colours.
         for x in (DISTANCE / 2..plot.width).step_by(DISTANCE.into()) {
             let at = scale.time((f64::from(x) + 0.5) / f64::from(plot.width));
             let Some(span) = span_at(self.spans, at) else { continue };
@@ -57,7 +54,6 @@ impl Course<'_> {
     }
 }
 
-/// The ranges of times and rates that a chart shows.
 #[derive(Clone, Copy, Debug)]
 struct Scale {
     from: f64,
@@ -73,7 +69,6 @@ impl Scale {
         Some(Scale { from: spans.first()?.from, to: spans.last()?.to, top_hz })
     }
 
-    /// Draws the axes and their ends. Returns the area between them.
     fn draw_axes(self, grid: &mut Grid, area: Rect) -> Rect {
         let top = human::short_hz(self.top_hz);
         let left = columns(&top);
@@ -105,12 +100,10 @@ impl Scale {
         Rect { height: area.height - 2, ..plot }
     }
 
-    /// Returns the time at a position, which is given as a share of the width.
     fn time(self, part: f64) -> f64 {
         self.from + (self.to - self.from) * part
     }
 
-    /// Returns the row of a rate, counted from the top.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a row")]
     fn row(self, hz: f64, rows: u16) -> u16 {
         let last = rows.saturating_sub(1);
@@ -122,7 +115,7 @@ fn span_at(spans: &[Span], at: f64) -> Option<&Span> {
     spans.iter().find(|span| at < span.to)
 }
 
-/// Draws the line of the achieved rates. Returns rows of characters with 2 x 4 dots each.
+/// Each character of the returned rows has 2 x 4 dots.
 fn achieved(spans: &[Span], scale: Scale, plot: Rect) -> Vec<String> {
     let mut rows = vec![vec![0; plot.width.into()]; plot.height.into()];
     let dots = 2 * plot.width;
@@ -131,7 +124,6 @@ fn achieved(spans: &[Span], scale: Scale, plot: Rect) -> Vec<String> {
         let at = scale.time((f64::from(x) + 0.5) / f64::from(dots));
         let Some(span) = span_at(spans, at) else { continue };
         let y = scale.row(span.achieved_hz, 4 * plot.height);
-        // A step is drawn as a vertical line.
         let step = before.replace(y).unwrap_or(y);
         for y in y.min(step)..=y.max(step) {
             rows[usize::from(y / 4)][usize::from(x / 2)] |=

@@ -6,13 +6,10 @@ use crate::shown::snapshot::{Phase, Snapshot};
 use crossterm::style::{Color, Stylize};
 use std::time::Duration;
 
-/// The colours of the requested and of the achieved rate.
 pub(super) const ASKED: Color = Color::DarkYellow;
 pub(super) const ACHIEVED: Color = Color::DarkGreen;
-/// The colour of failures.
 pub(super) const BAD: Color = Color::DarkRed;
 
-/// Displays the phase, and a progress bar for the elapsed time.
 #[derive(Debug)]
 pub(crate) struct Progress<'run>(pub(crate) &'run Snapshot);
 
@@ -42,7 +39,7 @@ impl Progress<'_> {
         let part = if all > 0.0 { self.0.elapsed.as_secs_f64() / all } else { 1.0 };
         let label = format!("{phase}  {elapsed} of {}{fleet}", whole(end));
         let label = format!("{label:^width$}", width = area.width.into());
-        // Without colours, the passed part is seen by its reversed characters.
+        // Without colours, reversed characters show the passed part.
         let filled = (f64::from(area.width) * part.clamp(0.0, 1.0)).round() as usize;
         let colour =
             if self.0.phase == Phase::Paused { Color::DarkYellow } else { Color::DarkBlue };
@@ -53,7 +50,6 @@ impl Progress<'_> {
     }
 }
 
-/// Formats a time in whole seconds, or a shorter time in its own unit.
 fn whole(time: Duration) -> String {
     match time.as_secs() {
         0 => human::time(time),
@@ -61,7 +57,6 @@ fn whole(time: Duration) -> String {
     }
 }
 
-/// Displays the rates and the backlog of the last second.
 #[derive(Debug)]
 pub(crate) struct Figures<'run>(pub(crate) &'run Snapshot);
 

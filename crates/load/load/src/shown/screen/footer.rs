@@ -7,10 +7,8 @@ use super::picture::Picture;
 use crate::shown::keys::{BINDINGS, Prompt, PromptKind};
 use crossterm::style::Stylize;
 
-/// The width of the column of keys in the help.
 const LABEL: usize = 10;
 
-/// Computes what a picture needs from the layout.
 pub(crate) fn wishes(picture: &Picture, width: u16) -> Wishes {
     let prompt = &picture.prompt;
     Wishes {
@@ -28,7 +26,7 @@ fn lines(text: &str, width: u16) -> u16 {
     u16::try_from(wrapped(text, width).len()).unwrap_or(u16::MAX).clamp(1, 3)
 }
 
-/// Breaks a text into lines between words. A word that is longer than a line is broken anywhere.
+/// A word that is longer than a line is broken anywhere.
 fn wrapped(text: &str, width: u16) -> Vec<String> {
     let mut lines = Vec::<String>::new();
     for word in text.split_whitespace() {
@@ -69,14 +67,12 @@ pub(crate) fn draw_prompt(grid: &mut Grid, area: Rect, picture: &Picture) {
     }
 }
 
-/// Returns the longest end of a text that fits into this width.
 fn ending(text: &str, width: u16) -> String {
     let mut from = text.char_indices().map(|(index, _)| index).chain([text.len()]);
     let fitting = from.find(|&from| columns(&text[from..]) <= width);
     text[fitting.unwrap_or(text.len())..].to_owned()
 }
 
-/// Displays the keys that can be pressed, or the error in the last entry.
 #[derive(Debug)]
 pub(crate) struct Keys<'run>(pub(crate) &'run Prompt);
 
@@ -94,7 +90,6 @@ impl Keys<'_> {
     }
 }
 
-/// Returns the keys, with their actions if there is room.
 fn keys(width: u16) -> Vec<Text> {
     let label = |key: &'static str| plain(key).bold();
     let named = BINDINGS
@@ -107,7 +102,6 @@ fn keys(width: u16) -> Vec<Text> {
     BINDINGS.iter().flat_map(|key| [label(key.label), plain("  ")]).collect()
 }
 
-/// Explains the keys and the figures.
 pub(super) fn draw_help(grid: &mut Grid, area: Rect) {
     let inner = grid.title(area, [plain("help")]);
     let key = |label: &'static str, text: &'static str| {

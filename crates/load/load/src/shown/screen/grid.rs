@@ -8,20 +8,16 @@ use std::io::{self, Write};
 use std::iter;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// A string with a style.
 pub(super) type Text = StyledContent<String>;
 
-/// Creates a string without a style. The methods of `Stylize` add a style.
 pub(super) fn plain(text: impl Into<String>) -> Text {
     StyledContent::new(ContentStyle::new(), text.into())
 }
 
-/// Returns the number of columns that a string needs.
 pub(super) fn columns(text: &str) -> u16 {
     u16::try_from(text.width()).unwrap_or(u16::MAX)
 }
 
-/// A rectangular part of a grid.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Rect {
     pub(super) x: u16,
@@ -39,31 +35,27 @@ impl Rect {
         self.y + self.height
     }
 
-    /// Returns the rows of the rectangle, from the top.
     pub(super) fn rows(self) -> impl Iterator<Item = Rect> {
         (self.y..self.bottom()).map(move |y| Rect { y, height: 1, ..self })
     }
 
-    /// Returns the rectangle without its first row.
     pub(super) fn below_first(self) -> Rect {
         let first = self.height.min(1);
         Rect { y: self.y + first, height: self.height - first, ..self }
     }
 }
 
-/// A character with its marks, such as accents. Without text, the cell is covered by the wide character before it.
+/// A character with its marks, such as accents. An empty cell is covered by the wide character before it.
 #[derive(Clone, Debug, PartialEq)]
 struct Cell {
     text: String,
     style: ContentStyle,
 }
 
-/// A grid of cells with the size of a terminal.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Grid {
     width: u16,
     rows: Vec<Vec<Cell>>,
-    /// The position of the cursor, or `None` if the cursor is hidden.
     pub(super) cursor: Option<(u16, u16)>,
 }
 
@@ -79,7 +71,7 @@ impl Grid {
         Rect { x: 0, y: 0, width: self.width, height }
     }
 
-    /// Writes strings one after the other into the first row of an area. Text that does not fit is cut off.
+    /// Writes into the first row of an area. Text that does not fit is cut off.
     pub(super) fn line(&mut self, area: Rect, texts: impl IntoIterator<Item = Text>) {
         let mut x = area.x;
         for text in texts {
@@ -96,7 +88,7 @@ impl Grid {
         }
     }
 
-    /// Puts a character into a cell. A character without width is added to the character before it as a mark.
+    /// Adds a character without width to the character before it, as a mark.
     fn put(&mut self, (x, y): (u16, u16), width: u16, char: char, style: ContentStyle) {
         let row = &mut self.rows[usize::from(y)];
         if width == 0 {
@@ -108,15 +100,14 @@ impl Grid {
         cells.iter_mut().zip(texts).for_each(|(cell, text)| *cell = Cell { text, style });
     }
 
-    /// Draws a line with a title at the top of an area, and returns the rest of the area.
     pub(super) fn title(&mut self, area: Rect, texts: impl IntoIterator<Item = Text>) -> Rect {
         self.line(area, [plain("─".repeat(area.width.into()))]);
         self.line(area, texts);
         area.below_first()
     }
 
-    /// Writes the rows that differ from an earlier picture on the same terminal. Without one of the same size, clears the
-    /// terminal and writes all rows, because rows of a wider picture may have wrapped.
+    /// Writes the rows that differ from an earlier picture on the same terminal. Without an earlier picture of this
+    /// size, clears the terminal and writes all rows, because rows of a wider picture may have wrapped.
     pub(super) fn write(&self, earlier: Option<&Grid>, to: &mut impl Write) -> io::Result<()> {
         let earlier = earlier.filter(|earlier| earlier.area() == self.area());
         queue!(to, Hide)?;
@@ -135,7 +126,6 @@ impl Grid {
         self.cursor.map_or(Ok(()), |(x, y)| queue!(to, MoveTo(x, y), Show))
     }
 
-    /// Returns the text of all rows.
     #[cfg(test)]
     pub(super) fn text(&self) -> String {
         let line = |row: &Vec<Cell>| {
@@ -150,7 +140,6 @@ mod tests {
     use super::*;
     use crossterm::style::{Color, Stylize};
 
-    /// Returns the text of a grid of this width after `text` was written as a line.
     fn lined(width: u16, text: &str) -> String {
         let mut grid = Grid::new((width, 1));
         grid.line(grid.area(), [plain(text)]);

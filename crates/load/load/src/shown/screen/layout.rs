@@ -2,7 +2,6 @@
 
 use super::grid::Rect;
 
-/// A part of the view, as wide as the terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Part {
     Url,
@@ -13,24 +12,21 @@ pub(crate) enum Part {
     Charts,
     Times,
     Outcomes,
-    /// Labels, statuses and errors, shown if there is room after the parts above.
+    /// Labels, statuses and errors. Other parts take precedence.
     Breakdown,
     Prompt,
     Keys,
 }
 
-/// The needs of a picture.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Wishes {
     /// Whether a text is being typed or a message is shown. Both take precedence over all other parts.
     pub(crate) prompt: bool,
-    /// The number of lines that the keys need.
     pub(crate) keys: u16,
-    /// Whether the help replaces the charts and most other parts.
     pub(crate) help: bool,
 }
 
-/// The largest height of the charts. Remaining lines show the breakdown.
+/// The maximum height of the charts. The breakdown uses the remaining lines.
 const CHARTS: u16 = 20;
 
 /// Returns all parts from top to bottom, with their minimum heights and their ranks. Rank 0 is the most important.
@@ -51,7 +47,6 @@ fn parts(wishes: Wishes) -> [(Part, u16, u8); 11] {
     ]
 }
 
-/// Chooses the parts that fit into an area, and places them.
 pub(crate) fn placed(area: Rect, wishes: Wishes) -> Vec<(Part, Rect)> {
     let parts = parts(wishes);
     let of = |wanted| parts.into_iter().filter(move |&(.., rank)| rank == wanted);

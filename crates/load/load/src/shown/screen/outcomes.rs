@@ -10,7 +10,7 @@ use crate::shown::snapshot::Snapshot;
 use crossterm::style::Stylize;
 use std::cmp::Reverse;
 
-/// Displays three lines about the time since the end of the warm-up: counts, statuses and errors, and lateness.
+/// The figures cover the time since the end of the warm-up.
 #[derive(Debug)]
 pub(crate) struct Outcomes<'run>(pub(crate) &'run Snapshot);
 

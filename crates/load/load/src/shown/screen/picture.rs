@@ -7,7 +7,6 @@ use crate::shown::run_title::RunTitle;
 use crate::shown::snapshot::Snapshot;
 use std::sync::Arc;
 
-/// The state of a run at one time.
 #[derive(Clone, Debug)]
 pub(crate) struct Picture {
     pub(crate) title: Arc<RunTitle>,
@@ -19,7 +18,6 @@ pub(crate) struct Picture {
 }
 
 impl Picture {
-    /// Returns the picture before the schedule starts.
     pub(crate) fn opening(title: &Arc<RunTitle>) -> Picture {
         Picture {
             title: Arc::clone(title),
@@ -30,7 +28,7 @@ impl Picture {
     }
 }
 
-/// The rates in a span of the run. Times are in seconds since the start of the schedule.
+/// Times are in seconds since the start of the schedule.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Span {
     pub(crate) from: f64,
@@ -39,16 +37,15 @@ pub(crate) struct Span {
     pub(crate) achieved_hz: f64,
 }
 
-/// The largest number of spans.
 const MOST: usize = 150;
-/// The smallest number of requests in a span. With fewer, its rate would vary at random.
+/// The rate of a span with fewer requests would vary at random.
 const LEAST_SLOTS: f64 = 10.0;
 
 impl Span {
-    /// Divides a run into spans. The last span is left out until it is complete, unless it is the only one.
+    /// Leaves out the last span until it is complete, unless it is the only one.
     pub(crate) fn all(over_time: &OverTime) -> Vec<Span> {
         let intervals = match over_time.intervals() {
-            // If the warm-up ended shortly before the first collection, the first interval is too short to be shown.
+            // If the warm-up ended shortly before the first collection, the first interval is too short.
             [first, second, ..] if first.length() < second.length() / 2 => {
                 &over_time.intervals()[1..]
             }

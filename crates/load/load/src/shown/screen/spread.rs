@@ -6,7 +6,6 @@ use crate::console::human;
 use crossterm::style::{Color, Stylize};
 use hdrhistogram::Histogram;
 
-/// Displays a histogram of the response times of the last second.
 #[derive(Debug)]
 pub(crate) struct Spread<'run>(pub(crate) &'run Histogram<u64>);
 
@@ -19,7 +18,6 @@ impl Spread<'_> {
         let scale = Scale::of(self.0);
         let bars = bars(self.0, scale, inner.width.into());
         let most = bars.iter().copied().max().unwrap_or(0).max(1);
-        // The last row has the scale.
         let rows = inner.height - 1;
         let height = |bar| human::float(bar) / human::float(most) * f64::from(rows);
         for (row, area) in inner.rows().take(rows.into()).enumerate() {
@@ -34,8 +32,7 @@ impl Spread<'_> {
     }
 }
 
-/// A scale in powers of ten of nanoseconds. The first power is at most the shortest time, the last at least the
-/// longest.
+/// The scale of powers of ten in nanoseconds includes the shortest and the longest time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Scale {
     first: u32,
@@ -48,13 +45,12 @@ impl Scale {
         Scale { first: power(times.min()), last: power(times.max()) + 1 }
     }
 
-    /// Returns the position of a time, as a share of the scale.
     fn part(self, ns: u64) -> f64 {
         let decades = human::float(ns.max(1)).log10() - f64::from(self.first);
         decades / f64::from(self.last - self.first)
     }
 
-    /// Returns the names of the powers, with their columns. A name is omitted if there is no room for it.
+    /// Returns the names of the powers, with their columns. Names that do not fit are omitted.
     fn labels(self, width: u16) -> Vec<(u16, String)> {
         let decades = self.last - self.first;
         let mut free = 0;
@@ -63,7 +59,6 @@ impl Scale {
             let label = name(power);
             let length = u16::try_from(label.len()).unwrap_or(u16::MAX);
             let column = u32::from(width) * (power - self.first) / decades;
-            // The name of the last power ends where the scale ends.
             let column = u16::try_from(column).unwrap_or(width).min(width.saturating_sub(length));
             if column >= free {
                 free = column + length + 1;
@@ -74,13 +69,11 @@ impl Scale {
     }
 }
 
-/// Returns a power of ten in nanoseconds.
 fn name(power: u32) -> String {
     let unit = ["ns", "us", "ms", "s"][power.min(9) as usize / 3];
     format!("{}{unit}", 10_u64.pow(power - power.min(9) / 3 * 3))
 }
 
-/// Returns the number of times in each column.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a column")]
 fn bars(times: &Histogram<u64>, scale: Scale, columns: usize) -> Vec<u64> {
     let mut bars = vec![0; columns];

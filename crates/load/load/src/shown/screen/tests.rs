@@ -25,7 +25,7 @@ fn title() -> Arc<RunTitle> {
     })
 }
 
-/// Returns a run of 20 s that has been running for 5 s, with a backlog.
+/// The run of 20 s has been running for 5 s, and has a backlog.
 fn snapshot() -> Snapshot {
     let clock = ManualClock::new();
     let pacer = Pacer::builder(Rate::per_second(100).unwrap()).clock(clock.clone()).build();
@@ -82,7 +82,6 @@ fn typed(text: &str) -> Prompt {
     prompt
 }
 
-/// Returns the contents of a terminal of this size.
 fn shown(picture: &Picture, width: u16, height: u16) -> String {
     drawn(picture, width, height).text()
 }
@@ -161,11 +160,10 @@ fn a_prompt_is_seen_with_what_is_wrong() {
     picture.prompt = typed("sramp 1/s..2/s 3s, jump 3/s\n");
     let parts = ["shape> ramp 1/s..2/s 3s, jump 3/s", "column 19: `jump`: begin a part"];
     assert_shown(&picture, (80, 24), &parts);
-    // The error needs more than one line, and is shown completely.
     let whole = shown(&picture, 80, 24).replace(['"', '\n'], "");
     let wrong = picture.prompt.wrong().split(' ').next_back().unwrap();
     assert!(whole.contains(wrong), "{wrong} {whole}");
-    // If the terminal has one line, and fewer columns than the text, the part with the cursor is shown.
+    // In a terminal with one line, and with fewer columns than the text, the part with the cursor is shown.
     assert_shown(&picture, (20, 1), &["ramp 1/s..2/s 3s, j"]);
     picture.prompt = typed(&format!("s{}end", "hold 1/s 2s, ".repeat(100)));
     assert_shown(&picture, (20, 2), &["hold 1/s 2s, end"]);
@@ -190,7 +188,6 @@ fn a_message_is_seen() {
     }
 }
 
-/// Pictures of runs without any data, and of runs with the largest numbers.
 fn odd() -> Vec<Picture> {
     let mut empty = snapshot();
     empty.recent.brief = Brief::new();

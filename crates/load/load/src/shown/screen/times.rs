@@ -6,13 +6,12 @@ use crate::results::percentiles::Sample;
 use crate::shown::times::{AT_LEAST, NONE};
 use crossterm::style::Stylize;
 
-/// The columns, with the least important last.
+/// The least important column comes last.
 const QUANTILES: [(&str, f64); 4] = [("p99", 0.99), ("p50", 0.5), ("max", 1.0), ("p90", 0.9)];
 /// The width of the names, and the width of a column.
 const NAME: usize = 11;
 const COLUMN: usize = 9;
 
-/// Displays the times of the last second.
 #[derive(Debug)]
 pub(crate) struct Times<'run>(pub(crate) &'run Brief);
 
@@ -31,7 +30,6 @@ impl Times<'_> {
     }
 }
 
-/// Formats a row: a name, and values in columns.
 fn row(name: &str, values: impl Iterator<Item = String>) -> String {
     values.fold(format!("{name:NAME$}"), |row, value| row + &format!("{value:>COLUMN$}"))
 }

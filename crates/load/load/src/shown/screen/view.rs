@@ -17,7 +17,6 @@ use crossterm::style::Stylize;
 const BESIDE: u16 = 60;
 const BELOW: u16 = 14;
 
-/// Draws a picture that fills the grid.
 pub(crate) fn draw(grid: &mut Grid, picture: &Picture) {
     let area = grid.area();
     for (part, area) in layout::placed(area, footer::wishes(picture, area.width)) {
@@ -61,7 +60,7 @@ fn draw_charts(grid: &mut Grid, area: Rect, picture: &Picture, now: &Snapshot) {
     Spread(&now.recent.brief.response).draw(grid, second);
 }
 
-/// Divides an area into two areas, side by side or one below the other, if there is room.
+/// Places the areas side by side, or one below the other. Returns `None` if there is no room.
 fn halves(area: Rect) -> Option<[Rect; 2]> {
     let Rect { x, y, width, height } = area;
     if width >= BESIDE {

@@ -7,7 +7,6 @@ use crate::judged::search::results::{End, Results, rate};
 use crate::judged::verdict::Verdict;
 use std::fmt::{self, Display, Formatter};
 
-/// Displays the conclusion of a search and the evidence for it.
 #[derive(Debug)]
 pub(crate) struct Answer<'run> {
     pub(crate) results: &'run Results,
@@ -48,15 +47,13 @@ impl Display for Answer<'_> {
 }
 
 impl Answer<'_> {
-    /// Returns the conclusion in one or two sentences.
     pub(crate) fn sentence(&self) -> String {
         let Some(failure) = self.results.failure else { return self.conclusion() };
         let who = if self.results.fails_by_generator() { "generator" } else { "target" };
         let failing = format!("The {who} fails even a single request: {failure}.");
         match self.results.conclusion {
-            // It is unknown whether the rate was too high or whether the target stopped working.
+            // The rate may have been too high, or the target may have stopped working.
             Conclusion::Unfinished { kept: None, .. } => failing,
-            // A higher rate was tried, although no request succeeded at it.
             Conclusion::Unfinished { kept: Some(kept), missed: None } => {
                 format!("{failing} So far {} kept {}.", rate(kept), self.promise.text())
             }
@@ -101,7 +98,7 @@ impl Answer<'_> {
         }
     }
 
-    /// Describes the resource that ran out at a rate that was too high. Returns `None` if it is unknown.
+    /// Names the resource that ran out. Returns `None` if it is unknown.
     fn why(&self, step: &Measured) -> Option<String> {
         let (at, busy) = (rate(step.hz), step.busy.unwrap_or_default());
         let connections = self.results.connections;

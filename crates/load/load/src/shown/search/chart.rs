@@ -11,7 +11,7 @@ use std::time::Duration;
 const LABEL: usize = 9;
 const ROWS: usize = 12;
 
-/// Displays a chart of all steps. Both axes are logarithmic.
+/// Both axes are logarithmic.
 #[derive(Debug)]
 pub(crate) struct Chart<'run> {
     pub(crate) results: &'run Results,
@@ -20,14 +20,12 @@ pub(crate) struct Chart<'run> {
     pub(crate) width: usize,
 }
 
-/// A logarithmic axis from `from` to `to`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct LogAxis {
     pub(crate) from: f64,
     pub(crate) to: f64,
 }
 
-/// Returns the mark for the outcome of a step.
 pub(crate) fn mark(outcome: Outcome) -> &'static str {
     match outcome {
         Outcome::Kept => "o",
@@ -37,33 +35,31 @@ pub(crate) fn mark(outcome: Outcome) -> &'static str {
 }
 
 impl LogAxis {
-    /// Returns an axis from the smallest to the largest of these values, or `None` if there are no values.
+    /// Returns `None` if there are no values.
     pub(crate) fn over(values: impl Iterator<Item = f64> + Clone) -> Option<LogAxis> {
         let (from, to) = (values.clone().reduce(f64::min)?, values.reduce(f64::max)?);
         Some(LogAxis { from, to })
     }
 
-    /// Returns the axis with some space added at both ends.
     pub(crate) fn wider(self) -> LogAxis {
         LogAxis { from: self.from / 1.08, to: self.to * 1.08 }
     }
 
-    /// Returns the position of a value as a share of the axis. If the axis has only one value, the position is one
-    /// half.
+    /// Returns a share of the axis. If the axis has only one value, the position is one half.
     fn part(self, value: f64) -> f64 {
         let part = (value / self.from).ln() / (self.to / self.from).ln();
         if part.is_finite() { part.clamp(0.0, 1.0) } else { 0.5 }
     }
 
-    /// Returns the value at this position, given as a share of the axis.
+    /// `part` is a share of the axis.
     fn value(self, part: f64) -> f64 {
         self.from * (self.to / self.from).powf(part)
     }
 }
 
 impl Results {
-    /// Returns the points of the chart: the rate, the time in seconds, and the outcome of each step. A time of zero
-    /// is replaced by 1 ns, because the axis is logarithmic.
+    /// Returns the rate, the time in seconds, and the outcome of each step. A time of zero is replaced by 1 ns, because
+    /// the axis is logarithmic.
     pub(crate) fn points(&self) -> impl Iterator<Item = (f64, f64, Outcome)> + Clone {
         let seconds = |time: Duration| time.max(Duration::from_nanos(1)).as_secs_f64();
         self.steps
@@ -71,7 +67,7 @@ impl Results {
             .filter_map(move |step| Some((step.hz, seconds(step.charted?), step.outcome)))
     }
 
-    /// Returns the axes of the chart: rates and times. The axis of times includes the limit.
+    /// Returns the axes of rates and times. The axis of times includes the limit.
     pub(crate) fn axes(&self, limit: Option<Duration>) -> Option<(LogAxis, LogAxis)> {
         let limit = limit.map(|limit| limit.as_secs_f64()).filter(|limit| *limit > 0.0);
         let rates = LogAxis::over(self.points().map(|point| point.0))?;
@@ -112,7 +108,7 @@ impl Display for Chart<'_> {
     }
 }
 
-/// Returns the index of the position at this share among `count` positions.
+/// Returns the index of the position `part` among `count` positions.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a part of a count")]
 fn index(part: f64, count: usize) -> usize {
     (part * human::float((count - 1) as u64)).round() as usize

@@ -6,7 +6,7 @@ use crate::judged::search::method::Conclusion;
 use crate::judged::search::results::{End, Results};
 use serde::Serialize;
 
-/// The JSON object of a search. Programs read its field names, so these names must not change.
+/// Programs read the field names, so the names must not change.
 #[derive(Debug, Serialize)]
 pub(crate) struct Object<'run> {
     version: &'static str,
@@ -27,7 +27,6 @@ pub(crate) struct Object<'run> {
 }
 
 impl Object<'_> {
-    /// Creates the object of these results.
     pub(crate) fn new<'run>(results: &'run Results, promise: &'run Promise) -> Object<'run> {
         Object {
             version: env!("CARGO_PKG_VERSION"),

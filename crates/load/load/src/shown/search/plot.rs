@@ -17,7 +17,6 @@ const KEPT: RGBColor = RGBColor(50, 100, 170);
 const BROKEN: RGBColor = RGBColor(170, 60, 20);
 const GENERATOR: RGBColor = RGBColor(120, 120, 120);
 
-/// The outcomes of steps, with their colours and names.
 const OUTCOMES: [(Outcome, RGBColor, &str); 3] = [
     (Outcome::Kept, KEPT, "kept"),
     (Outcome::Broken, BROKEN, "broken"),
@@ -26,14 +25,13 @@ const OUTCOMES: [(Outcome, RGBColor, &str); 3] = [
 
 type Panel<'text> = DrawingArea<SVGBackend<'text>, Shift>;
 
-/// Returns the image as an SVG string.
 pub(crate) fn svg(
     results: &Results,
     promise: &Promise,
 ) -> Result<String, Box<dyn Error + Send + Sync>> {
     let mut text = String::new();
     draw(&SVGBackend::with_string(&mut text, SIZE).into_drawing_area(), results, promise)
-        // The error is converted to a string, because it borrows the drawing.
+        // The error borrows the drawing.
         .map_err(|error| error.to_string())?;
     Ok(text)
 }

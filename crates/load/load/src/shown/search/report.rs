@@ -9,7 +9,6 @@ use crate::judged::search::results::{Results, rate};
 use crate::judged::verdict::Verdict;
 use std::fmt::{self, Display, Formatter};
 
-/// Displays the results of a search as text of many lines.
 #[derive(Debug)]
 pub(crate) struct SearchReport<'run> {
     pub(crate) results: &'run Results,
@@ -18,10 +17,8 @@ pub(crate) struct SearchReport<'run> {
     pub(crate) width: usize,
 }
 
-/// Displays a step of a search as one line.
 #[derive(Debug)]
 pub(crate) struct SearchLine<'run> {
-    /// The number of the step, counted from 1.
     pub(crate) number: usize,
     pub(crate) step: &'run Measured,
 }

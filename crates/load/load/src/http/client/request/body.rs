@@ -13,21 +13,18 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-/// The minimum size in bytes of a file that is not kept in memory. Such a file is searched for placeholders before
-/// the run, and read again each time it is sent. If it contains placeholders, it is kept in memory.
+/// Files of at least this size, in bytes, are read while they are sent, unless they contain placeholders.
 const LARGE: u64 = 64 << 20;
 
-/// The maximum number of bytes that are read from a file at once.
+/// In bytes.
 const CHUNK: u64 = 1 << 16;
 
-/// The content of a request body.
 #[derive(Clone, Debug)]
 pub(crate) enum Content {
     Memory(Bytes),
     File(Arc<LargeFile>),
 }
 
-/// A body file that is open and read while it is sent.
 #[derive(Debug)]
 pub(crate) struct LargeFile {
     file: File,
@@ -48,7 +45,6 @@ impl fmt::Display for Unreadable {
 impl Error for Unreadable {}
 
 impl Unreadable {
-    /// Returns whether a body file caused this error.
     pub(crate) fn is_why(error: &io::Error) -> bool {
         error.get_ref().and_then(|source| source.downcast_ref::<Unreadable>()).is_some()
     }
@@ -61,7 +57,7 @@ impl From<Bytes> for Content {
 }
 
 impl Content {
-    /// Reads the content of a file or of standard input. A large file is only opened.
+    /// Reads a file or standard input. A large file is only opened.
     ///
     /// # Errors
     /// Returns an error if the file cannot be read.
@@ -72,7 +68,6 @@ impl Content {
         Content::of_file_from(path, LARGE)
     }
 
-    /// Reads the content of a file. A file of at least `large` bytes counts as large.
     fn of_file_from(path: &Path, large: u64) -> io::Result<Content> {
         let file = File::open(path)?;
         let about = file.metadata()?;
@@ -89,7 +84,6 @@ impl Content {
         Ok(Content::File(Arc::new(file)))
     }
 
-    /// Returns the length of the content in bytes.
     pub(crate) fn len(&self) -> u64 {
         match self {
             Content::Memory(bytes) => bytes.len() as u64,
@@ -97,7 +91,7 @@ impl Content {
         }
     }
 
-    /// Returns the bytes in memory, or an empty slice if the content is a file.
+    /// The bytes in memory; empty if the content is a file.
     pub(crate) fn memory(&self) -> &[u8] {
         match self {
             Content::Memory(bytes) => bytes,
@@ -105,7 +99,7 @@ impl Content {
         }
     }
 
-    /// Returns the file that is read while it is sent, or `None` if the content is in memory.
+    /// The file that is read while it is sent; `None` if the content is in memory.
     pub(crate) fn file(&self) -> Option<&Arc<LargeFile>> {
         match self {
             Content::Memory(_) => None,
@@ -113,8 +107,8 @@ impl Content {
         }
     }
 
-    /// Returns a number that identifies the content. All clones have the same number. As long as a clone exists,
-    /// other content that is not empty has a different number.
+    /// Returns a number that all clones of the content share. While a clone exists, no other content has this number,
+    /// unless the content is empty.
     pub(crate) fn address(&self) -> usize {
         match self {
             Content::Memory(bytes) => bytes.as_ptr().addr(),
@@ -144,7 +138,6 @@ fn has_places(file: &LargeFile) -> io::Result<bool> {
 }
 
 impl LargeFile {
-    /// Returns the number of bytes to send.
     pub(crate) fn bytes(&self) -> u64 {
         self.bytes
     }
@@ -175,17 +168,14 @@ impl LargeFile {
     }
 }
 
-/// The part of a body that has not been sent yet.
 #[derive(Clone, Debug)]
 pub(crate) struct Flow {
-    /// The bytes that have been read but not sent.
     ready: Bytes,
-    /// The file that is being sent, and the offset of the next byte to read from it.
+    /// The file, and the offset of the next byte to read.
     rest: Option<(Arc<LargeFile>, u64)>,
 }
 
 impl Flow {
-    /// Creates the flow of a content that has not been sent.
     pub(crate) fn of(content: &Content) -> Flow {
         match content {
             Content::Memory(bytes) => Flow { ready: bytes.clone(), rest: None },
@@ -193,18 +183,16 @@ impl Flow {
         }
     }
 
-    /// Creates the flow of a large file that has not been sent.
     pub(crate) fn of_large(file: &Arc<LargeFile>) -> Flow {
         Flow { ready: Bytes::new(), rest: Some((Arc::clone(file), 0)) }
     }
 
-    /// Returns the number of bytes that have not been sent.
     pub(crate) fn left(&self) -> u64 {
         let rest = self.rest.as_ref().map_or(0, |(file, at)| file.bytes - at);
         self.ready.len() as u64 + rest
     }
 
-    /// Returns the next bytes to send. They are empty only if all bytes have been sent.
+    /// Returns the next bytes to send; empty only if all bytes have been sent.
     pub(crate) fn next(&mut self) -> io::Result<&mut Bytes> {
         if let Some((file, at)) = self.rest.as_mut().filter(|_| self.ready.is_empty()) {
             self.ready = file.read(*at)?;
@@ -250,7 +238,7 @@ mod tests {
         file
     }
 
-    /// Tests placeholders at all positions near the end of a chunk.
+    /// A placeholder may straddle the end of a chunk at any position.
     #[test]
     fn a_large_file_with_placeholders_is_kept_in_memory() {
         let chunk = usize::try_from(CHUNK).unwrap();

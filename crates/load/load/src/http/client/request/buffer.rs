@@ -11,39 +11,35 @@ use hyper::{Method, Uri};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-/// The parts that all requests to a server share.
 #[derive(Debug)]
 pub(crate) struct Common {
-    /// The URL of a request to the server.
     pub(crate) url: Uri,
     /// Whether requests go to a proxy that needs the complete URL.
     pub(crate) is_to_proxy: bool,
-    /// The headers that are sent unless the request has a header with the same name.
+    /// The headers that are sent unless the request sets them.
     pub(crate) usual: HeaderMap,
     /// The headers that are sent in addition to those of the request.
     pub(crate) given: HeaderMap,
 }
 
-/// All requests of a run, in order.
 #[derive(Debug, Default)]
 pub(crate) struct Requests {
-    /// The heads of all requests. Each consists of a line with the method, a line with the path, and two lines for
-    /// each header: its name and its value.
+    /// Each head has a line with the method, a line with the path, and two lines for each header: its name and its
+    /// value.
     heads: Vec<u8>,
     entries: Vec<Entry>,
     /// The distinct bodies. The first one is empty.
     bodies: Vec<Content>,
-    /// The index of each body. The key is its address ([`Content::address`]).
+    /// The index of each body, by its address ([`Content::address`]).
     known: HashMap<usize, u32>,
-    /// The templates of requests with placeholders.
     templates: Vec<Templates>,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Entry {
-    /// The end of the head of the request, as an offset in `heads`.
+    /// The end of the request's head, as an offset in `heads`.
     end: usize,
-    /// The index of the body. If the request has placeholders, the index of its templates.
+    /// The index of the body or, for a request with placeholders, of its templates.
     body: u32,
     server: u16,
     label: u8,
@@ -51,7 +47,6 @@ struct Entry {
 }
 
 impl Requests {
-    /// Adds a request without placeholders. `label` is the number of its label.
     pub(crate) fn add(
         &mut self,
         target: &TargetSpec,
@@ -67,7 +62,6 @@ impl Requests {
         self.end(body, server, label, false)
     }
 
-    /// Adds a request with placeholders.
     pub(crate) fn add_filled(
         &mut self,
         method: &Method,
@@ -110,7 +104,6 @@ impl Requests {
         Ok(index)
     }
 
-    /// Frees unused memory. No further requests can be added.
     pub(crate) fn complete(mut self) -> Requests {
         self.heads.shrink_to_fit();
         self.entries.shrink_to_fit();
@@ -119,40 +112,34 @@ impl Requests {
         self
     }
 
-    /// Returns the number of requests.
     pub(crate) fn count(&self) -> usize {
         self.entries.len()
     }
 
-    /// Returns the number of body files that stay open.
     pub(crate) fn files(&self) -> usize {
         let as_they_are = self.bodies.iter().filter_map(Content::file);
         let of_filled = self.templates.iter().filter_map(Templates::file);
         as_they_are.chain(of_filled).map(Arc::as_ptr).collect::<HashSet<_>>().len()
     }
 
-    /// Returns the index of the server of a request.
     pub(crate) fn server(&self, index: usize) -> usize {
         usize::from(self.entries[index].server)
     }
 
-    /// Returns the number of a request's label.
     pub(crate) fn label(&self, index: usize) -> u8 {
         self.entries[index].label
     }
 
-    /// Returns the templates of a request, if it has placeholders.
     pub(crate) fn templates(&self, index: usize) -> Option<&Templates> {
         let entry = self.entries[index];
         entry.is_filled.then(|| &self.templates[entry.body as usize])
     }
 
-    /// Returns the body of a request without placeholders.
     pub(crate) fn body_of(&self, index: usize) -> &Content {
         &self.bodies[self.entries[index].body as usize]
     }
 
-    /// Returns the parts of a request. For a request with placeholders, only the method is set.
+    /// For a request with placeholders, only the method is set.
     pub(crate) fn get(&self, index: usize) -> RequestParts<'_> {
         let entry = self.entries[index];
         let begin = index.checked_sub(1).map_or(0, |before| self.entries[before].end);
@@ -164,7 +151,6 @@ impl Requests {
     }
 }
 
-/// Parses the value of a Host header.
 pub(crate) fn authority(host: &HeaderValue) -> Result<Authority, InvalidUri> {
     Authority::try_from(host.as_bytes())
 }

@@ -25,7 +25,6 @@ const KINDS: [(&str, &str); 10] = [
     ("xml", "application/xml"),
 ];
 
-/// A form field, as `--form` describes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Field {
     name: String,
@@ -37,25 +36,22 @@ pub(crate) struct Field {
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Value {
     Text(String),
-    /// A file that is uploaded with a file name and a content type.
     Upload(PathBuf),
-    /// A file whose content becomes the value of the field.
     Content(PathBuf),
 }
 
-/// A part of a form's body.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Piece {
-    /// Text whose placeholders are filled, and the name of the field that it belongs to.
+    /// Text whose placeholders are filled, and the name of its field.
     Text(String, String),
-    /// Bytes that are sent as they are in the file, without filling.
+    /// The bytes of a file, whose braces are not placeholders.
     Bytes(Bytes),
 }
 
 impl FromStr for Field {
     type Err = String;
 
-    /// Reads `NAME=VALUE`, optionally followed by `;type=` and `;filename=`.
+    /// Parses `NAME=VALUE`, optionally followed by `;type=` and `;filename=`.
     fn from_str(text: &str) -> Result<Field, String> {
         let (name, rest) =
             text.split_once('=').filter(|(name, _)| !name.is_empty()).ok_or(USAGE)?;
@@ -89,7 +85,6 @@ const FILE_NAME: &str = "filename=";
 /// The options that curl accepts after the value of a field.
 const OPTIONS: [&str; 4] = [TYPE, FILE_NAME, "headers=", "encoder="];
 
-/// Splits off the option at the start of a text. Returns `None` if there is no option.
 fn option(text: &str) -> Option<(&'static str, &str)> {
     let text = text.trim_start().strip_prefix(';')?.trim_start();
     OPTIONS.into_iter().find_map(|option| {
@@ -98,8 +93,8 @@ fn option(text: &str) -> Option<(&'static str, &str)> {
     })
 }
 
-/// Splits off the text before the next option, or a text in quotes. Inside quotes, semicolons do not begin an option,
-/// and a backslash escapes quotes and itself.
+/// Splits off the text before the next option. In quotes, semicolons are literal, and a backslash escapes quotes and
+/// itself.
 fn word(text: &str) -> Result<(String, &str), String> {
     let Some(quoted) = text.strip_prefix('"') else {
         let mut ends = text.match_indices(';').map(|(at, _)| at);
@@ -135,7 +130,6 @@ impl Field {
         }
     }
 
-    /// Returns the file from which the field's value is read, or `None` if the option contains the value.
     pub(crate) fn file(&self) -> Option<&Path> {
         match &self.value {
             Value::Text(_) => None,
@@ -207,7 +201,7 @@ fn as_it_is(text: String) -> Piece {
     Piece::Bytes(text.into())
 }
 
-/// Returns a boundary that no value contains. It is the same in each run.
+/// Returns a boundary that no value contains, and that is the same in each run.
 fn boundary(values: &[Piece]) -> String {
     let mut random = Rng::with_seed(0);
     loop {
@@ -222,7 +216,6 @@ fn boundary(values: &[Piece]) -> String {
 }
 
 impl Piece {
-    /// Returns the bytes of the piece. Placeholders are not filled.
     pub(crate) fn bytes(&self) -> &[u8] {
         match self {
             Piece::Text(text, _) => text.as_bytes(),
@@ -230,7 +223,6 @@ impl Piece {
         }
     }
 
-    /// Returns whether the piece contains a placeholder.
     pub(crate) fn is_filled(&self) -> bool {
         matches!(self, Piece::Text(text, _) if is_one(text.as_bytes()))
     }

@@ -4,30 +4,26 @@ use super::body::{Content, LargeFile};
 use std::iter;
 use std::sync::Arc;
 
-/// The parts of a request, as they are sent.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RequestParts<'a> {
     pub(crate) method: &'a [u8],
     pub(crate) path: &'a [u8],
     /// Two lines for each header: its name and its value.
     pub(crate) headers: &'a [u8],
-    /// Three pieces: the bytes before a large piece, the large piece, which all requests share, and the bytes after
-    /// it.
+    /// The bytes before a large piece, the large piece, which all requests share, and the bytes after it.
     pub(crate) body: [&'a [u8]; 3],
     /// The file that is sent as the body, instead of `body`.
     pub(crate) file: Option<&'a Arc<LargeFile>>,
-    /// The value of the `Cookie` header, which is empty if there are no cookies.
+    /// The value of the `Cookie` header; empty if there are no cookies.
     pub(crate) cookie: &'a [u8],
 }
 
 impl<'a> RequestParts<'a> {
-    /// Returns the length of the body in bytes.
     pub(crate) fn body_length(&self) -> u64 {
         let file = self.file.map_or(0, |file| file.bytes());
         file + self.body.iter().map(|part| part.len() as u64).sum::<u64>()
     }
 
-    /// Returns the same request with this body.
     pub(crate) fn with(self, body: &'a Content) -> RequestParts<'a> {
         RequestParts { body: [body.memory(), b"", b""], file: body.file(), ..self }
     }
@@ -35,7 +31,6 @@ impl<'a> RequestParts<'a> {
     /// Returns the name, in lower case, and the value of each header that the request sets itself.
     pub(crate) fn headers(&self) -> impl Iterator<Item = (&'a [u8], &'a [u8])> + use<'a> {
         let mut lines = self.headers.split(|byte| *byte == b'\n');
-        // The text after the last line break is not a line.
         iter::from_fn(move || lines.next().zip(lines.next()))
     }
 }

@@ -1,12 +1,10 @@
 //! Chooses the request of a slot: in turn, by weight, or from a list.
 
-/// The order in which requests take turns.
 #[derive(Debug)]
 pub(crate) enum Rotation {
     /// Each of `count` requests has one turn in a round.
     Even { count: u64 },
-    /// The requests have weighted turns. Each element is the number of turns in a round that its request and all
-    /// earlier requests have in total.
+    /// Each element is the number of turns in a round that its request and all earlier requests have in total.
     Weighted(Vec<u64>),
     /// The index of each slot's request.
     Listed(Vec<u32>),
@@ -19,7 +17,6 @@ impl Default for Rotation {
 }
 
 impl Rotation {
-    /// Adds a request with this weight.
     pub(crate) fn add(&mut self, weight: u32) {
         match self {
             Rotation::Even { count } if weight == 1 => *count += 1,
@@ -30,12 +27,11 @@ impl Rotation {
             Rotation::Weighted(up_to) => {
                 up_to.push(up_to.last().map_or(0, |before| *before) + u64::from(weight));
             }
-            // A listed request is assigned to slots by `list`, so it has no turns.
+            // `list` assigns a listed request to slots.
             Rotation::Listed(_) => {}
         }
     }
 
-    /// Assigns a request to the next slot.
     pub(crate) fn list(&mut self, request: u32) {
         match self {
             Rotation::Listed(list) => list.push(request),
@@ -43,7 +39,6 @@ impl Rotation {
         }
     }
 
-    /// Frees unused memory. No further requests can be added.
     pub(crate) fn complete(mut self) -> Rotation {
         match &mut self {
             Rotation::Even { .. } => {}
@@ -62,15 +57,13 @@ impl Rotation {
                 u64::from(list[usize::try_from(number).unwrap_or_default() % list.len()])
             }
         };
-        // The index is less than the number of requests.
         usize::try_from(index).unwrap_or_default()
     }
 }
 
-/// Returns the index of the request that has this turn of a round. The list of requests is repeatedly split so that
-/// both parts have about the same number of turns. The turns of each part are spread evenly over the turns of both,
-/// like the steps of a line over pixels (J. E. Bresenham, "Algorithm for computer control of a digital plotter",
-/// 1965).
+/// Returns the index of the request that has this turn of a round. The list of requests is repeatedly split into two
+/// parts with about the same number of turns, and the turns of each part are spread evenly, like the steps of a line
+/// over pixels (J. E. Bresenham, "Algorithm for computer control of a digital plotter", 1965).
 fn weighted(up_to: &[u64], mut turn: u64) -> usize {
     let (mut requests, mut before) = (0..up_to.len(), 0);
     while requests.len() > 1 {
@@ -139,7 +132,6 @@ mod tests {
             prop_assert_eq!(times, weights);
         }
 
-        /// The property must hold after any number of turns.
         #[test]
         fn each_has_had_its_share_of_turns_give_or_take_two(
             weights in prop::collection::vec(prop_oneof![Just(1_u32), 1_u32..10, 1_u32..200], 2..14),
@@ -183,7 +175,6 @@ mod tests {
         }
     }
 
-    /// Weights that are derived from logs can be large.
     #[test]
     fn a_round_may_have_more_turns_than_memory_could_hold() {
         let turns = turns(&[u32::MAX, u32::MAX, 1, u32::MAX]);

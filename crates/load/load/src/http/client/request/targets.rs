@@ -1,31 +1,11 @@
-//! Reads targets, which are the requests of a run, from a file in one of vegeta's formats.
+//! Reads targets, which are the requests of a run, from a file in vegeta's HTTP or JSON format.
 //!
-//! In the http format, a target is a request line, headers, and a body or the path of a body file. Lines that begin
-//! with `#` are comments.
+//! The HTTP format has two extensions: `3x GET ...` has weight 3, and a body may follow a blank line. Such a body ends
+//! before the next line that begins with a known method, or whose first or second word is a URL; blank lines and
+//! comments before that line do not belong to the body. Paths of body files are relative to the working directory.
 //!
-//! ```text
-//! # Three targets.
-//! GET http://127.0.0.1:8080/
-//!
-//! POST http://127.0.0.1:8080/items
-//! Content-Type: application/json
-//! @item.json
-//!
-//! POST http://127.0.0.1:8080/items
-//! Content-Type: application/json
-//!
-//! {"id": 1}
-//! ```
-//!
-//! As in vegeta, the path of a body file is relative to the working directory. A body in the file itself follows a
-//! blank line. vegeta does not support such bodies. The body ends before the next line that begins with a known
-//! method, or whose first or second word is a URL. Blank lines and comments before that line do not belong to the
-//! body. The blank line before a request line is optional. `3x GET ...` has weight 3: it is sent three times as often
-//! as a target without a weight. vegeta does not support weights.
-//!
-//! The JSON format has one object per line: `{"method": "GET", "url": "http://127.0.0.1/"}`, with the optional members
-//! `header` (an object of lists), `body` (base64) and `weight`. A file whose first target begins with a brace is in
-//! this format.
+//! A file whose first target begins with a brace is in the JSON format: one object per line with `method`, `url` and,
+//! optionally, `header` (an object of lists), `body` (base64) and `weight`.
 
 use super::body::Content;
 use super::form::Piece;
@@ -42,18 +22,15 @@ use serde::Deserialize;
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
-/// A target: one request of a run.
 #[derive(Clone, Debug)]
 pub(crate) struct TargetSpec {
     pub(crate) method: Method,
-    /// The URL, which has the scheme `http` or `https` and a host.
     pub(crate) url: Uri,
-    /// The headers in the order of the file. A name can occur repeatedly.
     pub(crate) headers: Vec<(HeaderName, HeaderValue)>,
     pub(crate) body: Content,
-    /// The pieces of a form. They are used instead of `body` if one of them contains a placeholder.
+    /// The pieces of a form, which replace `body` if one of them contains a placeholder.
     pub(crate) form: Vec<Piece>,
-    /// The weight of the request: how often it is sent relative to other requests.
+    /// How often the request is sent, relative to other requests.
     pub(crate) weight: u32,
 }
 
@@ -61,15 +38,12 @@ const REQUEST: &str = "write METHOD URL, as in GET http://127.0.0.1:8080/";
 const WEIGHT: &str = "write a weight from 1 on, as in 3x GET http://127.0.0.1:8080/";
 const OBJECT: &str = r#"write for example {"method": "GET", "url": "http://127.0.0.1:8080/"}"#;
 const HEADER: &str = "write Name: value";
-/// Advice about a line that may have been meant as a part of a body.
 const LIKE_A_REQUEST: &str = "; a body with such a line has to be in a file: @FILE";
-/// The known methods. After a blank line, a line that begins with any other word in capitals belongs to a body.
+/// After a blank line, a line that begins with any other word in capitals belongs to a body.
 const METHODS: [&str; 8] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"];
 
-/// Reads a file of targets, and passes each target to `take`. Returns the paths of the body files. Fails if the file
-/// contains no targets.
-///
-/// The error message is one line that names the file, the line and the column.
+/// Passes each target of a file to `take`, and returns the paths of the body files. A file without targets is an
+/// error. A message names the file, the line and the column.
 pub(crate) fn read(
     path: &Path,
     take: impl FnMut(TargetSpec) -> Told<()>,
@@ -88,7 +62,6 @@ pub(crate) fn read(
     Ok(read.bodies.into_keys().map(PathBuf::from).collect())
 }
 
-/// Passes each target in a text to `take`. Returns the first error.
 fn parse<Take: FnMut(TargetSpec) -> Told<()>>(
     text: &str,
     take: Take,
@@ -114,7 +87,6 @@ fn parse<Take: FnMut(TargetSpec) -> Told<()>>(
     Ok(reader)
 }
 
-/// An error in a file of targets, with its position.
 #[derive(Debug)]
 struct Wrong {
     line: usize,
@@ -122,35 +94,28 @@ struct Wrong {
     told: String,
 }
 
-/// A value that was read from a line. In case of an error, the invalid part of the line and the reason.
+/// A value read from a line, or the invalid part of the line and the reason.
 type Read<'line, T> = Result<T, (&'line str, String)>;
 
-/// A target whose next lines may still follow.
 struct Open {
-    /// The line of the target's URL.
     line: usize,
     column: usize,
     target: TargetSpec,
     part: Part,
 }
 
-/// The part of a target that its next line belongs to.
 enum Part {
     Headers,
-    /// The headers. The last line was blank, so a body may follow.
+    /// The headers, after which a blank line has been read, so a body may follow.
     BehindBlank,
     /// The body, and its length without trailing blank lines and comments.
     Body(String, usize),
 }
 
-/// Reads lines, and passes each complete target to `take`.
 struct Reader<Take> {
     take: Take,
-    /// The target whose next lines may still follow.
     open: Option<Open>,
-    /// The number of targets that have been read so far.
     count: usize,
-    /// The content of each body file that has been read. The key is its path.
     bodies: HashMap<String, Content>,
 }
 
@@ -201,7 +166,6 @@ impl<Take: FnMut(TargetSpec) -> Told<()>> Reader<Take> {
         }
     }
 
-    /// Reads a line of the JSON format.
     fn json(&mut self, number: usize, whole: &str) -> Result<(), Wrong> {
         let line = whole.trim();
         let here = |(part, told)| Wrong { line: number, column: column(whole, part), told };
@@ -215,7 +179,6 @@ impl<Take: FnMut(TargetSpec) -> Told<()>> Reader<Take> {
         self.end()
     }
 
-    /// Completes the open target, if there is one, and passes it to `take`.
     fn end(&mut self) -> Result<(), Wrong> {
         let Some(Open { line, column, mut target, part }) = self.open.take() else {
             return Ok(());
@@ -229,13 +192,11 @@ impl<Take: FnMut(TargetSpec) -> Told<()>> Reader<Take> {
     }
 }
 
-/// Returns whether a line is blank or a comment.
 fn is_skipped(line: &str) -> bool {
     line.is_empty() || line.starts_with('#')
 }
 
-/// Returns whether a line that follows a blank line begins a target, or seems to be meant as one: it begins with a
-/// method or a URL. All other lines can belong to a body.
+/// Returns whether a line after a blank line begins a target. Otherwise, the line belongs to a body.
 fn begins_target(line: &str) -> bool {
     let is_url = |word: &str| word.starts_with("http://") || word.starts_with("https://");
     let mut words = line.split_whitespace().filter(|word| weight(word).is_none());
@@ -243,8 +204,8 @@ fn begins_target(line: &str) -> bool {
     METHODS.contains(&first) || is_url(first) || words.next().is_some_and(is_url)
 }
 
-/// Returns whether a line begins with a word in capitals and a space. A header with a space before its colon is not
-/// such a line.
+/// Returns whether a line begins with a word in capitals and a space. A header with a space before its colon does not
+/// count.
 fn is_request(line: &str) -> bool {
     if line.split_once(char::is_whitespace).is_some_and(|(first, _)| weight(first).is_some()) {
         return true;
@@ -253,7 +214,6 @@ fn is_request(line: &str) -> bool {
     !first.is_empty() && first.chars().all(|c| c.is_ascii_uppercase()) && !is_part(line)
 }
 
-/// Returns whether a line looks like a header or a body.
 fn is_part(line: &str) -> bool {
     let is_header = |(name, value): (&str, &str)| {
         HeaderName::from_bytes(name.trim_end().as_bytes()).is_ok() && !value.starts_with("//")
@@ -261,7 +221,7 @@ fn is_part(line: &str) -> bool {
     line.starts_with('@') || line.split_once(':').is_some_and(is_header)
 }
 
-/// Reads a request line. Returns its URL as written, and the target.
+/// Parses a request line. Returns its URL as written, and the target.
 fn request(whole: &str) -> Read<'_, (&str, TargetSpec)> {
     if is_part(whole) {
         let told = format!(
@@ -281,7 +241,6 @@ fn request(whole: &str) -> Read<'_, (&str, TargetSpec)> {
     Ok((address, TargetSpec { weight, ..target(name, address)? }))
 }
 
-/// Splits a text into the method, if there is one, and the URL.
 pub(crate) fn method_and_address(text: &str) -> (Option<&str>, &str) {
     let text = text.trim();
     let is_method = |first: &str| first.chars().all(|c| c.is_ascii_uppercase());
@@ -291,7 +250,6 @@ pub(crate) fn method_and_address(text: &str) -> (Option<&str>, &str) {
     }
 }
 
-/// Creates a target without headers and body. An error contains the invalid part.
 pub(crate) fn target<'line>(name: &'line str, address: &'line str) -> Read<'line, TargetSpec> {
     let method = method(name).map_err(|told| (name, told))?;
     let url = template::url(address).map_err(|told| (address, told))?;
@@ -299,7 +257,6 @@ pub(crate) fn target<'line>(name: &'line str, address: &'line str) -> Read<'line
     Ok(TargetSpec { method, url, headers, body, form, weight: 1 })
 }
 
-/// Returns the weight in a word such as `3x`.
 fn weight(word: &str) -> Option<u32> {
     word.strip_suffix('x')?.parse().ok()
 }
@@ -322,7 +279,6 @@ fn header_line(line: &str) -> Read<'_, (HeaderName, HeaderValue)> {
     parts_of_header(name.trim(), value.trim())
 }
 
-/// Parses the name and the value of a header.
 pub(crate) fn header(name: &str, value: &str) -> Told<(HeaderName, HeaderValue)> {
     parts_of_header(name, value).map_err(|(_, told)| told)
 }
@@ -340,7 +296,6 @@ fn parts_of_header<'line>(
     ))
 }
 
-/// Returns the content of a body file. Reads each file only once.
 pub(crate) fn body<'line>(
     known: &mut HashMap<String, Content>,
     path: &'line str,
@@ -360,7 +315,6 @@ pub(crate) fn body<'line>(
     Ok(body)
 }
 
-/// A target, as the JSON format describes it.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct JsonTarget {
@@ -395,15 +349,15 @@ impl JsonTarget {
     }
 }
 
-/// Returns the message of a serde error without its position. serde regards each line as line 1.
+/// Returns the message of a serde error without its position: serde counts each line as line 1.
 fn not_json(error: &serde_json::Error) -> String {
     let told = error.to_string();
     let told = told.rsplit_once(" at line ").map_or("", |(told, _)| told).replace('\n', " ");
     format!("{told}; {OBJECT}")
 }
 
-/// Returns the byte offset of an error in the line. serde's column is that of the last byte read that is not
-/// whitespace, counted from 1. It is 0 if no byte was read.
+/// Returns the byte offset of an error in the line. serde's column, counted from 1, is that of the last byte read that
+/// is not whitespace. It is 0 if no byte was read.
 fn wrong_byte(whole: &str, error: &serde_json::Error) -> usize {
     let begin = whole.len() - whole.trim_start().len();
     begin + error.column().saturating_sub(1)
@@ -416,7 +370,6 @@ mod tests {
     use std::fs;
     use tempfile::TempDir;
 
-    /// Returns all targets in a text, and the paths of their body files.
     fn all(text: &str) -> Result<(Vec<TargetSpec>, Vec<String>), Wrong> {
         let mut targets = Vec::new();
         let read = parse(text, |target| {
@@ -428,7 +381,6 @@ mod tests {
         Ok((targets, bodies))
     }
 
-    /// Formats each target briefly: method, URL, headers, body.
     fn short(text: &str) -> Vec<String> {
         let (targets, _) = all(text).unwrap_or_else(|error| panic!("{text:?}: {error:?}"));
         let header = |(name, value): &(HeaderName, HeaderValue)| {
@@ -474,7 +426,6 @@ mod tests {
         }
     }
 
-    /// Users write a body after a blank line, because most tools accept that.
     #[test]
     fn a_body_may_follow_a_blank_line() {
         for (text, expected) in [

@@ -18,10 +18,9 @@ use std::sync::Arc;
 /// Headers that control how a request is sent. They must not contain placeholders.
 const OURS: [HeaderName; 3] = [CONNECTION, CONTENT_LENGTH, TRANSFER_ENCODING];
 
-/// The minimum size in bytes of a piece without placeholders that all requests share instead of copying it.
+/// In bytes. All requests share a piece of at least this size without placeholders, instead of copying it.
 const LARGE: usize = 1 << 16;
 
-/// A compiled request that contains placeholders.
 #[derive(Debug)]
 pub(crate) struct Templates {
     path: Template,
@@ -32,8 +31,7 @@ pub(crate) struct Templates {
 #[derive(Debug)]
 enum Body {
     AsItIs(Content),
-    /// A body with placeholders: the template before a large piece, the large piece, which all requests share, and
-    /// the template after it.
+    /// The template before a large piece, the large piece, which all requests share, and the template after it.
     Filled(Template, Box<[u8]>, Template),
 }
 
@@ -44,22 +42,19 @@ impl Body {
     }
 }
 
-/// The memory for a filled request.
 #[derive(Debug, Default)]
 pub(crate) struct FilledRequest {
     path: Vec<u8>,
     headers: Vec<u8>,
-    /// The body before the large piece, and after it.
     body: [Vec<u8>; 2],
 }
 
-/// Returns whether a request contains a placeholder.
 pub(crate) fn is_filled(target: &TargetSpec) -> bool {
     let headers = target.headers.iter().any(|(_, value)| is_one(value.as_bytes()));
     headers || has_filled_body(target) || is_one(path(&target.url).as_bytes())
 }
 
-/// Returns whether the body contains a placeholder. Braces in uploaded files are not placeholders.
+/// Braces in uploaded files are not placeholders.
 fn has_filled_body(target: &TargetSpec) -> bool {
     match &target.form[..] {
         [] => is_one(target.body.memory()),
@@ -71,15 +66,12 @@ fn path(url: &Uri) -> &str {
     url.path_and_query().map_or("/", PathAndQuery::as_str)
 }
 
-/// Compiles requests, and checks them with the values of the data.
 #[derive(Debug, Default)]
 pub(crate) struct Compiler {
     pub(crate) data: Option<Data>,
-    /// The columns whose values have been checked, each with the place in a request that uses them.
+    /// The columns whose values have been checked, each with the place in a request that uses it.
     checked: HashSet<(usize, Place)>,
-    /// The names of the values extracted from earlier responses.
     pub(crate) taken: Vec<String>,
-    /// The uses of extracted values in requests.
     pub(crate) uses: BTreeSet<Use>,
 }
 
@@ -87,13 +79,11 @@ pub(crate) struct Compiler {
 pub(crate) type Use = (usize, Place, Form);
 
 impl Compiler {
-    /// Creates a compiler for requests that rows of this data fill.
     pub(crate) fn new(data: Option<Data>) -> Compiler {
         Compiler { data, ..Compiler::default() }
     }
 
-    /// Compiles a request, and checks that the values of all rows are valid in it. With HTTP/2, the host is sent in
-    /// `:authority`.
+    /// Compiles a request, and checks that the values of all rows are valid in it.
     ///
     /// # Errors
     /// Returns an error if a placeholder is invalid, or if a row contains an invalid value.
@@ -134,7 +124,7 @@ impl Compiler {
         }
     }
 
-    /// Compiles the path. No segment may become `.` or `..`, because servers would then resolve a different path.
+    /// No segment may become `.` or `..`, because servers would then resolve a different path.
     fn path(&mut self, url: &Uri) -> anyhow::Result<Template> {
         let template = self.template(path(url), Place::Url)?;
         let Some(data) = &self.data else { return Ok(template) };
@@ -158,7 +148,7 @@ impl Compiler {
     ) -> anyhow::Result<Template> {
         let is_ours = OURS.contains(name) || http2 && name == HOST;
         ensure!(!is_ours || !is_one(value.as_bytes()), "this header can't be filled in");
-        // A value that is not UTF-8 contains no placeholders, so it is sent unchanged.
+        // A value that is not UTF-8 contains no placeholders.
         let Ok(text) = std::str::from_utf8(value.as_bytes()) else {
             return Ok(Template::of_bytes(value.as_bytes()));
         };
@@ -169,7 +159,6 @@ impl Compiler {
         Ok(template)
     }
 
-    /// Checks that the template becomes a valid host with the values of every row.
     fn check_host(&self, template: &Template) -> anyhow::Result<()> {
         ensure!(template.taken().next().is_none(), "this header can't have what was taken in it");
         let Some(data) = &self.data else {
@@ -179,7 +168,6 @@ impl Compiler {
             .try_for_each(|row| check_host(template, Values::of_row(row, data), &data.place(row)))
     }
 
-    /// Compiles a text, and checks that the values of all rows are valid in it.
     pub(crate) fn template(&mut self, text: &str, place: Place) -> anyhow::Result<Template> {
         let Compiler { data, checked, taken, uses } = self;
         let names = Names { data: data.as_ref(), taken };
@@ -199,8 +187,7 @@ impl Compiler {
     }
 }
 
-/// Checks that the template becomes a valid host with these values. The error message ends with `at`, which describes
-/// the source of the values.
+/// Checks that the template becomes a valid host with these values. `at` is their source, for the error message.
 fn check_host(template: &Template, mut values: Values<'_>, at: &str) -> anyhow::Result<()> {
     let mut host = Vec::new();
     template.fill(&mut values, &mut host);
@@ -210,7 +197,6 @@ fn check_host(template: &Template, mut values: Values<'_>, at: &str) -> anyhow::
 }
 
 impl Templates {
-    /// Fills the request with these values, and returns its parts.
     pub(crate) fn fill<'a>(
         &'a self,
         method: &'a [u8],
@@ -239,7 +225,6 @@ impl Templates {
         }
     }
 
-    /// Returns the body file, if the body is a large file.
     pub(crate) fn file(&self) -> Option<&Arc<LargeFile>> {
         match &self.body {
             Body::AsItIs(body) => body.file(),
@@ -247,7 +232,7 @@ impl Templates {
         }
     }
 
-    /// Returns the length of the body, or `None` if the body contains placeholders.
+    /// `None` if the body contains placeholders.
     pub(crate) fn body_length(&self) -> Option<u64> {
         match &self.body {
             Body::AsItIs(body) => Some(body.len()),

@@ -9,40 +9,32 @@ use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
-/// Describes the position of a value in a response.
 #[derive(Clone, Debug)]
 pub(crate) struct Source {
     pub(crate) part: Part,
-    /// Selects a part of the text: the first group of the first match. If the expression has no group, the whole
-    /// match.
+    /// The first group of the first match, or the whole match if the expression has no group.
     pub(crate) regex: Option<Regex>,
 }
 
-/// The part of a response that contains a value.
 #[derive(Clone, Debug)]
 pub(crate) enum Part {
-    /// The first header with this name.
     Header(HeaderName),
     /// A JSON pointer into the body (RFC 6901).
     Json(String),
     Body,
 }
 
-/// The reason why a value cannot be extracted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Missing {
-    /// The response does not contain the value.
     Absent,
-    /// The body is not JSON.
     NoJson,
-    /// The body is too long to search.
     TooLong,
     /// The value is not valid at a place that uses it.
     Unfit,
 }
 
 impl Missing {
-    /// Returns the name of the failure. If the value is absent, the name is `name`.
+    /// Returns the name of the failure, which is `name` if the value is absent.
     pub(crate) fn named(self, name: &str) -> String {
         let why = match self {
             Missing::Absent => return name.to_owned(),
@@ -63,7 +55,6 @@ pub(crate) struct SearchedResponse<'a> {
 }
 
 impl<'a> SearchedResponse<'a> {
-    /// Prepares the extraction from a response with this status.
     pub(crate) fn new(status: StatusCode, retained: &'a RetainedResponse) -> SearchedResponse<'a> {
         SearchedResponse { status, retained, whole: OnceCell::new() }
     }
@@ -104,7 +95,6 @@ impl<'a> SearchedResponse<'a> {
         self.retained.body().ok_or(Missing::TooLong)
     }
 
-    /// Returns the raw JSON value that a JSON pointer refers to.
     pub(crate) fn json(&self, pointer: &str) -> Result<&'a RawValue, Missing> {
         let read = || serde_json::from_slice(self.body()?).map_err(|_| Missing::NoJson);
         let whole = (*self.whole.get_or_init(read))?;
@@ -116,7 +106,6 @@ impl<'a> SearchedResponse<'a> {
     }
 }
 
-/// Returns whether `text` is a valid JSON pointer (RFC 6901).
 pub(crate) fn is_pointer(text: &str) -> bool {
     let is_escape = |part: &str| part.starts_with(['0', '1']);
     (text.is_empty() || text.starts_with('/')) && text.split('~').skip(1).all(is_escape)

@@ -7,31 +7,26 @@ use nanopace::{Nanos, Pacer};
 use std::mem;
 use std::sync::{Mutex, PoisonError};
 
-/// Times the items of responses, one response after the other.
 #[derive(Debug)]
 pub(crate) struct ItemTimer {
     items: Items,
     clock: Pacer,
     scanner: Scanner,
-    /// The time at which the last part of the body arrived.
+    /// When the last part of the body arrived.
     now: Nanos,
     seen: SeenItems,
-    /// Whether only the head of the response is of interest from now on.
+    /// Whether the rest of the body may be ignored.
     pub(crate) is_head_enough: bool,
 }
 
-/// The items that were seen in a response.
 #[derive(Debug, Default)]
 pub(crate) struct SeenItems {
-    /// The time at which the request was sent.
     sent: Nanos,
     first_byte: Option<Nanos>,
-    /// The time at which each item was completed.
     pub(crate) items: Vec<Nanos>,
 }
 
 impl ItemTimer {
-    /// Creates a timer for items of this kind, which reads the time from `clock`.
     pub(crate) fn new(items: Items, clock: &Pacer) -> ItemTimer {
         let (scanner, seen) = (Scanner::new(items.clone()), SeenItems::default());
         ItemTimer {
@@ -44,39 +39,34 @@ impl ItemTimer {
         }
     }
 
-    /// Resets the timer for the next response.
     pub(crate) fn begin(&mut self) {
         self.scanner = Scanner::new(self.items.clone());
         self.seen.first_byte = None;
         self.seen.items.clear();
     }
 
-    /// Records the time at which the request is sent.
     pub(crate) fn sent(&mut self, at: Nanos) {
         self.seen.sent = at;
     }
 
-    /// Records the time at which bytes of the response arrived.
     pub(crate) fn came(&mut self) {
         self.now = self.clock.now();
         self.seen.first_byte.get_or_insert(self.now);
     }
 
-    /// Records the items that are completed by a part of the body.
     pub(crate) fn look(&mut self, part: &[u8]) {
         for _ in 0..self.scanner.count(part) {
             self.seen.items.push(self.now);
         }
     }
 
-    /// Records that the response is complete, which may complete an item.
+    /// Ends the response, which may complete an item.
     pub(crate) fn end(&mut self) {
         for _ in 0..self.scanner.at_end() {
             self.seen.items.push(self.now);
         }
     }
 
-    /// Returns the items that were seen in the last response.
     pub(crate) fn seen(&self) -> &SeenItems {
         &self.seen
     }
@@ -95,8 +85,8 @@ impl StreamTimings {
         StreamTimings { times: Mutex::new(PARTS.map(|_| no_times())) }
     }
 
-    /// Records a response, which may be incomplete, to a request that was due at `due`. The times to the first byte
-    /// and to the first item begin when the request is sent. The response time of the first item begins at `due`.
+    /// Records a response, which may be incomplete. The times to the first byte and to the first item begin when the
+    /// request is sent; the response time of the first item begins at `due`.
     pub(crate) fn record(&self, seen: &SeenItems, due: Nanos) {
         let sent = seen.sent;
         let mut times = self.times.lock().unwrap_or_else(PoisonError::into_inner);
@@ -113,7 +103,6 @@ impl StreamTimings {
         }
     }
 
-    /// Returns the times that were recorded since the last call.
     pub(crate) fn take(&self) -> Vec<OwnTimes> {
         let empty = PARTS.map(|_| no_times());
         let mut times = self.times.lock().unwrap_or_else(PoisonError::into_inner);
@@ -128,8 +117,7 @@ mod tests {
     use nanopace::{ManualClock, Rate};
     use std::time::Duration;
 
-    /// Returns the times of a response that was due at 2 ms and sent at 5 ms. Each of `parts` has a delay in
-    /// milliseconds before it.
+    /// Returns the times of a response that was due at 2 ms and sent at 5 ms. Delays of parts are in milliseconds.
     fn times(parts: &[(u64, &str)]) -> [Vec<u64>; 4] {
         let clock = ManualClock::new();
         let pacer = Pacer::builder(Rate::per_second(1).unwrap()).clock(clock.clone()).build();
@@ -163,7 +151,6 @@ mod tests {
                 [vec![7], vec![17], vec![20], vec![30, 100]],
             ),
             (&[(7, "data: x\n\ndata: y\n\n")], [vec![7], vec![7], vec![10], vec![0]]),
-            // A comment arrives between two items.
             (&[(1, one), (20, ": ping\n\n"), (30, one)], [vec![1], vec![1], vec![4], vec![50]]),
         ] {
             assert_eq!(times(parts), expected, "{parts:?}");

@@ -6,7 +6,6 @@ use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 /// The maximum length of a body that is searched, in bytes.
 pub(crate) const LONGEST_BODY: usize = 1 << 20;
 
-/// The parts of a response that must be retained.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Wanted {
     pub(crate) headers: bool,
@@ -23,7 +22,6 @@ pub(crate) struct RetainedResponse {
 }
 
 impl RetainedResponse {
-    /// Begins the next response. The parts in `wanted` will be retained.
     pub(crate) fn begin(&mut self, wanted: Wanted) {
         self.wanted = wanted;
         self.clear();
@@ -35,8 +33,7 @@ impl RetainedResponse {
         self.is_too_long = false;
     }
 
-    /// Retains the head of an HTTP/1 response, which has already been parsed. If the request is retried, this is
-    /// called again.
+    /// Retains the head of an HTTP/1 response, which is known to be valid. A retry replaces it.
     pub(crate) fn head(&mut self, head: &[u8]) {
         self.clear();
         if !self.wanted.headers {
@@ -55,7 +52,6 @@ impl RetainedResponse {
         }
     }
 
-    /// Retains the headers of an HTTP/2 response.
     pub(crate) fn headers(&mut self, headers: &HeaderMap) {
         self.clear();
         if self.wanted.headers {
@@ -63,7 +59,6 @@ impl RetainedResponse {
         }
     }
 
-    /// Retains a part of the body.
     pub(crate) fn look(&mut self, part: &[u8]) {
         if !self.wanted.body {
             return;
@@ -74,7 +69,7 @@ impl RetainedResponse {
         }
     }
 
-    /// Returns the body, or `None` if it is longer than [`LONGEST_BODY`].
+    /// Returns `None` if the body is longer than [`LONGEST_BODY`].
     pub(crate) fn body(&self) -> Option<&[u8]> {
         (!self.is_too_long).then_some(&self.body[..])
     }

@@ -7,7 +7,6 @@ use std::mem;
 use std::str::FromStr;
 use std::sync::Arc;
 
-/// The kind of items in a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ItemKind {
     /// A server-sent event with data. Events that consist only of comments or other fields do not count.
@@ -16,18 +15,17 @@ pub(crate) enum ItemKind {
     Lines,
 }
 
-/// The kind of items, and optionally the content that the first item must have.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Items {
     kind: ItemKind,
-    /// The JSON pointer (RFC 6901) to content. The first item with this content is the first one that counts.
+    /// The JSON pointer (RFC 6901) to content. Items count from the first one that has this content.
     pointer: Option<Arc<str>>,
 }
 
 impl FromStr for Items {
     type Err = String;
 
-    /// Reads `sse` or `lines`, optionally followed by a JSON pointer.
+    /// Parses `sse` or `lines`, optionally followed by a JSON pointer.
     fn from_str(text: &str) -> Result<Items, String> {
         let (kind, pointer) = text.trim().split_once(' ').unwrap_or((text.trim(), ""));
         let kind = match kind {
@@ -45,20 +43,18 @@ impl FromStr for Items {
     }
 }
 
-/// Counts the items of a body whose parts arrive one after the other.
 #[derive(Clone, Debug)]
 pub(crate) struct Scanner {
     kind: ItemKind,
-    /// The length of the current line. It is counted only up to five characters.
+    /// The length of the current line, counted only up to five characters.
     length: usize,
-    /// Whether the current line can still be a data line, by its first characters.
+    /// Whether the characters so far can begin a data line.
     is_data: bool,
-    /// Whether the current event contains a data line.
     has_data: bool,
     is_behind_return: bool,
-    /// The number of bytes of a byte-order mark that have been seen. The mark does not belong to the first line.
+    /// The number of bytes seen of a byte-order mark, which does not belong to the first line.
     mark: usize,
-    /// Searches for the first item that counts, or `None` if all items count from now on.
+    /// `None` if all items count from now on.
     first: Option<First>,
 }
 
@@ -67,7 +63,6 @@ pub(crate) struct Scanner {
 struct First {
     pointer: Arc<str>,
     line: Vec<u8>,
-    /// The data of the current event, or of the current line.
     data: Vec<u8>,
 }
 
@@ -78,7 +73,7 @@ impl First {
         }
     }
 
-    /// Ends the current line. Its data begins after `before` bytes, if it has any.
+    /// Ends the current line, whose data, if it has any, begins after `before` bytes.
     fn end_line(&mut self, before: Option<usize>) {
         let data = before.and_then(|before| self.line.get(before..)).unwrap_or_default();
         self.data.extend_from_slice(data);
@@ -98,7 +93,6 @@ const MARK: &[u8; 3] = b"\xEF\xBB\xBF";
 const DATA: &[u8; 5] = b"data:";
 
 impl Scanner {
-    /// Creates a scanner for a new body.
     pub(crate) fn new(items: Items) -> Scanner {
         Scanner {
             kind: items.kind,
@@ -115,13 +109,11 @@ impl Scanner {
         }
     }
 
-    /// Returns the number of items that are completed in this part of the body.
     pub(crate) fn count(&mut self, part: &[u8]) -> u64 {
         part.iter().filter(|byte| self.ends_item(**byte)).count() as u64
     }
 
-    /// Returns the number of items that the end of the body completes. An unfinished line counts as an item. An
-    /// unfinished event is discarded (HTML standard, section 9.2.6).
+    /// An unfinished line counts as an item. An unfinished event is discarded (HTML standard, section 9.2.6).
     pub(crate) fn at_end(&mut self) -> u64 {
         u64::from(self.kind == ItemKind::Lines && self.length > 0 && self.ends_line())
     }
@@ -148,7 +140,6 @@ impl Scanner {
         false
     }
 
-    /// Returns whether the end of this line completes an item.
     fn ends_line(&mut self) -> bool {
         let (is_empty, is_data) = (self.length == 0, self.is_data && self.length >= "data".len());
         (self.length, self.is_data) = (0, true);
@@ -168,7 +159,7 @@ impl Scanner {
         }
     }
 
-    /// Returns whether this event or line counts as an item. Items before the first one with content do not count.
+    /// Items before the first one with content do not count.
     fn counts(&mut self) -> bool {
         let counts = self.first.as_mut().is_none_or(First::has_content);
         self.first = self.first.take().filter(|_| !counts);
@@ -219,7 +210,6 @@ mod tests {
             (&[][..], 0),
             (&[&*role, &null, &none, "[DONE]", "{\"choices\":[]}", "{"], 0),
             (&[&*role, &token, &token], 2),
-            // After the first item with content, all items count.
             (&[&*role, &token, &none, "[DONE]"], 3),
         ] {
             let events = items_of.iter().map(|data| format!("id: 1\ndata: {data}\r\n\n"));
@@ -232,7 +222,6 @@ mod tests {
                 assert_eq!(count, counted, "{kind}: {body}");
             }
         }
-        // The data of an event can consist of several lines. Data of more than 1 MiB is not searched.
         let long = format!("data: {{\"a\":\"{}\"}}\n\n", "x".repeat(LONGEST_BODY));
         for (body, counted) in [
             ("data: {\"a\":\ndata:1}\n\n", 1),

@@ -1,10 +1,9 @@
 //! Compares JSON numbers as text, without rounding.
 
-/// A number: whether it is negative, its digits without zeros at either end, and the power of ten by which they are
-/// multiplied.
+/// Whether the number is negative, its digits without zeros at either end, and the power of ten that multiplies them.
 type Number = (bool, String, i64);
 
-/// Returns whether two texts are equal JSON numbers. Their notation does not matter.
+/// Compares two JSON numbers, whose notation does not matter.
 pub(super) fn are_same(one: &str, other: &str) -> bool {
     number(one).is_some_and(|one| Some(one) == number(other))
 }

@@ -1,4 +1,4 @@
-//! Tests responses of servers. Each line is a response, and the tests check the client's result for it.
+//! Tests the client's results for responses, one response per line.
 
 use super::server::{Answer, Server, Then};
 use super::{block_on, plan, session};
@@ -11,7 +11,6 @@ use std::time::Duration;
 use tempfile::TempDir;
 use tokio::time::sleep;
 
-/// Whether the second request uses the same connection as the first one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Connection {
     Kept,
@@ -19,12 +18,9 @@ enum Connection {
 }
 use Connection::{Gone, Kept};
 
-/// Servers whose responses have the same result.
 struct Servers {
     then: Then,
-    /// The status or the failure that the first request must have.
     outcome: &'static str,
-    /// The connection that the second request must use.
     connection: Connection,
     options: Vec<String>,
     /// Whether the server responds before it reads the body of the request.
@@ -44,8 +40,7 @@ impl Servers {
         Servers { is_early: true, ..self }
     }
 
-    /// For each of these responses, sends requests to a server that gives it, with and without kernel timestamps. A
-    /// bar (`|`) in a response stands for a pause.
+    /// Tests each of these responses with and without kernel timestamps. A bar (`|`) in a response stands for a pause.
     fn check<A: AsRef<[u8]>>(&self, answers: &[(&str, A)]) {
         let stamped = Some("--kernel-timestamps").filter(|_| cfg!(target_os = "linux"));
         let expected = [Gone, self.connection].map(|of| format!("{}, {of:?}", self.outcome));
@@ -56,7 +51,7 @@ impl Servers {
         }
     }
 
-    /// Sends two requests, with the option `more` if it is given. Returns the result of each request.
+    /// Sends two requests, with the option `more` if it is given, and returns their results.
     fn run(&self, name: &str, answer: &[u8], more: Option<&str>) -> Vec<String> {
         let parts = answer.split(|byte| *byte == b'|').map(<[u8]>::to_vec).collect();
         let server = Server::start(Answer { parts, is_early: self.is_early, then: self.then });
@@ -77,7 +72,7 @@ impl Servers {
                 if self.outcome != "timeout" && !self.is_early {
                     server.requests.recv().unwrap();
                 }
-                // During this pause, the runtime notices the last action of the server.
+                // Lets the runtime notice the last action of the server.
                 sleep(Duration::from_millis(5)).await;
                 told.push(self.told(name, answer, &got));
             }
@@ -110,16 +105,13 @@ const HUNG_UP: &str = "the server hung up";
 const INVALID: &str = "not a valid HTTP answer";
 const TOO_LARGE: &str = "the answer has too many headers, or too long ones";
 const RESET: &str = "connection reset";
-/// The failure that is expected for an invalid chunk.
 const WRONG_CHUNK: &str = "the answer has a chunk that is none";
 const LONG_CHUNK: &str = TOO_LARGE;
 
-/// Returns the head of a response with this line.
 fn head(line: &str) -> String {
     format!("HTTP/1.1 200 OK\r\n{line}\r\n\r\n")
 }
 
-/// Returns a response with a body of 2 bytes and this `Content-Length`.
 fn length(text: &str) -> String {
     head(&format!("content-length:{text}")) + "ok"
 }
@@ -389,7 +381,6 @@ fn connections_that_end() {
     ]);
 }
 
-/// Unsolicited bytes must not be taken for the response to the next request.
 #[test]
 fn bytes_after_a_response() {
     all(Waits, "200", Gone).check(&[

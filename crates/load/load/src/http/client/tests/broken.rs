@@ -21,7 +21,7 @@ pub(super) struct Broken {
     pub(super) parts: VecDeque<Vec<u8>>,
     /// The result of reading after all parts. `WouldBlock` means that the stream does not end.
     pub(super) end: Result<(), ErrorKind>,
-    /// Whether each part, and the end, can be read only in a later poll than the bytes before it.
+    /// Whether each part, and the end, needs one more poll than the bytes before it.
     pub(super) pauses: bool,
     pub(super) has_failed: bool,
     pub(super) has_paused: bool,

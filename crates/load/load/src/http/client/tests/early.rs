@@ -76,8 +76,7 @@ fn a_response_is_read_after_sending_has_failed() {
             }
         }
     }
-    // A broken pipe follows the regular end of the stream, so a response that extends to that end is complete. After
-    // a reset, the response may be incomplete.
+    // After a broken pipe, a response that extends to the end of the stream is complete. After a reset, it may not be.
     for (error, end, head, expected) in [
         (ErrorKind::BrokenPipe, END, TO_THE_END, Ok(503)),
         (ErrorKind::BrokenPipe, END, FINE_TO_THE_END, Ok(200)),
@@ -109,9 +108,7 @@ fn reading_on_ends_with_the_timeout() {
     }
 }
 
-/// Reads a part of a request, responds, and closes the connection.
 fn refuse(mut stream: impl Read + Write, answer: &[u8]) {
-    // The client may have closed the connection.
     let _ = stream.read(&mut [0; 100]).and_then(|_| stream.write_all(answer));
     let _ = stream.flush();
 }
@@ -137,7 +134,7 @@ fn tls(answer: Vec<u8>) -> String {
     let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
     let url = format!("https://{}/", listener.local_addr().unwrap());
     let refuse = move |stream: TcpStream| {
-        // The response must not wait until the session tickets are acknowledged, because a reset would discard it.
+        // The response must not wait until the session tickets are acknowledged: a reset would discard it.
         stream.set_nodelay(true).unwrap();
         let server = rustls::ServerConnection::new(Arc::clone(&config)).unwrap();
         refuse(rustls::StreamOwned::new(server, stream), &answer);
@@ -146,8 +143,7 @@ fn tls(answer: Vec<u8>) -> String {
     url
 }
 
-/// Sends two requests: one with a body in memory, and one with a body that is read while it is sent. Checks that both
-/// have this status.
+/// Checks this status of two requests: one with a body in memory, and one with a body that is read while it is sent.
 fn assert_refused(url: &str, options: &[&str], status: u16) {
     let folder = TempDir::new().unwrap();
     for bytes in [20 << 20, (64 << 20) + 5] {
@@ -184,7 +180,7 @@ fn the_status_of_a_server_that_stops_reading_is_reported() {
         assert_refused(&tcp(answer.clone()), &[], status);
         #[cfg(target_os = "linux")]
         assert_refused(&tcp(answer.clone()), &["--kernel-timestamps"], status);
-        // Long responses are read in the same way on every transport, so one transport is enough.
+        // Long responses are read in the same way on every transport.
         if answer.len() > 1_000_000 {
             continue;
         }

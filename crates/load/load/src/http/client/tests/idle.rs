@@ -14,13 +14,12 @@ use tokio::time::sleep;
 const IDLE: &str = "closed while idle";
 const HUNG_UP: &str = "the server hung up";
 
-/// Starts a server. Each word of `words` is a connection. Each letter is an action on a request: respond (`a`), close
-/// the connection (`c`), reset it (`r`), or break it off during the response (`b`).
+/// Starts a server. Each word of `words` is a connection, and each letter is an action on a request: respond (`a`),
+/// close the connection (`c`), reset it (`r`), or break it off during the response (`b`).
 fn serve(words: &str) -> SocketAddr {
     serve_by(words, |tcp, acts| acts.chars().try_for_each(|act| act_on(&mut &*tcp, tcp, act)))
 }
 
-/// Starts a server that calls `serve` for each connection.
 fn serve_by(
     words: &str,
     serve: impl Fn(&TcpStream, &str) -> io::Result<()> + Send + 'static,
@@ -30,7 +29,7 @@ fn serve_by(
     let words: Vec<_> = words.split(' ').map(str::to_owned).collect();
     thread::spawn(move || {
         for (stream, acts) in listener.incoming().flatten().zip(words) {
-            // A client may close the connection before all actions are done.
+            // The client may have closed the connection.
             let _ = serve(&stream, &acts);
         }
     });
@@ -39,7 +38,7 @@ fn serve_by(
 
 fn act_on(stream: &mut (impl Read + Write), tcp: &TcpStream, act: char) -> io::Result<()> {
     if act == 'r' {
-        // Closing a connection on which a request is unread resets the connection.
+        // Closing a connection on which a request is unread resets it.
         while tcp.peek(&mut [0])? == 0 {}
         return Ok(());
     }
@@ -56,7 +55,6 @@ fn act_on(stream: &mut (impl Read + Write), tcp: &TcpStream, act: char) -> io::R
     }
 }
 
-/// Sends requests one after the other. Returns their results.
 fn send(plan: &Arc<Plan>, requests: u64) -> Vec<Answer> {
     block_on(async {
         let mut session = session(plan);
@@ -68,7 +66,6 @@ fn send(plan: &Arc<Plan>, requests: u64) -> Vec<Answer> {
     })
 }
 
-/// Returns the status or the failure of a request, and whether the request was retried.
 fn told(answer: &Answer) -> (String, bool) {
     let told = match answer.status {
         Ok(status) => status.as_u16().to_string(),
@@ -115,10 +112,9 @@ fn other_requests_fail_with_a_kind_of_their_own() {
 #[test]
 fn a_connection_that_ends_otherwise_was_not_idle() {
     let (well, hung_up, reset) = (("204", false), (HUNG_UP, false), ("connection reset", false));
-    // The connection was opened for this request, so the request is not retried.
+    // The connection was opened for this request, which is therefore not retried.
     check(&[], "c a", &[hung_up, well]);
     check(&[], "r a", &[reset, well]);
-    // The connection ends during a response.
     check(&[], "ab a", &[well, hung_up, well]);
 }
 
@@ -138,7 +134,6 @@ fn a_request_that_is_sent_again_counts_once() {
     assert_eq!(again.traffic, (first.traffic.0, 2 * first.traffic.1));
 }
 
-/// The server sends a response that nobody requested, and accepts no other connection.
 #[test]
 fn a_connection_with_unsolicited_bytes_is_never_used_again() {
     let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
@@ -152,7 +147,6 @@ fn a_connection_with_unsolicited_bytes_is_never_used_again() {
         is_answered.recv().unwrap();
         stream.write_all(b"HTTP/1.1 204 No Content\r\n\r\n").unwrap();
         sent.send(()).unwrap();
-        // A request that comes on this connection gets a response.
         let _ = act_on(&mut &stream, &stream, 'a');
     });
     let plan = plan(&url, &[], Duration::from_secs(60)).unwrap();
@@ -162,7 +156,7 @@ fn a_connection_with_unsolicited_bytes_is_never_used_again() {
         answered.send(()).unwrap();
         is_sent.recv().unwrap();
         for number in 1..3 {
-            // The runtime sees the bytes, which have arrived, when its thread sleeps.
+            // The runtime notices the bytes only while its thread sleeps.
             sleep(Duration::from_millis(1)).await;
             let answer = session.send(number, Nanos::ZERO).await.0;
             assert!(answer.status.is_err() && !answer.is_sent, "{number}: {answer:?}");

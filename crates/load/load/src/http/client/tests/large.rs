@@ -15,7 +15,6 @@ use tempfile::NamedTempFile;
 
 const BYTES: u32 = (64 << 20) + 5;
 
-/// Returns a large file that is not UTF-8.
 fn file() -> NamedTempFile {
     let mut file = NamedTempFile::new().unwrap();
     file.write_all(b"\xff{{slot}}").unwrap();
@@ -37,7 +36,7 @@ fn server(is_early: bool) -> Server {
 fn one_connection_sends_a_large_file_with_each_request() {
     let (file, server) = (file(), server(false));
     let plan = sends(&server.url, &file, &["-H", "x: {{slot}}"]);
-    // The open files are the body file and one connection per session.
+    // The body file, and one connection per session.
     assert_eq!(plan.open_files(&[2, 1]), 4);
     block_on(async {
         let mut session = session(&plan);
@@ -53,7 +52,6 @@ fn one_connection_sends_a_large_file_with_each_request() {
     });
 }
 
-/// Sending the rest of the file would delay the next request, although the response has already arrived.
 #[test]
 fn a_large_file_is_not_sent_to_its_end_after_an_early_response() {
     let (file, server) = (file(), server(true));

@@ -13,8 +13,7 @@ use std::time::Duration;
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Returns the bytes that a server reads when a request to `path` is sent with these options. `HOST` replaces the
-/// value of the Host header.
+/// Returns the request that a server reads. `HOST` replaces the value of the Host header.
 fn sent(path: &str, options: &[&str]) -> String {
     let parts = vec![b"HTTP/1.1 204 No Content\r\n\r\n".to_vec()];
     let server = Server::start(Answer { parts, is_early: false, then: Then::Waits });
@@ -27,7 +26,6 @@ fn sent(path: &str, options: &[&str]) -> String {
     String::from_utf8(request).unwrap().replace(host, "HOST")
 }
 
-/// Splits a request into its first line, its headers, sorted by name, and its body.
 fn parts(request: &str) -> (String, Vec<String>, String) {
     let (head, body) = request.split_once("\r\n\r\n").unwrap();
     let mut lines = head.split("\r\n").map(str::to_owned);
@@ -68,7 +66,6 @@ fn all_requests_share_the_longest_piece_of_a_filled_body() {
     }
 }
 
-/// A path, options, and the expected request: its first line, headers and body.
 type Sent<'a> = (&'a str, &'a [&'a str], &'a str, &'a [&'a str], &'a str);
 
 #[test]
@@ -138,7 +135,6 @@ fn requests_are_sent_as_they_are_given() {
             &["content-length: 4", "host: HOST", US],
             "body",
         ),
-        // If a Transfer-Encoding is given, the body is sent in chunks.
         (
             "",
             &["-d", "body of 15 bytes", "-H", "Transfer-Encoding: Chunked"],
@@ -172,8 +168,7 @@ fn requests_are_sent_as_they_are_given() {
     }
 }
 
-/// Returns all headers of a request that sets the headers `own` itself, over HTTP/1.1 or HTTP/2. With HTTP/2, the
-/// host is in the URL.
+/// Returns all headers of a request that sets the headers `own` itself. With HTTP/2, the host is in the URL.
 fn headers(own: &[(&str, &str)], options: &[&str]) -> anyhow::Result<Vec<(String, String)>> {
     let args = CommandLine::try_parse_from(options)?.client;
     args.check()?;
@@ -318,7 +313,6 @@ fn over_http2_a_form_is_that_of_http1() {
     }
 }
 
-/// A line break in a part would begin another line or another request.
 #[test]
 fn a_part_that_could_split_a_request_is_rejected() {
     const URL: &str = "http://127.0.0.1:1/";
@@ -344,7 +338,7 @@ fn a_part_that_could_split_a_request_is_rejected() {
     ] {
         assert!(plan(url, options, PATIENCE).is_err(), "{url} {options:?}");
     }
-    // The server would wait for the missing bytes, or treat the additional bytes as the next request.
+    // The server would wait for the missing bytes, or parse the additional bytes as the next request.
     for options in [
         &["-d", "body", "-H", "Content-Length: 3"][..],
         &["-d", "body", "-H", "content-length: four"],

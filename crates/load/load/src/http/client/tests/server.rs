@@ -6,35 +6,26 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
 use std::time::Duration;
 
-/// A pause that is usually long enough for the client to read the preceding part. No test result depends on the length
-/// of the pause.
+/// Usually long enough for the client to read the preceding part. No test result depends on this time.
 const PAUSE: Duration = Duration::from_millis(2);
 
-/// The response of a server, and the time at which it is written.
 #[derive(Clone, Debug)]
 pub(super) struct Answer {
-    /// The parts of the response, with a pause between two parts.
     pub(super) parts: Vec<Vec<u8>>,
-    /// Whether the response is written as soon as the head of the request has been read. The rest of the request is
-    /// then never read.
+    /// Whether to respond after the head of the request. The rest of the request is then never read.
     pub(super) is_early: bool,
     pub(super) then: Then,
 }
 
-/// The server's action after its response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Then {
-    /// Wait for the next request.
     Waits,
-    /// Close the connection.
     Closes,
-    /// Reset the connection.
     Resets,
     /// Pause, then write these unsolicited bytes.
     Goes(&'static [u8]),
 }
 
-/// A server that runs until the process ends.
 pub(super) struct Server {
     pub(super) url: String,
     /// Receives each request after the server has written its response.
@@ -67,7 +58,6 @@ fn serve(mut stream: TcpStream, answer: &Answer, served: &Sender<Vec<u8>>) -> io
         if !answer.is_early {
             body(&mut requests, &mut request)?;
         }
-        // A client may close the connection before the response is complete.
         let written = write(&mut stream, answer);
         if answer.is_early {
             loop {
@@ -85,7 +75,7 @@ fn reset(stream: &mut TcpStream, answer: &Answer, served: &Sender<Vec<u8>>) -> i
     let mut request = [0];
     while stream.peek(&mut request)? == 0 {}
     write(stream, answer)?;
-    // Before the connection is closed, the client must have time to read the bytes that were written.
+    // Gives the client time to read the response before the connection is closed.
     thread::sleep(PAUSE * 5);
     let _ = served.send(request.to_vec());
     Ok(())
@@ -113,7 +103,6 @@ fn end(stream: &mut TcpStream, then: Then) -> io::Result<()> {
     }
 }
 
-/// Reads the head of a request.
 fn head(stream: &mut impl BufRead) -> io::Result<Vec<u8>> {
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") {
@@ -124,7 +113,6 @@ fn head(stream: &mut impl BufRead) -> io::Result<Vec<u8>> {
     Ok(head)
 }
 
-/// Reads the body that the head in `request` announces, and appends it to `request`.
 fn body(stream: &mut impl BufRead, request: &mut Vec<u8>) -> io::Result<()> {
     let head = String::from_utf8_lossy(request).to_ascii_lowercase();
     if head.contains("\r\ntransfer-encoding:") {
@@ -138,7 +126,6 @@ fn body(stream: &mut impl BufRead, request: &mut Vec<u8>) -> io::Result<()> {
     stream.take(length).read_to_end(request).map(drop)
 }
 
-/// Returns a TLS server configuration with a self-signed certificate.
 #[cfg(feature = "tls")]
 pub(super) fn tls_config() -> std::sync::Arc<rustls::ServerConfig> {
     let made = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).unwrap();

@@ -64,8 +64,7 @@ fn a_request_that_is_given_up_leaves_the_connection_unless_that_is_silent() {
             assert_eq!(answer.status, Err(Failure::Timeout));
             is_given_up.set(true);
         };
-        // Each request must receive its response before the next request is sent, because the server treats a
-        // cancelled request as an error.
+        // Each response must arrive before the next request: the server treats a cancelled request as an error.
         let busy = async {
             while !is_given_up.get() {
                 other.send(0, Nanos::ZERO).await.0.status.unwrap();
@@ -73,7 +72,7 @@ fn a_request_that_is_given_up_leaves_the_connection_unless_that_is_silent() {
             }
         };
         tokio::join!(never, busy);
-        // Although no other session uses the connection, this session still holds it.
+        // The session still holds the connection, although no other session uses it.
         drop(other);
         let answer = one.send(0, Nanos::ZERO).await.0;
         assert_eq!((answer.status, answer.set_up.is_none()), (Ok(StatusCode::OK), true));

@@ -1,6 +1,5 @@
-//! Tests properties of random messages. The result of a response does not depend on how it is split into reads, and
-//! equals hyper's result. This holds for valid and for invalid responses. A request is always parsed as one request
-//! with the given headers.
+//! Tests properties of random messages. The result of a valid or invalid response does not depend on how it is split
+//! into reads, and equals hyper's result. A request is always parsed as one request with the given headers.
 
 use super::plan;
 use crate::http::client::failure::Failure;
@@ -19,11 +18,9 @@ use proptest::sample::select;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
 
-/// The result of reading a response: its status, its length in bytes, and whether the connection can carry another
-/// response.
+/// The status of a response, its length in bytes, and whether the connection can carry another response.
 type Outcome = Result<(u16, usize, bool), Failure>;
 
-/// Reads a response whose parts arrive one after the other, followed by the end of the connection.
 fn read<'a>(parts: impl IntoIterator<Item = &'a [u8]>, asked: ExpectedResponse) -> Outcome {
     outcome(&mut Answer::to(asked), parts)
 }
@@ -43,7 +40,7 @@ fn outcome<'a>(answer: &mut Answer, parts: impl IntoIterator<Item = &'a [u8]>) -
     Ok((status.as_u16(), taken, answer.is_kept()))
 }
 
-/// Cuts bytes into parts of these sizes. The sizes are repeated as needed.
+/// Cuts bytes into parts of these sizes, which are repeated as needed.
 fn cut<'a>(mut bytes: &'a [u8], sizes: &[usize]) -> Vec<&'a [u8]> {
     let mut parts = Vec::new();
     for size in sizes.iter().cycle() {
@@ -58,7 +55,6 @@ fn cut<'a>(mut bytes: &'a [u8], sizes: &[usize]) -> Vec<&'a [u8]> {
     parts
 }
 
-/// Returns the status that hyper parses from the same bytes.
 fn read_by_hyper(bytes: &[u8], method: Method) -> Option<u16> {
     super::block_on(async {
         let (client, mut server) = duplex(1 << 20);
@@ -84,7 +80,6 @@ fn asked() -> impl Strategy<Value = (ExpectedResponse, Method)> {
     ])
 }
 
-/// Generates a header line that may describe the body or the connection.
 fn line() -> impl Strategy<Value = String> {
     prop_oneof![
         "[a-zA-Z0-9-]{1,12}: ?[ -~]{0,20}",
@@ -103,7 +98,6 @@ fn head(version: &'static str, framing: &str) -> impl Strategy<Value = String> +
     })
 }
 
-/// Generates a well-formed response.
 fn well_formed() -> impl Strategy<Value = Vec<u8>> {
     let length = vec(any::<u8>(), 0..300).prop_flat_map(|body| {
         let framing = format!("Content-Length: {}", body.len());
@@ -130,7 +124,6 @@ fn well_formed() -> impl Strategy<Value = Vec<u8>> {
         .prop_map(|(before, answer)| [before.concat().as_bytes(), &answer].concat())
 }
 
-/// Generates a response in which some bytes are changed or cut off.
 fn damaged() -> impl Strategy<Value = Vec<u8>> {
     let byte = prop_oneof![any::<u8>(), select(b"\r\n :;0,2HTP".to_vec())];
     let changes = vec((any::<prop::sample::Index>(), byte), 0..4);
@@ -195,15 +188,12 @@ proptest! {
         let mut options = vec!["-X".to_owned(), method, "-d".to_owned(), body.clone()];
         options.extend(headers.iter().flat_map(|header| ["-H".to_owned(), header.clone()]));
         let options: Vec<_> = options.iter().map(String::as_str).collect();
-        // A request that is rejected is never sent.
         if let Ok(plan) = plan(&format!("http://127.0.0.1:1/{path}"), &options, Duration::MAX) {
             is_one(&plan, &headers, &body)?;
         }
     }
 }
 
-/// Checks that the bytes are exactly one request with this body, and with these headers in addition to the usual
-/// ones.
 fn is_one(plan: &Plan, given: &[String], body: &str) -> Result<(), TestCaseError> {
     let mut memory = Memory::new();
     let [head, body_parts @ .., tail] = plan.text(plan.of_slot(0), &mut memory).parts;

@@ -20,7 +20,6 @@ use std::time::Duration;
 use tempfile::TempDir;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, DuplexStream, ReadBuf, duplex};
 
-/// A stream that sends each write at once.
 struct Prompt(DuplexStream);
 
 const PROMPT: Delays = Delays { sending: Some(Duration::ZERO), reading: Some(Duration::ZERO) };
@@ -59,7 +58,6 @@ impl AsyncWrite for Prompt {
     }
 }
 
-/// The timestamp of one part of a request does not apply to the rest of it.
 #[test]
 fn a_request_that_is_sent_in_part_has_no_timestamp() {
     for (length, sending) in [(10, PROMPT.sending), (11, None)] {
@@ -78,7 +76,6 @@ fn a_request_that_is_sent_in_part_has_no_timestamp() {
     }
 }
 
-/// The send time is unknown, although the response has arrived.
 #[test]
 fn a_request_that_is_not_sent_yet_has_no_timestamp() {
     // The body does not fit into the buffers of the connection.

@@ -5,8 +5,7 @@ use super::{block_on, plan, session};
 use nanopace::Nanos;
 use std::time::Duration;
 
-/// Returns the number of items that were found in each of the responses to two requests. Each response has these
-/// parts.
+/// Returns the number of items found in each of two responses, which both have these parts.
 fn items(kind: &str, parts: &[&str], then: Then) -> [usize; 2] {
     let parts = parts.iter().map(|part| part.as_bytes().to_vec()).collect();
     let server = Server::start(Answer { parts, is_early: false, then });
@@ -34,7 +33,6 @@ fn items_are_found_in_every_kind_of_body() {
         (&[CHUNKED, "9\r\ndata: a\n\n\r\n", "9\r\ndata: b\n\n\r\n0\r\n\r\n"][..], 2, 2),
         // A chunk can end anywhere, for example between two line breaks.
         (&[CHUNKED, "4\r\ndata\r\n", "4\r\n: a\n\r\n1\r\n\n\r\n", "1\r\n\n\r\n0\r\n\r\n"], 1, 1),
-        // The size of a chunk and the trailers are not parts of the body.
         (&[CHUNKED, "2;data: x\r\nab\r\n0\r\ndata: y\r\n\r\n"], 0, 1),
         (&[LONG, "data: 1\n\n", "data: 2\n\n", ":\n"], 2, 3),
         (&["HTTP/1.1 100 Continue\r\n\r\n", LONG, "data: 1\n\n", "data: 2\n\n", ":x"], 2, 3),

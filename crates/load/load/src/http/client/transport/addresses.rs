@@ -1,9 +1,8 @@
 //! Opens a connection to one of a server's addresses: Happy Eyeballs (RFC 8305, section 5) in its simplest form.
 //!
-//! Connections use the addresses in turn. If an attempt fails, or has not succeeded after [`STAGGER`], the next address
-//! is tried as well, and the first attempt that succeeds is used. An address that failed, or was slower than an address
-//! tried after it, is tried last for [`AVOIDED`]. As a result, the other addresses get even shares of the connections,
-//! and an unreachable address does not delay every connection.
+//! Connections use the addresses in turn. If an attempt fails, or has not succeeded after [`STAGGER`], the next
+//! address is tried as well, and the first success is used. An address that failed, or was slower than one tried after
+//! it, is tried last for [`AVOIDED`], so an unreachable address does not delay every connection.
 
 use crate::http::client::failure::Failure;
 use std::io;
@@ -14,21 +13,18 @@ use std::time::Duration;
 use tokio::select;
 use tokio::time::{Instant, timeout};
 
-/// How long an attempt runs before the next address is tried as well. It is shorter if the time for all attempts is
-/// short.
+/// How long an attempt runs before the next address is tried as well. Short limits for all attempts shorten this time.
 const STAGGER: Duration = Duration::from_millis(250);
 
-/// How long an address that failed is tried only after the others. After this time, one connection tries it in its
-/// turn.
+/// How long an address that failed is tried only after the others. Then one connection tries it in its turn.
 const AVOIDED: Duration = Duration::from_secs(10);
 
-/// The maximum number of addresses that a message names.
 const MOST_NAMED: usize = 8;
 
 /// The addresses of a server, at least one.
 #[derive(Debug)]
 pub(crate) struct Addresses {
-    /// The host and the port that the addresses belong to.
+    /// The host and the port.
     name: String,
     all: Vec<SocketAddr>,
     state: Mutex<State>,
@@ -38,21 +34,18 @@ pub(crate) struct Addresses {
 struct State {
     /// How often an address was tried first, and how often after others.
     turns: [usize; 2],
-    /// One record for each address.
     records: Vec<Record>,
 }
 
-/// Counts the attempts to connect to an address.
 #[derive(Clone, Debug, Default)]
 struct Record {
     connected: u64,
     failed: u64,
-    /// Why the last failed attempt failed, or `None` if another address was faster.
+    /// Why the last attempt failed; `None` if another address was faster.
     failure: Option<Failure>,
     avoided_until: Option<Instant>,
 }
 
-/// The failure of an attempt, and how much it reveals about the server.
 #[derive(Clone, Copy, Debug)]
 struct Refusal {
     weight: u8,
@@ -62,19 +55,18 @@ struct Refusal {
 type Attempt<'a, S> = Pin<Box<dyn Future<Output = Result<S, Refusal>> + Send + 'a>>;
 
 impl Addresses {
-    /// Creates the addresses, or returns `None` if `all` is empty. `name` is the host and the port.
+    /// Returns `None` if `all` is empty. `name` is the host and the port.
     pub(crate) fn new(name: String, all: Vec<SocketAddr>) -> Option<Addresses> {
         let state = State { turns: [0; 2], records: vec![Record::default(); all.len()] };
         (!all.is_empty()).then(|| Addresses { name, all, state: state.into() })
     }
 
-    /// Returns whether all addresses are loopback addresses of this machine.
     pub(crate) fn are_local(&self) -> bool {
         self.all.iter().all(|address| address.ip().is_loopback())
     }
 
-    /// Opens a connection to one of the addresses with `connect`. If all attempts fail, returns the failure that
-    /// reveals most about the server. `within` is the time for all attempts together; the caller enforces this limit.
+    /// If all attempts fail, returns the failure that reveals most about the server. `within` is the time for all
+    /// attempts together; the caller enforces it.
     pub(crate) async fn connect<S: Send, F>(
         &self,
         within: Duration,
@@ -92,7 +84,7 @@ impl Addresses {
         connected.map_err(|refusal| refusal.failure)
     }
 
-    /// Tries the address `first`, and after it those that are not in `tried`.
+    /// Tries the address `first`, then those that are not in `tried`.
     fn race<'a, S: Send + 'a, F>(
         &'a self,
         first: usize,
@@ -153,8 +145,7 @@ impl Addresses {
         })
     }
 
-    /// Returns the address to try next for a connection: among those not in `tried`, the address whose turn it is.
-    /// Avoided addresses come last.
+    /// Returns the address whose turn it is among those not in `tried`. Avoided addresses come last.
     fn next(&self, tried: &[usize]) -> Option<usize> {
         let mut state = self.state();
         let State { turns, records } = &mut *state;
@@ -173,8 +164,7 @@ impl Addresses {
         Some(next)
     }
 
-    /// Names the addresses that failed while others were connected to, for the report. Returns `None` if there is only
-    /// one address.
+    /// Names the addresses that failed while others were connected to. Returns `None` if there is only one address.
     pub(crate) fn warning(&self) -> Option<String> {
         let records = &self.state().records;
         if records.len() == 1 {
@@ -207,7 +197,7 @@ impl Record {
         (self.connected, self.avoided_until) = (self.connected + 1, None);
     }
 
-    /// Records that an attempt failed, or, without a failure, that another address was faster.
+    /// Records that an attempt failed or, without a failure, that another address was faster.
     fn fail(&mut self, failure: Option<Failure>) {
         (self.failed, self.failure) = (self.failed + 1, failure);
         self.avoided_until = Some(Instant::now() + AVOIDED);
@@ -217,8 +207,8 @@ impl Record {
         self.avoided_until.is_some_and(|until| now < until)
     }
 
-    /// Returns how much a failure reveals about the server. The weight is highest if a connection to the address has
-    /// succeeded before, and lowest if this machine has no route to the address.
+    /// Returns how much a failure reveals about the server: most if a connection to the address has succeeded before,
+    /// least if this machine has no route to the address.
     fn weight(&self, failure: Failure) -> u8 {
         match self.connected {
             0 if failure.is_without_route() => 0,
@@ -241,7 +231,6 @@ impl Record {
     }
 }
 
-/// Lists the first of `parts`, and the number of the others.
 fn listed(parts: &[String]) -> String {
     let (named, others) = parts.split_at(parts.len().min(MOST_NAMED));
     let others = match others.len() {
@@ -252,7 +241,6 @@ fn listed(parts: &[String]) -> String {
 }
 
 impl Refusal {
-    /// Returns the refusal with the higher weight, or `self` if both weights are equal.
     fn or(self, other: Refusal) -> Refusal {
         if other.weight > self.weight { other } else { self }
     }

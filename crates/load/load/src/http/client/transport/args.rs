@@ -51,8 +51,7 @@ pub(crate) struct ConnectionArgs {
 }
 
 impl ConnectionArgs {
-    /// Rejects addresses that would not be used: a proxy resolves the names of servers, so addresses can be given only
-    /// for the proxy itself.
+    /// A proxy resolves the names of servers, so addresses can be given only for the proxy itself.
     pub(crate) fn check(&self) -> anyhow::Result<()> {
         let Some(proxy) = &self.proxy else { return Ok(()) };
         for Resolve { host, port, .. } in &self.resolve {
@@ -62,28 +61,23 @@ impl ConnectionArgs {
         Ok(())
     }
 
-    /// Returns the client's certificate and key, if they are given.
     pub(crate) fn identity(&self) -> Option<Identity<'_>> {
         let certificate = self.cert.as_deref()?;
         Some(Identity { certificate, key: self.key.as_deref().unwrap_or(certificate) })
     }
 }
 
-/// The addresses to use for a host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Resolve {
-    /// The host, as in the URL.
     pub(crate) host: String,
-    /// The port.
     pub(crate) port: u16,
-    /// The addresses; at least one.
     pub(crate) addresses: Vec<IpAddr>,
 }
 
 impl FromStr for Resolve {
     type Err = String;
 
-    /// Reads `HOST:PORT:ADDRESS[,ADDRESS...]`.
+    /// Parses `HOST:PORT:ADDRESS[,ADDRESS...]`.
     fn from_str(text: &str) -> Result<Resolve, String> {
         let usage = "write HOST:PORT:ADDRESS, as in example.com:443:127.0.0.1";
         let (host, rest) = text.split_once(':').ok_or(usage)?;

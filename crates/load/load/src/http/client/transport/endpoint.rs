@@ -14,7 +14,6 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use tokio::net::TcpStream;
 
-/// A server whose name has been resolved.
 #[derive(Debug)]
 pub(crate) struct Endpoint {
     /// The host and the port as in the URL: the value of the header Host.
@@ -22,11 +21,9 @@ pub(crate) struct Endpoint {
     /// The name that the server's certificate must have; `None` without TLS.
     pub(crate) tls_name: Option<Name>,
     route: Route,
-    /// Whether the kernel stamps sent and received bytes.
     is_stamped: bool,
     /// The CONNECT request, if the server is reached with TLS through a proxy.
     pub(crate) tunnel: Option<Vec<u8>>,
-    /// How long it took to resolve the name.
     pub(crate) resolved_in: Duration,
 }
 
@@ -38,7 +35,6 @@ enum Route {
 }
 
 impl Endpoint {
-    /// Resolves the server of `url`.
     pub(crate) fn new(url: &Uri, args: &ConnectionArgs, http2: bool) -> anyhow::Result<Endpoint> {
         let is_tls = url.scheme_str() == Some("https");
         let (Some(authority), Some(host)) = (url.authority(), url.host()) else {
@@ -72,7 +68,7 @@ impl Endpoint {
         })
     }
 
-    /// Returns the server's URL, unless it is reached over a Unix socket.
+    /// Returns `None` if the server is reached over a Unix socket.
     pub(crate) fn url_by_name(&self) -> Option<Uri> {
         let scheme = if self.tls_name.is_some() { "https" } else { "http" };
         match &self.route {
@@ -82,8 +78,8 @@ impl Endpoint {
         }
     }
 
-    /// Opens a stream to the server or its proxy. `within` is the time for the attempts at all addresses together; the
-    /// caller enforces this limit.
+    /// Opens a stream to the server or its proxy. `within` is the time for all attempts together; the caller enforces
+    /// it.
     pub(crate) async fn connect(&self, within: Duration) -> Result<Box<dyn Io>, Failure> {
         let failed = |error| Failure::from(&error);
         match &self.route {
@@ -103,12 +99,11 @@ impl Endpoint {
         }
     }
 
-    /// Returns whether the server, or its proxy, is on this machine: it is reached over the loopback or a Unix socket.
     pub(crate) fn is_local(&self) -> bool {
         self.addresses().is_none_or(Addresses::are_local)
     }
 
-    /// Returns the server's addresses, if it is reached over TCP.
+    /// Returns `None` if the server is reached over a Unix socket.
     pub(crate) fn addresses(&self) -> Option<&Addresses> {
         match &self.route {
             Route::Tcp(addresses) => Some(addresses),

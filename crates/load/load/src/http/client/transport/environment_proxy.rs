@@ -6,7 +6,6 @@ use hyper_util::client::proxy::matcher::Matcher;
 use std::env;
 use std::net::IpAddr;
 
-/// Returns a warning if environment variables name a proxy for one of these servers.
 pub(crate) fn unused_proxy(servers: &[Endpoint]) -> Option<String> {
     let matcher = Matcher::from_env();
     let url = servers.iter().find_map(|server| {
@@ -19,8 +18,7 @@ pub(crate) fn unused_proxy(servers: &[Endpoint]) -> Option<String> {
     ))
 }
 
-/// Returns advice for a user whose server's name cannot be resolved. On networks that require a proxy, often no name
-/// can be resolved.
+/// Returns advice about an unresolved name: on networks that require a proxy, names often cannot be resolved.
 pub(crate) fn advice(url: &Uri) -> String {
     match url.scheme_str().filter(|_| Matcher::from_env().intercept(url).is_some()) {
         Some(scheme) => {
@@ -37,7 +35,6 @@ fn is_here(url: &Uri) -> bool {
     host.eq_ignore_ascii_case("localhost") || address.is_ok_and(|address| address.is_loopback())
 }
 
-/// Returns the environment variable that names the proxy.
 fn variable(scheme: &str) -> String {
     let own = format!("{scheme}_proxy");
     let names = [own.to_uppercase(), own, "ALL_PROXY".to_owned(), "all_proxy".to_owned()];

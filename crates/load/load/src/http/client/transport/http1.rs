@@ -1,5 +1,4 @@
-//! Implements HTTP/1.1 (RFC 9112): sends one request after the other on a connection, each with a single write of
-//! prepared bytes, and reads responses into memory that is reused.
+//! Implements HTTP/1.1 (RFC 9112). A request takes one write of prepared bytes; the memory of responses is reused.
 
 pub(crate) mod answer;
 mod body;
@@ -28,14 +27,11 @@ use tokio::io::ReadBuf;
 use tokio::task::coop::has_budget_remaining;
 use tokio::task::yield_now;
 
-/// A connection that speaks HTTP/1.1.
 pub(crate) struct Connection {
     io: Box<dyn Io>,
     buffer: Buffer,
     last_head: LastHead,
-    /// Whether the last request was sent completely.
     is_sent: bool,
-    /// Whether no request can follow.
     is_over: bool,
     read: u64,
     written: u64,
@@ -54,16 +50,14 @@ impl Connection {
         }
     }
 
-    /// Returns whether no request can follow.
     pub(crate) fn is_over(&self) -> bool {
         self.is_over
     }
 
-    /// Returns whether a request can be sent. The result is false if the server has closed the connection, or has sent
-    /// unsolicited bytes, which would be taken for the next response. After false, no request may follow on the
-    /// connection.
+    /// Returns whether a request can be sent. The result is false if the server has closed the connection or has sent
+    /// unsolicited bytes, which would be taken for the next response. After false, no request may follow.
     pub(crate) async fn is_ready(&mut self) -> bool {
-        // A task that has used up its budget sees no readiness.
+        // A task that has used up its cooperative budget would see no readiness.
         if !has_budget_remaining() {
             yield_now().await;
         }
@@ -71,9 +65,8 @@ impl Connection {
         poll_fn(|cx| Poll::Ready(self.io.poll_unasked(cx, &mut room).is_pending())).await
     }
 
-    /// Sends a request and reads the whole response. If the response is complete before the whole request has been
-    /// sent, no other request can follow on the connection: the rest of this request would delay the next one, and the
-    /// server may never read the rest.
+    /// Sends a request and reads the whole response. If the response ends before the request, no other request can
+    /// follow: the rest of this one would delay it, and the server may never read that rest.
     pub(crate) async fn exchange(
         &mut self,
         request: &Outgoing<'_>,
@@ -83,7 +76,7 @@ impl Connection {
         let mut answer = Answer::to(request.asked);
         answer.last_head = mem::take(&mut self.last_head);
         let mut sending = Sending::new(request);
-        // No request follows one that is given up.
+        // No request can follow one that is given up.
         self.is_over = true;
         let exchanged = |cx: &mut Context<'_>| {
             self.poll_exchange(cx, &mut sending, &mut answer, observer.as_deref_mut())
@@ -98,8 +91,8 @@ impl Connection {
         status
     }
 
-    /// If sending fails, reading continues: a server that rejects a request often responds before it has read the body,
-    /// and closes the connection.
+    /// Continues to read after a failure to send: a server that rejects a request often responds and then closes the
+    /// connection before it has read the body.
     fn poll_exchange(
         &mut self,
         cx: &mut Context<'_>,
@@ -118,7 +111,7 @@ impl Connection {
         }
     }
 
-    /// Reads the response. If the request could not be sent completely, `unsent` is the failure.
+    /// `unsent` is the failure to send the request completely, if there was one.
     fn poll_answer(
         &mut self,
         cx: &mut Context<'_>,
@@ -137,7 +130,7 @@ impl Connection {
             }
             let read = match ready!(self.poll_read(cx)) {
                 Err(error) => Err(Failure::from(&error)),
-                // After a reset, sending has the failure, and reading sees only the end of the stream.
+                // After a reset, sending gets the failure, and reading gets only the end of the stream.
                 Ok(0) => unsent.filter(|it| *it != Failure::HungUp).map_or(Ok(0), Err),
                 Ok(bytes) => Ok(bytes),
             };
@@ -159,19 +152,16 @@ impl Connection {
         Poll::Ready(Ok(bytes))
     }
 
-    /// Returns the kernel's delays in the exchange that has just ended, if the kernel stamps the connection. The send
-    /// time of a request that was not sent completely is unknown.
+    /// Returns the kernel's delays in the last exchange. The send time of a request that was cut off is unknown.
     pub(crate) fn delays(&mut self) -> Option<Delays> {
         let Delays { sending, reading } = self.io.delays()?;
         Some(Delays { sending: sending.filter(|_| self.is_sent), reading })
     }
 
-    /// Returns the number of bytes read since the last call of `take_traffic`.
     pub(crate) fn read(&self) -> u64 {
         self.read
     }
 
-    /// Takes the numbers of bytes read and written since the last call.
     pub(crate) fn take_traffic(&mut self) -> (u64, u64) {
         (mem::take(&mut self.read), mem::take(&mut self.written))
     }

@@ -18,7 +18,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use tokio::task::coop::consume_budget;
 
-/// An HTTP/2 connection. Clones share the connection, and each clone carries one request at a time.
+/// Clones share the connection, and each clone carries one request at a time.
 #[derive(Clone, Debug)]
 pub(crate) struct Connection {
     sender: SendRequest<Flow>,
@@ -43,7 +43,6 @@ impl Connection {
         self.sender.is_closed() || self.traffic.is_broken()
     }
 
-    /// Returns whether a request can be sent. The result is false if the server has closed the connection.
     pub(crate) async fn is_ready(&mut self, deadline: &mut Deadline) -> bool {
         if self.is_over() {
             return false;
@@ -52,7 +51,6 @@ impl Connection {
         matches!(before(deadline, |cx| ready.as_mut().poll(cx)).await, Ok(Ok(())))
     }
 
-    /// Sends a request and reads the whole response.
     pub(crate) async fn exchange(
         &mut self,
         request: Request<Flow>,
@@ -71,18 +69,15 @@ impl Connection {
         whole(answer, deadline, observer).await
     }
 
-    /// Returns the number of reads from the connection so far, including reads for its clones.
     pub(crate) fn reads(&self) -> u64 {
         self.traffic.reads()
     }
 
-    /// Takes the numbers of bytes read and written since the last call, including bytes of its clones.
     pub(crate) fn take_traffic(&self) -> (u64, u64) {
         self.traffic.take()
     }
 }
 
-/// Reads the body to its end.
 async fn whole(
     mut answer: Response<Incoming>,
     deadline: &mut Deadline,
@@ -111,7 +106,7 @@ async fn whole(
     Ok(answer.status())
 }
 
-/// Reads the next part of a body. Yields to other tasks, so that an endless body does not block them.
+/// Yields to other tasks, so that an endless body does not block them.
 async fn next_frame(body: &mut Incoming) -> Option<hyper::Result<Frame<Bytes>>> {
     consume_budget().await;
     body.frame().await

@@ -7,8 +7,8 @@ use std::mem;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// Two histograms of delays. *Sending* is the time from this process's write until the kernel had sent the last byte.
-/// *Reading* is the time from the receipt of the last byte by the kernel until this process read it.
+/// Two histograms of delays. *Sending* is the time from this process's write until the kernel has sent the last byte.
+/// *Reading* is the time from the kernel's receipt of the last byte until this process reads it.
 #[derive(Debug)]
 pub(crate) struct KernelDelays {
     times: Mutex<[OwnTimes; 2]>,
@@ -16,15 +16,12 @@ pub(crate) struct KernelDelays {
 }
 
 impl KernelDelays {
-    /// Starts the recording of kernel timestamps.
-    ///
     /// # Errors
     /// Returns an error if the kernel does not support timestamps.
     pub(crate) fn begin() -> anyhow::Result<KernelDelays> {
         Ok(KernelDelays { times: Mutex::new(nothing()), _begun: stamped_stream::begin()? })
     }
 
-    /// Records the delays of an exchange that took `took`.
     pub(crate) fn record(&self, delays: Delays, took: Duration) {
         let mut times = self.times.lock().unwrap_or_else(PoisonError::into_inner);
         for (own, delay) in times.iter_mut().zip([delays.sending, delays.reading]) {
@@ -32,15 +29,13 @@ impl KernelDelays {
         }
     }
 
-    /// Takes the delays recorded since the last call.
     pub(crate) fn take(&self) -> Vec<OwnTimes> {
         let mut times = self.times.lock().unwrap_or_else(PoisonError::into_inner);
         mem::replace(&mut *times, nothing()).into()
     }
 }
 
-/// Records a delay. A delay longer than the whole exchange counts as unknown, because the system clock was set during
-/// the exchange.
+/// A delay longer than the whole exchange counts as unknown, because the system clock was set during the exchange.
 fn add(own: &mut OwnTimes, delay: Option<Duration>, took: Duration) {
     match delay.filter(|delay| *delay <= took) {
         Some(delay) => record(&mut own.times, delay),

@@ -1,6 +1,5 @@
 //! Replaces HTTP/2 in builds without that feature. No HTTP/2 connection can be opened.
 
-// Requests are built in the same way.
 #[path = "http2/request.rs"]
 pub(crate) mod request;
 
@@ -11,7 +10,6 @@ use crate::http::client::response::observer::ResponseObserver;
 use crate::running::workers::deadline::Deadline;
 use hyper::{Request, StatusCode};
 
-/// A connection, which cannot exist in this build.
 #[derive(Clone, Debug)]
 pub(crate) enum Connection {}
 

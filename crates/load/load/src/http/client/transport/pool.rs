@@ -1,38 +1,30 @@
-//! Shares HTTP/2 connections between the sessions of a thread. Different threads do not share a connection, because a
-//! connection ends with the runtime of its thread.
+//! Shares HTTP/2 connections between the sessions of a thread. A connection ends with the runtime of its thread.
 
 use super::http2;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::thread::{self, ThreadId};
 use tokio::sync::OnceCell;
 
-/// A shared connection. The first session that needs the connection opens it. The connection is closed when no session
-/// uses it any more.
+/// The first session that needs the connection opens it. The connection is closed when no session uses it any more.
 #[derive(Debug, Default)]
 pub(crate) struct SharedConnection(pub(crate) OnceCell<http2::Connection>);
 
-/// The connections of all threads.
 #[derive(Debug)]
 pub(crate) struct Pool {
-    /// The maximum number of sessions that share a connection.
     most: usize,
-    /// The connections by thread and server.
     known: Mutex<Vec<(ThreadId, usize, Weak<SharedConnection>)>>,
 }
 
 impl Pool {
-    /// Creates a pool in which up to `most` sessions share a connection.
     pub(crate) fn new(most: usize) -> Pool {
         Pool { most, known: Mutex::new(Vec::new()) }
     }
 
-    /// Returns the maximum number of sessions that share a connection.
     pub(crate) fn most(&self) -> usize {
         self.most
     }
 
-    /// Returns a connection of this thread to a server. This is a connection with room for another session, or else a
-    /// new one that is not open yet.
+    /// Returns a connection of this thread to a server: one with room for another session, or a new one, not yet open.
     pub(crate) fn join(&self, server: usize) -> Arc<SharedConnection> {
         let thread = thread::current().id();
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);

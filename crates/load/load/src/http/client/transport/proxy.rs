@@ -14,7 +14,6 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 /// The maximum length of the head of the proxy's response, in bytes.
 const LONGEST_ANSWER: usize = 1 << 14;
 
-/// An HTTP proxy that requests go through.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Proxy {
     pub(crate) host: String,
@@ -26,7 +25,7 @@ pub(crate) struct Proxy {
 impl FromStr for Proxy {
     type Err = String;
 
-    /// Reads `http://USER:PASSWORD@HOST:PORT`; only the host and the port are required.
+    /// Parses `http://USER:PASSWORD@HOST:PORT`, of which only the host and the port are required.
     fn from_str(text: &str) -> Result<Proxy, String> {
         let usage = "write http://HOST:PORT, or http://USER:PASSWORD@HOST:PORT";
         let whole = if text.contains("://") { text } else { &format!("http://{text}") };
@@ -43,7 +42,6 @@ impl FromStr for Proxy {
 }
 
 impl Proxy {
-    /// Writes the CONNECT request for a tunnel to a server (RFC 9110, section 9.3.6).
     pub(crate) fn connect(&self, host: &str, port: u16) -> Vec<u8> {
         let place = format!("{host}:{port}");
         let mut request = format!("CONNECT {place} HTTP/1.1\r\nHost: {place}\r\n").into_bytes();
@@ -56,7 +54,7 @@ impl Proxy {
     }
 }
 
-/// Opens a tunnel through a proxy with a CONNECT request.
+/// Opens a tunnel through a proxy with a CONNECT request (RFC 9110, section 9.3.6).
 pub(crate) async fn open(io: &mut dyn Io, request: &[u8]) -> Result<(), Failure> {
     let of = |error| Failure::from(&error);
     io.write_all(request).await.map_err(of)?;
@@ -80,7 +78,7 @@ pub(crate) async fn open(io: &mut dyn Io, request: &[u8]) -> Result<(), Failure>
     }
 }
 
-/// Encodes a user name and password as credentials for Basic authentication (RFC 7617, section 2).
+/// RFC 7617, section 2.
 pub(crate) fn basic(user: &[u8]) -> HeaderValue {
     let text = format!("Basic {}", BASE64_STANDARD.encode(user));
     let mut value = HeaderValue::try_from(text).expect("base64 can be in a header");

@@ -1,10 +1,9 @@
 //! Implements a TCP stream whose sent and received bytes the kernel stamps (`SO_TIMESTAMPING` of Linux).
 //!
-//! A receive timestamp is returned with the bytes that are read. A send timestamp is put into the socket's error queue,
-//! which must be read separately. While the error queue is not empty, epoll reports `EPOLLERR` for the socket. tokio
-//! interprets `EPOLLERR` as a failed write, and keeps this state. Therefore the error queue is emptied right after each
-//! write. Most timestamps have arrived by then. A task that waits for room to write uses a new registration, which has
-//! no `EPOLLERR` state.
+//! A receive timestamp is returned with the bytes that are read. A send timestamp is put into the socket's error
+//! queue. While this queue is not empty, epoll reports `EPOLLERR`, which tokio keeps as a failed write. Therefore the
+//! queue is emptied right after each write, when most timestamps have arrived, and a task that waits for room to write
+//! uses a new registration, which has no `EPOLLERR` state.
 //!
 //! <https://docs.kernel.org/networking/timestamping.html>
 
@@ -24,24 +23,21 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
 use tokio::net::TcpStream;
 
-/// The timestamps requested for every socket.
 const STAMPED: TimestampingFlag = TimestampingFlag::SOF_TIMESTAMPING_SOFTWARE
     .union(TimestampingFlag::SOF_TIMESTAMPING_RX_SOFTWARE)
     .union(TimestampingFlag::SOF_TIMESTAMPING_TX_SOFTWARE)
     .union(TimestampingFlag::SOF_TIMESTAMPING_OPT_TSONLY);
 
-/// The timestamps requested for a connection. A send timestamp contains the number of its byte, counted from the time
-/// at which this option is set.
+/// A send timestamp contains the number of its byte, counted from the time at which this option is set.
 const COUNTED: TimestampingFlag = STAMPED.union(TimestampingFlag::SOF_TIMESTAMPING_OPT_ID);
 
-/// A socket that requests timestamps and is never connected. The kernel stamps received packets only while at least one
-/// socket requests timestamps. While this socket is open, each connection has timestamps from its first byte on.
+/// A socket that requests timestamps and is never connected. The kernel stamps packets only while some socket requests
+/// timestamps, so this one lets each connection have timestamps from its first byte on.
 #[derive(Debug)]
 pub(crate) struct Begun {
     _socket: OwnedFd,
 }
 
-/// Requests timestamps, and checks that the kernel supports them.
 pub(crate) fn begin() -> anyhow::Result<Begun> {
     let refused = "--kernel-timestamps: the kernel refuses SO_TIMESTAMPING; leave the option out";
     let socket = socket(AddressFamily::Inet, SockType::Stream, SockFlag::SOCK_CLOEXEC, None)?;
@@ -49,7 +45,7 @@ pub(crate) fn begin() -> anyhow::Result<Begun> {
     Ok(Begun { _socket: socket })
 }
 
-/// Requests timestamps for a connection on which nothing has been sent yet.
+/// Nothing must have been sent on `tcp` yet.
 pub(crate) fn connection(tcp: TcpStream) -> io::Result<Box<dyn Io>> {
     Ok(Box::new(Stamped::new(tcp)?))
 }
@@ -57,17 +53,14 @@ pub(crate) fn connection(tcp: TcpStream) -> io::Result<Box<dyn Io>> {
 /// A connection with kernel timestamps. A single task reads and writes it.
 struct Stamped {
     tcp: TcpStream,
-    /// The number of bytes written so far.
     written: u64,
-    /// When the last write began. Like all timestamps here, this is a time of the system clock, counted from 1970.
+    /// When the last write began. All timestamps here are times of the system clock, counted from 1970.
     write: Duration,
     /// When the kernel sent the last byte of the last write.
     sent: Option<Duration>,
     /// When the kernel had received the last byte that was read; `None` after the end of the stream.
     received: Option<Duration>,
-    /// The task that waits for bytes to read.
     reader: Option<Waker>,
-    /// Memory for control messages.
     beside: Vec<u8>,
 }
 
@@ -92,7 +85,7 @@ impl Stamped {
         while self.sent.is_none() && self.take_stamp() {}
     }
 
-    /// Takes a send timestamp from the error queue; returns false if the queue is empty.
+    /// Returns false if the error queue is empty.
     fn take_stamp(&mut self) -> bool {
         let flags = MsgFlags::MSG_ERRQUEUE | MsgFlags::MSG_DONTWAIT;
         let message = recvmsg::<()>(self.tcp.as_raw_fd(), &mut [], Some(&mut self.beside), flags);
@@ -207,12 +200,11 @@ impl AsyncWrite for Stamped {
     }
 }
 
-/// Returns the time of the system clock, counted from 1970.
+/// The time of the system clock, counted from 1970.
 fn now() -> Duration {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
 }
 
-/// Returns the kernel's timestamp of a message, if it has one.
 fn stamp(message: &RecvMsg<'_, '_, ()>) -> Option<Duration> {
     message.cmsgs().ok()?.find_map(|beside| match beside {
         ControlMessageOwned::ScmTimestampsns(stamps) => {

@@ -12,19 +12,18 @@ use tokio::net::TcpStream;
 use tokio::task::coop::consume_budget;
 use tokio::task::yield_now;
 
-/// The number of bytes read that cost a task one unit of its cooperative budget. Without this cost, a server that never
-/// stops sending could keep a task running for seconds.
+/// The number of bytes read that cost a task one unit of its cooperative budget. Without this cost, a server that
+/// never stops sending could keep a task running for seconds.
 const STEP: usize = 4096;
 
 /// A stream to a server: TCP or a Unix socket, with TLS or without.
 pub(crate) trait Io: AsyncRead + AsyncWrite + Unpin + Send {
-    /// Returns the kernel's delays in the exchange that has just ended, if the kernel stamps the connection.
+    /// Returns the kernel's delays in the last exchange, if the stream has kernel timestamps.
     fn delays(&mut self) -> Option<Delays> {
         None
     }
 
-    /// Reads while no response is awaited. Pending if nothing has arrived. The task need not be woken when bytes arrive
-    /// later.
+    /// Reads while no response is awaited. The task need not be woken when bytes arrive later.
     fn poll_unasked(
         &mut self,
         cx: &mut Context<'_>,
@@ -61,7 +60,7 @@ impl Io for tokio::io::DuplexStream {}
 pub(crate) struct Delays {
     /// From the write of the last bytes of the request until the kernel sent the last byte.
     pub(crate) sending: Option<Duration>,
-    /// From the receipt of the last byte of the response by the kernel until now.
+    /// From the kernel's receipt of the last byte of the response until now.
     pub(crate) reading: Option<Duration>,
 }
 
@@ -70,20 +69,16 @@ pub(crate) struct Delays {
 pub(crate) struct Traffic {
     read: AtomicU64,
     written: AtomicU64,
-    /// The number of reads so far.
     reads: AtomicU64,
-    /// Whether writing has failed.
     is_broken: AtomicBool,
 }
 
 impl Traffic {
-    /// Returns whether writing has failed.
     pub(crate) fn is_broken(&self) -> bool {
         // Relaxed: as in `take`.
         self.is_broken.load(Ordering::Relaxed)
     }
 
-    /// Returns the number of reads so far.
     pub(crate) fn reads(&self) -> u64 {
         // Relaxed: as in `take`.
         self.reads.load(Ordering::Relaxed)
@@ -96,7 +91,6 @@ impl Traffic {
     }
 }
 
-/// Charges the current task's cooperative budget for reading `bytes`.
 pub(crate) fn charge(bytes: usize, cx: &mut Context<'_>) {
     for _ in 0..bytes / STEP {
         if pin!(consume_budget()).poll(cx).is_pending() {
@@ -105,19 +99,16 @@ pub(crate) fn charge(bytes: usize, cx: &mut Context<'_>) {
     }
 }
 
-/// A stream that counts its bytes. It continues to read after writing has failed, because a server that rejects a
-/// request may have responded before it closed the connection.
+/// Counts its bytes. Continues to read after a failure to write: a server that rejects a request may have responded.
 pub(crate) struct Counted {
     io: Box<dyn Io>,
     traffic: Arc<Traffic>,
-    /// The error that ended writing.
     broken: Option<ErrorKind>,
     /// How the stream has ended, until the end is reported to the reader.
     end: Option<io::Result<()>>,
 }
 
 impl Counted {
-    /// Creates a stream that counts the bytes of `io` in `traffic`.
     pub(crate) fn new(io: Box<dyn Io>, traffic: Arc<Traffic>) -> Counted {
         Counted { io, traffic, broken: None, end: None }
     }
@@ -146,8 +137,7 @@ impl Counted {
         Poll::Ready(Ok(bytes))
     }
 
-    /// Reports the end of the stream one poll later, so that a response that arrived just before the end is processed
-    /// first.
+    /// Reports the end of the stream one poll later, so that a response before the end is processed first.
     fn end(&mut self, end: io::Result<()>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         self.end = Some(self.broken.map_or(end, |kind| Err(kind.into())));
         pin!(yield_now()).poll(cx).map(Ok)

@@ -5,7 +5,6 @@ use crate::running::workers::deadline::Deadline;
 use std::future::poll_fn;
 use std::task::{Context, Poll};
 
-/// Returns the result of `poll`, or a timeout if the deadline passes first.
 pub(crate) fn before<T>(
     deadline: &mut Deadline,
     mut poll: impl FnMut(&mut Context<'_>) -> Poll<T>,

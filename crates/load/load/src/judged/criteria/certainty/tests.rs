@@ -10,8 +10,8 @@ use nanopace::Nanos;
 use proptest::prelude::*;
 use std::time::Duration;
 
-/// A request: its wait time in nanoseconds, whether it succeeds, its service time in nanoseconds, and the number of
-/// other requests that start before it ends.
+/// The wait time in ns, success, the service time in ns, and the number of other requests that start before this one
+/// ends.
 type Request = (u64, bool, u64, usize);
 
 fn start(stats: &mut OperationStats, (wait, ..): Request) {
@@ -23,7 +23,6 @@ fn end(stats: &mut OperationStats, (_, is_well, ns, _): Request) {
     stats.end(&Operation { end: Nanos::from_nanos(ns), ..ended(label, is_well, 0) });
 }
 
-/// Returns the state of the run after each start and each end of a request, with the number of requests in flight.
 fn course(requests: &[Request]) -> Vec<(OperationStats, u64)> {
     let events = requests.iter().enumerate().flat_map(|(index, request)| {
         [(2 * index, *request, true), (2 * (index + request.3) + 1, *request, false)]
@@ -39,7 +38,7 @@ fn course(requests: &[Request]) -> Vec<(OperationStats, u64)> {
     course
 }
 
-/// Returns the results of the run if it ends in this state, with this number of overdue slots.
+/// Returns the results of a run that ends in this state with this number of overdue slots.
 fn cut((stats, in_flight): &(OperationStats, u64), overdue: u64) -> OperationStats {
     let mut stats = stats.clone();
     (0..*in_flight).for_each(|_| stats.unfinished(Duration::from_nanos(7)));
@@ -49,10 +48,10 @@ fn cut((stats, in_flight): &(OperationStats, u64), overdue: u64) -> OperationSta
     stats
 }
 
-/// Figures whose values are certain when the last request has ended.
+/// These figures are certain as soon as the last request has ended.
 const DECIDABLE: &str = "p99 response, p50 response, p90 service, p100 response, p0 wait, p75 wait, mean response, \
     max service, min response, count response, due, started, completed, failed, unfinished, unstarted, errors";
-/// Figures whose values may be certain even earlier.
+/// These figures may be certain before the last request has ended.
 const OTHERS: &str = "retried, ratio, p90 response of \"a\", max response of \"a\", failed of \"a\", errors of \"a\"";
 
 fn request() -> impl Strategy<Value = Request> {
@@ -76,7 +75,6 @@ fn criterion() -> impl Strategy<Value = (String, bool)> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// A decision that is certain at some time holds for every way in which the run can end later.
     #[test]
     fn what_is_certain_is_true_at_every_later_end(
         requests in prop::collection::vec(request(), 0..24),
@@ -108,7 +106,7 @@ proptest! {
     }
 }
 
-/// The run has 1000 requests. Some have a result, and the others have not ended.
+/// Some of the 1000 requests have a result. The others have not ended.
 #[test]
 fn a_requirement_is_lost_with_the_request_that_decides_it() {
     let [fast, slow, failed] = [(0, true, 10, 0), (0, true, 3_000, 0), (0, false, 10, 0)];
@@ -123,7 +121,7 @@ fn a_requirement_is_lost_with_the_request_that_decides_it() {
         ("p99 response < 3us", vec![(fast, 10), (slow, 10)], slow),
         ("p99 response < 3us", vec![(fast, 10), (failed, 10)], slow),
         ("p99 response < 3us", vec![(slow, 10)], failed),
-        // A bucket of the histogram: 3 000 ns may be 3 001 ns.
+        // 3 000 ns and 3 001 ns share a bucket of the histogram.
         ("p99.9 response <= 3001ns", vec![(slow, 500), (failed, 1)], failed),
         ("p50 service < 3us", vec![(slow, 500)], slow),
         ("max response < 1us", vec![(fast, 5)], slow),

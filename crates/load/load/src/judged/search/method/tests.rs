@@ -6,7 +6,6 @@ use proptest::prelude::*;
 const BOUNDS: Bounds =
     Bounds { from: 100.0, min: 1.0, max: 1e9, precision: 0.02, max_steps: 1_000 };
 
-/// Searches for the limit of a simulated system. Returns the conclusion and all steps.
 fn search(bounds: Bounds, mut system: impl FnMut(f64) -> Outcome) -> (Conclusion, Vec<Step>) {
     let mut search = Search::new(bounds);
     let mut steps = Vec::new();
@@ -21,8 +20,6 @@ fn limit(at: f64) -> impl Fn(f64) -> Outcome {
     move |hz| if hz <= at { Outcome::Kept } else { Outcome::Broken }
 }
 
-/// Returns an upper bound for the number of steps of a search, from its doublings, halvings of the bracket, and
-/// repetitions.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "below a hundred")]
 fn most_steps(bounds: Bounds, at: f64) -> usize {
     let bracket = (at / bounds.from).log2().abs().ceil() + 2.0;
@@ -83,7 +80,7 @@ fn a_generator_that_fails_just_below_the_targets_limit_does_not_hide_it() {
 
 #[test]
 fn one_wrong_step_is_outvoted() {
-    // The only wrong result is that of the first step above 400.
+    // Only the first step above 790/s gets a wrong result.
     let mut told = false;
     let (conclusion, _) = search(BOUNDS, |hz| {
         if hz > 790.0 && !told {
@@ -128,7 +125,6 @@ fn contradictions_are_reported() {
     assert_eq!(search.conclusion(), Conclusion::Found { kept: 800.0, broken: 808.7 });
 }
 
-/// A step in which only the generator was too slow reveals nothing about the target.
 #[test]
 fn a_step_that_was_not_judged_has_missed_nothing() {
     let mut search = Search::new(Bounds { max_steps: 1, ..BOUNDS });
@@ -171,7 +167,7 @@ proptest! {
         prop_assert!(count <= most, "{count} steps, at most {most}");
     }
 
-    /// Within 10 % of the limit, either result can occur. Further away, all results are correct.
+    /// Within 10 % of the limit, either result can occur.
     #[test]
     fn noise_moves_the_answer_no_further_than_the_noise_goes(
         bounds in bounds(), above in -2.5..5.5, luck in proptest::collection::vec(any::<bool>(), 64),
@@ -192,7 +188,6 @@ proptest! {
         prop_assert!(steps.len() < 120, "{} steps", steps.len());
     }
 
-    /// The generator's limit is never reported as the limit of the target.
     #[test]
     fn the_generators_limit_is_reported_as_such(bounds in bounds(), above in -2.9..5.5) {
         let at = bounds.from * 10_f64.powf(above);
@@ -207,7 +202,6 @@ proptest! {
         prop_assert!(steps.len() <= 3 * (most_steps(bounds, at) + 1));
     }
 
-    /// For any results, the search ends, stays within its bounds, and does not repeat a rate whose result it knows.
     #[test]
     fn anything_may_happen(
         bounds in bounds(), outcomes in proptest::collection::vec(0..3, 1_000),

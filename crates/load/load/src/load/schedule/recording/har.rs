@@ -1,7 +1,6 @@
 //! Reads HAR 1.2 files, which browsers and proxies write.
 //!
-//! An entry that cannot be sent is not an error, because users do not write these files themselves. Such an entry is
-//! left out and counted.
+//! Users do not write these files themselves, so an entry that cannot be sent is left out and counted.
 
 mod body;
 mod fields;
@@ -34,7 +33,7 @@ struct Log<'a> {
 struct Entry {
     started_date_time: String,
     request: Request,
-    /// Set by browsers for responses from their cache. No request was sent for such an entry.
+    /// Browsers set this field if they sent no request because the response was in their cache.
     #[serde(rename = "_fromCache")]
     from_cache: Option<IgnoredAny>,
 }
@@ -47,22 +46,19 @@ struct Request {
     #[serde(default)]
     headers: Vec<Field>,
     post_data: Option<PostData>,
-    /// The size of the body in bytes, or a negative number if the size is unknown.
+    /// The size of the body in bytes. A negative number means that the size is unknown.
     body_size: Option<i64>,
 }
 
-/// A request, the time at which it was sent, and the number of its entry in the file.
 pub(super) struct Sent {
     pub(super) ns: u128,
     pub(super) number: usize,
     pub(super) request: RecordedRequest,
 }
 
-/// An entry with a time and a valid URL.
 struct Timed {
     ns: u128,
     number: usize,
-    /// The host and its port, in lower case.
     authority: String,
     entry: Entry,
 }
@@ -70,16 +66,12 @@ struct Timed {
 /// The latest valid time, in nanoseconds since 1970. It is in the year 2262; a load cannot last longer.
 const LATEST: u128 = (1 << 63) - 2;
 
-/// The reasons for leaving an entry out.
 const CACHED: &str = "from the browser's cache";
 const OTHER_SCHEME: &str = "not http or https";
 const WITHOUT_BODY: &str = "without the text of their bodies";
 
-/// Reads a HAR file. Returns its requests in the order of their times, and one line about the entries that are left
-/// out, if any. Without `hosts`, only requests to the host of the first request are kept.
-///
-/// # Errors
-/// Returns an error if the file is not a HAR file.
+/// Returns the requests in the order of their times, and one line about omitted entries. Without `hosts`, only requests
+/// to the host of the first request are kept.
 pub(super) fn read(
     bytes: &[u8],
     hosts: Option<&[String]>,
@@ -110,7 +102,6 @@ pub(super) fn read(
     Ok((sent, left_out.line(all)))
 }
 
-/// Returns the entries that can be sent, in the order of their times.
 fn timed(entries: &[&RawValue], left_out: &mut LeftOut) -> Vec<Timed> {
     let mut read = Vec::new();
     for (number, text) in (1..).zip(entries) {
@@ -138,7 +129,7 @@ fn authority(url: &str) -> Option<String> {
 }
 
 impl Timed {
-    /// Reads an entry; `None` if the scheme of its URL is neither http nor https.
+    /// Returns `None` if the scheme of the URL is neither http nor https.
     fn read(number: usize, text: &str) -> Result<Option<Timed>, String> {
         let mut entry: Entry = serde_json::from_str(text).map_err(|error| {
             let told = error.to_string();
@@ -158,7 +149,7 @@ impl Timed {
 }
 
 impl Request {
-    /// Returns the request to send, or `None` if the file does not contain its body.
+    /// Returns `None` if the file does not contain the body of the request.
     fn recorded(self, left_out: &mut LeftOut) -> Result<Option<RecordedRequest>, String> {
         let method = self.method.to_ascii_uppercase();
         let has_letters = !method.is_empty() && method.bytes().all(|it| it.is_ascii_uppercase());

@@ -1,6 +1,5 @@
-//! Reads CSV records (RFC 4180). A record is one line, or several lines if a quoted value contains line breaks.
-//!
-//! The value of the last column may contain commas without quotes.
+//! Reads CSV records (RFC 4180), which span several lines if a quoted value contains line breaks. Unlike in the RFC,
+//! the value of the last column may contain commas without quotes.
 
 use crate::console::position::{line_and_column, utf8};
 use std::io::BufRead;
@@ -9,7 +8,6 @@ use std::ops::Range;
 /// The byte offset of an error in its record, and the error message.
 pub(super) type Wrong = (usize, String);
 
-/// A value of a record.
 #[derive(Debug)]
 pub(super) struct Value {
     pub(super) text: String,
@@ -19,14 +17,12 @@ pub(super) struct Value {
     pub(super) next: Option<usize>,
 }
 
-/// The lines of the current record.
 #[derive(Debug)]
 pub(super) struct Record<R> {
     input: R,
     pub(super) text: String,
     /// The number of the record's first line.
     line: usize,
-    /// The number of lines read so far.
     lines: usize,
 }
 
@@ -49,7 +45,7 @@ impl<R: BufRead> Record<R> {
         }
     }
 
-    /// Describes where a byte of the record is in the file: its line and column.
+    /// Returns the line and column in the file for a byte offset in the record.
     pub(super) fn place(&self, at: usize) -> String {
         let (line, column) = line_and_column(self.text.as_bytes(), at.min(self.text.len()));
         format!("line {} column {column}", self.line + line - 1)
@@ -72,8 +68,7 @@ impl<R: BufRead> Record<R> {
         text.map(|_| true).map_err(|at| (before + at, "this is not UTF-8".to_owned()))
     }
 
-    /// Reads the value that begins at this byte offset. The last value extends to the end of the record, unless it is
-    /// quoted.
+    /// Reads the value that begins at this byte offset. An unquoted last value extends to the end of the record.
     pub(super) fn value(&mut self, begin: usize, is_last: bool) -> Result<Value, Wrong> {
         let open = self.text.len() - self.text[begin..].trim_start_matches([' ', '\t']).len();
         if self.text[open..].starts_with('"') {
@@ -84,7 +79,6 @@ impl<R: BufRead> Record<R> {
         Ok(Value { text: text.to_owned(), at, next: comma.map(|comma| comma + 1) })
     }
 
-    /// Reads a value whose opening quote is at this byte offset.
     fn quoted(&mut self, open: usize) -> Result<Value, Wrong> {
         let (mut text, mut at) = (String::new(), open + 1);
         loop {
@@ -113,7 +107,7 @@ impl<R: BufRead> Record<R> {
     }
 }
 
-/// Removes the blanks around a part of a text. Returns the rest and its byte offset in the text.
+/// Removes the blanks around a part of a string. Returns the result and its byte offset in the string.
 fn trimmed(text: &str, part: Range<usize>) -> (&str, usize) {
     let (begin, part) = (part.start, text[part].trim_end());
     (part.trim_start(), begin + part.len() - part.trim_start().len())

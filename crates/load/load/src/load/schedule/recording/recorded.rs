@@ -10,30 +10,24 @@ use std::mem;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, UNIX_EPOCH};
 
-/// The starts in a recording, and the requests if the file contains them.
 #[derive(Debug)]
 pub(crate) struct Recorded {
     /// The starts in nanoseconds from the beginning of the load, ascending.
     pub(super) starts: Arc<[u64]>,
     format: Format,
-    /// The first time of the file.
     first: u128,
     requests: Mutex<Requests>,
 }
 
-/// The requests of a recording.
 #[derive(Debug, Default)]
 pub(crate) struct Requests {
     /// The distinct requests, each with its position in the file.
     pub(crate) different: Vec<(RecordedRequest, String)>,
-    /// The index of the request of each slot; empty if the file has only times.
     pub(crate) of_slots: Vec<u32>,
-    /// One line about the requests and header fields that are not sent.
     pub(crate) left_out: Option<String>,
 }
 
 impl Recorded {
-    /// Returns the arrivals at the recorded starts.
     pub(crate) fn arrivals(&self) -> Arrivals {
         let starts = Arc::clone(&self.starts);
         Arrivals::replay(move || {
@@ -42,14 +36,13 @@ impl Recorded {
         })
     }
 
-    /// Takes the requests. A second call returns no requests.
+    /// A second call returns no requests.
     pub(crate) fn take_requests(&self) -> Requests {
         mem::take(&mut *self.requests.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
 impl Display for Recorded {
-    /// Writes the number of starts, their duration and the format of times.
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let Recorded { starts, format, .. } = self;
         let (count, plural) = (starts.len(), if starts.len() == 1 { "" } else { "s" });
@@ -65,15 +58,12 @@ impl Display for Recorded {
     }
 }
 
-/// Collects a recording row by row.
 #[derive(Debug, Default)]
 pub(super) struct Reader {
-    /// Whether the load begins with the first start, if the user has specified it.
+    /// Whether the user wrote `from=first` (true) or `from=0` (false).
     begins_with_first: Option<bool>,
-    /// The format of times, and the first time.
     first: Option<(Format, u128)>,
     starts: Vec<u64>,
-    /// The position of the first row in the file.
     first_place: String,
     known: HashMap<RecordedRequest, u32>,
     places: Vec<String>,
@@ -85,8 +75,7 @@ impl Reader {
         Reader { begins_with_first, ..Reader::default() }
     }
 
-    /// Adds a row with its time and, if the row has one, its request. If any row has a request, rows without a request
-    /// get the default request.
+    /// Adds a row. If any row has a request, rows without a request get the default request.
     pub(super) fn add(
         &mut self,
         (format, ns): (Format, u128),
@@ -143,7 +132,6 @@ impl Reader {
         Ok(())
     }
 
-    /// Returns the complete recording, or `None` if there were no rows.
     pub(super) fn end(self, left_out: Option<String>) -> Option<Recorded> {
         let (format, first) = self.first?;
         let mut different: Vec<_> = self.known.into_iter().collect();

@@ -11,17 +11,15 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct RecordedRequest {
     pub(crate) method: Option<String>,
-    /// A URL or a path, which a method and a blank may precede.
+    /// A URL or a path. A method and a blank may precede it.
     pub(crate) url: Option<String>,
     pub(crate) headers: Vec<(String, String)>,
     pub(crate) body: RecordedBody,
 }
 
-/// The body of a recorded request.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum RecordedBody {
     Bytes(Bytes),
-    /// The path of a file.
     File(String),
 }
 
@@ -31,7 +29,6 @@ impl Default for RecordedBody {
     }
 }
 
-/// The value of a header field, or a list of its values.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Values {
@@ -39,7 +36,7 @@ enum Values {
     Several(Vec<String>),
 }
 
-/// Returns the request of a row, or `None` if the row contains only a time.
+/// Returns `None` if the row contains only a time.
 pub(super) fn of_row(row: &mut Row) -> Result<Option<RecordedRequest>, String> {
     let columns = [
         Column::Url,
@@ -66,7 +63,6 @@ pub(super) fn of_row(row: &mut Row) -> Result<Option<RecordedRequest>, String> {
     Ok(Some(RecordedRequest { method: given(method), url, headers, body }))
 }
 
-/// Reads a body in base64.
 pub(super) fn of_base64(text: &str) -> Result<Bytes, String> {
     let bytes = BASE64_STANDARD.decode(text.trim());
     bytes.map(Bytes::from).map_err(|error| format!("the body: {error}; write it in base64"))

@@ -7,7 +7,6 @@ use std::io::BufRead;
 /// The first line of a list of starts that `nanopace plan` has written. Such a list can be replayed.
 pub(crate) const HEADER: &str = "intended_start_seconds";
 
-/// A column that the reader uses. Other columns are skipped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Column {
     Time,
@@ -19,8 +18,7 @@ pub(super) enum Column {
     BodyBase64,
 }
 
-/// The names of the columns, in lower case. If a row contains several names of the same column, the first name in this
-/// list is used.
+/// The names of the columns, in lower case. If a row contains several names of a column, the first one listed is used.
 const NAMES: [(Column, &[&str]); 7] = [
     (
         Column::Time,
@@ -34,10 +32,9 @@ const NAMES: [(Column, &[&str]); 7] = [
     (Column::BodyBase64, &["body_base64", "body-base64"]),
 ];
 
-/// Advice for a user whose file may be a HAR file.
 pub(super) const NO_HAR: &str = "for a HAR file write har:FILE, or --har FILE";
 
-/// Returns the column that has this name, and the rank of the name among the column's names.
+/// Returns the column with this name, and the rank of the name among the names of the column.
 fn column_of(name: &str) -> Option<(Column, usize)> {
     let name = name.trim().to_ascii_lowercase();
     NAMES
@@ -45,7 +42,7 @@ fn column_of(name: &str) -> Option<(Column, usize)> {
         .find_map(|(column, names)| Some((column, names.iter().position(|known| *known == name)?)))
 }
 
-/// Rejects a column with a name that an earlier column already has.
+/// Rejects a column name that occurs twice.
 fn check_new(
     columns: &[Option<(Column, usize)>],
     column: Option<(Column, usize)>,
@@ -57,7 +54,6 @@ fn check_new(
     })
 }
 
-/// The values of a row in the columns that the reader uses.
 #[derive(Debug, Default)]
 pub(super) struct Row {
     values: [Option<Field>; NAMES.len()],
@@ -66,7 +62,6 @@ pub(super) struct Row {
 #[derive(Debug)]
 struct Field {
     text: String,
-    /// The rank of the value's name among the column's names.
     rank: usize,
     /// The byte offset in the record at which the value begins.
     at: usize,
@@ -80,7 +75,6 @@ impl Row {
         }
     }
 
-    /// Removes the value of a column from the row and returns it.
     pub(super) fn take(&mut self, column: Column) -> Option<String> {
         self.values[column as usize].take().map(|value| value.text)
     }
@@ -91,18 +85,15 @@ impl Row {
     }
 }
 
-/// Reads rows, one at a time.
 pub(super) struct Rows<R> {
     pub(super) record: Record<R>,
     layout: Option<Layout>,
 }
 
-/// The layout of the rows, determined by the first line.
+/// The layout of the rows, which the first line determines.
 enum Layout {
     Json,
-    /// Each line is a time.
     Times,
-    /// The columns of CSV.
     Columns(Vec<Option<(Column, usize)>>),
 }
 
@@ -111,7 +102,6 @@ impl<R: BufRead> Rows<R> {
         Rows { record: Record::new(input), layout: None }
     }
 
-    /// Reads the next row, if there is one.
     pub(super) fn next(&mut self) -> Result<Option<Row>, Wrong> {
         if !self.record.next()? {
             return Ok(None);
@@ -137,7 +127,6 @@ impl<R: BufRead> Rows<R> {
 }
 
 impl Layout {
-    /// Determines the layout of a file whose first line is this record.
     fn new(first: &mut Record<impl BufRead>) -> Result<Layout, Wrong> {
         match first.text.trim() {
             "{" => return Err((0, format!("an object of JSON has to be on one line; {NO_HAR}"))),

@@ -7,8 +7,8 @@ use proptest::prelude::*;
 use std::fs;
 use tempfile::TempDir;
 
-/// Reads a file that contains `text`. In the option, `words` follow the name of the file. In error messages, FILE
-/// stands for the path.
+/// Reads a file that contains `text`. `words` follow the file in the option. In error messages, FILE stands for the
+/// path.
 fn read_with<T>(
     kind: &str,
     text: &[u8],
@@ -29,7 +29,6 @@ fn starts(text: &str, words: &str) -> Result<Vec<u64>, String> {
     read_with(REPLAY, text.as_bytes(), words, |recorded| recorded.starts.to_vec())
 }
 
-/// Returns a short form of each slot's request.
 fn requests(kind: &str, text: &str, words: &str) -> Result<Vec<String>, String> {
     let short = |RecordedRequest { method, url, headers, body }: &RecordedRequest| {
         let body = match body {
@@ -230,7 +229,7 @@ fn a_row_may_have_a_request() {
     ] {
         assert_eq!(requests(REPLAY, text, "").unwrap(), sent, "{text}");
     }
-    // If a column has several names, the first one counts.
+    // If a column has several names, the first one in the list of names is used.
     assert_eq!(starts("path,url,time,offset\n/a,/b,9,1\n", "").unwrap(), [1_000_000_000]);
     let alike = "offset,url\n0,/a\n1,/b\n2,/a\n";
     let different = |recorded: &Recorded| recorded.take_requests().different;
@@ -262,7 +261,6 @@ proptest! {
     }
 }
 
-/// Returns an entry of a HAR file at `ms` milliseconds.
 fn entry(ms: u32, request: &str) -> String {
     format!(
         "{{\"startedDateTime\":\"2026-01-31T12:00:00.{ms:03}+02:00\",\"time\":1.5,\"request\":{{{request}}},\"response\":{{\"status\":200}}}}"
@@ -346,7 +344,6 @@ fn other_files_are_rejected_as_har() {
     }
 }
 
-/// Returns a short form of each request in a HAR file, and the line about omitted requests and fields.
 fn sent_of_har(entries: &[String]) -> (Vec<String>, Option<String>) {
     let text = har(entries);
     let left_out = |recorded: &Recorded| recorded.take_requests().left_out;
@@ -354,7 +351,6 @@ fn sent_of_har(entries: &[String]) -> (Vec<String>, Option<String>) {
     (requests(HAR, &text, "").unwrap(), left_out)
 }
 
-/// Returns an entry whose request has these header fields, followed by the JSON text `more`.
 fn entry_with(ms: u32, method: &str, fields: &[(&str, &str)], more: &str) -> String {
     let fields: Vec<_> = fields
         .iter()

@@ -6,11 +6,10 @@ use std::iter;
 use std::ops::Range;
 use std::time::{Duration, UNIX_EPOCH};
 
-/// The unit of numbers.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Unit {
     name: &'static str,
-    /// The exponent of the power of ten that converts this unit to nanoseconds.
+    /// The power of ten that converts this unit to nanoseconds.
     digits: i32,
 }
 
@@ -29,11 +28,10 @@ impl Unit {
 }
 
 /// The times from September 2001 to 2103, in nanoseconds since 1970. A number counts from 1970 if it is in this range
-/// in its unit or, if no unit is given, in one of the units. No number is in the range in two units, and an offset in
+/// in its unit or, if no unit is given, in one of the units. No number is in the range in two units. An offset in
 /// seconds is in the range only if it exceeds 30 years.
 const SINCE_1970: Range<u128> = 1_000_000_000_000_000_000..4_200_000_000_000_000_000;
 
-/// The format of the times in a recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Format {
     Offset(&'static Unit),
@@ -42,7 +40,6 @@ pub(super) enum Format {
 }
 
 impl Format {
-    /// Returns whether times count from the beginning of the load.
     pub(super) fn is_offset(self) -> bool {
         matches!(self, Format::Offset(_))
     }
@@ -59,8 +56,7 @@ impl Display for Format {
     }
 }
 
-/// Reads a time. Returns its format and the time in nanoseconds. Without a unit, a number that does not count from 1970
-/// is in seconds.
+/// Returns the time in nanoseconds. Without a unit, a number that does not count from 1970 is in seconds.
 pub(super) fn read(text: &str, unit: Option<&'static Unit>) -> Result<(Format, u128), String> {
     match (date(text), unit) {
         (Some((has_zone, ns)), None) => return Ok((Format::Date { has_zone }, ns)),
@@ -83,13 +79,11 @@ pub(super) fn read(text: &str, unit: Option<&'static Unit>) -> Result<(Format, u
     }
 }
 
-/// Reads a number of seconds in decimal digits.
 pub(crate) fn seconds(text: &str) -> Option<Duration> {
     u64::try_from(nanos(text, &UNITS[0])?).ok().map(Duration::from_nanos)
 }
 
-/// Reads a decimal number with an optional point and exponent, and returns it in nanoseconds. Fractions of a nanosecond
-/// are cut off.
+/// Converts a decimal number with an optional point and exponent to nanoseconds. Fractions of a nanosecond are cut off.
 fn nanos(text: &str, unit: &Unit) -> Option<u128> {
     let (number, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
     let (whole, part) = number.split_once('.').unwrap_or((number, ""));
@@ -109,9 +103,9 @@ fn nanos(text: &str, unit: &Unit) -> Option<u128> {
     Some(digits.fold(0, |number, digit| number * 10 + u128::from(digit as u8 - b'0')))
 }
 
-/// Reads a date and time in RFC 3339 and its usual variants: with a blank instead of the T, without seconds, with a
-/// comma before the fraction, or with another form of UTC offset. A date and time without an offset is in UTC. Returns
-/// whether there is an offset, and the time.
+/// Reads a date and time in RFC 3339 or a usual variant: with a blank instead of the T, without seconds, with a comma
+/// before the fraction, or with another form of UTC offset. Returns whether there is an offset. Without an offset, the
+/// time is in UTC.
 fn date(text: &str) -> Option<(bool, u128)> {
     let text = with_seconds(text.to_ascii_uppercase().replace(',', "."));
     let (text, utc) = text.split_at(text.len() - if text.ends_with("UTC") { 3 } else { 0 });
@@ -125,7 +119,6 @@ fn date(text: &str) -> Option<(bool, u128)> {
     Some((!(utc.is_empty() && offset.is_empty()), ns))
 }
 
-/// Adds seconds to a date and time that has none.
 fn with_seconds(mut text: String) -> String {
     const MINUTES: usize = "2026-01-31T12:00".len();
     let ends = |rest: &str| rest.is_empty() || rest.starts_with([' ', 'Z', '+', '-', 'U']);

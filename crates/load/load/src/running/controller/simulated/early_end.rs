@@ -8,7 +8,7 @@ use crate::load::action::Action;
 use nanopace::Rate;
 use std::time::Duration;
 
-/// Returns a server that can serve 200 requests per second.
+/// The server can serve 200 requests per second.
 fn server(seed: u64, failed_share: f64) -> Server {
     Server { seed, mean: Duration::from_millis(5), failed_share }
 }
@@ -22,13 +22,13 @@ fn a_run_ends_when_a_requirement_is_lost() {
     let paused = Course { actions: pause, ..fails.clone() };
     let errors = "--rate 100/s --fail-fast --fail-if errors_<=_50%";
     for (options, course, lost_after) in [
-        // 501 failures.
+        // The 501st failure decides.
         (format!("{errors} --duration 10s"), &fails, Some(5.0)),
         (format!("{errors} --duration 10s --warmup 1s"), &fails, Some(5.0)),
         (format!("{errors} --duration 10s --fail-if failed_=_0"), &fails, Some(0.0)),
         (format!("{errors} --requests 1000"), &fails, Some(5.0)),
         (format!("{errors} --requests 1000"), &changed, Some(5.45)),
-        // More requests could be asked for, or other ones be recorded.
+        // After a change of the load, the maximum number of requests is unknown.
         (format!("{errors} --duration 10s"), &changed, None),
         (format!("{errors} --duration 10s --warmup 1s"), &paused, None),
         ("--rate 100/s --duration 10s --fail-if errors_<=_50%".to_owned(), &fails, None),
@@ -38,14 +38,14 @@ fn a_run_ends_when_a_requirement_is_lost() {
         assert_eq!(summary.lost.is_some(), lost_after.is_some(), "{options}");
         assert_eq!(summary.is_cut_short, lost_after.is_some(), "{options}");
         let seconds = summary.duration.as_secs_f64();
-        // The next of four checks a second.
+        // The controller checks four times per second.
         let after = seconds - lost_after.unwrap_or(10.0);
         assert!((0.0..0.3).contains(&after), "{options}: {seconds}");
         assert_eq!(summary.incomplete, None, "{options}");
     }
 }
 
-/// For any late policy, stop and warm-up, a run records no more requests than its computed maximum.
+/// The test covers late policies, stops and warm-ups.
 #[test]
 fn a_run_has_no_more_requests_than_were_counted_on() {
     let loads = [
@@ -69,7 +69,7 @@ fn a_run_has_no_more_requests_than_were_counted_on() {
     }
 }
 
-/// Performs a search. Returns its conclusion, its steps, and the time that the steps took.
+/// Returns the conclusion, the steps, and the time that the steps took.
 fn search(
     until: &str,
     load: &str,

@@ -27,7 +27,7 @@ fn assert_has_slots(ran: &Ran, slots: u64, case: &str) {
 /// A single stop, from 2 s to 6 s.
 const LONG: [(u64, u64); 1] = [(2_000, 6_000)];
 
-/// Returns three courses: without stops, with stops of the target, and with stops of the threads.
+/// Returns courses without stops, with stops of the target, and with stops of the threads.
 fn courses() -> [Course; 3] {
     let usual = Course { hold_every: 7, ..Course::default() };
     [
@@ -130,7 +130,6 @@ fn skipped_requests_are_among_them_and_have_a_cause() {
     }
 }
 
-/// The verdict is checked for every late policy.
 #[test]
 fn the_verdict_names_the_stopped_side_under_every_policy() {
     let stalls = Course { stalls: LONG.to_vec(), ..Course::default() };
@@ -152,7 +151,6 @@ fn the_verdict_names_the_stopped_side_under_every_policy() {
     }
 }
 
-/// The test uses shapes that are longer and shorter than the original shape.
 #[test]
 fn a_run_ends_with_the_shape_that_it_was_given_last() {
     for (shape, due) in [("hold 100/s 3s", 400), ("hold 100/s 500ms", 150)] {
@@ -191,8 +189,7 @@ fn a_run_that_ends_before_its_load_has_the_slots_so_far() {
     }
 }
 
-/// Warm-up slots that were moved beyond the end of the warm-up do not belong to the requests, so they must not be
-/// counted.
+/// Warm-up slots that were moved beyond the end of the warm-up do not belong to the requests.
 #[test]
 fn no_slot_of_the_warm_up_is_reported_as_unstarted() {
     let stalls = Course { stalls: vec![(1_500, 2_492)], ..Course::default() };
@@ -281,7 +278,6 @@ fn course() -> impl Strategy<Value = Course> {
     let actions = prop::collection::vec((0_u64..5_000, action()), 0..5);
     (stops(), stops(), 0_u64..9, actions).prop_map(|(stalls, freezes, hold_every, mut actions)| {
         actions.sort_by_key(|&(at, _)| at);
-        // Resumes a run that was paused.
         actions.push((6_000, Action::Resume));
         Course { stalls, freezes, hold_every, actions, ..Course::default() }
     })
@@ -290,7 +286,6 @@ fn course() -> impl Strategy<Value = Course> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// The property must hold for any load, policy, stops and actions.
     #[test]
     fn a_run_asks_for_its_requests_and_for_no_others(
         load in load(), policy in policy(), course in course(),

@@ -33,7 +33,6 @@ fn counted(warmup: u64, slots: u64) -> RunLength {
     RunLength { most: Some(counted.all()), counted: Some(counted), ..length(warmup, 3_600) }
 }
 
-/// Returns a span at the rate `hz` that has just begun, with its messages and its clock.
 fn begun(hz: u64, length: RunLength) -> (RunSpan, Receiver<Message>, ManualClock) {
     let clock = ManualClock::new();
     let builder = Pacer::builder(Rate::per_second(hz).unwrap()).clock(clock.clone());
@@ -43,7 +42,6 @@ fn begun(hz: u64, length: RunLength) -> (RunSpan, Receiver<Message>, ManualClock
     (RunSpan::new(&pacer, pacer.now(), length, sender), messages, clock)
 }
 
-/// Returns a span at the rate `hz`, 1000 s after its start.
 fn span_at(hz: u64, length: RunLength) -> RunSpan {
     let (span, _messages, clock) = begun(hz, length);
     clock.advance(secs(1_000));
@@ -54,8 +52,7 @@ fn slot(grant: Grant) -> (u64, Nanos) {
     (grant.slot(), grant.intended_start())
 }
 
-/// Decides about slots, one after the other, until the pacer is closed or `most` decisions were made. Returns the
-/// decisions.
+/// Decides about slots, one after the other, until the pacer is closed or `most` decisions were made.
 fn admissions(span: &RunSpan, most: usize) -> Vec<Admission> {
     let grants = std::iter::from_fn(|| span.pacer.acquire().ok());
     grants.take(most).map(|grant| span.admit(slot(grant), NOW)).collect()
@@ -135,7 +132,7 @@ fn each_request_is_required_wherever_the_warm_up_ends() {
     }
 }
 
-/// The run ends even if its last slots are skipped, so that no worker decides about them.
+/// The last slots are skipped, so no worker decides about them.
 #[test]
 fn skipped_slots_are_some_of_the_requests() {
     let (span, messages, clock) = begun(1, counted(1, 5));
@@ -190,7 +187,7 @@ fn a_closed_loop_counts_what_it_starts() {
     assert_eq!((span.end(), admit()), (span.start + secs(3), Admission::Over));
 }
 
-/// Slots of the warm-up that a pause has moved beyond its end are not among the requests.
+/// A pause moves slots of the warm-up beyond its end. They are not among the requests.
 #[test]
 fn a_pause_in_the_warm_up_takes_nothing_from_the_requests() {
     let (span, messages, clock) = begun(1, counted(4, 3));
@@ -236,13 +233,12 @@ fn slots_that_were_granted_and_not_started_are_counted() {
     assert_eq!(admissions(&span, 2), [Admission::Recorded; 2]);
     assert_eq!((span.not_started(), messages.try_recv().is_ok()), (0, false));
     span.end_run(span.start + secs(3));
-    // One is refused, and one goes to a worker that can't start it.
+    // One slot is refused, and one goes to a worker that cannot start it.
     assert_eq!(span.admit(slot(pacer.acquire().unwrap()), pacer.now()), Admission::Unstarted);
     pacer.acquire().unwrap();
     assert_eq!(span.not_started(), 2);
 }
 
-/// Returns the number of unstarted slots of a span at the rate `hz`.
 fn left(hz: u64, length: RunLength) -> u64 {
     let span = span_at(hz, length);
     let ended = span.end_run(span.pacer.now());
@@ -308,7 +304,7 @@ fn the_requested_load_is_known_from_the_warm_up_to_the_end() {
     clock.advance(secs(2));
     let warm_up = span.warm_up().unwrap();
     assert_eq!((warm_up.slots, span.asked(span.start + secs(2)).slots), (1, 2));
-    // Nothing that comes later changes it.
+    // No later change affects the count.
     span.pacer.set_rate(Rate::per_second(5).unwrap());
     clock.advance(secs(5));
     let ended = span.end_run(span.pacer.now());

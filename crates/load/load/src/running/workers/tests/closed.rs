@@ -8,7 +8,6 @@ use crate::running::setup::Setup;
 use clap::Parser;
 use std::sync::mpsc;
 
-/// Performs a run with two sessions.
 fn run<T: Backend>(target: T, options: &str, is_closed: bool) -> Summary {
     let words = ["test", "-c", "2"].into_iter().chain(LOAD.split(' ')).chain(options.split(' '));
     let mut args = CommandLine::try_parse_from(words).unwrap().run;
@@ -36,7 +35,7 @@ fn a_closed_loop_that_cant_connect_waits_before_it_tries_again() {
     }
 }
 
-/// At 10 000 attempts per second, all requests of a run with a fixed number of requests fail, and the run ends.
+/// All requests fail at 10 000 attempts per second.
 #[test]
 fn a_number_of_requests_ends_although_nothing_can_connect() {
     let options = "--rate max --duration 1h --requests 1000";

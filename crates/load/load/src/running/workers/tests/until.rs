@@ -7,7 +7,7 @@ use crate::running::setup::Setup;
 use clap::Parser;
 use std::sync::mpsc;
 
-/// Creates the setup of a run with these options. Underscores stand for spaces.
+/// Sets up a run. In `options`, underscores stand for spaces.
 fn set_up(options: &str) -> Result<Setup, String> {
     let words = "test -c 4 --threads 1".split(' ').map(str::to_owned);
     let options = options.split(' ').map(|word| word.replace('_', " "));
@@ -23,7 +23,6 @@ fn run(options: &str) -> Summary {
     run_with(&setup, &sender, &messages)
 }
 
-/// Returns the report's finding about the goal of the run.
 fn sure(summary: &Summary) -> &Finding {
     summary.findings.iter().find(|finding| finding.check == "sure").unwrap()
 }

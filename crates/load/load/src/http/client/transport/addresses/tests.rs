@@ -10,14 +10,12 @@ use tokio::time::sleep;
 const SECOND: Duration = Duration::from_secs(1);
 const WITHIN: Duration = Duration::from_secs(5);
 
-/// The outcome of an attempt.
 #[derive(Clone, Copy, Debug)]
 enum Way {
-    /// It succeeds after this number of milliseconds.
+    /// Succeeds after this number of milliseconds.
     Opens(u64),
-    /// It fails after this number of milliseconds.
+    /// Fails after this number of milliseconds.
     Fails(u64, ErrorKind),
-    /// It neither succeeds nor fails.
     Silent,
 }
 use Way::{Fails, Opens, Silent};
@@ -32,7 +30,7 @@ fn addresses(count: usize) -> Addresses {
     Addresses::new("h:80".to_owned(), (0..count).map(address).collect()).unwrap()
 }
 
-/// Connects, and returns the index of the address. `ways` contains the outcome for each address.
+/// Connects, and returns the index of the address. `ways` has the outcome for each address.
 async fn connect(addresses: &Addresses, ways: &[Way]) -> Result<usize, Failure> {
     let way = |address: SocketAddr| async move {
         let index = usize::from(address.port());
@@ -50,7 +48,6 @@ async fn connect(addresses: &Addresses, ways: &[Way]) -> Result<usize, Failure> 
     timeout(WITHIN, connecting).await.unwrap_or(Err(Failure::ConnectTimeout))
 }
 
-/// Opens connections one after the other, and returns the number of connections to each address.
 async fn spread(addresses: &Addresses, ways: &[Way], connections: usize) -> Vec<usize> {
     let mut counts = vec![0; ways.len()];
     for _ in 0..connections {
@@ -59,7 +56,6 @@ async fn spread(addresses: &Addresses, ways: &[Way], connections: usize) -> Vec<
     counts
 }
 
-/// Polls all futures concurrently, and returns their outputs.
 async fn at_once<F: Future>(futures: impl Iterator<Item = F>) -> Vec<F::Output> {
     let mut all: Vec<_> = futures.map(|future| (Box::pin(future), None)).collect();
     poll_fn(|cx| {
@@ -93,12 +89,11 @@ async fn addresses_that_respond_get_even_shares() {
     }
 }
 
-/// This includes connections that are opened before the failure is known.
 #[tokio::test(start_paused = true)]
 async fn shares_of_an_address_that_fails_are_spread_evenly() {
     let (addresses, ways) =
         (addresses(3), [Opens(1), Fails(5, ErrorKind::ConnectionReset), Opens(1)]);
-    // All have begun before the first attempt fails.
+    // All attempts have begun before the first one fails.
     let connected = at_once((0..60).map(|_| connect(&addresses, &ways))).await;
     let to = |address| connected.iter().filter(|it| **it == Ok(address)).count();
     assert_eq!([0, 1, 2].map(to), [30, 0, 30]);
@@ -111,7 +106,6 @@ async fn the_next_one_is_tried_after_a_failure_or_a_quarter_of_a_second() {
         (&[Silent, Opens(3)], 1, 253),
         (&[Silent, Silent, Opens(3)], 2, 503),
         (&[Silent, Fails(20, ErrorKind::ConnectionRefused), Opens(3)], 2, 273),
-        // The first to succeed wins, whichever began before.
         (&[Opens(300), Opens(300)], 0, 300),
         (&[Opens(300), Opens(40)], 1, 290),
         (&[Opens(400), Fails(10, ErrorKind::ConnectionRefused)], 0, 400),
@@ -125,7 +119,6 @@ async fn the_next_one_is_tried_after_a_failure_or_a_quarter_of_a_second() {
     }
 }
 
-/// All addresses are tried, even if the time for a connection is short.
 #[tokio::test(start_paused = true)]
 async fn each_address_has_its_part_of_a_short_time() {
     let addresses = addresses(3);
@@ -147,12 +140,10 @@ async fn a_dead_address_delays_one_connection_in_ten_seconds() {
         connections += 1;
     }
     assert!(delayed <= 6 && connections > 1_000, "{delayed} of {connections}");
-    // When it is back, it gets its share.
     sleep(AVOIDED).await;
     assert_eq!(spread(&addresses, &[Opens(1), Opens(1)], 60).await, [30, 30]);
 }
 
-/// Other connections avoid an address that is being tried again.
 #[tokio::test(start_paused = true)]
 async fn one_of_many_connections_tries_whether_an_address_is_back() {
     let (addresses, ways) = (addresses(2), [Opens(1), Silent]);
@@ -204,7 +195,6 @@ async fn if_all_fail_the_most_informative_failure_is_returned() {
     let addresses = addresses(2);
     assert_eq!(connect(&addresses, &[REFUSED, Opens(1)]).await, Ok(1));
     let ways = [REFUSED, Fails(0, no_host)];
-    // Whichever address is tried first.
     for _ in 0..2 {
         assert_eq!(connect(&addresses, &ways).await, Err(failure(no_host)));
     }

@@ -6,7 +6,6 @@ use crate::http::client::failure::{Failure, LONGEST_HEAD};
 use crate::http::client::response::observer::ResponseObserver;
 use hyper::StatusCode;
 
-/// A response that is being read.
 #[derive(Debug)]
 pub(crate) struct Answer {
     asked: ExpectedResponse,
@@ -17,20 +16,18 @@ pub(crate) struct Answer {
 
 #[derive(Clone, Copy, Debug)]
 enum Place {
-    /// In the head. The first bytes, up to this number, do not contain the end of the head.
+    /// The first bytes of the head, up to this number, do not contain its end.
     Head(usize),
-    /// After the head.
     Body(Head, Body),
 }
 
 impl Answer {
-    /// Creates the response to a request that expects `asked`.
     pub(crate) fn to(asked: ExpectedResponse) -> Answer {
         Answer { asked, place: Place::Head(0), last_head: LastHead::default() }
     }
 
-    /// Consumes bytes of the response from the front of `bytes`, and returns their number. Bytes that were not consumed
-    /// must be passed again with more bytes, unless the response is complete. Passes parts of the body to the observer.
+    /// Consumes bytes from the front of `bytes`, and returns their number. The other bytes must be passed again with
+    /// more bytes, unless the response is complete.
     pub(crate) fn take(
         &mut self,
         bytes: &[u8],
@@ -85,7 +82,6 @@ impl Answer {
         Ok(head.size)
     }
 
-    /// Returns the status, if the response is complete.
     pub(crate) fn status(&self) -> Option<StatusCode> {
         match self.place {
             Place::Body(head, body) if body.is_complete() => Some(head.status),
@@ -93,7 +89,6 @@ impl Answer {
         }
     }
 
-    /// Returns the status, if the head is complete.
     pub(crate) fn status_so_far(&self) -> Option<StatusCode> {
         match self.place {
             Place::Body(head, _) => Some(head.status),
@@ -101,29 +96,26 @@ impl Answer {
         }
     }
 
-    /// Returns whether another request may follow on the connection.
     pub(crate) fn is_kept(&self) -> bool {
         matches!(self.place, Place::Body(head, _) if head.is_kept)
     }
 
-    /// Returns the status, if the end of the connection completes the response; otherwise the failure. `left` contains
-    /// the bytes that were not consumed.
+    /// Returns the status, if the end of the connection completes the response. `left` contains the bytes not
+    /// consumed.
     pub(crate) fn end(&self, left: &[u8]) -> Result<StatusCode, Failure> {
         match self.place {
             Place::Body(head, Body::UntilEnd) => Ok(head.status),
             Place::Body(..) => Err(self.cut_by(Failure::HungUp)),
-            // If the head was malformed before its end, that is the failure.
+            // A head that was malformed before its end is reported as such.
             Place::Head(_) => Head::read(left, self.asked).and(Err(Failure::HungUp)),
         }
     }
 
-    /// Returns the failure of the request after `failure` has ended the connection.
     pub(crate) fn cut_by(&self, failure: Failure) -> Failure {
         self.status_so_far().map_or(failure, |status| failure.after(status))
     }
 }
 
-/// Returns whether the bytes contain a blank line, which ends a head.
 fn has_blank_line(bytes: &[u8]) -> bool {
     let mut lines = bytes.iter().enumerate().filter(|(_, byte)| **byte == b'\n');
     lines.any(|(end, _)| {

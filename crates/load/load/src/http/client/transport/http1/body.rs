@@ -6,21 +6,16 @@ use httparse::{EMPTY_HEADER, Status};
 
 /// The maximum length of a line with a chunk size, and of the trailers, in bytes.
 const LONGEST: usize = 16 * 1024;
-/// The maximum number of trailer fields.
 const MOST: usize = 100;
 
-/// The next part of a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Body {
     /// This many bytes until the end of the body.
     Bytes(u64),
-    /// The line with a chunk size.
     Size,
     /// This many bytes of a chunk.
     Chunk(u64),
-    /// The end of the line after a chunk.
     Line,
-    /// The trailers after the last chunk.
     Trailers,
     /// All bytes until the connection ends.
     UntilEnd,
@@ -35,7 +30,6 @@ impl Body {
         }
     }
 
-    /// Returns whether the body is complete.
     pub(crate) fn is_complete(self) -> bool {
         self == Body::Bytes(0)
     }
@@ -45,8 +39,8 @@ impl Body {
         matches!(self, Body::Bytes(_) | Body::Chunk(_) | Body::UntilEnd)
     }
 
-    /// Consumes the next part, or as much of it as is available, from the front of `bytes`, which must not be empty.
-    /// Returns the number of bytes consumed, or 0 if more bytes are needed.
+    /// Consumes as much of the next part as is available from the front of `bytes`, which must not be empty. Returns
+    /// the number of bytes consumed, or 0 if more bytes are needed.
     pub(crate) fn take(&mut self, bytes: &[u8]) -> Result<usize, Failure> {
         let (taken, next) = match *self {
             Body::Bytes(left) => counted(left, bytes, Body::Bytes),
@@ -74,14 +68,12 @@ fn chunk(left: u64) -> Body {
     if left == 0 { Body::Line } else { Body::Chunk(left) }
 }
 
-/// Consumes at most `left` bytes.
 fn counted(left: u64, bytes: &[u8], rest: fn(u64) -> Body) -> (usize, Body) {
     let taken = usize::try_from(left).map_or(bytes.len(), |left| left.min(bytes.len()));
     (taken, rest(left - taken as u64))
 }
 
-/// Reads the line with a chunk size. Returns the length of the line and the chunk size, or `None` if the line is
-/// incomplete.
+/// Returns the length of the line with a chunk size, and the chunk size, or `None` if the line is incomplete.
 fn size_line(bytes: &[u8]) -> Result<Option<(usize, u64)>, Failure> {
     let end = bytes.iter().position(|byte| *byte == b'\r');
     let line = &bytes[..end.unwrap_or(bytes.len())];
@@ -94,8 +86,7 @@ fn size_line(bytes: &[u8]) -> Result<Option<(usize, u64)>, Failure> {
     }
 }
 
-/// Reads a chunk size, and skips its extensions. If a line has several errors, the first one is reported, even if the
-/// line arrives in several parts.
+/// Parses a chunk size, and skips its extensions. The first error of a line is reported, even if it arrives in parts.
 fn size(line: &[u8]) -> Result<u64, Failure> {
     let line = &line[..line.len().min(LONGEST)];
     let is_digit = |byte: &&u8| byte.is_ascii_hexdigit();
@@ -125,7 +116,7 @@ fn trailers(bytes: &[u8]) -> Result<Option<usize>, Failure> {
     }
 }
 
-/// Checks that each line ends with CR LF, because some parsers accept a line feed alone and others do not.
+/// Checks that each line ends with CR LF: some parsers accept a line feed alone, others do not.
 fn lines_end(lines: &[u8]) -> Result<(), Failure> {
     let mut lines = lines.split_inclusive(|byte| *byte == b'\n');
     if lines.all(|line| line.ends_with(b"\r\n")) { Ok(()) } else { Err(WRONG) }

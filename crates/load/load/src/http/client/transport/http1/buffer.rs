@@ -2,12 +2,11 @@
 
 use std::fmt;
 
-/// The initial size: enough for most responses.
+/// The initial size in bytes, which is enough for most responses.
 const FIRST: usize = 8 * 1024;
-/// The size beyond which the buffer grows only for data that must stay in one piece.
+/// The size in bytes beyond which the buffer grows only for data that must stay in one piece.
 const ENOUGH: usize = 64 * 1024;
 
-/// Bytes that were read. Dropping bytes from the front makes room for others.
 pub(super) struct Buffer {
     bytes: Vec<u8>,
     begin: usize,
@@ -25,7 +24,6 @@ impl Buffer {
         &self.bytes[self.begin..self.end]
     }
 
-    /// Drops this many bytes from the front.
     pub(super) fn take(&mut self, bytes: usize) {
         self.begin += bytes;
         if self.begin == self.end {
@@ -38,7 +36,7 @@ impl Buffer {
         }
     }
 
-    /// Returns the memory into which more bytes can be read. It is never empty.
+    /// Returns the memory into which more bytes can be read, which is never empty.
     pub(super) fn room(&mut self) -> &mut [u8] {
         if self.end == self.bytes.len() {
             self.bytes.copy_within(self.begin..self.end, 0);
@@ -50,7 +48,6 @@ impl Buffer {
         &mut self.bytes[self.end..]
     }
 
-    /// Records that this many bytes have been read.
     pub(super) fn fill(&mut self, bytes: usize) {
         self.end += bytes;
     }

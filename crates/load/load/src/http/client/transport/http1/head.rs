@@ -1,5 +1,4 @@
-//! Parses the head of a response: its status, the length of its body, and whether the connection stays open
-//! (RFC 9112, sections 4, 6 and 9).
+//! Parses the head of a response: its status, its length, and whether the connection stays open (RFC 9112).
 
 use crate::http::client::failure::Failure;
 use httparse::{EMPTY_HEADER, Header, ParserConfig, Response, Status};
@@ -12,44 +11,38 @@ const FEW: usize = 64;
 /// The kind of response that a request expects, which decides how the length of the response is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ExpectedResponse {
-    /// Only the head.
+    /// The response has no body.
     Head,
-    /// A tunnel: after a success, the bytes are not HTTP.
+    /// After a success, the connection is a tunnel, whose bytes are not HTTP.
     Connect,
-    /// A response with its body.
     Whole,
 }
 
-/// The content of a response's head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Head {
-    /// The size of the head, in bytes.
+    /// In bytes.
     pub(crate) size: usize,
     pub(crate) status: StatusCode,
     pub(crate) length: Length,
-    /// Whether the connection can be used again.
     pub(crate) is_kept: bool,
 }
 
-/// How the end of a body is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Length {
     Bytes(u64),
     Chunked,
-    /// The end of the connection ends the body.
     UntilEnd,
 }
 
-/// The last head of a connection. Servers often send the same head several times; a repeated head is not parsed again.
+/// The last head of a connection. Servers often send the same head again, which is then not parsed again.
 #[derive(Debug, Default)]
 pub(crate) struct LastHead {
     bytes: Vec<u8>,
-    /// The result of parsing the bytes as the response to a request of this kind.
+    /// The kind of response that `bytes` were parsed as, and the result.
     read: Option<(ExpectedResponse, Head)>,
 }
 
 impl LastHead {
-    /// Reads the head at the front of `bytes`. Returns `None` if the head is incomplete.
     pub(super) fn read(
         &mut self,
         bytes: &[u8],
@@ -72,7 +65,7 @@ impl LastHead {
 }
 
 impl Head {
-    /// Reads the head at the front of `bytes`. Returns `None` if the head is incomplete.
+    /// Parses the head at the front of `bytes`. Returns `None` if the head is incomplete.
     pub(crate) fn read(bytes: &[u8], asked: ExpectedResponse) -> Result<Option<Head>, Failure> {
         let mut few = [const { MaybeUninit::uninit() }; FEW];
         let mut response = Response::new(&mut []);
@@ -112,10 +105,8 @@ impl Head {
     }
 }
 
-/// The headers of a response.
 struct Fields<'a> {
     headers: &'a [Header<'a>],
-    /// Whether the response is HTTP/1.0.
     is_old: bool,
 }
 
@@ -135,7 +126,7 @@ impl Fields<'_> {
         }
     }
 
-    /// Reads `Content-Length`. The header may be repeated if all values are the same.
+    /// The header `Content-Length` may be repeated if all values are the same.
     fn content_length(&self) -> Result<Length, Failure> {
         let mut lengths = self.values("content-length").flat_map(tokens).map(number);
         match lengths.next() {
@@ -147,29 +138,25 @@ impl Fields<'_> {
         }
     }
 
-    /// Returns whether the headers allow another request on the connection.
     fn are_kept(&self) -> bool {
         let says = |word: &str| self.values("connection").any(|value| has_token(value, word));
         !says("close") && (!self.is_old || says("keep-alive"))
     }
 }
 
-/// Returns the members of a list.
 fn tokens(list: &[u8]) -> impl DoubleEndedIterator<Item = &[u8]> {
     list.split(|byte| *byte == b',').map(<[u8]>::trim_ascii)
 }
 
-/// Returns whether a list has this member.
 pub(crate) fn has_token(list: &[u8], token: &str) -> bool {
     tokens(list).any(|other| other.eq_ignore_ascii_case(token.as_bytes()))
 }
 
-/// Returns whether the last coding in a list is `chunked`.
 pub(crate) fn is_chunked(codings: &[u8]) -> bool {
     tokens(codings).next_back().is_some_and(|coding| coding.eq_ignore_ascii_case(b"chunked"))
 }
 
-/// Reads decimal digits, without a sign.
+/// Parses decimal digits, without a sign.
 fn number(text: &[u8]) -> Option<u64> {
     let digits = text.iter().all(u8::is_ascii_digit).then_some(text)?;
     str::from_utf8(digits).ok()?.parse().ok()

@@ -1,5 +1,5 @@
-//! Writes requests as bytes (RFC 9112, sections 3, 5 and 6). All parts were checked when they were read: no part of
-//! the head can contain a line break, so none can start another line or another request.
+//! Writes requests as bytes (RFC 9112, sections 3, 5 and 6). No part of a head contains a line break, which could
+//! start another line or another request: the parts were checked when they were read.
 
 use super::head::{ExpectedResponse, has_token, is_chunked};
 use crate::http::client::request::body::LargeFile;
@@ -10,24 +10,19 @@ use std::fmt::Arguments;
 use std::io::Write;
 use std::sync::Arc;
 
-/// The parts that all requests to a server share.
 #[derive(Debug)]
 pub(crate) struct Lines {
-    /// The bytes between the method and the path: a blank, and for a proxy also the server's URL (RFC 9112, section
-    /// 3.2.2).
+    /// Follows the method: a space, and for a proxy also the server's URL (RFC 9112, section 3.2.2).
     before_path: Vec<u8>,
     /// The names and lines of default headers. Each is sent unless the request has a header with the same name.
     usual: Vec<(Vec<u8>, Vec<u8>)>,
-    /// Headers that are sent in addition to those of the request.
     given: Head,
 }
 
-/// A request that is ready to be sent.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Outgoing<'a> {
     /// The head, the body in three parts, and the end of a chunked body.
     pub(crate) parts: [&'a [u8]; 5],
-    /// The file, if the body is one.
     pub(crate) file: Option<&'a Arc<LargeFile>>,
     pub(crate) asked: ExpectedResponse,
     /// Whether the request announces that no other request follows (`Connection: close`).
@@ -54,7 +49,6 @@ struct Head {
 #[derive(Clone, Debug, Default)]
 struct About {
     has_length: bool,
-    /// The list of transfer codings.
     codings: Vec<u8>,
     is_last: bool,
 }
@@ -79,7 +73,6 @@ impl Lines {
         Lines { before_path, usual, given }
     }
 
-    /// Writes a request.
     pub(crate) fn write(&self, parts: &RequestParts<'_>, to: &mut Written) {
         let head = &mut to.head;
         head.clear();
@@ -110,12 +103,10 @@ impl Lines {
 }
 
 impl Written {
-    /// Creates empty memory for a request.
     pub(crate) fn new() -> Written {
         Written { head: Vec::new(), tail: b"", asked: ExpectedResponse::Whole, is_last: false }
     }
 
-    /// Combines the head with this body, or with a file as the body.
     pub(crate) fn with<'a>(
         &'a self,
         body: [&'a [u8]; 3],
@@ -141,8 +132,8 @@ impl About {
         }
     }
 
-    /// Ends a head with the header that defines the end of the body, either its length or its coding (RFC 9112, section
-    /// 6.3). Returns the bytes that follow the body.
+    /// Adds the header that defines the end of the body (RFC 9112, section 6.3). Returns the bytes that follow the
+    /// body.
     fn end(&self, head: &mut Vec<u8>, parts: &RequestParts<'_>) -> &'static [u8] {
         let length = parts.body_length();
         // Some servers require a length for these methods; other requests have one only with a body.
@@ -160,7 +151,6 @@ impl About {
     }
 }
 
-/// Appends `chunked` to a list of codings, unless it is already the last one.
 fn chunked(codings: &[u8]) -> Vec<u8> {
     let last: &[u8] = if is_chunked(codings) { b"" } else { b", chunked" };
     [codings, last].concat()

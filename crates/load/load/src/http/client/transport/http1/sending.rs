@@ -9,13 +9,12 @@ use std::io::{self, ErrorKind, IoSlice};
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
-/// The part of a request that is still to be sent.
 pub(super) struct Sending<'a> {
-    /// The result, which is set when everything has been written, or when the rest cannot be sent.
+    /// Set when everything has been written, or when the rest cannot be sent.
     sent: Option<Result<(), Failure>>,
     parts: [&'a [u8]; 5],
-    /// The file, if the body is one. The file is sent after the head, which is the first part. The parts for a body in
-    /// memory are then empty.
+    /// The body file, which is sent after the head. The head is the first part, and the parts for a body are then
+    /// empty.
     file: Option<Flow>,
 }
 
@@ -24,13 +23,12 @@ impl<'a> Sending<'a> {
         Sending { sent: None, parts: request.parts, file: request.file.map(Flow::of_large) }
     }
 
-    /// Returns whether everything has been written.
     pub(super) fn is_done(&self) -> bool {
         self.sent == Some(Ok(()))
     }
 
-    /// Sends as much of the rest as the system accepts now. Returns the failure if the rest cannot be sent. Counts the
-    /// bytes in `written`.
+    /// Sends what the system accepts now, and adds the number of bytes to `written`. Returns a failure that ends
+    /// sending.
     pub(super) fn poll(
         &mut self,
         io: &mut dyn Io,
@@ -66,7 +64,6 @@ impl<'a> Sending<'a> {
         io.poll_flush(cx)
     }
 
-    /// Sends the head, then the file.
     fn poll_file(
         &mut self,
         io: &mut dyn Io,
@@ -100,7 +97,6 @@ impl<'a> Sending<'a> {
     }
 }
 
-/// Returns the number of bytes written, or an error if it is 0.
 fn taken(written: io::Result<usize>) -> io::Result<usize> {
     match written? {
         0 => Err(ErrorKind::WriteZero.into()),

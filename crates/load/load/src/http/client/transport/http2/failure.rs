@@ -22,7 +22,7 @@ impl From<&hyper::Error> for Failure {
             None if error.is_incomplete_message() || error.is_canceled() => Failure::HungUp,
             None => match http2 {
                 Some(error) if error.is_remote() => told_by_server(error),
-                // This side resets a stream only if the request's body ends too early; the body file is then the cause.
+                // This side resets a stream only if the request's body ends too early, because of the body file.
                 Some(error) if error.is_reset() && !error.is_library() => Failure::BodyFile,
                 Some(error) => found_here(error),
                 None => Failure::Protocol,
@@ -40,8 +40,7 @@ fn found_here(error: &h2::Error) -> Failure {
     }
 }
 
-/// Returns the failure for an error code that the server sent in an `RST_STREAM` or `GOAWAY` frame (RFC 9113, sections
-/// 6.4, 6.8 and 8.7).
+/// Returns the failure for an error code of an `RST_STREAM` or `GOAWAY` frame (RFC 9113, sections 6.4, 6.8 and 8.7).
 fn told_by_server(error: &h2::Error) -> Failure {
     match (error.is_reset(), error.reason()) {
         (true, Some(Reason::REFUSED_STREAM)) => Failure::Refused,
@@ -52,7 +51,7 @@ fn told_by_server(error: &h2::Error) -> Failure {
     }
 }
 
-/// Returns the number of an error code, or 255 if the number is larger.
+/// Returns 255 if the number of the error code is larger.
 fn code(reason: Reason) -> u8 {
     u8::try_from(u32::from(reason)).unwrap_or(u8::MAX)
 }

@@ -7,10 +7,8 @@ use hyper::header::{CONTENT_LENGTH, COOKIE, HOST, HeaderMap, HeaderName, HeaderV
 use hyper::http::uri::PathAndQuery;
 use hyper::{Method, Request, Uri, Version};
 
-/// The message for a conversion that cannot fail, because the value was checked when it was read.
 const CHECKED: &str = "it was read before";
 
-/// Builds a request for one send.
 pub(crate) fn request(parts: &RequestParts<'_>, body: Flow, common: &Common) -> Request<Flow> {
     let method = Method::from_bytes(parts.method).expect(CHECKED);
     let path = PathAndQuery::try_from(parts.path).expect(CHECKED);
@@ -27,8 +25,7 @@ pub(crate) fn request(parts: &RequestParts<'_>, body: Flow, common: &Common) -> 
     request
 }
 
-/// Returns the URL from whose host hyper derives `:authority`. If a header `Host` is given, its value replaces the host
-/// of the URL, and the header is removed.
+/// hyper derives `:authority` from the host of the URL, so a header `Host` replaces that host and is removed.
 fn uri(whole: &Uri, path: PathAndQuery, headers: &mut HeaderMap) -> Uri {
     let mut parts = whole.clone().into_parts();
     parts.path_and_query = Some(path);
@@ -39,7 +36,7 @@ fn uri(whole: &Uri, path: PathAndQuery, headers: &mut HeaderMap) -> Uri {
     Uri::from_parts(parts).expect(CHECKED)
 }
 
-/// Returns the headers of a request. Headers given for all requests or for this request replace the default headers.
+/// Headers given for all requests or for this request replace the default headers.
 fn headers(parts: &RequestParts<'_>, common: &Common) -> HeaderMap {
     let mut given = common.given.clone();
     for (name, value) in parts.headers() {

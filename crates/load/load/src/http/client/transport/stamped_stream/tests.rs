@@ -12,7 +12,6 @@ use tokio::net::TcpListener;
 use tokio::runtime::Builder;
 use tokio::time::sleep;
 
-/// A waker that records whether it was woken.
 #[derive(Default)]
 struct Woken(AtomicBool);
 
@@ -46,7 +45,6 @@ async fn pair() -> (Stamped, Stamped, Begun) {
     panic!("this kernel stamps nothing on loopback");
 }
 
-/// Writes bytes at one end and reads them at the other.
 async fn pass(from: &mut Stamped, to: &mut Stamped, bytes: &[u8]) {
     let mut read = vec![0; bytes.len()];
     let (written, got) = tokio::join!(from.write_all(bytes), to.read_exact(&mut read));
@@ -56,7 +54,7 @@ async fn pass(from: &mut Stamped, to: &mut Stamped, bytes: &[u8]) {
     from.look_for_sent();
 }
 
-/// Passes bytes, and returns when they were written, sent, received and read.
+/// Returns when the bytes were written, sent, received and read.
 async fn moments(from: &mut Stamped, to: &mut Stamped, length: usize) -> [Duration; 4] {
     pass(from, to, &vec![b'x'; length]).await;
     [from.write, from.sent.unwrap(), to.received.unwrap(), now()]
@@ -79,7 +77,7 @@ fn stamps_are_in_the_order_in_which_things_happen() {
     });
 }
 
-/// The kernel counts bytes with a 32-bit counter, which wraps around.
+/// The kernel counts bytes with a 32-bit counter.
 #[test]
 fn the_count_of_bytes_wraps_around() {
     block_on(async {
@@ -108,7 +106,6 @@ fn the_time_in_the_kernel_until_the_read_is_the_readers_delay() {
 
         pass(&mut client, &mut server, b"request").await;
         server.write_all(b"answer").await.unwrap();
-        // The whole thread sleeps, so that the client's task can't read.
         thread::sleep(HELD);
         client.read_exact(&mut [0; 6]).await.unwrap();
         let of_client = client.delays().unwrap().reading.unwrap();
@@ -116,7 +113,6 @@ fn the_time_in_the_kernel_until_the_read_is_the_readers_delay() {
     });
 }
 
-/// The timestamp is that of the last byte that was read, even if the bytes arrive in several parts.
 #[test]
 fn a_response_in_parts_has_the_timestamp_of_its_end() {
     block_on(async {
@@ -130,7 +126,6 @@ fn a_response_in_parts_has_the_timestamp_of_its_end() {
             }
             assert_eq!(client.received, Some(last));
         }
-        // The reads are smaller than the writes.
         server.write_all(&vec![b'x'; 50_000]).await.unwrap();
         for _ in 0..50 {
             client.read_exact(&mut [0; 1_000]).await.unwrap();
@@ -139,7 +134,6 @@ fn a_response_in_parts_has_the_timestamp_of_its_end() {
     });
 }
 
-/// The end of a stream is received without a timestamp.
 #[test]
 fn the_end_of_a_stream_has_no_timestamp() {
     block_on(async {
@@ -153,8 +147,7 @@ fn the_end_of_a_stream_has_no_timestamp() {
     });
 }
 
-/// While the other end reads slowly, send timestamps arrive late, and each raises `EPOLLERR`. Only these events and
-/// room to write wake the waiting task.
+/// While the other end reads slowly, send timestamps arrive late, and each of them raises `EPOLLERR`.
 #[test]
 fn a_task_that_waits_for_room_does_not_busy_loop() {
     const ALL: usize = 20_000_000;
@@ -174,7 +167,6 @@ fn a_task_that_waits_for_room_does_not_busy_loop() {
         let read = async {
             let mut room = vec![0; 64 << 10];
             while read < ALL {
-                // The reads are slow at first.
                 if read < 2_000_000 {
                     sleep(Duration::from_millis(5)).await;
                 }

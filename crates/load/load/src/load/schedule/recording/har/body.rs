@@ -15,7 +15,6 @@ pub(super) struct PostData {
     params: Option<Vec<Param>>,
 }
 
-/// A field of a form.
 #[derive(Deserialize)]
 struct Param {
     name: String,
@@ -28,11 +27,7 @@ const FORM: &str = "application/x-www-form-urlencoded";
 const NOT_IN_FORMS: &AsciiSet =
     &NON_ALPHANUMERIC.remove(b'*').remove(b'-').remove(b'.').remove(b'_').remove(b' ');
 
-/// Reads the body of a request. `size` is the size of the body in bytes, if it is known. Returns `None` if the file
-/// does not contain the body.
-///
-/// # Errors
-/// Returns an error if the file declares the body as base64, but it is not valid base64.
+/// `size` is in bytes. Returns `None` if the file does not contain the body.
 pub(super) fn of(
     post_data: Option<&PostData>,
     size: Option<i64>,

@@ -11,7 +11,7 @@ pub(super) struct Field {
     pub(super) value: String,
 }
 
-/// Header fields for the connection and for framing. The client writes these fields itself.
+/// The client writes the header fields for the connection and for framing itself.
 const OF_A_CONNECTION: [&str; 9] = [
     "connection",
     "content-length",
@@ -24,12 +24,10 @@ const OF_A_CONNECTION: [&str; 9] = [
     "upgrade",
 ];
 
-/// The reasons for leaving a header field out.
 const CONNECTION: &str = "of the connection (Host, Content-Length and others)";
 const REPEATED: &str = "repeated";
 
-/// Returns the header fields to send, in their order. Cookies are joined (RFC 9113, section 8.2.3). If a field that may
-/// occur only once is repeated, its first occurrence is used.
+/// Joins cookies (RFC 9113, section 8.2.3), and drops repetitions of fields that must occur only once.
 pub(super) fn sendable(fields: Vec<Field>, left_out: &mut LeftOut) -> Vec<(String, String)> {
     let mut sent: Vec<(HeaderName, (String, String))> = Vec::new();
     for field in fields {
@@ -52,7 +50,6 @@ pub(super) fn sendable(fields: Vec<Field>, left_out: &mut LeftOut) -> Vec<(Strin
     sent.into_iter().map(|(_, field)| field).collect()
 }
 
-/// Returns whether header fields announce a body that is not empty.
 pub(super) fn announce_body(fields: &[Field]) -> bool {
     let announces = |Field { name, value }: &Field| match &*name.to_ascii_lowercase() {
         "content-length" => value.trim().parse::<u64>().is_ok_and(|length| length > 0),
@@ -63,14 +60,12 @@ pub(super) fn announce_body(fields: &[Field]) -> bool {
 }
 
 impl Field {
-    /// Returns whether the field belongs to the connection. This includes pseudo-headers of HTTP/2, which begin with a
-    /// colon.
+    /// Pseudo-headers of HTTP/2, which begin with a colon, belong to the connection too.
     fn is_of_connection(&self) -> bool {
         let name = self.name.to_ascii_lowercase();
         name.starts_with(':') || OF_A_CONNECTION.contains(&&*name)
     }
 
-    /// Returns the name of the field, if the field can be sent.
     fn sendable_name(&self) -> Option<HeaderName> {
         let name = HeaderName::from_bytes(self.name.as_bytes()).ok()?;
         HeaderValue::from_bytes(self.value.as_bytes()).ok().map(|_| name)

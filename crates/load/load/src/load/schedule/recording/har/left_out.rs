@@ -4,37 +4,31 @@ use std::collections::BTreeMap;
 
 pub(super) const UNSENDABLE: &str = "that cannot be sent";
 
-/// The number of omissions by reason.
 type Counts = BTreeMap<String, usize>;
 
-/// The numbers of requests and header fields that are left out, by reason.
 #[derive(Debug, Default)]
 pub(super) struct LeftOut {
     requests: Counts,
     fields: Counts,
-    /// The reason why the first request of those that cannot be sent is left out.
+    /// The reason why the first request that cannot be sent was left out.
     first_unsendable: Option<String>,
 }
 
 impl LeftOut {
-    /// Counts a request that is left out for this reason.
     pub(super) fn add_request(&mut self, why: &str) {
         *self.requests.entry(why.to_owned()).or_default() += 1;
     }
 
-    /// Counts an entry whose request cannot be sent.
     pub(super) fn add_unsendable(&mut self, number: usize, told: &str) {
         self.first_unsendable.get_or_insert_with(|| format!("entry {number}: {told}"));
         self.add_request(UNSENDABLE);
     }
 
-    /// Counts a header field that is left out for this reason.
     pub(super) fn add_field(&mut self, why: &str) {
         *self.fields.entry(why.to_owned()).or_default() += 1;
     }
 
-    /// Returns one line about what was left out of a file with this number of requests, or `None` if nothing was left
-    /// out.
+    /// Returns one line about omissions from a file with this number of requests, or `None` if nothing was left out.
     pub(super) fn line(&self, requests: usize) -> Option<String> {
         let plural = if requests == 1 { "" } else { "s" };
         let of_requests = format!("left out of {requests} request{plural}");
