@@ -258,6 +258,10 @@ impl Backend for Http {
         self.plan.scenario_labels()
     }
 
+    fn may_have(&self, label: &str) -> bool {
+        self.plan.may_have(label)
+    }
+
     fn most_slots(&self) -> Option<u64> {
         self.plan.most_slots
     }

@@ -120,6 +120,21 @@ fn a_requirement_for_times_that_are_not_measured_is_rejected() {
 }
 
 #[test]
+fn a_requirement_for_a_label_that_no_request_can_have_is_rejected() {
+    let url = server(Some(EVENTS));
+    let run = |label: &str| {
+        let requirement = format!("failed of \"{label}\" = 0");
+        let load = ["run", "--url", &url, "-n", "1", "--no-tui", "--fail-if", &requirement];
+        program(&load).output().unwrap()
+    };
+    let told = refusal(run("GET /ordr 200"));
+    assert!(told.contains("no operation can have this label; -v lists the labels"), "{told}");
+    for label in [format!("GET {url} 503"), format!("GET {url} without an answer")] {
+        assert_eq!(run(&label).status.code(), Some(3), "{label}");
+    }
+}
+
+#[test]
 fn lines_are_items_over_http2_as_well() {
     for options in [
         &["--http2"][..],

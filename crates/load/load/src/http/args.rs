@@ -54,7 +54,8 @@ pub(crate) struct RequestArgs<E: EmbeddedTarget> {
     #[arg(long, value_name = "URL", help_heading = "Requests")]
     pub(crate) url: Option<String>,
 
-    /// Send the requests in this file (in vegeta's HTTP or JSON format) one after the other; - is standard input
+    /// Send the requests in this file in turn, and start over at its end (vegeta's HTTP or JSON format);
+    /// - is standard input
     #[arg(long, value_name = "FILE", conflicts_with_all = ["url", "method", "body", "body_file", "form"], help_heading = "Requests")]
     pub(crate) targets: Option<PathBuf>,
 

@@ -141,6 +141,10 @@ impl Criterion {
         format!("{}{}", self.figure, label.unwrap_or_default())
     }
 
+    pub(crate) fn label(&self) -> Option<&str> {
+        self.label.as_deref()
+    }
+
     fn actual(&self, figures: &Figures<'_>) -> Option<Value> {
         match &self.label {
             None => self.figure.value(figures),
@@ -164,15 +168,17 @@ impl Criterion {
         self.actual(figures).map_or_else(|| "unknown".to_owned(), |value| self.text(value))
     }
 
-    /// Rounds so that the printed value stays on its side of the limit. Adds `>=` or `<=` to an inexact value.
+    /// Rounds so that each printed value stays on its side of the limit. An inexact value is printed as a range.
     fn text(&self, Value { least, most, .. }: Value) -> String {
-        let (sign, value) = match () {
-            () if most.is_infinite() => (">=", least),
-            () if least < most => ("<=", most),
-            () => ("", most),
+        let show = |value| {
+            let is_same_side = |shown| self.holds(shown) == self.holds(value);
+            self.figure.unit().show(value, &self.limit, is_same_side)
         };
-        let is_same_side = |shown| self.holds(shown) == self.holds(value);
-        sign.to_owned() + &self.figure.unit().show(value, &self.limit, is_same_side)
+        match () {
+            () if most.is_infinite() => format!(">={}", show(least)),
+            () if least < most => format!("between {} and {}", show(least), show(most)),
+            () => show(most),
+        }
     }
 
     pub(crate) fn check(&self, figures: &Figures<'_>) -> Option<Missed<'_>> {

@@ -130,6 +130,11 @@ pub(crate) trait Backend: Send + Sync + 'static {
         Vec::new()
     }
 
+    /// Returns whether an operation can have this label.
+    fn may_have(&self, _label: &str) -> bool {
+        true
+    }
+
     fn most_slots(&self) -> Option<u64> {
         None
     }

@@ -13,7 +13,7 @@ use super::files::Input;
 use super::message::Message;
 use super::outputs::Outputs;
 use super::run::{self, INTERRUPTS};
-use super::setup::{Make, Setup, boxed, check_parts};
+use super::setup::{Make, Setup, boxed, check};
 use crate::console::chart as console;
 use crate::console::interrupt::Interrupt;
 use crate::console::{Progress, ResultFile, human};
@@ -76,7 +76,7 @@ impl Job {
         let until = args.until.clone();
         let make: Make<'_> = Box::new(|args| {
             let target = make(args)?;
-            check_parts(&*target, &until)?;
+            check(&*target, &until)?;
             let stops = target.most_slots().is_some();
             ensure!(!stops, "--data-end stop: a search sends as many requests as it takes");
             Ok(target)

@@ -105,7 +105,7 @@ impl Setup {
         #[cfg(feature = "otlp")]
         let collector = args.push.collector()?.map(Arc::new);
         let target = make(&args)?;
-        check_parts(&*target, &args.criteria())?;
+        check(&*target, &args.criteria())?;
         let most = target.most_slots().map(|slots| part_of(slots, &args)).transpose()?;
         let counted = counted(&args, most)?;
         open_files::allow(&target, args.connections, args.threads)?;
@@ -326,10 +326,15 @@ fn counted(args: &RunArgs, most: Option<u64>) -> anyhow::Result<Option<Counted>>
     Ok(Some(Counted { first, warm_up, slots: requests.min(most), may_skip }))
 }
 
-/// Rejects requirements about times that the target does not measure.
-pub(super) fn check_parts(target: &dyn AnyBackend, criteria: &[Criterion]) -> anyhow::Result<()> {
+/// Rejects requirements about labels that no operation can have, and about times that the target does not measure.
+pub(super) fn check(target: &dyn AnyBackend, criteria: &[Criterion]) -> anyhow::Result<()> {
     let taken = target.take_own_times();
     for criterion in criteria {
+        if let Some(label) = criterion.label()
+            && !target.may_have(label)
+        {
+            bail!("{criterion}: no operation can have this label; -v lists the labels of a run");
+        }
         if let Some(part) = criterion.part()
             && !taken.iter().any(|own| own.part == part)
         {

@@ -11,6 +11,7 @@ const MOST: u8 = 100;
 const MOST_RECORDED: u8 = 50;
 const SHORTEST_ID: usize = 16;
 const OTHERS: &str = "others";
+const NO_ANSWER: &str = "without an answer";
 const LONGEST: usize = 120;
 const STATUSES: usize = 1_000;
 
@@ -56,6 +57,11 @@ impl Labels {
         self.names.len()
     }
 
+    /// Returns whether a request can have this label, whatever the status of its response.
+    pub(crate) fn may_have(&self, label: &str) -> bool {
+        self.names.iter().any(|name| name.may_have(label))
+    }
+
     pub(crate) fn label(&self, number: u8, status: Option<StatusCode>) -> &'static str {
         self.names[usize::from(number)].label(status)
     }
@@ -67,10 +73,15 @@ impl Name {
         Name { text: text.to_owned(), by_status }
     }
 
+    fn may_have(&self, label: &str) -> bool {
+        let end = label.strip_prefix(&self.text).and_then(|rest| rest.strip_prefix(' '));
+        end.is_some_and(|end| end == NO_ANSWER || end.parse::<StatusCode>().is_ok())
+    }
+
     fn label(&self, status: Option<StatusCode>) -> &'static str {
         let code = status.map_or(0, |status| status.as_u16());
         self.by_status[usize::from(code)].get_or_init(|| {
-            let end = status.as_ref().map_or("without an answer", StatusCode::as_str);
+            let end = status.as_ref().map_or(NO_ANSWER, StatusCode::as_str);
             format!("{} {end}", self.text).leak()
         })
     }

@@ -26,6 +26,7 @@ use crate::load::data::Data;
 use crate::net::once;
 use crate::net::tls::Connector;
 use crate::net::trust::Trust;
+use crate::results::labels::OTHERS;
 use anyhow::{Context, anyhow, ensure};
 use hyper::body::Bytes;
 use hyper::header::{
@@ -366,6 +367,11 @@ impl Plan {
             scenario.label.into_iter().chain(steps).collect::<Vec<_>>()
         };
         self.scenarios.iter().flat_map(of).collect()
+    }
+
+    pub(crate) fn may_have(&self, label: &str) -> bool {
+        let steps = self.scenario_labels();
+        label == OTHERS || steps.contains(&label) || steps.is_empty() && self.labels.may_have(label)
     }
 
     pub(crate) fn scenario(&self, number: u64) -> Option<&Scenario> {

@@ -250,7 +250,9 @@ fn short_lower_bounds_do_not_hide_what_was_measured() {
     assert_eq!(missed("p50 response < 41ms"), None);
     assert_eq!(
         missed("p50 response < 40ms").as_deref(),
-        Some("p50 response is <=40.0ms (4 of 8 times are lower bounds), wanted < 40ms")
+        Some(
+            "p50 response is between 0.00ns and 40.0ms (4 of 8 times are lower bounds), wanted < 40ms"
+        )
     );
     assert_eq!(missed("p25 response < 21ms"), None);
 }
