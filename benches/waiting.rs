@@ -6,8 +6,8 @@
 //!
 //! `--record` writes the figures to `benches/results/figures.json` and to the table of docs/PERFORMANCE.md.
 //!
-//! Some requests always wait, for one limit or for one of several keys. A start is counted when the request continues,
-//! after its jitter.
+//! At any time, some requests wait: all for one limit, or each for one of several keys. A start is counted when the
+//! request continues, after its jitter.
 
 use nanopace_benches::figure::{Figure, Sense, head};
 use nanopace_benches::float;

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 /// The number of calls between two clock readings, which makes the cost of a reading negligible.
 const BATCH: u64 = 4096;
 
-/// The work of a crew.
+/// The calls that a crew made, and the time that they took.
 #[derive(Clone, Copy, Debug)]
 pub struct Work {
     /// The number of calls by all threads.
@@ -26,7 +26,8 @@ impl Work {
     }
 }
 
-/// The list is read before any thread is pinned, because a pinned thread sees only its own core.
+/// The cores of this machine. They are listed before any thread is pinned, because a pinned thread sees only its own
+/// core.
 static CORES: LazyLock<Vec<CoreId>> =
     LazyLock::new(|| core_affinity::get_core_ids().unwrap_or_default());
 

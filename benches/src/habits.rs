@@ -32,7 +32,8 @@ where
     }
 }
 
-/// Measures each way to wait on a thread with 64 sessions, compared with a call that awaits only once.
+/// Measures calls that wait in each of several ways, on one thread with 64 sessions, compared with a call that awaits
+/// only once.
 #[must_use]
 pub fn all() -> [(&'static str, Calls); 6] {
     let lock = Arc::new(Mutex::new(()));

@@ -48,7 +48,7 @@ impl BlockingTarget for Blocking {
 pub struct Calls {
     /// The CPU time per call with the library.
     pub ours: Samples,
-    /// The CPU time per call with the same number of bare loops.
+    /// The CPU time per call with as many bare loops as sessions.
     pub bare: Samples,
 }
 

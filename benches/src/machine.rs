@@ -95,7 +95,7 @@ impl Default for Others {
 
 fn busy() -> Option<Duration> {
     let text = fs::read_to_string("/proc/stat").ok()?;
-    // In 1/100 s: user, nice, system, idle, waiting for a disk, interrupts (two kinds), stolen.
+    // The fields, in 1/100 s: user, nice, system, idle, waiting for a disk, interrupts (two kinds), stolen.
     let ticks: Vec<u64> = text
         .lines()
         .next()?

@@ -31,8 +31,8 @@ pub fn late(builder: PacerBuilder, span: Duration) -> (Pacer, LeapClock) {
 }
 
 /// Returns a pacer that is an hour late on a schedule of 10 M/s, with a clock that runs `factor` times too fast. A lane
-/// claims the slots that it grants within 10 us of its clock, so its runs are `factor` times shorter. The clock's
-/// number of readings is the number of runs.
+/// claims the slots that it grants within 10 us of its clock, so its runs are `factor` times shorter. A lane reads the
+/// clock once per run, so the increase of [`HurriedClock::readings`] is the number of runs.
 #[must_use]
 pub fn hurried(factor: u32) -> (Pacer, HurriedClock) {
     let clock = HurriedClock::new(factor);

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 /// Returns the duration of a call in nanoseconds. All compared loops pass the result of each call through a
 /// [`black_box`], because the black box decides whether the compiler unrolls the loop. Unrolling changes the result by
-/// a third of an atomic addition.
+/// a third of the duration of an atomic addition.
 #[inline(never)]
 pub fn per_call<T>(calls: u64, mut call: impl FnMut() -> T) -> f64 {
     let start = Instant::now();
@@ -39,8 +39,8 @@ impl Samples {
         self.ratios_to(baseline).median()
     }
 
-    /// Returns the 95 % confidence interval of the median of those ratios. It holds for every distribution, because the
-    /// number of ratios below the true median is binomial.
+    /// Returns the 95 % confidence interval of the median of the rounds' ratios to the baseline. It holds for every
+    /// distribution, because the number of ratios below the true median is binomial.
     #[must_use]
     pub fn ratio_range(&self, baseline: &Samples) -> [f64; 2] {
         let ratios = self.ratios_to(baseline);

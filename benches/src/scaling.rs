@@ -1,9 +1,10 @@
 //! Predicts the throughput on more cores than this machine has, with a model that can be checked by hand.
 //!
-//! A lane *thinks* while it claims a run of slots and grants them: it accesses no data that others write. A lane is
-//! *served* while it uses shared data, which one lane at a time can do. This is a closed queueing network with one
-//! server, solved with mean value analysis. A shared `acquire` costs one transfer of a cache line per grant. All
-//! parameters are measured on one and two cores, except the distance between cores, which is assumed.
+//! A lane *thinks* while it grants the slots of a run, and for most of the time in which it claims a run: it accesses
+//! no data that others write. A lane is *served* while it uses shared data, which one lane at a time can do. This is a
+//! closed queueing network with one server, solved with mean value analysis. A shared `acquire` costs one transfer of a
+//! cache line per grant. All parameters are measured on one and two cores, except the distance between cores, which is
+//! assumed.
 
 use serde::{Deserialize, Serialize};
 
@@ -46,7 +47,7 @@ impl Model {
     #[must_use]
     pub fn fit(shared: [f64; 2], short: [Runs; 2], long: Runs) -> Model {
         let nanos = |mega: f64| 1e3 / mega;
-        // Two measurements with two unknowns. A grant's share of its run is run / slots.
+        // Two measurements determine two unknowns: the cost per grant is grant + run / slots.
         let share = 1.0 / short[0].slots - 1.0 / long.slots;
         let run = (nanos(short[0].mega) - nanos(long.mega)) / share;
         let grant = nanos(long.mega) - run / long.slots;

@@ -120,8 +120,8 @@ fn start_one(lane: &mut Lane) {
     std::hint::black_box(lane.acquire()).expect("an open pacer");
 }
 
-/// Returns the times in nanoseconds from a change of the rate until a sleeping caller has started, for `count` callers
-/// one after the other.
+/// Returns, for each of `count` callers in turn, the time in nanoseconds from a change of the rate until the sleeping
+/// caller has started.
 ///
 /// # Panics
 /// Panics if a sleeper is granted its slot before the change.

@@ -16,7 +16,7 @@ enum Step {
     SetClock(u64),
     Rate(u64, Duration),
     Hz(f64),
-    /// A shape as a string. It begins at its own beginning, or its first part is skipped.
+    /// A change of the load to a shape. The string need not be a valid shape.
     Shape(String),
     /// A change of the shard. The number is the distance in slots from the claimed slots to the new shard's first slot.
     Shard(u8, u8, u32),

@@ -20,7 +20,7 @@ impl Cost {
         })
     }
 
-    /// Returns the CPU time in seconds of all programs except this process and its children since `before`.
+    /// Returns the CPU time since `before`, in seconds, of all programs except this process and its children.
     pub fn others_since(&self, before: &Cost) -> f64 {
         let ours = self.ours - before.ours + self.children - before.children;
         (self.machine - before.machine - ours).max(0.)
@@ -39,7 +39,8 @@ fn machine() -> Result<f64> {
     let text = fs::read_to_string("/proc/stat")?;
     let line = text.lines().next().context("/proc/stat is empty")?;
     let ticks: Vec<f64> = line.split_whitespace().skip(1).flat_map(str::parse).collect();
-    // The fields are: user nice system idle iowait irq softirq steal. `user` includes all later fields.
+    // The fields are: user nice system idle iowait irq softirq steal. The times of the later fields are included in
+    // `user`.
     let busy = [0, 1, 2, 5, 6, 7].iter().filter_map(|&at| ticks.get(at)).sum::<f64>();
     Ok(busy / 100.)
 }

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-/// The maximum deviation from the nominal gap that counts as even.
+/// The maximum difference between an even gap and the nominal gap, as a share of the nominal gap.
 const TOLERANCE: f64 = 0.25;
 
 #[derive(Clone, Copy, Debug, Default, Serialize)]

@@ -52,7 +52,7 @@ const PARTS: [Part; 10] = [
     Part { name: "habits", rows: habits_of_calls, is_timed: false },
 ];
 
-/// The share of CPU time used by other programs above which late starts may be due to them.
+/// If other programs use more than this share of the CPU time, late starts may be due to them.
 const MOST_BY_OTHERS: f64 = 0.03;
 
 fn main() -> ExitCode {

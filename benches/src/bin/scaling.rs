@@ -15,8 +15,8 @@ use std::time::Duration;
 const SPAN: Duration = Duration::from_millis(80);
 const ROUNDS: usize = 15;
 
-/// The factors by which the clock runs too fast on 1 and 2 cores, for runs of about 30, 100 and 1000 slots. The length
-/// of shorter runs varies.
+/// The factors by which the clock runs too fast on 1 and 2 cores, for runs of about 30, 100 and 1000 slots. Runs of
+/// fewer slots would vary in length.
 const FACTORS: [[u32; 2]; 3] = [[60, 45], [40, 32], [7, 7]];
 
 /// The maximum error on this machine at which a model is extrapolated.

@@ -1,4 +1,5 @@
-//! Models of the lock-free path: callers read the published window while a writer moves or closes it.
+//! Models of the lock-free path: callers read the published window while a writer moves or closes it. A slot is *known
+//! to be due* if a clock reading that a caller has published shows that it is due.
 
 use loom::sync::atomic::{AtomicU64, Ordering};
 use loom_tests::{
@@ -13,7 +14,7 @@ use std::sync::Arc;
 /// A ramp: slots 0 to 2 are on a chord, and about ten later slots are on a parabola.
 const RAMP: &str = "ramp 1M/s..2M/s 1ms";
 
-/// Returns a pacer of 1M/s at 3.5 us. Slot 0 has started, and slots 1 and 2 are known to be due.
+/// Returns a pacer at 1M/s whose clock shows 3.5 us. Slot 0 has started, and slots 1 and 2 are known to be due.
 fn behind() -> (ManualClock, Pacer) {
     let (clock, builder) = manual("1M/s");
     let pacer = builder.build();
@@ -24,9 +25,9 @@ fn behind() -> (ManualClock, Pacer) {
 
 /// A slot that is known to be due is granted by its own piece of the schedule, never by a mixture with a newer piece.
 ///
-/// Threads: one that tries to acquire; one that holds a claim, so that the next slot is on the new piece when it
-/// changes the rate, and then drops the claim, so that the next slot is on the old piece again. Edits: `window` loads
-/// the version, the mantissa or the base `Relaxed`; `window` does not check the version again; `window` reads while a
+/// Threads: one that calls `try_acquire`; one that changes the rate while it holds a claim, so that the next slot is on
+/// the new piece, and then drops the claim, so that the next slot is on the old piece again. Edits: `window` loads the
+/// version, the mantissa or the base `Relaxed`; `window` does not check the version again; `window` reads while a
 /// writer is at work.
 #[test]
 fn a_window_is_read_whole() {
@@ -53,10 +54,11 @@ fn a_window_is_read_whole() {
     });
 }
 
-/// A slot is not granted by a mixture with an older piece that becomes the next one again when claims are given back.
+/// When claims are given back, the next slot is on an older piece again. No slot is granted by a mixture of that piece
+/// and the newer one.
 ///
-/// Threads: one that acquires, while slot 4, on the new piece, is known to be due; one that holds slots 3 and 4, and
-/// drops them, so that the next slot is on the old piece. Edit: `window` loads the anchor `Relaxed`.
+/// Threads: one that acquires a slot, while slot 4, on the new piece, is known to be due; one that holds slots 3 and 4,
+/// and drops them, so that the next slot is on the old piece. Edit: `window` loads the anchor `Relaxed`.
 #[test]
 fn a_window_that_goes_back_is_read_whole() {
     explore_less(2, "a_window_that_goes_back_is_read_whole", || {
@@ -111,7 +113,7 @@ fn a_bent_window_is_read_whole() {
 
 /// A lock-free reader of a due time uses one stretch with its own bend. Without a bend, slot 8 would be due at 7987 ns.
 ///
-/// Threads: one that reads when the next slot is due, one that changes the rate. Edits: `Hot::stretch` loads the bend
+/// Threads: one that reads when the next slot is due; one that changes the rate. Edits: `Hot::stretch` loads the bend
 /// `Relaxed`, or `Hot::store` stores it `Relaxed`.
 #[test]
 fn a_parabola_is_read_whole() {
@@ -137,8 +139,8 @@ fn a_parabola_is_read_whole() {
 /// A pause closes the window: a slot starts before the pause, with a clock reading from before the pause, or after the
 /// pause with the same lateness.
 ///
-/// Threads: one that tries to acquire, one that pauses for a second and resumes. Edits: `report_at` stores the reading
-/// `Relaxed`, or `window` loads it `Relaxed`; `window` does not check the version again.
+/// Threads: one that calls `try_acquire`; one that pauses the pacer for a second and resumes it. Edits: `report_at`
+/// stores the reading `Relaxed`, or `window` loads it `Relaxed`; `window` does not check the version again.
 #[test]
 fn a_window_closes_with_a_pause() {
     explore_less(1, "a_window_closes_with_a_pause", || {
@@ -187,8 +189,8 @@ impl Clock for TwoClocks {
 
 /// A reading that another thread reported after a change is used with the changed schedule.
 ///
-/// Threads: one whose clock is behind, which tries to acquire with the latest reading of all threads; one that pauses
-/// for a second and resumes. Edit: `reading` loads it `Relaxed`.
+/// Threads: one whose clock is behind, which calls `try_acquire` and uses the latest reading of all threads; one that
+/// pauses the pacer for a second and resumes it. Edit: `reading` loads the latest reading `Relaxed`.
 #[test]
 fn a_reading_comes_with_its_change() {
     explore("a_reading_comes_with_its_change", || {
@@ -226,8 +228,8 @@ impl Clock for SetClock {
     }
 }
 
-/// Threads: one that acquires twice and then finds the clock 100 ns back, one that reads those starts and the time.
-/// Edit: `Timeline::now` trusts the clock.
+/// Threads: one that acquires two slots, after which the clock goes back by 100 ns; one that reads the starts of these
+/// slots and the time. Edit: `Timeline::now` trusts the clock.
 #[test]
 fn now_is_never_before_a_start() {
     explore("now_is_never_before_a_start", || {

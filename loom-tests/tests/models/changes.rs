@@ -9,10 +9,10 @@ use std::time::Duration;
 
 /// A lock-free reader sees the old piece of the schedule or the new one, never a mixture.
 ///
-/// Threads: one that reads twice when a slot is due, one that changes the rate. The two rates differ in mantissa and
+/// Threads: one that reads twice when a slot is due; one that changes the rate. The two rates differ in mantissa and
 /// shift, and their pieces in their anchors. Edits: a load of `Hot::stretch`, a store of `Hot::store`, or a load or
-/// store of the version is `Relaxed`; `withdraw` without `BUSY`; `snapshot` without the second load of the version, or
-/// without checking for a writer.
+/// store of the version is `Relaxed`; `withdraw` does not set `BUSY`; `snapshot` does not load the version a second
+/// time, or does not check for a writer.
 #[test]
 fn a_snapshot_is_read_whole() {
     // At 1.5 s, half an interval is left. At the new rate it takes 1/6 s.
@@ -23,7 +23,7 @@ fn a_snapshot_is_read_whole() {
 /// A lock-free reader sees one whole piece of the schedule, even if two pieces differ only in their numbers.
 ///
 /// Threads: as in `a_snapshot_is_read_whole`. The two rates differ in mantissa, and have the same shift; neither piece
-/// is the first one, which has its own flag. Edit: `write` without a new number.
+/// is the first one, which has its own flag. Edit: `write` does not raise the version.
 #[test]
 fn a_snapshot_of_like_rates_is_read_whole() {
     let new = at(1_833_333_334);
@@ -31,7 +31,8 @@ fn a_snapshot_of_like_rates_is_read_whole() {
     explore("a_snapshot_of_like_rates_is_read_whole", model);
 }
 
-/// Changes the rate at 1.5 s from `first`, at which only slot 0 starts, to `other`, at which slot 2 is due at `new`.
+/// Reads twice when slot 2 is due, while the rate changes at 1.5 s from 1/s to `other`, at which slot 2 is due at
+/// `new`. The schedule begins with the rate `first`, which is replaced before any slot is claimed.
 fn snapshot_is_read_whole(first: &str, other: &str, new: Nanos) {
     let (clock, builder) = manual(first);
     let pacer = builder.build();
@@ -50,9 +51,9 @@ fn snapshot_is_read_whole(first: &str, other: &str, new: Nanos) {
     assert_eq!(third.due(), Ok(new));
 }
 
-/// Threads: one that acquires, one that sets the rate to one per second and moves the clock forward by 10 us, ten
-/// intervals of the old rate. Three slots are due. Edits: `index_of` uses the new piece for slots that were due before
-/// it; the addition is split into a load and a store.
+/// Threads: one that acquires a slot, one that sets the rate to one per second and moves the clock forward by 10 us,
+/// ten intervals of the old rate. Three slots are due. Edits: `index_of` uses the new piece for slots that were due
+/// before it; the addition is split into a load and a store.
 #[test]
 fn a_rate_change_loses_no_slot() {
     explore_less(1, "a_rate_change_loses_no_slot", || {
@@ -74,7 +75,7 @@ fn a_rate_change_loses_no_slot() {
 
 /// No slot starts at the old rate with a clock reading from after the change.
 ///
-/// Threads: one that starts its claim of a slot that was due in half a microsecond; one that sets the rate from 1M/s to
+/// Threads: one that starts its claim of a slot that is due in half a microsecond; one that sets the rate from 1M/s to
 /// one per second and moves the clock forward by 10 us. Edits: `reading` does not check the version again after it
 /// reads the clock; the store or the load of the clock is `Relaxed`.
 #[test]
@@ -120,10 +121,10 @@ fn no_sleeper_starts_at_the_old_speed() {
     });
 }
 
-/// A change of the rate reaches a caller that sleeps, or is about to.
+/// A change of the rate reaches a caller that sleeps or is about to sleep.
 ///
 /// Threads: one that claims two slots due in an hour, as one operation, under the lock; one that sets the rate to
-/// 1000/s and moves the clock forward by 1 ms. Edits: `wake_moved` wakes no sleeper, or wakes them before it has
+/// 1000/s and moves the clock forward by 1 ms. Edits: `wake_moved` wakes no sleeper, or wakes sleepers before it has
 /// withdrawn the published state; `enter` does not check whether the plan is current; the manual clock does not check
 /// the time again before it registers a sleeper.
 #[test]
@@ -146,7 +147,7 @@ fn no_wake_up_is_lost() {
 
 /// A change of the rate also reaches a caller that pauses and starts in separate steps.
 ///
-/// Threads: one that claims a slot due in an hour, and pauses and tries until it has started; one that sets the rate
+/// Threads: one that claims a slot due in an hour, and repeatedly pauses and tries to start it; one that sets the rate
 /// to 1000/s and moves the clock forward by 1 ms. Edit: `wake_moved` wakes no sleeper.
 #[test]
 fn no_wake_up_of_a_pause_is_lost() {
@@ -213,8 +214,9 @@ fn a_deadline_out_of_reach_ends_the_sleep() {
     });
 }
 
-/// Threads: one that tries to acquire a slot that is due, and reports the position that claims have reached; one that
-/// pauses and tries to acquire. After that the schedule continues. Edit: `write` forgets that the lock decides.
+/// Threads: one that calls `try_acquire` for a slot that is due, and reports the position that claims have reached; one
+/// that pauses the pacer and calls `try_acquire`. After that, the schedule continues. Edit: `write` does not publish
+/// that callers need the lock.
 #[test]
 fn nothing_starts_while_paused() {
     explore_less(1, "nothing_starts_while_paused", || {
@@ -239,12 +241,12 @@ fn nothing_starts_while_paused() {
     });
 }
 
-/// A pause moves all slots that have not started by its length, so their lateness stays the same. A caller that waits
-/// during the pause starts when it ends.
+/// A pause delays all slots that have not started by then. The delay equals the length of the pause, so their lateness
+/// stays the same. A caller that waits during the pause starts when the pause ends.
 ///
-/// Threads: one that acquires slots 0 and 1 as one operation, which were late by half a microsecond when the pause
-/// began; one that ends the pause after a second. Edits: `wake_moved` wakes no sleeper; `resume` moves the pieces by
-/// less than the length of the pause.
+/// Threads: one that acquires slots 0 and 1, which were late by half a microsecond when the pause began, as one
+/// operation; one that ends the pause after a second. Edits: `wake_moved` wakes no sleeper; `resume` moves the pieces
+/// by less than the length of the pause.
 #[test]
 fn a_pause_makes_no_slot_later() {
     explore("a_pause_makes_no_slot_later", || {
@@ -265,7 +267,8 @@ fn a_pause_makes_no_slot_later() {
     });
 }
 
-/// Threads: one that acquires two slots as one operation, one that resumes. Edit: `wake_moved` wakes no sleeper.
+/// Threads: one that acquires two slots as one operation, one that resumes the pacer. Edit: `wake_moved` wakes no
+/// sleeper.
 #[test]
 fn a_start_reaches_everyone() {
     explore("a_start_reaches_everyone", || {
@@ -283,8 +286,8 @@ fn a_start_reaches_everyone() {
 
 /// Closing ends every sleep, even a sleep that has not begun, and the sleeper's slot is given back.
 ///
-/// Threads: one that acquires a slot due in an hour, one that closes. Edits: `close` wakes no caller; `enter` does not
-/// check whether the plan is current; `refuse_if_closed` keeps the slot, or refuses no caller.
+/// Threads: one that acquires a slot due in an hour, one that closes the pacer. Edits: `close` wakes no caller; `enter`
+/// does not check whether the plan is current; `refuse_if_closed` keeps the slot, or refuses no caller.
 #[test]
 fn close_strands_no_caller() {
     explore("close_strands_no_caller", || {
@@ -302,7 +305,8 @@ fn close_strands_no_caller() {
     });
 }
 
-/// Threads: one that acquires a slot due in an hour, by a deadline; one that closes. Edit: `close` wakes no caller.
+/// Threads: one that acquires a slot due in an hour, by a deadline; one that closes the pacer. Edit: `close` wakes no
+/// caller.
 #[test]
 fn close_strands_no_caller_with_a_deadline() {
     explore("close_strands_no_caller_with_a_deadline", || {
@@ -320,8 +324,8 @@ fn close_strands_no_caller_with_a_deadline() {
     });
 }
 
-/// Threads: one that acquires a slot that is due, by a deadline; one that closes. Edit: `refuse_if_closed` keeps the
-/// slot.
+/// Threads: one that acquires a slot that is due, by a deadline; one that closes the pacer. Edit: `refuse_if_closed`
+/// keeps the slot.
 #[test]
 fn closed_out_has_taken_nothing() {
     explore("closed_out_has_taken_nothing", || {

@@ -1,4 +1,4 @@
-//! Models of claims: the owner of each slot, and the known readings of the clock.
+//! Models of claims: the owner of each slot, and the published readings of the clock.
 
 use loom_tests::{
     MICRO, SECOND, assert_balanced, drain, explore, explore_less, intended_ns, manual, rate, slots,
@@ -6,8 +6,8 @@ use loom_tests::{
 };
 use nanopace::{Claim, ManualClock, Nanos, Pacer, Refused};
 
-/// Threads: two that acquire twice; four slots are due, two of them by the last reading. Edit: the addition is split
-/// into a load and a store.
+/// Threads: two that each acquire two slots. Four slots are due; the last clock reading shows only for two of them that
+/// they are due. Edit: the addition is split into a load and a store.
 #[test]
 fn claims_are_unique() {
     explore("claims_are_unique", || {
@@ -26,9 +26,9 @@ fn claims_are_unique() {
     });
 }
 
-/// Threads: one that tries twice, one that acquires twice; four slots are due. Edits: `exchange` is split into a load,
-/// a comparison and a store; `try_claim_fast` grants the slot that it has checked, and not the one that its addition
-/// claims.
+/// Threads: one that calls `try_acquire` twice, one that calls `acquire` twice. Four slots are due. Edits: `exchange`
+/// is split into a load, a comparison and a store; `try_claim_fast` grants the slot that it has checked, and not the
+/// one that its addition claims.
 #[test]
 fn tried_claims_are_unique() {
     explore("tried_claims_are_unique", || {
@@ -48,8 +48,8 @@ fn tried_claims_are_unique() {
 
 /// A refused caller has claimed no slot, even if another caller got the last due slot at the same time.
 ///
-/// Threads: two that try; one slot is due, and known to be due. Edits: the claimed slot is forgotten, or is not given
-/// back.
+/// Threads: two that call `try_acquire`. One slot is due, and the last clock reading already shows that it is due.
+/// Edits: the claimed slot is forgotten, or is not given back.
 #[test]
 fn a_tried_claim_that_is_not_due_goes_back() {
     explore("a_tried_claim_that_is_not_due_goes_back", || {
@@ -73,9 +73,9 @@ fn a_tried_claim_that_is_not_due_goes_back() {
     });
 }
 
-/// Threads: one that acquires; one that claims. There is one slot, and a claim of it is dropped at the end. Edits: a
-/// claim without the lock is not checked; starts are not refused at the end; slots claimed after the end are not given
-/// back; the published state stays valid after the end.
+/// Threads: one that acquires a slot; one that claims a slot. There is one slot, and a claim of it is dropped at the
+/// end. Edits: a claim that was made without the lock is not checked under the lock; starts are not refused at the end;
+/// slots claimed after the end are not given back; the published state stays valid after the end.
 #[test]
 fn the_last_slot_has_one_owner() {
     explore("the_last_slot_has_one_owner", || {
@@ -96,8 +96,8 @@ fn the_last_slot_has_one_owner() {
     });
 }
 
-/// Threads: one that acquires two as one operation, one that acquires twice. Edits: a row moves the word by one slot
-/// only; the addition is split into a load and a store.
+/// Threads: one that acquires two slots as one operation, one that acquires two slots. Edits: a row moves the word by
+/// one slot only; the addition is split into a load and a store.
 #[test]
 fn rows_are_unique() {
     explore("rows_are_unique", || {
@@ -118,12 +118,12 @@ fn rows_are_unique() {
     });
 }
 
-/// A grant is never stamped earlier than its slot was known to be due. The latest reading never goes back, even if a
-/// caller reports its reading late.
+/// The start time of a grant is never before the clock reading that showed its slot to be due. The latest reading never
+/// goes back, even if a caller reports its reading late.
 ///
-/// Threads: one that acquires twice, one that moves the clock forward and acquires. The clock shows only 1.5 us and
-/// 4.5 us, so there is one correct wait time for slots 2 and 3. Edits: the reading is reported after the horizon has
-/// been moved, or goes back; the horizon is moved `Relaxed`; `window` loads the reading first, or loads the horizon
+/// Threads: one that acquires two slots, one that moves the clock forward and acquires a slot. The clock shows only 1.5
+/// us and 4.5 us, so there is one correct wait time for slots 2 and 3. Edits: the reading is reported after the horizon
+/// has been moved, or goes back; the horizon is moved `Relaxed`; `window` loads the reading first, or loads the horizon
 /// `Relaxed`.
 #[test]
 fn the_reading_never_goes_back() {
@@ -149,7 +149,7 @@ fn the_reading_never_goes_back() {
     });
 }
 
-/// Threads: one that drops a claim, one that acquires; all slots are due. Edit: `make_free` stores the slot as
+/// Threads: one that drops a claim, one that acquires a slot. All slots are due. Edit: `make_free` stores the slot as
 /// returned although it was the latest claim and is taken back.
 #[test]
 fn a_dropped_claim_is_handed_out_once() {
@@ -170,8 +170,8 @@ fn a_dropped_claim_is_handed_out_once() {
     });
 }
 
-/// Threads: one that drops the claim of a slot that is due in an hour, and moves the clock forward by an hour; one
-/// that acquires the slot after the next, due in three hours. Edits: `make_free` wakes no sleeper, or wakes it before
+/// Threads: one that drops the claim of a slot that is due in an hour, and moves the clock forward by an hour; one that
+/// acquires the slot after the next, due in three hours. Edits: `make_free` wakes no sleeper, or wakes a sleeper before
 /// it has withdrawn the published state; `prefer_returned` does nothing.
 #[test]
 fn a_dropped_claim_reaches_a_sleeper() {

@@ -8,8 +8,9 @@ use nanopace::{Ended, Pacer, Refused};
 
 /// When a shape ends, one caller gets the last slot, and all other callers return.
 ///
-/// Threads: two that acquire; one that moves the clock past the end. There is one slot left. Edits: starts are not
-/// refused at the end, or slots claimed after it are not given back; the end of the shape is not known.
+/// Threads: two that each acquire a slot; one that moves the clock past the end. There is one slot left. Edits: starts
+/// are not refused at the end, or slots claimed after the end are not given back; the schedule ignores the end of its
+/// shape.
 #[test]
 fn the_end_of_a_shape_strands_no_caller() {
     explore_less(1, "the_end_of_a_shape_strands_no_caller", || {
@@ -30,8 +31,8 @@ fn the_end_of_a_shape_strands_no_caller() {
     });
 }
 
-/// Threads: one that sets its watch and tries to acquire a slot that is due in an hour; one that claims it. Edit:
-/// tasks are not woken at the end.
+/// Threads: one that sets its watch and tries to acquire a slot that is due in an hour; one that claims this slot.
+/// Edit: tasks are not woken at the end.
 #[test]
 fn the_end_of_a_shape_reaches_every_watch() {
     explore("the_end_of_a_shape_reaches_every_watch", || {
@@ -72,8 +73,8 @@ fn an_earlier_end_reaches_every_sleeper() {
     });
 }
 
-/// Threads: one that acquires a slot due in an hour; one that pauses and sets a shape that ends at once. Edits:
-/// `wake_moved` wakes no sleeper, or wakes none while the pacer is paused.
+/// Threads: one that acquires a slot due in an hour; one that pauses the pacer and sets a shape that ends at once.
+/// Edits: `wake_moved` wakes no sleeper, or wakes none while the pacer is paused.
 #[test]
 fn an_earlier_end_reaches_sleepers_during_a_pause() {
     explore("an_earlier_end_reaches_sleepers_during_a_pause", || {
@@ -94,8 +95,8 @@ fn an_earlier_end_reaches_sleepers_during_a_pause() {
 
 /// A schedule that continues after its end has all its slots, even if a caller is being refused because of the end.
 ///
-/// Threads: one that acquires, one that sets a rate and moves the clock forward by two slots. Edit: a change of the
-/// rate does not end the shape.
+/// Threads: one that acquires a slot, one that sets a rate and moves the clock forward by two slots. Edit: a change of
+/// the rate does not end the shape.
 #[test]
 fn a_schedule_that_goes_on_loses_no_slot() {
     explore_less(1, "a_schedule_that_goes_on_loses_no_slot", || {
@@ -121,8 +122,9 @@ fn a_schedule_that_goes_on_loses_no_slot() {
 /// If the schedule continues while a caller is being refused because of the end, the caller starts or returns
 /// `Finished`. It does not hang, and no slot is lost.
 ///
-/// Threads: one that acquires a slot due in an hour; one that sets a shape that ends at once, then one that has slots,
-/// and moves the clock forward. Edits: `wake_moved` wakes no sleeper; slots claimed after the end are not given back.
+/// Threads: one that acquires a slot due in an hour; one that sets a shape that ends at once, then sets a shape that
+/// has slots, and moves the clock forward. Edits: `wake_moved` wakes no sleeper; slots claimed after the end are not
+/// given back.
 #[test]
 fn an_end_that_is_taken_back_strands_no_caller() {
     explore_less(1, "an_end_that_is_taken_back_strands_no_caller", || {
@@ -146,7 +148,7 @@ fn an_end_that_is_taken_back_strands_no_caller() {
 }
 
 /// Threads: one that sets its watch and tries to acquire a slot; one that sets a rate. Edits: `wake_moved` wakes no
-/// sleeper, or wakes tasks before it has withdrawn the published state; tasks that watch are left out.
+/// sleeper, or wakes tasks before it has withdrawn the published state; tasks that watch are not woken.
 #[test]
 fn a_schedule_that_goes_on_reaches_every_watch() {
     explore("a_schedule_that_goes_on_reaches_every_watch", || {

@@ -7,9 +7,9 @@ use loom_tests::{
 };
 use nanopace::Ended;
 
-/// Threads: one whose lane starts two slots, gives back the third, gives back again, and is dropped; one that acquires.
-/// Four slots are due. Edits: `make_free` stores slots as returned although it has taken them back; `exchange` is split
-/// into a load, a comparison and a store; `Lane::give_back` keeps its run.
+/// Threads: one whose lane starts two slots, gives back the third, gives back again, and is dropped; one that acquires
+/// a slot. Four slots are due. Edits: `make_free` stores slots as returned although it has taken them back; `exchange`
+/// is split into a load, a comparison and a store; `Lane::give_back` keeps its run.
 #[test]
 fn a_run_goes_back_once() {
     explore("a_run_goes_back_once", || {
@@ -35,9 +35,9 @@ fn a_run_goes_back_once() {
     });
 }
 
-/// Threads: one that drops a lane that has started two slots and holds a third; one that changes the rate and acquires.
-/// Four slots are due. Edits: `make_free` stores slots as returned although it has taken them back; `exchange` or the
-/// addition is split into a load and a store.
+/// Threads: one that drops a lane that has started two slots and holds a third; one that changes the rate and acquires
+/// a slot. Four slots are due. Edits: `make_free` stores slots as returned although it has taken them back; `exchange`
+/// or the addition is split into a load and a store.
 #[test]
 fn a_run_goes_back_once_during_a_rate_change() {
     explore("a_run_goes_back_once_during_a_rate_change", || {
@@ -82,8 +82,8 @@ fn a_lane_goes_on_during_a_rate_change() {
 
 /// Two lanes never hold the same slot, and no slot that they give back is lost.
 ///
-/// Threads: one whose lane starts two slots, holds a third and is dropped; one whose lane starts one. Five slots are
-/// due. Edits: `take_earliest` does not remove the slot that it returns; `make_free` forgets slots that are not the
+/// Threads: one whose lane starts two slots, holds a third and is dropped; one whose lane starts one slot. Five slots
+/// are due. Edits: `take_earliest` does not remove the slot that it returns; `make_free` forgets slots that are not the
 /// latest; `exchange` is split into a load and a store.
 #[test]
 fn lanes_share_nothing() {
@@ -108,7 +108,7 @@ fn lanes_share_nothing() {
 /// A lane stops when the pacer is closed, and its starts count as granted.
 ///
 /// Threads: one whose lane acquires twice, so that it holds a third slot, checks whether the pacer is closed, and is
-/// dropped; one that closes. Four slots are due. Edit: `Run::next` does not check the version.
+/// dropped; one that closes the pacer. Four slots are due. Edit: `Run::next` does not check the version.
 #[test]
 fn a_closed_lane_gives_back() {
     explore("a_closed_lane_gives_back", || {

@@ -7,7 +7,7 @@ use std::hash::{BuildHasherDefault, DefaultHasher};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// A clock that moves only between the steps of the threads. No model explores it.
+/// A clock that moves only between the steps of the threads. Its accesses are not part of a model.
 #[derive(Clone, Debug, Default)]
 struct SetClock(Arc<AtomicU64>);
 
@@ -24,9 +24,10 @@ fn keyed<C>(config: C, max_keys: usize, clock: &SetClock) -> Arc<Keyed<String, C
     Arc::new(keyed.clock(clock.clone()).build().unwrap())
 }
 
-/// If two new keys in different shards compete for the last entry, only one gets it. Removing a key frees its entry.
+/// If two new keys in different shards compete for the last free place, only one gets it. Removing a key frees its
+/// place.
 ///
-/// Threads: two that each request their own key, where there is room for one; one of them cleans up before. Edit:
+/// Threads: two that each make a request for a new key, with room for one; one of them first removes idle keys. Edit:
 /// `reserve` loads the count and stores the increased count.
 #[test]
 fn keys_stay_within_their_bound() {
@@ -66,10 +67,11 @@ fn a_change_is_seen_by_every_later_decision() {
     });
 }
 
-/// A caller that has decided by one of several changes made as one step decides by all of them.
+/// A caller that has decided by one change of a batch decides by all changes of that batch.
 ///
 /// Threads: one that changes the limits of two keys at once, one that at the same time makes the first decision on one
-/// key, and then the second on the other. Edit: `make` increments the versions after it has unlocked the tables.
+/// key, and then the second decision on the other key. Edit: `make` increments the versions after it has unlocked the
+/// tables.
 #[test]
 fn a_batch_is_seen_as_a_whole() {
     explore("a_batch_is_seen_as_a_whole", || {

@@ -17,8 +17,8 @@ fn pool() -> (ManualClock, Arc<ManagedPool>) {
     (clock, Arc::new(pool))
 }
 
-/// Threads: one that acquires, one that closes. Edits: `close` wakes no caller; `acquire` does not check whether the
-/// pool is closed; `acquire` checks the pool and joins the queue under two locks.
+/// Threads: one that acquires a token, one that closes the pool. Edits: `close` wakes no caller; `acquire` does not
+/// check whether the pool is closed; `acquire` checks the pool and joins the queue under two locks.
 #[test]
 fn closing_a_pool_strands_nobody() {
     explore("closing_a_pool_strands_nobody", || {
@@ -34,8 +34,8 @@ fn closing_a_pool_strands_nobody() {
 
 /// No request overtakes a waiting request, and no token is handed out twice.
 ///
-/// Threads: one that acquires two tokens, one that acquires one when only one token is available. Edit: `check` does
-/// not check the queue.
+/// Threads: one that acquires two tokens, one that acquires one token when only one token is available. Edit: `check`
+/// does not check the queue.
 #[test]
 fn nobody_overtakes_who_waits() {
     explore("nobody_overtakes_who_waits", || {
@@ -58,8 +58,9 @@ fn nobody_overtakes_who_waits() {
 
 /// A caller that waits, or is about to wait, gets the token that a change of the interval makes available.
 ///
-/// Threads: one that acquires, one that shortens the interval, at a time when one token is due and the next refill is
-/// an hour away. Edits: a change serves no caller; `acquire` checks the pool and joins the queue under two locks.
+/// Threads: one that acquires a token, one that shortens the interval, at a time when one token is due and the next
+/// refill is an hour away. Edits: a change serves no caller; `acquire` checks the pool and joins the queue under two
+/// locks.
 #[test]
 fn a_change_reaches_who_waits() {
     explore("a_change_reaches_who_waits", || {
@@ -93,9 +94,9 @@ fn a_smaller_pool_strands_nobody() {
     });
 }
 
-/// Threads: the refill thread, one that shortens the interval and acquires, one that moves the clock forward. Edits: a
-/// change does not end the sleep; the thread drops a wake-up that comes while it computes the next refill; a refill
-/// serves no caller.
+/// Threads: the refill thread, one that shortens the interval and acquires a token, one that moves the clock forward.
+/// Edits: a change does not end the sleep; the thread drops a wake-up that comes while it computes the next refill; a
+/// refill serves no caller.
 #[test]
 fn a_change_reaches_the_refill_thread() {
     explore("a_change_reaches_the_refill_thread", || {

@@ -9,7 +9,7 @@ use nanopace_limits::{Limiter, Wait};
 use std::task::Waker;
 use std::time::Duration;
 
-/// Returns a limiter of two requests per day, and a reservation of both.
+/// Returns a limiter of two requests per day, and a reservation of both requests.
 fn exhausted() -> (Limiter, nanopace_limits::Reservation) {
     let limiter = Limiter::with_clock("2/day".parse().unwrap(), ManualClock::new());
     let reservation = limiter.reserve(2).unwrap();
@@ -18,8 +18,8 @@ fn exhausted() -> (Limiter, nanopace_limits::Reservation) {
 
 /// When a reservation is cancelled, a thread that waits, or is about to wait, is admitted at once.
 ///
-/// Threads: one that waits, one that cancels the reservation. Edits: `settle` wakes no waiter; a waiter that comes to
-/// an empty queue checks the limit before it enters the queue, but not after that.
+/// Threads: one that waits for the limit, one that cancels the reservation. Edits: `settle` wakes no waiter; a waiter
+/// that comes to an empty queue checks the limit before it enters the queue, but not after that.
 #[test]
 fn a_refund_reaches_who_waits() {
     explore("a_refund_reaches_who_waits", || {
@@ -33,8 +33,8 @@ fn a_refund_reaches_who_waits() {
     });
 }
 
-/// Threads: two that wait, one that cancels the reservation. Edit: a waiter that leaves the queue does not wake the
-/// next one.
+/// Threads: two that wait for the limit, one that cancels the reservation. Edit: a waiter that leaves the queue does
+/// not wake the next one.
 #[test]
 fn the_next_in_line_is_called() {
     explore_less(0, "the_next_in_line_is_called", || {
@@ -79,8 +79,8 @@ fn nobody_overtakes_who_waits_for_a_limit() {
 
 /// A decision about a timeout does not count a waiter that has already been admitted.
 ///
-/// Threads: one that comes with a timeout when there is room for both, one that waits. Edit: an admitted request keeps
-/// its cost until it has left the queue.
+/// Threads: one that makes a request with a timeout when the limit has room for both requests; one that waits. Edit: an
+/// admitted request keeps its cost until it has left the queue.
 #[test]
 fn a_timeout_is_judged_by_those_who_still_wait() {
     explore("a_timeout_is_judged_by_those_who_still_wait", || {

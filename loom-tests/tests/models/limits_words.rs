@@ -25,8 +25,8 @@ fn one_word_admits_no_more() {
     });
 }
 
-/// Threads: two that enqueue twice each. Edits: `admit` is split into a load and a store; `admit` returns the first
-/// word that it read.
+/// Threads: two that each enqueue two requests. Edits: `admit` is split into a load and a store; `admit` returns the
+/// first word that it read.
 #[test]
 fn departures_are_unique() {
     explore("departures_are_unique", || {
@@ -95,10 +95,10 @@ fn bucket() -> Arc<RefilledBucket> {
     Arc::new(RefilledBucket::unattended("2/s".parse().unwrap(), 4, 0, 1, clock).unwrap())
 }
 
-/// One thread adds the tokens of a refill, and no consumed token reappears.
+/// Only one thread adds the tokens of a refill, and no consumed token reappears.
 ///
-/// Threads: two that take one token each when the first refill is due. Edit: a request decides on a copy, and stores
-/// it under another lock.
+/// Threads: two that take one token each when the first refill is due. Edit: a request decides on a copy of the state,
+/// and stores the copy under another lock.
 #[test]
 fn a_refill_happens_once() {
     explore("a_refill_happens_once", || {

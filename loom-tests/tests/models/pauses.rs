@@ -11,8 +11,8 @@ fn pacer(clock: &Watched, text: &str, pause: Pause) -> Pacer {
 
 /// Closing ends the spinning of a caller, and its slot is given back.
 ///
-/// Threads: one that acquires a slot due in an hour, one that closes as soon as the other spins. Edit: a caller that
-/// spins does not check whether the plan is current.
+/// Threads: one that acquires a slot due in an hour, one that closes the pacer as soon as the other spins. Edit: a
+/// caller that spins does not check whether the plan is current.
 #[test]
 fn a_close_reaches_a_spinner() {
     explore("a_close_reaches_a_spinner", || {
@@ -75,8 +75,8 @@ fn a_rate_change_reaches_a_hybrid_spinner() {
     });
 }
 
-/// Threads: one that acquires two slots from a paused pacer whose callers spin; one that resumes. Edits: a caller that
-/// waits for the end of a pause spins; `wake_moved` wakes no sleeper.
+/// Threads: one that acquires two slots from a paused pacer whose callers spin; one that resumes the pacer. Edits: a
+/// caller that waits for the end of a pause spins; `wake_moved` wakes no sleeper.
 #[test]
 fn no_caller_spins_while_paused() {
     explore("no_caller_spins_while_paused", || {

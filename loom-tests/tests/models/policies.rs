@@ -13,7 +13,8 @@ fn claim_and_start(pacer: &Pacer) -> Start {
     (claim.into_owned(), start)
 }
 
-/// Claims and starts slots in two threads, 10 s after the start of a schedule of 1/s. Returns the earlier slot first.
+/// Claims and starts a slot in each of two threads, 10 s after the start of a schedule of 1/s. Returns the earlier slot
+/// first.
 fn start_late(builder: PacerBuilder, clock: &ManualClock) -> (Pacer, [Start; 2]) {
     let pacer = builder.build();
     clock.advance(span(10 * SECOND));
@@ -36,7 +37,7 @@ fn starts_ms(starts: &[Start; 2]) -> [Result<u64, u64>; 2] {
     })
 }
 
-/// Threads: two that claim and start, 10 s late. Edit: `Schedule::start` lets a straggler forfeit too.
+/// Threads: two that claim and start a slot, 10 s late. Edit: `Schedule::start` lets a straggler forfeit time too.
 #[test]
 fn a_strict_gap_is_forfeited_once() {
     explore("a_strict_gap_is_forfeited_once", || {
@@ -54,11 +55,11 @@ fn a_strict_gap_is_forfeited_once() {
     });
 }
 
-/// Owed time is made up for once, at the burst ratio, in any order of the threads. After that, the schedule is the same
-/// as without the stall.
+/// Owed time is made up for once, at the burst ratio, whatever the order of the threads is. After that, the schedule is
+/// the same as without the stall.
 ///
-/// Threads: two that try to acquire, 2 s late, at burst ratio 2; the remaining time is made up for after both. Edit:
-/// `release` returns the intended start.
+/// Threads: two that call `try_acquire`, 2 s late, at burst ratio 2. The remaining time is made up for after both have
+/// ended. Edit: `release` returns the intended start.
 #[test]
 fn owed_time_is_paid_back_once() {
     explore("owed_time_is_paid_back_once", || {
@@ -88,8 +89,8 @@ fn owed_time_is_paid_back_once() {
 /// Slots that are too late are skipped and counted once. A caller that held a skipped slot gets the next slot that is
 /// not too late.
 ///
-/// Threads: two that claim and start, 10 s late, with a limit of 3 s. Edit: `skip` does not count the slot that the
-/// caller holds.
+/// Threads: two that claim and start a slot, 10 s late, with a limit of 3 s. Edit: `skip` does not count the slot that
+/// the caller holds.
 #[test]
 fn skips_are_counted_once() {
     explore("skips_are_counted_once", || {
@@ -102,11 +103,11 @@ fn skips_are_counted_once() {
     });
 }
 
-/// A slot that was claimed before the limit was set is granted or skipped, and counted once.
+/// A slot that was claimed before the limit for skipping was set is granted or skipped, and counted once.
 ///
-/// Threads: one that acquires a slot that is known to be due, one that sets the limit and acquires. Eleven slots are
-/// due, seven of them too late. Edits: `skip` moves the word by a store, or counts the slots that it tried to skip
-/// even if its exchange failed.
+/// Threads: one that acquires a slot that a published clock reading shows to be due; one that sets the limit for
+/// skipping and acquires a slot. Eleven slots are due; seven of them are too late. Edits: `skip` moves the word by a
+/// store, or counts the slots that it tried to skip even if its exchange failed.
 #[test]
 fn a_skip_loses_no_slot() {
     explore("a_skip_loses_no_slot", || {

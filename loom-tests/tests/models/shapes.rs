@@ -1,4 +1,5 @@
-//! Models of schedules that follow a shape: the published chord, and changes of the shape.
+//! Models of schedules that follow a shape: the published chord, and changes of the shape. A slot is *known to be due*
+//! if a clock reading that a caller has published shows that it is due.
 
 use loom_tests::{
     MICRO, MILLI, SECOND, assert_balanced, at, drain, explore, explore_less, intended_ns, manual,
@@ -24,8 +25,8 @@ fn behind() -> Pacer {
 
 /// Claimers renew a chord at its end. Each slot has one owner, and starts at the shape's time or later.
 ///
-/// Threads: two that acquire twice; slot 0 has started, and six slots are due. Edits: a chord continues after the
-/// straight part; a snapshot covers slots after its chord; slots after the chord are known to be due.
+/// Threads: two that each acquire two slots; slot 0 has started, and six slots are due. Edits: a chord continues after
+/// the straight part; a snapshot covers slots after its chord; slots after the chord are known to be due.
 #[test]
 fn a_renewed_chord_loses_no_slot() {
     explore_less(1, "a_renewed_chord_loses_no_slot", || {
@@ -45,7 +46,7 @@ fn a_renewed_chord_loses_no_slot() {
 
 /// A lock-free reader sees the old chord or the new one, never the old line with the new end.
 ///
-/// Threads: one that reads when the next slot is due, one that acquires it and so renews the chord. Edits:
+/// Threads: one that reads when the next slot is due, one that acquires this slot and so renews the chord. Edits:
 /// `Hot::stretch` loads `ends_at` `Relaxed`, or `Hot::store` stores it `Relaxed`; a snapshot covers slots after its
 /// chord.
 #[test]
@@ -70,9 +71,9 @@ fn a_chord_is_read_whole() {
 
 /// A run of a lane never continues after the chord. When the chord is renewed, the lane gives back the rest of its run.
 ///
-/// Threads: one whose lane starts three slots and is dropped; one that acquires. The lane has started slots 0 to 2, two
-/// of them in a run, so it may claim four at once; six slots are due, two of them on the chord. Edits: slots after the
-/// chord are known to be due; `exchange` is split into a load and a store.
+/// Threads: one whose lane starts three slots and is dropped; one that acquires a slot. The lane has started slots 0 to
+/// 2, two of them in a run, so it may claim four at once; six slots are due, two of them on the chord. Edits: slots
+/// after the chord are known to be due; `exchange` is split into a load and a store.
 #[test]
 fn lanes_share_a_chord_that_is_renewed() {
     explore_less(1, "lanes_share_a_chord_that_is_renewed", || {
@@ -98,10 +99,11 @@ fn lanes_share_a_chord_that_is_renewed() {
     });
 }
 
-/// A caller that sleeps for a slot after the chord starts at the shape's time, even if the chord is renewed meanwhile.
+/// A caller that sleeps for a slot after the chord starts at the shape's time, even if the chord is renewed during the
+/// sleep.
 ///
-/// Threads: one that acquires two slots, which are not due; one that claims one and moves the clock forward. Edits: a
-/// snapshot covers slots after its chord, or before it.
+/// Threads: one that acquires two slots, which are not due; one that claims a slot and moves the clock forward. Edits:
+/// a snapshot covers slots after its chord, or before it.
 #[test]
 fn no_slot_starts_early_on_a_renewed_chord() {
     explore_less(1, "no_slot_starts_early_on_a_renewed_chord", || {
@@ -126,8 +128,8 @@ fn no_slot_starts_early_on_a_renewed_chord() {
 
 /// A change of the shape hands out each slot that was due before it once, and later slots by the new shape.
 ///
-/// Threads: one that acquires, one that sets a shape and moves the clock forward. Three slots are due. Edit: the new
-/// piece is used for slots that were due before it.
+/// Threads: one that acquires a slot, one that sets a shape and moves the clock forward. Three slots are due. Edit: the
+/// new piece is used for slots that were due before it.
 #[test]
 fn a_new_shape_loses_no_slot() {
     explore_less(1, "a_new_shape_loses_no_slot", || {
@@ -148,7 +150,7 @@ fn a_new_shape_loses_no_slot() {
 }
 
 /// Threads: one that acquires two slots due in an hour; one that sets a shape and moves the clock forward by 1 ms.
-/// Edits: `wake_moved` wakes no sleeper, or wakes it before it has withdrawn the published state.
+/// Edits: `wake_moved` wakes no sleeper, or wakes a sleeper before it has withdrawn the published state.
 #[test]
 fn a_new_shape_reaches_sleepers() {
     explore("a_new_shape_reaches_sleepers", || {
@@ -168,8 +170,8 @@ fn a_new_shape_reaches_sleepers() {
 
 /// A pause stops the schedule's time, also for a shape that is set before, during or after the pause.
 ///
-/// Threads: one that sets a shape, one that pauses for a second. Edits: a resume does not move the shape's end; a new
-/// shape begins by the clock.
+/// Threads: one that sets a shape, one that pauses the pacer for a second. Edits: a resume does not move the shape's
+/// end; a new shape begins by the clock.
 #[test]
 fn a_pause_does_not_count_in_a_new_shape() {
     explore("a_pause_does_not_count_in_a_new_shape", || {
@@ -181,8 +183,8 @@ fn a_pause_does_not_count_in_a_new_shape() {
 
 /// A pause does not count for a corrected shape, which applies from the beginning of the load.
 ///
-/// Threads: one that corrects the shape, one that pauses for a second. Edit: a resume does not move the shape's
-/// beginning.
+/// Threads: one that corrects the shape, one that pauses the pacer for a second. Edit: a resume does not move the
+/// shape's beginning.
 #[test]
 fn a_pause_does_not_count_in_a_correction() {
     explore("a_pause_does_not_count_in_a_correction", || {

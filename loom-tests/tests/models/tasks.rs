@@ -94,8 +94,8 @@ fn has_started(line: &AsyncPacer, slots: u64) {
 
 /// Two tasks queue. Both have their slots when the clock has reached the second slot.
 ///
-/// Threads: two tasks that acquire; one that moves the clock past both slots. Edits: a task that leaves calls no task
-/// and sets no timer.
+/// Threads: two tasks that each acquire a slot; one that moves the clock past both slots. Edits: a task that leaves the
+/// queue calls no other task and sets no timer.
 #[test]
 fn the_lead_is_handed_over() {
     explore_less(1, "the_lead_is_handed_over", || {
@@ -114,8 +114,8 @@ fn the_lead_is_handed_over() {
 
 /// A cancelled leader claims no slot, and the next task gets the slot.
 ///
-/// Threads: a task that acquires after a leader; one that drops the leader and moves the clock forward. Edits:
-/// dropping calls no task and sets no timer, or does not leave the queue.
+/// Threads: a task that acquires a slot after a leader; one that drops the leader and moves the clock forward. Edits: a
+/// dropped task calls no other task and sets no timer, or does not leave the queue.
 #[test]
 fn a_cancelled_leader_hands_over() {
     explore("a_cancelled_leader_hands_over", || {
@@ -133,8 +133,8 @@ fn a_cancelled_leader_hands_over() {
 
 /// Closing ends the wait of the leader, and of the task after it.
 ///
-/// Threads: two tasks that acquire; one that closes. Edits: `close` wakes no caller; tasks that watch are left out; the
-/// watch is not set.
+/// Threads: two tasks that each acquire a slot; one that closes the pacer. Edits: `close` wakes no caller; tasks that
+/// watch are not woken; the watch is not set.
 #[test]
 fn a_close_ends_the_line() {
     explore_less(1, "a_close_ends_the_line", || {
@@ -182,10 +182,10 @@ fn a_change_reaches_the_next_leader() {
     });
 }
 
-/// A called task that does not come does not delay other tasks, because the bell rings again.
+/// A task that was called and is not polled does not delay the other tasks, because the next one is called later.
 ///
-/// Threads: a task that acquires after a leader that is never polled again; one that moves the clock forward twice.
-/// Edits: a task that has been called is called again before it comes.
+/// Threads: a task that acquires a slot after a leader that is never polled again; one that moves the clock forward
+/// twice. Edit: a task that has been called is called again before it is polled.
 #[test]
 fn a_task_that_does_not_come_is_passed_over() {
     explore_less(1, "a_task_that_does_not_come_is_passed_over", || {
@@ -202,7 +202,7 @@ fn a_task_that_does_not_come_is_passed_over() {
 }
 
 /// Threads: a task that awaits a slot that is due in an hour; one that sets the rate to 1000/s and moves the clock
-/// forward by 1 ms. Edits: a task with a claim reads the due time before it watches; a change calls no such task.
+/// forward by 1 ms. Edits: a task with a claim reads the due time before it watches; a change wakes no such task.
 #[test]
 fn a_change_reaches_a_claim() {
     explore_less(1, "a_change_reaches_a_claim", || {

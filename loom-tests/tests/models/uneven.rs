@@ -11,11 +11,12 @@ fn first_of_two() -> Shard {
     Shard::new(0, 2).unwrap()
 }
 
-/// A change of shards hands out each slot once. Before the change the process has all slots, and after it every second.
+/// A change of shards hands out each slot once. Before the change the process has all slots, and after it every second
+/// slot.
 ///
-/// Threads: one that acquires; one that gives the slots from number 3 on to two processes and moves the clock forward.
-/// Three slots are due. Edits: the change does not turn the line into a curve; the change turns the line into a curve
-/// that counts by the new shards from the beginning.
+/// Threads: one that acquires a slot; one that gives the slots from number 3 on to two processes and moves the clock
+/// forward. Three slots are due. Edits: the change does not turn the line into a curve; the change turns the line into
+/// a curve that counts by the new shards from the beginning.
 #[test]
 fn a_change_of_shards_loses_no_slot() {
     explore_less(1, "a_change_of_shards_loses_no_slot", || {
@@ -67,9 +68,9 @@ fn a_claimed_slot_stays_with_its_process() {
 
 /// A slot that may start is not given to another process, because a caller may be granted it without the lock.
 ///
-/// Threads: one that tries to acquire a slot that is due in less than the sleep threshold; one that pauses and gives
-/// the slots from that one on to two processes. Edits: the change only considers claimed slots; it does not count
-/// slots that may start early as due; it is never refused.
+/// Threads: one that tries to acquire a slot that is due in less than the sleep threshold; one that pauses the pacer
+/// and gives the slots from that one on to two processes. Edits: the change considers only claimed slots; the change
+/// does not count slots that may start early as due; the change is never refused.
 #[test]
 fn a_slot_that_is_due_stays_with_its_process() {
     explore_less(1, "a_slot_that_is_due_stays_with_its_process", || {
@@ -115,8 +116,8 @@ fn a_lane_goes_on_during_a_change_of_shards() {
     });
 }
 
-/// Threads: one that acquires; one that leases the slots from number 1 on, without the first two, and moves the clock
-/// forward. One slot was leased, and has started. Edit: a lease changes no revision.
+/// Threads: one that acquires a slot; one that leases slots 3 and 4 to the pacer, but not slots 1 and 2, and moves the
+/// clock forward. Slot 0 was leased before, and has started. Edit: a lease changes no revision.
 #[test]
 fn a_lease_reaches_waiting_callers() {
     explore_less(1, "a_lease_reaches_waiting_callers", || {
@@ -134,8 +135,8 @@ fn a_lease_reaches_waiting_callers() {
     });
 }
 
-/// Threads: one that acquires; one that leases the acquired slot to another process, which is refused. Edit: slots that
-/// are due may be leased away.
+/// Threads: one that acquires a slot; one that tries to lease this slot to another process, and is refused. Edit: slots
+/// that are due may be leased away.
 #[test]
 fn a_slot_that_may_start_is_not_leased_away() {
     explore("a_slot_that_may_start_is_not_leased_away", || {
@@ -166,8 +167,8 @@ fn all_until(until: u64) -> Lease {
     Lease::of(Shard::new(0, 1).unwrap(), until)
 }
 
-/// Threads: one that acquires twice, one that acquires until no slot is left, on a clock that it moves forward. Edits:
-/// unevenly spaced slots are published as a line; a replay does not end.
+/// Threads: one that acquires two slots, one that acquires until no slot is left, on a clock that it moves forward.
+/// Edits: unevenly spaced slots are published as a line; a replay does not end.
 #[test]
 fn recorded_arrivals_have_one_owner_each() {
     explore("recorded_arrivals_have_one_owner_each", || {
@@ -215,8 +216,9 @@ fn a_block_goes_back_once() {
     });
 }
 
-/// Threads: one whose lane has started two slots and holds a third, checks whether the pacer is closed, acquires if it
-/// is, and is dropped; one that closes. Four slots are due. Edit: `Block::next` does not check the version.
+/// Threads: one whose lane has started two slots and holds a third, checks whether the pacer is closed, acquires a slot
+/// if it is, and is dropped; one that closes the pacer. Four slots are due. Edit: `Block::next` does not check the
+/// version.
 #[test]
 fn a_closed_lane_gives_back_its_block() {
     explore("a_closed_lane_gives_back_its_block", || {
@@ -237,8 +239,8 @@ fn a_closed_lane_gives_back_its_block() {
 /// A reader of the drawn slots sees one whole draw: a slot has one owner and keeps its time, even if others are drawn
 /// and it is given back.
 ///
-/// Threads: one that acquires; one that claims the slot that was drawn, starts the one before it, by which more are
-/// drawn, and gives the claim back. Edits: the sequence is checked once; a sequence that shows a writer at work is
+/// Threads: one that acquires a slot; one that claims the drawn slot, starts the slot before it, which draws more
+/// slots, and gives the claim back. Edits: the sequence is checked once; a sequence that shows a writer at work is
 /// accepted; the slots are stored, or loaded, with `Relaxed`.
 #[test]
 fn drawn_slots_are_read_whole() {
@@ -259,7 +261,8 @@ fn drawn_slots_are_read_whole() {
     });
 }
 
-/// Threads: one that checks, and acquires if the pacer is closed; one that closes it. Edit: the version is not checked.
+/// Threads: one that checks whether the pacer is closed, and acquires a slot if it is; one that closes it. Edit: the
+/// version is not checked.
 #[test]
 fn drawn_slots_end_with_a_close() {
     explore("drawn_slots_end_with_a_close", || {
@@ -277,8 +280,8 @@ fn drawn_slots_end_with_a_close() {
 /// If another thread has reported a later reading than the draw's, drawn slots start with the later reading. If that
 /// reading was made after a change, the slots move with the change.
 ///
-/// Threads: one that tries to acquire; one that pauses for a second, resumes and acquires. Edit: the reported reading
-/// is loaded after the version.
+/// Threads: one that calls `try_acquire`; one that pauses the pacer for a second, resumes it and acquires a slot. Edit:
+/// the reported reading is loaded after the version.
 #[test]
 fn drawn_slots_move_before_they_start_later() {
     explore_less(1, "drawn_slots_move_before_they_start_later", || {
@@ -312,8 +315,8 @@ fn drawn() -> (ManualClock, Pacer, [u64; 8], [Grant; 3]) {
 
 /// A change of the speed reaches a caller that sleeps for a recorded arrival. A caller after the last arrival returns.
 ///
-/// Threads: one that acquires, for an arrival in an hour; one that makes time run a thousand times as fast, acquires
-/// too, and moves the clock forward. Edits: `wake_moved` wakes no sleeper; a replay does not end.
+/// Threads: one that acquires a slot, for an arrival in an hour; one that makes time run a thousand times as fast,
+/// acquires a slot too, and moves the clock forward. Edits: `wake_moved` wakes no sleeper; a replay does not end.
 #[test]
 fn a_replay_strands_no_caller() {
     explore("a_replay_strands_no_caller", || {

@@ -4,8 +4,8 @@ use loom_tests::{HOUR, MILLI, Told, at, beside, explore, manual, rate};
 use nanopace::Refused;
 
 /// Threads: one that sets its watch and tries to acquire a slot that is due in an hour; one that sets the rate to
-/// 1000/s. Edits: `wake_moved` wakes no sleeper, or wakes tasks before it has withdrawn the published state; tasks
-/// that watch are left out.
+/// 1000/s. Edits: `wake_moved` wakes no sleeper, or wakes tasks before it has withdrawn the published state; tasks that
+/// watch are not woken.
 #[test]
 fn a_change_reaches_every_watch() {
     explore("a_change_reaches_every_watch", || {
@@ -20,8 +20,8 @@ fn a_change_reaches_every_watch() {
     });
 }
 
-/// Threads: one that sets its watch and tries to acquire a slot that is due in an hour; one that closes. Edits:
-/// `close` wakes no caller; tasks that watch are left out.
+/// Threads: one that sets its watch and tries to acquire a slot that is due in an hour; one that closes the pacer.
+/// Edits: `close` wakes no caller; tasks that watch are not woken.
 #[test]
 fn a_close_reaches_every_watch() {
     explore("a_close_reaches_every_watch", || {
@@ -33,8 +33,8 @@ fn a_close_reaches_every_watch() {
     });
 }
 
-/// Threads: one that sets its watch and tries to acquire a slot; one that drops its claim of the slot before. Edits:
-/// tasks that watch are left out when the latest claim is taken back.
+/// Threads: one that sets its watch and tries to acquire a slot; one that drops its claim of the previous slot. Edit:
+/// tasks that watch are not woken when the latest claim is taken back.
 #[test]
 fn a_slot_that_comes_back_reaches_every_watch() {
     explore("a_slot_that_comes_back_reaches_every_watch", || {
@@ -50,8 +50,8 @@ fn a_slot_that_comes_back_reaches_every_watch() {
     });
 }
 
-/// Threads: one that sets its watch and tries to acquire a slot; one that claims the last one. Edits: tasks are not
-/// woken at the end; a claim without the lock is not checked.
+/// Threads: one that sets its watch and tries to acquire a slot; one that claims the last slot. Edits: tasks are not
+/// woken at the end; a claim that was made without the lock is not checked under the lock.
 #[test]
 fn the_last_claim_reaches_every_watch() {
     explore("the_last_claim_reaches_every_watch", || {

@@ -9,7 +9,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-/// The number of consecutive slots that were due at once after which a task yields to its runtime.
+/// A task yields to its runtime after this many consecutive slots that were due at once.
 const IN_A_ROW: u32 = 64;
 
 /// The number of times in a row that a task may spin for its slot before it yields to its runtime.
@@ -70,7 +70,8 @@ impl<L: Deref<Target = Line>> Waiting<L> {
         match take(&self.line) {
             Ok(grant) => {
                 self.finish(Ok(grant));
-                // Builds the result a second time, because a copy of the stored result would cost more than the rest.
+                // Builds the result a second time, because a copy of the stored result would cost more than the rest of
+                // this method.
                 Poll::Ready(Ok(grant))
             }
             Err(refused) => self.wait(refused, context, take)?.map(Ok),

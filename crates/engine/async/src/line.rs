@@ -14,7 +14,7 @@
 //!
 //! Waking a task takes about 10 us. The timer therefore rings that much earlier ([`waking`]), and the called task
 //! *holds on*: it spins until its slot is due. On some virtual machines, setting the timer takes about as long. A task
-//! that holds on sets the timer for the next slot during that time, when the system call delays no operation.
+//! that holds on sets the timer for the next slot while it spins: at that time, the system call delays no operation.
 //!
 //! If slots are so close that a wake-up for each slot costs too much, the timer rings for several slots together, and
 //! no task holds on. See [`Drive::wake_at`](nanopace::driver::Drive::wake_at).
@@ -25,8 +25,9 @@
 //!
 //! * The line sets the watch before it reads the schedule, so every later change rings the bell. It reads the schedule
 //!   under its own lock, and sets the timer or calls a task before it releases the lock.
-//! * A called task is not called again until it comes; the next task is called instead. A called task whose future is
-//!   not polled delays the other tasks by at most twice [`PATIENCE`], because the bell rings again within that time.
+//! * A called task is not called again before it is polled. If the bell rings before that, the next task is called
+//!   instead. A called task whose future is not polled delays the other tasks by at most twice [`PATIENCE`], because
+//!   the bell rings again within that time.
 //!
 //! Models: `the_lead_is_handed_over`, `a_cancelled_leader_hands_over`, `a_close_ends_the_line`,
 //! `a_change_reaches_the_leader`, `a_change_reaches_the_next_leader`,
@@ -51,7 +52,8 @@ use std::time::Duration;
 /// A task holds on only if its slot is due within this time, because a wake-up would take longer.
 const HOLD_WITHIN: Duration = Duration::from_micros(30);
 
-/// The time within which a called task should come. After twice this time, the next task is called instead.
+/// The time within which a called task should be polled. If it is not polled within twice this time, the next task is
+/// called instead.
 const PATIENCE: Duration = Duration::from_millis(2);
 
 /// The maximum number of times in a row that the timer is set. It is set again if setting it took too long.
@@ -138,8 +140,8 @@ impl Line {
         })
     }
 
-    /// Adds a task to the queue, or returns a called task to its position. The task's waker may have changed. If the
-    /// task should hold on for its slot, returns for how long.
+    /// Adds a task to the queue. A called task becomes uncalled and keeps its position. Stores `waker`, because the
+    /// task's waker may have changed. If the task should hold on for its slot, returns for how long.
     pub(crate) fn stand(
         &self,
         ticket: &mut Option<Ticket>,
@@ -165,11 +167,11 @@ impl Line {
         }
     }
 
-    /// Rings the bell: determines which tasks have to come. `is_change` is whether the schedule has changed.
+    /// Rings the bell: calls the tasks that have to be polled. `is_change` is whether the schedule has changed.
     fn ring(&self, is_change: bool) {
         let mut stay = self.enter();
         if is_change {
-            stay.queue.is_watched = false; // it rings once
+            stay.queue.is_watched = false; // a watch rings only once
             stay.call_all_claims();
         }
         if stay.queue.is_idle() {
@@ -211,8 +213,8 @@ impl Line {
 }
 
 impl Stay<'_> {
-    /// Reads the schedule, and ensures that the next task to come is called in time. `asking` is the task that calls
-    /// this method. If `asking` comes next and should hold on for its slot, returns for how long.
+    /// Reads the schedule, and ensures that the task whose turn is next is called in time. `asking` is the task that
+    /// calls this method. If it is the turn of `asking`, and it should hold on for its slot, returns for how long.
     fn look(&mut self, asking: Option<u64>) -> Option<Duration> {
         if self.queue.is_idle() {
             return None;
@@ -242,8 +244,8 @@ impl Stay<'_> {
         None
     }
 
-    /// Returns the task that has to come next, and the due time of its slot. The pacer's next slot is due at `due`. A
-    /// task that wants several slots never gets a slot that was given back, so a later task may come first.
+    /// Returns the task whose turn is next, and the due time of its slot. The pacer's next slot is due at `due`. A task
+    /// that wants several slots never gets a slot that was given back, so a later task may come first.
     fn next_to_come(&self, due: Result<Nanos, Ended>) -> Option<(u64, Result<Nanos, Ended>)> {
         let first = *self.queue.uncalled.first()?;
         let slots = self.queue.slots(first);
@@ -311,11 +313,12 @@ impl Stay<'_> {
         }
     }
 
-    /// Returns when the timer should ring for a slot that is due at `due`. A queued task last started at `started`.
+    /// Returns when the timer should ring for a slot that is due at `due`. `started` is the time at which a task last
+    /// started.
     fn wake_at(&self, due: Nanos, started: Nanos) -> Nanos {
         let cost = self.queue.set_cost * WAKE_PER_SET;
         let at = self.line.pacer.wake_at(due, started, cost);
-        // At `at > due`, one ring serves several slots. While the pacer is paused, no due time is known.
+        // If `at > due`, one ring serves several slots. While the pacer is paused, no due time is known.
         if at > due || due == Nanos::MAX {
             return at;
         }
@@ -350,8 +353,9 @@ impl Stay<'_> {
         }
     }
 
-    /// Calls as many further tasks as have been called and have not come. The number of called tasks doubles each time.
-    /// A large number of tasks that do not come therefore delays the other tasks only briefly.
+    /// Calls as many further tasks as had been called before this ring and have not been polled since. The number of
+    /// called tasks therefore doubles each time, and a large number of tasks that are not polled delays the other tasks
+    /// only briefly.
     fn call_as_many_again(&mut self) {
         let called = self.queue.waiting.len() - self.queue.uncalled.len();
         for _ in 1..called {

@@ -93,7 +93,8 @@ impl AsyncPacer {
         Acquire::new(&self.0, 1, deadline)
     }
 
-    /// Acquires a slot like [`acquire_deadline`](AsyncPacer::acquire_deadline), with a deadline of `timeout` from now.
+    /// Acquires a slot like [`acquire_deadline`](AsyncPacer::acquire_deadline), with a deadline `timeout` after the
+    /// call.
     ///
     /// # Errors
     /// Returns the errors of `acquire_deadline`.

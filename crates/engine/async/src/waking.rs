@@ -4,7 +4,7 @@
 use nanopace::Nanos;
 use std::time::Duration;
 
-/// The timer rings at most this much early.
+/// The maximum time by which the timer rings before a slot is due.
 const LEAD_LIMIT: Duration = Duration::from_micros(250);
 
 /// The inverse of the average fraction of time that tasks may spin.

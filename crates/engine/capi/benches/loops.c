@@ -1,5 +1,5 @@
-/* Measures the cost of slots that are due from C, in nanoseconds each: shared, then by a lane. Then the lateness of
- * starts at 10 k/s, in nanoseconds: the 50th and the 90th percentile. */
+/* Prints measurements from C, in nanoseconds: the cost of a due slot with the shared pacer, its cost with a lane, and
+ * the 50th and the 90th percentile of the lateness of starts at 10 k/s. */
 #include <nanopace.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +20,8 @@ static int by_size(const void *one, const void *other)
 
 enum { STARTS = 1000 };
 
-/* After three times as many starts that are not counted, in which the thread measures its sleeps. */
+/* Measures the lateness after three times as many starts that are not counted, in which the thread measures its
+ * sleeps. */
 static int lateness(uint64_t *half, uint64_t *most)
 {
     static uint64_t late[STARTS];
@@ -40,7 +41,7 @@ static int lateness(uint64_t *half, uint64_t *most)
     return (int)nanopace_free(pacer);
 }
 
-/* The fastest of many short loops: other programs can only make a loop slower. */
+/* Returns the smaller time. The fastest of many short loops counts, because other programs only make loops slower. */
 static double least(double one, double other)
 {
     return one < other ? one : other;

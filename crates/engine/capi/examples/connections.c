@@ -32,8 +32,8 @@ struct worker {
 
 static int others[THREADS * CONNECTIONS];
 
-/* Sends for each slot that is due while a connection is free, and sets the timer for the next one. A slot is
- * kept only while a connection waits for it. False when no slot is left. */
+/* Sends a request for each slot that is due while a connection is free, and sets the timer for the next slot. The
+ * poller keeps a slot only while a connection waits for it. Returns false when no slot is left. */
 static bool send_due(struct worker *worker)
 {
     struct connection *connection;

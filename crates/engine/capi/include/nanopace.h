@@ -90,8 +90,8 @@ typedef struct nanopace_lane nanopace_lane;
 // A pacer. It can be used from any number of threads.
 typedef struct nanopace_pacer nanopace_pacer;
 
-// Starts slots one after the other, and keeps a slot that is not due. One thread at a time may use a poller: a
-// concurrent call in another thread returns `NANOPACE_STATUS_BUSY`.
+// Starts one slot at a time, and keeps a slot that is not due. One thread at a time may use a poller: a concurrent
+// call in another thread returns `NANOPACE_STATUS_BUSY`.
 typedef struct nanopace_poller nanopace_poller;
 
 // A file descriptor that reports changes of a pacer's schedule. Available on Linux.
@@ -138,7 +138,7 @@ typedef struct {
   uint64_t sleep_threshold_ns;
   // The lateness up to which time is made up for at once under every strictness except 1. 100000 by default.
   uint64_t tolerance_ns;
-  // The share of a core that each thread may spend on sleeping, from 0 to 1. 0.1 by default.
+  // The share of a core that each thread may spend on going to sleep and waking up, from 0 to 1. 0.1 by default.
   double sleep_share;
   // The share of a core that each thread may spend on spinning when the pause is "hybrid", from 0 to
   // 1. 0.25 by default.
@@ -157,19 +157,19 @@ typedef struct {
 typedef struct {
   // The schedule time since the start, without pauses.
   uint64_t elapsed_ns;
-  // The time of the slots that have been claimed or skipped, up to now.
+  // The part of the elapsed time that belongs to slots that were claimed or skipped.
   uint64_t allocated_ns;
   // The time that a late policy has forfeited.
   uint64_t idle_ns;
   // The time that is owed under a burst ratio.
   uint64_t waiting_ns;
-  // The time of slots that are due and not claimed.
+  // The time of slots that were due and not claimed.
   uint64_t backlog_ns;
   // The number of slots that were claimed, without those that were given back or skipped.
   uint64_t granted;
   // The number of slots that were skipped because they were too late.
   uint64_t skipped;
-  // The number of slots that are due and not claimed.
+  // The number of slots that were due and not claimed.
   uint64_t backlog_slots;
 } nanopace_ledger;
 
@@ -183,10 +183,10 @@ typedef struct {
 
 // The state of a pacer.
 typedef struct {
-  // The current time on the pacer's clock.
+  // The time of the call on the pacer's clock.
   uint64_t now_ns;
-  // The current rate, in slots per second of the whole load. It is 0 while a shape's rate is zero or at most one
-  // per day, and after the end of a shape. A pause does not change it.
+  // The rate at the time of the call, in slots per second of the whole load. It is 0 while a shape's rate is zero or
+  // at most one per day, and after the end of a shape. A pause does not change it.
   double rate_hz;
   // Whether the schedule's time is stopped.
   bool is_paused;
@@ -216,8 +216,9 @@ nanopace_status nanopace_set_shard(const nanopace_pacer *pacer,
 nanopace_status nanopace_set_strictness(const nanopace_pacer *pacer,
                                         double strictness);
 
-// Limits the lateness that is made up for after this call, in nanoseconds. 0 removes the limit.
-nanopace_status nanopace_set_max_backlog(const nanopace_pacer *pacer, uint64_t limit_ns);
+// Sets the maximum lateness, in nanoseconds, that is made up for after this call. 0 removes the limit.
+nanopace_status nanopace_set_max_backlog(const nanopace_pacer *pacer,
+                                         uint64_t limit_ns);
 
 // Sets the lateness in nanoseconds beyond which slots are skipped after this call. 0 removes the limit.
 nanopace_status nanopace_set_skip_later_than(const nanopace_pacer *pacer,
@@ -240,10 +241,10 @@ nanopace_status nanopace_close(const nanopace_pacer *pacer);
 nanopace_status nanopace_advance(const nanopace_pacer *pacer,
                                  uint64_t by_ns);
 
-// Claims the next `n` slots, as `nanopace_acquire_many` does, and returns without waiting until they are due. To
-// claim single slots one after the other, use a `nanopace_poller`, which allocates no memory per slot.
+// Claims the next `n` slots, as `nanopace_acquire_many` does, and returns without waiting until they are due. To claim
+// one slot at a time, use a `nanopace_poller`, which allocates no memory per slot.
 //
-// In addition to errors it returns `NANOPACE_STATUS_FINISHED`, `NANOPACE_STATUS_CLOSED` or
+// In addition to errors, the function returns `NANOPACE_STATUS_FINISHED`, `NANOPACE_STATUS_CLOSED` or
 // `NANOPACE_STATUS_TOO_FAR_AHEAD`. In these cases no claim is created. Zero slots count as started: see
 // `nanopace_acquire_many`.
 nanopace_status nanopace_claim_new(const nanopace_pacer *pacer,
@@ -251,7 +252,7 @@ nanopace_status nanopace_claim_new(const nanopace_pacer *pacer,
                                    nanopace_claim **claim);
 
 // Gives back the slots, unless they have started, and frees the claim. While another thread is in a call with the
-// claim, it returns `NANOPACE_STATUS_BUSY` and does not free the claim.
+// claim, the function returns `NANOPACE_STATUS_BUSY` and does not free the claim.
 nanopace_status nanopace_claim_free(nanopace_claim *claim);
 
 // Starts the slots if the first of them is due. Otherwise the claim keeps them. The function then returns
@@ -261,15 +262,15 @@ nanopace_status nanopace_claim_start(nanopace_claim *claim,
                                      nanopace_grant *grant,
                                      uint64_t *due_ns);
 
-// Blocks until the slots start, but no longer than about `timeout_ns` nanoseconds. After a timeout it returns the same
-// as `nanopace_claim_start`, and the claim keeps the slots.
+// Blocks until the slots start, but no longer than about `timeout_ns` nanoseconds. After a timeout, the function
+// returns the same as `nanopace_claim_start`, and the claim keeps the slots.
 nanopace_status nanopace_claim_wait(nanopace_claim *claim,
                                     uint64_t timeout_ns,
                                     nanopace_grant *grant,
                                     uint64_t *due_ns);
 
-// Creates a lane. A worker that starts many operations is fastest with its own lane: slots that are due are claimed
-// in runs.
+// Creates a lane. A worker that starts many operations is fastest with its own lane, which claims several due slots at
+// once.
 nanopace_status nanopace_lane_new(const nanopace_pacer *pacer,
                                   nanopace_lane **lane);
 
@@ -285,12 +286,12 @@ nanopace_status nanopace_lane_try_acquire(nanopace_lane *lane,
                                           nanopace_grant *grant,
                                           uint64_t *due_ns);
 
-// Gives back the slots that the lane has claimed and not started. Call it before a long time without acquiring. After
-// this call, any thread may become the next owner.
+// Gives back the slots that the lane has claimed and not started. Call it before the worker stops acquiring for a long
+// time. After this call, any thread may become the next owner.
 nanopace_status nanopace_lane_give_back(nanopace_lane *lane);
 
 // Creates a pacer for a load: a rate such as "5k/s", or a shape such as "ramp 100/s..5k/s 30s, hold 60s". See the
-// README for the grammar. Its slot 0 starts now, unless the options set another start.
+// README for the grammar. Slot 0 of the pacer starts now, unless the options set another start.
 //
 // `options` may be null. The default is an open loop of evenly spaced slots on `CLOCK_MONOTONIC`, whose callers sleep
 // until their slots are due.
@@ -339,11 +340,11 @@ nanopace_status nanopace_try_acquire_many(const nanopace_pacer *pacer,
                                           uint64_t *due_ns);
 
 // Claims the next slot, blocks until its intended start, and also starts the other slots that are due, at most `most`
-// slots in total. Use it if a call costs more than a slot. `grants` must have room for `most` grants, and `taken`
-// receives the number of slots.
+// slots in total. Use it in a language from which calls of C are slow. `grants` must have room for `most` grants, and
+// `taken` receives the number of started slots.
 //
-// If no slot is left but some have been started, it returns `NANOPACE_STATUS_OK`, and the next call returns the
-// reason why no slot is left. If `most` is zero, it returns `NANOPACE_STATUS_WRONG`.
+// If no slot is left but some have been started, the function returns `NANOPACE_STATUS_OK`, and the next call returns
+// the reason why no slot is left. If `most` is zero, the function returns `NANOPACE_STATUS_WRONG`.
 nanopace_status nanopace_acquire_due(const nanopace_pacer *pacer,
                                      nanopace_grant *grants,
                                      size_t most,
@@ -352,8 +353,8 @@ nanopace_status nanopace_acquire_due(const nanopace_pacer *pacer,
 // Creates a poller. It holds no slot until it is first polled.
 nanopace_status nanopace_poller_new(const nanopace_pacer *pacer, nanopace_poller **poller);
 
-// Gives back the poller's slot, and frees the poller. While another thread is in a call with the poller, it returns
-// `NANOPACE_STATUS_BUSY` and does not free the poller.
+// Gives back the poller's slot, and frees the poller. While another thread is in a call with the poller, the function
+// returns `NANOPACE_STATUS_BUSY` and does not free the poller.
 nanopace_status nanopace_poller_free(nanopace_poller *poller);
 
 // Starts the poller's slot if it is due. A poller without a slot first claims the next one. If the slot is not due,
@@ -365,8 +366,8 @@ nanopace_status nanopace_poller_poll(nanopace_poller *poller,
                                      uint64_t *due_ns);
 
 // Blocks until the poller's slot starts, but no longer than about `timeout_ns` nanoseconds. A poller without a slot
-// first claims the next one. After a timeout it returns the same as `nanopace_poller_poll`, and the poller keeps the
-// slot. Use it if the caller has to check periodically for an event, for example a signal.
+// first claims the next one. After a timeout, the function returns the same as `nanopace_poller_poll`, and the poller
+// keeps the slot. Use it if the caller has to check periodically for an event, for example a signal.
 nanopace_status nanopace_poller_wait(nanopace_poller *poller,
                                      uint64_t timeout_ns,
                                      nanopace_grant *grant,
@@ -388,7 +389,7 @@ nanopace_status nanopace_get_counters(const nanopace_pacer *pacer, nanopace_coun
 // Writes the state of a pacer to `state`.
 nanopace_status nanopace_get_state(const nanopace_pacer *pacer, nanopace_state *state);
 
-// Writes the number of slots that the load contains before `moment_ns` on the pacer's clock to `slots`.
+// Writes to `slots` how many slots the load contains before `moment_ns` on the pacer's clock.
 nanopace_status nanopace_asked_before(const nanopace_pacer *pacer,
                                       uint64_t moment_ns,
                                       uint64_t *slots);

@@ -82,7 +82,7 @@ fn limit(ns: u64) -> Option<Duration> {
     Some(Duration::from_nanos(ns)).filter(|limit| !limit.is_zero())
 }
 
-/// Limits the lateness that is made up for after this call, in nanoseconds. 0 removes the limit.
+/// Sets the maximum lateness, in nanoseconds, that is made up for after this call. 0 removes the limit.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanopace_set_max_backlog(
     pacer: *const PacerHandle,

@@ -17,10 +17,10 @@ pub struct ClaimHandle(Exclusive<Claim<'static>>);
 
 static FREED: Freed<ClaimHandle> = Freed::new();
 
-/// Claims the next `n` slots, as `nanopace_acquire_many` does, and returns without waiting until they are due. To
-/// claim single slots one after the other, use a `nanopace_poller`, which allocates no memory per slot.
+/// Claims the next `n` slots, as `nanopace_acquire_many` does, and returns without waiting until they are due. To claim
+/// one slot at a time, use a `nanopace_poller`, which allocates no memory per slot.
 ///
-/// In addition to errors it returns `NANOPACE_STATUS_FINISHED`, `NANOPACE_STATUS_CLOSED` or
+/// In addition to errors, the function returns `NANOPACE_STATUS_FINISHED`, `NANOPACE_STATUS_CLOSED` or
 /// `NANOPACE_STATUS_TOO_FAR_AHEAD`. In these cases no claim is created. Zero slots count as started: see
 /// `nanopace_acquire_many`.
 #[unsafe(no_mangle)]
@@ -40,14 +40,14 @@ pub unsafe extern "C" fn nanopace_claim_new(
 }
 
 /// Gives back the slots, unless they have started, and frees the claim. While another thread is in a call with the
-/// claim, it returns `NANOPACE_STATUS_BUSY` and does not free the claim.
+/// claim, the function returns `NANOPACE_STATUS_BUSY` and does not free the claim.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanopace_claim_free(claim: *mut ClaimHandle) -> Status {
     guarded(|| {
         // SAFETY: the caller follows the rules of this crate (`lib.rs`).
         let handle = unsafe { read(claim) }?;
         handle.0.free()?;
-        // SAFETY: it was made by `nanopace_claim_new`, and only one call comes here.
+        // SAFETY: the handle was made by `nanopace_claim_new`, and only one call gets here.
         unsafe { FREED.keep(NonNull::from(handle)) };
         Ok(())
     })
@@ -68,8 +68,8 @@ pub unsafe extern "C" fn nanopace_claim_start(
     unsafe { start(claim, grant, due_ns, Claim::start) }
 }
 
-/// Blocks until the slots start, but no longer than about `timeout_ns` nanoseconds. After a timeout it returns the same
-/// as `nanopace_claim_start`, and the claim keeps the slots.
+/// Blocks until the slots start, but no longer than about `timeout_ns` nanoseconds. After a timeout, the function
+/// returns the same as `nanopace_claim_start`, and the claim keeps the slots.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanopace_claim_wait(
     claim: *mut ClaimHandle,

@@ -20,7 +20,7 @@ const IDLE: u8 = 0;
 const BUSY: u8 = 1;
 const FREE: u8 = 2;
 
-// SAFETY: the inner value is accessed by one call at a time, from any thread, which `T` allows.
+// SAFETY: one call at a time accesses the inner value. Any thread may do this, because `T` is `Send`.
 unsafe impl<T: Send> Sync for Exclusive<T> {}
 
 /// The access of one call. Its drop lets the next call get access.
@@ -54,7 +54,7 @@ impl<T> Exclusive<T> {
         self.leave_idle(FREE)?;
         // SAFETY: no call has access, and no call can get it any more.
         let inner = unsafe { &mut *self.inner.get() };
-        // SAFETY: it is dropped only here, because only one call can change the state from idle to free.
+        // SAFETY: the value is dropped only here, because only one call can change the state from idle to free.
         unsafe { ManuallyDrop::drop(inner) };
         Ok(())
     }

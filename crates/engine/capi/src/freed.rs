@@ -16,7 +16,7 @@ pub(crate) struct Freed<T>(Mutex<VecDeque<Kept<T>>>);
 #[derive(Debug)]
 struct Kept<T>(NonNull<T>);
 
-// SAFETY: it is used only to free the handle, in any thread, which `T` allows.
+// SAFETY: the pointer is used only to free the handle. Any thread may do this, because `T` is `Send`.
 unsafe impl<T: Send> Send for Kept<T> {}
 
 impl<T> Freed<T> {
@@ -34,7 +34,7 @@ impl<T> Freed<T> {
         let oldest = if kept.len() > KEPT { kept.pop_front() } else { None };
         drop(kept);
         if let Some(Kept(oldest)) = oldest {
-            // SAFETY: it came from `Box::into_raw`, is here once, and its time as a late handle is over.
+            // SAFETY: the handle came from `Box::into_raw`, is kept only once, and need not be kept any longer.
             drop(unsafe { Box::from_raw(oldest.as_ptr()) });
         }
     }

@@ -53,13 +53,13 @@ impl LaneHandle {
         if self.owner.load(Ordering::Relaxed) != thread {
             self.bind(thread)?;
         }
-        // SAFETY: only the thread that owns the lane comes here, and its calls are not nested.
+        // SAFETY: only the thread that owns the lane gets here, and its calls are not nested.
         Ok(unsafe { &mut *self.lane.get() })
     }
 }
 
-/// Creates a lane. A worker that starts many operations is fastest with its own lane: slots that are due are claimed
-/// in runs.
+/// Creates a lane. A worker that starts many operations is fastest with its own lane, which claims several due slots at
+/// once.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanopace_lane_new(
     pacer: *const PacerHandle,
@@ -83,15 +83,15 @@ pub unsafe extern "C" fn nanopace_lane_free(lane: *mut LaneHandle) -> Status {
     guarded(|| {
         // SAFETY: the caller follows the rules of this crate (`lib.rs`).
         let handle = unsafe { read(lane) }?;
-        // Acquire: everything that the last owner did is visible. Only one caller sees that it was not freed.
+        // Acquire: everything that the last owner did is visible. Only one caller sees that the lane was not freed.
         if handle.owner.swap(FREE, Ordering::Acquire) == FREE {
             return Err(Status::Freed.into());
         }
         // SAFETY: the lane has no owner any more, and no thread is in a call with the lane.
         let lane = unsafe { &mut *handle.lane.get() };
-        // SAFETY: it is dropped only here, because the swap lets one call come here.
+        // SAFETY: the lane is dropped only here, because the swap lets only one call get here.
         unsafe { ManuallyDrop::drop(lane) };
-        // SAFETY: it was made by `nanopace_lane_new`, and the swap lets one call come here.
+        // SAFETY: the handle was made by `nanopace_lane_new`, and the swap lets only one call get here.
         unsafe { FREED.keep(NonNull::from(handle)) };
         Ok(())
     })
@@ -128,8 +128,8 @@ pub unsafe extern "C" fn nanopace_lane_try_acquire(
     })
 }
 
-/// Gives back the slots that the lane has claimed and not started. Call it before a long time without acquiring. After
-/// this call, any thread may become the next owner.
+/// Gives back the slots that the lane has claimed and not started. Call it before the worker stops acquiring for a long
+/// time. After this call, any thread may become the next owner.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanopace_lane_give_back(lane: *mut LaneHandle) -> Status {
     guarded(|| {

@@ -60,7 +60,7 @@ pub struct Options {
     pub sleep_threshold_ns: u64,
     /// The lateness up to which time is made up for at once under every strictness except 1. 100000 by default.
     pub tolerance_ns: u64,
-    /// The share of a core that each thread may spend on sleeping, from 0 to 1. 0.1 by default.
+    /// The share of a core that each thread may spend on going to sleep and waking up, from 0 to 1. 0.1 by default.
     pub sleep_share: f64,
     /// The share of a core that each thread may spend on spinning when the pause is "hybrid", from 0 to
     /// 1. 0.25 by default.
@@ -84,7 +84,7 @@ impl Options {
         if options.is_null() {
             return Ok(Options::default());
         }
-        // SAFETY: not null, so it points to options, whose first field is the size.
+        // SAFETY: the pointer is not null, so it points to options, whose first field is the size.
         let size = unsafe { options.cast::<usize>().read() };
         if size != size_of::<Options>() {
             return Err(Failure::wrong(format!(

@@ -48,7 +48,7 @@ impl PacerHandle {
 }
 
 /// Creates a pacer for a load: a rate such as "5k/s", or a shape such as "ramp 100/s..5k/s 30s, hold 60s". See the
-/// README for the grammar. Its slot 0 starts now, unless the options set another start.
+/// README for the grammar. Slot 0 of the pacer starts now, unless the options set another start.
 ///
 /// `options` may be null. The default is an open loop of evenly spaced slots on `CLOCK_MONOTONIC`, whose callers sleep
 /// until their slots are due.
@@ -88,7 +88,7 @@ pub unsafe extern "C" fn nanopace_free(pacer: *mut PacerHandle) -> Status {
             return Err(Status::Freed.into());
         }
         handle.pacer.close();
-        // SAFETY: it was made by `nanopace_new`, and the swap lets only one call come here.
+        // SAFETY: the handle was made by `nanopace_new`, and the swap lets only one call get here.
         unsafe { FREED.keep(NonNull::from(handle)) };
         Ok(())
     })
@@ -188,11 +188,11 @@ unsafe fn take(
 }
 
 /// Claims the next slot, blocks until its intended start, and also starts the other slots that are due, at most `most`
-/// slots in total. Use it if a call costs more than a slot. `grants` must have room for `most` grants, and `taken`
-/// receives the number of slots.
+/// slots in total. Use it in a language from which calls of C are slow. `grants` must have room for `most` grants, and
+/// `taken` receives the number of started slots.
 ///
-/// If no slot is left but some have been started, it returns `NANOPACE_STATUS_OK`, and the next call returns the
-/// reason why no slot is left. If `most` is zero, it returns `NANOPACE_STATUS_WRONG`.
+/// If no slot is left but some have been started, the function returns `NANOPACE_STATUS_OK`, and the next call returns
+/// the reason why no slot is left. If `most` is zero, the function returns `NANOPACE_STATUS_WRONG`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanopace_acquire_due(
     pacer: *const PacerHandle,
@@ -213,7 +213,7 @@ pub unsafe extern "C" fn nanopace_acquire_due(
         let more = std::iter::from_fn(|| pacer.try_acquire().ok());
         let first = pacer.acquire()?;
         for (index, grant) in std::iter::once(first).chain(more).take(most).enumerate() {
-            // SAFETY: the index is below `most`, and there is room for that many.
+            // SAFETY: the index is below `most`, and there is room for `most` grants.
             let place = unsafe { grants.add(index) };
             // SAFETY: as above.
             unsafe { place.write(grant.into()) };

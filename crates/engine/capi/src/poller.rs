@@ -1,4 +1,4 @@
-//! Provides pollers, which start slots one after the other without blocking.
+//! Provides pollers, which start one slot at a time without blocking.
 
 use crate::exclusive::{Exclusive, start};
 use crate::ffi::{guarded, out, read};
@@ -10,8 +10,8 @@ use nanopace::Poller;
 use std::ptr::NonNull;
 use std::time::Duration;
 
-/// Starts slots one after the other, and keeps a slot that is not due. One thread at a time may use a poller: a
-/// concurrent call in another thread returns `NANOPACE_STATUS_BUSY`.
+/// Starts one slot at a time, and keeps a slot that is not due. One thread at a time may use a poller: a concurrent
+/// call in another thread returns `NANOPACE_STATUS_BUSY`.
 #[derive(Debug)]
 pub struct PollerHandle(Exclusive<Poller>);
 
@@ -33,15 +33,15 @@ pub unsafe extern "C" fn nanopace_poller_new(
     })
 }
 
-/// Gives back the poller's slot, and frees the poller. While another thread is in a call with the poller, it returns
-/// `NANOPACE_STATUS_BUSY` and does not free the poller.
+/// Gives back the poller's slot, and frees the poller. While another thread is in a call with the poller, the function
+/// returns `NANOPACE_STATUS_BUSY` and does not free the poller.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanopace_poller_free(poller: *mut PollerHandle) -> Status {
     guarded(|| {
         // SAFETY: the caller follows the rules of this crate (`lib.rs`).
         let handle = unsafe { read(poller) }?;
         handle.0.free()?;
-        // SAFETY: it was made by `nanopace_poller_new`, and only one call comes here.
+        // SAFETY: the handle was made by `nanopace_poller_new`, and only one call gets here.
         unsafe { FREED.keep(NonNull::from(handle)) };
         Ok(())
     })
@@ -64,8 +64,8 @@ pub unsafe extern "C" fn nanopace_poller_poll(
 }
 
 /// Blocks until the poller's slot starts, but no longer than about `timeout_ns` nanoseconds. A poller without a slot
-/// first claims the next one. After a timeout it returns the same as `nanopace_poller_poll`, and the poller keeps the
-/// slot. Use it if the caller has to check periodically for an event, for example a signal.
+/// first claims the next one. After a timeout, the function returns the same as `nanopace_poller_poll`, and the poller
+/// keeps the slot. Use it if the caller has to check periodically for an event, for example a signal.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanopace_poller_wait(
     poller: *mut PollerHandle,

@@ -12,19 +12,19 @@ use std::time::Duration;
 pub struct Ledger {
     /// The schedule time since the start, without pauses.
     pub elapsed_ns: u64,
-    /// The time of the slots that have been claimed or skipped, up to now.
+    /// The part of the elapsed time that belongs to slots that were claimed or skipped.
     pub allocated_ns: u64,
     /// The time that a late policy has forfeited.
     pub idle_ns: u64,
     /// The time that is owed under a burst ratio.
     pub waiting_ns: u64,
-    /// The time of slots that are due and not claimed.
+    /// The time of slots that were due and not claimed.
     pub backlog_ns: u64,
     /// The number of slots that were claimed, without those that were given back or skipped.
     pub granted: u64,
     /// The number of slots that were skipped because they were too late.
     pub skipped: u64,
-    /// The number of slots that are due and not claimed.
+    /// The number of slots that were due and not claimed.
     pub backlog_slots: u64,
 }
 
@@ -42,10 +42,10 @@ pub struct Counters {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct State {
-    /// The current time on the pacer's clock.
+    /// The time of the call on the pacer's clock.
     pub now_ns: u64,
-    /// The current rate, in slots per second of the whole load. It is 0 while a shape's rate is zero or at most one
-    /// per day, and after the end of a shape. A pause does not change it.
+    /// The rate at the time of the call, in slots per second of the whole load. It is 0 while a shape's rate is zero or
+    /// at most one per day, and after the end of a shape. A pause does not change it.
     pub rate_hz: f64,
     /// Whether the schedule's time is stopped.
     pub is_paused: bool,
@@ -139,7 +139,7 @@ pub unsafe extern "C" fn nanopace_get_state(
     unsafe { tell(pacer, state, told) }
 }
 
-/// Writes the number of slots that the load contains before `moment_ns` on the pacer's clock to `slots`.
+/// Writes to `slots` how many slots the load contains before `moment_ns` on the pacer's clock.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanopace_asked_before(
     pacer: *const PacerHandle,

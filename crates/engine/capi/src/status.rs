@@ -156,7 +156,7 @@ pub unsafe extern "C" fn nanopace_describe(
         while !text.is_char_boundary(fits) {
             fits -= 1;
         }
-        // SAFETY: not null, so `length` bytes can be written there, and `fits` is less.
+        // SAFETY: `buffer` is not null, so `length` bytes can be written there, and `fits` is less than `length`.
         unsafe { buffer.cast::<u8>().copy_from_nonoverlapping(text.as_ptr(), fits) };
         // SAFETY: as above.
         let end = unsafe { buffer.add(fits) };

@@ -91,7 +91,7 @@ pub unsafe extern "C" fn nanopace_watch_free(watch: *mut WatchHandle) -> Status 
         // SAFETY: the caller follows the rules of this crate (`lib.rs`).
         let handle = unsafe { read(watch) }?;
         handle.take()?.end();
-        // SAFETY: it was made by `nanopace_watch_new`, and only one call takes the bell.
+        // SAFETY: the handle was made by `nanopace_watch_new`, and only one call takes the bell.
         unsafe { FREED.keep(NonNull::from(handle)) };
         Ok(())
     })

@@ -1,5 +1,5 @@
-//! Runs one thread that paces and receives messages. The slot is claimed in advance, and the loop waits for a message
-//! or for the slot, whichever comes first.
+//! Runs one thread that paces operations and receives messages. The slot is claimed in advance, and the loop waits for
+//! a message or for the slot, whichever comes first.
 //!
 //! `cargo run --release -p nanopace --example event_loop`
 

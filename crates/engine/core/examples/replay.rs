@@ -1,4 +1,4 @@
-//! Replays recorded arrivals ten times as fast. They are read line by line from a string.
+//! Replays recorded arrivals at ten times the recorded speed. The arrivals are read line by line from a string.
 //!
 //! `cargo run --release -p nanopace --example replay`
 

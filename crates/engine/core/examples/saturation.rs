@@ -1,9 +1,8 @@
 //! Finds the highest rate at which the p99 of a target's response times stays below a bound, by changing the rate of
 //! one pacer.
 //!
-//! The target takes 1 ms for each request, one after the other, so it can serve at most 1000/s. Its users arrive at
-//! random, so some of them queue at much lower rates. A closed loop with one connection would measure 1 ms at any
-//! rate.
+//! The target serves one request at a time and takes 1 ms for each, so it can serve at most 1000/s. Its users arrive at
+//! random, so some of them queue at much lower rates. A closed loop with one connection would measure 1 ms at any rate.
 //!
 //! `cargo run --release -p nanopace --example saturation`
 
@@ -18,7 +17,7 @@ const BOUND: Duration = Duration::from_millis(8);
 const TRIAL: Duration = Duration::from_millis(600);
 const WORKERS: usize = 16;
 
-/// A target that serves one request after the other.
+/// A target that serves one request at a time.
 struct Target {
     busy_until: Mutex<Nanos>,
 }

@@ -1,7 +1,7 @@
 //! Pages beyond the reference: limitations, terms, schedules, pauses and the reasons for the design.
 //!
 //! * [Limitations](limitations): read this page before you use the crate.
-//! * [Measuring](measuring): defines the terms and explains which number to report.
+//! * [Measuring](measuring): explains which time to report.
 //! * [Schedules](schedules): rates that change over time, random and recorded arrivals, and one load that several
 //!   processes share.
 //! * [Pausing](pausing): the ways to pause a caller until its slot is due, and the cost of each.

@@ -52,8 +52,8 @@ use std::time::Duration;
 ///
 /// Computing a slot takes about 10 to 60 ns if slots are computed in order, and some microseconds otherwise. The
 /// process uses a few kilobytes of memory, however long the load is. A replay uses more, as
-/// [`replay`](Arrivals::replay) describes. Uneven slots are computed under a lock, several at once if several are due.
-/// Random processes have 2^63 slots.
+/// [`replay`](Arrivals::replay) describes. Uneven slots are computed under a lock. If several slots are due, they are
+/// computed together. A random process has 2^63 slots.
 ///
 /// ```
 /// use nanopace::Arrivals;
@@ -75,7 +75,7 @@ enum Kind {
     Replay(Recording),
 }
 
-/// The shapes that can be computed precisely.
+/// The range of the shapes for which gamma-distributed gaps can be computed precisely.
 const GAMMA_SHAPES: std::ops::RangeInclusive<f64> = 0.01..=1e6;
 
 impl Arrivals {
@@ -86,11 +86,11 @@ impl Arrivals {
     }
 
     /// Returns a Poisson process, as from many independent users: gaps are independent and exponentially distributed,
-    /// and the number of slots in any stretch of `c` counts has the Poisson distribution with mean `c`. There is a gap
-    /// before the first slot.
+    /// and the number of slots in any stretch of `c` counts has the Poisson distribution with mean `c`. The first slot
+    /// is due after the first gap, not at count 0.
     ///
-    /// A load with the count `n` has a random number of slots, with mean `n` and with the square root of `n` as its
-    /// standard deviation. If you need an exact number, use [`exact_poisson`](Arrivals::exact_poisson).
+    /// A load that reaches the count `n` has a random number of slots, with mean `n` and with the square root of `n` as
+    /// its standard deviation. If you need an exact number, use [`exact_poisson`](Arrivals::exact_poisson).
     ///
     /// Any slot can be computed without computing those before it. Sums of gaps are drawn first and then split into
     /// parts with a beta distribution (Devroye, "Non-uniform random variate generation", 1986), from numbers that
@@ -103,10 +103,10 @@ impl Arrivals {
 
     /// Returns a Poisson process with exactly `slots` slots in each `slots` counts, for every seed.
     ///
-    /// Within such a run of slots, positions are sorted uniform random numbers: a Poisson process has this
-    /// distribution if the number of its arrivals is known (Cox and Lewis, "The statistical analysis of series of
-    /// events", 1966). Long runs need no more memory than short ones. Runs of fewer than about ten slots take longer
-    /// per slot.
+    /// Each such group of slots is called a run. Within a run, positions are sorted uniform random numbers: a Poisson
+    /// process has this distribution if the number of its arrivals is known (Cox and Lewis, "The statistical analysis
+    /// of series of events", 1966). Long runs need no more memory than short ones. Runs of fewer than about ten slots
+    /// take longer per slot.
     ///
     /// At a rate of 1000/s, runs of 1000 slots give every second the same number of slots.
     ///
@@ -119,7 +119,7 @@ impl Arrivals {
 
     /// Returns a process with independent gamma-distributed gaps of mean 1 and variance `1 / shape`. With a shape below
     /// 1, arrivals are burstier than Poisson; with a shape of 1, they are Poisson; with a shape above 1, they are more
-    /// even. Shapes range from 0.01 to 10^6. There is a gap before the first slot.
+    /// even. Shapes range from 0.01 to 10^6. The first slot is due after the first gap, not at count 0.
     ///
     /// Over a long stretch, the variance of the number of slots is `1 / shape` times its mean. Gaps are drawn with the
     /// methods of Marsaglia and Tsang ("A simple method for generating gamma variables", TOMS 2000) and, for shapes
@@ -135,8 +135,8 @@ impl Arrivals {
         Ok(Arrivals(Kind::Gamma { shape, seed }))
     }
 
-    /// Returns evenly spaced slots, each of which is delayed by a random part of a gap: slot `n` is due at `n + part *
-    /// u`, where `u` is uniform in [0, 1) and independent for each slot. `part` ranges from 0 (even) to 1.
+    /// Returns a process of evenly spaced slots, each of which is delayed by a random part of a gap: slot `n` is due at
+    /// `n + part * u`, where `u` is uniform in [0, 1) and independent for each slot. `part` ranges from 0 (even) to 1.
     ///
     /// # Errors
     /// Returns [`ArrivalsError::Jitter`] for a part outside the range from 0 to 1.
@@ -156,7 +156,7 @@ impl Arrivals {
     ///
     /// Offsets are read when they are needed, and dropped when their slots are past, so a recording may have any
     /// length. At most 2^20 offsets are kept ahead of the slots that are in use. Up to 2^20 past offsets are kept while
-    /// a caller holds a slot among them. After more than that have passed, a slot that a caller still holds gets the
+    /// a caller holds a slot among them. If more than 2^20 arrivals pass while a caller holds a slot, the slot gets the
     /// time of a later arrival. The caller that claims a slot reads the offsets while other callers wait. Reading must
     /// therefore not block for long, must not panic, and must not call the pacer.
     ///

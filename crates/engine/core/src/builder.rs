@@ -12,7 +12,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Longer than the usual oversleep.
+/// The default tolerance, which is longer than the usual oversleep of a pause.
 const TOLERANCE: Duration = Duration::from_micros(100);
 
 /// Builds a [`Pacer`]. Every setting has a default, and values outside a setting's range are clamped to it, so `build`
@@ -58,7 +58,7 @@ enum Start {
 }
 
 impl Pacer {
-    /// Creates a pacer with the default settings. Its slot 0 is intended to start now.
+    /// Creates a pacer with the default settings. The intended start of slot 0 is the time of this call.
     ///
     /// The defaults are: average strictness (an open loop), no limit on the backlog, pauses that sleep, and a
     /// [`TscClock`]. The first `TscClock` of a process takes up to 0.2 s to calibrate.
@@ -609,8 +609,9 @@ impl PacerBuilder {
         self
     }
 
-    /// Builds the pacer. Its slot 0 is intended to start now, unless [`start_paused`](PacerBuilder::start_paused) or
-    /// [`start_on_first_use`](PacerBuilder::start_on_first_use) postpones the start.
+    /// Builds the pacer. The intended start of slot 0 is the time of this call, unless
+    /// [`start_paused`](PacerBuilder::start_paused) or [`start_on_first_use`](PacerBuilder::start_on_first_use)
+    /// postpones the start.
     ///
     /// ```
     /// use nanopace::{ManualClock, Pacer};

@@ -112,7 +112,7 @@ impl<'p> Claim<'p> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn into_owned(mut self) -> Claim<'static> {
-        let held = self.held.take(); // this one has nothing to give back any more
+        let held = self.held.take(); // the drop of `self` gives nothing back
         Claim { pacer: Cow::Owned(Pacer::clone(&self.pacer)), held, started: self.started }
     }
 
@@ -156,8 +156,8 @@ impl<'p> Claim<'p> {
         if self.pacer.is_closed() { Ended::Closed } else { Ended::Finished }
     }
 
-    /// Returns how long to delay the operation, counted from now. The delay is zero if the slot is due, or if it is
-    /// due so soon that the [sleep threshold](crate::PacerBuilder::sleep_threshold) lets it start.
+    /// Returns how long to delay the operation, counted from the call. The delay is zero if the slot is due, or if it
+    /// is due so soon that the [sleep threshold](crate::PacerBuilder::sleep_threshold) lets it start.
     ///
     /// While the pacer is paused, the delay extends to [`Nanos::MAX`].
     ///

@@ -10,12 +10,13 @@ pub(crate) const ONE: Count = 1 << 64;
 /// A number of slots, or of slots per nanosecond, with [`FINE_BITS`] fraction bits.
 ///
 /// A fine count is never below the exact count, and exceeds it by at most 2^-181 slots for each nanosecond of the
-/// shape: by 2^-118 slots over the whole range of time. Rounding a fine count down to a [`Count`] therefore gives the
-/// exact count rounded down. A slot that is due exactly at a whole nanosecond is due at that nanosecond.
+/// shape, which is at most 2^-118 slots over the whole range of time. Rounding a fine count down to a [`Count`]
+/// therefore gives the exact count rounded down. A slot that is due exactly at a whole nanosecond is due at that
+/// nanosecond.
 pub(crate) type Fine = U256;
 
-/// The number of fraction bits of [`Fine`]. A rate below 2^4 per nanosecond, multiplied by 2^63 ns, or by 2^64 for the
-/// slope of a ramp, stays below 2^256.
+/// The number of fraction bits of [`Fine`]. With this number, a rate below 2^4 per nanosecond can be multiplied by 2^63
+/// ns, or by 2^64 for the slope of a ramp, without an overflow of 256 bits.
 pub(crate) const FINE_BITS: u32 = 184;
 
 /// 2^63 slots. Every shape that ends has fewer slots. The count of a shape that never ends stops at this value.

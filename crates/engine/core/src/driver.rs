@@ -43,8 +43,8 @@ pub fn leased(builder: PacerBuilder) -> PacerBuilder {
 /// Drives a [`Pacer`] from outside: leases slots to it, corrects its shape, and reports when slots are due.
 pub trait Drive: sealed::Sealed {
     /// Replaces the shape as if the load had followed `shape` from the beginning of the load: after this call, slot n
-    /// is intended to start at the time that `shape` has for slot n. Use it in a process that receives a change of a
-    /// load late, if other processes follow the same load. Do not use it after a change that made the current load
+    /// is intended to start at the time at which slot n is due on `shape`. Use it in a process that receives a change
+    /// of a load late, if other processes follow the same load. Do not use it after a change that made the current load
     /// begin later than the pacer.
     ///
     /// Slots that were due by the old shape keep their times. Time that a late policy had forfeited no longer counts
@@ -103,7 +103,8 @@ pub trait Drive: sealed::Sealed {
 
     /// Leases slots from the first possible slot on, but not before the slot with the number `from` in the whole load.
     /// The first possible slot is this process's first slot that has certainly not started. If the process has no such
-    /// slot, it is the end of the process's leases. Returns the number of the slot at which the new leases begin.
+    /// slot, the new leases begin at the end of its leases. Returns the number of the slot at which the new leases
+    /// begin.
     ///
     /// The slots before the returned number do not change, even if `from` is lower. ([`lease`](Drive::lease) returns
     /// an error in that case.) A lease that ends before the previous one is empty.

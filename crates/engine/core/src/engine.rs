@@ -17,13 +17,14 @@ pub(crate) struct Engine {
     pub(crate) pausing: Pausing,
 }
 
-// A panic can interrupt only a reading of the clock: while the lock is held, the clock is read before the schedule is
-// changed. A user's curve or recording must not panic.
+// Only a reading of the clock can panic. While the lock is held, the clock is read before the schedule is changed, so a
+// panic leaves the schedule consistent. A user's curve or recording must not panic.
 impl UnwindSafe for Engine {}
 impl RefUnwindSafe for Engine {}
 
 impl Engine {
-    /// May start an earlier slot that was given back instead.
+    /// Starts the slot at `position` when it is due, or an earlier slot that was given back. Writes the grant to
+    /// `grant`.
     #[cold]
     #[inline(never)]
     pub(crate) fn start_claimed(&self, position: u64, grant: &mut Grant) -> Result<(), Ended> {
@@ -108,7 +109,8 @@ impl Engine {
         self.start_by(i64::MAX, attempt).map_err(|(refused, _)| refused)
     }
 
-    /// Refuses the start when the clock reaches `limit`. A refusal contains the slots that the attempt keeps.
+    /// Pauses until the slots of `attempt` may start, and starts them. Returns an error if they may not start when the
+    /// clock reaches `limit`. That error contains the slots that the attempt keeps.
     fn start_by(
         &self,
         limit: i64,

@@ -4,7 +4,7 @@ use crate::Nanos;
 use std::fmt;
 use std::time::Duration;
 
-/// `Debug` prints the message, because Rust prints an error that `main` returns with `Debug`.
+/// Implements `Debug` so that it prints the error's message. If `main` returns an error, Rust prints its `Debug` form.
 macro_rules! errors_by_text {
     ($($error:ty),+) => {$(
         impl std::error::Error for $error {}
@@ -20,7 +20,7 @@ pub(crate) use errors_by_text;
 
 errors_by_text!(RateError, StrictnessError, ShapeError, ShapeSyntaxError, Ended, Refused);
 
-/// In characters.
+/// The maximum number of characters of an invalid string that a message repeats.
 const MOST_SHOWN: usize = 60;
 
 pub(crate) fn shown(text: &str) -> String {
@@ -193,7 +193,7 @@ impl ShapeSyntaxError {
 /// assert_eq!(pacer.acquire(), Err(Ended::Closed));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-// The enum is as wide as the words of a grant, so that a `Result` of a grant and this error is moved in whole words.
+// The enum is as wide as each word of a grant, so that a `Result` of a grant and this error is moved in whole words.
 #[repr(u64)]
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
@@ -259,7 +259,8 @@ impl fmt::Display for Refused {
 }
 
 impl Refused {
-    /// The caller must have requested one slot without a deadline.
+    /// Converts the refusal of a request for one slot without a deadline. Such a request is refused only if the pacer
+    /// is closed or its schedule has no slot left.
     pub(crate) fn for_good(self) -> Ended {
         match self {
             Refused::Finished => Ended::Finished,

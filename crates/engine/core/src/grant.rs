@@ -56,11 +56,11 @@ impl Default for Stamp {
 }
 
 impl Grant {
-    /// A placeholder, which the callee overwrites.
+    /// A placeholder for a grant, which the called function overwrites.
     pub(crate) const NONE: Grant =
         Grant { intended_ns: 0, start: Stamp(NonZeroU64::MIN), slot: u64::MAX };
 
-    /// Both times must be within the range of [`Nanos`].
+    /// Creates a grant. Both times must be within the range of [`Nanos`].
     #[inline]
     pub(crate) fn new(intended_ns: u64, start: Stamp, slot: u64) -> Grant {
         Grant { intended_ns, start, slot }
@@ -120,9 +120,10 @@ impl Grant {
     /// Without a late policy, slots that are due may be granted with a reading of the clock that was taken for an
     /// earlier slot. One reading serves at most 2048 slots, and no more than callers claim within 10 us at their
     /// measured pace. While callers keep their pace, a wait time is therefore too short by at most about 10 us. If
-    /// callers stop right after a grant, the remaining slots with that reading do not show the stop. Slots that are
-    /// claimed 10 us or more apart have a clock reading each. [`Pacer::acquire`](crate::Pacer::acquire) uses the pace
-    /// of all its callers together, and a [`Lane`](crate::Lane) uses its own pace.
+    /// callers stop right after a grant, the wait times of the remaining slots with that reading do not include the
+    /// stop. Slots that are claimed 10 us or more apart have a clock reading each.
+    /// [`Pacer::acquire`](crate::Pacer::acquire) uses the pace of all its callers together, and a [`Lane`](crate::Lane)
+    /// uses its own pace.
     ///
     /// ```
     /// use nanopace::{ManualClock, Pacer};

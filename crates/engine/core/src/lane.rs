@@ -13,9 +13,9 @@ use std::sync::Arc;
 /// by one, so that no slot waits for a slow operation while another worker could start it. Under a late policy every
 /// lane claims its slots one by one.
 ///
-/// The lane gives back the claimed slots that it has not started when it is dropped, when
-/// [`give_back`](Lane::give_back) is called, and when it acquires after the schedule has changed. Slots that are given
-/// back are handed out again.
+/// The lane gives back its claimed slots that have not started in three cases: it is dropped,
+/// [`give_back`](Lane::give_back) is called, or it acquires after the schedule has changed. Slots that are given back
+/// are handed out again.
 ///
 /// ```
 /// use nanopace::{Pacer, Rate};
@@ -39,13 +39,14 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub struct Lane {
     pacer: Pacer,
-    /// All of them are due.
+    /// The claimed slots, all of which are due.
     run: Run,
-    /// Slots of a schedule with uneven spacing. The block has slots only while the run has none.
+    /// The claimed slots of a schedule with uneven spacing, all of which are due. The block has slots only while the
+    /// run has none.
     block: Option<Box<Block>>,
     /// The length of the run or block when it was claimed.
     taken: u64,
-    /// The range of the run, for the timeline.
+    /// The range of the run or block. The timeline reads it to find out which slots the lane holds.
     held: Arc<LaneRun>,
     pace: Pace,
 }
@@ -204,7 +205,7 @@ impl Lane {
         self.start(Attempt::if_due(1), grant)
     }
 
-    /// Returns `None` if the lane holds no slot or the schedule has changed.
+    /// Starts the next slot that the lane holds. Returns `None` if the lane holds no slot or the schedule has changed.
     #[inline]
     fn next_taken(&mut self) -> Option<Grant> {
         let version = self.pacer.0.timeline.version();

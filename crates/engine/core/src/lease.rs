@@ -27,7 +27,7 @@ use crate::Shard;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lease {
-    /// Exclusive, as a slot number in the whole load.
+    /// The end of the range, exclusive, as a slot number in the whole load.
     pub(crate) until: u64,
     pub(crate) shard: Option<Shard>,
 }

@@ -56,11 +56,11 @@ pub struct Ledger {
     /// The schedule time since the start: the clock's time, minus the time during which the pacer was paused. It stops
     /// when the schedule has ended.
     pub elapsed: Duration,
-    /// The time of the slots that have been claimed or skipped, up to now.
+    /// The part of the elapsed time that belongs to slots that have been claimed or skipped.
     pub allocated: Duration,
     /// The time that a late policy has forfeited. It is never made up for.
     pub idle: Duration,
-    /// The time that is owed under a burst ratio. It is made up for at that multiple of the rate.
+    /// The time that is owed under a burst ratio. It is made up for at the rate multiplied by the burst ratio.
     pub waiting: Duration,
     /// The time of slots that are due and not claimed. Slots that were claimed and given back count as not claimed.
     pub backlog: Duration,

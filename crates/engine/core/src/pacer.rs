@@ -183,8 +183,8 @@ impl Pacer {
         }
     }
 
-    /// Acquires a slot like [`acquire`](Pacer::acquire), but gives up if the slot can't start within `timeout` from
-    /// now.
+    /// Acquires a slot like [`acquire`](Pacer::acquire), but gives up if the slot can't start within `timeout` after
+    /// the call.
     ///
     /// With a timeout of zero, this method grants only a slot that is due now.
     ///

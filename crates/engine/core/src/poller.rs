@@ -4,8 +4,8 @@ use crate::timeline::{Claimed, NotGranted};
 use crate::{Grant, Pacer, Refused};
 use std::time::Duration;
 
-/// Starts slots one after the other for a caller that must not block, such as an event loop, a runtime with its own
-/// timers, or code in another language.
+/// Starts one slot at a time for a caller that must not block, such as an event loop, a runtime with its own timers, or
+/// code in another language.
 ///
 /// A poller holds at most one slot. If the slot is due, [`poll`](Poller::poll) starts it. Otherwise the poller keeps
 /// the slot, and `poll` returns the time at which the slot is due. The caller therefore keeps its slot while it does
@@ -40,8 +40,7 @@ pub struct Poller {
 }
 
 impl Pacer {
-    /// Returns a poller, which starts slots one after the other without blocking. It holds no slot until it is first
-    /// polled.
+    /// Returns a poller, which starts one slot at a time without blocking. It holds no slot until it is first polled.
     ///
     /// ```
     /// use nanopace::{ManualClock, Pacer, Rate};
@@ -148,7 +147,7 @@ impl Poller {
         self.started(tried)
     }
 
-    /// Keeps a claimed slot that is not known to be due.
+    /// Returns the grant of a slot that has started. Keeps a claimed slot that is not known to be due.
     #[inline]
     fn started(&mut self, tried: Result<Grant, NotGranted>) -> Option<Grant> {
         match tried {

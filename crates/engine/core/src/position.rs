@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-/// In ticks. A change of the rate splits an interval with a resolution of 2^-16.
+/// The length of a slot in ticks. A change of the rate splits an interval with a resolution of 2^-16.
 pub(crate) const SLOT: u64 = 1 << 16;
 
 /// The maximum distance of a line from its anchor, in ticks: 2^46 slots. Differences of positions are unambiguous only
@@ -16,7 +16,7 @@ pub(crate) const REACH: i64 = 1 << 62;
 /// The maximum time by which slots may be late or early on the schedule, in ticks: 2^44 slots.
 pub(crate) const RANGE: i64 = REACH / 4;
 
-/// The distance is negative if `b` lies before `a`.
+/// Returns the distance from `a` to `b`, which is negative if `b` lies before `a`.
 pub(crate) const fn ticks_between(a: u64, b: u64) -> i64 {
     b.wrapping_sub(a).cast_signed()
 }
@@ -33,7 +33,8 @@ pub(crate) const fn first_after(position: u64) -> u64 {
     (position | (SLOT - 1)).wrapping_add(1)
 }
 
-/// Both are positions of slots. Returns zero if `end` is not after `start`.
+/// Returns the number of slots from `start` to `end`, which are both positions of slots. Returns zero if `end` is not
+/// after `start`.
 pub(crate) const fn slots_between(start: u64, end: u64) -> u64 {
     let ticks = ticks_between(start, end);
     if ticks > 0 { ticks.unsigned_abs() / SLOT } else { 0 }

@@ -29,7 +29,8 @@ use std::time::Duration;
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Rate {
-    /// In lowest terms. The numbers are below 2^64 and 2^108, so that no product in this module overflows.
+    /// The fraction is in lowest terms. `operations` is below 2^64 and `period_ns` is below 2^108, so that no product
+    /// in this module overflows.
     operations: u128,
     period_ns: u128,
 }
@@ -183,7 +184,7 @@ impl Rate {
         (self.operations, self.period_ns)
     }
 
-    /// The ratio must be below 2^48.
+    /// Returns the scale of this rate multiplied by `ratio_q32` / 2^32. `ratio_q32` must be below 2^48.
     pub(crate) fn scale_at(self, ratio_q32: u64) -> Scale {
         const { assert!(SLOT == 1 << 16) };
         Scale::from_ratio(self.period_ns << 16, self.operations * u128::from(ratio_q32))

@@ -1,7 +1,7 @@
 //! Represents the length of a tick in nanoseconds, with exact integers.
 //!
-//! The factor is a normalised 64-bit mantissa just below the exact value. Its error is at most one part in 2^63, so
-//! 10^15 slots drift by little more than 10^-4 of one interval.
+//! The length is stored as a normalised 64-bit mantissa just below the exact value. Its error is at most one part in
+//! 2^63, so 10^15 slots drift by little more than 10^-4 of one interval.
 
 use crate::position::REACH;
 use std::num::NonZeroU8;
@@ -46,7 +46,7 @@ impl Scale {
         Scale::new(mantissa, u8::try_from((63 - shift).clamp(1, 127)).unwrap_or(1))
     }
 
-    /// Both numbers must be below 2^63.
+    /// Works like [`from_ratio`](Scale::from_ratio) for two numbers below 2^63.
     fn from_small_ratio(numerator: u128, denominator: u128) -> Scale {
         let bits = 63 + numerator.leading_zeros() - denominator.leading_zeros();
         // The mantissa has 63 or 64 bits.
@@ -60,7 +60,8 @@ impl Scale {
         Scale { mantissa, bits: NonZeroU8::new(bits).unwrap_or(NonZeroU8::MIN) }
     }
 
-    /// Rounds down. `nanos` must be positive. The mantissa can double without overflow.
+    /// Returns the scale of `nanos` nanoseconds per tick, rounded down. `nanos` must be positive. The mantissa can be
+    /// doubled without an overflow.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is in range")]
     pub(crate) fn roomy(nanos: f64) -> Scale {
         let bits = (ROOMY_BITS - libm::ilogb(nanos)).clamp(1, 127);
@@ -92,7 +93,7 @@ impl Scale {
         self.bits.get().into()
     }
 
-    /// Rounds down, and saturates at `i64::MAX`. `ticks` must be below 2^63.
+    /// Returns the length of `ticks` in nanoseconds, rounded down and at most `i64::MAX`. `ticks` must be below 2^63.
     pub(crate) fn nanos_down(self, ticks: u64) -> i64 {
         let nanos = (u128::from(ticks) * u128::from(self.mantissa)) >> self.fraction_bits();
         i64::try_from(nanos).unwrap_or(i64::MAX)
@@ -115,7 +116,7 @@ impl Scale {
         self.wide(nanos).map_or(REACH, |wide| reach(wide.div_ceil(u128::from(self.mantissa))))
     }
 
-    /// Returns `None` if the result is far beyond the reach of a line.
+    /// Converts `nanos` to units of the mantissa. Returns `None` if the result is far beyond the reach of a line.
     fn wide(self, nanos: u64) -> Option<u128> {
         let bits = self.fraction_bits();
         (u128::from(nanos).leading_zeros() > bits).then(|| u128::from(nanos) << bits)

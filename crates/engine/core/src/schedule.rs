@@ -1,6 +1,7 @@
 //! Computes when each slot starts, how late starts move later slots, and how the schedule's time was used.
 //!
-//! No atomics and no clock: every time is an argument, in nanoseconds. The timeline's lock guards the schedule.
+//! The schedule uses no atomics and no clock: every time is an argument, in nanoseconds. The timeline's lock guards the
+//! schedule.
 //!
 //! # Terms
 //!
@@ -8,7 +9,8 @@
 //!   all times of the schedule later by the length of the pause.
 //! * A slot's *intended* start is its time on the schedule. Its *release* is the time from which it may start. The two
 //!   differ only while time is owed.
-//! * A slot is *settled* once it has been judged, or counts as judged.
+//! * A slot is *judged* when the late policy decides whether its lateness moves later slots. It is *settled* once it
+//!   has been judged, or counts as judged.
 //! * Time is *forfeited* when a late start moves the slots after it.
 //! * `asked` counts the slots that the load would have if no time had been forfeited.
 //! * Time is *owed* when a late start moves no slot, but the slots after it may start at no more than a multiple of the
@@ -20,14 +22,14 @@
 //! * A slot's position never changes, only the time of that position. A claim therefore can't race with a change of the
 //!   rate.
 //! * A slot is judged once, when it starts. Nothing changes the intended start of a settled slot.
-//! * A *straggler* is a slot that starts after a later slot has started. It moves no slots, because the later slot had
-//!   started by the schedule from before the straggler's start.
+//! * A *straggler* is a slot that starts after a later slot has started. It moves no slots, because the later slot has
+//!   already started by the unchanged schedule.
 //! * A slot may start when both the schedule and `catch_up` have reached it. This applies two rates at once, as in the
 //!   dual GCRA of ATM (ITU-T I.371).
 //!
 //! Under strict this is GCRA's virtual scheduling algorithm without a tolerance (ITU-T I.371): intended starts are its
-//! theoretical arrival times. Other strictnesses move the intended starts less. Slots of equal size, on an axis along
-//! which time runs at the rate, are virtual time, as in `VirtualClock` (Zhang, 1990).
+//! theoretical arrival times. Other strictnesses move the intended starts less. An axis with slots of equal size, along
+//! which time runs at the rate, is virtual time, as in `VirtualClock` (Zhang, 1990).
 
 mod account;
 mod asked;
@@ -197,7 +199,8 @@ impl Schedule {
         })
     }
 
-    /// When a shape ends, all its slots may start, even if time is owed.
+    /// Returns the time from which the slot may start. When a shape ends, all its slots may start, even if time is
+    /// owed.
     pub(crate) fn release(&self, position: u64) -> i64 {
         let caught_up = self.catch_up.as_ref().map_or(i64::MIN, |segment| {
             segment.time_of(position, self.history.slots()).min(self.end.of_shape())
@@ -211,14 +214,16 @@ impl Schedule {
         self.paid(time).map_or(intended, |paid| earlier(paid, intended))
     }
 
-    /// Slots up to this position are paid. Returns `None` if no time is owed: at the end of a shape it becomes backlog.
+    /// Returns the last position that is paid at `time`, or `None` if no time is owed. At the end of a shape, owed time
+    /// becomes backlog.
     fn paid(&self, time: i64) -> Option<u64> {
         let segment = self.catch_up.as_ref().filter(|_| time < self.end.of_shape())?;
         let paid = segment.position_at(time, self.history.slots());
         (ticks_between(paid, self.history.position_at(time)) > 0).then_some(paid)
     }
 
-    /// Returns the last position that is intended to start within `span_ns` of now, or of the beginning of the pause.
+    /// Returns the last position that is intended to start at most `span_ns` after `now`. While the pacer is paused,
+    /// the beginning of the pause replaces `now`.
     pub(crate) fn intended_within(&self, span_ns: i64, now: i64) -> u64 {
         let time = self.schedule_time(now).saturating_add(span_ns);
         self.before_end(self.history.position_at(time))
@@ -228,7 +233,8 @@ impl Schedule {
         self.paused_since.unwrap_or(now)
     }
 
-    /// Returns the average time between this process's slots from `position` on at `now`, in nanoseconds.
+    /// Returns the average time between this process's slots from `position` on, at the load's rate at `now`, in
+    /// nanoseconds.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_precision_loss,
@@ -244,7 +250,8 @@ impl Schedule {
         self.schedule_time(now).min(self.end.moment(&self.history))
     }
 
-    /// Callers must count at least once for every 2^47 claimed slots, because positions wrap around after more.
+    /// Records that `claimed` slots in total lie before the position `next`. Callers must call this method at least
+    /// once for every 2^47 claimed slots, because positions wrap around after more.
     pub(crate) fn count_claimed(&mut self, next: u64, claimed: u64) {
         self.history.count_claimed(next, claimed);
         self.end.count_claimed(next, claimed);
@@ -260,8 +267,8 @@ impl Schedule {
         self.set_load(shape.into(), self.schedule_time(now));
     }
 
-    /// From `now` on, gives slots the times of `shape`, as if the load had followed it since the load began with slot
-    /// 0. There must not have been another load before the current one.
+    /// From `now` on, gives slots the times of `shape`, as if the load had followed `shape` since it began with slot 0.
+    /// There must not have been another load before the current one.
     pub(crate) fn correct_shape(&mut self, shape: Shape, now: i64) {
         let time = self.schedule_time(now);
         self.drop_paid(time);
@@ -277,7 +284,7 @@ impl Schedule {
         // A constant rate becomes a shape, too, because the load began at `origin`, before the anchor, and a
         // line can't begin before its anchor.
         self.load = Load::Shape(Box::new(shape));
-        // A shape that has already ended ends now.
+        // If the shape has already ended, it ends at `time`.
         self.end = self.end.with_shape(self.load.end(self.origin).max(time));
         self.rescale_catch_up(time);
     }
@@ -317,7 +324,8 @@ impl Schedule {
 
     /// Gives this process the slots of these leases from the number `from` in the whole load on, and no slots yet after
     /// the leases. Returns false, and moves no slot, if a slot in this range may have started. A slot that is intended
-    /// to start within `sleep_threshold_ns` counts as one, because another thread may start it without the lock.
+    /// to start within `sleep_threshold_ns` after `now` counts as started, because another thread may start it without
+    /// the lock.
     pub(crate) fn lease(
         &mut self,
         from: u64,
@@ -425,7 +433,8 @@ impl Schedule {
         self.forget(next.wrapping_add_signed(-RANGE));
     }
 
-    /// `earliest` returns the first slot that a caller holds or can get again.
+    /// Lets a recording read ahead of `next`, and forgets past arrivals. `earliest` returns the first slot that a
+    /// caller holds or can get again.
     pub(crate) fn follow_arrivals(
         &mut self,
         next: u64,

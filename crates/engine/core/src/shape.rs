@@ -1,8 +1,8 @@
 //! Defines the shapes of loads, and converts between times and counts of slots.
 //!
-//! A shape is a tree whose leaves are curves. A formula only describes a rising rate, so that it is a sum of positive
-//! terms; a falling rate is a rising curve reversed in time. The time of a count is estimated, and then corrected to
-//! the first nanosecond at which the count is reached.
+//! A shape is a tree whose leaves are curves. Formulas describe only rising rates, because they are then sums of
+//! positive terms. A falling rate is a rising curve, reversed in time. The time of a count is estimated, and then
+//! corrected to the first nanosecond at which the count is reached.
 
 mod compose;
 mod custom;
@@ -141,7 +141,7 @@ impl Shape {
         self.program.peak_hz(0, i64::MAX)
     }
 
-    /// Returns 0 before the beginning, and the total count after the end.
+    /// Returns the count at `elapsed_ns`, which is 0 before the beginning, and the total count after the end.
     pub(crate) fn count_at_ns(&self, elapsed_ns: i64) -> Count {
         whole(self.program.count_at(elapsed_ns))
     }
@@ -164,14 +164,15 @@ impl Shape {
         if is_early { flat_until_ns } else { time_ns }
     }
 
-    /// Returns whether the slot at `count`, the count at `elapsed_ns`, starts later or never, because the rate is zero.
+    /// Returns whether the slot at `count` starts after `elapsed_ns` or never, because the rate is zero or the shape
+    /// has ended. `count` must be the count at `elapsed_ns`.
     pub(crate) fn is_waiting_at_ns(&self, elapsed_ns: i64, count: Count) -> bool {
         let elapsed_ns = elapsed_ns.max(0);
         let is_flat = self.program.flat_until(elapsed_ns) > elapsed_ns;
         (is_flat || count >= whole(self.program.total())) && self.time_of_count(count) > elapsed_ns
     }
 
-    /// Returns `i64::MAX` if the shape never ends.
+    /// Returns the duration of the shape, or `i64::MAX` if it never ends.
     pub(crate) fn duration_ns(&self) -> i64 {
         self.program.time_ns()
     }

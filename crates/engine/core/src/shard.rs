@@ -32,11 +32,11 @@ use std::str::FromStr;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shard {
     cycle: u64,
-    /// In ascending order.
+    /// The offsets of the process's slots in a cycle, in ascending order.
     own: Vec<u64>,
 }
 
-/// The maximum for different weights, in slots.
+/// The maximum length of a cycle in slots, if the weights differ.
 const MOST: u64 = 1 << 16;
 
 impl Shard {

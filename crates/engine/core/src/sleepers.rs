@@ -1,9 +1,9 @@
-//! Records which callers sleep for which slots, so that a change wakes only the callers that it moves.
+//! Records which callers sleep for which slots, so that a change wakes only the callers that have to act on it.
 //!
 //! A sleeper whose slot moved to a later time is not woken: it finds the new time when it wakes.
 //!
-//! Waking takes a system call for each sleeper, and there may be thousands of sleepers. A change therefore wakes only
-//! the first [`HERD`] sleepers, in schedule order, and each sleeper that wakes up wakes one more.
+//! Waking takes a system call for each sleeper, and there may be thousands of sleepers. A change therefore queues the
+//! sleepers to be woken, and wakes only the first [`HERD`] of them. Each sleeper that wakes up wakes the next one.
 //!
 //! No wake-up is lost. A sleeper enters under the registry's lock, and only if the version by which it planned is still
 //! current. A change makes that version invalid before it takes that lock. So either the sleeper has entered when the
@@ -31,7 +31,8 @@ pub(crate) struct Sleeper {
 
 #[derive(Debug, Default)]
 struct Registry {
-    /// The keys are positions. A slot has one owner at a time, which leaves before the slot gets another owner.
+    /// The sleepers, by the positions of their slots. A slot has one owner at a time, which leaves before the slot gets
+    /// another owner.
     asleep: BTreeMap<u64, Sleeper>,
     /// Sleepers that have been chosen and removed, and not yet unparked.
     to_be_woken: VecDeque<Unparker>,
@@ -73,7 +74,7 @@ impl WakeUps {
     }
 }
 
-/// Allocates nothing if `all` is empty, unlike `Vec::append`.
+/// Appends `others` to `all`. Allocates nothing if `all` is empty, unlike `Vec::append`.
 fn append<T>(all: &mut Vec<T>, others: Vec<T>) {
     if all.is_empty() { *all = others } else { all.extend(others) }
 }
@@ -83,7 +84,8 @@ impl Sleepers {
         Sleepers(Mutex::new(Registry::default()))
     }
 
-    /// Returns false if the sleeper's plan is outdated.
+    /// Registers a sleeper for the slot at `position`. Returns false, and registers nothing, if the sleeper's plan is
+    /// outdated.
     pub(crate) fn enter(
         &self,
         position: u64,
@@ -149,8 +151,8 @@ impl Sleepers {
         self.moved(|_| i64::MIN)
     }
 
-    /// Chooses one sleeper with a later slot for each of `slots` slots given back at `position`, beginning with the
-    /// latest slot, so that sleepers that start sooner keep their slots.
+    /// Chooses one sleeper for each of the `slots` slots that were given back at `position`, among the sleepers with
+    /// later slots. Those with the latest slots are chosen first, so that sleepers that start sooner keep their slots.
     pub(crate) fn latest_behind(&self, position: u64, slots: u64) -> WakeUps {
         let would_take = |(&at, sleeper): (&u64, &Sleeper)| {
             (sleeper.takes_others && ticks_between(position, at) > 0).then_some(at)
@@ -163,7 +165,8 @@ impl Sleepers {
 }
 
 impl Registry {
-    /// Queues these sleepers. Returns the first of the queue, and all tasks that watch for changes.
+    /// Queues the sleepers at these positions. Returns the first [`HERD`] sleepers of the queue, and all tasks that
+    /// watch for changes.
     fn choose(&mut self, positions: Vec<u64>) -> WakeUps {
         for position in positions {
             let sleeper = self.asleep.remove(&position);

@@ -50,7 +50,8 @@ impl Arrivals {
     pub fn starts_before(&self, elapsed: Duration, shape: &Shape, shard: &Shard) -> u64 {
         let Some(last_ns) = span_ns(elapsed).checked_sub(1).filter(|&ns| ns >= 0) else { return 0 };
         let count = shape.count_at_ns(last_ns);
-        // A shape has the slots below its count. While its rate is zero, and after its end, the next slot has not come.
+        // The slots below a shape's count have started. A slot exactly at the count has started, too, unless the rate
+        // is zero or the shape has ended.
         let is_below = shape.is_waiting_at_ns(last_ns, count);
         let last: Option<Count> = if is_below { count.checked_sub(1) } else { Some(count) };
         last.map_or(0, |last| shard.locals_before(self.process().slots_by(last)))

@@ -224,7 +224,7 @@ impl Strictness {
 /// The number 1, in units of 2^-32.
 pub(crate) const ONE: u64 = 1 << 32;
 
-/// Numbers are in units of 2^-32. `schedule/policy.rs` applies the rule.
+/// The rule that a strictness stands for. Numbers are in units of 2^-32. `schedule/policy.rs` applies the rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rule {
     Average,

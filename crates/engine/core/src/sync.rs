@@ -17,8 +17,9 @@ mod world {
     /// The number of uneven slots that are drawn at once for all callers.
     pub(crate) const DRAWN: usize = 64;
 
-    /// A lock is mostly held for less than the spinning takes: for about 2 us while 64 random slots are drawn. Parking
-    /// costs more, because it also makes the holder wake the waiter.
+    /// Repeats `attempt`, which acquires a lock, for a while before the caller parks. A lock is mostly held for less
+    /// time than this spin takes: for about 2 us while 64 random slots are drawn. Parking costs more, because it also
+    /// makes the holder wake the waiter.
     #[inline]
     pub(super) fn spin<T>(attempt: impl Fn() -> Option<T>) -> Option<T> {
         attempt().or_else(|| spin_on(attempt))
@@ -91,7 +92,7 @@ pub(crate) use world::{AtomicU64, DRAWN, HERD, MutexGuard, with_parker, yield_no
 pub(crate) fn unique() -> u64 {
     // This is not loom's atomic, because it has to outlive a model's run. No model is about it.
     static LAST: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
-    // Relaxed: unique, not ordered.
+    // Relaxed: the number must be unique, not ordered.
     LAST.fetch_add(1, Relaxed) + 1
 }
 

@@ -7,9 +7,9 @@
 //! they are known to be due ([`published`]), otherwise by a plan ([`open`]). Unevenly spaced slots are drawn under the
 //! lock, for all callers ([`drawn`]) or for one lane (a block, [`guarded`]).
 //!
-//! Under a late policy each start may move the slots after it. Starts are therefore judged one after the other under
-//! the lock ([`guarded`]), each with its own reading of the clock. The same applies while the pacer is paused, and
-//! while slots that were given back wait to be handed out again.
+//! Under a late policy each start may move the slots after it. Starts are therefore judged under the lock, one at a
+//! time ([`guarded`]), each with its own reading of the clock. The same applies while the pacer is paused, and while
+//! slots that were given back wait to be handed out again.
 //!
 //! # Ground rules
 //!
@@ -17,7 +17,7 @@
 //! |---|---|---|
 //! | `allocated` | all callers, in one atomic step | all callers |
 //! | `published` | the holder of the lock; its horizon and last reading by all callers, forwards only | all callers, as one state with one version |
-//! | `drawn` | the holder of the lock | all callers, valid under the version that it was drawn by |
+//! | `drawn` | the holder of the lock | all callers, valid under the version under which the slots were drawn |
 //! | `locked` | the holder of the lock | the holder of the lock |
 //! | `held` | the caller that takes, starts or gives back a slot, under locks of its own | the holder of the lock |
 //! | `sleepers` | the caller that sleeps, under a lock of its own | the holder of the lock |
@@ -25,12 +25,12 @@
 //! * **Order of locks.** The lock, `locked`, comes first. Under it, the locks of `held` and `sleepers` are taken for a
 //!   moment each, never two at once. There is one exception: each lane's run is read under the lock of the list of
 //!   lanes. No waker and no thread is woken under any of these locks.
-//! * **Order of reading.** Without the lock: first the version, then the clock, then the version again. If both
-//!   versions are the same, the reading belongs to that schedule, and a plan made by it is valid until the version
+//! * **Order of reading.** Without the lock, a caller reads the version, then the clock, then the version again. If
+//!   both versions are the same, the reading belongs to that schedule, and a plan made by it is valid until the version
 //!   changes.
-//! * **Order of changing.** A change takes the lock, withdraws the published state, reads the clock, changes the
-//!   schedule, looks for the sleepers that it moves, and publishes the new state. So no caller starts a slot by the old
-//!   schedule on a reading that was made after the change.
+//! * **Order of changing.** A change has these steps, in this order: take the lock, withdraw the published state, read
+//!   the clock, change the schedule, choose the sleepers to be woken, publish the new state. No caller therefore starts
+//!   a slot by the old schedule with a reading that was made after the change.
 //! * **Readings.** The reading of a start is never earlier than another reading that its caller can know of: a caller
 //!   takes the later of its clock's reading and the last reported reading.
 //! * **Slots.** A slot has at most one holder. Another caller can get the slot only after its holder has given it back.
@@ -120,7 +120,7 @@ impl Timeline {
         timeline
     }
 
-    /// A plan is valid as long as the version stays the same.
+    /// Returns the version of the published state. A plan is valid as long as the version stays the same.
     #[inline]
     pub(crate) fn version(&self) -> u64 {
         self.published.version()
@@ -130,8 +130,9 @@ impl Timeline {
         self.published.is_closed()
     }
 
-    /// The result is never earlier than a start that the caller can know of. (The clock's readings on two processors
-    /// may be out of order by some hundred nanoseconds.)
+    /// Returns the reading of the clock, or the last reported reading if that is later. The result is therefore never
+    /// earlier than a start that the caller can know of. (The clock's readings on two processors may be out of order by
+    /// some hundred nanoseconds.)
     #[inline]
     pub(crate) fn now(&self, clock: &dyn Clock) -> Nanos {
         clock.now().max(Nanos::from_nanos(self.published.reading()))
@@ -149,14 +150,14 @@ impl Timeline {
         self.published.report_at(self.next(), now);
     }
 
-    /// Returns zero if the pause is shorter than the sleep threshold.
+    /// Returns the time until `release`, or zero if that time is shorter than the sleep threshold.
     pub(crate) fn delay(&self, release: Nanos, clock: &dyn Clock) -> Duration {
         let delay = release - self.now(clock);
         if span_ns(delay) <= self.sleep_threshold_ns { Duration::ZERO } else { delay }
     }
 
     /// Claims the next slot, and grants it if it is known to be due. Claims no slot unless a straight stretch is
-    /// published. This is the hot path. The loads before the addition do not make it longer.
+    /// published. This is the hot path. The loads before the addition do not make this path slower.
     #[inline]
     pub(crate) fn claim_fast(&self) -> Result<Grant, NotGranted> {
         let window = self.published.window().ok_or(NotGranted::NotClaimed)?;
@@ -249,7 +250,8 @@ impl Timeline {
         }
     }
 
-    /// Returns `i64::MAX` while the pacer is paused, and for slots that are not known yet or never come.
+    /// Returns the time at which the next row of `slots` slots is due. It is `i64::MAX` while the pacer is paused, and
+    /// for slots that are not known yet or never come.
     pub(crate) fn row_due(&self, slots: u64) -> Result<i64, Ended> {
         self.under_lock().row_due(slots)
     }
@@ -277,7 +279,7 @@ impl Timeline {
     fn claim_drawn(&self, attempt: &Attempt) -> Option<Grant> {
         let drawn = self.drawn.as_ref().filter(|_| attempt.held.is_none() && attempt.slots == 1)?;
         // Another start may have reported a later reading. It is loaded before the version, so that no slot starts by
-        // the old schedule on a reading that was made after a change. Model:
+        // the old schedule with a reading that was made after a change. Model:
         // `drawn_slots_move_before_they_start_later`.
         let reported = self.published.reading();
         loop {
@@ -374,7 +376,7 @@ impl Timeline {
     }
 
     pub(crate) fn early(&self) -> u64 {
-        // Relaxed: a count, read by itself. Nothing acts on it, so no model.
+        // Relaxed: the count is independent of other data. No decision depends on it, so there is no model.
         self.early.load(Relaxed)
     }
 

@@ -41,8 +41,8 @@ impl<P: Reference> NotUntil<P> {
         self.earliest
     }
 
-    /// Returns the duration from `from` to [`earliest_possible`](NotUntil::earliest_possible), or zero if it has
-    /// passed.
+    /// Returns the duration from `from` to [`earliest_possible`](NotUntil::earliest_possible), or zero if `from` is
+    /// later.
     pub fn wait_time_from(&self, from: P) -> Duration {
         self.earliest.duration_since(self.earliest.min(from)).into()
     }

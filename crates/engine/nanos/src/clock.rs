@@ -15,7 +15,8 @@ use ::std::fmt::Debug;
 use ::std::hint;
 use ::std::time::Duration;
 
-/// [`Clock::relax`] gives no spin-loop hint within this time of the end: a few times the duration of a hint.
+/// [`Clock::relax`] gives no spin-loop hint within this time before the end of the wait: a few times the duration of a
+/// hint.
 const CLOSE: Duration = Duration::from_nanos(500);
 
 /// A monotonic clock, and the way in which threads wait on it.
@@ -84,8 +85,8 @@ pub trait Clock: Debug + Send + Sync {
     /// Relaxes the processor while a thread spins until `until`. The thread calls this method repeatedly, each time
     /// after it has read `now`, which is before `until`.
     ///
-    /// By default, this is a spin-loop hint, which lets the core's other hardware thread run. Within 0.5 us of `until`
-    /// it does nothing, because a hint would delay the start.
+    /// By default, this method executes a spin-loop hint, which lets the core's other hardware thread run. Within 0.5
+    /// us of `until` it does nothing, because a hint would delay the start.
     fn relax(&self, now: Nanos, until: Nanos) {
         if until - now > CLOSE {
             hint::spin_loop();

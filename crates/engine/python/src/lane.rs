@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use std::sync::{Mutex, MutexGuard, OnceLock};
 use std::thread::{self, ThreadId};
 
-/// One worker's handle to a pacer. It claims slots that are due in runs. A lane belongs to the thread that first uses
+/// One worker's handle to a pacer. It claims several due slots at once. A lane belongs to the thread that first uses
 /// it, and raises `RuntimeError` in any other thread.
 #[pyclass(frozen, module = "nanopace")]
 #[derive(Debug)]

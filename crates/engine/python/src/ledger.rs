@@ -10,19 +10,19 @@ use std::time::Duration;
 pub(crate) struct Ledger {
     /// The schedule time since the start, without pauses.
     elapsed_ns: u64,
-    /// The time of slots that have been claimed or skipped, up to now.
+    /// The part of the elapsed time that belongs to slots that were claimed or skipped.
     allocated_ns: u64,
     /// The time that a late policy has forfeited.
     idle_ns: u64,
     /// The time that is owed under a burst ratio.
     waiting_ns: u64,
-    /// The time of slots that are due and not claimed.
+    /// The time of slots that were due and not claimed.
     backlog_ns: u64,
     /// The number of slots that were claimed, without those that were given back or skipped.
     granted: u64,
     /// The number of slots that were skipped because they were too late.
     skipped: u64,
-    /// The number of slots that are due and not claimed.
+    /// The number of slots that were due and not claimed.
     backlog_slots: u64,
     /// The number of slots that started early, by less than the sleep threshold.
     early_starts: u64,

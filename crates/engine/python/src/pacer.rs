@@ -81,7 +81,7 @@ impl Pacer {
         until_ended(py, self.acquire(py, None))
     }
 
-    /// Returns a handle for one worker's thread, which claims slots in runs when they are late.
+    /// Returns a handle for one worker's thread, which claims several slots at once when they are late.
     fn lane(&self) -> Lane {
         Lane::of(&self.0)
     }

@@ -16,8 +16,8 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Wake, Waker};
 
-/// Starts slots one after the other for an event loop. Call `poll` until it returns a grant. Whenever it returns None,
-/// wait until `fileno` is readable. It becomes readable when the slot is due or the load changes.
+/// Starts one slot at a time for an event loop. Call `poll` until it returns a grant. Whenever it returns None, wait
+/// until `fileno` is readable. It becomes readable when the slot is due or the load changes.
 ///
 /// The timer keeps its slot between polls. One caller at a time polls it; other callers queue after that one.
 /// Deadlines are times of `time.monotonic_ns()`.
@@ -119,7 +119,7 @@ fn look_again(refusal: Refused, deadline: Option<Nanos>) -> Option<Nanos> {
     }
 }
 
-/// A timerfd, which a change of the schedule fires at once.
+/// A timerfd that becomes readable at once when the schedule changes.
 #[derive(Debug)]
 struct Alarm {
     timer: OwnedFd,

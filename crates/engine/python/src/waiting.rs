@@ -1,7 +1,8 @@
 //! Waits for slots without the interpreter's lock, and checks for signals.
 //!
-//! A slot that has started cannot be given back. It therefore starts after the last check for signals, so an exception
-//! at that check loses no slot. The interpreter checks again after the call; an exception there still loses the slot.
+//! A slot that has started cannot be given back. The slot is therefore started after the last check for signals, so an
+//! exception at that check loses no slot. The interpreter checks for signals again after the call; an exception at that
+//! check loses the slot.
 
 use crate::errors::{Ended, refused};
 use crate::grant::Grant;

@@ -13,7 +13,7 @@ pub enum Product {
 }
 
 impl Product {
-    /// All engines.
+    /// All products.
     pub const ALL: [Self; 2] = [Self::Redis, Self::Valkey];
 
     /// Returns whether the program is on `PATH`.

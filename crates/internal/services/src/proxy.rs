@@ -52,7 +52,7 @@ impl Proxy {
         format!("redis://{}/", self.address)
     }
 
-    /// Delays data that arrives after this call by this time in each direction, and keeps its order.
+    /// Delays all data that arrives after this call by `one_way` in each direction. The data stays in order.
     pub fn delay(&self, one_way: Duration) {
         self.rules.change(|now| now.delay = one_way);
     }

@@ -106,7 +106,7 @@ impl User {
         ))
     }
 
-    /// Returns the number of crates that a user with default features builds before the package, on Linux.
+    /// Returns the number of crates that are built before the package on Linux, for a user with its default features.
     fn crates_below(&self, name: &str) -> Result<usize, String> {
         let project = self.home.join(format!("uses-{name}"));
         self.runs(&self.home, &format!("cargo new --quiet uses-{name}"))?;

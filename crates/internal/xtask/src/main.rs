@@ -72,15 +72,16 @@ const WAY_OUT: &str = ", or leave out the tests that need it: cargo xtask test -
 /// The cargo option for features that are off by default, so that they are also tested, checked and documented.
 const FEATURES: &str = "--features=nanopace-async/async-io,nanopace-cli/otlp,nanopace-cli/target-tls,nanopace-keyed/async,nanopace-keyed/file,nanopace-keyed/metrics,nanopace-limits/pools,nanopace-load/otlp,nanopace-remote/async,nanopace-remote/tls,nanopace-tower/remote";
 
-/// Cargo options that select the packages to test, without the models, which test nothing without loom, and without
-/// this program. This program's tests are built separately: built together, cargo would compile the dependencies of
-/// macros differently, and compile everything again for the documentation tests.
+/// Cargo options that select the packages to test: all except the models, which test nothing without loom, and this
+/// program. This program's tests are built separately. If all tests were built together, cargo would compile the
+/// dependencies of macros differently, and would compile everything again for the documentation tests.
 const TESTED: [&str; 5] = ["--workspace", "--exclude", "loom-tests", "--exclude", "xtask"];
 
-/// The number of tests of a program that run at a time. Most tests of the load generator mostly wait.
+/// The number of tests of a program that run at a time. It may exceed the number of cores, because most tests of the
+/// load generator mostly wait.
 const AT_A_TIME: &str = "6";
 
-/// Disables incremental compilation, which makes the first build of a fresh clone a third slower.
+/// Disables incremental compilation, because it makes the first build of a fresh clone a third slower.
 const FRESH: Variable = ("CARGO_INCREMENTAL", "0");
 
 type Variable<'a> = (&'a str, &'a str);
@@ -260,8 +261,8 @@ fn stress(rounds: &str) -> Vec<Step> {
     vec![step("debug", "dev"), step("release", "release")]
 }
 
-/// Returns the steps for the models. They are optimised, and have their own target folder because the flag affects
-/// every dependency.
+/// Returns the steps for the models. They are optimised, and have their own target folder because the flag `--cfg loom`
+/// affects every dependency.
 fn loom(preemptions: &str) -> Vec<Step> {
     let preemptions = preemptions.to_owned();
     let edits = Step::new("stored edits still apply", || {

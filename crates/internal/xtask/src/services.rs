@@ -1,7 +1,7 @@
 //! Provides the servers and tools that tests use.
 //!
-//! Programs on `PATH` are used. The other ones are fetched as Debian packages and unpacked below `target`, without root
-//! permissions and without starting a system service.
+//! Programs on `PATH` are used. Missing programs are fetched as Debian packages and unpacked below `target`, without
+//! root permissions and without starting a system service.
 
 mod debian;
 
@@ -111,7 +111,8 @@ fn folder() -> PathBuf {
     package::target(Path::new(package::ROOT)).join("services")
 }
 
-/// Returns the variables that let a process find the unpacked programs. Programs of the system take precedence.
+/// Returns the environment variables that let a process find the unpacked programs. Programs of the system take
+/// precedence.
 pub(crate) fn variables() -> Variables {
     let root = folder();
     let programs = ["usr/bin", "usr/sbin"].map(|it| root.join(it));

@@ -1,5 +1,5 @@
-//! Runs test programs in parallel, then those that need the whole machine one after the other. Then runs the tests that
-//! failed or were not judged a second time, one after the other.
+//! Runs test programs in parallel, and then those that need the whole machine, one after the other. Tests that fail or
+//! are not judged are run a second time, one after the other.
 
 use crate::programs::Program;
 use crate::steps::shown;

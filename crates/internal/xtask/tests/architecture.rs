@@ -130,7 +130,8 @@ fn the_engine_depends_on_nanos_and_nanos_on_nothing_by_default() {
     }
 }
 
-/// With more than the timers of `nanopace-async`, programs that use limiters in tasks would also compile the engine.
+/// If limiters used more of `nanopace-async` than its timers, programs that use limiters in tasks would also compile
+/// the engine.
 #[test]
 fn the_limits_use_of_the_tasks_only_timers() {
     let mut users = 0;

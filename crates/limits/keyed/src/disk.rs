@@ -33,7 +33,7 @@ use tables::write;
 /// does. (Until then, each attempt at a change costs as much as opening the file.) If the process ends before the next
 /// change succeeds, the file may contain the whole failed change, but never a part of it.
 ///
-/// Opening a file reads all of it, and compares the checksums in a copy in memory. Damage that cannot be repaired is an
+/// Opening a file reads all of it, and verifies the checksums in a copy in memory. Damage that cannot be repaired is an
 /// error, and the file is not changed.
 ///
 /// ```
@@ -51,7 +51,8 @@ use tables::write;
 /// ```
 pub struct DiskConfig {
     cache: MemoryConfig,
-    /// Locked until a change is on disk and in the cache, so that both have the same order. `None` after an error.
+    /// Locked until a change is on disk and in the cache, so that changes reach both in the same order. `None` after an
+    /// error.
     database: Mutex<Option<Database>>,
     file: LockedFile,
     path: PathBuf,
@@ -77,7 +78,8 @@ impl DiskConfig {
         Ok(DiskConfig { cache, database: Mutex::new(Some(database)), file, path })
     }
 
-    /// Reopens the database after an error, and overwrites its content by the cache: the failed change may be on disk.
+    /// Reopens the database after an error, and replaces its content by that of the cache, because the failed change
+    /// may be on disk.
     fn recovered(&self) -> Result<Database, ConfigError> {
         restored(&self.file).map_err(|error| of_database(&self.path, error))?;
 

@@ -34,16 +34,18 @@ const STILL: Duration = Duration::from_millis(100);
 ///
 /// # Guarantees
 ///
-/// * **Delay**: in each process that follows the file, a change is in force after two intervals (or 0.1 s and one
-///   interval, if that is more) plus the time to read the file. The process that makes the change uses it at once.
+/// * **Delay**: in each process that follows the file, a change is in force after at most two intervals plus the time
+///   to read the file. With an interval below 0.1 s, the change takes up to 0.1 s longer. The process that makes the
+///   change uses it at once.
 /// * **Whole documents**: [`save`](ConfigSnapshot::save) and the changes of this store replace the file in one step. An
 ///   editor may write into the file itself, so a document takes effect only when two checks at least 0.1 s apart have
 ///   found the same file, or when the file was moved to its path. If an editor pauses for longer, an incomplete
 ///   document takes effect.
 /// * **Damage**: if the file is missing or not a valid document, the last good document stays in force, and
 ///   [`trouble`](FileConfig::trouble) returns the reason.
-/// * **Nothing lost**: changes by this store are made one after the other, in all processes. They do not wait for an
-///   editor: a document that a person saves during a change may be overwritten. A change by a program removes comments.
+/// * **Nothing lost**: changes through this store are made one after the other, even by different processes. They do
+///   not wait for an editor: a document that a person saves during a change may be overwritten. A change by a program
+///   removes comments.
 ///
 /// Each change writes the whole document. If many keys change often, let one process use `DiskConfig` and
 /// [save](ConfigSnapshot::save) a document for the others from time to time.
@@ -74,13 +76,14 @@ pub struct FileConfig {
 struct Followed {
     path: PathBuf,
     config: MemoryConfig,
-    /// The result of the last check. It is locked from a check of the file until its content is in force.
+    /// The result of the last check. It is locked from a check of the file until the content of the file is in force.
     seen: Mutex<Seen>,
 }
 
 #[derive(Debug, Default)]
 struct Seen {
-    /// `None` if the document that was read last could change without changing its fingerprint.
+    /// The fingerprint of the document that was read last. `None` if the file could change without changing its
+    /// fingerprint.
     fingerprint: Option<Fingerprint>,
     /// The fingerprint of the file at the last check, and the time of the first check that found it.
     found: Option<(Fingerprint, Instant)>,

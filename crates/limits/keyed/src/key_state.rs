@@ -7,7 +7,8 @@ use nanopace_nanos::Nanos;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Takes 16 bytes, and 48 more for a key with its own limits or with limits whose state is more than a word.
+/// The limits of a key and their state. Takes 16 bytes, and 48 more for a key with its own limits or with limits whose
+/// state is more than a word.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct KeyState {
     current: Option<Arc<KeyLimits>>,
@@ -25,7 +26,8 @@ pub(crate) struct KeyLimits {
     own: Option<LimitsState>,
 }
 
-/// Recent lookups by address and version. An address cannot be reused while its entry holds the limits.
+/// Limits that were looked up recently, by their address and version. An address cannot be reused while its entry holds
+/// the limits.
 #[derive(Debug, Default)]
 pub(crate) struct RecentLimits(Mutex<HashMap<(usize, u64), Arc<KeyLimits>>>);
 

@@ -44,8 +44,8 @@ pub(crate) const LAG: Duration = Duration::from_secs(1);
 ///
 /// # Waiting
 ///
-/// Requests that [wait](Keyed::wait) for the same key form a FIFO queue. While it is not empty, requests for the key
-/// that do not wait are rejected, unless their handle is not [`fair`](Keyed::fair).
+/// Requests that [wait](Keyed::wait) for the same key form a FIFO queue. By default, requests for the key that do not
+/// wait are rejected while the queue is not empty (see [`fair`](Keyed::fair)).
 #[derive(Debug)]
 pub struct Keyed<K = String, C = Uniform, S = RandomState> {
     inner: Arc<Inner<K, C, S>>,
@@ -235,7 +235,7 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
         decision
     }
 
-    /// Returns the standing of the key's limit with the fewest remaining requests. Counts nothing.
+    /// Returns the standing of the key's limit with the fewest remaining requests. This call counts nothing.
     ///
     /// # Errors
     /// [`KeyRejected::NoLimits`] if the key has no limits.

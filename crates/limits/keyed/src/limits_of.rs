@@ -39,7 +39,8 @@ use std::sync::Arc;
 pub trait LimitsOf<Q: ?Sized>: Debug + Send + Sync {
     /// Returns a number that is different after each change of the key's limits, and possibly after other changes.
     ///
-    /// If the version is read before [`limits_for`](LimitsOf::limits_for), the limits may be kept until it changes.
+    /// A caller that reads the version before it calls [`limits_for`](LimitsOf::limits_for) may keep the limits until
+    /// the version changes.
     fn version_for(&self, key: &Q) -> u64;
 
     /// Returns the key's limits, or `None` if it has no limits.

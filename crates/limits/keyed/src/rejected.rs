@@ -3,7 +3,7 @@
 use nanopace_limits::{CostsRejected, Rejected};
 use thiserror::Error;
 
-/// The reason why a request for a key was rejected. Only limits that count rejected requests have counted it.
+/// The reason why a request for a key was rejected. Only limits that count rejected requests have counted the request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
 #[non_exhaustive]
 pub enum KeyRejected {

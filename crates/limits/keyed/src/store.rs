@@ -11,12 +11,14 @@ use std::fmt;
 use std::hash::{BuildHasher, Hash};
 use std::time::Duration;
 
-/// With this number, the whole table is searched before it could double, so idle keys stay fewer than active ones.
+/// The number of cells that each insertion of a key searches for idle keys. With this number, the whole table is
+/// searched before it could double, so idle keys stay fewer than active ones.
 const CELLS_PER_INSERTION: usize = 8;
 /// The number of cells searched for idle keys when the store is full, or when the cost of a new key is settled.
 const CELLS_FOR_ROOM: usize = 256;
-/// Three quarters of a table, which grows at seven eighths. With more shards, decisions miss the cache more often; with
-/// fewer shards, a table is locked for longer while it is rehashed.
+/// The number of keys of each shard in a full store: three quarters of a table of 2^15 cells, which grows at seven
+/// eighths. With more shards, decisions miss the cache more often; with fewer shards, a table is locked for longer
+/// while it is rehashed.
 const KEYS_PER_SHARD: usize = 24_576;
 
 /// Decides what happens to a new key when the number of keys is at its maximum.
@@ -36,15 +38,16 @@ pub enum WhenFull {
 /// insertion checks eight cells for idle keys, so memory is proportional to the number of active keys.
 ///
 /// **Removal never changes a decision.** A key is removed if all decisions on it, except those at moments more than
-/// `lag` ago, are the same without its state. After the removal, a decision in the same shard with an earlier moment
-/// than the one at which the removed key became idle counts as made at that later moment. So nothing is admitted twice,
-/// however long a thread slept between reading its clock and asking.
+/// `lag` ago, are the same without its state. After the removal of a key that became idle at t, a decision in the same
+/// shard with a moment before t counts as made at t. So nothing is admitted twice, however long a thread slept between
+/// reading its clock and asking.
 ///
 /// **The bound on keys is hard**: there are never more than `max_keys`, however many threads insert keys.
 pub(crate) struct KeyStore<K, S> {
     hasher: S,
     shards: Box<[CachePadded<Mutex<Shard<K>>>]>,
-    /// Raised before an insertion, while it is less than `max_keys`; lowered after a removal.
+    /// The number of keys. An insertion raises it beforehand, if it is less than `max_keys`; a removal lowers it
+    /// afterwards.
     keys: CachePadded<AtomicU64>,
     /// The number of shards that sweeps have visited so far. The next sweep begins with the shard after them.
     swept: AtomicU64,
@@ -178,7 +181,8 @@ impl<K: Hash + Eq, S: BuildHasher> KeyStore<K, S> {
         step(&mut state, at)
     }
 
-    /// A fresh state is stored if it is not idle and there is room. Returns the key, or `None` if this call stored it.
+    /// Changes the state of a key. If the key is new, its state is stored if it is not idle and there is room. Returns
+    /// the key, or `None` if this call stored it.
     pub(crate) fn amend(
         &self,
         key: K,
@@ -237,8 +241,7 @@ impl<K: Hash + Eq, S: BuildHasher> KeyStore<K, S> {
             }
         }
         if removed > 0 {
-            // Relaxed: as in `reserve`; the keys are gone already. Model:
-            // `keys_stay_within_their_bound`.
+            // Relaxed: as in `reserve`. The keys were removed before. Model: `keys_stay_within_their_bound`.
             self.keys.fetch_sub(removed as u64, Relaxed);
             shard.shrink(|key| self.hasher.hash_one(key));
         }
@@ -260,7 +263,7 @@ impl<K> Shard<K> {
         Some(from)
     }
 
-    /// Releases memory if less than a quarter is in use: this is rare, so the amortized cost per removal is constant.
+    /// Releases memory if less than a quarter is in use. This is rare, so the amortized cost per removal is constant.
     fn shrink(&mut self, hash: impl Fn(&K) -> u64) {
         if self.entries.len() < self.entries.capacity() / 4 {
             let room = self.entries.len() * 2;

@@ -40,7 +40,8 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
         end
     }
 
-    /// Returns a waiting request for `key`. Your event loop calls its [`Waiter::step`]. The metrics do not count it.
+    /// Returns a waiting request for `key` for an event loop, which calls [`Waiter::step`]. The metrics do not count
+    /// the request.
     #[must_use]
     pub fn waiter<'a, 'l, Q>(
         &'l self,

@@ -7,13 +7,14 @@ use core::time::Duration;
 use nanopace_nanos::Nanos;
 use thiserror::Error;
 
-/// The reason why a request was rejected. Only limits that count rejected requests have counted it.
+/// The reason why a request was rejected. Only limits that count rejected requests have counted the request.
 ///
 /// Errors are ordered by the waiting time. [`ExceedsCapacity`](Rejected::ExceedsCapacity) is greater than any
-/// [`NotUntil`](Rejected::NotUntil). An `ExceedsCapacity` with a smaller capacity is greater.
+/// [`NotUntil`](Rejected::NotUntil). If two errors are `ExceedsCapacity`, the one with the smaller capacity is greater.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
 pub enum Rejected {
-    /// The request is too early. It is admitted from exactly this moment on, if no other request is admitted before.
+    /// The request is too early. If no other request is admitted first, the same request is admitted from this moment
+    /// on, and not before it.
     #[error("not before {0:?}")]
     NotUntil(Nanos),
     /// The request is never admitted, because it is larger than the maximum that the limiter admits at once.
@@ -53,7 +54,7 @@ impl PartialOrd for Rejected {
     }
 }
 
-/// The reason why a request with costs was rejected. Only limits that count rejected requests have counted it.
+/// The reason why a request with costs was rejected. Only limits that count rejected requests have counted the request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
 pub enum CostsRejected {
     /// The limits reject the request.
@@ -80,21 +81,24 @@ impl CostsRejected {
     }
 }
 
-/// The standing of a limit at one moment: its size, how much of it remains, and when all of it is available again.
+/// The standing of a limit at one moment: the maximum number of requests, how many of them remain, and the time until
+/// all of them can be admitted again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Standing {
     /// The maximum number of requests that is ever admitted at once.
     pub limit: u64,
-    /// The maximum number of requests that would be admitted now.
+    /// The maximum number of requests that could be admitted at once at that moment.
     pub remaining: u64,
-    /// The time after which the whole limit can be admitted at once, if no request is admitted before that.
+    /// The time from that moment until [`limit`](Standing::limit) requests can be admitted at once, if no request is
+    /// admitted before that.
     pub reset: Duration,
 }
 
-/// A decision, and how much of the limit is left after it.
+/// The decision on a request, and the number of requests that can be admitted after it.
 ///
-/// With several limits, a decision describes one of them: the limit that rejected the request for the longest time, or,
-/// after an admission, the limit with the fewest remaining requests.
+/// With several limits, the numbers of a decision describe one of them. If the limits reject the request, they describe
+/// the limit that rejects it for the longest time. Otherwise, and if a limit that counts rejected requests delays the
+/// retry even longer, they describe the limit with the fewest remaining requests.
 ///
 /// # Header fields
 ///
@@ -159,20 +163,21 @@ impl Decision {
         self.standing.limit
     }
 
-    /// Returns the maximum number of requests that would be admitted after this one.
+    /// Returns the maximum number of requests that could be admitted at once right after this decision.
     #[must_use]
     pub fn remaining(&self) -> u64 {
         self.standing.remaining
     }
 
-    /// Returns the time after which the whole limit can be admitted at once, if no request is admitted before that.
+    /// Returns the time from the decision until [`limit`](Decision::limit) requests can be admitted at once, if no
+    /// request is admitted before that.
     #[must_use]
     pub fn reset(&self) -> Duration {
         self.standing.reset
     }
 
-    /// Returns the time after which the same request is admitted, if no other request is admitted before it. Returns
-    /// `None` if this request was admitted or is never admitted.
+    /// Returns the time from the decision until the same request is admitted, if no other request is admitted before
+    /// it. Returns `None` if this request was admitted or is never admitted.
     #[must_use]
     pub fn retry(&self) -> Option<Duration> {
         match self.answer {
@@ -202,7 +207,8 @@ impl Decision {
     }
 }
 
-/// Formats a policy: its name, the maximum `most` that is admitted at once, and its window in seconds, if it has one.
+/// Formats a policy: its name, the maximum number `most` of requests that are admitted at once, and its window in
+/// seconds, if it has one.
 pub(crate) fn policy(name: &str, most: u64, window: Option<u128>) -> String {
     let window = window.and_then(|seconds| u64::try_from(seconds).ok());
     let window = window.map_or_else(String::new, |seconds| format!(";w={}", integer(seconds)));

@@ -51,8 +51,8 @@ use std::sync::Arc;
 ///
 /// # Waiting
 ///
-/// Requests that [wait](Limiter::wait) form a FIFO queue. While it is not empty, requests that do not wait are
-/// rejected, unless their handle is not [`fair`](Limiter::fair).
+/// Requests that [wait](Limiter::wait) form a FIFO queue. By default, requests that do not wait are rejected while the
+/// queue is not empty (see [`fair`](Limiter::fair)).
 #[derive(Clone, Debug)]
 pub struct Limiter {
     inner: Arc<Inner>,
@@ -76,7 +76,7 @@ struct Shared {
 }
 
 impl Limiter {
-    /// Creates a limiter that has admitted nothing yet, with a [`TscClock`](nanopace_nanos::TscClock).
+    /// Creates a limiter that reads a [`TscClock`](nanopace_nanos::TscClock) and has admitted nothing yet.
     #[must_use]
     pub fn new(limits: Limits) -> Limiter {
         Limiter::with_clock(limits, nanopace_nanos::TscClock::new())
@@ -119,7 +119,7 @@ impl Limiter {
     /// | `nanopace_limits_waited_seconds` | histogram | how long requests waited until they were admitted |
     ///
     /// Each metric has the label `limiter`, whose value is the name. A refunded request stays counted, because counters
-    /// never decrease. A caller that gives up while it waits is not counted.
+    /// never decrease. A request whose future is dropped while it waits is not counted.
     #[cfg(feature = "metrics")]
     #[cfg_attr(docsrs, doc(cfg(feature = "metrics")))]
     #[must_use]
@@ -174,8 +174,8 @@ impl Limiter {
         decision
     }
 
-    /// Decides as [`try_acquire_costs`](Limiter::try_acquire_costs) does. The [`Decision`] includes the remaining
-    /// quota.
+    /// Decides as [`try_acquire_costs`](Limiter::try_acquire_costs) does, and returns the [`Decision`] with the number
+    /// of remaining requests.
     ///
     /// # Errors
     /// [`CostsRejected::Number`] unless there is exactly one cost for each limit.
@@ -234,7 +234,7 @@ impl Limiter {
         }
     }
 
-    /// Decides under the lock. Not inlined: otherwise the fast path would have to save registers for it.
+    /// Decides under the lock. Not inlined, because inlining it would make the fast path save registers.
     #[inline(never)]
     fn try_acquire_locked(&self, n: u64) -> Result<(), Rejected> {
         self.answer(Costs::Same(n), |limits, state, now| limits.try_acquire(state, now, n))
@@ -283,7 +283,8 @@ impl Limiter {
         self.inner.queue.yield_to_waiters(&(), limits, state, now, costs)
     }
 
-    /// Runs `step` under the lock, with the limits, their state and the current time. Closes the fast path before that.
+    /// Runs `step` under the lock, with the limits, their state and the current time. The fast path is closed before
+    /// that. It is opened again afterwards if the queue is empty.
     pub(crate) fn with<T>(
         &self,
         step: impl FnOnce(&mut Arc<Limits>, &mut LimitsState, Nanos) -> T,

@@ -27,9 +27,10 @@ pub use state::LimitsState;
 ///
 /// [`carry_over`](Limits::carry_over) creates the state of limits that replace others. Earlier admissions stay counted:
 ///
-/// * An unchanged limit continues. So does a window whose count alone has changed, unless it counts rejected requests.
+/// * An unchanged limit keeps its state. So does a window of which only the count has changed, unless it counts
+///   rejected requests.
 /// * Any other limit begins with the counts of the old limits. A window counts each request at the latest moment at
-///   which it may have been admitted. A rate is exhausted at worst, and admits a request after one interval.
+///   which it may have been admitted. A rate begins exhausted at worst: it then admits a request after one interval.
 /// * A replaced limit keeps counting until its requests are paid off or have left its window, and continues if it comes
 ///   back into force before that. So lowering a limit and raising it again gains no capacity. At most eight replaced
 ///   limits are kept: those that count for longest.
@@ -75,7 +76,8 @@ impl Limits {
 }
 
 impl Limits {
-    /// Returns the state with which these limits begin when they replace `old` at `now`. Costs stay counted.
+    /// Returns the state with which these limits begin when they replace `old` at `now`. Admitted requests stay
+    /// counted.
     #[must_use]
     pub fn carry_over(&self, old: &Limits, state: &LimitsState, now: Nanos) -> LimitsState {
         let account =
@@ -92,8 +94,9 @@ impl Limits {
         LimitsState::new(in_force.into_iter().map(CountedLimit::into_state).collect(), replaced)
     }
 
-    /// Returns the index and the standing of the limit with the fewest remaining requests. If several limits are
-    /// exhausted, it is the one with the longest reset. Without limits, the index is 0, and `u64::MAX` requests remain.
+    /// Returns the index and the standing of the limit with the fewest remaining requests. If several limits have none
+    /// remaining, it is the one of them with the longest reset. Without limits, the index is 0, and `u64::MAX` requests
+    /// remain.
     #[must_use]
     pub fn tightest(&self, state: &LimitsState, now: Nanos) -> (usize, Standing) {
         let standings = self.each_with(state).map(|(limit, state)| limit.standing(state, now));
@@ -111,7 +114,8 @@ impl Limits {
         self.0.iter().zip(state.in_force())
     }
 
-    /// Admits or rejects a request with costs. All limits count it or none, except limits that count rejected requests.
+    /// Admits or rejects a request with costs. An admitted request is counted by all limits. A rejected request is
+    /// counted only by limits that count rejected requests.
     ///
     /// # Errors
     /// [`CostsRejected`] if the request is rejected, or if there is not exactly one cost for each limit.
@@ -130,7 +134,8 @@ impl Limits {
         }
     }
 
-    /// Decides as [`try_acquire_costs`](Limits::try_acquire_costs) does. The [`Decision`] includes the remaining quota.
+    /// Decides as [`try_acquire_costs`](Limits::try_acquire_costs) does. The [`Decision`] includes the number of
+    /// remaining requests.
     ///
     /// # Errors
     /// [`CostsRejected::Number`] unless there is exactly one cost for each limit.
@@ -176,7 +181,7 @@ impl Limits {
         answer
     }
 
-    /// Counts an admitted request. A request whose costs are all zero does not count as an arrival.
+    /// Counts an admitted request. A request whose costs are all zero changes nothing.
     pub(crate) fn count_each(&self, state: &mut LimitsState, now: Nanos, costs: Costs<'_>) {
         if costs.largest() > 0 {
             self.advance(state, now);
@@ -184,7 +189,7 @@ impl Limits {
         }
     }
 
-    /// If several limits reject the request, the error is the one with the longest wait.
+    /// Checks a request against all limits. If several limits reject it, the error is the one with the longest wait.
     pub(crate) fn check_each(
         &self,
         state: &LimitsState,
@@ -203,7 +208,8 @@ impl Limits {
         }
     }
 
-    /// Returns the moment from which all limits that count rejected requests admit this request, or zero.
+    /// Returns the moment from which all limits that count rejected requests admit this request if it is rejected and
+    /// counted at `now`, or zero if none of them delays it.
     pub(crate) fn retry_elsewhere(
         &self,
         state: &LimitsState,
@@ -234,7 +240,8 @@ impl Limits {
 
 #[cfg(feature = "std")]
 impl Limits {
-    /// Counts nothing if the request does not fit, not even as rejected: a waiting request is retried many times.
+    /// Admits a request if it fits. If it does not fit, nothing is counted, not even a rejected request, because a
+    /// waiting request is retried many times.
     pub(crate) fn admit<'a>(
         &self,
         state: &mut LimitsState,
@@ -261,7 +268,7 @@ impl Limits {
         longest.map_or(Ok(()), |rejected| Err(rejected.into()))
     }
 
-    /// Rejects a request because another one waits until `first`, unless the request is free or too large.
+    /// Rejects a request because another one waits until `first`, unless the request costs nothing or is too large.
     pub(crate) fn yield_to_waiters(
         &self,
         state: &mut LimitsState,

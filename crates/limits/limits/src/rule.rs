@@ -64,13 +64,13 @@ pub trait Rule: Debug + Send + Sync {
     /// Removes counts that no longer matter from the state. This never changes a decision at `now` or later.
     fn advance(&self, state: &mut Self::State, now: Nanos);
 
-    /// Checks whether `n` may be admitted at `now`. The state need not be advanced. Zero is always admitted.
+    /// Checks whether `n` requests may be admitted at `now`. The state need not be advanced. Zero is always admitted.
     ///
     /// # Errors
     /// [`Rejected`] if the request may not be admitted.
     fn peek(&self, state: &Self::State, now: Nanos, n: u64) -> Result<(), Rejected>;
 
-    /// Counts `n` as admitted at `now`, after [`peek`](Rule::peek) has allowed it for this state.
+    /// Counts `n` requests as admitted at `now`, after [`peek`](Rule::peek) has allowed it for this state.
     fn debit(&self, state: &mut Self::State, now: Nanos, n: u64);
 
     /// Records a rejected request of `n`, from 1 to [`most`](Rule::most), at `now`. Most rules do nothing.
@@ -98,7 +98,7 @@ pub trait Rule: Debug + Send + Sync {
         fits
     }
 
-    /// Returns how much is left at `now`, and how long it takes until the whole limit is available.
+    /// Returns how many requests remain at `now`, and the time until all can be admitted at once.
     fn standing(&self, state: &Self::State, now: Nanos) -> Standing {
         let limit = self.most();
         let reset = match self.peek(state, now, limit) {

@@ -34,8 +34,8 @@ pub(crate) fn room_beside(n: u64, capacity: u64) -> Result<u64, Rejected> {
     capacity.checked_sub(n).ok_or(Rejected::ExceedsCapacity { capacity })
 }
 
-/// Returns the last of the `entries` that has to be removed, oldest first, until at most `most` of the `total` is left.
-/// Such an entry exists if `most` is less than the total.
+/// Returns the last entry to remove if `entries` are removed in order, oldest first, until at most `most` of the
+/// `total` count remains. There is such an entry if `most` is less than the total.
 #[inline]
 pub(crate) fn last_to_leave<T>(
     entries: impl IntoIterator<Item = (T, u64)>,

@@ -51,7 +51,8 @@ pub trait TryAcquire: Debug + Send + Sync {
     }
 }
 
-/// A rule whose state is one word, shared by threads without a lock: one load, the rule's step, one compare-and-swap.
+/// A rule whose state is one word, shared by threads without a lock. A decision takes one load, the rule's step, and
+/// one compare-and-swap.
 #[derive(Debug)]
 pub struct Atomic<R> {
     rule: R,

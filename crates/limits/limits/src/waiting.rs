@@ -26,7 +26,7 @@ impl<'a> Wait<'a> {
     }
 
     /// Sets the maximum time to wait. A wait that is forecast to take longer fails at once. The forecast assumes that
-    /// all requests ahead of this one stay in the queue.
+    /// all requests ahead of this one stay in the queue until they are admitted.
     #[must_use]
     pub fn timeout(self, timeout: Duration) -> Wait<'a> {
         Wait { timeout: Some(timeout), ..self }
@@ -36,7 +36,8 @@ impl<'a> Wait<'a> {
     /// after its timeout. So several processes that wait for the same moment do not all continue at once.
     ///
     /// Other requests are admitted during the jitter, so it does not reduce throughput. But successive requests may
-    /// continue together: up to the number that the limits admit in a span and the `jitter` before it.
+    /// continue together: within a span, up to as many continue as the limits admit in that span and the `jitter`
+    /// before it.
     #[must_use]
     pub fn jitter(self, jitter: Duration) -> Wait<'a> {
         Wait { jitter, ..self }
@@ -44,21 +45,21 @@ impl<'a> Wait<'a> {
 }
 
 impl Default for Wait<'_> {
-    /// Returns the options of a single request, without a timeout.
+    /// Returns the options of a request that costs each limit 1, without timeout and jitter.
     fn default() -> Self {
         Wait::new(1)
     }
 }
 
-/// The reason why a wait ended without an admission. Nothing was counted.
+/// The reason why a wait ended without an admission. The request was not counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
 #[non_exhaustive]
 pub enum WaitError<E> {
     /// The request would be admitted only after the timeout, or the timeout has passed.
     #[error("not before the timeout: it may be admitted after another {retry:?}")]
     TooLate {
-        /// The time after which the request might be admitted, if the queue ahead of it stays the same. With more than
-        /// a thousand requests ahead, the request is admitted later.
+        /// The time from this error until the request might be admitted, if the queue ahead of it stays the same. With
+        /// more than a thousand requests ahead, the request is admitted later.
         retry: Duration,
     },
     /// Waiting does not help: the request is never admitted, or only after a change other than the passage of time.

@@ -6,7 +6,8 @@ use std::time::Duration;
 /// The shortest and the longest timeout, unless the timeout was set.
 const BOUNDS: [Duration; 2] = [Duration::from_millis(25), Duration::from_millis(250)];
 
-/// The usual maximum of round trips: the store may have forgotten the script, and the limits may have changed.
+/// The number of round trips that a decision takes at most in the usual case. It takes more than one if the store has
+/// forgotten the script, or if the limits have changed.
 const TRIPS: u32 = 4;
 
 #[derive(Debug)]

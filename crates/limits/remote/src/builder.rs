@@ -69,10 +69,10 @@ impl<C> RemoteBuilder<C> {
         Self { on_loss, ..self }
     }
 
-    /// Takes tokens ahead of requests, in blocks. A block contains the tokens that accrue in the time `ahead`. While
-    /// tokens of a block are left, decisions do not use the network; see [`RemoteKeyed`]. The time is from 1 ms to 10
-    /// s, otherwise [`build`](Self::build) returns [`RemoteError::Ahead`]; 100 ms is a good value. Use the same `ahead`
-    /// for all limiters that share a prefix.
+    /// Makes the limiter take tokens ahead of requests, in blocks. A block contains the tokens that accrue in the time
+    /// `ahead`. While tokens of a block are left, decisions do not use the network; see [`RemoteKeyed`]. The time is
+    /// from 1 ms to 10 s, otherwise [`build`](Self::build) returns [`RemoteError::Ahead`]; 100 ms is a good value. Use
+    /// the same `ahead` for all limiters that share a prefix.
     pub fn leased(self, ahead: Duration) -> Self {
         Self { leased: Some(ahead), ..self }
     }

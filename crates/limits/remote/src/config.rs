@@ -40,8 +40,8 @@ const VERSION: &str = "v";
 ///
 /// # Guarantees
 ///
-/// * **Delay**: in each process that follows the configuration, a change is in force after one interval plus the time
-///   to read it. The process that makes the change uses it at once.
+/// * **Delay**: in each process that follows the configuration, a change is in force after at most one interval plus
+///   the time to read the configuration. The process that makes the change uses it at once.
 /// * **Whole changes**: all changes of one [`apply`](ConfigStore::apply) are made in one step, and the changes of
 ///   different processes are made one after the other.
 /// * **Store lost**: the last configuration stays in force, even if the store comes back empty, and
@@ -63,7 +63,7 @@ struct Followed {
     store: Remote,
     name: String,
     config: MemoryConfig,
-    /// The result of the last read. It is locked from a read of the store until its content is in force.
+    /// The result of the last read. It is locked from a read of the store until the content that was read is in force.
     seen: Mutex<Seen>,
 }
 

@@ -75,7 +75,8 @@ impl<C: LimitsOf<str>> Core<C> {
     /// Begins a decision. Completes it if the store is not needed.
     pub(crate) fn begin(&self, key: &str, costs: Costs<'_>) -> Result<Start, RemoteRejected> {
         self.counters.decision();
-        // The version is read first: if the limits are newer than this version, they are looked up again later.
+        // The version is read first. If the limits are newer than this version, later decisions do not use the tokens
+        // that this decision takes ahead.
         let version = self.config.version_for(key);
         if let Some(decision) = self.try_leased(key, version, costs) {
             self.counters.local();

@@ -15,7 +15,7 @@ use redis::Value;
 use std::iter;
 use std::time::Duration;
 
-/// After this many changes of the state's limits by others, the decision is given up.
+/// The number of times that others may change the limits of the state before the decision is given up.
 const ATTEMPTS: u32 = 16;
 
 #[derive(Debug)]
@@ -23,7 +23,7 @@ pub(crate) struct Decide<'a> {
     pub(crate) plan: &'a Plan,
     pub(crate) key: &'a str,
     pub(crate) costs: &'a [u64],
-    /// The maximum number of tokens to take ahead. After that, at least `share` times the taken number must be left.
+    /// The maximum number of tokens to take ahead. At least `share` times the taken number must be left after that.
     pub(crate) more: u64,
     pub(crate) share: u64,
     /// The store's time in microseconds, set by tests only.
@@ -98,7 +98,8 @@ impl<'a> Decide<'a> {
         self.at_risk.tokens = self.takes;
     }
 
-    /// Fails with [`StoreError::Foreign`] for an invalid response, or [`StoreError::Contended`] after too many tries.
+    /// Interprets a response: returns the next call, or the decision. Fails with [`StoreError::Foreign`] for an invalid
+    /// response, or [`StoreError::Contended`] after too many tries.
     pub(crate) fn next(&mut self, answer: &Value) -> Result<Step, StoreError> {
         self.is_heard = true;
         self.at_risk.tokens = 0;
@@ -114,7 +115,8 @@ impl<'a> Decide<'a> {
         self.conclude(verdict == 1, now, more, &before).map(Step::Done)
     }
 
-    /// If the store has responded before a timeout, it was not lost: the limits changed so often that the time ran out.
+    /// Returns the error of a decision whose call has failed. If the store has responded to an earlier call before a
+    /// timeout, it was not lost: the limits changed so often that the time ran out.
     pub(crate) fn failed(&mut self, error: StoreError) -> StoreError {
         if !matches!(error, StoreError::Timeout | StoreError::Connection(_)) {
             // An error is a response too: nothing was counted.
@@ -166,7 +168,7 @@ fn moments(now: Nanos, is_let_in: bool) -> impl Iterator<Item = Nanos> {
     iter::once(now).chain(apart.map(moved))
 }
 
-/// An empty string is the state of a new key.
+/// Parses a state. An empty string is the state of a new key.
 pub(crate) fn state_of(limits: &Limits, text: &str) -> Result<LimitsState, StoreError> {
     if text.is_empty() {
         return Ok(limits.fresh());

@@ -93,7 +93,7 @@ pub enum UnsupportedLimit {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// The store was not called, because it has failed several times. This process calls the store again in the
+    /// The store was not called, because two calls in a row have failed. This process calls the store again in the
     /// background. [`trouble`](crate::RemoteKeyed::trouble) returns the reason.
     #[error("the store has failed and is not called until it responds again")]
     Broken,
@@ -219,7 +219,7 @@ fn inner_code(text: &str) -> Option<&str> {
 const NO_PERMISSION: &[&str] =
     &["The user executing the script can't", "ACL failure in script", "no permissions"];
 
-/// Returns the kind of the I/O error that caused the error. It is inside an `Arc`.
+/// Returns the kind of the I/O error that caused the error. The I/O error is inside an `Arc`.
 fn io_kind(error: &redis::RedisError) -> io::ErrorKind {
     let source =
         std::error::Error::source(error).and_then(|source| source.downcast_ref::<Shared>());

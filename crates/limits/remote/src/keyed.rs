@@ -16,9 +16,9 @@ use std::sync::Arc;
 ///
 /// # Strict
 ///
-/// Each decision is one call of a script in the store. The decision equals that of [`Limits`] on the same arrivals, at
-/// most a microsecond earlier or later. Moments are nanoseconds since the Unix epoch by the store's clock, which has a
-/// resolution of 1 us. When limits change, counts stay as described for [`Limits`].
+/// Each decision is one call of a script in the store. The decision is the one that [`Limits`] would make after the
+/// same requests, at a moment that differs by at most a microsecond. Moments are nanoseconds since the Unix epoch by
+/// the store's clock, which has a resolution of 1 us. When limits change, counts stay as described for [`Limits`].
 ///
 /// # Leased
 ///
@@ -32,7 +32,7 @@ use std::sync::Arc;
 ///   with a burst of 1 has no tokens to lease, and stays strict.
 /// * **Less** may be admitted, because other processes may have leased tokens and not used them: at most
 ///   [`Stats::leased`] for each process. Tokens that are lost with a response, or cannot be given back, are missing
-///   until the limits recover: at most [`Stats::lost`]. A block has the number of tokens that accrue at the slowest
+///   until the limits recover: at most [`Stats::lost`]. A decision takes as many tokens ahead as accrue at the slowest
 ///   limit's rate in the lease time, but at least one, and at most half of this process's part of the remaining tokens.
 /// * Unused tokens are given back when they expire, and when the limiter is dropped. Giving a token back has the effect
 ///   of a refunded [`reservation`](nanopace_limits::Reservation).

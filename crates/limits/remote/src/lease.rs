@@ -70,12 +70,14 @@ impl Leases {
         self.processes.store(processes.max(1), Ordering::Relaxed);
     }
 
-    /// Returns twice the number of processes: a block has at most half of a process's part of the remaining tokens.
+    /// Returns twice the number of processes, because a block takes at most half of a process's part of the remaining
+    /// tokens.
     pub(crate) fn share(&self) -> u64 {
         self.processes.load(Ordering::Relaxed).min(1 << 20) * 2
     }
 
-    /// Takes from the first unexpired block of this version that has enough tokens. `now` is read under the lock.
+    /// Takes `n` tokens from the first unexpired block of this version that has enough tokens. `now` is read under the
+    /// lock.
     pub(crate) fn take(
         &self,
         key: &str,

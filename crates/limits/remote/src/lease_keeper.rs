@@ -16,10 +16,11 @@ use std::sync::{Arc, Weak};
 use std::thread;
 use std::time::Duration;
 
-/// The number of sweeps for which an answer to a roll call registers this process.
+/// The number of sweeps for which this process stays registered after it has registered itself in the store.
 const REGISTERED_SWEEPS: u32 = 4;
 
-/// An attempt to give a block back fails if another process changes the state between its read and its write.
+/// The number of attempts to give a block back. An attempt fails if another process changes the state between the read
+/// and the write of the attempt.
 const ATTEMPTS: usize = 8;
 
 /// The parts of a limiter, with the thread that gives back expired tokens until this value is dropped.
@@ -76,7 +77,8 @@ impl<C: LimitsOf<str>> LeaseKeeper<C> {
         }
     }
 
-    /// Tokens that cannot be given back stay counted in the store, and are lost.
+    /// Gives back the tokens that have expired at `now`. Tokens that cannot be given back stay counted in the store,
+    /// and are lost.
     fn give_back(&self, now: Nanos) {
         let expired = self.core.leases.as_ref().map(|leases| leases.expired(now));
         for (key, block) in expired.into_iter().flatten() {

@@ -1,4 +1,4 @@
-//! How requests are decided while the store is lost, with this process's part of each limit.
+//! Decides on requests while the store is lost, for example by this process's part of each limit.
 
 use nanopace_keyed::LimitsOf;
 use nanopace_limits::{Limit, LimitKind, Limits, Quota};
@@ -35,10 +35,10 @@ pub enum OnLoss {
     /// Requests are admitted, except those that are too large for the limits.
     Allow,
     /// This process decides on requests by its part of the limits. The value is the number of processes, 1 or more.
-    /// Each limit's rate and burst are divided by it. A burst or a window's count of less than one is rounded up to
-    /// one. These decisions ignore the counts in the store. Their moments, such as that of `NotUntil`, are by this
-    /// process's clock instead of the store's. At most 65 536 keys are stored at a time, each in its full length. A new
-    /// key beyond that number is rejected.
+    /// Each limit's rate and burst are divided by this number. A burst or a window's count of less than one is rounded
+    /// up to one. These decisions ignore the counts in the store. Their moments, such as that of `NotUntil`, are by
+    /// this process's clock instead of the store's. At most 65 536 keys are stored at a time, each in its full length.
+    /// A new key beyond that number is rejected.
     LocalShare(u32),
 }
 

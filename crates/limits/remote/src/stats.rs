@@ -8,11 +8,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub struct Stats {
     /// The number of decisions of all kinds.
     pub decisions: u64,
-    /// The number of decisions by tokens that were taken ahead, without a call of the store.
+    /// The number of decisions that used tokens taken ahead and did not call the store.
     pub local: u64,
-    /// The number of decisions without the store, because it was lost.
+    /// The number of decisions that were made without the store because it was lost.
     pub degraded: u64,
-    /// The number of unused tokens that were taken ahead: requests that other processes could have admitted.
+    /// The number of tokens that were taken ahead and not used yet. Other processes cannot admit requests with these
+    /// tokens.
     pub leased: u64,
     /// The number of tokens that the store may have counted and that no request has used. These are the tokens of
     /// requests whose response was lost, including the tokens that these requests would have taken ahead, and tokens

@@ -80,7 +80,8 @@ impl Pool {
         self.breaker.is_open()
     }
 
-    /// Returns the last error if this takes more than twice the timeout of a connection.
+    /// Waits for a connection. Returns the last error if this takes more than twice the timeout for making a
+    /// connection.
     pub(crate) fn wait_for_connection(&self) -> Result<(), StoreError> {
         let deadline = Instant::now() + self.settings.connect_timeout * 2;
         self.give_back(self.take(deadline)?, None);
@@ -117,7 +118,7 @@ impl Pool {
         })
     }
 
-    /// Calls a script for something other than a decision, within the timeout of a connection.
+    /// Calls a script for something other than a decision, with the timeout for making a connection.
     pub(crate) fn patient_call(&self, call: &Call) -> Result<Value, StoreError> {
         self.call_by(call, Instant::now() + self.settings.connect_timeout, || ())
     }
@@ -175,7 +176,8 @@ impl Pool {
         self.changed.notify_all();
     }
 
-    /// If there is no connection at all by the deadline, returns the reason as the error.
+    /// Takes an idle connection, or waits for one until the deadline. If the pool has no connection at all by then, the
+    /// error is the reason for that, and otherwise a timeout.
     fn take(&self, deadline: Instant) -> Result<Link, StoreError> {
         let mut shared = self.lock();
         loop {
@@ -291,7 +293,8 @@ impl Link {
         command.query(&mut self.connection)
     }
 
-    /// Each change is two system calls, so a difference of less than a tenth is ignored.
+    /// Sets the timeouts of the connection to the time until the deadline. Each change takes two system calls, so a
+    /// difference of up to a tenth is ignored.
     fn limit_time(&mut self, deadline: Instant) -> redis::RedisResult<()> {
         let left = deadline.saturating_duration_since(Instant::now());
         let left = left.max(Duration::from_micros(1));

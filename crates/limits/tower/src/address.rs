@@ -23,7 +23,8 @@ impl Prefix {
         Prefix(bits.min(128))
     }
 
-    /// Returns an IPv4 address unchanged, even one that a dual-stack socket has mapped into IPv6 (RFC 4291, 2.5.5.2).
+    /// Returns an IPv6 address with the bits after the prefix set to 0. Returns an IPv4 address as a whole, even one
+    /// that a dual-stack socket has mapped into IPv6 (RFC 4291, 2.5.5.2).
     fn of(self, address: IpAddr) -> IpAddr {
         match address.to_canonical() {
             IpAddr::V6(address) => {
@@ -160,7 +161,8 @@ impl Forwarded {
         Forwarded { prefix: Prefix::new(bits), ..self }
     }
 
-    /// Everything after the entry of the first proxy was written by proxies, so the search starts at the end.
+    /// Returns the client's entry, which is the `proxies`-th from the end. Entries are counted from the end because
+    /// only the last `proxies` entries were written by trusted proxies.
     fn entry<'h>(&self, headers: &'h HeaderMap) -> Option<&'h str> {
         let values = headers.get_all(&self.field).iter().rev();
         let last = if self.field == header::FORWARDED { last_unquoted } else { last_of_all };
@@ -201,7 +203,8 @@ fn last_of_all(text: &[u8], separator: u8) -> Option<usize> {
     text.iter().rposition(|byte| *byte == separator)
 }
 
-/// Skips quoted strings (RFC 9110, section 5.6.4). A proxy closes its quotes, so those before its entry do not matter.
+/// Returns the position of the last separator that is not in a quoted string (RFC 9110, section 5.6.4). A proxy closes
+/// its quotes, so quotes before its entry do not matter.
 fn last_unquoted(text: &[u8], separator: u8) -> Option<usize> {
     let mut is_quoted = false;
     (0..text.len()).rev().find(|&place| {

@@ -58,7 +58,7 @@ impl<L: LimitsByKey<String>> LimitLayer<ByKey<HeaderName, String, L>> {
     /// Creates a layer with limits for each value of a header field.
     ///
     /// Check before this layer that the client may use its key. Otherwise a client can escape its limit by sending
-    /// other keys. A key is stored in full length, for as long as it counts.
+    /// other keys. Each key is stored at full length until its requests no longer count.
     #[must_use]
     pub fn by_header(name: HeaderName, limits: L) -> Self {
         LimitLayer::by_key(name, limits)

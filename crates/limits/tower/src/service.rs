@@ -155,7 +155,7 @@ pin_project! {
             waits: Option<(S, Request<B>)>,
             settings: Arc<Settings<D, C, A>>,
         },
-        /// The request is admitted. `told` is the decision that the header fields of its response describe.
+        /// The request is admitted. `told` is the decision that the header fields of the response describe.
         LetIn { #[pin] future: S::Future, told: Option<Verdict> },
         Rejected { answer: Ready<S::Response> },
     }

@@ -4,8 +4,7 @@
 use clap::Command;
 use std::ffi::{OsStr, OsString};
 
-/// The commands that send requests, with their short options. Programs built with the library lack these short
-/// options.
+/// The commands that send requests, with their short options. Programs built with the library lack these short options.
 const SHORT: [(&str, &[(&str, char)]); 2] = [
     ("run", &[("requests", 'n'), ("duration", 'z'), ("timeout", 't')]),
     ("search", &[("timeout", 't')]),
@@ -32,8 +31,7 @@ fn with_short(command: Command, short: &[(&'static str, char)]) -> Command {
     short.iter().fold(command, add)
 }
 
-/// Puts `--url` before a word that looks like a URL and belongs to no option, and completes the dashes of long
-/// options.
+/// Puts `--url` before a word that looks like a URL and belongs to no option, and completes the dashes of long options.
 pub(crate) fn with_url(definition: &Command, words: Vec<OsString>) -> Vec<OsString> {
     let named = words.get(1).and_then(|word| definition.find_subcommand(word));
     let command = named.unwrap_or(definition);
@@ -70,7 +68,7 @@ fn joined(option: &str, value: &OsStr) -> OsString {
     word
 }
 
-/// No command's name contains a colon, a slash or a dot.
+/// Returns whether a word looks like a URL. No command's name contains a colon, a slash or a dot.
 fn looks_like_url(word: &OsStr) -> bool {
     word.as_encoded_bytes().iter().any(|byte| b":/.".contains(byte))
 }

@@ -1,5 +1,5 @@
-//! The program `nanopace` as a library: a load generator that starts every request on schedule and
-//! reports how late each one was.
+//! The program `nanopace` as a library: a load generator that starts every request on schedule and reports how late
+//! each one was.
 //!
 //! Programs call [`main`]. Tests call [`check`].
 
@@ -17,7 +17,8 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::thread;
 
-/// In bytes. This is the usual size of a main thread, whose real size depends on a limit of the system.
+/// The stack size of the program's thread, in bytes. This is the usual size of a main thread, whose real size depends
+/// on a limit of the system.
 const STACK: usize = 8 << 20;
 
 /// Runs the command that the command line names.
@@ -27,7 +28,8 @@ const STACK: usize = 8 << 20;
 /// * 0 for success;
 /// * 1 if the results could not be written;
 /// * 2 if the command line is wrong, in which case nothing was started;
-/// * 3 if a requirement was missed, no rate met the objective of a search, or a fleet lost or doubled slots;
+/// * 3 if a requirement was missed, no rate met the objective of a search, or a fleet lost slots or started slots
+///   twice;
 /// * 4 if the load is incomplete;
 /// * 5 if the target or the store of a fleet cannot be reached;
 /// * 130 after an interrupt before a fleet has started, or after more interrupts than it takes to end the command.

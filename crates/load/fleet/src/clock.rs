@@ -6,30 +6,31 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// Counts nanoseconds since the run began. The clock never goes back, and runs slightly faster or slower than the
-/// machine's clock. It makes a step only after the machine's clock or the store's clock has made one.
+/// machine's clock. It jumps forward only after the machine's clock or the store's clock was set, or after the machine
+/// was suspended.
 #[derive(Clone, Debug)]
 pub(crate) struct RunClock<C = TscClock>(Arc<Inner<C>>);
 
 #[derive(Debug)]
 struct Inner<C> {
     base: C,
-    /// Written only by the node's thread. Readers get a whole mapping, either the new or the previous one.
+    /// Only the node's thread writes the mapping. A reader gets either the new or the previous mapping as a whole.
     mapping: AtomicCell<Mapping>,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Mapping {
-    /// A time of the machine's clock, in nanoseconds. Earlier times count as this one.
+    /// A time of the machine's clock, in nanoseconds. The run's clock shows `run_ns` at this time and before it.
     base_ns: u64,
     run_ns: u64,
-    /// The rate by which the run's clock is faster than the machine's clock, in parts of 10^9. At -10^9, the run's
+    /// The rate by which the run's clock is faster than the machine's clock, in parts per 10^9. At -10^9, the run's
     /// clock stops.
     faster_ppb: i64,
 }
 
 const STANDS: i64 = -1_000_000_000;
 
-/// The largest correction of the clock's rate, in parts of 10^9.
+/// The largest correction of the clock's rate, in parts per 10^9.
 const MOST_PPB: i64 = 500_000;
 
 impl Mapping {
@@ -42,14 +43,14 @@ impl Mapping {
 }
 
 impl RunClock {
-    /// The new clock stays at the beginning of the run.
+    /// Creates a clock that stays at 0, the beginning of the run, until it is first set.
     pub(crate) fn standing() -> RunClock {
         RunClock::over(TscClock::new())
     }
 }
 
 impl<C: Clock> RunClock<C> {
-    /// The new clock stays at the beginning of the run. `base` is the machine's clock.
+    /// Creates a clock over the machine's clock `base`. It stays at 0, the beginning of the run, until it is first set.
     pub(crate) fn over(base: C) -> RunClock<C> {
         let mapping = Mapping { base_ns: 0, run_ns: 0, faster_ppb: STANDS };
         RunClock(Arc::new(Inner { base, mapping: AtomicCell::new(mapping) }))
@@ -63,8 +64,9 @@ impl<C: Clock> RunClock<C> {
         self.0.mapping.load().at(self.base_ns())
     }
 
-    /// Sets the clock to the store's time, which a round trip has measured. A store's time that is earlier than the
-    /// clock's, such as a time before the beginning of the run, stops the clock until the store's time has caught up.
+    /// Sets the clock to the store's time that the round trip `sample` has measured. If the store's time is earlier
+    /// than the clock's time or before the beginning of the run, the clock stops until the store's time has reached the
+    /// clock's time.
     pub(crate) fn follow(&self, sample: &Sample, origin_us: i64) {
         let now_ns = self.base_ns();
         let (at_ns, run_ns) = sample.run_at(origin_us);
@@ -75,13 +77,13 @@ impl<C: Clock> RunClock<C> {
         self.0.mapping.store(Mapping { base_ns: now_ns + early_ns, run_ns, faster_ppb: 0 });
     }
 
-    /// Returns whether the clock was stopped at this time of the machine's clock, because the store's time had not
-    /// caught up.
+    /// Returns whether the run's clock was stopped when the machine's clock showed `base_ns`, because the store's time
+    /// had not reached the time of the run's clock.
     fn stood(&self, base_ns: u64) -> bool {
         base_ns < self.0.mapping.load().base_ns
     }
 
-    /// Makes the clock faster than the machine's clock by `faster_ppb` from now on.
+    /// Makes the run's clock faster than the machine's clock by `faster_ppb`, starting with this call.
     fn lead(&self, faster_ppb: i64) {
         let base_ns = self.base_ns();
         let run_ns = self.0.mapping.load().at(base_ns);
@@ -95,10 +97,10 @@ impl<C: Clock> Clock for RunClock<C> {
     }
 }
 
-/// A smaller difference between clocks may be a reading error.
+/// A difference between the clocks that is smaller than this may be an error of the readings.
 const LEAST_STEP_NS: u64 = 1_000_000;
 
-/// A round trip, in which the store's clock was read between two readings of the machine's clock.
+/// A round trip to the store. The store's clock was read between two readings of the machine's clock.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sample {
     pub(crate) sent_ns: u64,
@@ -115,8 +117,8 @@ impl Sample {
         self.sent_ns + self.round_trip_ns() / 2
     }
 
-    /// Returns whether both clocks have advanced by the same time between this round trip and a later one, within the
-    /// accuracy of the measurements.
+    /// Returns whether the machine's clock and the store's clock have advanced by the same time between this round trip
+    /// and `later`, within the accuracy of the measurements.
     fn agrees(&self, later: &Sample) -> bool {
         let passed_ns = later.middle_ns().saturating_sub(self.middle_ns());
         let of_store_ns = later.store_us.saturating_sub(self.store_us).saturating_mul(1_000);
@@ -124,7 +126,8 @@ impl Sample {
         of_store_ns.abs_diff(passed_ns.cast_signed()) <= most_ns + passed_ns / 1_000
     }
 
-    /// Returns the middle of the round trip on the machine's clock, and on the run's clock.
+    /// Returns the middle of the round trip on the machine's clock, and the time of the run that the store's clock
+    /// showed then.
     fn run_at(&self, origin_us: i64) -> (u64, i64) {
         (self.middle_ns(), (self.store_us - origin_us).saturating_mul(1_000))
     }
@@ -135,8 +138,9 @@ impl Sample {
         run_ns - clock.0.mapping.load().at(at_ns).cast_signed()
     }
 
-    /// Returns whether the store's clock is off by more than a frame, whatever share of the round trip each direction
-    /// took.
+    /// Returns whether `clock` and the store's clock certainly differ by more than a frame. The time of the round trip
+    /// is known, but not how it is divided between the request and the answer, so the measured difference has an error
+    /// of up to half of that time.
     pub(crate) fn is_off<C: Clock>(
         &self,
         clock: &RunClock<C>,
@@ -148,8 +152,9 @@ impl Sample {
     }
 }
 
-/// A node makes this number of round trips before it joins. While the node waits for other nodes, it makes more round
-/// trips, and uses the latest ones. After a clock was set, the measurement starts again.
+/// The number of round trips that a node makes before it joins. While the node waits for other nodes, it makes more
+/// round trips, and only the latest ones count. If a clock is set during that time, the earlier round trips are
+/// dropped.
 const SAMPLES: usize = 8;
 
 #[derive(Debug, Default)]
@@ -181,9 +186,10 @@ impl Samples {
 pub(crate) struct Leader {
     best: Option<Sample>,
     since_ns: u64,
-    /// The measured rate by which the machine's clock is slower than the store's clock, in parts of 10^9.
+    /// The measured rate by which the machine's clock is slower than the store's clock, in parts per 10^9.
     slower_ppb: i64,
-    /// The round trips since the store's clock became wrong. `None` while it is right.
+    /// The time at which the store's clock began to be off by more than a frame, and the round trips since then. `None`
+    /// while it is not off.
     off: Option<Off>,
     stepped_ns: u64,
 }
@@ -194,15 +200,16 @@ struct Off {
     samples: Samples,
 }
 
-/// The interval between two corrections of the clock's rate. Each correction halves the offset of the clock in one
-/// interval. A constant difference between the rates is measured in about ten intervals.
+/// The interval between two corrections of the clock's rate. Each correction chooses the rate that halves the clock's
+/// offset within one interval. It takes about ten intervals to measure a constant difference between the clocks' rates.
 const WINDOW_NS: u64 = 1_000_000_000;
 
-/// The run's clock follows a store's clock that has been off for this long, or for ten frames if they are longer.
+/// The run's clock is set to the store's clock if they have differed by more than a frame for this time, or for ten
+/// frames if ten frames are longer.
 const OFF_NS: u64 = 2_000_000_000;
 
 impl Leader {
-    /// Sets `clock` to the store's time that `sample` has measured. The new leader then corrects this clock.
+    /// Sets `clock` to the store's time that `sample` has measured. Returns the leader that then corrects this clock.
     pub(crate) fn new<C: Clock>(clock: &RunClock<C>, sample: &Sample, origin_us: i64) -> Leader {
         clock.follow(sample, origin_us);
         Leader { best: None, since_ns: 0, slower_ppb: 0, off: None, stepped_ns: 0 }
@@ -212,9 +219,9 @@ impl Leader {
         self.stepped_ns
     }
 
-    /// Corrects the run's clock if the store's clock is right. If the store's clock has been off for two seconds (or
-    /// ten frames), the run's clock follows it in one step: either one of the clocks was set, or the machine was
-    /// suspended.
+    /// If the store's clock and the run's clock differ by less than a frame, corrects the rate of the run's clock. If
+    /// they have differed by more for two seconds, or for ten frames if ten frames are longer, sets the run's clock to
+    /// the store's clock. In that case, one of the clocks was set, or the machine was suspended.
     pub(crate) fn take<C: Clock>(
         &mut self,
         clock: &RunClock<C>,
@@ -253,8 +260,8 @@ impl Leader {
         let Some(best) = self.best.take() else { return };
         self.since_ns = sample.received_ns;
         let off_ns = best.ahead_ns(clock, origin_us);
-        // One nanosecond per second is one part of 10^9. If each window corrects half of the offset, the learned rate
-        // may change by at most a sixteenth of the offset per window; more would oscillate.
+        // One nanosecond per second is one part per 10^9. Each window corrects half of the offset. The learned rate
+        // changes by only a sixteenth of the offset per window, because a larger change would make the clock oscillate.
         self.slower_ppb = (self.slower_ppb + off_ns / 16).clamp(-MOST_PPB, MOST_PPB);
         clock.lead((self.slower_ppb + off_ns / 2).clamp(-MOST_PPB, MOST_PPB));
     }

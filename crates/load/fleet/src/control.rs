@@ -11,10 +11,10 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// The number of attempts at a change if others change the run at the same moment.
+/// The number of attempts at a change. An attempt fails if another change of the run was made at the same moment.
 const TRIES: usize = 20;
 
-/// A node receives a change within this time, unless it is cut off or its frames are very long.
+/// A node confirms a change within this time, unless it cannot reach the store or its frames are very long.
 const HEARD_IN: Duration = Duration::from_secs(10);
 
 const LOOK: Duration = Duration::from_millis(50);
@@ -22,7 +22,7 @@ const LOOK: Duration = Duration::from_millis(50);
 /// Reads the state of a run and changes its load, from any machine.
 ///
 /// A change takes effect on all nodes at the same slot, some frames after the call. The call returns as soon as a node
-/// has confirmed the change, about two frames later. From then on, the change survives a loss of the store's data. If
+/// has confirmed the change, which takes about two frames. A confirmed change survives a loss of the store's data. If
 /// no node confirms the change within 10 s, the call returns [`FleetError::Unheard`], and nodes may still receive the
 /// change.
 ///
@@ -50,13 +50,13 @@ pub struct RunStatus {
     pub has_ended: bool,
     /// Whether the run is paused.
     pub is_paused: bool,
-    /// The number of nodes at present.
+    /// The number of nodes that take part in the run.
     pub nodes: u32,
     /// The number of nodes that must join before the run starts.
     pub awaited: u32,
-    /// The time for which the load has been running.
+    /// The time since the load began, up to the time at which the last node left.
     pub elapsed: Duration,
-    /// The length of the load; `None` if it has no end.
+    /// The length of the load, or `None` if it has no end.
     pub duration: Option<Duration>,
     /// The whole load, including all changes so far.
     pub shape: String,
@@ -113,8 +113,8 @@ impl Control {
         })
     }
 
-    /// Returns the account of all slots up to now, up to the end of the load, or up to the time at which the last node
-    /// left, whichever is earliest.
+    /// Returns the account of the run's slots. It covers the load up to the time of this call, the end of the load, or
+    /// the time at which the last node left, whichever is earliest.
     ///
     /// # Errors
     /// [`FleetError::NoRun`] if there is no run with this name, [`FleetError::Waiting`] if the run has not started,
@@ -122,7 +122,8 @@ impl Control {
     pub fn account(&self) -> Result<Account, FleetError> {
         for _ in 0..TRIES {
             let Now { run, mut load, elapsed_ns } = self.started()?;
-            // Some slots of the current frame may have started, and nodes' clocks may be slightly ahead.
+            // The account includes the current frame, of which some slots may have started. Nodes' clocks may be
+            // slightly ahead.
             let now = run.frames.at(elapsed_ns + run.frames.frame_ns / 4) + 1;
             let until = load.end().unwrap_or(u64::MAX).min(left(&run).unwrap_or(now));
             if let Some(account) = account(&mut *self.store(), &run, &mut load, until)? {
@@ -132,8 +133,8 @@ impl Control {
         Err(FleetError::Contended)
     }
 
-    /// Returns the results that nodes have reported, sorted by node number. These are the final results of nodes that
-    /// have finished, and the last interim results of the other nodes.
+    /// Returns the results that nodes have reported, sorted by node number: the final results of each node that has
+    /// finished, and the last interim results of each other node.
     ///
     /// # Errors
     /// [`FleetError::NoRun`] if there is no run with this name, [`FleetError::Store`] if the store does not answer.
@@ -146,7 +147,7 @@ impl Control {
         }
     }
 
-    /// Changes the rate of the whole fleet. The end of the load does not change.
+    /// Changes the rate of the whole fleet. The load still ends at the same time.
     ///
     /// # Errors
     /// [`FleetError`] if the load cannot be changed, or if no node has confirmed the change in time.
@@ -168,7 +169,8 @@ impl Control {
         })
     }
 
-    /// Replaces the load of the whole fleet with a shape, starting at the beginning of the shape. A pause ends.
+    /// Replaces the load of the whole fleet with `shape`, which starts at its beginning. If the load was paused, the
+    /// pause ends.
     ///
     /// # Errors
     /// [`FleetError`] if the load cannot be changed, or if no node has confirmed the change in time.
@@ -179,7 +181,7 @@ impl Control {
         })
     }
 
-    /// Pauses the load of the whole fleet. The load is resumed where it was paused.
+    /// Pauses the load of the whole fleet. [`resume`](Control::resume) continues the load where it was paused.
     ///
     /// # Errors
     /// [`FleetError`] if the load cannot be changed, or if no node has confirmed the change in time.
@@ -193,7 +195,7 @@ impl Control {
         })
     }
 
-    /// Resumes the load after a pause.
+    /// Resumes the load of the whole fleet after a pause.
     ///
     /// # Errors
     /// [`FleetError`] if the load cannot be changed, or if no node has confirmed the change in time.
@@ -204,7 +206,7 @@ impl Control {
         })
     }
 
-    /// Ends the load.
+    /// Ends the load of the whole fleet.
     ///
     /// # Errors
     /// [`FleetError`] if the load cannot be changed, or if no node has confirmed the change in time.
@@ -221,7 +223,7 @@ impl Control {
     ) -> Result<(), FleetError> {
         for tried in 0..TRIES {
             let Now { run, load, elapsed_ns } = match self.started() {
-                // The run existed before, so the nodes will restore the store's data.
+                // The run existed at an earlier attempt, so the nodes will restore the store's data.
                 Err(FleetError::NoRun) if tried > 0 => {
                     thread::sleep(LOOK);
                     continue;
@@ -232,7 +234,7 @@ impl Control {
                 return Err(FleetError::Over);
             }
             let latest = run.versions.last().map_or(0, |latest| latest.from);
-            // One more frame covers the time that the answer takes.
+            // One more frame allows for the time until the store receives the change.
             let from = (run.first_unopened(elapsed_ns) + 1).max(latest + 1);
             let version = edit(&load, fastrand::u64(1..), from)?;
             let known = run.versions.len() as u64;
@@ -249,8 +251,8 @@ impl Control {
         Err(FleetError::Contended)
     }
 
-    /// Waits until a node knows a version, so that the version survives a loss of the store's data. Returns `false` if
-    /// the version was lost before that. `before` is the run without the version.
+    /// Waits until a node knows `version`, so that the version survives a loss of the store's data. Returns `false` if
+    /// the store lost the version before a node knew it. `before` is the run without the version.
     fn is_heard(&self, before: &Run, version: &Version) -> Result<bool, FleetError> {
         let began = Instant::now();
         while began.elapsed() < HEARD_IN {
@@ -264,8 +266,8 @@ impl Control {
         Err(FleetError::Unheard(HEARD_IN))
     }
 
-    /// Returns `Some(true)` if a node knows the version, `Some(false)` if the version was lost, and `None` if only the
-    /// store has it.
+    /// Returns `Some(true)` if a node knows the version, `None` if only the store has it, and `Some(false)` if the
+    /// store has lost it.
     fn is_known(&self, before: &Run, version: &Version) -> Result<Option<bool>, FleetError> {
         let run = self.now()?.run;
         if run.id != before.id {
@@ -311,7 +313,7 @@ fn paused() -> Shape {
     Shape::constant(Level::ZERO)
 }
 
-/// Returns the frame from which nothing is claimed, if all nodes have left.
+/// If all nodes have left, returns the frame from which on no slot is claimed.
 fn left(run: &Run) -> Option<u64> {
     run.roster.nodes.is_empty().then_some(run.left)
 }

@@ -3,15 +3,15 @@
 //!
 //! A *frame* is a short part of the schedule. A *track* is every n-th slot of a frame, where n is 16 or more. A
 //! [`Portion`] is a set of tracks of one frame. A node *claims* tracks at the store before their frame *closes*. The
-//! [`FrameWindow`] contains the frames around the current one. If an answer does not arrive in time, the node decides
-//! alone: it is *blind*, runs its own tracks according to the roster, and *marks* them at the store as soon as it can.
-//! Frames that are old enough are *counted*: the number of slots of each owner is kept, and the owners of the single
-//! tracks are forgotten.
+//! [`FrameWindow`] contains the frames around the current one. If the store's answer is late, the node decides alone.
+//! It is then *blind*: it runs its own tracks according to the roster, and *marks* them at the store as soon as it can.
+//! Frames that are old enough are *counted*: the store and the nodes keep only the number of slots of each owner, and
+//! forget which track had which owner.
 //!
 //! `asks` builds the requests to the store, `moments` decides when they are made, and `answers` handles the answers.
-//! `versions` replaces the load while the pacer is running, and `cut` is what the pacer gives up in that case.
-//! `unclaimed` records tracks that were run without a claim, and `counts` handles old frames. All times are those of
-//! the run, in nanoseconds. `docs/FLEET-PROTOCOL.md` explains the terms.
+//! `versions` replaces the load while the pacer is running, and `cut` computes which leases the pacer gives up for
+//! that. `unclaimed` records tracks that were run without a claim, and `counts` handles old frames. All times are times
+//! of the run, in nanoseconds. `docs/FLEET-PROTOCOL.md` explains the terms.
 
 use crate::error::FleetError;
 use crate::frame_window::{FrameWindow, Stage};
@@ -37,11 +37,11 @@ pub(crate) mod tests;
 mod unclaimed;
 mod versions;
 
-/// A thread that has not run for this time plus half a frame counts as stalled.
+/// If the node's thread has not run for this time plus half a frame, it counts as stalled.
 const STALL_NS: u64 = 30_000_000;
 
-/// A node that has missed frames starts nothing for this time plus the longest time of an answer, unless the store
-/// reports the node's tracks of these frames earlier.
+/// If a node has missed frames, it starts nothing for this time plus the time that it waits for an answer, unless the
+/// store reports earlier which tracks of these frames the node owns.
 const MISSED_NS: u64 = 1_000_000_000;
 
 #[derive(Debug)]
@@ -49,19 +49,21 @@ pub(crate) struct Core {
     node: NodeId,
     run: Run,
     load: Load,
-    /// The frames around the current one, with the node's tracks of them, and the past tracks that the node has run.
+    /// The frames around the current one with the node's tracks in each, and the tracks that the node has run in the
+    /// past.
     book: FrameWindow,
     unclaimed: Unclaimed,
-    /// The time at which the node lost the store, and the limit for continuing without it.
+    /// The time at which the node lost the store, and how long the node may continue without it.
     blind: StoreOutage,
-    /// The number of frames that the node has run blind, including frames in which it has no tracks, and excluding
-    /// frames that it gave up.
+    /// The number of frames that the node has run blind. It includes frames in which the node has no tracks, but no
+    /// frames that the node gave up.
     blind_frames: u64,
 
     is_late: bool,
-    /// Whether the node claims only what it needs in order to leave.
+    /// Whether the node is about to leave, and claims only the tracks that it must know before it leaves.
     is_leaving: bool,
-    /// The share of its own tracks that the node claims: 1, unless the node is late or was late recently.
+    /// The share of its own tracks that the node claims. It is below 1 only while the node is late, and for some frames
+    /// after that.
     appetite: f64,
 
     sequence: u64,
@@ -78,18 +80,18 @@ pub(crate) struct Core {
     awake_at: u64,
     /// The time at which the thread last woke after a stall.
     woke_at: u64,
-    /// The time from which the node has waited for an answer about frames that it has missed.
+    /// The time at which the node began to wait for an answer about frames that it has missed.
     missed_since: Option<u64>,
     heard_at: u64,
-    /// The time of the last disturbance: the store came back after a long outage, or was restored, so that nodes had to
-    /// report to it again.
+    /// The time of the last disturbance: the store answered again after a long outage, or its data was restored. After
+    /// both, nodes have to report what they have run.
     disturbed_at: u64,
 
     /// Leases that the pacer must give up because the load has changed.
     cut: Option<Cut>,
-    /// The slot that the pacer has reached under a load that is no longer in force.
+    /// The slot that the pacer had reached under an old load when the load was changed.
     reached_slot: u64,
-    /// The first frame in which the node takes part, because the load in force reaches `reached_slot` in that frame.
+    /// The first frame in which the node takes part again. In this frame, the new load reaches `reached_slot`.
     resumes_in: u64,
 
     /// The first frame in which the node no longer takes part.
@@ -104,7 +106,7 @@ pub(crate) struct Core {
 enum LastReply {
     Answer,
     Nothing,
-    /// The node rejected the answer to a claim, because the store's clock is off.
+    /// The node rejected the answer to a claim, because the store's clock was off.
     Refused,
 }
 
@@ -112,15 +114,15 @@ enum LastReply {
 pub(crate) struct Update {
     pub(crate) frame: u64,
     pub(crate) slot: u64,
-    /// One lease for each frame. At the end of the node's part, an empty lease follows.
+    /// One lease for each frame. If they reach the end of the node's part of the load, an empty lease follows.
     pub(crate) leases: Vec<Lease>,
-    /// Whether the leases may begin later than `slot` if the pacer has already started `slot` or later slots. This is
-    /// allowed if the node has no tracks from `frame` on.
+    /// Whether the pacer may apply the leases from a slot later than `slot`, if it has already started `slot` or later
+    /// slots. This is allowed if the node has no tracks from `frame` on.
     pub(crate) may_begin_later: bool,
 }
 
 impl Core {
-    /// The node first takes part in the frame after `now`.
+    /// Creates the core of a node that first takes part in the frame after the current one.
     pub(crate) fn new(
         node: NodeId,
         run: Run,
@@ -204,7 +206,7 @@ impl Core {
         self.unclaimed.twice()
     }
 
-    /// Returns the number of slots that the pacer was given and did not give up, and that were due by `now`.
+    /// Returns the number of slots that were leased to the pacer, that it did not give up, and that were due by `now`.
     pub(crate) fn due_slots(&mut self, now: u64) -> u64 {
         self.book.due_slots(now, self.frames().at(now), &mut self.load)
     }
@@ -213,7 +215,7 @@ impl Core {
         self.failure.as_ref()
     }
 
-    /// Returns whether the store knows everything that the node has run.
+    /// Returns whether the store knows all tracks that the node has run.
     pub(crate) fn has_marked_all(&self) -> bool {
         self.unclaimed.to_mark.is_empty() && self.urgent.is_none()
     }
@@ -231,8 +233,8 @@ impl Core {
         self.frames().own(frame, rank, nodes)
     }
 
-    /// Makes the node run these tracks without knowing their owners. The node claims nothing more of this frame,
-    /// because other blind nodes may be running the tracks that it would get.
+    /// Makes the node run `tracks`, although it does not know which of them other nodes own. The node claims no more
+    /// tracks of this frame, because other blind nodes may be running them.
     fn runs_blind(&mut self, frame: u64, tracks: TrackSet) {
         self.blind_frames += 1;
         if !tracks.is_empty() {
@@ -244,7 +246,7 @@ impl Core {
         }
     }
 
-    /// Makes the decisions that are due without an answer.
+    /// Makes the decisions that are due at `now` and need no answer of the store.
     pub(crate) fn decide(&mut self, now: u64) {
         if now > self.awake_at + STALL_NS + self.frames().frame_ns / 2 {
             self.woke_at = now;
@@ -259,15 +261,15 @@ impl Core {
         }
     }
 
-    /// Returns the frames that have closed although the node does not know its tracks.
+    /// Returns the frames that have closed before the node learned which of their tracks it owns.
     fn undecided(&self) -> impl Iterator<Item = u64> {
         let unknown = self.book.entries().filter(|entry| entry.tracks.is_none());
         let closed = |&frame: &u64| self.frames().closes(frame) <= self.awake_at;
         unknown.map(|entry| entry.frame).filter(closed)
     }
 
-    /// Makes the node run its own tracks of the undecided frames, unless it has been blind for too long. The node gives
-    /// up frames that it had already missed when it began to wait for an answer about them.
+    /// Makes the node run its own tracks of the undecided frames. The node gives up a frame if it has been blind for
+    /// too long, or if it had already missed the frame when it began to wait for an answer.
     fn decide_alone(&mut self, now: u64) {
         let since = self.missed_since.take().unwrap_or(now);
         for frame in self.undecided().collect::<Vec<u64>>() {
@@ -285,17 +287,17 @@ impl Core {
         }
     }
 
-    /// Returns the time from which the node decides without an answer; `u64::MAX` means never.
+    /// Returns the time from which the node decides without an answer; `u64::MAX` means never. The time is:
     ///
-    /// * If the node has missed frames: after [`MISSED_NS`] plus the longest time of an answer, because other nodes may
-    ///   have started these frames, and a pacer cannot go back.
-    /// * If the last request was answered and another one is pending: when its answer is overdue.
+    /// * If the node has missed frames: [`MISSED_NS`] after it began to wait for an answer about them, plus the time
+    ///   that it waits for any answer. Other nodes may have started slots of these frames, and a pacer cannot go back.
+    /// * If the last request was answered and another one is pending: the time at which the answer is overdue.
     /// * If the last request was not answered, or the node rejected its answer: at once, even while another request is
     ///   pending.
     /// * If the last request was answered and no request is pending: never. If a frame has closed in this state, the
     ///   thread was stalled, and the node can still ask.
     ///
-    /// After a stall of the thread, an answer may already have arrived, so the thread gets time to read it.
+    /// When the thread wakes after a stall, it first gets time to read an answer that may already have arrived.
     fn decides_alone_at(&self) -> u64 {
         if let Some(since) = self.missed_since {
             return since + MISSED_NS + self.patience_ns();
@@ -310,8 +312,8 @@ impl Core {
         sent.max(self.woke_at) + self.trips.long_ns() + self.frames().frame_ns / 8
     }
 
-    /// Returns whether a frame began too long before `now` to be run without an answer: at least one frame earlier, or
-    /// [`LEAD`] frames earlier if the node is already blind.
+    /// Returns whether a frame began too long before `now` to be run without an answer: at least one frame before, or
+    /// at least [`LEAD`] frames before if the node is already blind.
     fn is_missed(&self, frame: u64, now: u64) -> bool {
         let grace = self.blind.since().map_or(1, |_| LEAD);
         self.frames().begins(frame + grace) <= now
@@ -325,7 +327,7 @@ impl Core {
         self.sent_at.is_some()
     }
 
-    /// Returns for how long the answer to a claim is useful.
+    /// Returns how long the node waits for the answer to a claim.
     pub(crate) fn patience(&self) -> Duration {
         Duration::from_nanos(self.patience_ns())
     }
@@ -334,7 +336,8 @@ impl Core {
         self.trips.patience_ns((LEAD + 1) * self.frames().frame_ns)
     }
 
-    /// Returns the number of entries for past frames. Consecutive similar frames share an entry.
+    /// Returns the number of entries for past frames. Consecutive frames share an entry if the node has the same part
+    /// of them.
     #[cfg(any(test, feature = "simulation"))]
     pub(crate) fn rows(&self) -> usize {
         self.book.past().rows()
@@ -349,7 +352,8 @@ impl Core {
         (is_end && !self.is_told_of_end).then(|| self.update_from(self.book.next()))
     }
 
-    /// Until the node's last frame closes, the node may get tracks that another node gives back.
+    /// Returns whether the node's last frame has closed. Until then, the node may get tracks that another node gives
+    /// back.
     fn last_frame_has_closed(&self) -> bool {
         let end = self.end();
         self.book.next() >= end && self.awake_at >= self.frames().closes(end.saturating_sub(1))
@@ -370,9 +374,10 @@ impl Core {
         known.map(|(frame, tracks)| (frame, tracks.clone())).collect()
     }
 
-    /// Records whether the pacer has accepted an update. A rejected update was too late for its first frame, of which
-    /// the pacer keeps its old leases. The node then gives up the tracks of that frame that the pacer does not have,
-    /// and slots of the old leases that others own count as started twice.
+    /// Records whether the pacer has accepted an update. If it has not (`is_taken` is false), the update was too late
+    /// for its first frame, and the pacer keeps its old leases of that frame. The node then gives up the tracks of that
+    /// frame that the pacer does not have. If the pacer keeps tracks that the node has dropped, their slots count as
+    /// started twice.
     pub(crate) fn told(&mut self, update: &Update, is_taken: bool) {
         if !is_taken {
             let others = self.book.give_up(update.frame);
@@ -383,24 +388,25 @@ impl Core {
         self.is_told_of_end = update.frame + update.leases.len() as u64 > self.end();
     }
 
-    /// Returns the first frame in which a node that leaves now takes no part. Other nodes have time to ask for its
-    /// tracks.
+    /// Returns the first frame in which a node that leaves at `now` takes no part. Until that frame, other nodes have
+    /// time to ask for its tracks.
     fn leaves_from(&self, now: u64) -> u64 {
         self.frames().at(now + self.frames().frame_ns / 2) + 3
     }
 
-    /// The last update ends the node's part of the load in the pacer.
+    /// Returns the last update, after which the pacer gets no more slots.
     pub(crate) fn last_update(&mut self, now: u64) -> Update {
         let frame = self.leaves_from(now);
         let (slot, leases) = (self.load.first(frame), vec![Lease::nothing(u64::MAX)]);
-        // A node that sits out has no tracks there, and its pacer may have gone further under an old load.
+        // A node that sits out has no tracks in these frames, and its pacer may have started later slots under an old
+        // load.
         Update { frame, slot, leases, may_begin_later: frame < self.resumes_in }
     }
 
-    /// Returns the request that gives back the node's tracks after the end of the node's part. The pacer has accepted
-    /// `last`, the [last update](Core::last_update).
+    /// Returns the request that gives back the node's tracks from the frame of `last` on. `last` is the [last
+    /// update](Core::last_update), which the pacer has accepted.
     pub(crate) fn leave(&mut self, last: &Update) -> Request {
-        // The node may own tracks without knowing it, so it gives back all of them.
+        // The store may have granted tracks that the node does not know of, so the node gives back all tracks.
         let portion = |frame| Portion { frame, tracks: self.frames().all() };
         let portions = (last.frame..self.book.next()).map(portion).collect();
         self.leaves_in = Some(last.frame);
@@ -410,7 +416,8 @@ impl Core {
         Request::Leave { id: self.run.id.clone(), node: self.node, from: last.frame, portions }
     }
 
-    /// Stops entering frames after the current one. Call this when the node makes no more requests for frames.
+    /// Makes the node take no part in frames after the current one. Call this when the node makes no more requests for
+    /// frames.
     pub(crate) fn stop_claiming(&mut self, now: u64) {
         let from = self.frames().at(now) + 1;
         self.leaves_in = Some(self.leaves_in.map_or(from, |leaves_in| leaves_in.min(from)));

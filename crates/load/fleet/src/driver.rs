@@ -25,7 +25,7 @@ pub(crate) struct Driver {
     pub(crate) pacer: Pacer,
     pub(crate) shared: Arc<Shared>,
     pub(crate) words: Receiver<ThreadMessage>,
-    /// Commands that arrived while the thread waited for an answer.
+    /// The commands that arrived while the thread waited for an answer. They are handled afterwards.
     pub(crate) later: VecDeque<Command>,
     pub(crate) not_started: u64,
 }
@@ -51,7 +51,8 @@ impl Driver {
                     return;
                 }
                 Some(Command::Drop) => {
-                    // The node reports its results even if it is dropped. Otherwise they would be missing.
+                    // The node was dropped without a call of `finish`. It still reports its slots, which would
+                    // otherwise be missing in the account.
                     let _ = self.finish(&[]);
                     return;
                 }
@@ -163,8 +164,8 @@ impl Driver {
         Ok(others)
     }
 
-    /// Passes the known tracks to the pacer. The pacer rejects tracks if later slots may have started; those tracks are
-    /// lost.
+    /// Passes the tracks that the node knows to the pacer. If later slots may already have started, the pacer rejects
+    /// the tracks, and their slots are lost.
     fn tell(&mut self) {
         while let Some(update) = self.core.update() {
             let is_taken = self.is_taken(&update);
@@ -185,7 +186,7 @@ impl Driver {
         let due = self.core.due_slots(now).saturating_sub(ledger.skipped);
         let oldest = self.pacer.next_due().map_or(now, |due| due.as_nanos().min(now));
         Progress {
-            // Callers may hold slots that are not due yet and have not been started.
+            // Callers may have been granted slots that are not due yet, and that they have therefore not started.
             fired: ledger.granted.min(due).saturating_sub(self.not_started),
             shed: ledger.skipped,
             late_ns: now - oldest,
@@ -194,7 +195,8 @@ impl Driver {
         }
     }
 
-    /// Claims the tracks that no other node will claim. Then gives back the tracks of frames that have not begun.
+    /// Makes the node leave. It first claims the tracks that no other node will claim, and then gives back its tracks
+    /// of frames that have not begun.
     fn leave(&mut self) -> Result<(), FleetError> {
         let ends = Instant::now() + ENDS_IN;
         let mut is_answered = true;
@@ -223,15 +225,16 @@ impl Driver {
         self.retried(&request)
     }
 
-    /// Reports the fate of the node's slots and the user's results. If the store has lost the run, its data is restored
-    /// first. Returns whether this node is the last one.
+    /// Reports which of the node's slots were started, and the user's results. If the store has lost the run, the node
+    /// first restores the store's data. Returns whether this node is the last one to finish.
     fn finish(&mut self, results: &[u8]) -> Result<bool, FleetError> {
         self.core.stop_claiming(self.clock.now_ns());
         let others = self.give_results(results)?;
         Ok(self.wait_for_silent(results, others) == Others::Done)
     }
 
-    /// Repeats the request until silent nodes count as dead, or until the last node has finished.
+    /// Repeats the last request until all nodes have finished, or until nodes that have not reported for a while count
+    /// as dead.
     fn wait_for_silent(&mut self, results: &[u8], mut others: Others) -> Others {
         let absent = Duration::from_micros(self.core.run().absent_us());
         let ends = Instant::now() + absent * 5 / 4;
@@ -297,7 +300,7 @@ pub(crate) fn take_in<C: Clock>(
     let frame_ns = core.run().frames.frame_ns;
     let origin_us = core.run().origin_us;
     match answer {
-        // According to the store's clock, the open frames differ from those that the node has asked for.
+        // The clocks differ, so the frames for which the store accepted claims are not those for which the node asked.
         Answer::Claimed(_) if sample.is_off(clock, origin_us, frame_ns) => core.refuses_answer(now),
         answer => core.hears_answer(request, answer, sample.round_trip_ns(), now)?,
     }
@@ -305,7 +308,8 @@ pub(crate) fn take_in<C: Clock>(
     Ok(())
 }
 
-/// The maximum time to wait for the answer to a request that ends a node. Nothing can replace such a request.
+/// The maximum time to wait for the answer to a request that ends a node. The node has to get this answer, because it
+/// cannot decide alone in this case.
 const PATIENCE: Duration = Duration::from_secs(3);
 
 pub(crate) const ENDS_IN: Duration = Duration::from_secs(5);

@@ -5,12 +5,12 @@ use nanopace::{ArrivalsError, ShapeError, ShapeSyntaxError};
 use std::time::Duration;
 use thiserror::Error;
 
-/// The reason why a fleet cannot be joined or changed, or why a node cannot continue. No message contains the store's
-/// password.
+/// The reason why a node cannot join or continue, or why a run cannot be read or changed. No message contains the
+/// store's password.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum FleetError {
-    /// The string is not a valid store address.
+    /// The store's address is not valid.
     #[error(
         "the store's address is not valid: write redis://HOST:PORT/, or rediss:// for TLS, with :PASSWORD@ before the host if there is one, and %23 for # in it"
     )]
@@ -18,7 +18,7 @@ pub enum FleetError {
     /// The address requires TLS, but this build does not support it.
     #[error("rediss:// needs TLS: build nanopace-fleet with its feature tls")]
     Tls,
-    /// The crate was built without Redis.
+    /// The crate was built without a Redis client.
     #[error("this build has no Redis client: build nanopace-fleet with its feature redis")]
     NotBuilt,
     /// The store rejects the user name or the password.
@@ -26,12 +26,12 @@ pub enum FleetError {
         "the store's password is wrong, missing or not needed: write redis://:PASSWORD@HOST:PORT/, with USER before the colon if there is one"
     )]
     Password,
-    /// The store's user lacks permissions.
+    /// The store's user lacks permissions that a fleet needs.
     #[error(
         "the store's user lacks permissions: grant it those that docs/FLEET.md lists, on keys ~nanopace:*"
     )]
     Permission,
-    /// The server is a replica.
+    /// The server is a read-only replica.
     #[error("the store is a read-only replica: write the address of its primary")]
     Replica,
     /// The server's memory is full.
@@ -39,12 +39,12 @@ pub enum FleetError {
         "the store's memory is full: increase maxmemory, and set maxmemory-policy to noeviction, or the store loses parts of the run"
     )]
     Full,
-    /// The server may evict keys when its memory is full.
+    /// The server may evict keys when its memory is full, so the run could lose data.
     #[error(
         "the store's maxmemory-policy is {0}, so it may evict parts of the run when its memory is full: run CONFIG SET maxmemory-policy noeviction there"
     )]
     Evicts(String),
-    /// The server belongs to a cluster, and the server with the run's data cannot be reached.
+    /// The store is a cluster, and its server that has the run's data cannot be reached.
     #[error(
         "the store is a cluster, and its server {0}, which has the run, can't be reached from here"
     )]
@@ -55,10 +55,11 @@ pub enum FleetError {
     /// The data under the run's name is not a valid run.
     #[error("the store's data under the run's name is damaged: use another name")]
     Damaged,
-    /// The run has a different load.
+    /// The run has a different load from that of the node that tries to join.
     #[error("the run has another load, {0}: write the same load, or none to join the run")]
     Differs(String),
-    /// The run was started by another version. All nodes and readers of a run must have the same version.
+    /// The run was started by a different version of this crate. All nodes and readers of a run must have the same
+    /// version.
     #[error(
         "the run was started by version {run}, and this is version {own}: use one version on all machines, or another name"
     )]
@@ -68,50 +69,50 @@ pub enum FleetError {
         /// The version of this crate.
         own: &'static str,
     },
-    /// There is no run with this name.
+    /// The store has no run with this name.
     #[error("there is no run of this name at the store: give a load to start it")]
     NoRun,
-    /// The name is not valid for a run.
+    /// The string is not a valid name for a run.
     #[error(
         "a run's name has 1 to 100 letters, digits, '-', '_' or '.': write for example checkout-7"
     )]
     Name,
-    /// The number of nodes is out of range.
+    /// The number of nodes is outside the range from 1 to 1000.
     #[error("a run has 1 to 1000 nodes: write for example --nodes 4")]
     Nodes,
-    /// The name now belongs to another run.
+    /// Another run has taken the name of this node's run.
     #[error("another run has this name now")]
     Replaced,
-    /// The node has had no connection to the store for too long.
+    /// The node was without the store for longer than its limit.
     #[error("the store has been away for longer than a node goes on without it")]
     Lost,
     /// The run has not started yet.
     #[error("the run has not started yet: {0}")]
     Waiting(Waits),
-    /// The run has not started within the time for which a node waits.
+    /// The run has not started within the time for which the node waits.
     #[error(
         "after {0:?} the run has not started, {1}: check the output of the other nodes, or write a longer --join-timeout"
     )]
     NotStarted(Duration, Waits),
-    /// The run has ended.
+    /// The load of the run has ended.
     #[error("the run is over")]
     Over,
-    /// The store has received the change, but no node has confirmed it.
+    /// The store has received the change of the load, but no node has confirmed it in time.
     #[error("the store has the change, but no node has confirmed it in {0:?}: check the status")]
     Unheard(Duration),
-    /// All attempts at a change failed, because others changed the run at the same moments.
+    /// All attempts at a change failed, because other changes of the run were made at the same time.
     #[error("others changed the run at the same moment: try again")]
     Contended,
-    /// The run is already paused, or is not paused.
+    /// The run cannot be paused, because it is paused, or cannot be resumed, because it is not paused.
     #[error("the run is {0}")]
     Paused(&'static str),
-    /// The shapes cannot be joined.
+    /// The new shape cannot be combined with the load so far.
     #[error(transparent)]
     Shape(#[from] ShapeError),
     /// The string is not a valid shape.
     #[error(transparent)]
     ShapeSyntax(#[from] ShapeSyntaxError),
-    /// The string is not a valid arrival process.
+    /// The string does not name a valid arrival process.
     #[error(transparent)]
     Arrivals(#[from] ArrivalsError),
     /// The thread of the node cannot be started.

@@ -26,10 +26,10 @@ use std::time::Duration;
 
 const JOIN_TIMEOUT: Duration = Duration::from_secs(300);
 
-/// Configures a node that takes part in a run: the store, the run's name, and its load.
+/// Configures a node that takes part in a run: the store's address, the run's name, and the run's load.
 ///
-/// All nodes of a run must give the same load, and the first one creates the run. A node without a load uses the load
-/// of the run.
+/// All nodes of a run must give the same load. The first node to join creates the run. A node without a load uses the
+/// load of the run that the other nodes have created.
 ///
 /// ```no_run
 /// use nanopace_fleet::Fleet;
@@ -58,7 +58,7 @@ pub struct Fleet {
     build: Box<dyn FnOnce(PacerBuilder) -> PacerBuilder + Send>,
 }
 
-/// Leaves out the address, because it may contain a password.
+/// Omits the address, because it may contain a password.
 impl fmt::Debug for Fleet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Fleet { run, shape, arrivals, nodes, name, .. } = self;
@@ -75,8 +75,8 @@ pub(crate) fn checked_name(name: &str) -> Result<&str, FleetError> {
 }
 
 impl Fleet {
-    /// Configures a node of the run `name` at the store with the address `url`:
-    /// `redis://[user:password@]host[:port]/[db]`, or `rediss://` with the feature `tls`.
+    /// Configures a node of the run `name` at the store with the address `url`, which has the form
+    /// `redis://[user:password@]host[:port]/[db]`. With the feature `tls`, it can also begin with `rediss://`.
     ///
     /// # Errors
     /// [`FleetError::Address`] or [`FleetError::Tls`] if the address cannot be used, [`FleetError::Name`] if the name
@@ -97,27 +97,28 @@ impl Fleet {
         })
     }
 
-    /// Sets the load of the whole fleet to a rate without an end.
+    /// Sets the load of the whole fleet to a constant rate that never ends.
     #[must_use]
     pub fn rate(self, rate: Rate) -> Fleet {
         self.shape(Shape::constant(rate))
     }
 
-    /// Sets the load of the whole fleet to a shape. It is sent as a string, so it cannot be a [custom](Shape::custom)
-    /// shape.
+    /// Sets the load of the whole fleet to a shape. The shape is stored as a string, so it cannot be a
+    /// [custom](Shape::custom) shape.
     #[must_use]
     pub fn shape(self, shape: Shape) -> Fleet {
         Fleet { shape: Some(shape), ..self }
     }
 
-    /// Sets the arrival process, given as a string such as `poisson`, and its seed. The default is `even`.
+    /// Sets the arrival process, given as a string such as `poisson`, and the seed of its random numbers. The default
+    /// process is `even`.
     #[must_use]
     pub fn arrivals(self, process: &str, seed: u64) -> Fleet {
         Fleet { arrivals: (process.to_owned(), seed), ..self }
     }
 
-    /// Sets the number of nodes that must join before the run starts, from 1 to 1000. The default is 1. More nodes can
-    /// join later. Only the setting of the node that creates the run counts.
+    /// Sets the number of nodes that must join before the run starts, from 1 to 1000. The default is 1. If nodes set
+    /// different numbers, the one that was set by the creator of the run applies. More nodes can join later.
     ///
     /// # Errors
     /// [`FleetError::Nodes`] if the number is out of range.
@@ -128,49 +129,53 @@ impl Fleet {
         Ok(Fleet { nodes, ..self })
     }
 
-    /// Sets a name for this node, such as its host name. The default is empty.
+    /// Sets a name for this node, such as the host name of its machine. The default is an empty name.
     #[must_use]
     pub fn name(self, name: &str) -> Fleet {
         Fleet { name: name.to_owned(), ..self }
     }
 
     /// Sets the minimum length of a frame, from 1 ms to 10 s. The default is 100 ms. A frame is at least as long as a
-    /// round trip to the store, and at least 0.2 ms for each awaited node. All nodes of a run use the longest minimum
-    /// that was given before it started.
+    /// round trip to the store, and has at least 0.2 ms for each node that must join before the start. All nodes of a
+    /// run use the longest frame that any node has required before the run started.
     ///
-    /// A stall of up to two frames, of a node or of the store, has no effect. A node that dies loses its share of up to
-    /// four and a half frames.
+    /// If a node or the store stalls for up to two frames, no slot is lost. If a node dies, its slots of up to four and
+    /// a half frames are lost.
     #[must_use]
     pub fn frame(self, frame: Duration) -> Fleet {
         Fleet { frame: frame.max(Duration::from_millis(1)), ..self }
     }
 
-    /// Sets how long the node continues without the store, and what it does after that. The defaults are 10 s and
-    /// [`WhenBlind::Hold`].
+    /// Sets how long the node continues without the store, and what it does when this time has passed. The defaults are
+    /// 10 s and [`WhenBlind::Hold`].
     #[must_use]
     pub fn blind(self, limit: Duration, then: WhenBlind) -> Fleet {
         Fleet { blind: (limit, then), ..self }
     }
 
-    /// Sets how long the node waits for the run to start. The default is 5 minutes. A node that has waited for longer
-    /// gives up, because one of the other nodes may have failed before joining.
+    /// Sets how long the node waits for the run to start. The default is 5 minutes. If the run has not started by then,
+    /// [`join`](Fleet::join) fails. This prevents an endless wait if another node has failed before it joined.
     #[must_use]
     pub fn join_timeout(self, limit: Duration) -> Fleet {
         Fleet { join_timeout: limit, ..self }
     }
 
     /// Configures the node's pacer: for example how it pauses, or [`skip_later_than`](PacerBuilder::skip_later_than).
-    /// The fleet sets its shape, arrivals, shard, clock, start and end. [`until`](PacerBuilder::until) and
-    /// [`slots`](PacerBuilder::slots) have no effect, because slots that a node claims after its own end would be lost.
-    /// Do not set a strictness other than average, because it would move this node's part of the common schedule.
+    ///
+    /// * The fleet sets the shape, arrivals, shard, clock, start and end of the pacer.
+    /// * [`until`](PacerBuilder::until) and [`slots`](PacerBuilder::slots) have no effect, because slots that a node
+    ///   claims after its own end would be lost.
+    /// * Do not set a strictness other than average. It would move this node's part of the common schedule.
     #[must_use]
     pub fn pacer(self, build: impl FnOnce(PacerBuilder) -> PacerBuilder + Send + 'static) -> Fleet {
         Fleet { build: Box::new(build), ..self }
     }
 
-    /// Joins the run, and waits until it starts, for at most [`join_timeout`](Fleet::join_timeout). If a run with this
-    /// name has reached the end of its load, but not all of its nodes have finished, this call first waits until they
-    /// have finished or count as dead, and then for two seconds in which these nodes can read the account.
+    /// Joins the run, and waits until it starts, for at most [`join_timeout`](Fleet::join_timeout).
+    ///
+    /// If a run with this name has reached the end of its load, but some of its nodes have not finished, this call
+    /// first waits until they have finished or count as dead. It then waits for two more seconds, so that the nodes of
+    /// that run can read its account.
     ///
     /// # Errors
     /// [`FleetError`] if the node cannot join, for example [`FleetError::NotStarted`] if the run has not started in
@@ -179,8 +184,8 @@ impl Fleet {
         self.join_with(|_| ControlFlow::Continue(()))
     }
 
-    /// Joins the run, and waits until it starts, or until `watch` ends the wait. `watch` is called about fifty times a
-    /// second with the condition that the node waits for.
+    /// Joins the run, and waits until it starts, or until `watch` ends the wait. While the node waits, it calls `watch`
+    /// about fifty times a second with the condition for which it waits.
     ///
     /// # Errors
     /// [`FleetError`] if the node cannot join: [`FleetError::Waiting`] if `watch` has ended the wait,
@@ -209,9 +214,9 @@ impl Fleet {
                     samples.add(sample);
                     run = *news;
                 }
-                // The store has lost its data, and other nodes may have created the run again.
+                // The store has lost its data, so the node joins again. Other nodes may have created the run again.
                 Ok(_) => (id, run) = self.enter(&mut store, &clock, &mut samples, &mut waiting)?,
-                // A single late answer does not matter yet.
+                // The node tries again, because a single late answer does no harm before the start.
                 Err(FleetError::Store(_) | FleetError::Cluster(_)) => {}
                 Err(error) => return Err(error),
             }
@@ -219,7 +224,8 @@ impl Fleet {
         self.start(store, clock, id, run, samples.best())
     }
 
-    /// Converts the load to strings. Fails if they cannot be parsed, so that no run begins with an invalid load.
+    /// Converts the load to strings. Returns an error if these cannot be parsed, so that no run begins with an invalid
+    /// load.
     fn load(&self, frames: Frames, shape: &Shape) -> Result<LoadText, FleetError> {
         let (arrivals, seed) = self.arrivals.clone();
         let shape = shape.to_string();
@@ -282,7 +288,7 @@ impl Fleet {
         sample: Sample,
     ) -> Result<Node, FleetError> {
         let load = Load::of(&run)?;
-        // The pacer's schedule begins with the run, whose clock does not advance yet.
+        // The pacer's schedule begins at the beginning of the run. The run's clock does not advance yet.
         let builder = Pacer::shaped(load.followed()?).arrivals(load.arrivals()?);
         let builder = (self.build)(builder).slots(u64::MAX).until(Duration::MAX);
         let pacer = driver::leased(builder).clock(clock.clone()).build();

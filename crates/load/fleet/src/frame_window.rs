@@ -1,4 +1,4 @@
-//! Records the tracks that a node has in the frames around the current one, and the tracks that it has run.
+//! Records which tracks a node has in the frames around the current one, and which tracks it has run.
 
 use crate::frames::Frames;
 use crate::load::Load;
@@ -8,7 +8,7 @@ use crate::uncounted_frames::UncountedFrames;
 use nanopace::driver::Lease;
 use std::collections::VecDeque;
 
-/// The tracks in a frame for which a node asks next.
+/// The tracks of a frame for which a node asks next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Stage {
     Own,
@@ -21,11 +21,11 @@ pub(crate) enum Stage {
 pub(crate) struct Entry {
     pub(crate) frame: u64,
     pub(crate) stage: Stage,
-    /// `None` until the tracks of the node are known.
+    /// The node's tracks of the frame, or `None` until they are known.
     pub(crate) tracks: Option<TrackSet>,
-    /// The tracks that the node already owns while `tracks` is still `None`.
+    /// The tracks that the node is known to own, while `tracks` is still `None`.
     pub(crate) granted: TrackSet,
-    /// Whether the tracks were or will be marked, because the store may not know them.
+    /// Whether the tracks were marked or will be, because the store may not know that the node has them.
     pub(crate) is_marked: bool,
     leased: Option<TrackSet>,
 }
@@ -41,8 +41,8 @@ pub(crate) struct FrameWindow {
     entries: VecDeque<Entry>,
     next: u64,
     past: UncountedFrames,
-    /// Slots in the frames that were put away, under the load with which they were run, plus the slots that were
-    /// started from leases that were taken back.
+    /// The number of the pacer's slots in past frames that have left the window, counted under the load with which they
+    /// were run, plus the number of slots that it started from leases that it gave up later.
     slots: u64,
 }
 
@@ -92,8 +92,8 @@ impl FrameWindow {
         self.next = self.next.min(from);
     }
 
-    /// Puts away frames before the frame `now` whose tracks are known. `part` is the node's rank, and the number of
-    /// nodes.
+    /// Moves frames from the window to `past` if they are before the frame `now` and the pacer has all their known
+    /// tracks. `part` is the node's rank, and the number of nodes.
     pub(crate) fn pass(&mut self, now: u64, load: &mut Load, part: (u32, u32)) {
         let is_over = |entry: &&Entry| {
             entry.frame < now && entry.tracks.is_some() && entry.tracks == entry.leased
@@ -119,8 +119,8 @@ impl FrameWindow {
         self.past.tracks(frame).or_else(entry)
     }
 
-    /// Returns the first frame whose known tracks differ from those of the pacer. Frames after the first unknown one
-    /// are ignored.
+    /// Returns the first frame whose known tracks differ from those that the pacer has. If the tracks of a frame are
+    /// not known yet, that frame and all later frames are left out.
     pub(crate) fn changed(&self) -> Option<u64> {
         let is_changed = |entry: &&Entry| entry.tracks.is_some() && entry.tracks != entry.leased;
         let known = self.entries.iter().take_while(|entry| entry.tracks.is_some());
@@ -148,8 +148,9 @@ impl FrameWindow {
         self.entries.iter().rfind(has).map_or(self.first(), |entry| entry.frame + 1)
     }
 
-    /// Takes back the pacer's leases from the frame `from` on. Their record is deleted, and their slots are no longer
-    /// due, except in frames that were put away. The pacer gets no new leases before the frame `until`.
+    /// Takes back the pacer's leases from the frame `from` on, and returns their tracks. The leases are removed from
+    /// the record, and their slots are no longer due, except in frames that have left the window. The pacer gets no new
+    /// leases before the frame `until`.
     pub(crate) fn take_back(&mut self, from: u64, until: u64) -> Vec<Portion> {
         let mut taken = self.past.take_back(from);
         for entry in self.entries.iter_mut().filter(|entry| entry.frame >= from) {
@@ -174,8 +175,8 @@ impl FrameWindow {
         known.for_each(|entry| entry.is_marked = true);
     }
 
-    /// Gives up the tracks of a frame that the pacer does not have, because it is too late for them. Returns the tracks
-    /// that the pacer keeps although the node has dropped them.
+    /// Makes the node give up those tracks of a frame that the pacer does not have, because it is too late for them.
+    /// Returns the tracks that the pacer keeps although the node has dropped them.
     pub(crate) fn give_up(&mut self, frame: u64) -> TrackSet {
         let Some(entry) = self.entry(frame) else { return TrackSet::default() };
         let leased = entry.leased.get_or_insert_default().clone();
@@ -191,7 +192,8 @@ impl FrameWindow {
             .map(|(frame, tracks)| Portion { frame, tracks })
     }
 
-    /// Counts the slots that the pacer has, or has started under an old load, and that were due at `now_ns`.
+    /// Returns the number of slots that were due at `now_ns`: those that are leased to the pacer, those that it ran in
+    /// frames that have left the window, and those that it started under an old load.
     pub(crate) fn due_slots(&self, now_ns: u64, frame: u64, load: &mut Load) -> u64 {
         let at =
             self.entries.iter().filter_map(|entry| Some((entry.frame, entry.leased.as_ref()?)));

@@ -3,28 +3,28 @@
 use crate::track_ownership::TrackSet;
 use std::time::Duration;
 
-/// A node asks for a frame at least this number of frames before it begins. The time of the node's round trips is
-/// added.
+/// A node asks for a frame this number of frames before the frame begins. The time for the node's round trips is added.
 pub(crate) const LEAD: u64 = 3;
 
 const MOST_LEAD: u64 = 64;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Frames {
-    /// The length of a frame, in whole microseconds.
+    /// The length of a frame in nanoseconds, which is a whole number of microseconds.
     pub(crate) frame_ns: u64,
     pub(crate) tracks: u32,
 }
 
 pub(crate) const FRAME: Duration = Duration::from_millis(100);
 
-/// The shortest length of a frame per node limits the store's load to 5000 claims per second.
+/// The shortest length of a frame, per node. It limits the store's load to 5000 claims per second.
 const FRAME_OF_A_NODE: Duration = Duration::from_micros(200);
 
 const LONGEST: Duration = Duration::from_secs(10);
 
 impl Frames {
-    /// A frame is at least as long as `least` and as a round trip to the store.
+    /// Returns frames that are at least as long as `least` and as a round trip to the store, and that have enough
+    /// tracks for all nodes.
     pub(crate) fn sized(least: Duration, trip: Duration, nodes: u32) -> Frames {
         let frame = least.max(trip).max(nodes * FRAME_OF_A_NODE).min(LONGEST);
         let frame = frame.as_micros().next_multiple_of(1_000);
@@ -32,8 +32,8 @@ impl Frames {
         Frames { frame_ns, tracks: nodes.next_power_of_two().max(16) }
     }
 
-    /// Returns the number of frames before the beginning of a frame at which the store must accept claims for it. A
-    /// node that asks `ahead_ns` earlier than [`LEAD`] frames before the beginning is then not too early.
+    /// Returns how many frames before the beginning of a frame the store must start to accept claims for it. A node
+    /// asks `ahead_ns` earlier than [`LEAD`] frames before the beginning, and is then not too early.
     pub(crate) fn lead(&self, ahead_ns: u64) -> u64 {
         (LEAD + 1 + ahead_ns / self.frame_ns).min(MOST_LEAD)
     }
@@ -46,7 +46,8 @@ impl Frames {
         moment_ns / self.frame_ns
     }
 
-    /// Returns the time until which the store accepts claims for a frame, and a node waits for its answer.
+    /// Returns the time until which the store accepts claims for a frame, and until which a node waits for the answer
+    /// to its claim.
     pub(crate) fn closes(&self, frame: u64) -> u64 {
         self.begins(frame).saturating_sub(self.frame_ns / 4)
     }
@@ -60,7 +61,7 @@ impl Frames {
         (first..self.tracks).step_by(nodes.max(1) as usize).collect()
     }
 
-    /// A result beyond the last track means that the node has no tracks.
+    /// Returns the first of the node's own tracks of a frame. If this is larger than the last track, the node has none.
     fn first_own(&self, frame: u64, rank: u32, nodes: u32) -> u32 {
         let nodes = u64::from(nodes.max(1));
         let passed = frame % nodes * (u64::from(self.tracks) % nodes) % nodes;

@@ -8,7 +8,8 @@ use nanopace::driver::Lease;
 use nanopace::{Arrivals, Level, Shape, Shard};
 use std::time::Duration;
 
-/// The number of frames without slots at the beginning of a run, in which all nodes learn of the start and make claims.
+/// The number of frames without slots at the beginning of a run. During these frames, all nodes learn of the start and
+/// make their first claims.
 const HEAD: u64 = 8;
 
 #[derive(Debug)]
@@ -18,9 +19,9 @@ pub(crate) struct Load {
     process: Arrivals,
     body: Shape,
     shape: Shape,
-    /// The shape that continues after the pause. `None` unless the load is paused.
+    /// The shape that continues after the pause, or `None` if the load is not paused.
     rest: Option<Shape>,
-    /// The first slots of recently used frames, because each is needed several times.
+    /// The first slots of frames that were used recently. They are stored because each is needed several times.
     known: Vec<(u64, u64)>,
 }
 
@@ -71,8 +72,8 @@ impl Load {
         &self.shape
     }
 
-    /// Returns the shape that the pacer follows. It ends with the pacer's leases, not at its own end, because the load
-    /// can be changed until its end, even if it has no slots left.
+    /// Returns the shape that the pacer follows. This shape has no end, because the load can still be changed before
+    /// its end, even if it has no slots left. The pacer ends with its last lease.
     pub(crate) fn followed(&self) -> Result<Shape, FleetError> {
         let shape = self.shape.clone();
         match shape.duration() {
@@ -93,13 +94,14 @@ impl Load {
         process(&self.arrivals.0, self.arrivals.1)
     }
 
-    /// Returns the first frame after the load, or `None` if the load has no end.
+    /// Returns the first frame after the end of the load, or `None` if the load has no end.
     pub(crate) fn end(&self) -> Option<u64> {
         let time = u64::try_from(self.shape.duration()?.as_nanos()).ok()?;
         Some(time.div_ceil(self.frames.frame_ns))
     }
 
-    /// Returns the number of the first slot of a frame. After the end of the load, this is the total number of slots.
+    /// Returns the number of the first slot of a frame. For frames after the end of the load, this is the total number
+    /// of slots.
     pub(crate) fn first(&mut self, frame: u64) -> u64 {
         if let Some(&(_, first)) = self.known.iter().find(|&&(known, _)| known == frame) {
             return first;
@@ -110,7 +112,7 @@ impl Load {
         first
     }
 
-    /// Returns the number of the first slot at or after a time.
+    /// Returns the number of the first slot that starts at `moment_ns` or later.
     pub(crate) fn slot_at(&self, moment_ns: u64) -> u64 {
         let moment = Duration::from_nanos(moment_ns);
         self.process.starts_before(moment, &self.shape, &all())
@@ -129,7 +131,7 @@ impl Load {
         self.between(first, end, track)
     }
 
-    /// Returns the number of slots on these tracks before a time, in the frame that contains it.
+    /// Returns the number of slots on these tracks before `moment_ns`, in the frame that contains this time.
     pub(crate) fn slots_by(&mut self, moment_ns: u64, tracks: &TrackSet) -> u64 {
         let first = self.first(self.frames.at(moment_ns));
         self.slots_between(first, self.slot_at(moment_ns), tracks)
@@ -155,8 +157,8 @@ impl Load {
         self.shape.clone().skip(Duration::from_nanos(self.frames.begins(from))).ok()
     }
 
-    /// Returns the part of the load before a frame, without the empty frames at the beginning. `None` means an empty
-    /// part.
+    /// Returns the part of the load before a frame, without the empty frames at the beginning. Returns `None` if this
+    /// part is empty.
     fn up_to(&self, from: u64) -> Result<Option<Shape>, FleetError> {
         let time = Duration::from_nanos(self.frames.begins(from.saturating_sub(HEAD)));
         if time.is_zero() {
@@ -184,7 +186,7 @@ fn process(arrivals: &str, seed: u64) -> Result<Arrivals, FleetError> {
     Ok(arrivals.parse::<Arrivals>()?.with_seed(seed))
 }
 
-/// Returns the number of empty frames at the beginning, which is the first frame that can have slots.
+/// Returns the number of empty frames at the beginning of a run, which is also the first frame that can have slots.
 pub(crate) fn head_frames() -> u64 {
     HEAD
 }
@@ -201,7 +203,7 @@ mod tests {
         Load::new(frames, "even", 0, shape).unwrap()
     }
 
-    /// Nothing starts between the end of the old load and the beginning of the new one.
+    /// No slots start between the end of the old load and the beginning of the new one.
     #[test]
     fn a_change_begins_at_its_frame_if_the_load_was_over_before() {
         let shape = Some("hold 1k/s 1s".to_owned());
@@ -211,7 +213,7 @@ mod tests {
         assert_eq!(firsts, [100, 100, 100, 120]);
     }
 
-    /// A pacer ends with its shape, and cannot be changed after that.
+    /// If the shape had an end, the pacer would end there, and the load could not be changed after that.
     #[test]
     fn a_load_that_is_followed_has_no_end_of_its_own() {
         for shape in ["hold 1k/s 1s", "hold 1k/s 1s forever"] {
@@ -219,8 +221,8 @@ mod tests {
         }
     }
 
-    /// If a node was cut off, slots that are leased after the end of the load start late. If the load is corrected, it
-    /// continues. The pacer ends with its last lease.
+    /// If a node was cut off, slots that are leased to it after the end of the load start late. If the load is
+    /// corrected, it continues. The pacer ends with its last lease.
     #[test]
     fn a_pacer_that_follows_a_load_starts_all_that_is_leased_after_its_end() {
         let (mut short, mut long) = (load("hold 1k/s 1s"), load("hold 1k/s 1s, hold 500/s 1s"));

@@ -5,38 +5,41 @@ use crate::load::Load;
 use crate::message::{NodeText, Run, State};
 use crate::progress::Progress;
 
-/// A silent node that has left no results.
+/// A silent node that has reported no results.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LostNode {
-    /// The frame of the node's last report. If the store was stalled, it may have received the report much later.
+    /// The frame in which the node sent its last report. If the store was stalled, it may have received the report much
+    /// later.
     from: u64,
-    /// The number of frames that the node may have run without the store since that report.
+    /// The number of frames that the node may have run without the store after that report.
     frames: u64,
-    /// The smallest number of nodes with which this node may have shared the load in these frames.
+    /// The smallest number of nodes among which the load may have been divided in these frames, as far as this node
+    /// knew.
     members: u32,
-    /// The slots that this node had started without the store, and whose owners it did not know.
+    /// The number of slots that this node had started without the store, and whose owners it did not know.
     unmarked: u64,
 }
 
 impl LostNode {
-    /// Returns `None` if the node has reported everything, or most likely will. After the end of the load (`is_past`),
-    /// a node without results counts as lost.
+    /// Returns what is known about a node without results, or `None` if the node has reported its results, or most
+    /// likely will. After the end of the load (`is_past`), every node without results counts as lost.
     pub(crate) fn of(
         text: &NodeText,
         run: &Run,
         silent_us: u64,
         is_past: bool,
     ) -> Option<LostNode> {
-        // If the last node has left, no node waits for its results.
+        // After the last node has left, no node waits for the results of the others.
         let is_deserted = run.roster.nodes.is_empty();
         let is_over =
             is_past || run.state == State::Ended || is_deserted || run.is_absent(silent_us);
-        // A node that has not been heard of since the run began does not know that the run has begun.
+        // If the store has received nothing from a node since the run began, the node does not know that the run has
+        // begun.
         let since_us = u64::try_from(text.seen_us - run.origin_us).ok()?;
         if text.has_results || !is_over {
             return None;
         }
-        // A node without any report may have started any number of its slots.
+        // If the node has never reported its progress, it may have started any number of its slots.
         let anything =
             Progress { limit_ns: u64::MAX, members: 1, told_ns: u64::MAX, ..Progress::default() };
         let told = Progress::read(&text.progress).unwrap_or(anything);
@@ -48,13 +51,13 @@ impl LostNode {
         })
     }
 
-    /// Returns the slots that the node had reported as started, but that may belong to others.
+    /// Returns the number of slots that the node had reported as started and that other nodes may own.
     pub(crate) fn unmarked(&self) -> u64 {
         self.unmarked
     }
 
-    /// Returns the largest number of slots of other nodes that the node may have started before the frame `until`: its
-    /// part of the frames with the most slots.
+    /// Returns the largest number of slots of other nodes that the node may have started before the frame `until`. It
+    /// is computed for the frames in which the node's part has the most slots.
     pub(crate) fn perhaps_twice(&self, frames: Frames, load: &mut Load, until: u64) -> u64 {
         let mut parts: Vec<u64> =
             (self.from..until).map(|frame| self.part(frames, load, frame)).collect();
@@ -118,7 +121,7 @@ mod tests {
         };
         let (alone, two) = (perhaps(Some(1)), perhaps(None));
         assert!(alone > two, "{alone} and {two}");
-        // The store had sent the node a larger roster than that of the node's report.
+        // The store had sent the node a roster with more nodes than the node has reported.
         assert_eq!(perhaps(Some(4)), two);
         assert_eq!(perhaps(Some(0)), alone);
     }

@@ -1,8 +1,8 @@
-//! Defines the requests of nodes to the store, and its answers. Each request takes one round trip, and the store
-//! decides it in one step.
+//! Defines the requests that nodes send to the store, and the store's answers. Each request takes one round trip, and
+//! the store handles it as one atomic step.
 //!
-//! A *frame* is a short part of the schedule, and a *track* is some of its slots. Nodes claim tracks of frames. The
-//! *roster* is the list of current nodes. `docs/FLEET-PROTOCOL.md` explains the other terms.
+//! A *frame* is a short part of the schedule, and a *track* is a fixed part of its slots. Nodes claim tracks of frames.
+//! The *roster* is the list of nodes that take part now. `docs/FLEET-PROTOCOL.md` explains the other terms.
 
 use crate::frames::Frames;
 use crate::progress::Progress;
@@ -14,14 +14,14 @@ use std::ops::Range;
 
 #[derive(Clone, Debug)]
 pub(crate) enum Request {
-    /// Lets a new node join. The first node creates the run.
+    /// Adds a node to the run. The first node creates the run.
     Join(Join),
-    /// Reads the status of the run. If a node of this run sends it, it is also a sign of life.
+    /// Reads the status of the run. If a node of the run sends this request, it is also a sign of life of that node.
     Look {
         node: Option<(String, NodeId)>,
     },
     Nodes,
-    /// Reads the results of the nodes, final or interim.
+    /// Reads the results of all nodes. Those of a node that has not finished are interim results.
     Results,
     /// Reads the owners of all frames in a range of chunks. A chunk has 64 frames.
     Owners {
@@ -29,23 +29,23 @@ pub(crate) enum Request {
         chunks: Range<u64>,
     },
     Claim(Claim),
-    /// Reports that the node has run these portions. Free tracks among them become the node's.
+    /// Reports that the node has run these portions. The node becomes the owner of those of their tracks that are free.
     Mark {
         id: String,
         node: NodeId,
         sequence: u64,
-        /// The sequence number of the last answered claim or mark, as in a [`Claim`].
+        /// The sequence number of the last claim or mark that was answered, as in a [`Claim`].
         answered: u64,
         epoch: u64,
         portions: Vec<Portion>,
     },
-    /// Restores a run of which the store has lost all or a part, from what the node knows. Afterwards, frames that may
-    /// have been open before cannot be claimed.
+    /// Restores the run from what the node knows about it, after the store has lost some or all of its data. Frames
+    /// that may have been open before the loss cannot be claimed afterwards.
     Restore {
         node: NodeId,
         run: Box<Run>,
     },
-    /// Adds a new version of the load after the known ones.
+    /// Adds a new version of the load after the `known` versions.
     Change {
         id: String,
         known: u64,
@@ -53,27 +53,29 @@ pub(crate) enum Request {
         version: Version,
         ends: Option<u64>,
     },
-    /// Counts the slots of consecutive frames for their owners, and forgets the owners of the single tracks.
+    /// Adds the slots of consecutive frames to the count of their owners. The store then forgets which track had which
+    /// owner.
     Count {
         id: String,
         from: u64,
-        /// The first slot of each frame, and of the frame after them.
+        /// The first slot of each frame, followed by the first slot after all of these frames.
         firsts: Vec<u64>,
     },
-    /// Lets the node leave from a frame on, and gives these portions back.
+    /// Makes the node leave: it takes no part from the frame `from` on, and gives these portions back.
     Leave {
         id: String,
         node: NodeId,
         from: u64,
         portions: Vec<Portion>,
     },
-    /// Stores the node's interim results, which replace its earlier ones.
+    /// Stores interim results of the node, which replace its earlier interim results.
     Tell {
         id: String,
         node: NodeId,
         results: Vec<u8>,
     },
-    /// Ends the node, and stores its results for the merged report. Empty results keep the last interim results.
+    /// Records that the node has finished, and stores its results for the merged report. If they are empty, its last
+    /// interim results count.
     Finish {
         id: String,
         node: NodeId,
@@ -93,11 +95,11 @@ pub(crate) struct Join {
     pub(crate) name: String,
     pub(crate) id: String,
     pub(crate) awaited: u32,
-    /// The frames that the round-trip time of this node requires.
+    /// The frames that this node needs because of its round-trip time.
     pub(crate) frames: Frames,
-    /// The lead, as in a [`Claim`].
+    /// The lead that this node needs, as in a [`Claim`].
     pub(crate) lead: u64,
-    /// `None` stands for the load of the run.
+    /// The load that the node requires, or `None` if it uses the load of the run.
     pub(crate) load: Option<LoadText>,
 }
 
@@ -115,17 +117,18 @@ pub(crate) struct Claim {
     pub(crate) node: NodeId,
     /// The sequence number, which is higher than that of any earlier request of this node.
     pub(crate) sequence: u64,
-    /// The sequence number of the last answered claim or mark. A store that does not know this number has lost data.
+    /// The sequence number of the last claim or mark that was answered. A store that does not know this number has lost
+    /// data.
     pub(crate) answered: u64,
     pub(crate) epoch: u64,
-    /// The number of frames before the beginning of a frame at which the node must ask for it, because of the node's
-    /// round-trip time.
+    /// The number of frames before the beginning of a frame at which the store must accept this node's claims, because
+    /// of its round-trip time.
     pub(crate) lead: u64,
-    /// The time of the run at which the claim expires. After that, the store grants nothing, because the answer might
-    /// be late.
+    /// The time of the run at which the claim expires. If the claim arrives later, the store grants nothing, because
+    /// the answer might be too late.
     pub(crate) until_us: u64,
     pub(crate) versions: u64,
-    /// The number of the change that created the last of these versions.
+    /// The number of the change that created the last of the `versions` versions that the node knows.
     pub(crate) change: u64,
     pub(crate) roster: u64,
     /// The first frame that has not been counted, as far as the node knows.
@@ -142,21 +145,22 @@ pub(crate) struct Ask {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Take {
-    /// Up to `most` tracks of those that belong to the node with rank `rank` among `nodes` nodes.
+    /// Up to `most` of the tracks that belong to the node with rank `rank` among `nodes` nodes.
     Own { rank: u32, nodes: u32, most: u32 },
-    /// One of `nodes` equal shares of the free tracks, but at most `most` tracks.
+    /// One of `nodes` equal parts of the free tracks, but at most `most` tracks.
     Share { nodes: u32, most: u32 },
-    /// All free tracks of a frame that the node has missed.
+    /// All free tracks of a frame that has closed before the node learned of its tracks.
     Missed,
-    /// No tracks. The node needs only the owners.
+    /// No tracks. The node needs only to know the owners.
     Nothing,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Others {
-    /// All other nodes have finished or died, and this node is the first one to learn this.
+    /// All other nodes have finished or died. Only one node gets this answer.
     Done,
-    /// The load has ended, or its last frames have begun, and some nodes have not reported results. They may have died.
+    /// Some nodes have not reported results, although the load has ended or its last frames have begun. These nodes may
+    /// have died.
     Awaited,
     GoOn,
 }
@@ -168,55 +172,55 @@ pub(crate) enum State {
     Ended,
 }
 
-/// The store's data about a run, except the owners.
+/// The store's data about a run, except the owners of tracks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Run {
     pub(crate) id: String,
     pub(crate) state: State,
     pub(crate) awaited: u32,
     pub(crate) frames: Frames,
-    /// Frames can be claimed from this number of frames before they begin.
+    /// The number of frames before the beginning of a frame from which the store accepts claims for it.
     pub(crate) lead: u64,
     /// The beginning of the run, in microseconds of the store's clock.
     pub(crate) origin_us: i64,
     pub(crate) floor: u64,
-    /// The number of times that the run was restored.
+    /// The number of times that the store's data was restored.
     pub(crate) epoch: u64,
     pub(crate) arrivals: String,
     pub(crate) seed: u64,
     pub(crate) ends: Option<u64>,
-    /// The first version is the load with which the run began.
+    /// The versions of the load, in order. The first one is the load with which the run began.
     pub(crate) versions: Vec<Version>,
     pub(crate) roster: Roster,
     pub(crate) joined: u64,
-    /// All nodes that have ever joined, as far as this is known. The store may have forgotten some of them.
+    /// The nodes that are known to have joined at any time. The store may have forgotten some of them.
     pub(crate) heard: BTreeSet<NodeId>,
-    /// The frame from which no node that has left or died has started anything.
+    /// The first frame in which no node that has left or died can have started a slot.
     pub(crate) left: u64,
     pub(crate) counted: Counted,
 }
 
-/// The counted slots of each owner. The owners of the single tracks have been forgotten.
+/// The number of counted slots of each owner. The store no longer knows which track had which owner.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Counted {
     /// The first frame that has not been counted.
     pub(crate) until: u64,
-    /// The key `None` stands for slots without an owner.
+    /// The number of slots by owner. The key `None` stands for slots without an owner.
     pub(crate) slots: BTreeMap<Option<NodeId>, u64>,
 }
 
-/// The load from a frame on. The earlier versions apply before this frame.
+/// A version of the load, which is in force from the frame `from` on. Earlier versions are in force before this frame.
 ///
-/// A change that only few nodes know can be lost with the store's data, and another change can be made in its place. A
-/// node may then know as many versions as the store, but not the same ones.
+/// If only a few nodes know a change, it can be lost with the store's data, and another change can be made in its
+/// place. A node may then know as many versions as the store, but a different last one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Version {
-    /// The unique number of the change. 0 is the load with which the run began.
+    /// The unique number of the change that created this version. It is 0 for the load with which the run began.
     pub(crate) change: u64,
     pub(crate) from: u64,
-    /// The load from the frame `from` on. `None` if the load ends before that frame.
+    /// The load from the frame `from` on, or `None` if the load ends before that frame.
     pub(crate) shape: Option<String>,
-    /// The shape that continues after a pause. `None` unless the run is paused.
+    /// The shape that continues after the pause, or `None` if the run is not paused.
     pub(crate) rest: Option<String>,
 }
 
@@ -231,7 +235,7 @@ impl Version {
     }
 }
 
-/// Nodes are in the order in which they have joined.
+/// The nodes that take part, in the order in which they joined.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Roster {
     pub(crate) version: u64,
@@ -239,8 +243,8 @@ pub(crate) struct Roster {
 }
 
 impl Run {
-    /// Returns whether a node that has been silent for this time counts as dead or cut off. The store's script applies
-    /// the same rule to the roster.
+    /// Returns whether a node that has been silent for this time counts as dead or cut off. The store's script removes
+    /// a node from the roster by the same rule.
     pub(crate) fn is_absent(&self, silent_us: u64) -> bool {
         silent_us > self.absent_us()
     }
@@ -258,14 +262,15 @@ impl Run {
         Waits::ForNodes { here, awaited: self.awaited }
     }
 
-    /// Returns the first frame that no node can have claimed at this time of the run.
+    /// Returns the first frame for which the store has not accepted claims yet at this time of the run.
     pub(crate) fn first_unopened(&self, moment_ns: u64) -> u64 {
         self.frames.at(moment_ns) + self.lead + 1
     }
 }
 
 impl Roster {
-    /// Returns the rank of a node, and the number of nodes. A node that is not in the roster comes after the others.
+    /// Returns the rank of a node in the roster, and the number of nodes. A node that is not in the roster is counted
+    /// as its last one.
     pub(crate) fn rank(&self, node: NodeId) -> (u32, u32) {
         let place = self.nodes.iter().position(|&other| other == node);
         let nodes = self.nodes.len() + usize::from(place.is_none());
@@ -274,7 +279,7 @@ impl Roster {
     }
 }
 
-/// `now_us` is the time of the store's clock in microseconds.
+/// An answer of the store. `now_us` is the time of the store's clock in microseconds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Reply {
     pub(crate) now_us: i64,
@@ -288,22 +293,22 @@ pub(crate) enum Answer {
     Foreign(String),
     Differs(Box<Run>),
     Joined(NodeId, Box<Run>),
-    /// No node can join, and no new run can begin yet. The load has ended, and some nodes have not finished, or all
-    /// have finished only recently.
+    /// The node cannot join, and no new run can begin yet. The run's load has ended, but some of its nodes have not
+    /// finished, or the last one has finished less than two seconds ago.
     Ending,
     Run(Box<Run>),
     Nodes(Vec<NodeText>),
     Results(Vec<NodeResults>),
-    /// The owners of consecutive chunks, and the frame up to which owners have been forgotten.
+    /// The first frame whose owners are still known, and the owners of each chunk in a range.
     Owners(u64, Vec<Owners>),
     Claimed(Claimed),
-    /// The answer to a mark or a leave: the first frame whose owners are still known, and portions. A mark returns the
-    /// portions that belong to other nodes; a leave returns those that were given back.
+    /// The answer to a mark or a leave: the first frame whose owners are still known, and portions. After a mark, these
+    /// are the portions that other nodes own. After a leave, they are the portions that were given back.
     Portions(u64, Vec<Portion>),
     Done,
     Counted(Counted),
     Finished(Others),
-    /// The change was made too late, or another change was made first.
+    /// The change is rejected, because it came too late or another change was made first.
     TooLate,
 }
 
@@ -311,31 +316,31 @@ pub(crate) enum Answer {
 pub(crate) struct NodeText {
     pub(crate) node: NodeId,
     pub(crate) name: String,
-    /// The time of the last sign of life, in microseconds of the store's clock.
+    /// The time at which the store last received a request of the node, in microseconds of the store's clock.
     pub(crate) seen_us: i64,
     pub(crate) progress: String,
-    /// The number of nodes in the roster that was last sent to the node, if this roster differs from the previous one.
+    /// The number of nodes in the roster that the store last sent to the node. `None` if it has sent no roster since
+    /// the node joined.
     pub(crate) members: Option<u32>,
     pub(crate) is_finished: bool,
     pub(crate) has_results: bool,
 }
 
-/// The results of a node, in the format of the program that reported them.
+/// The results of a node, in a format that the program on the node chooses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct NodeResults {
     /// The node's number, counted from 1.
     pub number: u16,
-    /// The results as the node reported them.
+    /// The results in the form in which the node has reported them.
     pub bytes: Vec<u8>,
-    /// Whether the results are final, because the node has [finished](crate::Node::finish). Otherwise, they are the
-    /// last ones that it [reported](crate::Node::tell).
+    /// Whether the results are final, because the node has [finished](crate::Node::finish). If not, they are the last
+    /// interim results that it has [reported](crate::Node::tell).
     pub is_final: bool,
 }
 
 impl NodeText {
-    /// Returns whether the node has reported that it knows this version of the load. `before` is the number of earlier
-    /// versions.
+    /// Returns whether the node has reported that it knows `version`. `before` is the number of earlier versions.
     pub(crate) fn knows(&self, version: &Version, before: u64) -> bool {
         let knows = |Progress { versions, change, .. }| {
             versions > before + 1 || (versions == before + 1 && change == version.change)
@@ -353,9 +358,9 @@ pub(crate) struct Claimed {
     pub(crate) known: u64,
     pub(crate) versions: Vec<Version>,
     pub(crate) roster: Option<Roster>,
-    /// The counts. `None` unless they are at least a chunk (64 frames) ahead of those that the node knew, or behind
-    /// them.
+    /// The counts of the run, if the store's counts are at least one chunk (64 frames) ahead of those that the node
+    /// knew, or if the node's counts are ahead of the store's.
     pub(crate) counted: Option<Counted>,
-    /// The owners for each ask, in the same order.
+    /// The owners of the tracks of each frame that was asked for, in the order of the asks.
     pub(crate) owners: Vec<Owners>,
 }

@@ -13,9 +13,9 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 /// A node that takes part in a run, created by [`Fleet::join`](crate::Fleet::join). Its [`pacer`](Node::pacer) starts
-/// this node's slots of the run's common schedule.
+/// this node's part of the slots of the run.
 ///
-/// Dropping a node makes it [leave](Node::leave). This takes some seconds if the store does not answer.
+/// Dropping a node makes it [leave](Node::leave). If the store does not answer, the drop takes some seconds.
 #[derive(Debug)]
 pub struct Node {
     pub(crate) pacer: Pacer,
@@ -34,28 +34,27 @@ pub(crate) struct Shared(Mutex<(NodeStatus, Run)>);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct NodeStatus {
-    /// The number of nodes, according to the store's last answer.
+    /// The number of nodes in the run, according to the store's last answer.
     pub nodes: u32,
-    /// Whether this is the first of the current nodes in the order in which they have joined. Use this to do something
-    /// on one node only.
+    /// Whether this is the node that joined first among the current nodes. Use this to do something on one node only.
     pub is_first: bool,
     /// The time for which the node has been without the store; `None` while the store is available.
     pub blind: Option<Duration>,
-    /// The number of frames in which the node has started its own slots according to the last roster, because it could
-    /// not know the claims of other nodes. Only in these frames can slots start twice.
+    /// The number of frames in which the node has started its own slots according to the last known roster, because it
+    /// did not know which slots other nodes had claimed. Only in these frames can a slot be started twice.
     pub blind_frames: u64,
     /// The lateness of the oldest slot that has not started.
     pub late: Duration,
     /// The number of slots started so far.
     pub fired: u64,
-    /// The number of slots that a late policy has skipped.
+    /// The number of slots that the late policy of the node's pacer has skipped.
     pub shed: u64,
     /// The number of slots that this node has started although another node owned them.
     pub twice: u64,
     /// Whether the run is paused.
     pub is_paused: bool,
-    /// Whether the node has ended, because the name belongs to another run now, or because the store was unavailable
-    /// for too long.
+    /// Whether the node has ended, because another run has taken the run's name, or because the store was unavailable
+    /// for longer than the node's limit.
     pub is_over: bool,
 }
 
@@ -92,14 +91,14 @@ impl Shared {
 
 impl Node {
     /// Returns the pacer of this node's slots. It can be used in any way: blocking, through lanes or claims, or through
-    /// `nanopace-async`. Its callers get [`Ended::Finished`](nanopace::Ended::Finished) when the load has ended, and
-    /// when the node leaves.
+    /// `nanopace-async`. When the load has ended or the node has left, its callers get
+    /// [`Ended::Finished`](nanopace::Ended::Finished).
     ///
-    /// Take slots one at a time. If you take several slots at once, which start with the first one, the later ones may
-    /// go to another node and start twice.
+    /// Take slots one at a time. If you take several slots at once and start all of them with the first one, the later
+    /// slots may go to another node and be started twice.
     ///
-    /// The schedule of the pacer belongs to the run. Change it through [`Control`](crate::Control). A direct change of
-    /// the pacer affects only this node, whose slots then differ from those of the run.
+    /// The schedule of the pacer belongs to the run. Change it through [`Control`](crate::Control). If you change the
+    /// pacer directly, this node's slots differ from those of the run.
     #[must_use]
     pub fn pacer(&self) -> &Pacer {
         &self.pacer
@@ -117,7 +116,7 @@ impl Node {
         self.shared.lock().1.id.clone()
     }
 
-    /// Returns the start of the load, on the pacer's clock. A run begins slightly before its load.
+    /// Returns the time on the pacer's clock at which the load starts. The run begins some frames before its load.
     #[must_use]
     pub fn begins(&self) -> Duration {
         self.head
@@ -136,9 +135,9 @@ impl Node {
         Load::of(&run).map_or_else(|_| String::new(), |load| load.text())
     }
 
-    /// Makes the node leave. Slots of frames for which other nodes still ask are given back, and other nodes get them.
-    /// Callers get the slots of two or three more frames, and then [`Ended::Finished`](nanopace::Ended::Finished).
-    /// After that, call [`finish`](Node::finish).
+    /// Makes the node leave. The node gives its slots back if other nodes can still claim them. Callers get the slots
+    /// of two or three more frames, and then [`Ended::Finished`](nanopace::Ended::Finished). After that, call
+    /// [`finish`](Node::finish).
     ///
     /// # Errors
     /// [`FleetError::Store`] if the store does not answer.
@@ -146,8 +145,9 @@ impl Node {
         self.order(Command::Leave)
     }
 
-    /// Reports a number of slots that the [`pacer`](Node::pacer) has granted but that were not started, because their
-    /// callers stopped. These slots count as lost instead of fired. Call this before [`finish`](Node::finish).
+    /// Reports the number of slots that the [`pacer`](Node::pacer) has granted but that were not started, because their
+    /// callers stopped. In the account, these slots count as lost instead of fired. Call this before
+    /// [`finish`](Node::finish).
     ///
     /// # Errors
     /// [`FleetError::Over`] if the node's thread has ended.
@@ -155,10 +155,10 @@ impl Node {
         self.order(|reply| Command::NotStarted(slots, reply))
     }
 
-    /// Reports the node's interim results to the store, for observers of the run, and in case the node dies.
-    /// [`Control::results`](crate::Control::results) returns the last interim results until the node has finished. One
-    /// report per second is enough. This call does not wait for the store, and does not delay claims. If a report
-    /// fails, the next one replaces it.
+    /// Reports the node's interim results to the store, so that observers of the run can read them, and so that they
+    /// are kept if the node dies. Until the node has finished, [`Control::results`](crate::Control::results) returns
+    /// its last interim results. One report per second is enough. This call does not wait for the store, and does not
+    /// delay claims. A failed report is not repeated; the next report replaces it.
     ///
     /// ```no_run
     /// # fn example(node: &nanopace_fleet::Node, done: u64) {
@@ -169,15 +169,15 @@ impl Node {
         self.telling.tell(results);
     }
 
-    /// Ends the node, and reports the fate of its slots. `results` are stored, so that
-    /// [`Control::results`](crate::Control::results) can return the results of all nodes. Empty results keep the last
-    /// ones that the node has [reported](Node::tell).
+    /// Ends the node, and reports how many of its slots were started, skipped or lost. The store keeps `results`, so
+    /// that [`Control::results`](crate::Control::results) can return the results of all nodes. If `results` is empty,
+    /// the last interim results that the node has [reported](Node::tell) are kept.
     ///
-    /// Call this when no caller takes slots any more. Slots that were leased but not started count as lost.
+    /// Call this when no caller takes slots any more. Slots that the node owns and has not started count as lost.
     ///
     /// Returns whether this was the last node, which means that all other nodes have finished or died. Exactly one node
-    /// of a run is the last one. After the end of the load, this call waits for silent nodes, which may have died, for
-    /// up to 32 frames and at least 625 ms.
+    /// of a run is the last one. After the end of the load, this call waits for nodes that have not finished and may
+    /// have died, for up to 32 frames and at least 625 ms.
     ///
     /// # Errors
     /// [`FleetError::Store`] if the store does not answer.

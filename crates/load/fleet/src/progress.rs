@@ -4,18 +4,20 @@
 pub(crate) struct Progress {
     pub(crate) fired: u64,
     pub(crate) shed: u64,
-    /// Slots that this node has started although another node owns them.
+    /// The number of slots that this node has started although another node owns them.
     pub(crate) twice: u64,
     pub(crate) late_ns: u64,
-    /// The time for which the node has been without the store, or had been just before this report.
+    /// The time for which the node has been without the store. In the first report after an outage, it is the length of
+    /// the outage.
     pub(crate) blind_ns: u64,
-    /// Slots that were started without the store and that the store does not know yet. Other nodes may own them.
+    /// The number of slots that the node has started without the store, and that it has not marked yet. Other nodes may
+    /// own them.
     pub(crate) unmarked: u64,
     pub(crate) limit_ns: u64,
-    /// The number of nodes that share the load. Without the store, this node runs its part of the load.
+    /// The number of nodes among which the load is divided. Without the store, this node runs one of these parts.
     pub(crate) members: u32,
     pub(crate) versions: u64,
-    /// The number of the change that created the last of these versions.
+    /// The number of the change that created the last of the `versions` versions that the node knows.
     pub(crate) change: u64,
     /// The time of the report, in nanoseconds of the run. The store may have received it much later.
     pub(crate) told_ns: u64,

@@ -1,9 +1,9 @@
-//! Simulates a fleet in virtual time, without threads and connections: for tests, and to measure fleets that are larger
-//! than available machines. The decisions of nodes and their clocks are those of real fleets, and the store runs the
-//! real scripts. The network, the time that the store takes, and the clocks of machines are models: see [`Setup`].
+//! Simulates a fleet in virtual time, without threads and connections. It is used by tests, and to measure fleets with
+//! more nodes than there are machines. The nodes' decisions and clocks are the code of real fleets, and the store runs
+//! the real scripts. The network, the time that the store takes, and the clocks of machines are models: see [`Setup`].
 //!
-//! This module is not meant for users of the crate, and can change with any version. The same setup always has the same
-//! outcome.
+//! This module is not meant for users of the crate, and can change with any version. Simulations of the same setup
+//! always have the same outcome.
 
 mod beside;
 mod event;
@@ -25,7 +25,7 @@ pub use setup::{Fault, Setup};
 /// Simulates a run, from its start to one second after its end.
 ///
 /// # Panics
-/// Panics if the shape of the load cannot be parsed, or has no end.
+/// Panics if the shape of the load cannot be parsed, or never ends.
 #[must_use]
 pub fn simulate(setup: &Setup) -> Outcome {
     world::World::new(setup).run()

@@ -1,4 +1,5 @@
-//! Accounts for each slot of a run: started, skipped, lost or started twice, with bounds where reports are missing.
+//! Accounts for each slot of a run, which was started, skipped, lost or started twice. If reports are missing, the
+//! numbers have bounds.
 
 use crate::error::FleetError;
 use crate::load::{Load, head_frames};
@@ -11,26 +12,28 @@ use std::time::Duration;
 
 const CHUNKS: u64 = 64;
 
-/// The account of all slots of a run. It [closes](Account::closes) if `expected = fired + shed + lost - twice`, both
-/// for each node and in total. A node is expected to start the slots that it owns according to the store.
+/// The account of all slots of a run. It [closes](Account::closes) if `expected = fired + shed + lost - twice`, for
+/// each node and in total. In a node's row, the expected slots are those that the node owns according to the store.
 ///
-/// If a node was killed or stays cut off, the account is incomplete. In this case it does not close, and has bounds:
-/// [`fired`](Account::fired) to [`fired_at_most`](Account::fired_at_most), [`lost_at_least`](Account::lost_at_least) to
-/// [`lost`](Account::lost), and [`twice`](Account::twice) to [`twice_at_most`](Account::twice_at_most).
+/// If a node was killed or stays cut off, its reports are missing, and the account does not close. The true numbers
+/// then lie between bounds: [`fired`](Account::fired) and [`fired_at_most`](Account::fired_at_most),
+/// [`lost_at_least`](Account::lost_at_least) and [`lost`](Account::lost), and [`twice`](Account::twice) and
+/// [`twice_at_most`](Account::twice_at_most).
 ///
-/// During the run, slots of the last frames count as lost, because nodes report their started slots only a few times
-/// per second. After the end of the load, the account has bounds until all nodes have reported their results.
+/// During the run, started slots of the last frames may count as lost, because nodes report their started slots only a
+/// few times per second. After the end of the load, the numbers have bounds until all nodes have reported their
+/// results.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Account {
-    /// The time of the load that the account covers. During the run, it ends with a frame.
+    /// The time of the load that the account covers. During the run, it ends at the end of a frame.
     pub span: Duration,
-    /// The number of slots of the load in that time.
+    /// The number of slots that the load has in that time.
     pub expected: u64,
-    /// The number of slots that are owned by no node, or by a [forgotten](Account::forgotten) node. They count as lost.
+    /// The number of slots that no node owns, or that a [forgotten](Account::forgotten) node owns. They count as lost.
     pub unclaimed: u64,
-    /// The number of nodes about which the store has lost everything, because its data was lost after these nodes had
-    /// died or left. Slots without an owner may be theirs.
+    /// The number of nodes that the store has forgotten, because its data was lost after these nodes had died or left.
+    /// They may have owned slots that now have no owner.
     pub forgotten: u64,
     /// The nodes, in the order in which they have joined.
     pub nodes: Vec<NodeAccount>,
@@ -42,9 +45,9 @@ pub struct Account {
 pub struct NodeAccount {
     /// The node's number, counted from 1.
     pub number: u16,
-    /// A name for the node, chosen by the user.
+    /// The node's name, chosen by the user.
     pub name: String,
-    /// The number of slots that the node owned.
+    /// The number of slots that the node owned in the time that the account covers.
     pub claimed: u64,
     /// The number of slots that the node started.
     pub fired: u64,
@@ -52,25 +55,26 @@ pub struct NodeAccount {
     pub shed: u64,
     /// The number of slots that the node started although another node owned them.
     pub twice: u64,
-    /// The number of slots that the node owned but never started. It is negative if the node has started more slots
-    /// than it owned; in this case the account does not close.
+    /// The number of slots that the node owned but never started. The number is negative if the node has started more
+    /// slots than it owned. In this case, the account does not close.
     pub lost: i64,
-    /// The maximum number of the lost slots that the node may have started, if it is silent and has not reported
-    /// results.
+    /// The largest number of the lost slots that the node may have started without reporting it. It is 0 unless the
+    /// node is silent and has reported no results.
     pub untold: u64,
-    /// The maximum number of slots of other nodes that the node may have started, if it is silent. It may have
-    /// continued without the store, for a limited time and with its part of the load.
+    /// The largest number of other nodes' slots that the node may have started without reporting it. It is 0 unless the
+    /// node is silent and has reported no results. Such a node may have run its part of the load without the store for
+    /// a limited time.
     pub perhaps_twice: u64,
-    /// The lateness of the node's oldest slot, according to its last report.
+    /// How late the node's oldest slot that had not started was, according to the node's last report.
     pub late: Duration,
     /// The time for which the node had been without the store, according to its last report.
     pub blind: Duration,
-    /// The total time by which the node's clock was set to follow the store's clock. A time above 0 means that one of
-    /// the two clocks was set during the run, or that the node's machine was suspended.
+    /// The total time by which the node's clock was set to follow the store's clock. If it is above 0, the machine's
+    /// clock or the store's clock was set during the run, or the machine was suspended.
     pub stepped: Duration,
-    /// The time since the last message of the node.
+    /// The time since the store last received a request of the node.
     pub silent: Duration,
-    /// Whether the node has left or finished. A node that has not finished and has been silent for a long time is dead.
+    /// Whether the node has left or finished. If it has not, and has been silent for a long time, it is dead.
     pub is_finished: bool,
 }
 
@@ -87,19 +91,20 @@ impl Account {
         self.nodes.iter().map(|node| node.shed).sum()
     }
 
-    /// Returns the number of slots that were started by a node that did not own them.
+    /// Returns the number of slots that nodes have started although other nodes owned them.
     #[must_use]
     pub fn twice(&self) -> u64 {
         self.nodes.iter().map(|node| node.twice).sum()
     }
 
-    /// Returns the number of slots that were never started by their owner, or that had no owner.
+    /// Returns the number of slots that were not started by their owner, or that had no owner.
     #[must_use]
     pub fn lost(&self) -> i64 {
         self.unclaimed.cast_signed() + self.nodes.iter().map(|node| node.lost).sum::<i64>()
     }
 
-    /// Returns the value of [`fired`](Account::fired) if silent nodes have started as many slots as they may have.
+    /// Returns the largest possible value of [`fired`](Account::fired), which it has if silent nodes have started as
+    /// many slots as they can have.
     #[must_use]
     pub fn fired_at_most(&self) -> u64 {
         let unclaimed = if self.forgotten > 0 { self.unclaimed } else { 0 };
@@ -107,14 +112,15 @@ impl Account {
         self.fired() + unclaimed + untold + self.perhaps_twice()
     }
 
-    /// Includes silent and [forgotten](Account::forgotten) nodes. For a forgotten node, it is unknown how long it
-    /// continues without the store, and with which part of the load.
+    /// Returns the largest number of slots that silent and [forgotten](Account::forgotten) nodes may have started
+    /// although other nodes owned them. Nothing limits this number for a forgotten node, so it may be the whole load.
     fn perhaps_twice(&self) -> u64 {
         let silent = self.nodes.iter().map(|node| node.perhaps_twice).sum::<u64>();
         silent + self.forgotten * self.expected
     }
 
-    /// Returns the value of [`lost`](Account::lost) if silent nodes have started all slots that they owned.
+    /// Returns the smallest possible value of [`lost`](Account::lost), which it has if silent nodes have started all
+    /// slots that they owned.
     #[must_use]
     pub fn lost_at_least(&self) -> i64 {
         let unclaimed = if self.forgotten > 0 { self.unclaimed } else { 0 };
@@ -122,28 +128,30 @@ impl Account {
         self.lost() - (unclaimed + untold).cast_signed()
     }
 
-    /// Returns the value of [`twice`](Account::twice) if silent nodes have continued without the store for as long as
-    /// they may, and [forgotten](Account::forgotten) nodes have started the whole load.
+    /// Returns the largest possible value of [`twice`](Account::twice), which it has if silent nodes have continued
+    /// without the store for as long as they can, and if each [forgotten](Account::forgotten) node has started the
+    /// whole load.
     #[must_use]
     pub fn twice_at_most(&self) -> u64 {
         self.twice() + self.perhaps_twice()
     }
 
-    /// Returns whether all nodes have reported their results.
+    /// Returns whether all nodes have reported their results, so that the numbers have no bounds.
     #[must_use]
     pub fn is_told(&self) -> bool {
         let untold = self.nodes.iter().map(|node| node.untold).sum::<u64>();
         self.forgotten == 0 && untold + self.perhaps_twice() == 0
     }
 
-    /// Returns whether each slot was either started once by its owner, or skipped by a late policy.
+    /// Returns whether the account is complete and each slot was either started once, by its owner, or skipped by a
+    /// late policy.
     #[must_use]
     pub fn is_exact(&self) -> bool {
         self.closes() && (self.lost(), self.twice()) == (0, 0)
     }
 
-    /// Returns whether all nodes have reported their results, `expected = fired + shed + lost - twice`, and no node has
-    /// started more slots than it owned.
+    /// Returns whether the account is complete and adds up. It does if all nodes have reported their results, no node
+    /// has started more slots than it owned, and `expected = fired + shed + lost - twice`.
     #[must_use]
     pub fn closes(&self) -> bool {
         let claimed: u64 = self.nodes.iter().map(|node| node.claimed).sum();
@@ -155,7 +163,8 @@ impl Account {
     }
 }
 
-/// Returns `None` if frames have been counted since the run was read.
+/// Returns the account of the frames before `until`. Returns `None` if more frames have been counted since `run` was
+/// read.
 pub(crate) fn account(
     store: &mut impl Store,
     run: &Run,
@@ -223,10 +232,11 @@ fn of_node(
     let silent_us = u64::try_from(now_us - text.seen_us).unwrap_or(0);
     let is_past = load.end().is_some_and(|end| until >= end);
     let lost_node = LostNode::of(text, run, silent_us, is_past);
-    // A silent node that has started more slots than it owned and reported has started slots of other nodes.
+    // If a silent node has started more slots than it owned, as far as it has reported, the excess slots belong to
+    // other nodes.
     let more = (fired + shed).saturating_sub(claimed);
     let twice = if lost_node.is_some() { twice.max(more) } else { twice };
-    // The same number of the slots that it has reported may belong to another node.
+    // Other nodes may own as many of the slots that the node has reported as it has not marked.
     let unmarked = lost_node.map_or(0, |lost_node| lost_node.unmarked());
     let lost = (claimed + twice + unmarked).cast_signed() - (fired + shed).cast_signed();
     NodeAccount {

@@ -1,8 +1,8 @@
-//! Defines the conditions that a node waits for before its run starts.
+//! Defines the conditions for which a node waits before its run starts.
 
 use std::fmt;
 
-/// The condition that a node waits for before its run starts.
+/// The condition for which a node waits before its run starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Waits {
@@ -10,11 +10,11 @@ pub enum Waits {
     ForNodes {
         /// The number of nodes that have joined, including this one.
         here: u32,
-        /// The number of nodes that must join.
+        /// The number of nodes that must join before the run starts.
         awaited: u32,
     },
-    /// The node waits for the end of another run with the same name. The load of that run has ended, but not all of its
-    /// nodes have finished.
+    /// The node waits for the end of an earlier run with the same name. The load of that run has ended, but not all of
+    /// its nodes have finished.
     ForTheEnd,
 }
 

@@ -28,5 +28,5 @@ pub(crate) trait Store {
     fn call(&mut self, request: &Request) -> Result<Reply, FleetError>;
 }
 
-/// The owners of this number of frames are stored in one key.
+/// The number of consecutive frames whose owners are stored under one key.
 pub(crate) const CHUNK: u64 = 64;

@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-/// The behaviour of a node after it has been without the store for too long.
+/// The behaviour of a node that has been without the store for longer than its limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WhenBlind {
     /// The node starts nothing until the store is available again.
     #[default]
     Hold,
-    /// The node ends: its pacer is closed.
+    /// The node ends, and its pacer is closed.
     Stop,
 }
 
@@ -33,7 +33,8 @@ impl StoreOutage {
         self.since
     }
 
-    /// Returns whether a frame that begins at this time is run without the store. The first call begins the outage.
+    /// Returns whether the node runs a frame that begins at `begins` without the store, because the outage is not
+    /// longer than the limit at that time. The first call begins the outage.
     pub(crate) fn goes_on(&mut self, begins: u64) -> bool {
         let since = *self.since.get_or_insert(begins);
         begins - since.min(begins) <= self.limit_ns

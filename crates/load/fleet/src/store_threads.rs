@@ -1,5 +1,6 @@
-//! Runs the threads of a node that wait for the store, each on its own connection: one sends requests for slots, and
-//! one sends interim results. The node's main thread receives answers and commands as messages.
+//! Runs the two threads of a node that wait for the store, each on its own connection: one sends claims and other
+//! requests of the node, and one sends interim results. The node's main thread receives the answers and commands as
+//! messages.
 
 use crate::clock::RunClock;
 use crate::error::FleetError;
@@ -25,7 +26,7 @@ pub(crate) enum Command {
     Drop,
 }
 
-/// Times are those of the machine's clock.
+/// A request and its answer. The times are those of the machine's clock.
 #[derive(Debug)]
 pub(crate) struct Exchange {
     pub(crate) request: Request,
@@ -34,7 +35,7 @@ pub(crate) struct Exchange {
     pub(crate) received_ns: u64,
 }
 
-/// Sends one request at a time to the store. The thread ends when this handle is dropped.
+/// The thread that sends the node's requests to the store, one at a time. It ends when this handle is dropped.
 #[derive(Debug)]
 pub(crate) struct StoreThread(Sender<Order>);
 
@@ -68,15 +69,15 @@ impl StoreThread {
         Ok(StoreThread(sender))
     }
 
-    /// Sends a request, whose answer is awaited for at most `patience`. `load` is the length of the load, if it has an
-    /// end.
+    /// Makes the thread send a request, and wait for the answer for at most `patience`. `load` is the length of the
+    /// load, or `None` if it never ends.
     pub(crate) fn send(&self, request: Request, patience: Duration, load: Option<Duration>) {
         // The thread exists as long as this handle, so this cannot fail.
         let _ = self.0.send(Order { request, patience, load });
     }
 }
 
-/// Sends interim results to the store. The thread ends when this handle is dropped.
+/// The thread that sends interim results to the store. It ends when this handle is dropped.
 #[derive(Debug)]
 pub(crate) struct ResultsThread(Sender<Vec<u8>>);
 
@@ -90,7 +91,7 @@ impl ResultsThread {
         thread::Builder::new().name("nanopace fleet tell".into()).spawn(move || {
             while let Ok(first) = told.recv() {
                 let results = told.try_iter().last().unwrap_or(first);
-                // If a report fails, the next one contains its results as well.
+                // If a report fails, the next report contains its results too.
                 let _ = store.call(&Request::Tell { id: id.clone(), node, results });
             }
         })?;

@@ -1,6 +1,6 @@
 //! Defines sets of tracks of a frame, and the owners of its tracks.
 
-/// A set of tracks of a frame, in ascending order.
+/// A set of tracks of one frame, in ascending order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct TrackSet(Vec<u32>);
 
@@ -38,13 +38,13 @@ impl FromIterator<u32> for TrackSet {
 /// The number of a node in its run, counted from 1.
 pub(crate) type NodeId = u16;
 
-/// The owners of a frame's tracks in the format of the store: two bytes for each track, with the number of a node, or
-/// with 0 for a free track.
+/// The owners of a frame's tracks, in the format of the store. Each track takes two bytes, which contain the number of
+/// its owner, or 0 if the track is free.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Owners(pub(crate) Vec<u8>);
 
 impl Owners {
-    /// Returns `None` for a free track. Free tracks at the end may be missing.
+    /// Returns the owner of each track, which is `None` for a free track. Free tracks at the end may be missing.
     pub(crate) fn iter(&self) -> impl Iterator<Item = Option<NodeId>> + '_ {
         let pairs = self.0.chunks_exact(2);
         pairs.map(|pair| Some(u16::from_be_bytes([pair[0], pair[1]])).filter(|&id| id > 0))

@@ -1,5 +1,5 @@
-//! Records the tracks that a node has run in frames that have not been counted. Consecutive frames take as much memory
-//! as one frame, if the roster was the same and gave the node the same tracks.
+//! Records the tracks that a node has run in frames that have not been counted. Consecutive frames share one entry if
+//! the node ran its own tracks according to the same roster in all of them, or the same set of tracks.
 
 use crate::frames::Frames;
 use crate::message::Portion;
@@ -9,7 +9,7 @@ use std::ops::Range;
 #[derive(Debug)]
 pub(crate) struct UncountedFrames {
     frames: Frames,
-    /// The tracks that were run, in ascending order of frames.
+    /// The tracks that the node has run, sorted by frame.
     ran: Vec<Ran>,
 }
 

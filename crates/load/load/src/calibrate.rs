@@ -1,7 +1,7 @@
 //! Implements `nanopace calibrate`, which measures in half a minute how exactly this machine can start requests.
 //!
 //! Each measurement is a [`steps::Step`] and gets a share of the time. [`sleeping`] and [`recommend`] draw conclusions
-//! from the [`results::Results`], unless the [`disturbance`] by other programs was too large.
+//! from the [`results::Results`]. Nothing is recommended if the [`disturbance`] by other programs was too large.
 
 pub(crate) mod args;
 mod disturbance;

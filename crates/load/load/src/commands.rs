@@ -113,7 +113,7 @@ pub fn definition<C: Subcommand, E: EmbeddedTarget>() -> clap::Command {
     })
 }
 
-/// Sets the default rate of a run.
+/// Sets the default of `--rate`, which depends on the target, and adds it to the help text of the option.
 fn run_rate(command: clap::Command) -> clap::Command {
     command.mut_arg("rate", |rate| {
         let default = rate.get_default_values().first().cloned().unwrap_or_default();

@@ -45,7 +45,7 @@ pub(crate) fn setup<E: EmbeddedTarget>(args: HttpRunArgs<E>) -> anyhow::Result<S
     Setup::new(load, &requests.inputs(), |load| Http::new(&requests, load))
 }
 
-/// Returns a function that builds the request of a slot, and returns its length in bytes.
+/// Returns a function that builds the request of a slot in memory and returns the request's length in bytes.
 pub(crate) fn written<E: EmbeddedTarget>(
     args: &RequestArgs<E>,
     load: &RunArgs,
@@ -68,14 +68,15 @@ pub(crate) struct Http {
     url: String,
     scenarios: Option<String>,
     scenario_hash: Option<String>,
-    /// Describes the Unix socket or the proxy that requests go through; empty if requests go directly to the servers.
+    /// The Unix socket or the proxy through which requests go, as text for messages. Empty if requests go directly to
+    /// the servers.
     by: String,
     has_proxy: bool,
     plan: Arc<Plan>,
     streams: Option<StreamTimings>,
     embedded: Option<Embedded>,
     clock: Mutex<Pacer>,
-    /// Records the steps of scenarios, and the items in responses of calls that are given up.
+    /// Records the steps of scenarios, and the items that arrived in responses before their calls were given up.
     counted_by: Mutex<Option<Arc<dyn Steps>>>,
 }
 
@@ -98,7 +99,7 @@ impl Http {
             Progress::of_a_job().add_line(&told);
         }
         let by = by(&args.client.connection);
-        // The pacer serves as a clock only, so its rate does not matter.
+        // The pacer is used only as a clock, so its rate does not matter.
         let clock = Pacer::builder(Rate::per_second(1)?).clock(StdClock::new()).build();
         let clock = Mutex::new(clock);
         let streams = plan.items.as_ref().map(|_| StreamTimings::new());
@@ -163,7 +164,7 @@ impl Backend for Http {
     async fn call(&self, session: &mut Session, slot: Slot) -> Result<Done, Failure> {
         session.is_recorded = slot.is_recorded();
         if let Some(scenario) = self.plan.scenario(slot.number()) {
-            // Boxed to keep the future of a single request small.
+            // The future is boxed, so that the future of a single request stays small.
             return Box::pin(scenario::run::run(scenario, session, slot)).await;
         }
         if let Some(streams) = &self.streams {
@@ -173,7 +174,8 @@ impl Backend for Http {
         result(&answer, answer.done().label(label))
     }
 
-    /// Sends one request. Unlike during the run, an error status is a success: it shows that the server is reachable.
+    /// Sends one request before the run. An error status counts as a success here, because it shows that the server is
+    /// reachable.
     async fn probe(&self) -> Result<(), Failure> {
         match self.session(0).probe().await.outcome() {
             Ok(()) | Err(Why::Status(_)) => Ok(()),
@@ -231,7 +233,8 @@ impl Backend for Http {
         self.plan.endpoints.iter().all(Endpoint::is_local)
     }
 
-    /// At low rates, a request takes up to 70 us of CPU time on a virtual machine, mostly for waking up the thread.
+    /// Returns 10 000 requests per second for one thread. At low rates, a request takes up to 70 us of CPU time on a
+    /// virtual machine, mostly for waking up the thread, so this leaves capacity to spare.
     fn calls_per_thread(&self) -> Option<f64> {
         (!self.plan.has_scenarios()).then_some(10_000.0)
     }
@@ -241,7 +244,7 @@ impl Backend for Http {
     }
 
     fn open_files(&self, sessions: &[usize]) -> u64 {
-        // The embedded target runs in this process, which then has both ends of each connection open.
+        // If the embedded target runs in this process, the process has both ends of each connection open.
         let ends = if self.embedded.is_some() { 2 } else { 1 };
         ends * self.plan.open_files(sessions)
     }
@@ -280,7 +283,7 @@ impl Backend for Http {
     }
 }
 
-/// A session during a call. Dropping it records the items seen so far, even if the call is given up.
+/// A session during a call. When it is dropped, it records the items that have arrived, even if the call is given up.
 struct Watched<'run> {
     streams: Option<&'run StreamTimings>,
     session: &'run mut Session,
@@ -292,7 +295,7 @@ impl Drop for Watched<'_> {
     fn drop(&mut self) {
         let (Some(streams), Some(seen)) = (self.streams, self.session.seen()) else { return };
         streams.record(seen, self.due);
-        // If a call ends normally, the items are counted with its `Done`.
+        // If a call ends normally, its items are counted with the `Done` that it returns.
         if let Some(counted_by) = self.session.counted_by.as_ref().filter(|_| self.is_given_up) {
             let done = Done::new().items(seen.items.len() as u64);
             let given_up = Failure::of(Why::Timeout.kind()).with(done);
@@ -301,7 +304,8 @@ impl Drop for Watched<'_> {
     }
 }
 
-/// Reads the requests of the options. Without any, starts the embedded target and returns one request to it.
+/// Reads the requests that the options define. If they define none, starts the embedded target and returns one request
+/// to it.
 fn what<'a, E: EmbeddedTarget>(
     args: &'a RequestArgs<E>,
     load: &RunArgs,
@@ -372,7 +376,7 @@ fn trust<'a>(args: &'a ConnectionArgs, embedded: Option<&'a Embedded>) -> Trust<
     }
 }
 
-/// Returns the value of the field `by` of [`Http`].
+/// Returns the value of the field `by` of [`Http`], which follows the URL in messages.
 fn by(args: &ConnectionArgs) -> String {
     match (&args.unix_socket, &args.proxy) {
         (Some(path), _) => format!(" by {}", path.display()),

@@ -26,11 +26,12 @@ pub fn requests(options: &[&str]) -> Result<impl FnMut(u64) -> usize + use<>, St
     written(&requests, &load).map_err(|error| format!("{error:#}"))
 }
 
-/// Presses a key in the full-screen view of a run for each character: `\n` is Enter, `\x08` Backspace, `\x1b` Escape.
+/// Presses one key for each character of `typed` in the full-screen view of a run: `\n` is Enter, `\x08` Backspace,
+/// `\x1b` Escape.
 ///
 /// # Panics
 ///
-/// Panics if the prompt still contains text after Enter was pressed.
+/// Panics if the prompt still contains text after Enter has requested an action.
 pub fn press_keys(typed: &str) {
     let mut prompt = Prompt::default();
     for key in typed.chars() {

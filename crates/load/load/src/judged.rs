@@ -1,4 +1,5 @@
-//! Judges runs: their verdict, requirements and summary. Also chooses the next step of a search.
+//! Judges runs: determines the verdict, checks requirements, and summarizes the results. Also chooses the next step of
+//! a search.
 
 pub(crate) mod advice;
 pub(crate) mod checks;

@@ -1,4 +1,4 @@
-//! Records operations: their number, their times, and the causes of late starts.
+//! Records the results of operations: how many there were, how long they took, and what made them start late.
 
 pub(crate) mod asked;
 pub(crate) mod burst;

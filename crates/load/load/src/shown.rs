@@ -1,4 +1,4 @@
-//! Shows runs as reports, HTML pages, logs, metrics, and live views.
+//! Presents runs as reports, HTML pages, logs, metrics and live views.
 
 pub(crate) mod compared;
 pub(crate) mod comparison;

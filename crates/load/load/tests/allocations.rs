@@ -60,8 +60,9 @@ fn allocations(calls: u64, target: impl Target) -> u64 {
     (HEAP.stats().allocations - before) as u64
 }
 
-/// The remaining allocations begin and end the load, check the clock and the machine, and return slots of preempted
-/// tasks. A busy machine causes more of them, so only one of five pairs must have few.
+/// The other allocations occur when the load begins and ends, at checks of the clock and the machine, and when slots of
+/// preempted tasks are given back. A busy machine causes more of them, so only one of five pairs of loads must have
+/// few.
 #[test]
 fn a_call_allocates_nothing() {
     for target in [|calls| allocations(calls, Nothing), |calls| allocations(calls, Blocking)] {

@@ -1,7 +1,8 @@
 //! Stores the waiting tasks, which of them have been called, and the line's measurements.
 //!
-//! A task *comes* when it is polled and its slot is not due: it *stands* in the queue, *uncalled*. The line *calls* it
-//! by waking it. A called task keeps its position. The first uncalled task *leads*. `line.rs` describes the bell.
+//! A task *comes* when it is polled. If its slot is not due, it then *stands* in the queue, *uncalled*. The line
+//! *calls* it by waking it. A called task keeps its position. The first uncalled task *leads*. `line.rs` describes the
+//! bell.
 
 use crate::waking::{Holding, Waking};
 use nanopace::Nanos;
@@ -71,7 +72,7 @@ impl Queue {
         self.uncalled.is_empty() && self.claims.is_empty()
     }
 
-    /// Returns whether the next call needs a change of the schedule, for example because the pacer is paused.
+    /// Returns whether only a change of the schedule leads to another call, for example because the pacer is paused.
     pub(super) fn waits_for_a_change(&self) -> bool {
         self.alarm == Nanos::ZERO && self.uncalled.len() == self.waiting.len()
     }
@@ -117,7 +118,8 @@ impl Queue {
         Some(waiting)
     }
 
-    /// Returns whether the time for which the timer was set has come.
+    /// Returns whether the time for which the timer was set has come. If so, records how late the bell rings, and marks
+    /// the timer as not set.
     pub(super) fn ring_alarm(&mut self, now: Nanos) -> bool {
         let was_due = self.alarm != Nanos::ZERO && self.alarm <= now;
         if was_due {

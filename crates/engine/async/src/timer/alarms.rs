@@ -127,7 +127,7 @@ impl Alarms {
 }
 
 impl Shared {
-    /// Wakes the tasks whose alarms go off now, and at least the first task.
+    /// Wakes the tasks whose alarms are due, and at least the task with the earliest alarm.
     fn ring(&self) {
         let mut woken = Vec::new();
         let mut queue = self.queue.lock();

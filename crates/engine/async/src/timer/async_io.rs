@@ -7,7 +7,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Waker};
 use std::time::{Duration, Instant};
 
-/// The minimum delay for an alarm that is due at once.
+/// If the time of an alarm passes before the reactor waits for it, the alarm is set again with twice its delay. A delay
+/// below this value counts as this value.
 const LEAST: Duration = Duration::from_micros(10);
 
 /// A timer in the reactor of async-io, which smol and async-std use.

@@ -57,7 +57,7 @@ impl Drop for ThreadTimer {
 }
 
 impl Alarm {
-    /// Sets the alarm to go off again after its interval.
+    /// Sets the alarm to go off again after its interval. Returns the waker of the alarm.
     fn next(&mut self, now: Instant) -> Option<Waker> {
         let (at, again, waker) = self.set.as_mut()?;
         *at = now + *again;

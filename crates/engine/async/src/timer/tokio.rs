@@ -28,9 +28,9 @@ enum Place {
     Thread(ThreadTimer),
 }
 
-/// The timers in a reactor. `alarm` goes off for the next start. `again` goes off repeatedly, in case no task comes.
-/// Setting a timer costs more than any other step of a start, so each start sets only `alarm`, and only once. `again`
-/// is set so far ahead that it rarely has to be set again.
+/// The timers in a reactor. `alarm` goes off for the next start. `again` goes off repeatedly, in case the woken task is
+/// not polled. Setting a timer costs more than any other step of a start, so each start sets only `alarm`, and only
+/// once. `again` is set so far ahead that it rarely has to be set again.
 #[derive(Debug)]
 struct Reactor {
     alarm: AsyncFd<OwnedFd>,
@@ -48,7 +48,8 @@ impl TokioTimer {
         Ok(TokioTimer(Mutex::new(Place::Reactor(Reactor::new()?))))
     }
 
-    /// Runs `act` with the timer's runtime or thread. If that has ended, moves the timer to a new one first.
+    /// Runs `act` with the timer's reactor or thread. If `act` fails, for example because the runtime has ended, moves
+    /// the timer to a new reactor or thread, and runs `act` again.
     fn at_place(&self, waker: &Waker, act: impl Fn(&mut Place) -> io::Result<()>) {
         let mut place = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if act(&mut place).is_ok() {
@@ -58,7 +59,7 @@ impl TokioTimer {
             Reactor::new().map(Place::Reactor).or_else(|_| ThreadTimer::new().map(Place::Thread));
         let Ok(moved) = moved else { return };
         *place = moved;
-        // The move loses the timer's setting: the queue sets it again when it rings.
+        // The move loses the timer's setting: the queue sets the timer again when it rings.
         let soon = Duration::from_millis(1);
         let _ = act(&mut place).and_then(|()| place.set(soon, soon, waker));
     }

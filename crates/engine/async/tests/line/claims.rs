@@ -172,7 +172,7 @@ fn claims_and_tasks_in_line_wait_side_by_side() {
 fn a_ring_that_is_under_way_is_not_forgotten() {
     let world = world("10/s");
     let [first, mut early, mut late] = [(); 3].map(|()| Task::new(world.line.claim().unwrap()));
-    drop(first); // slot 1 goes back
+    drop(first); // gives back slot 1
     let mut in_line = Task::new(world.line.acquire());
     in_line.run();
     world.clock.set(ms(150));

@@ -1,10 +1,11 @@
-//! Tests tasks in the queue that do not come, and how long they delay others.
+//! Tests queued tasks that are not polled after they were called, and how long they delay others.
 
 use crate::world::{Run, Task, World, ms, poll_once};
 use nanopace::{Grant, Nanos, Refused};
 use std::time::Duration;
 
-/// Slot 1 is due at 100 ms. After its task does not come, twice as many tasks are called every 4 ms.
+/// Slot 1 is due at 100 ms. If the called task is not polled, further tasks are called every 4 ms, twice as many each
+/// time.
 #[test]
 fn tasks_that_do_not_come_delay_others_for_4_ms_and_twice_as_many_for_4_more() {
     for kept in [0_u64, 1, 2, 3, 6, 7, 64] {
@@ -25,7 +26,7 @@ fn tasks_that_do_not_come_delay_others_for_4_ms_and_twice_as_many_for_4_more() {
     }
 }
 
-/// The claim starts to wait before or after the task that does not come is called.
+/// The claim begins to wait either before or after the call of the task that is not polled.
 #[test]
 fn a_claim_that_waits_for_long_does_not_delay_the_next_call() {
     for is_early in [false, true] {
@@ -119,7 +120,8 @@ fn a_slot_that_came_back_goes_past_a_row() {
     assert_eq!(row.done.unwrap().map(Grant::intended_start), Ok(ms(400)));
 }
 
-/// The task returns when another caller claims the slot, not at the deadline. A due time meets an equal deadline.
+/// The task returns when another caller claims the slot, not at the deadline. A slot that is due exactly at the
+/// deadline meets it.
 #[test]
 fn a_deadline_that_no_slot_can_meet_any_more_is_reported_at_once() {
     let world = World::new("10/s", |builder| builder);

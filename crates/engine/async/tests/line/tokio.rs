@@ -196,7 +196,7 @@ fn a_schedule_that_ends_ends_all_that_wait() {
 fn the_other_branches_of_a_select_are_not_starved() {
     for runtime in runtimes() {
         runtime.block_on(async {
-            // An hour late: every slot is due.
+            // The pacer is an hour late, so every slot is due.
             let clock = ManualClock::new();
             let pacer = Pacer::builder(rate("1M/s")).clock(clock.clone()).build();
             clock.advance(Duration::from_secs(3_600));

@@ -1,5 +1,5 @@
-// Package nanopace paces the operations of a load generator by the C library of the same name. Waiting blocks no
-// thread: a goroutine that waits for its slot is parked by the runtime's poller.
+// Package nanopace paces the operations of a load generator with the C library of the same name. Waiting blocks no
+// thread: the runtime's poller parks a goroutine that waits for its slot.
 package nanopace
 
 /*
@@ -10,7 +10,8 @@ package nanopace
 
 typedef struct { nanopace_status status; nanopace_grant grant; } outcome;
 
-// Takes a slot if one is due. With the address as a number and the result by value, Go allocates nothing.
+// Starts the next slot if it is due. Because the address is passed as a number and the result by value, Go allocates
+// nothing.
 static outcome take(uintptr_t pacer)
 {
     outcome outcome;
@@ -19,7 +20,7 @@ static outcome take(uintptr_t pacer)
     return outcome;
 }
 
-// Takes the slots that are due, up to `most`, in one call from Go.
+// Starts the slots that are due, at most `most`, in one call from Go. Returns the number of started slots.
 static size_t take_due(const nanopace_pacer *pacer, nanopace_grant *grants, size_t most)
 {
     size_t taken = 0;
@@ -39,32 +40,32 @@ import (
 	"unsafe"
 )
 
-// The errors of a load that has no slot left, and of a closed pacer.
+// The error of a load that has no slot left, and the error of a closed pacer.
 var (
 	ErrFinished = errors.New("nanopace: the load is over")
 	ErrClosed   = errors.New("nanopace: the pacer is closed")
 )
 
-// Grant is a slot that may start now, with the layout of C. Moments are nanoseconds of CLOCK_MONOTONIC.
+// Grant is a slot that may start now, with the memory layout of the C struct. Times are nanoseconds of CLOCK_MONOTONIC.
 type Grant struct {
-	IntendedStartNs uint64 // response times count from here
+	IntendedStartNs uint64 // the time from which response times count
 	ActualStartNs   uint64
-	WaitNs          uint64 // how late the operation starts
-	Slot            uint64 // its number in the whole load, from 0
+	WaitNs          uint64 // the lateness of the operation
+	Slot            uint64 // the slot's number in the whole load, counted from 0
 }
 
-// Both subtractions compile only if the two sizes are equal.
+// Both subtractions compile only if the two structs have the same size.
 var _ [unsafe.Sizeof(Grant{}) - C.sizeof_nanopace_grant]struct{}
 var _ [C.sizeof_nanopace_grant - unsafe.Sizeof(Grant{})]struct{}
 
-// Pacer hands out the slots of a load, to any number of goroutines, one at a time.
+// Pacer hands out the slots of a load, each to one of any number of goroutines.
 type Pacer struct {
 	pacer  *C.nanopace_pacer
 	poller *C.nanopace_poller
 	watch  *C.nanopace_watch
 	timer  *timer
 
-	base   time.Time // a moment, and the reading of C's clock at that moment
+	base   time.Time // a time, and the reading of the pacer's clock at that time
 	baseNs uint64
 
 	turn     sync.Mutex // held by the goroutine whose turn it is to wait
@@ -73,8 +74,8 @@ type Pacer struct {
 	isClosed bool
 }
 
-// New makes a pacer for a load: a rate such as "5k/s", or a shape such as "ramp 100/s..5k/s 30s, hold 60s". Slot 0
-// starts when a goroutine first asks for one. The load ends after this many slots; 0 means no end.
+// New creates a pacer for a load: a rate such as "5k/s", or a shape such as "ramp 100/s..5k/s 30s, hold 60s". Slot 0
+// starts when a goroutine first asks for a slot. The load ends after the given number of slots; 0 means no end.
 func New(load string, slots uint64) (*Pacer, error) {
 	text := C.CString(load)
 	defer C.free(unsafe.Pointer(text))
@@ -89,7 +90,7 @@ func New(load string, slots uint64) (*Pacer, error) {
 		return nil, err
 	}
 	p.base, p.baseNs = time.Now(), p.nowNs()
-	// Close does not free the pacer, so that calls after it are allowed.
+	// Close does not free the pacer, so that methods may be called after Close.
 	runtime.SetFinalizer(p, func(p *Pacer) { C.nanopace_free(p.pacer) })
 	return p, nil
 }
@@ -107,7 +108,7 @@ func (p *Pacer) open() error {
 	return err
 }
 
-// Acquire waits for the next slot's intended start.
+// Acquire claims the next slot, waits until its intended start, and returns its grant.
 func (p *Pacer) Acquire() (Grant, error) {
 	one := C.take(C.uintptr_t(uintptr(unsafe.Pointer(p.pacer))))
 	runtime.KeepAlive(p)
@@ -117,8 +118,9 @@ func (p *Pacer) Acquire() (Grant, error) {
 	return p.wait()
 }
 
-// AcquireDue waits for the next slot's intended start, and also takes the other slots that are due, up to the length of
-// grants, which must not be 0. It returns the number of slots: a call of C costs more than a slot.
+// AcquireDue waits until the next slot's intended start, and also starts the other slots that are due. It fills grants,
+// whose length must not be 0, and returns the number of started slots. It is faster than Acquire, because a call of C
+// costs more than a slot.
 func (p *Pacer) AcquireDue(grants []Grant) (int, error) {
 	if taken := p.takeDue(grants); taken > 0 {
 		return taken, nil
@@ -140,7 +142,7 @@ func (p *Pacer) takeDue(grants []Grant) int {
 	return int(taken)
 }
 
-// wait claims the next slot, and waits for it when its turn has come.
+// wait waits for its turn, claims the next slot, and waits until its intended start.
 func (p *Pacer) wait() (Grant, error) {
 	p.turn.Lock()
 	defer p.turn.Unlock()
@@ -159,9 +161,9 @@ func (p *Pacer) wait() (Grant, error) {
 	return Grant{}, ErrClosed
 }
 
-// poll starts the slot if it is due, or sets the timer to its due time.
+// poll starts the slot if it is due. Otherwise, it sets the timer to the slot's due time.
 func (p *Pacer) poll() C.nanopace_status {
-	p.timer.setting.Lock() // no change is reported between the poll and the setting
+	p.timer.setting.Lock() // so that no change is reported between the poll and the setting of the timer
 	defer p.timer.setting.Unlock()
 	status := C.nanopace_poller_poll(p.poller, (*C.nanopace_grant)(unsafe.Pointer(&p.grant)), &p.due)
 	if status == C.NANOPACE_STATUS_NOT_YET || status == C.NANOPACE_STATUS_PAUSED {
@@ -170,21 +172,22 @@ func (p *Pacer) poll() C.nanopace_status {
 	return status
 }
 
-// Start is a slot's intended start. time.Since(pacer.Start(grant)) at the end of an operation is its response time.
+// Start returns a slot's intended start. At the end of an operation, time.Since(pacer.Start(grant)) is its response
+// time.
 func (p *Pacer) Start(grant Grant) time.Time {
 	return p.base.Add(time.Duration(int64(grant.IntendedStartNs - p.baseNs)))
 }
 
 func (p *Pacer) nowNs() uint64 { return uint64(C.nanopace_now(p.pacer)) }
 
-// SetLoad changes the load. The change also reaches the goroutine that waits.
+// SetLoad changes the load. The change also applies to the goroutine that is waiting.
 func (p *Pacer) SetLoad(load string) error {
 	text := C.CString(load)
 	defer C.free(unsafe.Pointer(text))
 	return failure(C.nanopace_set_load(p.pacer, text))
 }
 
-// RateHz is the rate in force, in slots per second.
+// RateHz returns the current rate, in slots per second.
 func (p *Pacer) RateHz() float64 {
 	var state C.nanopace_state
 	C.nanopace_get_state(p.pacer, &state)

@@ -183,7 +183,7 @@ func TestHitsAreOfVegetasShape(t *testing.T) {
 	}
 }
 
-// One call of C, which reads the clock.
+// Measures one call of C, which reads the clock.
 func BenchmarkCall(b *testing.B) {
 	p := paced(b, "1/s", 0)
 	for i := 0; i < b.N; i++ {
@@ -191,7 +191,7 @@ func BenchmarkCall(b *testing.B) {
 	}
 }
 
-// Slots that are due: the rate is higher than a machine can take.
+// Measures slots that are due: the rate is higher than any machine can reach.
 func BenchmarkAcquire(b *testing.B) {
 	p := paced(b, "1G/s", 0)
 	for i := 0; i < b.N; i++ {
@@ -201,7 +201,7 @@ func BenchmarkAcquire(b *testing.B) {
 	}
 }
 
-// For each slot, 64 at a time.
+// Measures the time per slot if 64 slots are started per call.
 func BenchmarkAcquireDue64(b *testing.B) {
 	p := paced(b, "1G/s", 0)
 	grants := make([]Grant, 64)
@@ -214,7 +214,7 @@ func BenchmarkAcquireDue64(b *testing.B) {
 	}
 }
 
-// The lateness of slots that are waited for, at 1000/s. The time per operation has no meaning here.
+// Measures the lateness of slots that a goroutine waits for, at 1000/s. The time per operation has no meaning here.
 func BenchmarkLateness(b *testing.B) {
 	p := paced(b, "1k/s", 0)
 	late := make([]uint64, b.N)

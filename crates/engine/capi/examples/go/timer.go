@@ -12,11 +12,11 @@ import (
 const (
 	clockMonotonic = 1
 	timerAbsolute  = 1
-	duplicateAbove = 1030 // F_DUPFD_CLOEXEC, which package syscall lacks
+	duplicateAbove = 1030 // F_DUPFD_CLOEXEC, which package syscall does not define
 )
 
-// A timer is a timerfd in an os.File: the goroutine that reads it is parked by the runtime's poller. Changes of the
-// load end the wait as well.
+// A timer is a timerfd in an os.File: the runtime's poller parks the goroutine that reads it. A change of the load also
+// ends the wait.
 type timer struct {
 	file    *os.File
 	raw     syscall.RawConn
@@ -24,8 +24,8 @@ type timer struct {
 	setting sync.Mutex // held while the timer is set
 }
 
-// newTimer makes a timer that also fires when the eventfd reports a change. It reads a copy of the eventfd, because the
-// library closes its own.
+// newTimer creates a timer that also fires when the eventfd reports a change. The timer reads a copy of the eventfd,
+// because the library closes the original.
 func newTimer(changes int) (*timer, error) {
 	copied, _, errno := syscall.Syscall(syscall.SYS_FCNTL, uintptr(changes), duplicateAbove, 0)
 	if errno != 0 {
@@ -49,7 +49,7 @@ func newTimer(changes int) (*timer, error) {
 	return t, nil
 }
 
-// follow fires the timer at each change, until it is closed.
+// follow fires the timer at each change, until the timer is closed.
 func (t *timer) follow() {
 	var count [8]byte
 	for {
@@ -62,20 +62,20 @@ func (t *timer) follow() {
 	}
 }
 
-// set arms the timer for a moment of CLOCK_MONOTONIC that is not 0. The caller holds the lock.
+// set arms the timer for a time of CLOCK_MONOTONIC, which must not be 0. The caller holds the lock.
 func (t *timer) set(atNs uint64) {
 	if atNs > math.MaxInt64 {
 		atNs = math.MaxInt64
 	}
-	// An interval of zero, and the moment.
+	// The interval, which is zero, and the time.
 	due := [2]syscall.Timespec{{}, syscall.NsecToTimespec(int64(atNs))}
-	// It fails once the file is closed, and then no goroutine waits.
+	// This call fails once the file is closed; no goroutine waits then.
 	_ = t.raw.Control(func(fd uintptr) {
 		syscall.RawSyscall6(syscall.SYS_TIMERFD_SETTIME, fd, timerAbsolute, uintptr(unsafe.Pointer(&due)), 0, 0, 0)
 	})
 }
 
-// wait returns when it has fired.
+// wait returns when the timer has fired.
 func (t *timer) wait() error {
 	var count [8]byte
 	_, err := io.ReadFull(t.file, count[:])

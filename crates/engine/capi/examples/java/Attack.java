@@ -12,20 +12,20 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executors;
 
 /**
- * Loads its own HTTP server in the way of JMeter's thread groups: each of many threads, here virtual ones, asks
- * its timer when to go on, and then makes its call. Response times count from the intended start.
+ * Loads its own HTTP server as JMeter's thread groups do: each of many threads (here, virtual threads) asks its
+ * timer how long to sleep, and then makes its call. Response times count from the intended start.
  */
 final class Attack {
     private static final String LOAD = "ramp 100/s..1k/s 1s, hold 1k/s 1s";
     private static final int SLOTS = 1_500;
     private static final int THREADS = 100;
 
-    /** The method that JMeter calls on a timer: how many milliseconds to sleep. */
+    /** The method that JMeter calls on a timer. It returns how many milliseconds to sleep. */
     interface Timer {
         long delay();
     }
 
-    /** Waits itself, so no time is left to sleep, and keeps the intended start for the sampler. */
+    /** A timer that waits itself, so that no time is left to sleep. It keeps the grant for the sampler. */
     static final class PacedTimer implements Timer {
         private final Pacer.Poller poller;
         Pacer.Grant grant;
@@ -49,7 +49,7 @@ final class Attack {
     private final HttpClient client = HttpClient.newHttpClient();
     private final ConcurrentHashMap<Long, Long> responses = new ConcurrentHashMap<>();
 
-    /** One thread of the group. */
+    /** Runs one thread of the group. */
     private void work(Pacer pacer, HttpRequest request) {
         try (Pacer.Poller poller = pacer.new Poller()) {
             PacedTimer timer = new PacedTimer(poller);

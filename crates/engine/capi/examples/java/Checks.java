@@ -7,7 +7,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 
-/** Checks the behaviour of a pacer with threads; needs no test library. */
+/** Checks the behaviour of a pacer with threads, without a test library. */
 final class Checks {
     private Checks() {}
 
@@ -17,7 +17,7 @@ final class Checks {
         }
     }
 
-    /** All slots that a worker gets until the end of the load. */
+    /** Returns all slots that a worker gets until the end of the load. */
     private static List<Pacer.Grant> all(Pacer pacer) throws InterruptedException {
         List<Pacer.Grant> grants = new ArrayList<>();
         try (Pacer.Poller poller = pacer.new Poller()) {
@@ -47,7 +47,7 @@ final class Checks {
         }
     }
 
-    /** More virtual threads than carriers can wait at once, and a change reaches all of them. */
+    /** Checks that more virtual threads than carriers can wait at once, and that a change reaches all of them. */
     private static void whoWaitsHoldsNoThreadAndFollowsChanges(ExecutorService threads) throws Exception {
         int workers = 50;
         List<Future<List<Pacer.Grant>>> waiting = new ArrayList<>();
@@ -76,7 +76,7 @@ final class Checks {
         pacer.close();
         try {
             check(waiting.get().size() <= 1, waiting);
-        } catch (ExecutionException late) { // its poller would have been made only then
+        } catch (ExecutionException late) { // the pacer was closed before the thread created its poller
             check(late.getCause() instanceof IllegalStateException, late);
         }
     }

@@ -4,14 +4,14 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 
-/** Measures the lateness of slots that are waited for, and the cost of a due slot for each way to take it. Takes some seconds. */
+/** Measures the lateness of slots that a thread waits for, and the cost of a due slot for each way to acquire it. */
 final class Figures {
     private static final int SLOTS = 1_000_000;
     private static final int ROUNDS = 20;
 
     private Figures() {}
 
-    /** The least time for a slot: other programs can only add to it. */
+    /** Shows the shortest time per slot of many rounds, because other programs can only make a round slower. */
     private static void show(String name, Nanopace.Call call) {
         long leastNs = Long.MAX_VALUE;
         for (int round = 0; round < ROUNDS; round++) {
@@ -24,7 +24,7 @@ final class Figures {
         System.out.printf(Locale.ROOT, "%-24s %5.1f ns%n", name, (double) leastNs / SLOTS);
     }
 
-    /** The lateness of slots that a virtual thread waits for, after a warm-up of one second. */
+    /** Shows the lateness of slots that a virtual thread waits for, after a warm-up of one second. */
     private static void showLateness() {
         List<Long> late = new ArrayList<>();
         try (Pacer pacer = new Pacer("1k/s", 4_000); Pacer.Poller poller = pacer.new Poller()) {

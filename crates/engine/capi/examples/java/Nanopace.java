@@ -12,7 +12,7 @@ import java.lang.foreign.StructLayout;
 import java.lang.foreign.SymbolLookup;
 import java.lang.invoke.MethodHandle;
 
-/** The functions of nanopace.h that {@link Pacer} needs, by the foreign function interface; for 64-bit systems. */
+/** Links the functions of nanopace.h that {@link Pacer} needs, on 64-bit systems. */
 final class Nanopace {
     static final int OK = 0;
     static final int PAUSED = 2;
@@ -20,7 +20,7 @@ final class Nanopace {
     static final int CLOSED = 4;
     static final int START_FIRST_USE = 2;
 
-    /** nanopace_options; zero in a field is its default. */
+    /** The layout of nanopace_options. Zero in a field means its default. */
     static final StructLayout OPTIONS = MemoryLayout.structLayout(
             JAVA_LONG.withName("size"),
             ADDRESS.withName("arrivals"),
@@ -39,7 +39,7 @@ final class Nanopace {
             JAVA_INT.withName("clock"),
             JAVA_INT.withName("start"));
 
-    /** nanopace_grant. */
+    /** The layout of nanopace_grant. */
     static final StructLayout GRANT = MemoryLayout.structLayout(
             JAVA_LONG.withName("intended_start_ns"),
             JAVA_LONG.withName("actual_start_ns"),
@@ -49,7 +49,7 @@ final class Nanopace {
     private static final SymbolLookup LIBRARY = SymbolLookup.libraryLookup(
             System.getProperty("nanopace.library", "libnanopace_capi.so"), Arena.global());
 
-    // No function is linked as `critical`: while such a call blocks, the garbage collector waits for it.
+    // No function is linked as `critical`, because the garbage collector waits while such a call blocks.
     static final MethodHandle NEW = handle("nanopace_new", ADDRESS, ADDRESS, ADDRESS);
     static final MethodHandle FREE = handle("nanopace_free", ADDRESS);
     static final MethodHandle SET_LOAD = handle("nanopace_set_load", ADDRESS, ADDRESS);
@@ -79,7 +79,7 @@ final class Nanopace {
         int status() throws Throwable;
     }
 
-    /** The status of a call; the call itself throws nothing. */
+    /** Returns the status of a call. The C function itself throws nothing. */
     static int status(Call call) {
         try {
             return call.status();
@@ -90,7 +90,7 @@ final class Nanopace {
         }
     }
 
-    /** Makes a call, and throws if it fails. */
+    /** Makes a call, and throws an exception if its status is not OK. */
     static void check(Call call) {
         int status = status(call);
         if (status != OK) {
@@ -98,7 +98,7 @@ final class Nanopace {
         }
     }
 
-    /** Describes the status of this thread's last failure. */
+    /** Describes a status, with details if it is the status of this thread's last failure. */
     static String describe(int status) {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment text = arena.allocate(200);

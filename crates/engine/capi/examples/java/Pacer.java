@@ -16,15 +16,15 @@ import java.util.concurrent.locks.LockSupport;
  * starts on schedule, or its grant reports how late it is.
  */
 final class Pacer implements AutoCloseable {
-    /** A slot that may start now. Moments are those of {@link System#nanoTime}. */
+    /** A slot that may start now. Times are those of {@link System#nanoTime}. */
     record Grant(long intendedStartNs, long actualStartNs, long waitNs, long slot) {
-        /** The time from the intended start until now. At the end of an operation, it is the response time. */
+        /** Returns the time since the intended start. At the end of an operation, this is its response time. */
         long responseNs() {
             return System.nanoTime() - intendedStartNs;
         }
     }
 
-    /** The load has no slot left, or the pacer is closed. */
+    /** Thrown if the load has no slot left, or if the pacer is closed. */
     static final class Over extends Exception {
         private static final long serialVersionUID = 1;
 
@@ -38,8 +38,8 @@ final class Pacer implements AutoCloseable {
     private final Set<Thread> waiting = ConcurrentHashMap.newKeySet();
 
     /**
-     * Makes a pacer for a load: a rate such as "5k/s", or a shape such as "ramp 100/s..5k/s 30s, hold 60s". Slot 0
-     * starts when a worker first asks for one. The load ends after this many slots; 0 means no end.
+     * Creates a pacer for a load: a rate such as "5k/s", or a shape such as "ramp 100/s..5k/s 30s, hold 60s". Slot 0
+     * starts when a worker first asks for a slot. The load ends after the given number of slots; 0 means no end.
      */
     Pacer(String load, long slots) {
         try (Arena arena = Arena.ofConfined()) {
@@ -58,18 +58,18 @@ final class Pacer implements AutoCloseable {
         return Nanopace.OPTIONS.byteOffset(PathElement.groupElement(option));
     }
 
-    /** A worker's handle, for one thread at a time, which may be virtual. */
+    /** A worker's handle. One thread at a time may use it; the thread may be virtual. */
     final class Poller implements AutoCloseable {
         private final MemorySegment poller = made(Nanopace.POLLER_NEW);
         private final MemorySegment grant = Arena.ofAuto().allocate(Nanopace.GRANT);
         private final MemorySegment due = Arena.ofAuto().allocate(JAVA_LONG);
 
         /**
-         * Waits for the next slot's intended start, parked: in a blocking C call, a virtual thread would
-         * hold its carrier. An interrupted thread keeps the slot for the next call.
+         * Parks the thread until the next slot's intended start. In a blocking C call, a virtual thread would hold
+         * its carrier. If the thread is interrupted, this handle keeps the slot for the next call.
          */
         Grant acquire() throws Over, InterruptedException {
-            // From here on a change of the load unparks the thread: no change is missed between the poll and the park.
+            // From this line on, a change of the load unparks the thread, so no change before the park is missed.
             waiting.add(Thread.currentThread());
             try {
                 for (int status = poll(); status != Nanopace.OK; status = poll()) {
@@ -92,7 +92,7 @@ final class Pacer implements AutoCloseable {
             if (Thread.interrupted()) {
                 throw new InterruptedException();
             }
-            long dueNs = due.get(JAVA_LONG, 0); // UINT64_MAX, which is -1 here: never, by the current schedule
+            long dueNs = due.get(JAVA_LONG, 0); // UINT64_MAX, which is -1 in Java, means never by the current schedule
             LockSupport.parkNanos(dueNs < 0 ? Long.MAX_VALUE : dueNs - System.nanoTime());
         }
 
@@ -100,14 +100,14 @@ final class Pacer implements AutoCloseable {
             return grant.get(JAVA_LONG, Nanopace.GRANT.byteOffset(PathElement.groupElement(field)));
         }
 
-        /** Gives back the slot of this worker, if any: another worker gets it. */
+        /** Gives back the slot of this worker, if it has one. Another worker gets the slot. */
         @Override
         public void close() {
             Nanopace.check(() -> (int) Nanopace.POLLER_FREE.invokeExact(poller));
         }
     }
 
-    /** Changes the load. The change also reaches waiting threads. */
+    /** Changes the load. The change also applies to waiting threads. */
     void setLoad(String load) {
         MemorySegment pacer = open();
         try (Arena arena = Arena.ofConfined()) {
@@ -117,7 +117,7 @@ final class Pacer implements AutoCloseable {
         waiting.forEach(LockSupport::unpark);
     }
 
-    /** Ends the load: waiting threads return, and so do all later polls. */
+    /** Ends the load. Waiting and later calls of {@link Poller#acquire} throw {@link Over}. */
     @Override
     public void close() {
         if (isClosed.compareAndSet(false, true)) {
@@ -126,7 +126,7 @@ final class Pacer implements AutoCloseable {
         }
     }
 
-    /** A handle that C makes from this pacer. */
+    /** Returns a handle that a C function creates from this pacer. */
     MemorySegment made(MethodHandle maker) {
         MemorySegment pacer = open();
         try (Arena arena = Arena.ofConfined()) {
@@ -136,7 +136,7 @@ final class Pacer implements AutoCloseable {
         }
     }
 
-    /** C's handle, until it is freed. */
+    /** Returns the handle of the C pacer. Throws an exception after it has been freed. */
     MemorySegment open() {
         if (isClosed.get()) {
             throw new IllegalStateException("the pacer is closed");

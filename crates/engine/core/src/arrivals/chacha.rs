@@ -88,8 +88,8 @@ mod tests {
     use proptest::prelude::*;
     use rand::{Rng, SeedableRng};
 
-    /// The key of zeros and its first eight bytes are from "Test Vectors for the Stream Cipher `ChaCha`", an internet
-    /// draft by Strombergson, 2013.
+    /// The all-zero key and the first eight bytes of its key stream are from "Test Vectors for the Stream Cipher
+    /// `ChaCha`", an internet draft by Strombergson, 2013.
     #[test]
     fn the_stream_is_the_published_one() {
         assert_eq!(

@@ -21,7 +21,7 @@ pub enum ArrivalsError {
     NoSlots,
     /// The shape of a gamma distribution is not a number, or is outside the range from 0.01 to 1 000 000.
     Gamma,
-    /// The part of the distance between slots is not a number from 0 to 1.
+    /// The maximum delay, as a part of the distance between slots, is not a number from 0 to 1.
     Jitter,
     /// A number follows a process that has no parameter. The field is the name of the process.
     NoNumber(String),

@@ -5,12 +5,12 @@ use super::tree::Tree;
 use crate::count::{Count, ONE};
 use std::num::NonZeroU32;
 
-/// The sorted numbers cut a run into gaps, one more than it has slots. Exponential gaps, divided by their sum, have the
-/// same distribution: Dirichlet with all parameters 1 (Devroye 1986, chapter V).
+/// Sorted uniform numbers cut a run of `n` slots into `n + 1` gaps. These gaps have the same distribution as `n + 1`
+/// exponential gaps divided by their sum: Dirichlet with all parameters 1 (Devroye 1986, chapter V).
 #[derive(Debug)]
 pub(super) struct ExactPoisson {
     slots: NonZeroU32,
-    /// The run whose gaps `tree` contains.
+    /// The key of the run whose gaps `tree` contains.
     key: Key,
     tree: Tree,
 }
@@ -25,7 +25,7 @@ impl ExactPoisson {
         let slots = u64::from(self.slots.get());
         let run = slot / slots;
         let end = self.tree(run).end(slot % slots);
-        // The last gap is part of the run, however short it is.
+        // Rounding can make the last gap zero. The limit keeps the last slot inside its run.
         Count::from(run) * self.counts() + end.min(self.counts() - 1)
     }
 

@@ -166,7 +166,7 @@ fn random_processes_have_the_largest_number_of_slots() {
     }
 }
 
-/// Slot `n` lies at `n + 1`, plus or minus a few standard deviations.
+/// Slot `n` is due near count `n + 1`, within a few standard deviations.
 #[test]
 fn far_slots_are_where_they_belong() {
     let far = 1_000_000_000_000_000_u64;
@@ -281,7 +281,7 @@ fn the_mean_gap_is_one() {
     }
 }
 
-/// Returns the variance of the number of slots in windows of `window` counts, divided by its mean.
+/// Returns the variance of the number of slots in windows of `window` counts, divided by the mean number.
 fn dispersion(arrivals: &Process, window: u64) -> f64 {
     let by = |n: u64| arrivals.slots_by(Count::from(n * window) * ONE + ONE / 3);
     let slots: Vec<f64> = (0..u64::from(WINDOWS))
@@ -293,7 +293,8 @@ fn dispersion(arrivals: &Process, window: u64) -> f64 {
 
 const WINDOWS: u32 = 2_000;
 
-/// The relative standard deviation of an estimated variance is sqrt(2 / n).
+/// Returns whether `index`, estimated from [`WINDOWS`] windows, is compatible with `expected`. The relative standard
+/// deviation of a variance that is estimated from `n` values is sqrt(2 / n).
 fn near(index: f64, expected: f64) -> bool {
     (index / expected - 1.0).abs() < NORMAL_LEVEL * (2.0 / f64::from(WINDOWS)).sqrt()
 }
@@ -340,7 +341,7 @@ fn exact_poisson_is_uniform_inside() {
         let (arrivals, length) = (exact(slots, 1), f64::from(slots));
         let sample: Vec<f64> =
             (0..20_000).map(|slot| at(&arrivals, slot) / length).map(f64::fract).collect();
-        // The first slot of a run is the lowest of this many uniforms.
+        // The first slot of a run is the minimum of `slots` uniform numbers.
         let firsts = sample.iter().step_by(usize::try_from(slots).unwrap()).copied().collect();
         let distance = kolmogorov_smirnov(firsts, |x| 1.0 - (1.0 - x).powf(length));
         assert!(distance < KS_LEVEL, "first of {slots}: {distance}");

@@ -41,7 +41,8 @@ impl Process {
         !matches!(*self.0.borrow(), Source::Replay(_))
     }
 
-    /// Returns `None` if there is no such slot. The count never decreases from one slot to the next.
+    /// Returns the count at which the slot is due, or `None` if there is no such slot. The count never decreases from
+    /// one slot to the next.
     #[inline]
     pub(crate) fn count_of(&self, slot: u64) -> Option<Count> {
         let mut state = self.0.borrow_mut();
@@ -56,7 +57,8 @@ impl Process {
         })
     }
 
-    /// For a replay, the result exceeds the slot of the last [`read_ahead`](Process::read_ahead) by at most 2^20.
+    /// Returns the number of slots that are due at `count` or before. For a replay, this number exceeds the slot of the
+    /// last [`read_ahead`](Process::read_ahead) by at most 2^20.
     pub(crate) fn slots_by(&self, count: Count) -> u64 {
         let slots = match &mut *self.0.borrow_mut() {
             Source::Even => u64::try_from(count / ONE).unwrap_or(u64::MAX).saturating_add(1),
@@ -68,7 +70,7 @@ impl Process {
         slots.min(MOST)
     }
 
-    /// Returns whether all slots up to `count` are known. Some slots of a replay may not have been read.
+    /// Returns whether all slots up to `count` are known. A replay may not have read some of them yet.
     pub(crate) fn is_known_until(&self, count: Count) -> bool {
         match &mut *self.0.borrow_mut() {
             Source::Replay(replay) => replay.is_known_until(count),

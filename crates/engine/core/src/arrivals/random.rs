@@ -1,8 +1,8 @@
 //! Generates random numbers that can be computed in any order.
 //!
-//! The numbers of a stream follow from the seed and the stream's name alone (Salmon et al., "Parallel random numbers:
-//! as easy as 1, 2, 3", SC 2011). The distributions are implemented here, because other crates may change theirs in a
-//! new version, or use the platform's functions.
+//! The seed and the stream's name (process, run, level and index) determine the numbers of a stream (Salmon et al.,
+//! "Parallel random numbers: as easy as 1, 2, 3", SC 2011). The distributions are implemented here, because other
+//! crates may change theirs in a new version, or use the platform's functions.
 
 use super::chacha::ChaCha8;
 
@@ -105,8 +105,8 @@ impl Numbers {
             }
             let uniform = self.unit();
             let squared = x * x;
-            // With v = (1 + y)^3 their test is ln(uniform) < x^2 / 2 + d - d v + d ln v. All terms but the
-            // rest of the logarithm's series cancel, since x^2 = 9 d y^2.
+            // With v = (1 + y)^3, the test of Marsaglia and Tsang is ln(uniform) < x^2 / 2 + d - d v + d ln v. All
+            // terms except the remainder of the logarithm's series cancel, since x^2 = 9 d y^2.
             if uniform < 1.0 - 0.0331 * squared * squared
                 || libm::log(uniform) < 3.0 * d * rest_of_logarithm(y)
             {

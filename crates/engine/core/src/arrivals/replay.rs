@@ -7,13 +7,13 @@ use std::iter::Fuse;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The maximum number of arrivals that are read ahead, to count how many are due.
+/// The maximum number of arrivals that are read ahead of the slots in use, to count how many are due.
 const AHEAD: u64 = 1 << 20;
 
-/// Arrivals are read ahead, and past ones are forgotten, only if there are more than this many.
+/// The reading limit is raised, and past arrivals are forgotten, only in steps of more than this many arrivals.
 const FEW: u64 = 1 << 10;
 
-/// The number of arrivals whose memory is never released.
+/// Memory for this many arrivals is never released.
 const ROOM: usize = 1 << 12;
 
 type Offsets = Box<dyn Iterator<Item = Duration> + Send>;
@@ -46,7 +46,7 @@ pub(super) struct Replay {
     known: VecDeque<Count>,
     /// The highest count of an arrival that was read.
     latest: Count,
-    /// The total number of arrivals up to which arrivals are read to count how many are due.
+    /// [`slots_by`](Replay::slots_by) stops reading when this many arrivals of the recording have been read.
     limit: u64,
 }
 
@@ -56,7 +56,8 @@ impl Replay {
         Replay { offsets: offsets.fuse(), first: 0, known, latest: 0, limit: AHEAD }
     }
 
-    /// For a forgotten slot, returns the count of the next slot that is known, or of the last one that was read.
+    /// Returns the count at which the slot is due, or `None` if the recording ends before the slot. For a forgotten
+    /// slot, returns the count of the next slot that is known, or of the last one that was read.
     pub(super) fn count_of(&mut self, slot: u64) -> Option<Count> {
         while self.read() <= slot {
             self.read_one()?;
@@ -76,7 +77,8 @@ impl Replay {
         self.slots_by(count) < self.limit
     }
 
-    /// Raises the limit of arrivals to be read, unless it is almost as high already. Returns whether it has changed.
+    /// Raises the reading limit to [`AHEAD`] arrivals after `slot`, unless it is almost as high already. Returns
+    /// whether the limit has changed.
     pub(super) fn read_ahead(&mut self, slot: u64) -> bool {
         let limit = slot.saturating_add(AHEAD);
         let is_more = limit.saturating_sub(self.limit) > FEW;
@@ -110,7 +112,8 @@ impl Replay {
     }
 }
 
-/// Returns the count at an offset, one per second, rounded down so that the slot is due at the recorded nanosecond.
+/// Converts an offset to a count, at one count per second. The count is rounded down, so that the slot is due at the
+/// recorded nanosecond.
 fn count(offset: Duration) -> Count {
     Count::from(offset.as_secs()) * ONE + Count::from(offset.subsec_nanos()) * ONE / 1_000_000_000
 }

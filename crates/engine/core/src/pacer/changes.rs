@@ -13,7 +13,7 @@ impl FromStr for Load {
     fn from_str(text: &str) -> Result<Load, ShapeSyntaxError> {
         match text.parse::<Rate>() {
             Ok(rate) => Ok(Load::Rate(rate)),
-            // A shape begins with a word or a parenthesis.
+            // A shape begins with a word or a parenthesis, so this string is an invalid rate.
             Err(wrong) if text.trim_start().starts_with(|c: char| "+-.0123456789".contains(c)) => {
                 Err(ShapeSyntaxError::new(1, RateError::to_string(&wrong)))
             }
@@ -71,9 +71,9 @@ impl Pacer {
         self.0.timeline.with_schedule(|schedule| schedule.rate(now))
     }
 
-    /// Replaces the load with a shape that begins now, in one atomic step. As with [`set_rate`](Pacer::set_rate),
-    /// there is no burst, slots that are late keep their intended starts, and callers that may now start earlier are
-    /// woken.
+    /// Replaces the load with a shape that begins at the time of this call, in one atomic step. As with
+    /// [`set_rate`](Pacer::set_rate), there is no burst, slots that are late keep their intended starts, and callers
+    /// that may now start earlier are woken.
     ///
     /// The fraction of the current interval that has passed stays passed: the first slot of the new shape starts when
     /// the shape's count has grown by the remaining fraction. While the pacer is paused, the shape begins at the end
@@ -150,12 +150,12 @@ impl Pacer {
 
     /// Gives this process the slots of `shard`, beginning with the slot with the number `from` in the whole load.
     ///
-    /// If all processes of a load change at the same slot number, and no process has reached that number, every slot is
-    /// started by exactly one process. The time of each slot stays the same.
+    /// If all processes of a load change their shards at the same slot number, and no process has reached that number,
+    /// every slot is started by exactly one process. The time of each slot stays the same.
     ///
     /// # Errors
-    /// Returns [`ShardError::TooLate`] if this process has claimed a slot with the number `from` or a higher one, or
-    /// if such a slot of this process may start by now. In that case nothing changes. This process cannot see whether
+    /// Returns [`ShardError::TooLate`] if this process has claimed a slot with the number `from` or a higher one, or if
+    /// such a slot of this process may already start. In that case nothing changes. This process cannot see whether
     /// other processes have reached that number.
     ///
     /// # Examples
@@ -180,7 +180,8 @@ impl Pacer {
     /// Sets the [strictness](Strictness) that applies to late starts after this call.
     ///
     /// Slots that have started do not change. If time is owed under a burst ratio and the new strictness is not a burst
-    /// ratio, that time becomes plain backlog: average starts it at once, and strict forfeits it.
+    /// ratio, that time becomes backlog: under average, its slots start at once, and under strict, the time is
+    /// forfeited.
     ///
     /// # Examples
     /// ```

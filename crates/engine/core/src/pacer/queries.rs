@@ -124,9 +124,9 @@ impl Pacer {
     /// schedule has ended. Slots that are later than [`skip_later_than`](crate::PacerBuilder::skip_later_than) allows
     /// are skipped first.
     ///
-    /// There may be billions of slots, so they are returned in batches, in order. A batch is a pair: the intended
-    /// start of its last slot, and its number of slots. The other slots of a batch are due earlier by at most 1/10000
-    /// of the time from that start to the end of `span`.
+    /// There may be billions of slots, so they are returned in batches, in order. A batch is a pair: the intended start
+    /// of its last slot, and its number of slots. The intended starts of a batch differ by at most 1/10000 of the time
+    /// from its first slot to the end of `span`.
     ///
     /// ```
     /// use nanopace::{ManualClock, Pacer};

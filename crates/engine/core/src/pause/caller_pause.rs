@@ -5,7 +5,8 @@ use crate::sleepers::Sleeper;
 use crate::timeline::{Attempt, Plan, Timeline};
 use crate::{Clock, Nanos, Unparker};
 
-/// Lasts until the slot may start, the caller's deadline or its `limit` comes, or the plan is outdated.
+/// A pause of a caller. It lasts until the slot may start, until the caller's deadline or `limit`, or until the plan is
+/// outdated.
 pub(crate) struct CallerPause<'a> {
     pub(crate) timeline: &'a Timeline,
     pub(crate) clock: &'a dyn Clock,

@@ -22,7 +22,7 @@ pub(super) struct ThreadEstimates {
     cost: Quantile,
     /// The time that the thread may spend on spinning, as of `credited`.
     credit: i64,
-    /// The remaining time without spinning because another thread needs the processor, as of `credited`.
+    /// The time, as of `credited`, for which the thread still does not spin because another thread needs the processor.
     crowded: i64,
     credited: i64,
     /// Whether the credit has been used up and has not been full since.
@@ -59,7 +59,7 @@ impl ThreadEstimates {
     const NEW: ThreadEstimates = ThreadEstimates {
         pacer: 0,
         slept_to: i64::MIN,
-        // A thread with default timers should expect this. The estimate is corrected within some dozens of sleeps.
+        // The overrun of a sleep with default timers. The estimate is corrected within some dozens of sleeps.
         oversleep: Forecast::new(50_000, Quantile::new(10_000, 94)),
         // The cost of a sleep on Linux and bare metal.
         cost: Quantile::new(3_000, 50),
@@ -110,7 +110,8 @@ impl ThreadEstimates {
         }
     }
 
-    /// Returns the earliest time of the next wake-up that keeps the cost of sleeping within its share.
+    /// Returns the earliest time at which the thread may wake again without exceeding its share for the cost of
+    /// sleeping.
     pub(super) fn wakes_again(&self, pausing: &Pausing) -> i64 {
         self.slept_to.saturating_add(pausing.sleep_period_ns(self.cost.value()))
     }
@@ -124,7 +125,7 @@ impl ThreadEstimates {
     ///   then sleeps until the credit is full again.
     pub(super) fn approach(&self, delay: i64, earned: i64, is_stretched: bool) -> Approach {
         let margin = self.margin();
-        // However short the sleep, it usually ends more than a quarter of the delay late.
+        // Even the shortest sleep usually ends late, by more than a quarter of the delay.
         let is_too_short = delay < self.oversleep.mean() / 5 * 4;
         if delay <= earned.min(margin) || is_too_short && self.can_spend(delay) {
             Approach::Spin
@@ -163,7 +164,8 @@ impl ThreadEstimates {
         self.crowded = CROWDED_FOR_NS;
     }
 
-    /// A negative number corrects an earlier number that was too high.
+    /// Subtracts a spin of `nanos` from the credit. A negative `nanos` corrects an earlier subtraction that was too
+    /// large.
     pub(super) fn spun(&mut self, nanos: i64) {
         self.credit -= nanos;
         self.is_saving |= self.credit < MOST_MARGIN_NS;
@@ -185,7 +187,7 @@ mod tests {
     fn spinning_is_bounded_by_its_share() {
         let mut estimates = ThreadEstimates::NEW;
         let mut spun = 0;
-        // A tenth of every 100 us for 1 s, whatever is asked for: 0.1 s, and the initial credit.
+        // A tenth of 1 s, however long each requested spin is: 0.1 s, plus the initial credit.
         for tick in 0..10_000 {
             let now = tick * 100_000;
             estimates.pass(now, 0.1);

@@ -14,7 +14,7 @@ pub(super) struct Quantile {
 }
 
 impl Quantile {
-    /// Near zero, `percent` must be from 4 to 96: otherwise one of the two steps is rounded to zero.
+    /// If values are near zero, `percent` must be from 4 to 96: otherwise one of the two steps is rounded to zero.
     pub(super) const fn new(value: i64, percent: i64) -> Quantile {
         Quantile { value, percent }
     }
@@ -56,7 +56,8 @@ impl Forecast {
         self.mean + self.deviation.value
     }
 
-    /// An excess over the mean counts towards the mean as at most twice the quantile.
+    /// Adjusts the mean and the quantile to the value `seen`. For the mean, an excess counts as at most twice the
+    /// quantile.
     pub(super) fn learn(&mut self, seen: i64) {
         let deviation = seen - self.mean;
         self.mean += deviation.min(2 * self.deviation.value) / 4;

@@ -23,7 +23,7 @@ pub(super) fn run(pause: &CallerPause<'_>) -> Nanos {
     }
 }
 
-/// A shorter sleep does not end any earlier.
+/// The minimum length of a sleep. A shorter sleep does not end any earlier.
 const LEAST_SLEEP_NS: i64 = 2_000;
 
 fn spin_from(pause: &CallerPause<'_>, now: Nanos) -> Nanos {
@@ -34,7 +34,8 @@ fn spin_from(pause: &CallerPause<'_>, now: Nanos) -> Nanos {
     sleep_through(pause)
 }
 
-/// Credits the duration of the sleep at once, in case the thread uses another pacer next.
+/// Sleeps until the end of the pause. Credits the duration of the sleep at once, in case the thread uses another pacer
+/// next.
 fn sleep_through(pause: &CallerPause<'_>) -> Nanos {
     let now = sleep::run(pause);
     ThreadEstimates::update(pause, |estimates| {
@@ -43,7 +44,8 @@ fn sleep_through(pause: &CallerPause<'_>) -> Nanos {
     now
 }
 
-/// Subtracts the time from the credit before it spins, so that no work delays the start after the end of the pause.
+/// Spins until the end of the pause. Subtracts the time of the spin from the credit in advance, so that this work does
+/// not delay the start after the pause.
 fn spin_booked(pause: &CallerPause<'_>, begun: Nanos) -> Nanos {
     let left = pause.until().signed() - begun.signed();
     ThreadEstimates::update(pause, |estimates| {
@@ -64,10 +66,11 @@ fn spin_booked(pause: &CallerPause<'_>, begun: Nanos) -> Nanos {
     now
 }
 
-/// Overruns up to this time do not correct the credit.
+/// The credit is not corrected if a spin overruns by at most this time.
 const UNBOOKED_NS: i64 = 1_000;
 
-/// `over` is negative if a change of the schedule ended the spin early.
+/// Corrects the credit by `over`, the overrun of a spin. `over` is negative if a change of the schedule ended the spin
+/// early.
 #[cold]
 fn book(pause: &CallerPause<'_>, left: i64, over: i64, longest_gap: i64) {
     pause.pausing.add_spun(over);

@@ -8,21 +8,21 @@ use std::time::Duration;
 
 #[derive(Debug)]
 pub(crate) struct Pausing {
-    /// The number is unique within the process.
+    /// The number of the pacer, which is unique within the process.
     pub(super) pacer: u64,
     pub(crate) strategy: Pause,
     /// The share of its time that a thread may spend on going to sleep, from 0 to 1.
     pub(crate) sleep_share: f64,
     pub(crate) spin_share: f64,
-    /// The interval between slots from which each start has its own sleep, whatever the sleeps cost.
+    /// If slots are at least this far apart, each start has its own sleep, whatever the sleeps cost.
     pub(crate) spared_ns: i64,
     pub(crate) fine_timers: bool,
-    /// The total of all threads, in nanoseconds.
+    /// The total time that all threads have spun, in nanoseconds.
     spun: AtomicU64,
     pub(super) permits: SpinPermits,
 }
 
-/// A smaller share would stretch sleeps to more than about a second.
+/// The minimum share. A smaller share would stretch a sleep that costs 3 us to more than a second.
 const LEAST_SHARE: f64 = 3e-6;
 
 impl Pausing {
@@ -61,7 +61,7 @@ impl Pausing {
     }
 
     pub(super) fn add_spun(&self, nanos: i64) {
-        // Relaxed: a count, read by itself. Nothing acts on it, so no model.
+        // Relaxed: the count is independent of other data. No decision depends on it, so there is no model.
         self.spun.fetch_add(nanos.cast_unsigned(), Relaxed);
     }
 

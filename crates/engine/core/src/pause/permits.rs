@@ -20,8 +20,9 @@ impl SpinPermits {
 
     pub(super) fn take(&self) -> Option<SpinPermit<'_>> {
         let one_more = |taken| if taken < self.most { Some(taken + 1) } else { None };
-        // Relaxed: a count, raised from the value that was compared. Its partner is itself, in other threads. No model:
-        // a thread that gets no permit sleeps, so only the precision of a start depends on it.
+        // Relaxed: the count is independent of other data, and is raised only from the value that was compared. Its
+        // partner is the same operation in other threads. No model: a thread that gets no permit sleeps, so only the
+        // precision of a start depends on the count.
         let taken = self.taken.fetch_update(Relaxed, Relaxed, one_more);
         // The guard is made only if the permit was taken, because dropping the guard returns the permit.
         taken.is_ok().then(|| SpinPermit(self))
@@ -35,7 +36,7 @@ impl Drop for SpinPermit<'_> {
     }
 }
 
-/// The number is determined only once, because it is read from files.
+/// Returns the number of processors. It is determined only once, because it is read from files.
 fn processors() -> u64 {
     static PROCESSORS: OnceLock<u64> = OnceLock::new();
     *PROCESSORS

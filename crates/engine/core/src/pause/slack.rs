@@ -30,7 +30,7 @@ mod platform {
 
 #[cfg(not(target_os = "linux"))]
 mod platform {
-    /// Other systems have no such setting.
+    /// Does nothing, because other systems have no such setting.
     pub(in crate::pause) struct FineTimer;
 
     impl FineTimer {

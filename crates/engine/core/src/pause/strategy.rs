@@ -1,4 +1,4 @@
-//! The pause strategies.
+//! Defines the pause strategies.
 
 use crate::error::{errors_by_text, shown};
 use std::fmt;

@@ -4,7 +4,7 @@ use super::{NANOS_PER_DAY, NANOS_PER_SECOND, Rate};
 use crate::error::{RateError, shown};
 use std::str::FromStr;
 
-/// More digits would overflow the exact fraction.
+/// The maximum number of digits of a number. More digits would overflow the exact fraction.
 const MOST_DIGITS: usize = 18;
 
 impl FromStr for Rate {
@@ -79,7 +79,7 @@ struct Decimal {
 }
 
 impl Decimal {
-    /// The number may be followed by `k`, `M` or `G`.
+    /// Parses a decimal number, which may be followed by `k`, `M` or `G`.
     fn parse(text: &str) -> Result<Decimal, RateError> {
         if text.starts_with('-') {
             return Err(RateError::Negative);

@@ -1,8 +1,8 @@
 //! Counts the slots that the requested load contains before a given time, regardless of late policies.
 //!
-//! Until a policy has moved a slot, the load's count is the count that the schedule has reached. After the first
-//! forfeit, until the load is corrected, it is kept separately. A slot *has come* if its time in the requested load has
-//! passed.
+//! Until a policy has moved a slot, the load's count is the count that the schedule has reached. From the first forfeit
+//! until a correction of the load, the load's count is kept separately. A slot *has come* if its time in the requested
+//! load has passed.
 
 use super::end::End;
 use super::history::History;
@@ -15,7 +15,8 @@ use crate::position::{before, earlier, first_after};
 pub(super) struct Asked {
     /// The time at which the current load has the count 0.
     origin: i64,
-    /// The time from which the load counts: when its piece began to apply, or when a corrected load began.
+    /// The time from which the current load counts: the time at which its piece began to apply, or at which a corrected
+    /// load began.
     since: i64,
     /// The number of slots of all loads together by `since`, as a fixed-point number with fractions of slots. If the
     /// schedule ended by time before `since`, it is the number by that end.
@@ -76,7 +77,7 @@ impl Asked {
         self.came_at_least.max(self.count_at(load, last) + Count::from(!is_waiting))
     }
 
-    /// `load` is the load that applied until now.
+    /// Starts to count a new load at `now`. `load` is the load that applied until then.
     pub(super) fn change(&mut self, load: &Load, end: &End, now: i64) {
         let count = self.count_at(load, end.no_later_than_end(now));
         let came_before_since = self.came_before(load, end.no_later_than_first_without_slot(now));
@@ -94,7 +95,7 @@ fn below(history: &History, end: &End, next: u64, moment: i64) -> Count {
     let stop = end.no_later_than_first_without_slot(moment);
     let next = if stop < moment { earlier(next, history.first_from(stop)) } else { next };
     let has_any = slots.own_at(next).is_some_and(|own| own > 0);
-    // This count is just after this process's last slot that has come.
+    // The count just after this process's last slot that has come.
     let least = if has_any { slots.count_of(before(next)).saturating_add(1) } else { 0 };
     let most = slots.count_of(next);
     // Rounding may have carried the count beyond one of these two limits.

@@ -26,8 +26,8 @@ pub(crate) struct Curve {
     /// The time from which both counts run: when the segment begins, or when a corrected load began. It can't be
     /// derived from the counts, which stay the same for a long time where the shape is very slow.
     pub(crate) since: i64,
-    /// The load's count at `since`. It exceeds the count of `position` by at most a tick, or by much more where it was
-    /// not known which slots come next. For a corrected load it is 0. For the segments after a correction to a smaller
+    /// The load's count at `since`. It exceeds the count of `position` by at most a tick, or by much more if it was not
+    /// known which slots come next. For a corrected load it is 0. For the segments after a correction to a smaller
     /// load, it is less than the count of `position`.
     load_since: Count,
     shape_since: Count,

@@ -8,13 +8,13 @@
 //!
 //! * Where the rate rises, the chord's times are before the curve's. Rounding up makes this difference smaller.
 //! * Where the rate falls, the chord's times are after the curve's, and rounding up makes this difference larger. The
-//!   chord is therefore half as long, which makes its error a quarter, and its end is set a nanosecond earlier. Where
-//!   the chord is longer than that, only to include the requested slot, its end is exact.
+//!   chord is therefore half as long, which makes its error a quarter, and its end is set a nanosecond earlier. If the
+//!   chord has to be longer than that to include the requested slot, its end is exact.
 //!
 //! # Parabola
 //!
-//! A parabola can be much longer than a chord. The time of the k-th slot after the anchor is `gap_ns k - bend_ns k^2`
-//! after the anchor's time, which is a slot's intended start, in whole nanoseconds. Such a parabola is a [`Line`]
+//! A parabola can be much longer than a chord. The k-th slot after the anchor starts `gap_ns k - bend_ns k^2` after the
+//! anchor's time. The anchor's time is a slot's intended start, in whole nanoseconds. Such a parabola is a [`Line`]
 //! whose scale has a mantissa that decreases by the same number for each slot.
 //!
 //! # Why a parabola is within 1 ns
@@ -29,15 +29,16 @@
 //! time is rounded to a whole nanosecond, and the anchor's slot was reached f earlier, which moves m by about 1/130 at
 //! most.
 //!
-//! The difference between the parabola and the curve is the sum of these terms:
+//! The difference between the parabola and the curve is the sum of three terms:
 //!
-//! * For the anchor: f (1 - x) (1 - x / m).
+//! * The rounding of the anchor: f (1 - x) (1 - x / m).
 //! * The parabola's own error, which is at most c x (x - m) (1 - x), where 0.051 c is at most 1/4 ns
 //!   (`shape/trend.rs`). This error is at most 1/4 ns. Near the anchor it is at most c m x, which is below 2.53 x ns
 //!   (1/4 / 0.051 times 33/64).
-//! * The sum of the two terms above is less than 1 ns. The remainder to 1 ns is at least 0.2 x for x up to 0.1, and
-//!   more for a larger x.
-//! * Rounding, which is less than x / 2^9 ns, as shown below.
+//! * The other rounding, which is less than x / 2^9 ns, as shown below.
+//!
+//! The sum of the first two terms is less than 1 ns. The remainder to 1 ns is at least 0.2 x for x up to 0.1, and more
+//! for a larger x, so it is larger than the third term.
 //!
 //! The mantissa and the bend are each rounded by less than a unit of the mantissa, which is at most 2^-61 of the gap.
 //! The time of slot k contains the mantissa k times and the bend k^2 times. The parabola has n slots, at most
@@ -46,7 +47,7 @@
 //! * the error of the bend: 2^-61 gap k^2, which is 2^-61 (gap n) n x^2, so at most about 2^-61 2^32 2^18 x = 2^-11 x
 //!   ns;
 //! * the error of the mantissa: 2^-61 gap k, which is less;
-//! * the error of the values computed as `f64`: 2^-50 of the time so far, at most 2^-50 2^32 x = 2^-18 x ns.
+//! * the error of the values computed as `f64`: 2^-50 of the time since the anchor, at most 2^-50 2^32 x = 2^-18 x ns.
 //!
 //! Both the curve's time and the parabola's time are then rounded up to whole nanoseconds. Two times that differ by
 //! less than 1 ns before this rounding differ by at most 1 ns after it.
@@ -73,7 +74,8 @@ const LONGEST_NS: i64 = 1 << 32;
 const TICKS: f64 = 65_536.0;
 const _: () = assert!(SLOT == 65_536);
 
-/// The curve caches the time of the last slot for this revision of the schedule, because it is needed next.
+/// Returns the stretch along a chord that begins at `begin`. The curve caches the time of the chord's end for this
+/// revision of the schedule, because that time is needed next.
 pub(super) fn chord(curve: &Curve, begin: &Begin, slots: &Slots, revision: u64) -> Stretch {
     let (straight_ns, falls) = curve.straight(begin.time);
     let until_ns = begin.time.saturating_add(if falls { straight_ns / 2 } else { straight_ns });

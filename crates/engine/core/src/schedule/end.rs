@@ -13,7 +13,7 @@ const MOST_AHEAD: u64 = RANGE.unsigned_abs() / SLOT;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct End {
     slots: Option<u64>,
-    /// The first position after the last of these slots. `None` until that position is within range.
+    /// The first position after the last of `slots`. `None` until that position is within range.
     position: Option<u64>,
     /// The time of the end by duration, which a pause moves. `i64::MAX` means never.
     by_duration: i64,
@@ -83,7 +83,8 @@ impl End {
         self.by_time() < i64::MAX
     }
 
-    /// Returns false for `i64::MAX`, which means that the intended start is unknown.
+    /// Returns whether a slot with the intended start `moment` lies after the end by time. Returns false for
+    /// `i64::MAX`, which means that the intended start is unknown.
     pub(super) fn is_past(&self, moment: i64) -> bool {
         moment < i64::MAX && (moment >= self.by_duration || moment > self.by_shape)
     }

@@ -97,7 +97,8 @@ impl History {
         next.map_or(ends_at, |next| earlier(next, ends_at))
     }
 
-    /// Returns the intended start of a slot on a dropped piece: the time at which the next piece begins.
+    /// If the piece of the slot at `position` was dropped, returns the slot's intended start: the time at which the
+    /// next piece begins. Otherwise returns `None`.
     #[inline]
     fn forgotten_until(&self, index: usize, position: u64) -> Option<i64> {
         let next = self.pieces.get(index + 1)?;
@@ -135,15 +136,16 @@ impl History {
         let even = self.slots.even_from(position).filter(|_| time < i64::MAX)?;
         let may_begin =
             position != wanted || curve.may_begin_at(self.slots.count_of(position), time);
-        // The range is 2^44 slots. With this bound, the product does not overflow.
+        // The bound of 2^44 slots, which is the range of positions, prevents an overflow of the product.
         let more = RANGE.unsigned_abs().min(even.more.min(1 << 44) * SLOT);
         let more = if may_begin { more } else { 0 };
         let ends_at_most = earlier(position.wrapping_add(more), ends_at);
         Some(Begin { position, time, wanted, ends_at_most, even })
     }
 
-    /// Returns a slot at which a stretch to the slot at `position` can begin, and the time of that slot. It is the
-    /// slot before `position`, if its time is known and a line may begin at it, and otherwise the slot at `position`.
+    /// Returns a slot at which a stretch to the slot at `position` can begin, and the time of that slot. That slot is
+    /// the one before `position`, if its time is known and a line may begin at it. Otherwise it is the slot at
+    /// `position`.
     fn known_near(&self, curve: &Curve, position: u64) -> (u64, i64) {
         let previous = before(position);
         let is_on = ticks_between(curve.position, previous) > 0
@@ -224,12 +226,12 @@ impl History {
         }
     }
 
-    /// Returns the last position that is reached at `time`, at which the last piece must apply.
+    /// Returns the last position that is reached at `time`. The last piece must apply at `time`.
     pub(crate) fn position_at(&self, time: i64) -> u64 {
         self.reached_on(self.pieces.len() - 1, time)
     }
 
-    /// Returns the last position that has been reached at `time`, when the piece at `index` applied.
+    /// Returns the last position that the piece at `index` has reached at `time`.
     fn reached_on(&self, index: usize, time: i64) -> u64 {
         let segment = &self.pieces[index].segment;
         let reached = segment.position_at(time, &self.slots);

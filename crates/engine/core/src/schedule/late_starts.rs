@@ -15,7 +15,8 @@ pub(crate) enum Fate {
 }
 
 impl Schedule {
-    /// Marks all slots before `next` that are due by `moment` as settled, when the policy begins to judge starts.
+    /// Marks all slots before `next` that are due by `moment` as settled. Callers use this method when the policy
+    /// begins to judge starts.
     pub(crate) fn settle_before(&mut self, next: u64, moment: i64) {
         self.settled = later(self.settled, earlier(before(next), self.reached(moment)));
     }
@@ -64,7 +65,8 @@ impl Schedule {
         self.policy.skip_later_than.filter(is_within)
     }
 
-    /// Returns the first slot that is not too late to start, if the slot at `position` is too late.
+    /// If the slot at `position` is too late to start, returns the first slot that is not too late. Otherwise returns
+    /// `None`.
     pub(crate) fn skip_target(&self, position: u64, now: i64) -> Option<u64> {
         let oldest = now.saturating_sub(self.skip_limit(now)?);
         if self.is_paused() || self.intended(position) >= oldest || self.ends_before(position) {
@@ -104,7 +106,8 @@ impl Schedule {
         }
     }
 
-    /// Returns whether neither the slot at `position` nor a later one has moved other slots.
+    /// Returns whether the slot at `position` is not settled, so that neither it nor a later slot has moved other
+    /// slots.
     pub(crate) fn is_unsettled(&self, position: u64) -> bool {
         ticks_between(self.settled, position) > 0
     }

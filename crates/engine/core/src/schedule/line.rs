@@ -63,7 +63,8 @@ impl Line {
         Line { time: time.saturating_sub(scale.nanos_of_part(part)), position, scale }
     }
 
-    /// `here` is the count of the last position that is reached at `time`.
+    /// Returns the count that the line has reached at `time`. `here` is the count of the last position that is reached
+    /// at `time`.
     pub(crate) fn count_at(&self, time: i64, here: Count) -> Count {
         here + (self.part_at(time) << (TICK.trailing_zeros() - PART_BITS))
     }

@@ -16,7 +16,8 @@ pub(crate) struct Policy {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Verdict {
     pub(super) forfeits_ns: i64,
-    /// The multiple of the rate at which owed time is made up for, in units of 2^-32, if the start makes time owed.
+    /// The multiple of the rate at which owed time is made up for, in units of 2^-32, if the start is so late that time
+    /// is owed.
     pub(super) owes_at: Option<u64>,
 }
 
@@ -37,7 +38,8 @@ impl Policy {
         limits.into_iter().flatten().fold(by_rule, i64::min)
     }
 
-    /// `late` is the time since the slot's release, and `gap` the time since its intended start, in nanoseconds.
+    /// Decides what a start forfeits or owes. `late` is the time since the slot's release, and `gap` the time since its
+    /// intended start, in nanoseconds.
     pub(super) fn judge(&self, late: i64, gap: i64) -> Verdict {
         let is_late = late > self.tolerance;
         let (closed, owes_at) = match self.strictness.rule() {

@@ -8,11 +8,13 @@ use crate::position::{after, before, earlier, later, slots_between, ticks_betwee
 use std::iter;
 use std::ops::Range;
 
-/// The slots of a batch are intended to start within 1/10000 of their age at the end of the requested span.
+/// The intended starts of a batch differ by at most 1/`FINENESS` of the time from its first slot to the end of the
+/// requested span.
 const FINENESS: i64 = 10_000;
 
 impl Schedule {
-    /// `moment` must not be before the last change of the load or the last pause.
+    /// Returns how many slots this process's part of the load has before `moment`. For a moment before the last change
+    /// of the load or the last pause, the result may be the number of slots at that later point.
     pub(crate) fn asked_before(&self, moment: i64) -> u64 {
         let (moment, slots) = (self.stopped(moment), self.history.slots());
         let Some(asked) = &self.asked else {
@@ -22,7 +24,8 @@ impl Schedule {
         came.checked_sub(1).map_or(0, |last| slots.own_by(last)).min(self.end.most())
     }
 
-    /// For random arrivals, the result is the average number of slots. Recorded slots have no fractions.
+    /// Returns the count of this process's part of the load at `moment`, with the fraction of the current interval. For
+    /// random arrivals, it is the average number of slots. Recorded slots have no fractions.
     pub(crate) fn asked_count(&self, moment: i64) -> f64 {
         let slots = self.history.slots();
         if slots.is_recorded() {
@@ -40,7 +43,7 @@ impl Schedule {
         }
     }
 
-    /// Returns `moment`, or the nanosecond after the pause began, from which no slot starts, if that is earlier.
+    /// Returns `moment`, but at most the nanosecond after the beginning of the pause, from which no slot starts.
     fn stopped(&self, moment: i64) -> i64 {
         self.paused_since.map_or(moment, |since| moment.min(since.saturating_add(1)))
     }
@@ -51,7 +54,7 @@ impl Schedule {
         self.end().map_or(first, |end| earlier(first, end))
     }
 
-    /// Records that another load begins now, before `load` is replaced.
+    /// Records that another load begins at `now`. Must be called before `load` is replaced.
     pub(super) fn change_asked(&mut self, now: i64) {
         if let Some(asked) = &mut self.asked {
             asked.change(&self.load, &self.end, now);

@@ -56,7 +56,8 @@ impl Segment {
         }
     }
 
-    /// The fraction of the current interval that has passed at `now` stays passed.
+    /// Returns the segment that continues at `now` with another speed. The fraction of the current interval that has
+    /// passed at `now` stays passed.
     pub(crate) fn continued(&self, speed: &Speed, now: i64, slots: &Slots) -> Segment {
         let position = self.position_at(now, slots);
         match (self, speed) {

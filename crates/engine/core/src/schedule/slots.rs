@@ -16,7 +16,7 @@ const TICK_BITS: u32 = SLOT.trailing_zeros();
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Even {
-    /// The number of these slots after the first one.
+    /// The number of evenly spaced slots after the first one.
     pub(super) more: u64,
     pub(super) slot: u64,
     pub(super) stride: u64,
@@ -88,7 +88,8 @@ impl Slots {
         self.arrivals.is_some()
     }
 
-    /// Returns `None` if the slots from `position` on are not evenly spaced, or not known.
+    /// Describes the evenly spaced slots from `position` on. Returns `None` if the slots are not evenly spaced, or not
+    /// known.
     pub(crate) fn even_from(&self, position: u64) -> Option<Even> {
         let own = self.own_at(position).unwrap_or(0);
         let index = self.stripes.iter().rposition(|stripe| stripe.own_from <= own);
@@ -99,7 +100,7 @@ impl Slots {
         Some(Even { more: last - own, slot: self.slot_of(own)?, stride })
     }
 
-    /// Returns this process's share of the load's slots from `position` on, or 1 where it has none.
+    /// Returns this process's share of the load's slots from `position` on. Returns 1 if no shard applies there.
     pub(crate) fn share_from(&self, position: u64) -> f64 {
         let stripe = self.stripe_of(self.own_at(position).unwrap_or(0));
         stripe.and_then(|stripe| stripe.shard.as_ref()).map_or(1.0, Shard::share)
@@ -150,7 +151,8 @@ impl Slots {
         self.slot_of(own).unwrap_or_else(leases_end)
     }
 
-    /// If `shard` is the shard of the last stripe, the last stripe continues, and no stripe is added.
+    /// Adds a stripe that begins at the slot `from`. If `shard` is the shard of the last stripe, that stripe continues
+    /// instead.
     fn extend(&mut self, from: u64, shard: Option<Shard>) {
         if self.stripes.last().is_none_or(|last| last.shard != shard) {
             self.stripes.push(Stripe { own_from: self.own_before(from), from, shard });
@@ -196,7 +198,7 @@ impl Slots {
             let part = (count % ONE) >> (ONE.trailing_zeros() - TICK_BITS);
             return self.position_of(whole(count / ONE)).wrapping_add(whole(part));
         }
-        // These are the next slot, and the count of the slot before it, which is the last one that has come.
+        // `next` is the first slot after `count`, and `here` is the count of the slot before it.
         let next = self.own_by(count);
         let here = next.checked_sub(1).map_or(0, |last| self.count_of_own(last));
         let gap = self.count_of_own(next).saturating_sub(here).max(1);
@@ -220,8 +222,8 @@ impl Slots {
         self.arrivals.as_ref().is_some_and(|arrivals| !arrivals.is_endless())
     }
 
-    /// Slots before `free` are claimed. `is_held` returns whether a slot between two positions is held or was given
-    /// back.
+    /// Drops old stripes on which no caller has a slot. Slots before `free` are claimed. `is_held` returns whether a
+    /// slot between two positions is held or was given back.
     pub(crate) fn trim(&mut self, free: u64, is_held: impl Fn(u64, u64) -> bool) {
         let own = self.own_at(free).unwrap_or(0);
         let past = self.stripes.partition_point(|stripe| stripe.own_from <= own);
@@ -245,7 +247,7 @@ impl Slots {
         arrivals.is_some_and(|(arrivals, slot)| arrivals.read_ahead(slot))
     }
 
-    /// Drops slots before `position`, which no caller needs again.
+    /// Drops recorded arrivals before `position`, which no caller needs again.
     pub(crate) fn forget_before(&self, position: u64) {
         if let Some((arrivals, slot)) = self.arrivals.as_ref().zip(self.slot(position)) {
             arrivals.forget_before(slot);
@@ -274,7 +276,8 @@ impl Slots {
         after(at, own.wrapping_sub(counted))
     }
 
-    /// Returns [`Count::MAX`] if the slot never comes or is not known yet.
+    /// Returns the count of the slot with this own number, or [`Count::MAX`] if the slot never comes or is not known
+    /// yet.
     #[inline]
     fn count_of_own(&self, own: u64) -> Count {
         let count = self.slot_of(own).and_then(|slot| match &self.arrivals {
@@ -295,7 +298,7 @@ impl Slots {
         self.stripe_of(own).map_or(Some(own), |stripe| stripe.slot_of(own))
     }
 
-    /// Returns `None` if the slot lies before all stripes.
+    /// Returns the stripe of the slot with this own number, or `None` if the slot lies before all stripes.
     fn stripe_of(&self, own: u64) -> Option<&Stripe> {
         self.stripes.iter().rfind(|stripe| stripe.own_from <= own)
     }

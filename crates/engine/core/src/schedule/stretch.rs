@@ -12,17 +12,17 @@ pub(crate) struct Stretch {
     /// The bend of a [parabola](super::curve_fit): for the k-th slot after the anchor, the mantissa decreases by k
     /// times this number. With a bend of zero the line is straight. With a negative bend the slots get farther apart.
     pub(crate) bend: i64,
-    /// The position after which the slots lie.
+    /// All slots of the stretch lie after this position.
     pub(crate) begins_after: u64,
-    /// The position at or before which the last slot lies.
+    /// All slots of the stretch lie at or before this position.
     pub(crate) ends_at: u64,
     pub(crate) numbers: Numbering,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Numbering {
-    /// The number of the slot at the line's anchor, or of the first slot after the anchor. It wraps around where there
-    /// is no such slot.
+    /// The number of the slot at the line's anchor, or of the first slot after the anchor. It wraps around if there is
+    /// no such slot.
     pub(crate) base: u64,
     pub(crate) stride: u64,
 }
@@ -47,7 +47,8 @@ impl Begin {
 }
 
 impl Numbering {
-    /// `anchor` is the position of the line's anchor. The first slot lies at `position`.
+    /// Numbers the slots along a line with its anchor at the position `anchor`. The first slot of `even` lies at
+    /// `position`.
     pub(super) fn new(even: Even, position: u64, anchor: u64) -> Numbering {
         let slots = ticks_between(anchor, position).div_euclid(SLOT.cast_signed());
         let numbers = slots.cast_unsigned().wrapping_mul(even.stride);

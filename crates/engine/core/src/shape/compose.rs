@@ -209,7 +209,8 @@ impl Shape {
         self.part(from_ns, i64::MAX)
     }
 
-    /// `until_ns` is `i64::MAX` for a part that reaches the end of the shape.
+    /// Returns the part from `from_ns` to `until_ns`. `until_ns` is `i64::MAX` for a part that reaches the end of the
+    /// shape.
     fn part(self, from_ns: i64, until_ns: i64) -> Result<Shape, ShapeError> {
         let program = self.program.part(from_ns, until_ns, MOST)?;
         Ok(Shape { program, text: self.text.part(from_ns, until_ns) })

@@ -70,8 +70,8 @@ impl Leaf {
         Leaf::new(Form::Custom(curve), time_ns)
     }
 
-    /// Rounding may add up to 2 units per nanosecond to a count, and less to a later one. The total is increased by
-    /// this number of units, so that the total minus any count is never below the exact difference.
+    /// Rounding may increase a count by up to 2 units per nanosecond, and a later count by less. The total is increased
+    /// by that many units, so that the total minus any count is never below the exact difference.
     fn new(form: Form, time_ns: i64) -> Leaf {
         let time = time_ns.unsigned_abs();
         let count = form.count_at(time);
@@ -81,7 +81,8 @@ impl Leaf {
         Leaf { form, time_ns, total, backwards: false, slot_ns: 0.0, before_ns, before }
     }
 
-    /// `until_ns` is `i64::MAX` for a part that never ends. `total` is the part's count.
+    /// Returns the part from `from_ns` to `until_ns`, which is `i64::MAX` for a part that never ends. `total` is the
+    /// part's count.
     pub(super) fn part(&self, from_ns: i64, until_ns: i64, total: Fine) -> Leaf {
         let (skipped_ns, skipped) = match self.form {
             Form::Hold(_) => (0, Fine::ZERO),
@@ -143,8 +144,8 @@ impl Leaf {
     }
 
     /// Returns the time at which a constant rate that never ends reaches `count`, without 256-bit numbers. The relative
-    /// error of the computed time is less than 2^-50, from six roundings of 2^-53. Returns `None` if this error leaves
-    /// open which nanosecond it is.
+    /// error of the computed time is less than 2^-50, from six roundings of 2^-53. Returns `None` if this leaf is not
+    /// such a rate, or if the error leaves open which nanosecond it is.
     #[inline]
     pub(super) fn steady_time_of(&self, count: Count) -> Option<i64> {
         const ERROR: f64 = 8.0 * (f64::EPSILON / 2.0);

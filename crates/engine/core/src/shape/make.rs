@@ -303,7 +303,8 @@ impl Shape {
         Shape::leaf(Leaf::custom(Arc::new(curve), time_ns), text)
     }
 
-    /// `part` builds a leaf from the lower rate, the higher rate and the leaf's duration.
+    /// Returns a shape that changes from the first rate to the second one and back. `part` builds a leaf from the lower
+    /// rate, the higher rate and the leaf's duration.
     fn there_and_back(
         part: fn(Fine, Fine, i64) -> Leaf,
         word: &str,

@@ -86,7 +86,7 @@ impl Program {
         Ok(program)
     }
 
-    /// `parts` must not be empty.
+    /// Returns the sequence of `parts`, which must not be empty.
     pub(super) fn row(
         parts: impl IntoIterator<Item = Result<Program, ShapeError>>,
     ) -> Result<Program, ShapeError> {
@@ -113,7 +113,7 @@ impl Program {
         Ok(Program::Row(row))
     }
 
-    /// `times` is positive, or `None` for an infinite repetition.
+    /// Returns this program repeated `times` times, or forever if `times` is `None`. `times` must be positive.
     pub(super) fn cycle(self, times: Option<u64>) -> Result<Program, ShapeError> {
         let inner = self.extent();
         if inner.time_ns == i64::MAX {
@@ -132,7 +132,8 @@ impl Program {
         Ok(Program::Cycle(Cycle::new(Arc::new(self), 0, extent.checked()?)))
     }
 
-    /// `until_ns` is `i64::MAX` for a part that reaches the end. The part's count is at most `most`.
+    /// Returns the part from `from_ns` to `until_ns`, which is `i64::MAX` for a part that reaches the end. The part's
+    /// count is at most `most`.
     pub(super) fn part(
         self: &Arc<Program>,
         from_ns: i64,
@@ -204,7 +205,7 @@ impl Program {
         }
     }
 
-    /// Returns the first nanosecond at which the count is `count`, or `i64::MAX` if it never is.
+    /// Returns the first nanosecond at which `count` is reached, or `i64::MAX` if it is never reached.
     pub(super) fn time_of(&self, count: Fine) -> i64 {
         match self {
             _ if count == Fine::ZERO => 0,
@@ -215,7 +216,7 @@ impl Program {
         }
     }
 
-    /// Returns `None` unless the program is a constant rate that never ends. See [`Leaf::steady_time_of`].
+    /// Returns the result of [`Leaf::steady_time_of`] if the program is a single leaf, and otherwise `None`.
     pub(super) fn steady_time_of(&self, count: Count) -> Option<i64> {
         match self {
             Program::Leaf(leaf) => leaf.steady_time_of(count),
@@ -340,7 +341,8 @@ impl Row {
         (part.before + part.program.count_at(time_ns - part.start_ns)).min(MOST)
     }
 
-    /// The time lies in the last part before which the count is lower.
+    /// Returns the time at which the row reaches `count`. It lies in the last part before which the row's count is
+    /// lower.
     fn time_of(&self, count: Fine) -> i64 {
         let part = &self.parts[self.parts.partition_point(|part| part.before < count) - 1];
         part.start_ns.saturating_add(part.program.time_of(count - part.before))

@@ -23,7 +23,8 @@ impl Rise {
         Rise { low, growth, about }
     }
 
-    /// Returns the mean rate of the first `time_ns`, times `time_ns`, rounded up by less than 3 units per nanosecond.
+    /// Returns the count at `time_ns`: the mean rate until then, multiplied by `time_ns`. The count is rounded up by
+    /// less than 3 units per nanosecond.
     pub(super) fn count_at(&self, time_ns: u64) -> Fine {
         let time = Fine::from(time_ns);
         let mean = self.low + ((self.growth * time) >> GROWTH_BITS) + Fine::ONE;
@@ -34,10 +35,11 @@ impl Rise {
         hz(self.low + ((self.growth * Fine::from(time_ns)) >> (GROWTH_BITS - 1)))
     }
 
-    /// The maximum relative error of [`time_of`](Rise::time_of): 16 roundings of 2^-53. Each of its three numbers has
-    /// two roundings. In the root these have weights of at most 1, 1 and 1/2, because the rate does not fall. The
-    /// steps of the formula, in which there is no cancellation, add four roundings. Rounding up the [counts](Fine)
-    /// adds less than one more: a rate at which a slot comes is above 2^-122 slots per nanosecond.
+    /// The maximum relative error of [`time_of`](Rise::time_of): 16 roundings of 2^-53. Each of its three numbers
+    /// (`low`, `growth` and `count`) has two roundings. In the root these have weights of at most 1, 1 and 1/2, because
+    /// the rate does not fall. The steps of the formula, in which there is no cancellation, add four roundings.
+    /// Rounding up the [counts](Fine) adds less than one more: a rate at which a slot comes is above 2^-122 slots per
+    /// nanosecond.
     pub(super) const ERROR: f64 = 16.0 * (f64::EPSILON / 2.0);
 
     /// Returns the approximate time at which the count is `count`: the root of `low t + growth t^2 = count`, in the
@@ -57,9 +59,10 @@ impl Rise {
 
     /// Returns how long the chord that begins at `time_ns` stays within 1 ns of the curve.
     ///
-    /// Let h be the chord's length in time, m its rate, and r' the slope of the rate. The curve deviates from the
-    /// chord by at most r' h^2 / 8 slots, which is r' h^2 / (8 m) in time. The rate m is r + r' h / 2, or r - r' h / 2
-    /// when time runs `backwards`. The deviation is 1 ns when h^2 = 8 r / r' + 4 h, or 8 r / r' - 4 h.
+    /// Let h be the chord's length in time, m its rate, r the rate at `time_ns`, and r' the slope of the rate. The
+    /// curve deviates from the chord by at most r' h^2 / 8 slots, which is r' h^2 / (8 m) in time. The rate m is r + r'
+    /// h / 2, or r - r' h / 2 when time runs `backwards`. The deviation is 1 ns when h^2 = 8 r / r' + 4 h, or, with
+    /// time `backwards`, when h^2 = 8 r / r' - 4 h.
     pub(super) fn straight_for(&self, time_ns: u64, backwards: bool) -> f64 {
         let Trend { rate, slope, .. } = self.trend(time_ns);
         let root = libm::sqrt(4.0 + 8.0 * rate / slope);

@@ -70,7 +70,8 @@ impl Swell {
         hz(self.low) + hz(self.rise) * sine * sine
     }
 
-    /// The rate is `low + rise (1 - cos x) / 2`, where `x` grows by `wave` each nanosecond.
+    /// Returns the trend of the rate at `time_ns`. The rate is `low + rise (1 - cos x) / 2`, where `x` grows by `wave`
+    /// each nanosecond.
     pub(super) fn trend(&self, time_ns: u64) -> Trend {
         let (half, wave) = (approximate(self.rise) / 2.0, PI / self.length());
         Trend {

@@ -5,7 +5,7 @@ use crate::error::{ShapeError, ShapeSyntaxError, shown};
 use crate::rate::time_ns;
 use std::time::Duration;
 
-/// The end of the string is an empty word.
+/// A word of the string. The end of the string is an empty word.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Token<'a> {
     pub(super) text: &'a str,

@@ -1,6 +1,6 @@
 //! Describes how a rate changes after a given time, and how long simple lines stay close to the curve of its count.
 
-/// The number of slots from which a chord is as good as a parabola.
+/// If a chord spans at least this many slots, a parabola is no better.
 const PLENTY: f64 = 2_048.0;
 
 /// A rate and its derivatives at a given time, in slots and nanoseconds.

@@ -72,7 +72,8 @@ pub(crate) struct Plan {
     pub(crate) release: Release,
     /// The time from which the slot is due: its release minus the timeline's `sleep_threshold_ns`.
     pub(super) due: i64,
-    /// The average time between the process's slots, or zero for a slot that is due under the lock.
+    /// The average time between the process's slots. It is zero if the plan was made under the lock and the slot is
+    /// due.
     pub(crate) interval_ns: i64,
     /// The lateness up to which the policy has no effect, in nanoseconds.
     pub(crate) tolerated_ns: i64,

@@ -1,7 +1,7 @@
 //! Publishes unevenly spaced slots that are drawn under the lock, so that callers can claim them without it.
 //!
-//! A caller that starts a slot under the timeline's lock also draws the following slots that are due on the same
-//! reading, up to the number that the reading may serve. Other callers claim these slots one by one, by
+//! A caller that starts a slot under the timeline's lock also draws the slots after it that are due at the same
+//! reading, at most as many as may start with one reading. Other callers claim these slots one by one, by
 //! compare-and-swap of the shared word, until none is left or the schedule changes.
 //!
 //! # Orderings
@@ -63,7 +63,7 @@ impl Drawn {
         let slot = self.slots.get(index(start, end, position)?)?;
         let intended = slot.intended.load(Acquire);
         let number = slot.number.load(Acquire);
-        // Relaxed: the Acquire of the words keeps it after them. Partner: the stores of `write`. Model:
+        // Relaxed: the Acquire loads of the words keep this load after them. Partner: the stores of `write`. Model:
         // `drawn_slots_are_read_whole`.
         let is_whole = sequence.is_multiple_of(2) && self.sequence.load(Relaxed) == sequence;
         is_whole.then(|| (Grant::new(intended, Stamp::new(reading), number), version))
@@ -90,8 +90,8 @@ impl Drawn {
     ) {
         // Relaxed: only writers store, and the lock orders them; so no model.
         let sequence = self.sequence.load(Relaxed);
-        // Relaxed: it only has to come before the words, which their Release ensures. Partner: `get`. Model:
-        // `drawn_slots_are_read_whole`.
+        // Relaxed: this store only has to come before the stores of the words, which their Release ensures. Partner:
+        // `get`. Model: `drawn_slots_are_read_whole`.
         self.sequence.store(sequence.wrapping_add(1), Relaxed);
         let mut drawn = 0;
         for ((intended, number), slot) in slots.zip(&self.slots) {

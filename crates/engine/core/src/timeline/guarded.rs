@@ -86,7 +86,7 @@ impl Attempt {
 }
 
 impl Entry<'_> {
-    /// The timeline must not be closed.
+    /// Makes the next step of the attempt at the reading `now`. The timeline must not be closed.
     fn go_on_at(&mut self, attempt: &mut Attempt, now: i64) -> Next {
         self.locked.schedule.resume_on_use(now);
         self.tidy(now);
@@ -100,7 +100,7 @@ impl Entry<'_> {
         if Schedule::may_be_out_of_range(intended, now) {
             self.locked.schedule.cut_to_range(self.timeline.next(), now);
         }
-        // Forfeited time may move slots to after an end by time. Callers that sleep for such slots have to be woken.
+        // Forfeited time may move slots beyond an end by time. Callers that sleep for such slots have to be woken.
         if self.locked.schedule.end() != end {
             self.wake_moved();
         }
@@ -172,8 +172,8 @@ impl Entry<'_> {
         self.locked.latest_reading
     }
 
-    /// Returns a plan without a version, because the schedule may still have to be published. The due time does not
-    /// depend on `now`.
+    /// Returns the plan for the slot at `position`, without a version, because the schedule may still have to be
+    /// published. The due time does not depend on `now`.
     fn plan(&self, position: u64, now: i64) -> Plan {
         let schedule = &self.locked.schedule;
         let release = match schedule.release(position) {
@@ -317,7 +317,8 @@ impl Entry<'_> {
         self.publish(self.locked.latest_reading);
     }
 
-    /// Makes claimed slots free again: moves the word back if they were the last ones claimed, or stores the slots.
+    /// Makes claimed slots free again: moves the shared word back if they were claimed last, and otherwise stores them
+    /// in `returned`.
     fn make_free(&mut self, claimed: &Claimed) {
         self.timeline.held.leave(claimed);
         if self.unclaim(claimed.position, claimed.end()) {

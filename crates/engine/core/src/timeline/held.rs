@@ -1,11 +1,16 @@
 //! Records which slots callers *hold*: slots that are claimed, and neither started nor given back. The schedule keeps
 //! the pieces on which held slots lie.
 //!
-//! Slots that are claimed under the timeline's lock and do not start at once are registered. So are the slot of a
-//! `Claim`, the slot of a `Poller` that polled before it was due, and the run or block of a lane (both are called runs
-//! here), unless it has only one slot, which starts at once. Sleepers record callers that sleep in an open loop. While
-//! such a caller spins, yields, or is about to sleep or start, its slot is not recorded: the schedule keeps its last
-//! pieces for it.
+//! These slots are registered:
+//!
+//! * Slots that are claimed under the timeline's lock and do not start at once.
+//! * The slots of a `Claim`.
+//! * The slot of a `Poller` that polled before the slot was due.
+//! * The slots of a lane's run or block (both are called runs here), if there is more than one. A single slot starts at
+//!   once.
+//!
+//! The sleepers record the slots of callers that sleep in an open loop. While such a caller spins, yields, or is about
+//! to sleep or start, its slot is not recorded. The schedule keeps its last pieces for such slots.
 
 use super::attempt::Claimed;
 use crate::position::{REACH, earlier, last_up_to, ticks_between};
@@ -54,7 +59,8 @@ impl Held {
         }
     }
 
-    /// Removes slots that start, or that are given back, in which case their next holder registers them again.
+    /// Removes slots that start or that are given back. When slots are given back, their next holder registers them
+    /// again.
     pub(super) fn leave(&self, claimed: &Claimed) {
         if claimed.is_entered {
             self.ranges.lock().remove(&claimed.position);
@@ -86,7 +92,8 @@ impl Held {
         Some(in_a_run.map_or(first, |run| earlier(run, first)))
     }
 
-    /// A range that ends at `from` also counts: at worst a piece of the schedule is kept longer than needed.
+    /// Returns whether a holder has a slot between these positions. A range that ends at `from` also counts: at worst a
+    /// piece of the schedule is kept longer than needed.
     pub(super) fn has(&self, from: u64, to: u64) -> bool {
         let last = last_up_to(&self.ranges.lock(), to).map(|(_, &end)| end);
         last.is_some_and(|end| ticks_between(from, end) >= 0) || self.lanes.lock().ask(from, to)
@@ -188,8 +195,8 @@ mod tests {
         while let Next::Start(_) = timeline.go_on(&mut Attempt::if_due(1), clock) {}
     }
 
-    /// The caller holds slot 1, which is due at 2 ms, during several hundred changes that are 10 ms apart. A caller
-    /// that does not sleep in an open loop is not recorded: its slot counts as later than it was.
+    /// The caller holds slot 1, which is due at 2 ms, during several hundred changes that are 10 ms apart. In an open
+    /// loop, a caller that does not sleep is not recorded, so its slot gets a later intended start.
     #[test]
     fn a_caller_that_is_held_back_never_gets_too_long_a_wait_time() {
         let (average, strict) = (Strictness::AVERAGE, Strictness::STRICT);
@@ -238,7 +245,7 @@ mod tests {
             |pacer, _| {
                 let mut claim = pacer.claim().unwrap();
                 assert!(claim.start().is_err(), "it is ahead");
-                pacer.acquire().unwrap(); // the next slot, so that the clock has come to the first
+                pacer.acquire().unwrap(); // the next slot, so that the clock reaches the intended start of the first
                 claim.start().unwrap();
             },
             |pacer, _| {
@@ -247,16 +254,16 @@ mod tests {
                 row.start().unwrap();
             },
             |pacer, clock| {
-                clock.advance(Duration::from_millis(1)); // slots are late, so it takes runs
+                clock.advance(Duration::from_millis(1)); // slots are late, so the lane claims runs
                 let mut lane = pacer.lane();
                 (0..5).for_each(|_| assert!(lane.acquire().is_ok()));
                 lane.give_back();
-                std::mem::forget(lane); // it holds nothing, and is still there
+                std::mem::forget(lane); // the lane holds no slot, and is never dropped
             },
             |pacer, clock| {
                 let mut lane = pacer.lane();
                 for _ in 0..2 {
-                    clock.advance(Duration::from_millis(1)); // so slow that it takes one at a time
+                    clock.advance(Duration::from_millis(1)); // so slow that the lane claims one slot at a time
                     assert!(lane.acquire().is_ok());
                 }
                 lane.give_back();

@@ -29,7 +29,8 @@ impl Attempt {
         Ok(timeline.grant(&Plan { now, ..*plan }))
     }
 
-    /// Starts the slot, keeps it and returns its plan, or refuses because it can't start by the deadline.
+    /// Starts the attempt's slot, or the next slot, if it is due. Otherwise keeps the slot and returns its plan, or
+    /// refuses the attempt if the slot cannot start by the deadline.
     pub(super) fn go_on_open(
         &mut self,
         timeline: &Timeline,
@@ -93,7 +94,7 @@ impl Timeline {
             self.held.enter(claimed);
         }
         self.published.report_at(claimed.end(), plan.now);
-        // The upkeep up to the start is done now, while there is time, and not at the start.
+        // Does the upkeep for the time up to the start now, while the caller waits, and not at the start.
         self.upkeep(plan.due.saturating_sub(plan.interval_ns)..plan.due, plan.now);
     }
 
@@ -115,9 +116,9 @@ impl Timeline {
         (self.version() == snapshot.version).then_some(now)
     }
 
-    /// Claims evenly spaced due slots for a lane: at least one, and no more than the lane starts while a reading of the
-    /// clock is young. Returns the slots and that reading. Returns `None` if no slot is due, the first one lies at the
-    /// anchor, or the decision needs the lock.
+    /// Claims evenly spaced due slots for a lane: at least one, and no more slots than the lane may start with one
+    /// reading of the clock. Returns the slots and that reading. Returns `None` if no slot is due, the first one lies
+    /// at the anchor, or the decision needs the lock.
     pub(crate) fn claim_run(
         &self,
         pace: Pace,
@@ -157,7 +158,8 @@ impl Timeline {
         }
     }
 
-    /// Returns `None` if the slot is not on this snapshot's stretch, or is late by more than the range of positions.
+    /// Returns the plan for the slot at `position`. Returns `None` if the slot is not on this snapshot's stretch, or is
+    /// late by more than the range of positions.
     #[inline]
     fn plan_open(&self, snapshot: &Snapshot, position: u64, now: i64) -> Option<Plan> {
         let intended = snapshot.intended_within(position, now)?;

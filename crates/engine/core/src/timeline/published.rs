@@ -51,7 +51,8 @@ use crossbeam_utils::CachePadded;
 const SHIFTS: u64 = 0x3f3f;
 /// The bit that is set while a writer is storing.
 const BUSY: u64 = 1 << 6;
-/// The bit that is set if the stretch begins a tick before its anchor, so that a slot at its anchor lies on it.
+/// The bit that is set if the stretch begins a tick before its anchor, so that a slot at the anchor lies on the
+/// stretch.
 const WITH_ANCHOR: u64 = 1 << 7;
 /// The bit that is set in [`State::Guarded`], and with [`DRAWABLE`] in [`State::Uneven`].
 const WITHOUT_STRETCH: u64 = 1 << 14;
@@ -76,7 +77,7 @@ pub(super) struct Published {
     hot: CachePadded<Hot>,
 }
 
-/// The words that move without the lock, and the stretch. The hot path reads the first 64 bytes, a cache line.
+/// The words that change without the lock, and the stretch. The hot path reads the first 64 bytes, a cache line.
 #[derive(Debug)]
 #[repr(C)] // The order matters.
 struct Hot {
@@ -103,8 +104,8 @@ struct Hot {
 pub(super) enum State {
     /// Slots on this stretch may be claimed and started without the lock.
     Open(Stretch),
-    /// The next slot lies on no line: slots are unevenly spaced, are not known yet or never come, or the slot lies on
-    /// a piece that was dropped. No start moves another slot. Under an arrival process slots are drawn under the lock,
+    /// The next slot lies on no line: slots are unevenly spaced, are not known yet or never come, or the slot lies on a
+    /// piece that was dropped. No start moves another slot. With an arrival process, slots are drawn under the lock,
     /// and may then be claimed without it.
     Uneven,
     /// Every claim and start is decided under the lock.
@@ -147,8 +148,8 @@ impl Published {
     /// Returns the next position to be claimed, as it was at the last reading of the clock.
     #[inline]
     pub(super) fn claimed(&self) -> u64 {
-        // Relaxed: a guess. If it is wrong, a slot is claimed that may have to go back, or the clock is read once more.
-        // No model checks that.
+        // Relaxed: the value is only a guess. If it is wrong, the caller claims a slot that it may have to give back,
+        // or reads the clock once more. No model checks that.
         self.hot.claimed.load(Relaxed)
     }
 
@@ -171,26 +172,27 @@ impl Published {
 
     #[inline]
     pub(super) fn reading(&self) -> u64 {
-        // Acquire: a caller that gets a reading which was made after a change also sees the change.
-        // Partner: `report_at`. That the result is never before a start which the caller knows of
-        // needs no ordering: the word only grows. Models: `a_reading_comes_with_its_change`,
-        // `now_is_never_before_a_start`.
+        // Acquire: a caller that gets a reading which was made after a change also sees the change. Partner:
+        // `report_at`. The result is never before a start that the caller knows of, because the word only grows; this
+        // needs no ordering. Models: `a_reading_comes_with_its_change`, `now_is_never_before_a_start`.
         self.hot.reading.load(Acquire)
     }
 
-    /// Returns `None` if no stretch is published, or a writer is at work.
+    /// Returns the published stretch with its version. Returns `None` if no stretch is published, or a writer is at
+    /// work.
     #[inline]
     pub(super) fn snapshot(&self) -> Option<Snapshot> {
         // Acquire, all but the last: see *Orderings* above. Model: `a_snapshot_is_read_whole`.
         let version = self.version.load(Acquire);
         let stretch = self.hot.stretch(version);
-        // Relaxed: the Acquire of the words keeps it after them. Partner: the stores of `withdraw`
-        // and `write`. Model: `a_snapshot_is_read_whole`.
+        // Relaxed: the Acquire loads of the words keep this load after them. Partner: the stores of `withdraw` and
+        // `write`. Model: `a_snapshot_is_read_whole`.
         let is_whole = self.version.load(Relaxed) == version;
         (version & NOT_OPEN == 0 && is_whole).then_some(Snapshot { version, stretch })
     }
 
-    /// Returns `None` unless a straight stretch is published and no writer is at work.
+    /// Returns the window of a straight stretch. Returns `None` unless such a stretch is published and no writer is at
+    /// work.
     #[inline]
     pub(super) fn window(&self) -> Option<Window> {
         // Acquire: see *Orderings* above. Models: as in `Hot::window`.
@@ -199,34 +201,37 @@ impl Published {
             return None;
         }
         let window = self.hot.window(version);
-        // Relaxed: the Acquire of the words keeps it after them. Partner: the stores of `withdraw`
-        // and `write`. Model: `a_window_is_read_whole`.
+        // Relaxed: the Acquire loads of the words keep this load after them. Partner: the stores of `withdraw` and
+        // `write`. Model: `a_window_is_read_whole`.
         (self.version.load(Relaxed) == version).then_some(window)
     }
 
-    /// Returns `None` unless a bent stretch is published and no writer is at work.
+    /// Returns the window of a bent stretch. Returns `None` unless such a stretch is published and no writer is at
+    /// work.
     #[inline]
     pub(super) fn bent_window(&self) -> Option<BentWindow> {
         // Acquire, all but the last: see *Orderings* above. Model: `a_bent_window_is_read_whole`.
         let version = self.version.load(Acquire);
         let window = self.hot.window(version);
         let bend = self.hot.bend.load(Acquire);
-        // Relaxed: the Acquire of the words keeps it after them. Partner: the stores of `withdraw`
-        // and `write`. Model: `a_bent_window_is_read_whole`.
+        // Relaxed: the Acquire loads of the words keep this load after them. Partner: the stores of `withdraw` and
+        // `write`. Model: `a_bent_window_is_read_whole`.
         let is_whole = self.version.load(Relaxed) == version;
         let is_bent = version & (NOT_OPEN | BENT) == BENT;
         (is_bent && is_whole).then_some(BentWindow { window, bend })
     }
 
-    /// Withdraws the published state under the lock: a caller that reads it after this call does not start by it.
+    /// Withdraws the published state. The caller holds the lock. Threads that read the state after this call start no
+    /// slot by it.
     pub(super) fn withdraw(&self) {
         // Relaxed: only writers store, and the lock orders them; so no model.
         let old = self.version.load(Relaxed);
         if old & BUSY != 0 {
             return;
         }
-        // Relaxed: it only has to come before the words, which their Release ensures. Partners: `snapshot`, `window`,
-        // `bent_window`. Models: `a_snapshot_is_read_whole`, `a_window_is_read_whole`, `a_window_closes_with_a_pause`.
+        // Relaxed: this store only has to come before the stores of the words, which their Release ensures. Partners:
+        // `snapshot`, `window`, `bent_window`. Models: `a_snapshot_is_read_whole`, `a_window_is_read_whole`,
+        // `a_window_closes_with_a_pause`.
         self.version.store(old | BUSY, Relaxed);
     }
 
@@ -256,7 +261,7 @@ impl Published {
         if let State::Open(stretch) = state {
             self.hot.store(stretch);
             self.report_at(next, now);
-            // Nothing is known to be due, not even claimed slots, because they may come back. Model:
+            // Nothing is known to be due, not even claimed slots, because they may be given back. Model:
             // `a_slot_that_comes_back_is_not_due`.
             let horizon = first_after(stretch.line.position) | tag(version);
             // Release: see *Orderings* above. A store would be enough: the compare-and-swap of `advance_horizon_to`
@@ -269,8 +274,8 @@ impl Published {
         self.version.store(version, Release);
     }
 
-    /// Reports the reading `now`, at which claims had reached the position `claimed`, unless it counts as the last
-    /// reading. Due slots from `claimed` on may then start with it, up to the number that the pace allows. Returns the
+    /// Reports the reading `now`, at which claims had reached the position `claimed`, unless it counts as the same
+    /// reading as the last one. Lets due slots from `claimed` on start with it, as many as the pace allows. Returns the
     /// latest reading that was reported before.
     pub(super) fn report_and_advance(&self, snapshot: &Snapshot, claimed: u64, now: i64) -> i64 {
         let last = self.last_reading();
@@ -284,8 +289,9 @@ impl Published {
         last.reading
     }
 
-    /// Reports the reading `now`, at which claims had reached the position `claimed`, unless it counts as the last
-    /// reading. Returns how many slots from `claimed` on may start with it, at the pace since the last reading.
+    /// Reports the reading `now`, at which claims had reached the position `claimed`, unless it counts as the same
+    /// reading as the last one. Returns how many slots from `claimed` on may start with it, at the pace since the last
+    /// reading.
     pub(super) fn report_more(&self, claimed: u64, now: i64) -> u64 {
         let last = self.last_reading();
         let used = slots_between(last.claimed, claimed);
@@ -297,9 +303,9 @@ impl Published {
     }
 
     pub(super) fn last_reading(&self) -> LastReading {
-        // Acquire, and Relaxed after it: `report_at` stores them in the other order, so a newer `reading` comes with a
-        // `claimed` that is as new or newer, and no pace is overestimated. No model checks this, because the numbers in
-        // models are too small for a pace; it is kept because the argument needs it.
+        // Acquire, and Relaxed after it: `report_at` stores the two words in the opposite order, so a newer `reading`
+        // comes with a `claimed` that is as new or newer, and no pace is overestimated. No model checks this, because
+        // the numbers in models are too small for a pace; it is kept because the argument needs it.
         let reading = self.hot.reading.load(Acquire).cast_signed();
         LastReading { reading, claimed: self.hot.claimed.load(Relaxed) }
     }
@@ -333,9 +339,10 @@ impl Published {
         }
     }
 
-    /// Returns false only if the hot path can't grant the slot at `position`.
+    /// Returns whether the slot at `position` is known to be due. Returns false only if the hot path can't grant that
+    /// slot.
     pub(super) fn is_known_due(&self, position: u64) -> bool {
-        // Relaxed: a thread that moves the horizon meanwhile has just read the clock. No model checks that.
+        // Relaxed: a thread that moves the horizon during this call has just read the clock. No model checks that.
         let horizon = self.hot.horizon.load(Relaxed);
         self.is_open() && ticks_between(position, horizon & !TAG) > 0
     }
@@ -344,7 +351,7 @@ impl Published {
     /// goes back. Returns the latest reading that was reported before.
     pub(super) fn report_at(&self, claimed: u64, now: i64) -> i64 {
         let moved_on = |old| (ticks_between(old, claimed) > 0).then_some(claimed);
-        // Relaxed: the reading is stored after it, with Release; see `last_reading`. No model checks this.
+        // Relaxed: the reading is stored after this word, with Release; see `last_reading`. No model checks this.
         let _ = self.hot.claimed.fetch_update(Relaxed, Relaxed, moved_on);
         // Release: partner of `window`'s load; see *Orderings* above. Model:
         // `a_window_closes_with_a_pause`.
@@ -401,7 +408,8 @@ fn tag(version: u64) -> u64 {
     (version / STATE) & TAG
 }
 
-/// Returns the bits that distinguish the states other than [`State::Open`], whose lowest bit is one of its shifts.
+/// Returns the bits that distinguish the states other than [`State::Open`]. In an open state, the lowest of these bits
+/// belongs to the shifts.
 fn flags(version: u64) -> u64 {
     version & (NOT_OPEN | DRAWABLE)
 }

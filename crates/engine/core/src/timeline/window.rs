@@ -126,7 +126,7 @@ impl Snapshot {
         self.stretch.line.scale.nanos(SLOT)
     }
 
-    /// The slot must lie on this stretch.
+    /// Returns the intended start of the slot at `position`, which must lie on this stretch.
     pub(super) fn intended(&self, position: u64) -> i64 {
         self.stretch.time_of(position)
     }
@@ -135,7 +135,8 @@ impl Snapshot {
         self.stretch.numbers.slot(position.wrapping_sub(self.stretch.line.position) / SLOT)
     }
 
-    /// Returns `None` if the slot is not on this stretch, or so late at `now` that it looks like an early slot.
+    /// Returns the intended start of the slot at `position`. Returns `None` if the slot is not on this stretch, or so
+    /// late at `now` that it looks like an early slot.
     pub(super) fn intended_within(&self, position: u64, now: i64) -> Option<i64> {
         let intended = self.intended(position);
         let range_ns = self.stretch.line.scale.nanos(RANGE.unsigned_abs());
@@ -152,7 +153,7 @@ impl Snapshot {
         start != self.stretch.line.position
     }
 
-    /// All slots of the run must be due at the reading `now`.
+    /// Returns the run of `slots` slots from `start` on. All of them must be due at the reading `now`.
     pub(super) fn run(&self, start: u64, slots: u64, now: i64) -> Run {
         let formula = Formula::of(&self.stretch.line);
         let step = SLOT << formula.pre;
@@ -189,7 +190,7 @@ pub(crate) struct Run {
     /// line from the anchor to that slot.
     formula: Formula,
     bend: u64,
-    /// The number of the lowest bits of `next` that are fractions of a slot.
+    /// The number of low bits of `next` that are fractions of a slot.
     slot_bits: u32,
     numbers: Numbering,
     reading: Stamp,

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 const RATES: [u32; 5] = [1, 7, 40, 333, 1_000];
 const STRICTNESSES: [f64; 4] = [0.0, 0.5, 1.0, 1.5];
-/// The precision of the position of a change of pace: this fraction of a slot, and some nanoseconds.
+/// The precision with which a change of the rate splits a slot: 1/65 536 of a slot, and some nanoseconds.
 const CHANGE: f64 = 1.0 / 65_536.0 + 4e-6;
 
 #[derive(Clone, Copy, Debug)]
@@ -210,8 +210,8 @@ impl Run {
             }
             Step::Shard(index, count, ahead) => {
                 let from = whole(oracle.count(0)) + ahead;
-                // Slots that have come at another process must not be moved, unless time was forfeited: then they lie
-                // ahead of this process.
+                // Slots that were due at another process must not move to this process, unless time was forfeited: in
+                // that case they are due later at this process.
                 let may_change = from >= oracle.next(0)[1] || !pacer.ledger().idle.is_zero();
                 let is_behind = oracle.shards.iter().all(|&(at, ..)| at < from);
                 if may_change
@@ -308,8 +308,8 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// Each slot of a batch is one of those that were claimed one by one. Along a curve, starts are exact to a nanosecond,
-/// which decides about slots close to the ends of the span.
+/// Asserts that the slots of the batches are the slots that were claimed one by one. Along a curve, starts are exact to
+/// a nanosecond, so a slot within a nanosecond of an end of the span may be missing or additional.
 fn assert_same(batches: &[(Nanos, u64)], single: &[Nanos], (begin, end): (Nanos, Nanos)) {
     let all = batches.iter().flat_map(|&(due, slots)| (0..slots).map(move |_| due));
     let all: Vec<Nanos> = all.collect();
@@ -339,8 +339,8 @@ fn follow(setting: &Setting, steps: &[(Step, u64)]) {
     }
 }
 
-/// In the first case, a shard made slots of other processes, which had come, this process's slots after time was
-/// forfeited. In the second, a rate begins with a slot, but not on the nanosecond.
+/// In the first case, time is forfeited, and then a change of the shard gives this process slots that were due at other
+/// processes. In the second case, a rate begins at a slot whose exact time is not a whole nanosecond.
 #[test]
 fn slots_that_have_come_stay_when_time_is_forfeited() {
     let late = || Step::Policy(1, None, None);
@@ -410,7 +410,7 @@ fn a_change_at_a_slots_moment_asks_for_it_once() {
     let pacer = builder.clock(clock.clone()).build();
     let ms = |ms| Nanos::ZERO + Duration::from_millis(ms);
     clock.set(ms(50));
-    pacer.acquire().unwrap(); // slot 0, late: from here on slots start later than the load asks for
+    pacer.acquire().unwrap(); // slot 0 is late, so later slots start after their times in the load
     clock.set(ms(1_000));
     let asked = || [ms(1_000), ms(1_000) + span(1)].map(|moment| pacer.asked_before(moment));
     assert_eq!(asked(), [10, 11]);

@@ -239,7 +239,8 @@ fn a_paused_deadline_caller_gives_up_at_its_deadline() {
     assert_eq!(pacer.try_acquire().map(wait_ns), Ok(0));
 }
 
-/// Alternates between two rates each second. Returns a pacer that is late by `pieces` seconds, and its starts.
+/// Alternates between two rates each second. Returns a pacer that is late by `pieces` seconds, and the intended starts
+/// of its slots.
 fn seconds_at_changing_rates(pieces: u64) -> (Pacer, Vec<u64>) {
     let clock = ManualClock::new();
     let pacer = build("10/s", &clock).build();
@@ -299,7 +300,7 @@ fn a_start_on_first_use_comes_with_a_claim_and_not_after_a_pause() {
     assert!(paused.is_paused());
 }
 
-/// The tag of a horizon has 16 bits, which wrap around.
+/// The tag of a horizon has 16 bits, so tags repeat after 65 536 states.
 #[test]
 fn after_seventy_thousand_changes_nothing_starts_early() {
     let clock = ManualClock::new();

@@ -1,4 +1,4 @@
-//! Tests a claim whose caller pauses first, and starts in a separate step.
+//! Tests claims whose callers first pause until the slot is due, and then start it in a separate step.
 
 use crate::common::{MILLI, PAUSES, SECOND, at, build, finish, rate, span, strictness, until};
 use nanopace::{ManualClock, Refused};
@@ -19,7 +19,7 @@ fn a_pause_ends_when_the_slot_is_due_and_starts_nothing() {
                 claim.pause_for(span(slice));
                 assert_eq!(pacer.now(), at(100 * MILLI).min(now + span(slice)), "{pause}");
             }
-            claim.pause_for(span(slice)); // it is due
+            claim.pause_for(span(slice)); // returns at once, because the slot is due
             assert_eq!(pacer.now(), at(100 * MILLI));
             drop(claim);
             assert_eq!(pacer.ledger().granted, 1);
@@ -54,9 +54,9 @@ fn changes_reach_callers_that_pause() {
         until("end the pause", || pausing.is_finished(), || clock.advance(span(MILLI)));
         let mut claim = pausing.join().expect("no panic");
         assert_eq!(claim.start().expect("due").slot(), 1);
-        claim.pause_for(Duration::MAX); // it has started
+        claim.pause_for(Duration::MAX); // returns at once, because the slot has started
 
-        // More slots of the earlier pacer may be due.
+        // Uses a new pacer, because more slots of the earlier one may be due.
         let pacer = build("1/d", &clock).pause(pause).build();
         pacer.acquire().expect("due");
         let mut claim = pacer.claim().expect("open").into_owned();

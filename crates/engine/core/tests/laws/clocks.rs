@@ -51,7 +51,7 @@ fn the_maximum_backlog_makes_a_suspended_day_harmless() {
     let pacer = build("10G/s", &clock).max_backlog(span(10)).build();
     pacer.try_acquire().expect("due at once");
     clock.advance(span(DAY));
-    // 10 ns contain 100 slots and the one that is due right now.
+    // The backlog of 10 ns contains 100 slots. One more slot is due at the current time.
     assert_eq!(drain(&pacer).len(), 101);
 }
 
@@ -84,7 +84,7 @@ fn a_clock_that_goes_back_does_no_harm_beyond_a_late_start() {
             clock.set(now);
             highest = highest.max(now);
             starts += drain(&pacer).len() as u64;
-            // The starts are at most those of 10/s up to the latest reading, and slot 0.
+            // There are at most the slots of 10/s up to the latest reading, plus slot 0.
             assert!(
                 starts <= highest / (100 * MILLI) + 1,
                 "strictness {number}: {starts} by {highest}"
@@ -128,7 +128,8 @@ fn a_pause_on_a_clock_that_goes_back_is_no_panic() {
     assert!(pacer.acquire().is_ok());
 }
 
-/// A line has a reach of 2^46 slots. 23 000 rows of 2^32 - 1 slots start on time. After these rows 2 s are made up for.
+/// A line has a reach of 2^46 slots. 23 000 rows of 2^32 - 1 slots start on time. After these rows, a lateness of 2 s
+/// is made up for.
 #[test]
 fn slots_start_on_time_beyond_the_reach_of_a_line() {
     let clock = ManualClock::jumping();
@@ -137,7 +138,7 @@ fn slots_start_on_time_beyond_the_reach_of_a_line() {
     assert!((0..23_000).all(|_| pacer.acquire_many(u32::MAX).is_ok()));
     clock.advance(span(2 * SECOND));
     for slot in taken..taken + 10_000 {
-        // Ten slots start in each nanosecond, rounded up.
+        // Ten slots start per nanosecond. Intended starts are rounded up.
         assert_eq!(intended_ns(pacer.acquire().expect("due")), slot.div_ceil(10));
     }
 }

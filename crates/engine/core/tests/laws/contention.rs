@@ -36,7 +36,8 @@ fn crew(
     (0..threads).map(worker).collect()
 }
 
-/// Asserts that every slot of `interval_ns` was started once, after claiming the slots that were given back.
+/// Acquires the slots that were given back, and asserts that every slot was started once. Slots are `interval_ns`
+/// apart.
 fn assert_each_slot_once(pacer: &Pacer, mut starts: Starts, interval_ns: u64) {
     let taken = starts.len();
     let slots = starts.iter().max().expect("some starts") / interval_ns + 1;
@@ -197,7 +198,7 @@ fn no_gap_is_forfeited_twice() {
         let ledger = pacer.ledger();
         assert_eq!(ledger.granted, 8_000, "strictness {number}");
         assert_balanced(&pacer);
-        // There is 1 us per slot, due or not, so no time was forfeited twice and no slot skipped twice.
+        // Each granted or skipped slot accounts for 1 us, so no time was forfeited twice and no slot was skipped twice.
         drain(&pacer);
         let ledger = pacer.ledger();
         let slots = span((ledger.granted + ledger.skipped) * 1_000);
@@ -268,7 +269,7 @@ impl Clock for Stopping {
     }
 }
 
-/// A caller that reads the ledger reads the clock under the lock.
+/// A thread that reads the ledger reads the clock while it holds the lock.
 #[test]
 fn a_thread_that_is_stopped_while_it_holds_the_lock_stops_no_other() {
     let clock = Arc::new(Stopping {
@@ -287,7 +288,7 @@ fn a_thread_that_is_stopped_while_it_holds_the_lock_stops_no_other() {
     let worker = thread::spawn(move || {
         pacer.claim().expect("open").start().expect("due");
         let mut lane = pacer.lane();
-        // Slots 1 to 10 are due, the others are slept for; a lane takes them one by one.
+        // Slots 1 to 10 are due. The worker sleeps for the others, and its lane claims them one by one.
         (0..20).for_each(|_| assert!(pacer.acquire().is_ok() && lane.acquire().is_ok()));
     });
     finish("worker", vec![worker], || ());

@@ -1,4 +1,4 @@
-//! Tests a load that is corrected repeatedly, and compares it with the times of its slots in whole numbers.
+//! Tests a load that is corrected repeatedly, and compares its starts with times that are computed in whole numbers.
 
 use crate::common::{SECOND, assert_balanced, span, strictness};
 use nanopace::driver::Drive as _;
@@ -33,7 +33,7 @@ fn shape(plan: &Plan) -> Shape {
 }
 
 fn time_of(plan: &Plan, slot: usize) -> u64 {
-    let (mut time, mut missing) = (0, slot as u64 * SECOND); // a slot has 10^9 parts, to be exact
+    let (mut time, mut missing) = (0, slot as u64 * SECOND); // a slot has 10^9 parts, so that the result is exact
     for &(hz, ms) in plan.iter().chain(&plan.last().map(|&(hz, _)| (hz, u64::MAX >> 32))) {
         let parts = hz * ms * 1_000_000;
         if parts > missing {
@@ -114,7 +114,7 @@ proptest! {
         }
         let due = run.due();
         run.held.clear();
-        run.take(Step::Clock(1)); // to which starts are exact
+        run.take(Step::Clock(1)); // starts are exact to 1 ns
         run.take(Step::Start(1_100));
         run.started.sort_by_key(|grant| grant.slot());
         prop_assert!(run.started.len() - due.len() <= 1, "{:?}", run.started);

@@ -66,7 +66,7 @@ fn a_lane_that_is_dropped_gives_back_the_slots_it_has_not_started() {
     }
     // The lanes have started 50 x 7 x (1 + 2 + 3) slots.
     assert_eq!((starts.len(), pacer.ledger().granted), (2_100, 2_100));
-    // All lanes have been dropped. Their remaining slots come first, up to the last slot that was started.
+    // All lanes have been dropped. Their remaining slots are handed out first, up to the last slot that was started.
     let last = starts.iter().max().expect("many") / 10;
     starts.extend((2_100..=last).map(|_| intended_ns(pacer.acquire().expect("open"))));
     starts.sort_unstable();
@@ -125,7 +125,7 @@ fn a_lane_gives_back_when_the_rate_falls() {
     lane.give_back();
     let third = intended_ns(pacer.acquire().expect("open"));
     assert_eq!(first, 0);
-    // The other slots of the run start for any caller, one a second. Slot 1 may have been due before the change.
+    // The other slots of the run start for any caller, one per second. Slot 1 may have been due before the change.
     assert!(third - second <= SECOND + 1 && third > second, "{first} {second} {third}");
     assert_eq!(pacer.ledger().granted, 3);
 }

@@ -38,7 +38,7 @@ fn a_thread_that_serves_two_pacers_keeps_its_budget_for_spinning() {
         assert!(pacers.iter().all(|pacer| pacer.acquire().is_ok()));
     }
     let spun = pacers.map(|pacer| pacer.counters().spun).iter().sum();
-    // The budget is a millisecond at first.
+    // The initial budget is 1 ms.
     let allowed = (clock.now() - at(0)).mul_f64(0.05) + span(MILLI);
     assert!((span(2 * MILLI)..=allowed).contains(&spun), "{spun:?} of {allowed:?}");
 }
@@ -91,7 +91,7 @@ fn a_sleep_is_stretched_by_at_most_half_of_the_tolerated_lateness() {
     let clock = Arc::new(SleepCounter::default());
     let builder = Pacer::builder(rate("100k/s")).sleep_share(0.0).max_backlog(span(MILLI));
     let pacer = builder.clock(clock.clone()).build();
-    // Slot 1 is the first to be slept for. Each later sleep ends 500 us after its slot, so that 51 slots start.
+    // The first sleep is for slot 1. Each later sleep ends 500 us after its slot, so that 51 slots start.
     assert!((0..2 + 51 * 100).all(|_| pacer.acquire().is_ok()));
     assert_eq!(clock.sleeps.load(Relaxed), 1 + 100);
 }
@@ -116,8 +116,8 @@ fn hybrid_pausing_learns_how_far_sleeps_overrun_and_spins_for_no_more() {
         late += u64::from(slot >= 100 && grant.wait_nanos() > 300);
     }
     let spun = pacer.counters().spun;
-    // 92 of 100 sleeps overrun by less than 18.4 us, and the average sleep leaves 8.5 us of that; the estimate of the
-    // first ones is less precise.
+    // 92 of 100 sleeps overrun by less than 18.4 us. The average sleep leaves 8.5 us of that for spinning. The estimate
+    // is less precise for the first sleeps.
     assert!(late < 90 && spun < span(10 * MILLI), "{late} of 900 came late, {spun:?} spun");
 }
 
@@ -133,7 +133,7 @@ fn hybrid_pausing_spins_for_some_of_the_time_and_at_most_for_its_share() {
         for _ in 0..10_000 {
             pacer.acquire().expect("open");
         }
-        // In 1 s, a millisecond may have been saved up, and each spin lasts to the end of a reading.
+        // The load lasts for 1 s. At first, 1 ms may have been saved up. Each spin lasts until the end of a reading.
         let spun = pacer.counters().spun;
         assert!(spun >= span(5 * MILLI), "{share}: {spun:?}");
         assert!(spun <= span(SECOND + MILLI).mul_f64(share) + span(3 * MILLI), "{share}: {spun:?}");

@@ -1,4 +1,4 @@
-//! Checks that slots that are held while the schedule changes, or while others forfeit time, keep their intended
+//! Checks that slots that are held while the schedule changes, or while other slots forfeit time, keep their intended
 //! starts, however often that happens.
 
 use crate::common::{
@@ -156,13 +156,14 @@ fn a_row_that_comes_back_after_many_changes_keeps_its_lateness() {
     drop(row);
     let mut starts = (0..500).map(|_| intended_ns(pacer.acquire().expect("due")));
     assert!(starts.by_ref().take(100).eq((1..101).map(|slot| slot * 2 * MICRO)));
-    // The remaining slots have been given back, and wait over the same number of changes again.
+    // The remaining slots have been given back, and stay free over the same number of changes again.
     (0..200).for_each(|round| pacer.set_rate(rate(["900k/s", "1100k/s"][round % 2])));
     assert!(starts.eq((101..501).map(|slot| slot * 2 * MICRO)));
     assert_balanced(&pacer);
 }
 
-/// The pacer does not keep all ten thousand changes. No slot may start later than its true time, or much earlier.
+/// The pacer does not keep all ten thousand changes. No slot may get an intended start before its true time, or much
+/// later.
 #[test]
 fn a_backlog_over_ten_thousand_changes_never_reports_too_much_lateness_and_hardly_too_little() {
     let clock = ManualClock::new();
@@ -195,7 +196,7 @@ fn a_recorded_arrival_that_is_held_keeps_its_moment() {
     assert_eq!(held.start().map(intended_ns), Ok(MILLI));
 }
 
-/// The wait time of the held arrival is less than the true one.
+/// The reported wait time of the held arrival is shorter than the true one.
 #[test]
 fn a_recorded_arrival_that_is_held_for_too_long_counts_as_later() {
     let clock = ManualClock::new();
@@ -211,8 +212,8 @@ fn a_recorded_arrival_that_is_held_for_too_long_counts_as_later() {
     assert!(wait_ns(grant) < 2 * SECOND - MICRO && wait_ns(grant) >= SECOND / 2, "{grant:?}");
 }
 
-/// Slot 1 was due at 1 s, and starts at 101 s. Half of that lateness is forfeited. After 51 s the next slot progresses
-/// by 0.001 and 0.002 of a slot in alternating seconds, although no slot was due in any of them.
+/// Slot 1 was due at 1 s, and starts at 101 s. Half of that lateness is forfeited. From 51 s on, the schedule
+/// progresses by 0.001 and 0.002 of a slot in alternating seconds. No slot was due in any of these seconds.
 #[test]
 fn a_start_that_forfeits_moves_others_along_the_changes_since() {
     for is_claimed in [false, true] {

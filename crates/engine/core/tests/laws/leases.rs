@@ -13,7 +13,7 @@ use std::time::Duration;
 
 const MOST: usize = 4_000;
 
-/// A load in frames. A process has some tracks of each frame. A track is every n-th slot.
+/// A load that is leased in frames. The process has some of the tracks of each frame. A track contains every n-th slot.
 #[derive(Debug)]
 struct Plan {
     shape: Shape,
@@ -243,7 +243,7 @@ fn backlog_is_kept_at_the_tempo_of_the_corrected_load() {
     let builder = Pacer::builder(rate("1k/s")).max_backlog(Duration::from_millis(2));
     let pacer = builder.clock(clock.clone()).build();
     clock.set(at(8_000_000));
-    assert_eq!(start(pacer.try_acquire()), Ok(0)); // which moves the slots after it by 6 ms
+    assert_eq!(start(pacer.try_acquire()), Ok(0)); // moves the slots after it by 6 ms
     pacer.correct_shape("hold 2k/s 1h".parse().unwrap());
     let intended = |grant: Grant| (grant.intended_start() - Nanos::ZERO).as_micros();
     let starts: Vec<_> = iter::from_fn(|| pacer.try_acquire().ok()).map(intended).collect();
@@ -290,7 +290,7 @@ fn a_late_start_brings_nothing_forward_of_a_load_that_was_corrected_to_less() {
             assert!((now - before).abs() < 1e-3, "{index}: {now}, {before}");
         }
         for ms in expected {
-            clock.set(at(1_000_000 * ms + 1)); // a line's anchor has a whole nanosecond
+            clock.set(at(1_000_000 * ms + 1)); // a line's anchor lies at a whole nanosecond
             let waited = pacer.try_acquire().unwrap().wait_time();
             assert!(waited <= Duration::from_nanos(1), "{index}: {ms} ms, {waited:?}");
             assert!(pacer.try_acquire().is_err(), "{index}: {ms} ms");
@@ -308,9 +308,9 @@ fn the_rest_of_the_backlog_brings_no_slot_forward_of_a_load_that_was_corrected_t
         let partial = |builder: PacerBuilder| builder.max_backlog(Duration::from_millis(600));
         let (clock, pacer) = corrected_to_less(partial, 5, (1_200, change));
         clock.set(at(1_500_000_000));
-        assert_eq!(start(pacer.try_acquire()), Ok(500)); // which moves the next slot to 1 s
+        assert_eq!(start(pacer.try_acquire()), Ok(500)); // moves the next slot to 1 s
         for ms in expected {
-            clock.set(at(1_500_000_000.max(1_000_000 * ms + 10))); // anchors have whole nanoseconds
+            clock.set(at(1_500_000_000.max(1_000_000 * ms + 10))); // anchors lie at whole nanoseconds
             assert_eq!(start(pacer.try_acquire()), Ok(ms));
         }
     }
@@ -325,7 +325,7 @@ fn forfeited_time_brings_no_slot_forward_that_is_leased_after_a_correction() {
     clock.set(at(900_000_000));
     pacer.correct_shape("hold 1/s 1h".parse().unwrap());
     pacer.lease(2, &[Lease::of(all(), 4)]).unwrap();
-    assert_eq!(start(pacer.try_acquire()), Ok(0)); // as if at 450 ms
+    assert_eq!(start(pacer.try_acquire()), Ok(0)); // moves later slots as if it had started at 450 ms
     let due: Vec<_> = (0..3).map(|slots| pacer.due_after(slots)).collect();
     assert_eq!(due, [500, 2_000, 3_000].map(|ms| Ok(at(1_000_000 * ms))));
 }

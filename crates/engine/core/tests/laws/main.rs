@@ -1,4 +1,4 @@
-//! Tests the laws of a pacer in virtual time. One test program is built much faster than many.
+//! Tests the laws of a pacer in virtual time. All tests are in one program, which is built much faster than many.
 
 mod asked;
 mod changes;

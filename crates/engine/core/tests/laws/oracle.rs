@@ -410,8 +410,8 @@ fn plain() -> Setting {
     }
 }
 
-/// Six slots come at once, and the seventh and last in the middle of a ramp. When the ramp ends and another rate
-/// follows at once, that slot has been due for a long time.
+/// Six slots are due at the beginning. The seventh and last slot is due in the middle of a ramp. When the ramp ends,
+/// another rate follows at once. At that time, the last slot has been due for a long time.
 #[test]
 fn the_last_slot_of_a_recording_stays_due_where_a_shape_ends() {
     let items = vec![Item::Ramp(0, 333, 300_000_000)];
@@ -424,7 +424,7 @@ fn the_last_slot_of_a_recording_stays_due_where_a_shape_ends() {
     assert_eq!(run(&setting, &steps), Ok(()));
 }
 
-/// Slot 35 lies where the rate rises from zero, in the fifth round.
+/// Slot 35 lies where the rate rises from zero, in the fifth repetition of the shape.
 #[test]
 fn a_slot_where_a_rate_rises_from_zero_is_due_there() {
     let items = vec![Item::Hold(33, 200_000_000), Item::Ramp(0, 10, 100_000_000)];

@@ -54,7 +54,7 @@ impl Clock for Simulated {
         self.now.store(until.as_nanos().max(now) + self.overrun(), Ordering::Relaxed);
     }
 
-    /// Advances the clock by the time of many rounds at once, until shortly before the end of the pause.
+    /// Moves the clock to shortly before the end of the pause. One call replaces many rounds of spinning.
     fn relax(&self, _: Nanos, until: Nanos) {
         self.now.fetch_max(until.as_nanos().saturating_sub(100), Ordering::Relaxed);
     }

@@ -17,7 +17,7 @@ use std::time::Duration;
 
 type Step = Box<dyn FnOnce() + Send>;
 
-/// A clock for one thread. While a caller waits on it, asleep or spinning, another thread makes the next step. Sleeps
+/// A clock for one thread. While a caller waits on it, asleep or spinning, another thread runs the next step. Sleeps
 /// overrun by 1 us.
 #[derive(Default)]
 struct Staged {
@@ -95,7 +95,8 @@ fn callers_of_a_paused_pacer_sleep_whatever_the_strategy() {
     }
 }
 
-/// The load is 400k/s in 16 shares: the slots of each process are 40 us apart, and those of the load 2.5 us.
+/// The load is 400k/s, so its slots are 2.5 us apart. The slots of each process are 40 us apart with 16 processes, and
+/// 5 us apart with two.
 #[test]
 fn pauses_are_stretched_where_the_slots_of_the_process_are_close_and_not_those_of_the_load() {
     let builders: [fn(PacerBuilder) -> PacerBuilder; 3] = [
@@ -115,7 +116,8 @@ fn pauses_are_stretched_where_the_slots_of_the_process_are_close_and_not_those_o
     }
 }
 
-/// The caller spins for a slot a microsecond away while `changes` come one by one.
+/// Runs `changes` one by one while the caller spins for a slot that is due in 1 us. Returns the slot's intended start
+/// and the time at which the caller continues.
 fn spinning_meanwhile(pause: Pause, changes: &[fn(&Pacer)]) -> (Result<u64, Ended>, Nanos) {
     let clock = Arc::new(Staged::default());
     let pacer = clock.pacer(Pacer::builder(rate("1/h")).pause(pause));
@@ -145,7 +147,8 @@ fn a_change_reaches_callers_that_spin() {
     }
 }
 
-/// Returns how long the next `starts` starts spin, each of which has one sleep.
+/// Returns how long the thread spins for its next `starts` starts. Asserts that the thread sleeps once for each of
+/// them.
 fn spun_by(starts: usize, clock: &Staged, pacer: &Pacer) -> Duration {
     let before = pacer.counters().spun;
     clock.sleeps();
@@ -154,7 +157,8 @@ fn spun_by(starts: usize, clock: &Staged, pacer: &Pacer) -> Duration {
     pacer.counters().spun.saturating_sub(before)
 }
 
-/// Acquires, and so do `more` other threads, each while the one before it waits. The last one then runs `then`.
+/// Acquires a slot. While this thread waits, another thread does the same, and so on for `more` other threads. The last
+/// one then runs `then`.
 fn acquire_with(more: usize, clock: &Arc<Staged>, pacer: &Pacer, then: fn(&Arc<Staged>)) {
     if let Some(rest) = more.checked_sub(1) {
         let (others_clock, other) = (Arc::clone(clock), pacer.clone());
@@ -172,7 +176,7 @@ fn no_more_threads_spin_at_once_than_there_are_processors() {
         let clock = Arc::new(Staged::default());
         let pacer = clock.pacer(Pacer::builder(rate("1M/s")).pause(Pause::Hybrid));
         let processors = thread::available_parallelism().map_or(1, NonZero::get);
-        // The loop runs twice, because a thread that has spun lets others spin.
+        // The second round shows that a thread which has spun lets others spin.
         for _ in 0..2 {
             acquire_with(processors - 1, &clock, &pacer, |clock| {
                 assert_eq!(clock.sleeps().len(), 0);
@@ -187,7 +191,7 @@ fn no_more_threads_spin_at_once_than_there_are_processors() {
     });
 }
 
-/// A thread wakes 2 us or more before a start, and oversleeps one of the starts.
+/// The thread wakes 2 us or more before each start. The sleep overruns by 1 us, so the thread spins for 1 us or more.
 #[test]
 fn a_thread_that_loses_the_processor_while_spinning_sleeps_for_twenty_milliseconds() {
     in_a_new_thread(|| {
@@ -203,7 +207,7 @@ fn a_thread_that_loses_the_processor_while_spinning_sleeps_for_twenty_millisecon
             assert_eq!(clock.sleeps(), []);
             assert_eq!(spun_by(20, &clock, &pacer).is_zero(), crowded, "{lost} ns lost");
         }
-        // The next thread begins to wait 20 ms after the loss.
+        // More than 20 ms after the loss, the thread spins again.
         pacer.acquire().expect("open");
         assert!(spun_by(10, &clock, &pacer) >= span(10 * MICRO));
     });
@@ -228,7 +232,7 @@ fn a_second_stall_while_time_is_owed_holds_back_a_caller_that_sleeps_already() {
         meanwhile.set(10_150 * MILLI);
     });
     let row = pacer.acquire_many(2).expect("open");
-    assert_eq!(row.actual_start(), at(10_240 * MILLI + MICRO)); // it overslept
+    assert_eq!(row.actual_start(), at(10_240 * MILLI + MICRO)); // the sleep overran by 1 us
 }
 
 #[cfg(target_os = "linux")]
@@ -240,7 +244,7 @@ mod linux {
     use rustix::time::{ClockId, clock_gettime};
     use std::num::NonZeroU64;
 
-    /// Sleeps on this clock overrun by 1 us, and the timer slack of each is recorded.
+    /// Sleeps on this clock overrun by 1 us. The clock records the timer slack of each sleep.
     #[derive(Debug, Default)]
     struct SlackNotes(AtomicU64, Mutex<Vec<u64>>);
 
@@ -348,7 +352,7 @@ mod linux {
         set: impl FnOnce(PacerBuilder) -> PacerBuilder,
     ) {
         let (clock, pacer) = DearSleeps::pacer(starts_per_s, set);
-        // The thread first measures the cost of a sleep, which then varies by a sixteenth.
+        // In the first 20 ms, the thread measures the cost of a sleep. After that, its estimate varies by a sixteenth.
         clock.sleeps_in(20 * MILLI, &pacer);
         let sleeps = clock.sleeps_in(80 * MILLI, &pacer);
         let most = (80 * MILLI + 5 * MILLI) * percent / 100 / COST_NS + 1;

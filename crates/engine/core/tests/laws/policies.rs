@@ -49,7 +49,7 @@ fn catch_up(ratio: f64, interval_ns: u64) -> u64 {
         if wait_ns(grant) == 0 {
             return slot;
         }
-        // The gap is exactly that of the ratio, to the nanosecond by which rounding up moves a start.
+        // The gap is that of the ratio, to within the nanosecond by which rounding up can move a start.
         assert!(gap.abs_diff(interval_ns) <= 1, "slot {slot}: a gap of {gap}, not {interval_ns}");
         last = Some(actual_ns(grant));
     }
@@ -58,9 +58,9 @@ fn catch_up(ratio: f64, interval_ns: u64) -> u64 {
 
 #[test]
 fn burst_pays_back_at_its_ratio_exactly_what_is_owed() {
-    // 10 s are owed, and each start at ratio r pays back 10 ms x (1 - 1/r): r = 2 pays in 2000
-    // starts, 1.5 in 3000, 1.1 in 11 000; the first of them is slot 1. 10 ms / 1.1 = 9 090 909.09
-    // ns, 10 ms / 1.5 = 6 666 666.67 ns.
+    // 10 s are owed, and each start at ratio r pays back 10 ms x (1 - 1/r): r = 2 pays everything back in 2000 starts,
+    // r = 1.5 in 3000, and r = 1.1 in 11 000. The first of these starts is slot 1. 10 ms / 1.1 = 9 090 909.09 ns, 10 ms
+    // / 1.5 = 6 666 666.67 ns.
     for (ratio, interval_ns, starts) in
         [(2.0, 5 * MILLI, 2_001), (1.5, 6_666_667, 3_001), (1.1, 9_090_909, 11_001)]
     {
@@ -106,7 +106,7 @@ fn oversleep_within_the_tolerance_costs_no_rate() {
     }
 }
 
-/// Each sleep ends 100 us late, and the next one lasts for the remaining interval.
+/// Each sleep ends 100 us late, and the next sleep lasts for the rest of the interval.
 #[test]
 fn a_lane_reports_how_far_its_caller_overslept() {
     let clock = Arc::new(RoughClock::default());

@@ -1,4 +1,4 @@
-//! Tests that a poller starts slots one after the other, keeps a slot that is not due, and loses no slot.
+//! Tests that a poller starts one slot at a time, keeps a slot that is not due, and loses no slot.
 
 use crate::common::{
     MILLI, PAUSES, SECOND, assert_balanced, assert_started, at, build, drain, finish, intended_ns,
@@ -51,7 +51,7 @@ fn it_keeps_its_slot_while_others_come_and_go() {
         let first = pacer.claim().expect("open");
         let mut poller = pacer.poller();
         assert_eq!(due_ns(poller.poll()), 100 * MILLI);
-        drop(first); // slot 0, which is due, has come back: other callers get it
+        drop(first); // gives back slot 0, which is due: other callers get it
         assert_eq!(due_ns(poller.poll()), 100 * MILLI);
         pacer.pause();
         assert_eq!(poller.poll(), Err(Refused::Paused));
@@ -76,7 +76,7 @@ fn its_slot_comes_back() {
         assert!(pollers[0].poll().is_ok());
         pollers[1..].iter_mut().for_each(|poller| assert!(poller.poll().is_err()));
         pollers[3].give_back();
-        pollers[3].give_back(); // it has no slot any more
+        pollers[3].give_back(); // has no effect, because the poller has no slot
         assert_eq!(pacer.ledger().granted, 9);
         pollers.truncate(5);
         assert_eq!(pacer.ledger().granted, 4); // slots 0, 1, 2 and 4
@@ -112,7 +112,8 @@ fn a_wait_in_slices_starts_as_one_in_one_go() {
             let pacer = build("10/s", &clock).pause(pause).build();
             let mut poller = pacer.poller();
             for slot in 0..10 {
-                // Slices of a nanosecond are few enough shortly before the start.
+                // If slices are 1 ns long, the clock is first moved to 20 ns before the start, so that there are few
+                // slices.
                 if slice == 1 {
                     clock.set(at((slot * 100 * MILLI).saturating_sub(20)));
                 }

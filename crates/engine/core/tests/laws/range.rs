@@ -36,7 +36,7 @@ fn backlog_beyond_the_range_is_forfeited() {
     }
 }
 
-/// The 2^44 slots that are late at the slow rate come nearly all from the fast part of the shape.
+/// Nearly all of the 2^44 slots that are late at the slow rate lie on the fast part of the shape.
 #[test]
 fn a_backlog_is_cut_to_the_range_where_the_rate_was_another_one() {
     let clock = ManualClock::new();
@@ -45,7 +45,7 @@ fn a_backlog_is_cut_to_the_range_where_the_rate_was_another_one() {
     clock.set(at(3_700 * SECOND));
     pacer.try_acquire().expect("slot 0");
     let grant = pacer.try_acquire().expect("due");
-    // 100 of the 2^44 slots come after the hour.
+    // 100 of the 2^44 slots lie after the first hour.
     let oldest = 3_600 * SECOND - ((1 << 44) - 100) / 10;
     let off = grant.intended_start().as_nanos().checked_sub(oldest);
     assert!(off.is_some_and(|off| off <= 2), "{grant:?}, not {oldest}");

@@ -12,8 +12,8 @@ fn ideal_ns(slot: u128, operations: u128, period_ns: u128) -> u64 {
     u64::try_from((slot * period_ns).div_ceil(operations)).expect("within the range of moments")
 }
 
-/// The interval is stored with an error of one part in 2^63, a hundredth of a nanosecond in a year. Rounding up can be
-/// wrong by at most that error.
+/// Asserts that a slot starts at its ideal time, rounded up to a whole nanosecond. The interval is stored with an error
+/// of one part in 2^63, a hundredth of a nanosecond in a year, so rounding up can be wrong by at most that error.
 fn assert_within_a_trace(actual_ns: u64, slot: u128, operations: u128, period_ns: u128) {
     let (actual, ideal) = (u128::from(actual_ns) * operations, slot * period_ns);
     assert!(
@@ -23,8 +23,8 @@ fn assert_within_a_trace(actual_ns: u64, slot: u128, operations: u128, period_ns
     assert!(actual + operations / 100 >= ideal, "slot {slot}: {actual_ns} ns is early");
 }
 
-/// Starts rows of `step` slots up to about `until_ns`, each at its ideal time or at the whole nanosecond that this time
-/// exceeds by no more than the error of the interval. Returns the number of slots.
+/// Starts rows of `step` slots up to about `until_ns`, and checks each start with [`assert_within_a_trace`]. Returns
+/// the number of slots.
 fn assert_exact(rate: Rate, operations: u128, period_ns: u128, step: u32, until_ns: u64) -> u128 {
     let clock = ManualClock::jumping();
     let pacer = Pacer::builder(rate).clock(clock).build();
@@ -104,7 +104,8 @@ fn floating_point_rates_are_exact_at_their_exact_value() {
     assert_exact(rate, 3_602_879_701_896_397, u128::from(SECOND) << 55, 9_973, YEAR);
 }
 
-/// Starts 10^15 slots at `per_second`, each less than an interval from its ideal time, except for rounding.
+/// Starts 10^15 slots at `per_second`. Asserts that each start is less than an interval from its ideal time, except for
+/// rounding.
 fn assert_a_million_billion_slots(per_second: u128) {
     let clock = ManualClock::jumping();
     let rate = Rate::per_second(u64::try_from(per_second).expect("a rate")).expect("a rate");
@@ -136,7 +137,7 @@ fn no_rate_drifts_by_an_interval_in_a_million_billion_slots() {
 
 #[test]
 fn slots_are_never_before_their_time_at_any_rate() {
-    // A prime of operations per second leaves a remainder in every interval.
+    // A prime number of operations per second leaves a remainder in every interval.
     for per_second in [7, 997, 99_991, 9_999_991, 999_999_937, 9_999_999_967] {
         let rate = Rate::per_second(per_second).expect("a rate");
         assert_exact(
@@ -213,8 +214,8 @@ fn a_schedule_can_start_late_on_the_clock_and_end_with_it() {
 
 #[test]
 fn a_change_at_a_slots_own_moment_leaves_the_whole_next_interval() {
-    // These are times at which a slot starts to the nanosecond by the old rate: 3 slots of 30 M/s take 100 ns, 10 of
-    // 10 G/s 1 ns.
+    // At each of these times, a slot of the old rate starts exactly at a whole nanosecond: 3 slots of 30 M/s take 100
+    // ns, 10 of 10 G/s 1 ns.
     for (old, moment) in [("1/65536ns", 65_536), ("1/s", SECOND), ("30M/s", 100), ("10G/s", 1)] {
         for (new, interval) in [("8k/s", 125_000), ("1/s", SECOND), ("1/d", DAY)] {
             let clock = ManualClock::new();

@@ -147,7 +147,7 @@ proptest! {
             for grant in iter::from_fn(|| pacer.try_acquire().ok()).take(20) {
                 let start = undisturbed.acquire().unwrap().intended_start();
                 let moved = grant.intended_start().as_nanos().abs_diff(start.as_nanos());
-                // The slot lies where the rate is zero: there the rounding of a count takes some nanoseconds.
+                // If the slot lies where the rate is zero, rounding of the count moves its start by some nanoseconds.
                 let [here, there] =
                     [grant.intended_start(), start].map(|at| shape.count_at(at - Nanos::ZERO));
                 prop_assert!(moved <= 2 || (here - there).abs() < 1e-12, "by {moved} ns");
@@ -278,7 +278,7 @@ fn the_first_end_counts() {
         (shaped("hold 10/s 5s").until(Duration::from_secs(2)), 20),
         (shaped("hold 1/s 5s").arrivals(offsets(3)), 3),
         (shaped("hold 1/s 5s").arrivals(offsets(9)), 5),
-        // A process counts its own slots.
+        // `slots` counts only the slots of this process.
         (shaped("hold 10/s 5s").shard(Shard::new(1, 2).unwrap()).slots(7), 7),
     ] {
         let pacer = builder.clock(ManualClock::jumping()).build();
@@ -333,7 +333,7 @@ fn a_shape_reaches_callers_that_are_asleep() {
     });
 }
 
-/// If the shape did not end now, the end of the schedule and of the ledger would lie in the past.
+/// If the shape did not end at its correction, the end of the schedule and of the ledger would lie in the past.
 #[test]
 fn a_shape_that_is_over_already_ends_now() {
     let clock = ManualClock::new();
@@ -365,7 +365,7 @@ fn a_started_slot_stays_where_it_is_when_the_rate_rises_from_zero() {
     crate::common::assert_balanced(&pacer);
 }
 
-/// After the first second its 100 slots are owed.
+/// After the first second, the time of its 100 slots is owed.
 #[test]
 fn a_shard_is_not_set_among_slots_that_are_owed() {
     let clock = ManualClock::new();
@@ -427,7 +427,8 @@ fn a_slot_from_before_the_owed_time_does_not_wait_for_the_rate_to_rise() {
     assert_eq!(pacer.try_acquire().map(Grant::intended_start), Ok(at(0)));
 }
 
-/// At 10 G/s, one nanosecond of the ramp is left. A parabola cannot go through the middle of it.
+/// At 10 G/s, one nanosecond of the ramp is left. A parabola cannot go through its middle, which is not a whole
+/// nanosecond.
 #[test]
 fn the_last_nanosecond_of_a_steep_ramp_is_like_any_other() {
     let ramp = shape("ramp 0/s..10G/s 10us, hold 10G/s 1s");

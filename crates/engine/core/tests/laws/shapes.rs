@@ -70,7 +70,8 @@ fn is_flat(pieces: &[Straight], moment: u64) -> bool {
     true
 }
 
-/// Every slot starts in the first whole nanosecond at which the exact count has reached it and the rate is not zero.
+/// Asserts that every sampled slot starts in the first whole nanosecond at which the exact count has reached it and the
+/// rate is not zero.
 fn check(shape: &Shape, pieces: &[Straight], samples: &[u64]) {
     let total = count_by(pieces, u64::MAX);
     let slots = u64::try_from(total.ceil().to_integer()).unwrap();
@@ -251,7 +252,7 @@ fn the_count_of_whole_waves_is_their_mean() {
     }
 }
 
-/// A cycle of 120 s has 70 slots. The counts of its parts are not whole numbers, but their sum is.
+/// A cycle of 120 s has 140 slots. The counts of its parts are not whole numbers, but their sum is.
 #[test]
 fn nothing_drifts() {
     let ladder = Shape::ladder(level("1/3s"), level("2/s"), 6, 10 * SECOND).unwrap();
@@ -335,7 +336,7 @@ fn a_slot_that_is_due_at_a_whole_nanosecond_is_not_late() {
         let down = Shape::ramp(to_level(exact), Level::ZERO, Duration::from_secs(time)).unwrap();
         let up = down.clone().reversed().unwrap();
         for second in 1..time {
-            let double = 2 * rate * time * second - rate * second * second; // of the count, times time
+            let double = 2 * rate * time * second - rate * second * second; // twice the count, multiplied by the time
             if double.is_multiple_of(2 * time) {
                 let start = Some(Duration::from_secs(second));
                 assert_eq!(down.time_of(double / (2 * time)), start, "{rate} {time}");

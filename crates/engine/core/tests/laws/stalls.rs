@@ -60,7 +60,8 @@ impl Worker {
         Worker { clock, pacer, lane, way, starts: 0 }
     }
 
-    /// Starts an operation, unless it is refused because none is due, and then lets `nanos` pass.
+    /// Starts an operation if a slot is due, and then lets `nanos` pass. Returns `None` if the operation is refused
+    /// because no slot is due.
     fn operate(&mut self, nanos: u64) -> Option<Told> {
         self.starts += 1;
         let told = self.start().map(|grant| {
@@ -131,7 +132,7 @@ fn a_stall_goes_unnoticed_by_as_many_starts_as_were_made_in_ten_microseconds() {
                     worker.operate_late(10 * SECOND);
                     let unnoticed = (0..4_000)
                         .filter(|_| worker.operate_late(operation_ns).missing_ns() > YOUNG_NS);
-                    // At most twice as many starts as the last reading served do not report the stall.
+                    // At most twice as many starts as the last reading served miss the stall.
                     let most = (YOUNG_NS / operation_ns).min(2 * before).min(MOST);
                     let unnoticed = unnoticed.count() as u64;
                     assert!(
@@ -144,7 +145,7 @@ fn a_stall_goes_unnoticed_by_as_many_starts_as_were_made_in_ten_microseconds() {
     }
 }
 
-/// The second and the third start report a stall after the first operation.
+/// A stall after the first operation is reported by the second and the third start.
 #[test]
 fn the_starts_after_a_first_stall_report_it() {
     for way in WAYS {
@@ -323,7 +324,7 @@ fn a_reading_serves_all_slots_that_are_due_within_less_than_ten_microseconds() {
                 assert!(grant.is_ok());
                 clock.0.advance(span(operation_ns));
             };
-            // At first a reading serves twice the number of starts of the last one.
+            // At first, a reading serves twice as many starts as the reading before.
             (0..20_000).for_each(|_| start());
             let before = clock.1.load(Ordering::Relaxed);
             (0..20_000).for_each(|_| start());

@@ -60,7 +60,8 @@ proptest! {
         prop_assert_eq!(granted.len(), listed.len());
     }
 
-    /// The lanes are so late that they claim many slots at once. In the middle they have to give slots back.
+    /// The lanes are so late that they claim many slots at once. In the middle of the run, a change makes them give
+    /// slots back.
     #[test]
     fn two_lanes_grant_the_listed_starts(
         shape in shape(),

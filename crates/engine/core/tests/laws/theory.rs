@@ -1,9 +1,9 @@
 //! Compares one worker and a simulated server, paced by the engine in virtual time, with textbook formulas (Kleinrock,
 //! *Queueing Systems*, volume 1, 1975, chapters 3, 5 and 6).
 //!
-//! A worker that starts its operations one after the other is a single server. Late operations are the queue in front
-//! of it. Response times from the *intended* start are those of that queue; a load generator that measures from the
-//! actual start (coordinated omission) does not see it.
+//! A worker that runs one operation at a time is a single server. Late operations are the queue in front of it.
+//! Response times from the *intended* start are those of that queue; a load generator that measures from the actual
+//! start (coordinated omission) does not see it.
 
 use crate::common::{MILLI, SECOND, assert_balanced, build, span, strictness};
 use nanopace::{Arrivals, Claim, Level, ManualClock, Nanos, Pacer, Rate, Shape, Strictness};
@@ -17,7 +17,8 @@ use std::time::Duration;
 const SERVICE: Duration = Duration::from_millis(1);
 const SERVED_PER_SECOND: f64 = 1e3;
 
-/// The rate of the schedule from which random arrivals are chosen. A thousand of its slots make one service time.
+/// The rate of the schedule from which random arrivals are chosen. One service time is as long as a thousand of its
+/// slots.
 const FINE_PER_SECOND: u32 = 1_000_000;
 
 /// Utilisations of the server, in thousandths, and the number of operations per batch.
@@ -161,9 +162,10 @@ fn the_even_schedule_at_random_services_is_d_m_1() {
             (1, exponential(&mut random, SERVED_PER_SECOND))
         });
         let rho = utilisation(thousandths);
-        // From below, each step makes the error smaller by a factor below rho, and 0.95^1000 is negligible.
+        // The iteration approaches the root from below. Each step multiplies the error by a factor below rho, and
+        // 0.95^1000 is negligible.
         let sigma = (0..1_000).fold(0.0_f64, |sigma, _| ((sigma - 1.0) / rho).exp());
-        // Intended starts are rounded up to nanoseconds, all by less than one.
+        // Intended starts are rounded up to nanoseconds, each by less than 1 ns.
         assert_mean_response(&responses, batch, 1.0 / (SERVED_PER_SECOND * (1.0 - sigma)), 1e-9);
     }
 }
@@ -183,7 +185,7 @@ fn a_poisson_schedule_at_random_services_is_m_m_1() {
         };
         let responses: Vec<f64> = (0..operations(batch)).map(operation).collect();
         let theory = pollaczek_khinchine(utilisation(thousandths), 2.0);
-        // Intended starts are rounded up to nanoseconds, all by less than one.
+        // Intended starts are rounded up to nanoseconds, each by less than 1 ns.
         assert_mean_response(&responses, batch, theory, 1e-9);
     }
 }
@@ -205,7 +207,7 @@ fn a_poisson_schedule_along_a_ramp_has_the_integral_in_each_window() {
             let window = (grant.intended_start() - Nanos::ZERO).as_secs();
             counts[usize::try_from(window).expect("hundreds")] += 1;
         }
-        // The rate rises by 10/s each second, which is each window.
+        // Each window is one second long, in which the rate rises by 10/s.
         let windows = (0..WINDOWS).zip(counts);
         let (sum, variance) = windows.fold((0.0, 0.0), |(sum, variance), (window, count)| {
             let mean = 10.0 * (f64::from(window) + 0.5);
@@ -243,7 +245,7 @@ impl Waiting<'_> {
 }
 
 /// A strict pacer is itself a server: its slots are an interval apart, and an unused slot is lost. Poisson arrivals
-/// that claim from it are M/D/1, in this case without slots for arrivals.
+/// that claim from it are M/D/1, in this case with arrivals at any time, and not only in the slots of a finer schedule.
 #[test]
 fn random_claims_from_a_strict_pacer_are_m_d_1() {
     for (thousandths, batch) in LOADS {
@@ -304,8 +306,8 @@ fn percentiles(responses: &[u64]) -> [u64; 4] {
 fn a_stall_under_average_is_uniform_until_the_server_has_caught_up() {
     let (_, responses) = one_stall(0.0, 10_000);
     // The operation k slots after the stalled one is intended k I after it and complete (k + 1) s after the end of the
-    // stall: it takes S + s - k (I - s), until that is s. From 0 to S in even steps of I - s = 0.8 ms, as many as 1 s /
-    // 0.8 ms = 1 250.
+    // stall: it takes S + s - k (I - s), until that is s. The excess over s falls from S to 0 in even steps of I - s =
+    // 0.8 ms, which are 1 s / 0.8 ms = 1 250 steps.
     let catching_up = |k: u64| (STALL_NS + QUICK_NS).saturating_sub(k * (INTERVAL_NS - QUICK_NS));
     for (slot, &response) in (0..).zip(&responses) {
         let expected =
@@ -337,15 +339,15 @@ fn a_stall_under_burst_is_uniform_until_the_pacer_has_caught_up() {
             STALLED => STALL_NS + QUICK_NS,
             _ => catching_up(slot - STALLED).max(QUICK_NS),
         };
-        // The ratio is a multiple of 2^-32 and so less than 2^-32 / 1.1 off: 2.3 ns in the 11 s it
-        // lasts; and one more for rounding.
+        // The ratio is a multiple of 2^-32, so its relative error is less than 2^-32 / 1.1: 2.3 ns in the 11 s of the
+        // catch-up. Rounding adds another nanosecond.
         assert!(
             response.abs_diff(expected) <= 4,
             "slot {slot}: {response} ns, should be {expected}"
         );
     }
-    // Steps of I - I / 1.1 = 1/11 ms, 11 to the millisecond: late while k I / 11 < S + s - I / 1.1
-    // = 999.290909 ms, so for k up to 10 992, beside the stalled one itself: 11 % of 100 000.
+    // Steps of I - I / 1.1 = 1/11 ms, 11 to the millisecond: late while k I / 11 < S + s - I / 1.1 = 999.290909 ms, so
+    // for k up to 10 992, in addition to the stalled one: 11 % of 100 000.
     assert_eq!(responses.iter().filter(|&&response| response > QUICK_NS + 4).count(), 10_993);
     // Above the 90th percentile are 10 000 responses: S + 2 s - I / 1.1 - 10 000 I / 11 = 1 000.4 -
     // 0.909091 - 909.090909 ms. Above the 99th are 1 000: 1 000.4 - 0.909091 - 90.909091 ms. The

@@ -1,4 +1,5 @@
-//! Tests the sleep threshold: delays below it are not slept for, and no slot starts early by the threshold or more.
+//! Tests the sleep threshold: a caller does not sleep for a shorter delay, and no slot starts early by the threshold or
+//! more.
 
 use crate::common::{MICRO, MILLI, SECOND, actual_ns, at, build, intended_ns, span, wait_ns};
 use nanopace::driver::Drive as _;

@@ -7,7 +7,7 @@ use nanopace::ManualClock;
 fn wait_service_and_response_times_add_up() {
     let clock = ManualClock::new();
     let pacer = build("10/s", &clock).build();
-    // When each slot starts and ends, and its wait, service and response time, in milliseconds.
+    // The start and the end of each operation, and its wait, service and response time, in milliseconds.
     for (starts, ends, times) in [
         (0, 30, [0, 30, 30]),
         (104, 110, [4, 6, 10]),

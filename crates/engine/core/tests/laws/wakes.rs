@@ -1,4 +1,4 @@
-//! Tests which sleepers a change wakes: only those whose slots it moves.
+//! Tests which sleepers a change wakes: only those that have to act on it.
 
 use crate::common::{
     HOUR, MILLI, SECOND, assert_balanced, at, finish, intended_starts, rate, span, strictness,
@@ -107,7 +107,7 @@ fn a_change_wakes_a_sleeper_that_can_no_longer_start_by_its_deadline() {
     assert_eq!(pacer.ledger().granted, 4);
 }
 
-/// The sleeper of the latest slot wakes, because no other sleeper has to move.
+/// The sleeper with the latest slot wakes, so that all other sleepers keep their slots.
 #[test]
 fn a_slot_that_comes_back_wakes_one_sleeper() {
     let (clock, pacer) = ten_per_second();
@@ -169,7 +169,7 @@ fn claims_that_are_dropped_in_any_order_leave_no_data() {
     let (clock, pacer) = ten_per_second();
     let mut claims: Vec<_> = (0..2_000).map(|_| pacer.claim().ok()).collect();
     for index in 0..2_000 {
-        // 7919 is prime to 2000, so each claim is dropped once.
+        // 7919 and 2000 have no common factor, so each claim is dropped once.
         claims[index * 7_919 % 2_000] = None;
     }
     let size = format!("{pacer:?}").len();

@@ -29,7 +29,7 @@ struct Inner {
     /// The current time. `set` and `advance` move it forwards, under the lock; any thread reads it.
     now: AtomicU64,
     jumping: bool,
-    /// The number of the last thread that began to sleep, and the sleeping threads.
+    /// The number of the last registered sleeper, and the sleeping threads.
     sleepers: Mutex<(u64, Vec<Parked>)>,
 }
 

@@ -8,7 +8,7 @@ use std::time::Instant;
 pub struct StdClock(Instant);
 
 impl StdClock {
-    /// Creates a clock whose origin is now.
+    /// Creates a clock whose origin is the time of this call.
     ///
     /// ```
     /// use nanopace_nanos::{Clock, StdClock};

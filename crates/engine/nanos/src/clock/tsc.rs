@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 ///
 /// After such a short calibration, the clock is some tens of ppm fast or slow. The first reading more than 0.2 s after
 /// the clock was created therefore compares the clock with the operating system's clock again. After that, the clock is
-/// within about 1 ppm. The comparison does not make its time jump. If the two clocks disagree by a thousandth or more,
-/// the calibration of `quanta` is kept.
+/// within about 1 ppm. The comparison does not make the clock's time jump. If the speeds of the two clocks differ by a
+/// thousandth or more, the calibration of `quanta` is kept.
 ///
 /// ```
 /// use nanopace_nanos::{Clock, TscClock};
@@ -30,7 +30,7 @@ pub struct TscClock {
     refined: Arc<OnceLock<Option<Refined>>>,
 }
 
-/// A reading of the counter and one of the operating system's clock, at the same time.
+/// A reading of the counter, and a reading of the operating system's clock at the same time.
 #[derive(Clone, Copy, Debug)]
 struct Mark {
     raw: u64,
@@ -52,8 +52,8 @@ const REFINED_AFTER_NS: u64 = 200_000_000;
 const MARK_TRIES: usize = 8;
 
 impl Mark {
-    /// Keeps the try with the shortest time between its two counter readings: an interrupt between the two would look
-    /// like a difference in speed.
+    /// Reads the counter and the operating system's clock [`MARK_TRIES`] times. Returns the pair with the shortest time
+    /// between its two counter readings: an interrupt within a pair would look like a difference in speed.
     fn new(clock: &quanta::Clock) -> Mark {
         let pair = || {
             let (before, time, after) = (clock.raw(), Instant::now(), clock.raw());
@@ -67,7 +67,8 @@ impl Mark {
 }
 
 impl Refined {
-    /// Returns `None` if the two clocks disagree by a thousandth or more: one of them was stopped or set.
+    /// Returns the second calibration, or `None` if the two clocks differ by a thousandth or more: one of them was
+    /// stopped or set.
     fn new(begun: Mark, mark: Mark, nanos: u64, rough: Duration) -> Option<Refined> {
         let elapsed = mark.time.duration_since(begun.time);
         let nanos_q32 =
@@ -89,7 +90,8 @@ impl Refined {
 }
 
 impl TscClock {
-    /// Creates a clock whose origin is now. The first one of a process takes up to 0.2 s to calibrate.
+    /// Creates a clock whose origin is the time of this call. The first clock of a process takes up to 0.2 s to
+    /// calibrate.
     #[must_use]
     pub fn new() -> TscClock {
         let clock = quanta::Clock::new();
@@ -113,8 +115,8 @@ impl TscClock {
             let nanos = self.rough(mark.raw);
             Refined::new(self.begun, mark, nanos, Duration::from_nanos(nanos))
         });
-        // A thread that waited for another thread's refinement may have a reading later than the mark. Its rough time
-        // could then be later than its next reading.
+        // A thread that waited while another thread refined the clock may have read the counter after the mark. The
+        // rough time of that reading could be later than the refined time of the thread's next reading.
         refined.and_then(|refined| refined.nanos(raw)).unwrap_or(rough)
     }
 
@@ -132,7 +134,7 @@ impl TscClock {
     /// ```
     #[must_use]
     pub fn reads_counter(&self) -> bool {
-        // A counter's rate is known to some 30 bits, and with this number of ticks any difference shows.
+        // A counter's rate is known to about 30 bits. Over this number of ticks, any difference from 1 GHz shows.
         const TICKS: u64 = 1 << 40;
         self.clock.delta_as_nanos(0, TICKS) != TICKS
     }

@@ -56,11 +56,11 @@ const LOAD_MS: u64 = 2_000;
 /// One-way delays in milliseconds. The longest is typical of a link between continents.
 const DELAYS: [u64; 7] = [0, 0, 1, 5, 25, 75, 150];
 
-/// The time in milliseconds from the end of the load until a node that was frozen without an end is killed.
+/// A node that is frozen for the rest of the run is killed this number of milliseconds after the end of the load.
 const FROZEN_MS: u64 = 500;
 
 impl Fault {
-    /// Returns whether the fault can separate a node from the store for longer than the node has claimed slots ahead.
+    /// Returns whether the fault can separate a node from the store until the node has no claimed slots left.
     fn cuts(&self) -> bool {
         !matches!(
             self,

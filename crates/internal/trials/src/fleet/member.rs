@@ -116,7 +116,7 @@ impl Member {
         self.has_left || self.fate == Some(Fate::Killed)
     }
 
-    /// Waits until the node ends, but not longer than `deadline`.
+    /// Waits until the node ends, but at most until `deadline`.
     ///
     /// # Errors
     /// Fails if the node does not end in time.

@@ -71,8 +71,8 @@ impl Outcome {
         Ok(())
     }
 
-    /// Checks the laws that hold if every node always had the store. The remaining nodes then start the slots that a
-    /// killed node had not claimed.
+    /// Checks the laws that hold if every node could always reach the store. The remaining nodes then start the slots
+    /// that a killed node had not claimed.
     ///
     /// # Errors
     /// Returns the first law that is broken.

@@ -101,7 +101,7 @@ impl Trial {
         self.add_command(command.arg("node"), url, options)
     }
 
-    /// Starts another node like [`add`](Trial::add), with another command.
+    /// Starts another node as [`add`](Trial::add) does, with the given command.
     ///
     /// # Errors
     /// Fails if the process cannot be started.

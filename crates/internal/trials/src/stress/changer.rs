@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-/// The maximum number of changes, because checking more changes takes longer than making them.
+/// The maximum number of changes. More changes would take longer to check than to make.
 const MOST_CHANGES: usize = 2_000;
 
 /// A change, with the readings of the pacer's clock before and after it.

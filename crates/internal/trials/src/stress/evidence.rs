@@ -20,7 +20,7 @@ pub(crate) struct Evidence {
     pub(crate) closed: (Nanos, Nanos),
 }
 
-/// The ledger and the counters, with the readings of the clock before and after.
+/// The ledger and the counters, with the readings of the clock before and after they were read.
 pub(crate) struct Totals {
     pub(crate) before: Nanos,
     pub(crate) ledger: Ledger,

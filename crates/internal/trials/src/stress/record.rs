@@ -37,7 +37,7 @@ pub(crate) struct Record {
     /// The number of the lane. Calls on the pacer have 0.
     pub(crate) lane: u64,
     pub(crate) slots: u32,
-    /// A time no later than the call's deadline, or the due time that a claim reported.
+    /// A time that is not after the call's deadline, or the due time that a claim reported.
     pub(crate) limit: Nanos,
     pub(crate) before: Nanos,
     pub(crate) after: Nanos,

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// The maximum number of records of a worker, because checking more records takes longer than making them.
+/// The maximum number of records of a worker. More records would take longer to check than to make.
 const MOST_CALLS: usize = 6_000;
 /// The number of records after which refused calls are not recorded, because there are many similar ones.
 const MOST_WITH_REFUSALS: usize = 2_000;
@@ -78,7 +78,7 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// If workers may not block, draws a call that does not block.
+    /// Draws a random call. If workers may not block, it is a call that does not block.
     fn draw_call(&mut self) -> Call {
         let weights = self.shared.scenario.weights;
         let of = weights.iter().map(|weight| u32::from(*weight)).sum::<u32>();

@@ -78,7 +78,7 @@ fn a_node_that_leaves_over_a_link_that_has_become_slow_loses_nothing() -> Result
         let outcome = end(trial)?;
         let never = outcome.truth.never_of(outcome.account.expected);
         let is_right = outcome.account.is_exact() && never == 0;
-        // More than a frame only if the machine stalled.
+        // A start is late by more than a frame only if the machine stalled.
         let mut starts = outcome.nodes.iter().flat_map(|(_, _, starts)| starts);
         let is_late = starts.any(|start| start.wait > Duration::from_millis(100));
         assert_if_run(!is_late, is_right, &outcome);

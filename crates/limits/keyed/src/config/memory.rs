@@ -98,7 +98,8 @@ impl fmt::Debug for MemoryConfig {
     }
 }
 
-/// The number of counters, which keys share by hash. A model has one: its executions must not depend on the hash.
+/// The number of counters, which keys share by hash. A loom model has one counter, because its executions must not
+/// depend on the hash.
 const COUNTERS: usize = if cfg!(loom) { 1 } else { 1024 };
 
 #[derive(Debug)]

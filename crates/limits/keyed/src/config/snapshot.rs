@@ -137,8 +137,9 @@ impl Tables {
         self.keys.get(key).or_else(|| self.defaults_of(key)).cloned()
     }
 
-    /// Returns the limits of the longest prefix of the key, searching downwards from the key. If the next entry is not
-    /// a prefix of the key, the search continues from the longest common prefix of the key and that entry.
+    /// Returns the limits of the longest prefix of the key. Prefixes are searched in descending order, beginning at the
+    /// key. After a prefix that does not match, the search continues from the longest prefix that it and the key have
+    /// in common.
     fn defaults_of(&self, key: &str) -> Option<&Arc<Limits>> {
         let mut upper = key;
         loop {

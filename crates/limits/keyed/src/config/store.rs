@@ -14,14 +14,15 @@ use thiserror::Error;
 ///
 /// # Several changes at once
 ///
-/// [`apply`](ConfigStore::apply) makes all of its changes or none. Decisions see them as follows:
+/// [`apply`](ConfigStore::apply) makes all of its changes, a *batch*, or none. Decisions see a batch as follows:
 ///
-/// * A decision uses the limits from before or from after all changes of a batch, even if its key's own limits and
-///   several prefixes change.
-/// * After a decision that used a batch, every later decision uses that batch too, whatever its key. *Later* means on
-///   the same thread, or on another thread that has synchronized with it (with a lock, a channel or a join).
-/// * A decision that is made while a batch is applied, and is not ordered after another decision, may use the old
-///   limits of its key while another decision already uses the new limits of another key.
+/// * A decision uses the limits from before the whole batch or from after the whole batch, even if the batch changes
+///   its key's own limits and several prefixes.
+/// * After a decision that used a batch, every later decision uses that batch too, whatever its key. *Later* means
+///   later on the same thread, or on another thread after it has synchronized with that thread (with a lock, a channel
+///   or a join).
+/// * Say two decisions on different keys are made while a batch is applied, and neither is later than the other. Then
+///   one may use the old limits of its key, and the other the new limits of its key.
 ///
 /// [`MemoryConfig`]: crate::MemoryConfig
 pub trait ConfigStore: Debug + Send + Sync {
@@ -29,10 +30,11 @@ pub trait ConfigStore: Debug + Send + Sync {
     fn limits_of(&self, key: &str) -> Option<Arc<Limits>>;
 
     /// Returns a number that is different after each change of this key's limits, and possibly after other changes. In
-    /// [`MemoryConfig`](crate::MemoryConfig), these are changes of prefixes, and of keys that share one of 1,024
-    /// counters.
+    /// [`MemoryConfig`](crate::MemoryConfig), these other changes are those of prefixes, and of keys that share one of
+    /// 1,024 counters with this key.
     ///
-    /// If the version is read before [`limits_of`](ConfigStore::limits_of), the limits may be kept until it changes.
+    /// A caller that reads the version before it calls [`limits_of`](ConfigStore::limits_of) may keep the limits until
+    /// the version changes.
     fn version_of(&self, key: &str) -> u64;
 
     /// Returns a snapshot of the whole configuration.

@@ -30,7 +30,7 @@ fn content(file: &LockedFile) -> Result<Vec<u8>, Error> {
     Ok(bytes)
 }
 
-/// Checks the sizes in the header: wrong ones make the database panic, or take minutes to open.
+/// Checks the sizes in the header, because with wrong sizes the database panics or takes minutes to open.
 fn check_header(header: &[u8], length: usize) -> Result<(), Error> {
     let layout = header.get(LAYOUT).filter(|_| header.starts_with(&MAGIC)).unwrap_or_default();
     let (numbers, _) = layout.as_chunks();
@@ -88,7 +88,7 @@ fn loaded(bytes: &[u8]) -> Result<Vec<Stored>, Error> {
     read(&checked(copy)?)
 }
 
-/// Opens a database and compares the checksums of all pages: otherwise, the database panics on damaged pages.
+/// Opens a database and compares the checksums of all pages, because the database would panic on damaged pages.
 fn checked(file: impl StorageBackend) -> Result<Database, Error> {
     Ok(Database::builder().set_check_integrity_on_open(true).create_with_backend(file)?)
 }

@@ -16,8 +16,8 @@ pub(super) struct LockedFile {
     lock: Option<Arc<Lock>>,
 }
 
-/// A lock on a separate handle. Dropping it unlocks the file explicitly: a child process that was just started briefly
-/// holds copies of all handles, and would keep the file locked.
+/// A lock on a separate handle. Dropping it unlocks the file explicitly, because a child process that was just started
+/// briefly holds copies of all handles. These would keep the file locked.
 #[derive(Debug)]
 struct Lock(File);
 

@@ -23,7 +23,8 @@ pub(super) fn read(database: &Database) -> Result<Vec<Stored>, Error> {
     Ok(entries)
 }
 
-/// Commits in two phases: an incomplete last state is then known to be damaged, and no older state replaces it.
+/// Begins a transaction that is committed in two phases. An incomplete last state is then known to be damaged, and is
+/// not replaced by an older state.
 fn begin_write(database: &Database) -> Result<WriteTransaction, Error> {
     let mut transaction = database.begin_write()?;
     transaction.set_two_phase_commit(true);

@@ -22,7 +22,7 @@ struct State {
     kept: Vec<u8>,
     /// The pages that the next flush writes. A flush that fails drops them, as Linux does.
     unwritten: BTreeSet<usize>,
-    /// The number of operations that succeed from now on. The next field is the number of failures after those.
+    /// The number of operations that still succeed before the next `bad` operations fail.
     good: usize,
     bad: usize,
 }
@@ -187,7 +187,8 @@ fn a_recovery_that_fails_is_tried_again() {
     }
 }
 
-/// The failed change splits a page. Without the change, half of the old entries are in a page that was never flushed.
+/// The failed change splits a page. After the change is undone, half of the old entries are in a page that was never
+/// flushed.
 #[test]
 fn pages_of_a_failed_flush_outlive_a_power_cut() {
     let long = "x".repeat(1_000);

@@ -11,8 +11,8 @@ impl ConfigSnapshot {
     /// Reads a TOML document in the format that [`FileConfig`](crate::FileConfig) shows.
     ///
     /// # Errors
-    /// [`ConfigError::Io`] if the file cannot be read, [`ConfigError::Document`], which names the entry, if it is
-    /// invalid.
+    /// [`ConfigError::Io`] if the file cannot be read, [`ConfigError::Document`] if the document is invalid. The error
+    /// names the invalid entry.
     pub fn load(path: impl AsRef<Path>) -> Result<ConfigSnapshot, ConfigError> {
         let path = path.as_ref();
         let bytes = read(path).map_err(with_path(path))?;
@@ -58,7 +58,8 @@ fn replace(path: &Path, text: &str) -> io::Result<()> {
     sync_folder(&path)
 }
 
-/// Returns the permissions of the old file. A new file is readable by all users, so that their processes can follow it.
+/// Returns the permissions of the old file. If there is none, all users may read the new file, so that their processes
+/// can follow it.
 fn permissions(path: &Path) -> Option<Permissions> {
     let old = fs::metadata(path).ok().map(|file| file.permissions());
     #[cfg(unix)]
@@ -66,7 +67,8 @@ fn permissions(path: &Path) -> Option<Permissions> {
     old
 }
 
-/// Locks the document until the returned file is closed. Tries again if a writer replaces it during the wait.
+/// Locks the document until the returned file is closed. Tries again if a writer has replaced the document before the
+/// lock was acquired.
 pub(super) fn lock_document(path: &Path) -> io::Result<File> {
     loop {
         let file = File::open(path)?;

@@ -4,10 +4,10 @@ use std::fs::{self, Metadata};
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-/// The resolution of modification times, with a margin: on some file systems, it is two seconds.
+/// A time that is longer than the resolution of modification times, which is two seconds on some file systems.
 const TICK: Duration = Duration::from_secs(3);
 
-/// Differs for each version of a file, except within a tick of the file system's clock.
+/// Metadata that differs for each version of a file, except for versions within one tick of the file system's clock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Fingerprint {
     modified: SystemTime,
@@ -32,7 +32,7 @@ impl Fingerprint {
         [device, inode] != before.place[..2] && self.modified < changed
     }
 
-    /// Returns whether every later change will have a different fingerprint.
+    /// Returns whether every later change of the file will change its fingerprint.
     pub(super) fn is_settled(&self) -> bool {
         SystemTime::now().duration_since(self.modified).is_ok_and(|age| age > TICK)
     }

@@ -62,7 +62,8 @@ impl Defined {
     }
 }
 
-/// At worst, admissions while another limit is in force exhaust the rate.
+/// Returns the moment at which the debt of a rate is paid off. Admissions while another limit is in force exhaust the
+/// rate at worst.
 fn paid(let_in: &[LetIn], interval: u64, burst: u64) -> u64 {
     let after = |paid: u64, one: &LetIn| {
         (paid.max(one.now) + one.n * interval).min(one.now + burst * interval)

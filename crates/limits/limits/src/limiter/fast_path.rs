@@ -1,12 +1,13 @@
 //! The fast path of a limiter with one rate: a decision without the lock.
 //!
-//! The state of a single rate is one word. While the fast path is *open*, that word is stored here, and a request takes
-//! a load, the rule's step, and one compare-and-swap. A caller that has taken the lock first *closes* the fast path: it
-//! moves the word into the guarded state. Requests that find [`CLOSED`] take the lock.
+//! The state of a single rate is one word. While the fast path is *open*, that word is stored here, and a decision
+//! consists of a load, the rule's step, and one compare-and-swap. The holder of the lock begins by *closing* the fast
+//! path: it moves the word into the guarded state. Requests that find [`CLOSED`] take the lock.
 //!
 //! **The fast path is open only if the word alone decides**: the limits are those that the limiter began with, and no
-//! request waits. A decision here is the one that would be made under the lock for the moment at which the request read
-//! the clock. That moment may be in the past, but a rate still keeps its bound ([`Gcra`](crate::Gcra)).
+//! request waits. A decision that is made here is the one that would be made under the lock for the same clock reading.
+//! Another request with a later reading may have been decided before, but a rate still keeps its bound
+//! ([`Gcra`](crate::Gcra)).
 //!
 //! While the fast path is closed, only the holder of the lock writes here. A request that loaded the word before it was
 //! moved fails to exchange it. It takes the lock instead, and then sees the changes that were made under the lock.
@@ -17,7 +18,8 @@ use crate::sync::{AtomicU64, Relaxed};
 use crate::{Limit, Limits, Rejected, Rule};
 use nanopace_nanos::Clock;
 
-/// Stored here while the word is in the guarded state. A word of this value stays there: its debt never ends.
+/// The value stored here while the word is in the guarded state. A word that itself has this value stays in the guarded
+/// state; a debt of that size is never paid off.
 const CLOSED: u64 = u64::MAX;
 
 #[derive(Debug)]
@@ -37,12 +39,13 @@ impl FastPath {
         FastPath { limit, word: AtomicU64::new(CLOSED) }
     }
 
-    /// Returns `None` if the fast path is closed; the caller then has to take the lock.
+    /// Decides on a request without the lock. Returns `None` if the fast path is closed; the caller then has to take
+    /// the lock.
     #[inline]
     pub(crate) fn try_acquire(&self, n: u64, clock: &dyn Clock) -> Option<Result<(), Rejected>> {
         let Some(Limit { law: Law::Gcra { rule, .. }, .. }) = &self.limit else { return None };
-        // The load comes before the clock is read, so that the reading hides its latency.
-        // Relaxed: the word is all there is; nothing else is published through it. Model:
+        // The load comes before the clock reading, which hides the latency of the load.
+        // Relaxed: the word is the whole state, and nothing else is published through it. Model:
         // `an_open_word_is_counted_once`.
         let mut seen = self.word.load(Relaxed);
         let now = clock.now();
@@ -75,7 +78,8 @@ impl FastPath {
         }
     }
 
-    /// Moves the word here, if it is all that decisions need. The caller holds the lock, and the queue is empty.
+    /// Moves the word here if decisions need nothing else and the limits are those that the limiter began with. The
+    /// caller holds the lock, and the queue is empty.
     pub(crate) fn open(&self, limits: &Limits, state: &mut LimitsState) {
         if let Some(LimitState::Word { word, .. }) = state.only()
             && limits.each() == self.limit.as_slice()

@@ -27,7 +27,7 @@ impl Limiter {
         end
     }
 
-    /// Returns a waiting request. Your event loop calls its [`Waiter::step`]. The metrics do not count it.
+    /// Returns a waiting request for an event loop, which calls [`Waiter::step`]. The metrics do not count the request.
     #[must_use]
     pub fn waiter<'a>(&self, wait: Wait<'a>) -> Waiter<'a, &Limiter> {
         Waiter::new(self, wait)

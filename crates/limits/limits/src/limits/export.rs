@@ -19,7 +19,8 @@ impl Limit {
         let windows = |Counts { number, before, now }| [number, before, now].map(double);
         match (&self.law, state) {
             (Law::Gcra { rule, .. }, LimitState::Word { word, refunded }) => {
-                // If nothing is owed, this is the moment since when, because the clock may be set back.
+                // If nothing is owed, the moment is the one at which the debt was paid off, not `now`, because the
+                // clock may be set back.
                 let micros = rule.schedule().paid_from(*word).min(now).as_nanos() / 1_000;
                 let at = Nanos::from_nanos(micros * 1_000);
                 let owed = self.interval_micros() * rule.schedule().requests_owed(*word, at);
@@ -68,7 +69,7 @@ impl Limits {
         all.map(|(limit, state)| Some((*limit, limit.numbers(state, now)?))).collect()
     }
 
-    /// Returns the state whose numbers [`export`](Limits::export) has returned. Returns `None` if there are fewer
+    /// Restores a state from the numbers that [`export`](Limits::export) returned. Returns `None` if there are fewer
     /// entries than limits, or if the state of a limit needs more than three numbers.
     #[must_use]
     pub fn import(&self, numbers: &[(Limit, [f64; 3])]) -> Option<LimitsState> {

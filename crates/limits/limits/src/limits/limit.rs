@@ -42,7 +42,8 @@ pub(crate) enum Law {
 pub(crate) enum LimitState {
     Word {
         word: u64,
-        /// The number of requests that were refunded to a rate. It wraps around, but is 0 only before the first refund.
+        /// The number of requests that were refunded to a rate. 0 means that no refund has to be considered any more;
+        /// the number skips 0 when it wraps around.
         refunded: u32,
     },
     /// Boxed, as are the following states, so that the state of a limit of one word stays small.
@@ -92,7 +93,8 @@ pub enum LimitsError {
     NoBurst,
 }
 
-/// The variant of a state always matches its limit's law.
+/// Evaluates `$answer` with the rule of a limit and with its state. The variant of a state always matches its limit's
+/// law.
 macro_rules! with_law {
     ($limit:expr, $state:expr, |$rule:ident, $own:ident| $answer:expr) => {
         match (&$limit.law, $state) {
@@ -116,7 +118,8 @@ impl Limit {
     /// Creates a rate limit of `quota` ([`Gcra`]) with this burst.
     ///
     /// # Errors
-    /// [`QuotaError::CapacityTooSmall`] for zero, [`QuotaError::CapacityTooLarge`] if recovery takes over 292 years.
+    /// [`QuotaError::CapacityTooSmall`] for a burst of zero, [`QuotaError::CapacityTooLarge`] if recovering the burst
+    /// takes over 292 years.
     pub fn gcra_with_burst(quota: Quota, burst: u64) -> Result<Limit, QuotaError> {
         let rule = Gcra::with_burst(quota, burst)?;
         Ok(Limit { quota, law: Law::Gcra { rule, burst } })
@@ -203,13 +206,13 @@ impl Limit {
         }
     }
 
-    /// Separate from the code of a rate, which is small enough to be inlined.
+    /// A function of its own, so that the code of a rate is small enough to be inlined.
     fn try_acquire_any(&self, state: &mut LimitState, now: Nanos, n: u64) -> Result<(), Rejected> {
         self.forget_refunds(state, now);
         with_law!(self, state, |rule, own| rule.try_acquire(own, now, n))
     }
 
-    /// Resets the number once it no longer matters, so that an idle state equals a fresh one even after a change.
+    /// Sets the number of refunded requests to 0 once all debt is paid off, so that an idle state equals a fresh one.
     #[inline]
     fn forget_refunds(&self, state: &mut LimitState, now: Nanos) {
         if let (Law::Gcra { rule, .. }, LimitState::Word { word, refunded: refunded @ 1.. }) =
@@ -256,7 +259,8 @@ impl Limit {
         }
     }
 
-    /// Counts admissions by other limits. At worst, they exhaust a rate, which recovers within the time of one burst.
+    /// Counts `n` requests that were admitted by other limits. At worst, they exhaust a rate, which recovers within the
+    /// time of one burst.
     pub(crate) fn debit_for_others(&self, state: &mut LimitState, now: Nanos, n: u64) {
         match (&self.law, state) {
             (Law::Gcra { rule, .. }, LimitState::Word { word, refunded }) => {
@@ -268,7 +272,8 @@ impl Limit {
         }
     }
 
-    /// Returns `None` unless this limit counts rejected requests and delays a request that another limit rejects.
+    /// Returns the moment from which this limit admits a request that another limit rejects at `now`. Returns `None`
+    /// unless this limit counts rejected requests and delays this one.
     pub(crate) fn retry_elsewhere(&self, state: &LimitState, now: Nanos, n: u64) -> Option<Nanos> {
         match (&self.law, state) {
             (Law::Log { rule }, LimitState::Log(log)) => rule.retry_elsewhere(log, now, n),
@@ -297,7 +302,8 @@ impl Limit {
         with_law!(self, state, |rule, own| rule.remaining(own, now))
     }
 
-    /// Returns the counts, oldest first, each with the latest possible moment of admission. A rate has no counts.
+    /// Returns the counts, oldest first, each with the latest possible moment of admission. Returns an empty list for a
+    /// rate.
     pub(crate) fn let_in(&self, state: &LimitState, now: Nanos) -> Vec<(Nanos, u64)> {
         match (&self.law, state) {
             (Law::Window { rule }, LimitState::Window(state)) => rule.let_in(state, now).collect(),
@@ -359,7 +365,7 @@ impl Limit {
     }
 }
 
-/// Adds `less` to the number of refunded requests, which wraps around and is 0 only before the first refund.
+/// Adds `less` to the number of refunded requests, which skips 0 when it wraps around.
 pub(crate) fn count_refund(refunded: &mut u32, less: u32) {
     if less > 0 {
         *refunded = refunded.wrapping_add(less).max(1);

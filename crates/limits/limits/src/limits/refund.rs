@@ -77,11 +77,13 @@ impl Limits {
         }
     }
 
-    /// Replaces the cost in the receipt by the `actual` cost. If the actual cost is lower, each limit that has not
-    /// changed since the request refunds the difference, except debt that time has paid off and counts that have left
-    /// their window. If the actual cost is higher, all limits count the difference, including those that have changed,
-    /// even if they are exceeded. If the number of limits has changed, each changed limit counts the largest of these
-    /// differences. A cost that is missing in `actual` stays unchanged.
+    /// Replaces the cost in the receipt by the `actual` cost.
+    ///
+    /// * If the actual cost is lower, each limit that has not changed since the request refunds the difference, except
+    ///   debt that time has paid off and counts that have left their window.
+    /// * If the actual cost is higher, all limits count the difference, including those that have changed, even if they
+    ///   are exceeded. If the number of limits has changed, each changed limit counts the largest of these differences.
+    /// * A cost that is missing in `actual` stays unchanged.
     pub fn settle<'a>(
         &self,
         state: &mut LimitsState,
@@ -122,7 +124,7 @@ impl Limits {
 pub(crate) struct CountedAt {
     /// The debt of a rate after the request, the number of its window or slot, or its moment in a log.
     at: u64,
-    /// The number of requests that had been refunded to the rate at that time.
+    /// The number of requests that had been refunded to the rate when the request was counted.
     refunded: u32,
 }
 

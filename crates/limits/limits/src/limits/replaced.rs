@@ -14,7 +14,8 @@ pub(crate) struct CountedLimit {
     state: LimitState,
 }
 
-/// Limits that are no longer in force but still count: a limit that comes back into force has all of its counts.
+/// Limits that are no longer in force but keep counting, so that a limit that comes back into force has all of its
+/// counts.
 #[derive(Clone, Debug)]
 pub(crate) struct Replaced(Vec<CountedLimit>);
 
@@ -32,8 +33,8 @@ impl CountedLimit {
     }
 
     /// Returns `limit` with the state with which it begins at `now`: the state of the same limit among `others`, or
-    /// else a fresh state with their counts. If `others` contains the same limit several times, `same_place` is
-    /// preferred, and otherwise the one that has counted most.
+    /// else a fresh state with their counts. If `others` contains the same limit several times, the state of
+    /// `same_place` is used if that is one of them, and otherwise the state that has counted most.
     pub(crate) fn begin(
         limit: Limit,
         same_place: Option<&CountedLimit>,
@@ -54,7 +55,8 @@ impl CountedLimit {
     }
 
     /// Returns whether this state is also valid for `limit`. A window's state does not depend on the limit's count,
-    /// except for limits that count rejected requests: their states hold no more than their own counts.
+    /// except for limits that count rejected requests, because their states hold at most as many requests as their
+    /// count.
     fn counts_for(&self, limit: &Limit) -> bool {
         match self.limit.kind() {
             LimitKind::Gcra { .. } | LimitKind::SlidingLogAll => self.limit == *limit,
@@ -80,7 +82,7 @@ impl CountedLimit {
         }
     }
 
-    /// Counts the larger of the two: the level, or the admissions within the period.
+    /// Counts the level or the sum of the admissions within the period, whichever is larger.
     fn begin_with(&mut self, level: Level, counted: Vec<(Nanos, u64)>, now: Nanos) {
         let period = self.limit.quota().period();
         let recent: Vec<_> =
@@ -159,8 +161,8 @@ impl Replaced {
     }
 }
 
-/// Returns the window with the shortest period that is not shorter than the limit's, or else with the longest period.
-/// Prefers windows that cannot have forgotten a part of the limit's period.
+/// Returns the window with the shortest period that is not shorter than the limit's, or, if there is none, the window
+/// with the longest period. Prefers windows that cannot have forgotten a part of the limit's period.
 fn most_similar<'a>(
     limit: &Limit,
     others: &'a [CountedLimit],

@@ -9,27 +9,27 @@ use nanopace_nanos::{Clock, Nanos};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A [`TokenPool`] that a thread refills from the clock. [`take`](ManagedPool::take) returns at once.
+/// A [`TokenPool`] that a thread refills at fixed intervals. [`take`](ManagedPool::take) never blocks.
 /// [`acquire`](ManagedPool::acquire) blocks until its tokens are available.
 ///
 /// # Law
 ///
-/// At the moments start + i x `interval`, the pool is refilled with the tokens of the quota since the last refill:
+/// At the moments start + i x `interval`, the pool is refilled with the tokens that have accrued since the last refill:
 /// after a time t, a total of floor(t x `count` / `period`) tokens have been refilled. Overdue refills are combined.
 /// The pool is empty at first. No request overtakes those that are waiting.
 ///
 /// The *wait time* of a request is the age of its last token, if tokens are taken in the order in which they accrue. It
 /// is close to zero for a caller that blocked until its tokens were refilled.
 ///
-/// A retry time assumes that no other request takes tokens before that time, and ignores tokens that are
-/// [waiting](TokenPool::waiting) already. The request is admitted at that time, and might be admitted earlier.
+/// A request is admitted at its retry time if no other request takes tokens before that. It might be admitted earlier,
+/// because the retry time ignores tokens that are [waiting](TokenPool::waiting) already.
 ///
-/// A request does the refill that is due, so [`take`](ManagedPool::take) does not depend on thread scheduling.
+/// A request first does the refill that is due, so [`take`](ManagedPool::take) does not depend on thread scheduling.
 ///
 /// The quota, the size and the interval can be [changed](ManagedPool::set_quota) at any time. A change also refills the
-/// pool with the tokens that have accrued so far, including fractions, and serves waiting callers. A change of the
-/// interval restarts the intervals. So in any span, no more tokens are taken than if the largest `size` and `ratio` of
-/// that span had been in force throughout (see [`TokenPool`]). A retry time holds until the next change.
+/// pool with the tokens that have accrued so far, and serves waiting callers. The fraction of the next token is kept. A
+/// change of the interval restarts the intervals. So in any span, no more tokens are taken than if the largest `size`
+/// and `ratio` of that span had been in force throughout (see [`TokenPool`]). A retry time holds until the next change.
 ///
 /// # Cost
 ///

@@ -162,7 +162,8 @@ impl State {
         room_beside(tokens, self.level.pool.capacity()).map(drop)
     }
 
-    /// `is_free` is true if no caller waits for the tokens.
+    /// Returns the rejection as an error unless `tokens` can be taken from `level`. `is_free` is true if no caller
+    /// waits for these tokens.
     fn check(&self, level: &Level, is_free: bool, tokens: u64) -> Result<(), Rejected> {
         match level.pool.active() {
             active if is_free && tokens <= active => Ok(()),
@@ -178,7 +179,8 @@ impl State {
         there.max(self.ticks.first_after(level.latest))
     }
 
-    /// Serves a caller at once if that is possible, or rejects it. Returns `None` if the caller has to `queue`.
+    /// Serves a caller at once if that is possible, or rejects it. Returns `None` if the caller has to wait in the
+    /// queue.
     pub(crate) fn try_acquire(&mut self, tokens: u64, now: Nanos) -> Option<Answer> {
         self.refill(now);
         let capacity = self.level.pool.capacity();
@@ -299,7 +301,8 @@ impl Flow {
         stretch.map_or(Nanos::ZERO, |stretch| stretch.moment_of(number))
     }
 
-    /// Drops the stretches of the first `taken` tokens, because no caller asks for their moments any more.
+    /// Changes the quota from `now` on. Drops the stretches whose tokens are all among the first `taken` tokens,
+    /// because no caller asks for their moments any more.
     pub(crate) fn set_quota(&mut self, quota: Quota, now: Nanos, taken: u128) {
         if quota == self.quota() {
             return;
@@ -317,7 +320,8 @@ impl Flow {
 }
 
 impl Stretch {
-    /// Returns the tokens since the start of this stretch, with the carry, in units of 1 / `period` of a token.
+    /// Returns the number of tokens since the start of this stretch, with the carry, in units of 1 / `period` of a
+    /// token.
     fn since(&self, moment: Nanos) -> u128 {
         (moment - self.start).as_nanos() * u128::from(self.quota.count()) + u128::from(self.carry)
     }

@@ -58,7 +58,8 @@ pub(crate) struct RefillThread {
 }
 
 impl RefillThread {
-    /// Calls `refill` with the current time at once, and then at the moment that the last call returned, or earlier.
+    /// Starts a thread that calls `refill` with the current time: at once, and then each time at the moment that the
+    /// last call returned, or earlier if it is woken.
     pub(crate) fn start(
         clock: Arc<dyn Clock>,
         mut refill: impl FnMut(Nanos) -> Nanos + Send + 'static,
@@ -66,8 +67,8 @@ impl RefillThread {
         let (parker, is_over) = (Parker::new(), Arc::new(AtomicBool::new(false)));
         let (unparker, over) = (parker.unparker(), Arc::clone(&is_over));
         let thread = spawn(move || {
-            // Relaxed: `stop` unparks after it has stored, and the sleep that this ends comes before the load that
-            // sees it. Model: `the_refill_thread_ends_with_the_bucket`.
+            // Relaxed: `stop` stores before it unparks, and the sleep that the unparking ends comes before the next
+            // load. Model: `the_refill_thread_ends_with_the_bucket`.
             while !over.load(Relaxed) {
                 let now = clock.now();
                 let next = refill(now);

@@ -7,7 +7,8 @@ use crate::{Quota, QuotaError, Rejected, TryAcquire};
 use nanopace_nanos::{Clock, Nanos};
 use std::sync::Arc;
 
-/// A token bucket that a thread refills with `count` tokens per `period`, up to `capacity`, until it is dropped.
+/// A token bucket with a thread that adds `count` tokens per `period`, up to `capacity`. Dropping the bucket ends the
+/// thread.
 ///
 /// Choose it if tokens have to come in batches, at the same moments for all callers. Otherwise choose
 /// [`TokenBucket`](crate::TokenBucket), which needs no thread.
@@ -21,10 +22,10 @@ use std::sync::Arc;
 /// A request does the refill that is due, so a decision does not depend on thread scheduling. Overdue refills are
 /// combined.
 ///
-/// The quota and the capacity can be [changed](RefilledBucket::set_quota) at any time. A refill adds the `count` in
-/// force, no earlier than the `period` in force after the previous refill or the start. So in any span, no more is
-/// admitted than the highest `capacity`, the highest `count` and the shortest `period` of that span allow. A retry time
-/// holds until the next change.
+/// The quota and the capacity can be [changed](RefilledBucket::set_quota) at any time. A refill adds the `count` that
+/// is then in force. The time since the previous refill, or since the start, is at least the `period` that is then in
+/// force. So in any span, no more is admitted than the highest `capacity`, the highest `count` and the shortest
+/// `period` of that span allow. A retry time holds until the next change.
 ///
 /// # Cost
 ///
@@ -132,7 +133,7 @@ impl RefilledBucket {
         self.stock().tokens
     }
 
-    /// Changes the quota. The next refill comes one new period after the last one, or at once if that moment has
+    /// Changes the quota. The next refill comes one new period after the previous refill, or at once if that moment has
     /// passed. Tokens in the bucket stay. Setting the quota that is already in force changes nothing.
     ///
     /// # Errors

@@ -49,7 +49,7 @@ pub struct TokenPool {
     active: u64,
     /// Tokens that wait for room. The type is wide enough for 2^64 refills of any size.
     waiting: u128,
-    /// The fraction of a token that may be moved in addition, in units of 1 / `size`; below 1.
+    /// The fraction of a token that the next refill may move in addition, in units of 1 / `size`; below 1.
     carry: u64,
 }
 
@@ -79,13 +79,13 @@ impl TokenPool {
         Ok(())
     }
 
-    /// Returns the carried fraction of a token, in units of 1 / `size`.
+    /// Returns the carried fraction of a token, in units of 1 / `size` of the new size.
     fn carry_in(&self, size: u64) -> u64 {
         let carry = u128::from(self.carry) * u128::from(size) / u128::from(self.size);
         u64::try_from(carry).expect("less than the size")
     }
 
-    /// Adds `tokens`, and moves waiting tokens back.
+    /// Adds `tokens`, and moves waiting tokens back into the active pool.
     pub fn refill(&mut self, tokens: u64) {
         let filled = tokens.min(self.size.saturating_sub(self.active));
         self.active += filled;
@@ -137,7 +137,8 @@ impl TokenPool {
         if to_move == 0 {
             return to_fill;
         }
-        // Each refilled token waits, and allows share / size of a token to be moved.
+        // Once the active pool holds `size` tokens, each refilled token waits, and allows share / size of a token to be
+        // moved.
         let refilled = (to_move * u128::from(self.size)).div_ceil(u128::from(self.share));
         to_fill + refilled.max(to_move)
     }

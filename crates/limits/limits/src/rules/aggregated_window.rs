@@ -17,8 +17,8 @@ use nanopace_nanos::Nanos;
 /// * no more than the quota's count is admitted within any period, wherever it begins;
 /// * a request is admitted whenever it fits together with the requests of the last period and one slot before that.
 ///
-/// A request from before the newest slot counts in that slot. When the limiter has dropped a slot, a request from
-/// before the moment at which that slot stopped counting counts as made at that moment.
+/// A request from before the newest slot counts in that slot. Say the limiter has dropped a slot that stopped counting
+/// at t. After that, a request from before t counts as made at t.
 ///
 /// # Cost
 ///
@@ -166,7 +166,7 @@ impl Rule for AggregatedWindow {
 
     fn debit(&self, state: &mut AggregatedState, now: Nanos, n: u64) {
         let index = now.as_nanos().max(state.left) / self.width;
-        // Other limits may have admitted more than fits into the total.
+        // Other limits may have admitted more requests than the total can count.
         let n = n.min(u64::MAX - state.total);
         state.total += n;
         match state.slots.back_mut() {

@@ -117,7 +117,7 @@ impl Rule for FixedWindow {
     fn debit(&self, state: &mut u64, now: Nanos, n: u64) {
         if n > 0 {
             let counts = self.latest(*state, now);
-            // Other limits may have admitted more than fits.
+            // Other limits may have admitted more requests than the word can count.
             let sum = counts.now.saturating_add(n).min(self.largest_count());
             *state = self.pack(Counts { now: sum, ..counts });
         }

@@ -3,8 +3,9 @@
 use super::virtual_schedule::{VirtualSchedule, one_word_rule};
 use crate::{Quota, QuotaError};
 
-/// The generic cell rate algorithm (GCRA), also called cooldown. Each admitted request pushes the next one back by one
-/// interval. The total pushback may not exceed the time of the burst. One integer is the whole state.
+/// The generic cell rate algorithm (GCRA), also called cooldown. Each admitted request adds one interval to a debt of
+/// time, which is paid off as the clock advances. The debt may not exceed `burst` intervals. One integer is the whole
+/// state.
 ///
 /// # Law
 ///
@@ -57,7 +58,8 @@ impl Gcra {
         Gcra::with_burst(quota, quota.count()).expect("a period is at most 292 years")
     }
 
-    /// Creates the same rule as [`new`](Gcra::new): after each request, the limiter cools down for one interval.
+    /// Creates the same rule as [`new`](Gcra::new): each request adds one interval to the time that the limiter needs
+    /// to cool down.
     #[must_use]
     pub fn cooldown(quota: Quota) -> Gcra {
         Gcra::new(quota)
@@ -66,7 +68,8 @@ impl Gcra {
     /// Creates a rule for `quota` that admits up to `burst` requests at once. A burst of 1 spaces requests evenly.
     ///
     /// # Errors
-    /// [`QuotaError::CapacityTooSmall`] for zero, [`QuotaError::CapacityTooLarge`] if recovery takes over 292 years.
+    /// [`QuotaError::CapacityTooSmall`] for a burst of zero, [`QuotaError::CapacityTooLarge`] if recovering the burst
+    /// takes over 292 years.
     pub fn with_burst(quota: Quota, burst: u64) -> Result<Gcra, QuotaError> {
         Ok(Gcra { schedule: VirtualSchedule::new(quota, burst)? })
     }

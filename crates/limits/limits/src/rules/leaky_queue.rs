@@ -10,8 +10,9 @@ use nanopace_nanos::Nanos;
 /// # Law
 ///
 /// With the interval I = `period` / `count`, a request departs at once if no other departed within the last interval.
-/// Otherwise it departs one interval after the last one. It stays in the bucket until one interval after its departure.
-/// The bucket holds at most `capacity` requests. A request for n departs n times, and is rejected unless all n fit.
+/// Otherwise it departs one interval after the previous departure. A request stays in the bucket until one interval
+/// after its departure. The bucket holds at most `capacity` requests. A request for n departs n times, and is rejected
+/// unless all n fit.
 ///
 /// So departures are never closer than I, and no request departs later than (`capacity` - 1) x I after it arrived. With
 /// a capacity of 1, a request is admitted only if it can depart at once. If I is not a whole number of nanoseconds,
@@ -48,7 +49,8 @@ impl LeakyQueue {
     /// Creates a bucket that holds `capacity` requests, which depart at the rate of `quota`.
     ///
     /// # Errors
-    /// [`QuotaError::CapacityTooSmall`] for zero, [`QuotaError::CapacityTooLarge`] if draining takes over 292 years.
+    /// [`QuotaError::CapacityTooSmall`] for a capacity of zero, [`QuotaError::CapacityTooLarge`] if draining takes over
+    /// 292 years.
     pub fn new(quota: Quota, capacity: u64) -> Result<LeakyQueue, QuotaError> {
         Ok(LeakyQueue { schedule: VirtualSchedule::new(quota, capacity)? })
     }

@@ -10,8 +10,8 @@ use nanopace_nanos::Nanos;
 ///
 /// # Law
 ///
-/// At a moment t, the count includes the events that were added from t - `interval` to t, both ends included. An
-/// *older* event is not included. A moment before the latest one counts as the latest. Sums saturate at 2^64 - 1.
+/// At a moment t, the count includes the events that were added from t - `interval` to t, both ends included. Earlier
+/// events are not included. A moment before the latest one counts as the latest. Sums saturate at 2^64 - 1.
 ///
 /// # Cost
 ///
@@ -52,7 +52,7 @@ impl RollingCount {
 
     /// Adds `n` events at `now` and returns the number of events within the interval.
     pub fn add(&mut self, now: Nanos, n: u64) -> u64 {
-        // The total is always the sum of the log, so a count that does not fit is dropped.
+        // Events that would make the total exceed 2^64 - 1 are dropped, so that the total is always the sum of the log.
         let n = n.min(u64::MAX - self.advance(now));
         if n > 0 {
             match self.log.back_mut() {
@@ -64,7 +64,7 @@ impl RollingCount {
         self.total
     }
 
-    /// Returns the number of events within the interval that ends at `now`.
+    /// Drops the events that are older than the interval at `now`, and returns the number of the others.
     pub fn advance(&mut self, now: Nanos) -> u64 {
         self.latest = self.latest.max(now);
         while let Some(&(moment, n)) = self.log.front() {

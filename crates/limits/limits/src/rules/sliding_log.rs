@@ -110,7 +110,7 @@ impl Rule for SlidingLog {
         if !self.counts_rejected {
             return Err(Rejected::NotUntil(state.falls_to(most)));
         }
-        // This request counts, too: it is one of the `most` requests within the period at that moment.
+        // This request is counted too, so at most `most - n` earlier requests may still count when it is retried.
         Err(Rejected::NotUntil(with_this_one(state, now, most.checked_sub(n))))
     }
 
@@ -134,8 +134,8 @@ impl Rule for SlidingLog {
     }
 }
 
-/// Returns the moment from which a request that is itself counted at `now` is admitted: when at most `others` earlier
-/// requests still count, or, without `others`, when the request itself no longer counts.
+/// Returns the retry time of a request that is itself counted at `now`. At that time, at most `others` earlier requests
+/// still count. If `others` is `None`, the retry time is the moment at which the request itself no longer counts.
 fn with_this_one(state: &RollingCount, now: Nanos, others: Option<u64>) -> Nanos {
     others.map_or_else(|| state.empties(now), |others| state.falls_to(others))
 }

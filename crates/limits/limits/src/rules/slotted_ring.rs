@@ -57,7 +57,7 @@ impl<const N: usize> RingCount<N> {
         self.total
     }
 
-    /// Returns the number of events within the ring that ends with the slot of `now`.
+    /// Drops the events of slots that have left the ring at `now`, and returns the number of the others.
     pub fn advance(&mut self, now: Nanos) -> u64 {
         let slot = self.slots.number(now);
         let passed = slot.saturating_sub(self.newest);
@@ -111,11 +111,13 @@ fn place<const N: usize>(number: u64) -> usize {
 ///
 /// Slots are counted from the clock's origin. A request for n is admitted if at most `count` - n were admitted during
 /// the slot of its moment and the N - 1 slots before it. With slots of length w, at most `count` are admitted within
-/// any (N - 1) w, both ends included. Every request that the exact rule for N w would admit is admitted.
+/// any span of (N - 1) w, both ends included. Every request that an exact log with a period of N w would admit is
+/// admitted.
 ///
-/// [`new`](SlottedRing::new) takes slots of period / N, as is usual, so the limit holds in period x (N - 1) / N: 300
-/// per 1.0 s in ten slots admits at most 300 per 0.9 s. [`guarding`](SlottedRing::guarding) takes slots of period / (N
-/// - 1), so the limit holds in every period, but a request may wait up to one slot longer than with an exact log.
+/// [`new`](SlottedRing::new) makes slots of period / N, as is usual, so the limit holds only in spans that are one slot
+/// shorter than the period. For example, `300/s` in ten slots admits at most 300 requests within 0.9 s.
+/// [`guarding`](SlottedRing::guarding) makes slots of period / (N - 1), so the limit holds in every period. A request
+/// may then wait up to one slot longer than with an exact log.
 ///
 /// # Cost
 ///

@@ -52,7 +52,8 @@ impl TokenBucket {
     /// Creates a full bucket of `capacity` tokens, refilled at the rate of `quota`. A request takes one token.
     ///
     /// # Errors
-    /// [`QuotaError::CapacityTooSmall`] for zero, [`QuotaError::CapacityTooLarge`] if filling takes over 292 years.
+    /// [`QuotaError::CapacityTooSmall`] for a capacity of zero, [`QuotaError::CapacityTooLarge`] if filling takes over
+    /// 292 years.
     pub fn new(quota: Quota, capacity: u64) -> Result<TokenBucket, QuotaError> {
         Ok(TokenBucket { schedule: VirtualSchedule::new(quota, capacity)?, initial_word: 0 })
     }
@@ -70,7 +71,7 @@ impl TokenBucket {
     /// Returns this bucket with a cost of `cost` tokens per request, from 1 to the capacity.
     ///
     /// # Errors
-    /// [`QuotaError::ZeroCost`] for zero, [`QuotaError::CapacityTooSmall`] for a cost above the capacity.
+    /// [`QuotaError::ZeroCost`] for a cost of zero, [`QuotaError::CapacityTooSmall`] for a cost above the capacity.
     pub fn with_cost(self, cost: u64) -> Result<TokenBucket, QuotaError> {
         Ok(TokenBucket { schedule: self.schedule.costing(cost)?, ..self })
     }
@@ -78,8 +79,8 @@ impl TokenBucket {
     /// Returns this bucket with `tokens` tokens at the moment `start`, from 0 to the capacity.
     ///
     /// If each key has its own bucket, all buckets are refilled from `start` on, not from the key's first request. The
-    /// bucket of a late key is therefore as full as if it had existed since `start`. A rejected request leaves no
-    /// state, so a bucket that began empty at the first request would be empty at each request.
+    /// bucket of a late key is therefore as full as if it had existed since `start`. The reason is that a rejected
+    /// request leaves no state: a bucket that began empty at the first request would be empty at every request.
     ///
     /// # Errors
     /// [`QuotaError::InitialTooLarge`] for more than the capacity.

@@ -5,9 +5,9 @@
 //!
 //! An interval need not be a whole number of nanoseconds, and rounding it would make it drift. So moments are counted
 //! in units of `interval / k`, where `k` is the interval in nanoseconds, rounded down. A unit lasts at least 1 ns and
-//! less than 2 ns, and an interval is exactly `k` units. A debt starts at the moment rounded up, and is compared with
-//! the moment rounded up, so a whole burst is admitted at one moment. A decision is early or late by less than a unit.
-//! Debts are sums of whole intervals, so errors do not accumulate.
+//! less than 2 ns, and an interval is exactly `k` units. A moment is rounded up both where a debt starts and where a
+//! debt is compared with it, so a whole burst can be admitted at one moment. A decision is early or late by less than a
+//! unit. Debts are sums of whole intervals, so errors do not accumulate.
 
 use crate::rules::room_beside;
 use crate::{Quota, QuotaError, Rejected};
@@ -23,7 +23,8 @@ pub(crate) struct VirtualSchedule {
 }
 
 impl VirtualSchedule {
-    /// At most `capacity` tokens may be missing. Tokens come back at the rate of `quota`, and a request takes one.
+    /// Creates the schedule of a bucket in which at most `capacity` tokens may be missing. Tokens come back at the rate
+    /// of `quota`, and a request takes one.
     pub(crate) fn new(quota: Quota, capacity: u64) -> Result<VirtualSchedule, QuotaError> {
         let units = Units::new(quota);
         let most = Nanos::MAX.as_nanos() / units.units_per_interval;
@@ -45,7 +46,7 @@ impl VirtualSchedule {
         }
     }
 
-    /// Returns the number of requests that are owed at `now`, which need not be whole.
+    /// Returns the number of requests that are owed at `now`, which may be a fraction.
     pub(crate) fn requests_owed(&self, owed: u64, now: Nanos) -> f64 {
         let owed = owed.saturating_sub(self.units.round_up(now));
         double(owed) / double(self.cost_units)
@@ -96,8 +97,8 @@ impl VirtualSchedule {
         self.base(owed, now).saturating_add(n.saturating_mul(self.cost_units))
     }
 
-    /// Returns the start of the next debt, in units. Must compile without a branch: with several threads, a branch
-    /// predictor cannot learn which debts are paid.
+    /// Returns the moment to which the debt of the next request is added, in units. Must compile without a branch: with
+    /// several threads, a branch predictor cannot learn which debts are paid off.
     #[inline]
     fn base(&self, owed: u64, now: Nanos) -> u64 {
         owed.max(self.units.round_up(now))
@@ -124,8 +125,8 @@ impl VirtualSchedule {
 
     /// Refunds `n` requests. `owed_after` is the debt right after they were counted, and `gone_back` is the number of
     /// requests that were refunded since then. Debt that has been paid off over time is not refunded. Returns the new
-    /// debt, and the number of requests by which it fell, rounded up; 0 if no request was counted after these, because
-    /// then no other debt is paid off earlier.
+    /// debt, and the number of requests by which it fell, rounded up. That number is 0 if no request was counted after
+    /// the refunded ones, because then no other debt is paid off earlier.
     pub(crate) fn without(
         &self,
         owed: u64,
@@ -142,11 +143,13 @@ impl VirtualSchedule {
     }
 
     fn in_requests(&self, units: u64) -> u32 {
-        // A receipt never has more requests than this.
+        // A refund counts as at most 2^31 - 1 requests, because the number of refunded requests has 32 bits and wraps
+        // around.
         u32::try_from(units.div_ceil(self.cost_units)).unwrap_or(u32::MAX >> 1).min(u32::MAX >> 1)
     }
 
-    /// Returns the debt after `n` more requests, capped at the limit, and the number of requests above it, rounded up.
+    /// Returns the debt after `n` more requests, capped at the limit, and the number of requests that the cap removes,
+    /// rounded up.
     pub(crate) fn exhausted(&self, owed: u64, now: Nanos, n: u64) -> (u64, u32) {
         let all = self.owing_beyond(owed, now, n);
         let most = owed.max(self.units.round_up(now) + self.limit_units);
@@ -154,8 +157,9 @@ impl VirtualSchedule {
         (owing, self.in_requests(all - owing))
     }
 
-    /// Returns the moment from which every request is paid off, even one that was made before refunded ones: at the
-    /// latest a whole burst after its admission. The debt is never less than the moment of the last admission.
+    /// Returns the moment from which every request is paid off, including those that were made before refunded ones. A
+    /// request is paid off at most a whole burst after its admission, and the debt is never less than the moment of the
+    /// last admission.
     pub(crate) fn all_paid_from(&self, owed: u64) -> Nanos {
         self.units.moment(owed.saturating_add(self.limit_units))
     }
@@ -166,14 +170,14 @@ impl VirtualSchedule {
 struct Units {
     /// `k`: the interval in nanoseconds, rounded down.
     units_per_interval: u64,
-    /// The shortfall of the units per nanosecond from 1, in multiples of 2^-64, rounded up. It is below 1/2.
+    /// One minus the number of units per nanosecond, in multiples of 2^-64, rounded up. It is below 1/2.
     shortfall_q64: u64,
 }
 
 impl Units {
     fn new(quota: Quota) -> Units {
         let units_per_interval = quota.period_ns() / quota.count();
-        // Units per period are k x count. The shortfall is the rest of the period's nanoseconds.
+        // A period has k x count units. The shortfall is the rest of the period's nanoseconds.
         let missing = u128::from(quota.period_ns() % quota.count());
         let shortfall = (missing << 64).div_ceil(u128::from(quota.period_ns()));
         Units { units_per_interval, shortfall_q64: u64::try_from(shortfall).expect("below a half") }
@@ -231,7 +235,8 @@ pub(crate) fn whole(number: f64) -> u64 {
     (number + 0.5) as u64
 }
 
-/// Implements the rule for a type with a field `schedule`. Its state is one word, which begins as `$initial`.
+/// Implements the rule for a type with a field `schedule`. Its state is one word, and `$initial` computes the initial
+/// word.
 macro_rules! one_word_rule {
     ($rule:ty, $initial:expr) => {
         impl $crate::Rule for $rule {

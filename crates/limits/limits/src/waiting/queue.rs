@@ -10,15 +10,15 @@
 //! should have asked again. A new first waiter is expected to ask when a request first yields to it.
 //!
 //! A request that does not wait loads the number of waiters under the lock under which it is decided. A waiter enters
-//! the queue first, and then asks the limits under that lock, so a request that comes after that yields. Model:
-//! `nobody_overtakes_who_waits_for_a_limit`.
+//! the queue first, and then asks the limits under that lock, so a request that takes the lock after that sees the
+//! waiter and yields. Model: `nobody_overtakes_who_waits_for_a_limit`.
 //!
 //! **A waiter in the queue holds nothing**, so nothing is refunded when it gives up. Jitter comes after the queue: an
 //! admitted request leaves the queue, and then its caller sleeps. If the caller is dropped while it sleeps, the request
 //! is refunded.
 //!
 //! When a limit changes, or a reservation is refunded, the first in the queue is woken to ask again. It enters the
-//! queue before it asks, so no wake-up is lost: a change that it has not seen comes later, and wakes it. Models:
+//! queue before it asks, so no wake-up is lost: a change that comes after its question wakes it. Models:
 //! `a_refund_reaches_who_waits`, `the_next_in_line_is_called`.
 
 use crate::costs::OwnedCosts;
@@ -53,7 +53,7 @@ struct Queues<K> {
 #[derive(Default)]
 struct OneQueue {
     entries: BTreeMap<u64, Entry>,
-    /// The latest try of the first in the queue. `None` until it has asked, or until a request has yielded to it.
+    /// The latest attempt of the first in the queue. `None` until it has asked, or until a request has yielded to it.
     last_try: Option<LastTry>,
 }
 
@@ -62,7 +62,7 @@ struct Entry {
     waker: Waker,
 }
 
-/// The latest try of the first in the queue, which was not admitted.
+/// The latest attempt of the first in the queue, which was rejected.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LastTry {
     pub(crate) admitted_from: Nanos,
@@ -91,7 +91,8 @@ impl<K: Hash + Eq> WaitQueue<K> {
         WaitQueue { waiters: AtomicU64::new(0), queues }
     }
 
-    /// The caller holds the lock under which requests for its key are decided.
+    /// Returns whether no request waits for any key. The caller holds the lock under which requests for its key are
+    /// decided.
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         // Relaxed: a waiter is counted before it asks, and it asks under the lock that the caller holds, so the caller
@@ -99,7 +100,8 @@ impl<K: Hash + Eq> WaitQueue<K> {
         self.waiters.load(Relaxed) == 0
     }
 
-    /// The caller holds the lock under which requests for the key are decided.
+    /// Returns whether no request waits for this key. The caller holds the lock under which requests for the key are
+    /// decided.
     pub(crate) fn is_empty_for<Q>(&self, key: &Q) -> bool
     where
         K: Borrow<Q>,
@@ -137,7 +139,8 @@ impl<K: Hash + Eq> WaitQueue<K> {
         }
     }
 
-    /// Returns `None` if the queue is empty, or if the first waiter has stopped asking.
+    /// Returns the moment from which the first in the queue is admitted. Returns `None` if the queue is empty, or if
+    /// the first in the queue has stopped asking.
     #[cold]
     fn first_admitted_from<Q>(&self, key: &Q, now: Nanos) -> Option<Nanos>
     where
@@ -196,7 +199,8 @@ impl<K: Hash + Eq> WaitQueue<K> {
         }
     }
 
-    /// Sets the cost of an admitted waiter, which is about to leave, to zero: the limits have counted it already.
+    /// Sets the cost of a waiter to zero after the limits have counted its request, so that forecasts do not count it
+    /// again. The waiter is about to leave the queue.
     pub(crate) fn mark_counted<Q>(&self, key: &Q, Ticket(number): Ticket)
     where
         K: Borrow<Q>,
@@ -281,7 +285,7 @@ impl<K> fmt::Debug for WaitQueue<K> {
 /// The maximum number of waiters ahead that a forecast considers. With more waiters, the forecast is too early.
 const MOST_AHEAD: usize = 1_000;
 
-/// Computes when a request is admitted after those ahead of it, on copies that were made under the lock.
+/// Computes when a request is admitted after those ahead of it, on copies of the limits and their state.
 pub(crate) struct Forecast {
     limits: Arc<Limits>,
     state: LimitsState,
@@ -300,7 +304,7 @@ impl Forecast {
     }
 
     /// Returns the moment at which a request with these costs is admitted, if all requests ahead of it stay in the
-    /// queue and all others come after it.
+    /// queue until they are admitted, and all others come after it.
     pub(crate) fn admitted_at(mut self, costs: Costs<'_>) -> Result<Nanos, CostsRejected> {
         for other in std::mem::take(&mut self.ahead) {
             // A request that is never admitted leaves the queue, so its error is ignored.

@@ -59,7 +59,7 @@ pub enum Step<T> {
     Until(Nanos),
 }
 
-/// A request that waits. Dropping it leaves the queue and refunds the costs that were counted.
+/// A request that waits. Dropping it removes the request from the queue and refunds the costs that were counted.
 ///
 /// [`Limiter::wait`](crate::Limiter::wait) and `AsyncLimiter` drive waiters themselves. Your own event loop drives one
 /// by calling [`step`](Waiter::step).
@@ -69,7 +69,8 @@ pub struct Waiter<'a, G: Waitable> {
     came: Nanos,
     deadline: Nanos,
     ticket: Option<Ticket>,
-    /// Set during the jitter, after the queue: the receipt to refund on a drop, and the end of the jitter.
+    /// Set during the jitter, after the request has left the queue: the receipt that is refunded on a drop, and the end
+    /// of the jitter.
     admitted: Option<(Receipt, Nanos)>,
 }
 
@@ -84,7 +85,8 @@ impl<'a, G: Waitable> Waiter<'a, G> {
         Waiter { limiter, wait, came, deadline, ticket: None, admitted: None }
     }
 
-    /// Admits the request if it is its turn. [`Step::Done`] contains the time that it has waited, or the error.
+    /// Admits the request if its turn has come and the limits allow it. [`Step::Done`] contains the time that it has
+    /// waited, or the error.
     pub fn step(&mut self, waker: &Waker) -> Step<End<G>> {
         let now = self.limiter.clock().now();
         if let Some((_, moment)) = self.admitted {
@@ -103,7 +105,9 @@ impl<'a, G: Waitable> Waiter<'a, G> {
         }
     }
 
-    /// Returns an error if the request is never admitted, or only after its deadline, and `None` if it has to queue.
+    /// Admits the request at once if the limits allow it and no request waits for the key, and returns the time that it
+    /// has waited. Returns an error if the request is never admitted, or only after its deadline, and `None` if it has
+    /// to queue.
     fn try_first(&self, now: Nanos) -> Option<End<G>> {
         let Wait { costs, .. } = self.wait;
         let is_admitted = self.limiter.step(|limits, state, at| {
@@ -124,7 +128,8 @@ impl<'a, G: Waitable> Waiter<'a, G> {
         }
     }
 
-    /// Returns the error of a request that is never admitted, or only after its deadline.
+    /// Returns the error of a request that is never admitted, or only after its deadline, and `None` for any other
+    /// rejected request.
     fn hopeless(&self, now: Nanos, refusal: G::Refusal) -> Option<WaitError<G::Refusal>> {
         match G::not_until(&refusal) {
             None => Some(WaitError::Rejected(refusal)),
@@ -152,7 +157,8 @@ impl<'a, G: Waitable> Waiter<'a, G> {
         }
     }
 
-    /// Stores the counted cost, or the moment of the next try, under the lock of the decision: forecasts need both.
+    /// Asks the limits, and stores the outcome in the queue under the same lock. An admitted request costs nothing in
+    /// later forecasts. For a rejected request, the moment of its next try is stored for requests that yield to it.
     fn ask_limits(&self) -> Result<Option<Receipt>, G::Refusal> {
         let Wait { costs, jitter, .. } = self.wait;
         let (queue, key) = (self.limiter.queue(), self.limiter.key());
@@ -194,7 +200,8 @@ impl<'a, G: Waitable> Waiter<'a, G> {
         Step::Done(Ok(now - self.came))
     }
 
-    /// Fails if the forecast, made for a new request and again at its deadline, is after the deadline.
+    /// Ends the wait at the deadline, or at once if a new request is forecast to be admitted after its deadline or
+    /// never.
     fn check_deadline(&mut self, now: Nanos, is_new: bool) -> Step<End<G>> {
         let is_over = now >= self.deadline;
         if self.deadline < Nanos::MAX && (is_new || is_over) {

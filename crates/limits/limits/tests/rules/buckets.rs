@@ -31,7 +31,7 @@ fn tokens(quota: Quota, capacity: u64, cost: u64, let_in: &[Arrival], now: Nanos
     tokens
 }
 
-/// For an interval of whole nanoseconds, and a clock that does not go backwards.
+/// The definition of the token bucket, for an interval of whole nanoseconds and a clock that does not go backwards.
 fn token_bucket(
     quota: Quota,
     capacity: u64,
@@ -63,7 +63,8 @@ fn departures(quota: Quota, let_in: &[Arrival]) -> Vec<u128> {
     departures
 }
 
-/// The bucket holds the requests that departed within the last interval, and those that will depart.
+/// The definition of the leaky queue: it holds the requests that departed within the last interval, and those that will
+/// depart.
 fn leaky_queue(quota: Quota, capacity: u64, let_in: &[Arrival], arrival: Arrival) -> Answer {
     let n = usize::try_from(arrival.n.min(capacity + 1)).unwrap();
     let fits = usize::try_from(capacity).unwrap();
@@ -147,7 +148,7 @@ fn buckets_at_the_edges_of_the_types() {
 
 #[test]
 fn a_queues_departures_do_not_drift() {
-    // 3 in 10 ns: the n-th departs at 10 n / 3 ns, in the nanosecond that begins there or in the next one.
+    // The rate is 3 in 10 ns: the n-th request departs at 10 n / 3 ns, rounded up, or one nanosecond later.
     let queue = Atomic::new(LeakyQueue::new(Quota::new(3, span(10)).unwrap(), 1_000_000).unwrap());
     for n in 0..100_000_u64 {
         let departure = queue.enqueue_at(Nanos::ZERO).unwrap().as_nanos();

@@ -69,7 +69,7 @@ fn the_sources_trace() {
 
 #[test]
 fn a_year_at_three_in_ten_nanoseconds_does_not_drift() {
-    // 3.333.. ns apart: the n-th is admitted at 10 n / 3 ns rounded up, or the nanosecond after.
+    // Requests are 3.333... ns apart: the n-th is admitted at 10 n / 3 ns, rounded up, or one nanosecond later.
     let quota = Quota::new(3, span(10)).unwrap();
     let limiter = Atomic::new(Gcra::with_burst(quota, 1_000_000_000_000_000_000).unwrap());
     for year in 1..=30_u64 {

@@ -156,7 +156,7 @@ fn a_waiter_that_stops_asking_loses_its_priority() {
     drop(second);
 }
 
-/// Returns the end of the last request at its first step, if any, and its end without a timeout.
+/// Returns how the last request ends at its first step, or `None` if it has to wait, and how it ends without a timeout.
 fn foretold(text: &str, came: &[(u64, u64)], timeout: Option<u64>) -> (Option<End>, End) {
     let micros = Duration::from_micros;
     let (clock, limiter) = limiter(text);

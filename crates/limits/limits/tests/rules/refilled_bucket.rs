@@ -213,7 +213,8 @@ proptest! {
                     continue;
                 }
                 Step::Ask { n, back } => {
-                    // The thread may have done the refills that are due by the clock.
+                    // With a thread, requests are made at the clock's moment, because the thread may have done the
+                    // refills that are due by then.
                     let moment = if attended { now } else { now.saturating_sub(back) };
                     let expected = model.answer(n, moment);
                     let _ = bucket.peek_n_at(n, at(now + 1_000));

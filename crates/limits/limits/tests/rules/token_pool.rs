@@ -156,7 +156,7 @@ proptest! {
     }
 }
 
-/// Returns a pool of 100 tokens that may be exceeded by a quarter, at 1000 tokens/s, refilled every 10 ms.
+/// Returns a pool of 100 tokens that may overflow by a quarter, refilled every 10 ms at 1000 tokens/s.
 fn managed() -> (ManualClock, Arc<ManagedPool>) {
     let clock = ManualClock::new();
     let interval = Duration::from_millis(10);
@@ -173,7 +173,7 @@ fn not_until(moment: Nanos) -> Result<Duration, Rejected> {
     Err(Rejected::NotUntil(moment))
 }
 
-/// Returns once the thread waits.
+/// Starts a thread that acquires `tokens`. Returns once the thread waits.
 fn waiter(pool: &Arc<ManagedPool>, tokens: u64) -> JoinHandle<Result<Duration, AcquireError>> {
     let queued = pool.queued();
     let thread = thread::spawn({

@@ -90,7 +90,8 @@ fn sliding_counter_lets_in(quota: Quota, let_in: &[Arrival], arrival: Arrival) -
 
 #[test]
 fn the_sources_weighted_window() {
-    // With a limit of 10, 9 requests in the previous window and 5 now, at a quarter: 9 x 0.75 + 5 = 11.75.
+    // The limit is 10. After a quarter of the window, 9 requests in the previous window and 5 in this one weigh 9 x
+    // 0.75 + 5 = 11.75.
     let rule = SlidingCounter::new(Quota::new(10, span(60 * SECOND)).unwrap());
     let mut state = rule.fresh();
     assert_eq!(rule.try_acquire(&mut state, seconds(30), 9), Ok(()));

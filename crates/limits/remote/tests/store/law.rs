@@ -12,7 +12,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// Several states are possible, because the store may decide a microsecond earlier or later.
+/// The local rules, with each state that the store may have. Several states are possible, because the store may decide
+/// a microsecond earlier or later.
 struct Local {
     limits: Limits,
     states: Vec<LimitsState>,
@@ -59,7 +60,8 @@ impl Local {
     }
 }
 
-/// If two limits reject for times that differ by less than `most` us, the decision may describe either limit.
+/// Compares two decisions; their times may differ by up to `most` microseconds. If two limits reject for times that
+/// differ by less, the decision may describe either limit.
 fn is_like(limits: &Limits, a: &Decision, b: &Decision, most: u64) -> bool {
     let apart = |a: Duration, b: Duration| a.abs_diff(b) <= Duration::from_micros(most);
     let is_retried_alike = match (a.retry(), b.retry()) {
@@ -173,7 +175,7 @@ fn arrival() -> impl Strategy<Value = Arrival> {
     (when, costs, change).prop_map(|(when, costs, change)| Arrival { when, costs, change })
 }
 
-/// The store rounds nothing for intervals of whole microseconds and bursts of at most 40 days.
+/// Generates limits for which the store rounds nothing: intervals of whole microseconds, and bursts of at most 40 days.
 fn even_limit() -> impl Strategy<Value = Limit> {
     const LONGEST_US: u64 = 40 * 86_400_000_000;
     let interval_us = prop_oneof![1_u64..100, 1_u64..10_000_000, 1_u64..LONGEST_US];
@@ -201,7 +203,8 @@ fn remote(store: &Remote, prefix: u64) -> (RemoteKeyed, Arc<AtomicU64>) {
     (limiter.build().unwrap(), micros)
 }
 
-/// If a window is not a whole number of microseconds, the store may place a moment at its edge on the other side.
+/// Returns whether a moment is at the edge of a window that is not a whole number of microseconds. The store may count
+/// such a moment in the window on the other side.
 fn is_at_an_edge(micros: u64, all: &[Limits]) -> bool {
     all.iter().flat_map(Limits::each).any(|limit| {
         let length = limit.quota().period_ns();

@@ -30,7 +30,8 @@ impl Answerer {
         }
     }
 
-    /// Only the first call has an effect: a later start would move a stall that may have begun.
+    /// Sets the start of the schedule. Only the first call has an effect: a later start would move a stall that may
+    /// have begun.
     pub(super) fn schedule_starts(&self) {
         let _ = self.schedule_start.set(Instant::now());
     }
@@ -70,7 +71,7 @@ impl Answerer {
     }
 }
 
-/// The connection can carry another request only after the rest of this one has been read.
+/// Reads the rest of a request. Only then can the connection carry another request.
 async fn read_to_end(mut body: Incoming) -> hyper::Result<()> {
     while !body.is_end_stream() {
         match body.frame().await {

@@ -21,15 +21,15 @@ pub(crate) enum Latency {
     Normal { mean: Duration, deviation: Duration },
     /// Resembles most real servers. One in 100 times is above e^(2.33 sigma) times the median.
     LogNormal { median: Duration, sigma: f64 },
-    /// For any x of at least 1, a share of x^-shape of the times is above x times the minimum. If the shape is 1 or
-    /// less, there is no mean.
+    /// For any x of at least 1, the share of the times above x times the minimum is x^-shape. With a shape of 1 or
+    /// less, the mean is infinite.
     Pareto { min: Duration, shape: f64 },
 }
 
 use Latency::{Constant, Exponential, LogNormal, Normal, Pareto, Uniform};
 
 impl Latency {
-    /// Draws a latency. A latency that is too long for a [`Duration`] becomes the longest one.
+    /// Draws a latency. A latency that is too long for a [`Duration`] becomes [`Duration::MAX`].
     pub(crate) fn sample(&self, rng: &mut Rng) -> Duration {
         match *self {
             Constant(latency) => latency,
@@ -44,7 +44,7 @@ impl Latency {
     }
 }
 
-/// Draws a uniform number between 0 and 1, which is never 0.
+/// Draws a uniform number above 0, and up to 1.
 fn positive(rng: &mut Rng) -> f64 {
     1.0 - rng.f64()
 }
@@ -58,7 +58,7 @@ fn times(duration: Duration, factor: f64) -> Duration {
     seconds(duration.as_secs_f64() * factor)
 }
 
-/// Negative values and NaN (zero times infinity) become zero.
+/// Converts seconds to a duration. Negative values and NaN (zero times infinity) become zero.
 fn seconds(seconds: f64) -> Duration {
     Duration::try_from_secs_f64(seconds.max(0.0)).unwrap_or(Duration::MAX)
 }
@@ -227,7 +227,7 @@ mod tests {
         }
     }
 
-    /// The share of draws up to a quantile has a binomial distribution. Five standard deviations are allowed.
+    /// The number of draws up to a quantile has a binomial distribution. Five standard deviations are allowed.
     #[test]
     fn draws_follow_the_distribution() {
         const DRAWS: usize = 200_000;

@@ -39,7 +39,7 @@ impl Server {
         }
     }
 
-    /// An error closes the connection.
+    /// Serves a connection. An error closes it.
     async fn serve(self: Arc<Self>, stream: TcpStream) {
         // If this fails, responses are delayed, but correct.
         let _ = stream.set_nodelay(true);
@@ -53,8 +53,8 @@ impl Server {
         }
     }
 
-    /// Serves HTTP/2 if the client begins with the HTTP/2 preface, which follows an ALPN choice of HTTP/2; else
-    /// HTTP/1.1.
+    /// Serves HTTP/2 if the client begins with the HTTP/2 preface, and otherwise HTTP/1.1. A client that has chosen
+    /// HTTP/2 through ALPN sends the preface.
     async fn converse(&self, stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) {
         let service = service_fn(|request| Arc::clone(&self.answerer).answer(request));
         let _ = http().serve_connection(TokioIo::new(stream), service).await;

@@ -4,7 +4,7 @@ use fastrand::Rng;
 use std::fmt;
 use std::str::FromStr;
 
-/// From 0 to 1.
+/// A share, from 0 to 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Share(f64);
 

@@ -29,7 +29,7 @@ struct Line {
     waiting: BTreeMap<Place, Waker>,
 }
 
-/// When a sleeping task is due, and a number that distinguishes tasks with the same time.
+/// The time at which a sleeping task is due, and a number that distinguishes tasks with the same time.
 type Place = (Instant, u64);
 
 impl Sleepers {
@@ -45,7 +45,7 @@ impl Sleepers {
         Ok(sleepers)
     }
 
-    /// Dropping the future cancels the sleep.
+    /// Sleeps for this time. Dropping the future cancels the sleep.
     pub(super) async fn sleep(&self, time: Duration) {
         match Instant::now().checked_add(time) {
             Some(end) => {

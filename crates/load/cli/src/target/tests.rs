@@ -75,7 +75,7 @@ async fn assert_answers(target: &Target) {
 }
 
 #[cfg(feature = "target-tls")]
-/// The client trusts only `roots`.
+/// Connects over TLS. The client trusts only `roots`.
 async fn tls(
     target: &Target,
     roots: RootCertStore,

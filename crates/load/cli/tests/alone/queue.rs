@@ -13,17 +13,18 @@ use std::path::Path;
 use std::thread;
 use tempfile::TempDir;
 
-/// In requests per second. The target is busy for 48 % of the time, plus the time of sending.
+/// The rate of each run, in requests per second. The target is busy for 48 % of the time, plus the time of sending.
 const RATE: u32 = 60;
 const SECONDS: u32 = 12;
 const DRAWN: f64 = 8e-3;
-/// The seeds of the runs. A single run would be too short for enough requests. At a higher rate, sending would be a
-/// larger part of the service time. Each run begins with an empty queue, which affects about its first twelve
-/// requests, or 2 %.
+/// The seeds of the runs. There are several runs, because a single run has too few requests. The rate is not higher,
+/// because sending would then be a larger part of the service time. Each run begins with an empty queue, which affects
+/// about its first twelve requests, or 2 %.
 const RANDOM: [u32; 6] = [1, 2, 3, 4, 5, 6];
 const EVEN: [u32; 2] = [7, 8];
 
-/// In standard deviations. A normal distribution exceeds this in one of 16 000 cases.
+/// The allowed difference from the theory, in standard deviations. A normally distributed value exceeds this in one of
+/// 16 000 cases.
 const DEVIATIONS: f64 = 4.0;
 
 const TRIES: u32 = 3;
@@ -84,8 +85,8 @@ impl Queue {
         !self.is_starved && self.is_steady()
     }
 
-    /// Returns whether the queue did not grow throughout the run, and service times varied no more than exponential
-    /// ones. Their second moment is 2 m^2, measured to about 3 %.
+    /// Returns whether the queue was stable, and service times varied no more than exponential ones. The second moment
+    /// of exponential times is 2 m^2, measured to about 3 %.
     fn is_steady(&self) -> bool {
         self.utilisation() < 0.7 && self.second_moment() < 2.4 * self.mean_service().powi(2)
     }
@@ -115,35 +116,35 @@ impl Queue {
         (self.wait - self.generator) / self.started
     }
 
-    /// The mean wait time of M/G/1, by the Pollaczek-Khinchine formula: `lambda E[S^2] / (2 (1 - rho))`.
+    /// Returns the mean wait time of M/G/1, by the Pollaczek-Khinchine formula: `lambda E[S^2] / (2 (1 - rho))`.
     fn pollaczek_khinchine(&self) -> f64 {
         self.rate() * self.second_moment() / (2.0 * (1.0 - self.utilisation()))
     }
 
-    /// The mean wait time of M/M/1 with services of this mean. The formula is the same, with `E[S^2] = 2 m^2`.
+    /// Returns the mean wait time of M/M/1 with services of this mean. The formula is the same, with `E[S^2] = 2 m^2`.
     fn m_m_1(&self, mean: f64) -> f64 {
         self.rate() * mean.powi(2) / (1.0 - self.rate() * mean)
     }
 
-    /// Kingman's upper bound for the mean wait time of D/G/1: `lambda Var[S] / (2 (1 - rho))`. For exponential
+    /// Returns Kingman's upper bound for the mean wait time of D/G/1: `lambda Var[S] / (2 (1 - rho))`. For exponential
     /// services, this is half of the wait time of M/M/1.
     fn kingman(&self) -> f64 {
         let variance = self.second_moment() - self.mean_service().powi(2);
         self.rate() * variance / (2.0 * (1.0 - self.utilisation()))
     }
 
-    /// The allowed difference between the mean of n waits in M/M/1 and the theory.
+    /// Returns the allowed difference between the theory and the mean of n waits in M/M/1.
     ///
-    /// Successive waits are correlated. A mean of n has the variance `rho (2 + 5 rho - 4 rho^2 + rho^3) / (1 - rho)^4
-    /// m^2 / n` (Daley, *The serial correlation coefficients of waiting times in a stationary single server queue*,
-    /// 1968).
+    /// Successive waits are correlated. The mean of n waits has the variance `rho (2 + 5 rho - 4 rho^2 + rho^3) / (1 -
+    /// rho)^4 m^2 / n` (Daley, *The serial correlation coefficients of waiting times in a stationary single server
+    /// queue*, 1968).
     fn tolerance(&self, mean: f64) -> f64 {
         let rho = self.rate() * mean;
         let variance = rho * (2.0 + rho * (5.0 + rho * (rho - 4.0))) / (1.0 - rho).powi(4);
         DEVIATIONS * mean * (variance / self.started).sqrt()
     }
 
-    /// The allowed difference between the mean and the theory, given the measured rate and service times.
+    /// Returns the allowed difference between the mean and the theory, given the measured rate and service times.
     ///
     /// The measured rate and mean are a complete sufficient statistic for M/M/1, so the error of a formula that uses
     /// them is independent of the remaining error (Basu). The variance of the formula is `rho^2 (5 - 4 rho + rho^2) /
@@ -182,7 +183,8 @@ fn float(count: u64) -> f64 {
     count as f64
 }
 
-/// A busy machine increases the waits, but by no more than the program reports.
+/// Asserts that the mean wait is that of M/G/1. A busy machine increases the waits, but by no more than the program
+/// reports.
 fn assert_is_m_g_1(queue: &Queue) {
     let (theory, tolerance) = (queue.pollaczek_khinchine(), queue.tolerance_given_moments());
     let service = queue.mean_service();
@@ -199,13 +201,15 @@ fn assert_is_m_g_1(queue: &Queue) {
     assert!(queue.queueing() <= most + tolerance, "{most} +- {tolerance}: {queue:?}");
 }
 
-/// Asserts that waits are at least those that follow from the drawn times. Service times are never shorter than these.
+/// Asserts that waits are at least as long as the drawn times require. Service times are never shorter than the drawn
+/// times.
 fn assert_waits_for_what_was_drawn(queue: &Queue) {
     let least = queue.m_m_1(DRAWN);
     assert!(queue.wait() >= least - queue.tolerance(DRAWN), "{least}: {queue:?}");
 }
 
-/// Asserts that no response arrives earlier than drawn. The variance of `S^2` is `20 m^4`.
+/// Asserts that the first two moments of service times are at least those of the drawn times. The variance of `S^2` is
+/// `20 m^4`.
 fn assert_is_exponential(queue: &Queue) {
     let deviation = DEVIATIONS / queue.started.sqrt();
     assert!(queue.mean_service() >= DRAWN * (1.0 - deviation), "{queue:?}");

@@ -14,7 +14,7 @@ use vt100::{Parser, Screen};
 
 const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Prints the terminal's settings before and after a run.
+/// A shell script that prints the terminal's settings before and after a run.
 const AROUND: &str = r#"
     stty rows 24 cols 80
     echo "terminal $(tty) is $(stty -g)."
@@ -109,7 +109,8 @@ impl Terminal {
     }
 }
 
-/// The exit statuses of a run that the user ends. On a busy machine, the status is 4 if slots are overdue then.
+/// The exit statuses of a run that the user ends. On a busy machine, slots may be overdue at the end, and the status is
+/// then 4.
 const ENDED: [&str; 2] = ["0", "4"];
 
 fn results(json: &Path) -> Value {
@@ -135,7 +136,8 @@ fn the_view_starts_is_resized_takes_keys_and_ends() {
     terminal.type_and_see("+", "of 1100/s");
     terminal.type_and_see("-", "of 1000/s");
     terminal.type_and_see("?", "raise the rate");
-    // A key directly after Escape would be read as a key with Alt. The help may not have covered everything yet.
+    // A key directly after Escape would be read as a key with Alt. Both texts are checked, because the help may not
+    // have covered the whole view yet.
     terminal.session.send("\x1b").unwrap();
     terminal.session.flush().unwrap();
     terminal.until("end of the help", |screen| {

@@ -121,7 +121,7 @@ fn a_log_that_cannot_go_on_ends_with_a_whole_line() {
     });
 }
 
-/// The log is limited to `blocks` times 512 bytes. It must end with a whole line.
+/// Limits a log to `blocks` times 512 bytes, and checks that it ends with a whole line.
 fn assert_is_whole(log: &str, blocks: usize) {
     let folder = TempDir::new().unwrap();
     let program = env!("CARGO_BIN_EXE_nanopace");

@@ -105,7 +105,7 @@ fn the_ten_jobs_at_the_beginning_of_the_page_work() {
     let running: Vec<_> = numbered.map(|one| thread::spawn(move || job(one))).collect();
     let reports: Vec<_> = running.into_iter().map(|job| job.join().unwrap()).collect();
     let runs = reports.iter().filter(|report| report.contains("\nrequests  "));
-    // All jobs except the search, and the comparison after its two runs.
+    // Only the search prints no report of a run. The job with the comparison prints the reports of its two runs first.
     assert_eq!(runs.count(), 9, "{reports:#?}");
     assert!(
         reports[9].contains("first item") && reports[9].contains("item gaps"),

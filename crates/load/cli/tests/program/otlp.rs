@@ -23,7 +23,7 @@ use std::sync::{Arc, mpsc};
 
 const CUMULATIVE: i32 = 2;
 
-/// The head, in lower case, and the body.
+/// A received request: its head, in lower case, and its body.
 type Received = (String, Vec<u8>);
 
 struct Collector {

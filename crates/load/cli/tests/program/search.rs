@@ -17,7 +17,8 @@ fn search(options: &str) -> (Output, Value) {
     (output, results)
 }
 
-/// A search that ends at a limit with a rate that met the objective is a success.
+/// Checks the exit status against the conclusion. A search that ends at a limit, with a rate that met the objective, is
+/// a success.
 fn assert_status(output: &Output, results: &Value) {
     let conclusion = &results["conclusion"];
     let is_known = |name: &str| conclusion[name].is_number();

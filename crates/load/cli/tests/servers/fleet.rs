@@ -13,7 +13,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// Several fleets at a time would compete for CPU time.
+/// Lets the tests run one at a time, because several fleets would compete for CPU time.
 fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
@@ -379,7 +379,8 @@ fn a_store_that_rejects_the_results_has_its_own_exit_status() {
     }
 }
 
-/// No other node can end the run. The same command, started at once, waits for that end and performs the whole load.
+/// Only the remaining node can end the run. The same command, started again at the end of the load, waits until the run
+/// has ended and then performs the whole load.
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn a_node_killed_near_the_end_leaves_no_run_in_progress() {
@@ -527,7 +528,8 @@ fn errors_are_one_line() {
     other.wait().unwrap();
 }
 
-/// The status is 2, or 5 if the store cannot be reached. The error must be one line without a password.
+/// Checks that a command is rejected. The status is 2, or 5 if the store cannot be reached. The error must be one line
+/// without a password.
 fn refused(command: &mut Command, told: &str) {
     let output = command.output().unwrap();
     let error = String::from_utf8_lossy(&output.stderr);

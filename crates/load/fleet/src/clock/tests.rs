@@ -15,8 +15,8 @@ fn a_mapping_is_exact_for_years() {
 
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// Returns how far the store's clock is ahead, according to the best round trip. Each pair contains the time of the way
-/// to the store in ms, and the time in ms by which the store's clock was set ahead.
+/// Returns by how many ms the store's clock is ahead, according to the best round trip. Each pair of `trips` contains
+/// the time in ms that the request takes (the answer takes none), and by how many ms the store's clock is really ahead.
 fn best_ahead_ms(trips: &[(u64, i64)]) -> i64 {
     let (mut samples, mut now_ns) = (Samples::default(), 0);
     for &(trip_ms, ahead_ms) in trips {
@@ -59,8 +59,8 @@ impl Node {
     }
 }
 
-/// Makes a round trip each tenth of a second. The pairs contain the same times as those of [`best_ahead_ms`]. Returns
-/// by how much the node's clock was set, in ms.
+/// Makes a round trip every tenth of a second. `trips` contains the same pairs as for [`best_ahead_ms`]. Returns by how
+/// many ms the node's clock was set in total.
 fn stepped_ms(trips: impl IntoIterator<Item = (u64, i64)>) -> u64 {
     let (mut node, mut now_ns) = (Node::new(), 0);
     for (trip_ms, ahead_ms) in trips {
@@ -94,8 +94,8 @@ fn a_clock_that_is_set_twice_is_followed_to_where_it_is() {
     assert_eq!(stepped_ms(trips(5_000).chain(trips(60_000))), 60_000);
 }
 
-/// After two seconds, the machine's clock jumps forward by `step_ns`, or stops for this time if it is negative. Returns
-/// the run's clock minus the store's clock after each tenth of a second, in nanoseconds.
+/// Lets the machine's clock jump forward by `step_ns` after two seconds, or stop for this time if `step_ns` is
+/// negative. Returns the run's clock minus the store's clock, in nanoseconds, after each tenth of a second.
 fn off_ns(step_ns: i64) -> Vec<i64> {
     let (mut node, mut shown_ns) = (Node::new(), 0);
     let tenths = (1..=100).map(|tenth: u64| tenth * SECOND_NS / 10);

@@ -8,7 +8,8 @@ use crate::track_ownership::{Owners, TrackSet};
 
 const RETRY_NS: u64 = 5_000_000;
 
-/// After a node has got its own tracks of a frame, it needs this number of answers to get those that others leave.
+/// The number of round trips that a node needs, after it has got its own tracks of a frame, to get the tracks that
+/// other nodes leave.
 const REST_TRIPS: u64 = 2;
 
 impl Core {
@@ -21,9 +22,9 @@ impl Core {
         }
     }
 
-    /// Rejects the answer to a claim, because the store's clock is off by more than a frame. Asking again at once would
-    /// not help, so [`request`](Core::request) returns `None` for the length of a frame, and then claims nothing until
-    /// the node accepts an answer to a claim.
+    /// Rejects the answer to a claim, because the store's clock is off by more than a frame. An immediate retry would
+    /// not help. So [`request`](Core::request) returns `None` for the length of a frame. Its claims are then empty
+    /// until the node accepts an answer to a claim.
     pub(crate) fn refuses_answer(&mut self, now: u64) {
         self.sent_at = None;
         self.last_reply = LastReply::Refused;
@@ -61,21 +62,21 @@ impl Core {
     }
 
     fn hears_reply(&mut self, request: &Request, trip_ns: u64) {
-        // A stall of the node makes its round trip longer than usual.
+        // The time of a round trip that began before a stall of the node includes the stall, so it does not count.
         if self.sent_at.take().is_none_or(|sent_at| sent_at >= self.woke_at) {
             self.trips.took(trip_ns);
         }
         self.asks_from = 0;
-        // After the answer to a mark, the owners are still unknown. The claim that returns them may have to wait for
-        // other marks, and be too late.
+        // The answer to a mark does not return the owners. The claim that returns them may have to wait for other
+        // marks, and may then be too late, so the node may still have to decide alone.
         let is_mark = matches!(request, Request::Mark { .. });
         if self.last_reply == LastReply::Nothing && !is_mark {
             self.last_reply = LastReply::Answer;
         }
     }
 
-    /// Handles tracks of this node that other nodes own. The node drops them if there is time. Otherwise, tracks that
-    /// the node has run count as started twice.
+    /// Handles an answer according to which other nodes own these tracks, which this node wanted to run. If the frame
+    /// has not closed, the node drops the tracks. Otherwise, the tracks that the node has run count as started twice.
     pub(super) fn clash(&mut self, clash: &Portion, now: u64) {
         let is_in_time = now < self.frames().closes(clash.frame);
         match self.book.entry(clash.frame).and_then(|entry| entry.tracks.as_mut()) {
@@ -101,9 +102,9 @@ impl Core {
         (self.last_answered, self.last_reply) = (claim.sequence, LastReply::Answer);
         let store_knows_less = self.hears_of_run(&answer);
         let new = self.new_versions(&answer);
-        // A node that has missed more than one version gets nothing from the store.
+        // If a node has missed more than one version, the store grants it nothing.
         if answer.versions.len() <= 1 && !store_knows_less {
-            // From this frame on, the load differs from that of the claim.
+            // From this frame on, the new load differs from the load for which the node made the claim.
             let changed_from = self.changed_from(&new);
             for (ask, owners) in claim.asks.iter().zip(&answer.owners) {
                 if ask.frame < changed_from {
@@ -120,8 +121,9 @@ impl Core {
         Ok(())
     }
 
-    /// Takes over the state of the run, except for its load and its roster. Returns whether the store knows less about
-    /// the run than the node. If so, or if the store was restored, the node will write back what it knows.
+    /// Copies the state of the run from an answer, except for its load and its roster. Returns whether the store knows
+    /// less about the run than the node. In that case, and after a repair of the store's data, the node reports again
+    /// what it knows.
     fn hears_of_run(&mut self, answer: &Claimed) -> bool {
         let has_counted = answer.counted.as_ref().is_none_or(|counted| self.take_counted(counted));
         let store_knows_less = answer.known < self.run.versions.len() as u64 || !has_counted;
@@ -141,7 +143,7 @@ impl Core {
     fn hears_owners(&mut self, ask: Ask, owners: &Owners, now: u64) {
         let owned = owners.of(self.node);
         if self.is_below_floor(ask.frame) {
-            // No node can claim this frame, so each node runs its own tracks.
+            // Claims of this frame are rejected, so each node runs its own tracks.
             let tracks: TrackSet = self.own(ask.frame).iter().chain(owned.iter()).collect();
             return self.runs_blind(ask.frame, tracks);
         }
@@ -149,14 +151,14 @@ impl Core {
         let all = self.all_that_is_left();
         let Some(entry) = self.book.entry(ask.frame) else { return };
         if asks_again {
-            // A frame may have to open or close before the node asks again.
+            // Another attempt before this time would probably fail, because the frame may have to open or close first.
             self.asks_from = now + RETRY_NS;
             if entry.tracks.is_none() {
                 entry.granted = owned;
                 return;
             }
         } else {
-            // The stage is already `Done` if the frame was run without an answer.
+            // The stage is already `Done` if the node decided about the frame without an answer.
             entry.stage = entry.stage.max(match ask.take {
                 Take::Own { .. } => Stage::Share,
                 Take::Share { .. } if ask.take != all => Stage::Rest,
@@ -171,13 +173,16 @@ impl Core {
         entry.tracks = Some(known.iter().chain(owned.iter()).collect());
     }
 
-    /// Returns whether the node must ask for a frame again, because tracks that it needs are free. There are two cases.
-    /// Either the claim arrived too early or too late, and took nothing. Or the node is too late to ask in stages, and
-    /// its pacer has no leases of the frame: then the node needs all free tracks, and can get them after the frame has
-    /// closed. A node can get nothing before the floor, in counted frames, or after the end of the run.
+    /// Returns whether the node must ask for a frame again, because tracks that it needs are free. There are two cases:
+    ///
+    /// * The claim took nothing, because it arrived too early or too late.
+    /// * It is too late to ask in stages, and the pacer has no leases of the frame. The node then needs all free
+    ///   tracks, and can also get them after the frame has closed.
+    ///
+    /// A node can get nothing before the floor, in counted frames, or after the end of the run.
     fn has_to_ask_again(&mut self, ask: Ask, owners: &Owners, now: u64) -> bool {
         let (frames, owned) = (self.frames(), owners.of(self.node));
-        // A leaving node does not wait for tracks that others leave.
+        // A leaving node does not ask for tracks that other nodes leave, so it needs only one more round trip.
         let trips = if self.is_leaving { 1 } else { REST_TRIPS };
         let next_answer = now + trips * self.trips.last_ns();
         let is_late = now >= frames.closes(ask.frame) || next_answer >= frames.begins(ask.frame);
@@ -197,20 +202,20 @@ impl Core {
             && needs.iter().any(|track| owners.is_free(track))
     }
 
-    /// Returns whether no node can claim the frame, because it is before the floor, and the node does not know its
-    /// tracks of the frame.
+    /// Returns whether the node does not know its tracks of the frame, and can no longer claim any, because the frame
+    /// is before the floor. No node can claim such a frame.
     fn is_below_floor(&mut self, frame: u64) -> bool {
         let entry = self.book.entry(frame);
         frame < self.run.floor && entry.is_some_and(|entry| entry.tracks.is_none())
     }
 
-    /// Makes the node write back everything that it knows about the run, and mark all its tracks.
+    /// Makes the node send everything that it knows about the run to the store, and mark all its tracks.
     fn restore(&mut self) {
         self.urgent = Some(Request::Restore { node: self.node, run: Box::new(self.run.clone()) });
         self.mark_all();
     }
 
-    /// Marks all tracks that the node has or has run, because the store may have lost them.
+    /// Makes the node mark all tracks that it has or has run, because the store may have lost them.
     pub(super) fn mark_all(&mut self) {
         self.book.mark_known();
         let portions = self.book.past().portions().chain(self.book.portions());

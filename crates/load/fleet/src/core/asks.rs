@@ -11,8 +11,8 @@ const MOST_MARKED: usize = 64;
 const MOST_ASKED: usize = 64;
 
 impl Core {
-    /// Returns the next request, if one is due by `now`. `is_late` means that the node's oldest slot is more than a
-    /// frame late. `progress` is the progress that the node reports to others.
+    /// Returns the next request, if one is due by `now`. `is_late` says whether the node's oldest slot is more than a
+    /// frame late. `progress` is the node's progress, which the request reports to the store.
     pub(crate) fn request(&mut self, now: u64, is_late: bool, progress: &str) -> Option<Request> {
         self.is_late = is_late;
         self.advance(now);
@@ -35,23 +35,24 @@ impl Core {
         matches!(self.failure, Some(FleetError::Replaced))
     }
 
-    /// Returns whether the node must repair the store's data before it claims anything. A node that has failed claims
-    /// nothing.
+    /// Returns whether the node must repair the store's data before it claims anything. A node that has failed no
+    /// longer claims, so it only repairs.
     fn repairs_first(&self, now: u64) -> bool {
         let is_not_closed = |portion: &Portion| now < self.frames().closes(portion.frame);
-        // The node marks portions that it will run without a claim before other nodes can claim them.
+        // The node marks tracks that it runs without a claim before their frame closes, so that other nodes cannot
+        // claim them.
         let marks_first = self.unclaimed.to_mark.front().is_some_and(is_not_closed);
         self.urgent.is_some() || self.failure.is_some() || marks_first
     }
 
-    /// A claim of nothing. Its answer shows whether the store has lost data.
+    /// Returns an empty claim. Its answer shows whether the store has lost data.
     pub(super) fn sign_of_life(&mut self, progress: &str) -> Request {
         self.claim(Vec::new(), progress)
     }
 
     /// Returns the next request of a node that is about to leave. Returns `None` as soon as the node knows its tracks
-    /// up to the frame in which it leaves, because its pacer accepts no tracks after the last update. That frame
-    /// becomes a later one while an answer is pending.
+    /// of all frames before the one from which it takes no part, because its pacer accepts no tracks after the last
+    /// update. While an answer is pending, that frame moves on.
     pub(crate) fn request_before_it_leaves(
         &mut self,
         now: u64,
@@ -66,13 +67,14 @@ impl Core {
         self.request(now, is_late, progress)
     }
 
-    /// Returns whether a leaving node must wait, because the store's clock is off or the store has not answered.
+    /// Returns whether a leaving node must wait before its next request, because the store's clock is off or the store
+    /// has not answered.
     pub(crate) fn rests(&self, now: u64) -> bool {
         let may_ask = self.is_late || self.appetite < 1.0 || self.is_undecided(now);
         may_ask && now < self.asks_from
     }
 
-    /// Returns whether the node would leave without knowing all its tracks.
+    /// Returns whether the node does not yet know all its tracks of the frames in which it takes part before it leaves.
     fn is_undecided(&self, now: u64) -> bool {
         let last = self.leaves_from(now).min(self.end());
         self.book.next() < last
@@ -80,9 +82,9 @@ impl Core {
     }
 
     /// Returns the claim of a node that leaves while it is late, or was late recently. Such a node has postponed asking
-    /// for the tracks that are left, and asks for them now, because other nodes may have no time for them, or there may
-    /// be none. Tracks in frames in which the node would take no part are left out, because its pacer would not start
-    /// their slots.
+    /// for the tracks that other nodes left. It asks for them now, because there may be no other nodes, or they may
+    /// have no time for these tracks. The claim leaves out frames in which the node takes no part, because its pacer
+    /// would not start their slots.
     fn last_claim(&mut self, now: u64, progress: &str) -> Option<Request> {
         if self.failure.is_some() || (!self.is_late && self.appetite >= 1.0) {
             return None;
@@ -94,21 +96,21 @@ impl Core {
             return None;
         }
         if self.urgent.is_some() {
-            // Until the store receives this request, the store grants nothing, or grants tracks that this node would
+            // Until the store has received this request, it grants nothing, or it grants tracks that this node would
             // not use.
             return self.urgent.clone();
         }
         Some(self.claim(asks, progress))
     }
 
-    /// Returns the asks of a late node that leaves: all tracks that are left in frames that have not closed, but only
-    /// its own tracks in frames for which the other nodes have not yet asked. Over a slow link, the node cannot wait
-    /// until they have asked, because then it would never know all its tracks. There are at most [`MOST_ASKED`] asks,
-    /// because no lead is longer.
+    /// Returns the asks of a late node that leaves. In frames for which the other nodes have already asked, and which
+    /// have not closed, it asks for all tracks that are left. In later frames, it asks only for its own tracks. It
+    /// cannot wait until the other nodes have asked for those frames: over a slow link, it would then never know all
+    /// its tracks. There are at most [`MOST_ASKED`] asks, because no lead is longer.
     fn last_asks(&self, now: u64) -> Vec<Ask> {
         let (rank, nodes) = self.run.roster.rank(self.node);
         let own = Take::Own { rank, nodes, most: self.frames().tracks };
-        // For later frames, the other nodes have not asked for their own tracks yet.
+        // In later frames, the other nodes have not asked for their own tracks yet.
         let until = self.frames().at(now) + LEAD;
         let is_asked = |entry: &&Entry| {
             now < self.frames().closes(entry.frame)
@@ -126,10 +128,13 @@ impl Core {
         entries.map(|entry| Ask { frame: entry.frame, take: take(entry) }).collect()
     }
 
-    /// Returns the time at which a claim with these asks expires. A claim that arrives later gets nothing, because its
-    /// answer would be too late. A quarter of the patience is left for the way back. If the node already has tracks of
-    /// a frame, the answer must arrive before the frame begins, and half of the remaining time is left for the way
-    /// back. If the node is about to decide alone, a third of the remaining time is left.
+    /// Returns the time at which a claim with these asks expires. The store grants nothing to a claim that arrives
+    /// later, because its answer would be too late. The time from now until then is the shortest of:
+    ///
+    /// * three quarters of the time that the node waits for an answer: the rest is for the answer's way back;
+    /// * half of the time until a frame begins of which the node already has tracks, because the answer must arrive
+    ///   before;
+    /// * two thirds of the time until the node decides alone, if it is about to do so.
     fn given_up_at(&self, asks: &[Ask]) -> u64 {
         let (now, patience) = (self.awake_at, self.patience_ns());
         let is_asked = |entry: &Entry| {
@@ -142,8 +147,8 @@ impl Core {
         now + begins.chain(decides).fold(patience - patience / 4, u64::min)
     }
 
-    /// Returns a claim, which may be empty. While the store's clock is off, the asks are dropped, because this node
-    /// would not use the granted tracks. The answer then shows whether the clock is right again.
+    /// Returns a claim with these asks. While the store's clock is off, the claim is empty, because this node would not
+    /// use the granted tracks. The answer to the empty claim shows whether the clock is right again.
     fn claim(&mut self, mut asks: Vec<Ask>, progress: &str) -> Request {
         if self.last_reply == LastReply::Refused {
             asks.clear();
@@ -166,8 +171,8 @@ impl Core {
         })
     }
 
-    /// Returns the next request of a node that ends: first a sign of life, whose answer shows whether the store has
-    /// lost data (`has_heard`), then repairs, and finally the results.
+    /// Returns the next request of a node that ends: first an empty claim, whose answer shows whether the store has
+    /// lost data, then repairs, and finally the results. `has_heard` says whether the empty claim was answered.
     pub(crate) fn last_request(
         &mut self,
         has_heard: bool,
@@ -181,8 +186,8 @@ impl Core {
         self.next_repair().unwrap_or(Request::Finish { id, node, progress, results })
     }
 
-    /// Returns the next request that reports something the store does not know: the urgent request, or a mark of
-    /// portions.
+    /// Returns the next request that reports something that the store does not know, if there is one: the urgent
+    /// request, or else a mark of portions.
     pub(super) fn next_repair(&mut self) -> Option<Request> {
         if self.urgent.is_some() || self.unclaimed.to_mark.is_empty() {
             return self.urgent.clone();
@@ -197,7 +202,8 @@ impl Core {
     pub(super) fn advance(&mut self, now: u64) {
         let until = self.first_not_asked_for(now).min(self.end());
         if until > self.book.next() {
-            // A node that has just woken may be late only because of the stall, and not too slow.
+            // A node that has just woken from a stall may be late only because of the stall, and not because it is too
+            // slow.
             let has_just_woken = self.woke_at == self.awake_at;
             self.appetite = if self.is_late && !has_just_woken {
                 self.appetite / 2.0
@@ -240,9 +246,9 @@ impl Core {
                 let own = self.frames().own(frame, rank, nodes).len();
                 Take::Own { rank, nodes, most: (self.appetite * own as f64).ceil() as u32 }
             }
-            // The remaining tracks are divided among this node and those after it in the roster, and this node takes
-            // one part, so the last node takes everything that is left. A node that asks before the others takes at
-            // most `most`, which leaves them their parts.
+            // The free tracks are divided equally among this node and the nodes after it in the roster, and this node
+            // takes one part. The last node therefore takes all tracks that are left. If this node asks earlier than
+            // the nodes before it in the roster, it takes at most `most` tracks, which leaves those nodes their parts.
             Stage::Share => {
                 let most = self.frames().tracks.div_ceil(nodes.max(1));
                 Take::Share { nodes: nodes - rank, most }

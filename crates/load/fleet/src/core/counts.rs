@@ -1,21 +1,21 @@
-//! Counts old frames: records how many slots each node owned in them. The node and the store then forget the owners of
-//! the single tracks.
+//! Counts old frames: the store and the nodes keep only how many slots each node owned in them, and forget which track
+//! had which owner.
 
 use super::Core;
 use crate::message::{Counted, Request};
 use crate::store::CHUNK;
 
-/// Frames are counted at this age, if the store has also been available without a disturbance for this time. By then,
-/// no node has anything left to report about them.
+/// Frames are counted when they are this old, if the store has also been available without a disturbance for this time.
+/// By then, all nodes have reported what they ran in these frames.
 const AGE_NS: u64 = 60_000_000_000;
 
-/// The largest number of tracks that one request counts, unless a single frame has more.
+/// The largest number of tracks that one request counts. A frame with more tracks is counted alone.
 const MOST_PIECES: u64 = 1_024;
 
 impl Core {
-    /// Records that the store has answered a claim in this epoch. A long outage or a restored store is a disturbance,
-    /// after which nodes must report about old frames. After a shorter outage, the other half of [`AGE_NS`] is enough
-    /// for these reports.
+    /// Records that the store has answered a claim in this epoch. If it had not answered for more than half of
+    /// [`AGE_NS`], or if its data was restored, this is a disturbance, after which nodes have to report what they ran
+    /// in old frames. After a shorter outage, the remaining half of [`AGE_NS`] is enough for these reports.
     pub(super) fn hears_store(&mut self, epoch: u64, now: u64) {
         if now > self.heard_at + AGE_NS / 2 || epoch != self.run.epoch {
             self.disturbed_at = now;
@@ -23,8 +23,8 @@ impl Core {
         self.heard_at = now;
     }
 
-    /// Returns the request that counts the next old frames, if they are old enough, the node's window no longer
-    /// contains them, and this node is the first one in the roster.
+    /// Returns the request that counts the next frames, if they are old enough, the node's window no longer contains
+    /// them, and this node is the first one in the roster.
     pub(super) fn count(&mut self, now: u64) -> Option<Request> {
         let from = self.run.counted.until;
         let most_frames = MOST_PIECES.div_ceil(self.frames().tracks.into());
@@ -38,7 +38,7 @@ impl Core {
         Some(Request::Count { id: self.run.id.clone(), from, firsts })
     }
 
-    /// Returns `false` if the store has counted less than this node knows.
+    /// Stores the counts from an answer. Returns `false` if the store has counted fewer frames than this node knows of.
     pub(super) fn take_counted(&mut self, counted: &Counted) -> bool {
         if counted.until < self.run.counted.until {
             return false;
@@ -80,7 +80,7 @@ mod tests {
         assert!(core.book.past().tracks(30).is_some());
     }
 
-    /// The owners are no longer known, and reported portions are not reported again.
+    /// The owners of counted frames are forgotten. A portion that was marked once is not marked again.
     #[test]
     fn slots_that_are_marked_too_late_count_as_started_twice() {
         let mut core = blind_until(40);

@@ -3,20 +3,20 @@
 use crate::load::Load;
 use crate::message::Portion;
 
-/// The leases that a pacer has under the old load, in frames in which the new load is in force. Some of these frames
-/// may have begun.
+/// The leases that the pacer received under the old load for frames in which the new load is in force. Some of these
+/// frames may have begun.
 #[derive(Debug)]
 pub(crate) struct Cut {
-    /// The pacer gives up its leases from this slot on: the first slot of the new load, or the first slot of the old
-    /// load that is not due, whichever is later, but at most the end of the pacer's leases.
+    /// The slot from which the pacer gives up its leases: the first slot of the new load, or the first slot of the old
+    /// load that is not due yet, whichever is later, but at most the end of the pacer's leases.
     pub(crate) slot: u64,
     pub(super) portions: Vec<Portion>,
-    /// The number of slots of `portions` in past frames that the window still counts.
+    /// The number of slots of `portions` in past frames, which the window has already counted.
     pub(super) over: u64,
     pub(super) old: Load,
     pub(super) from: u64,
-    /// The first frame in which the node can take part under the new load. This frame is earlier than `from` if the
-    /// node learned of the change in time.
+    /// The first frame in which the node can still take part after the change. It is earlier than `from` if the node
+    /// learned of the change in time.
     pub(super) next: u64,
 }
 

@@ -1,4 +1,4 @@
-//! Decides when a node asks for a frame, and when it decides about it. Before a frame begins, these times pass:
+//! Decides when a node asks for a frame, and when it decides alone. These are the times before a frame begins:
 //!
 //! ```text
 //!  lead         3         2         1    1/4  0   frames before it begins
@@ -15,22 +15,24 @@
 //!
 //! `own`, `share` and `rest` are [`ahead_ns`](Core::ahead_ns) earlier than three, two and one frames before the frame
 //! begins. Over a slow link, they are earlier than in the picture, but a node never asks for the tracks of other nodes
-//! before those nodes have had time to ask. The nodes of a roster ask one after the other, at intervals given by
-//! [`stagger_ns`](Core::stagger_ns). A late node postpones `share` until two round trips before the last frame, and
-//! `rest` until half a frame after that, so that other nodes can take the tracks that are not its own.
+//! before those nodes have had time to ask. Each node of the roster asks a little later than the one before it: see
+//! [`stagger_ns`](Core::stagger_ns). A late node postpones `share` until two round trips before the previous frame
+//! begins, and `rest` until half a frame after that, so that other nodes can take the tracks that are not its own.
 
 use super::Core;
 use crate::frame_window::{Entry, Stage};
 use crate::frames::LEAD;
 
-/// A node that has made no claim for this number of frames sends a sign of life, which is a claim of nothing.
+/// A node that has made no claim for this number of frames sends an empty claim as a sign of life.
 const SIGN_FRAMES: u64 = 5;
 
-/// The longest time between the claims of two consecutive nodes of the roster. It is short enough that the store wakes
-/// only once for all nodes, or still has warm caches, and long enough for the claims to arrive in order.
+/// The longest time between the claims of two consecutive nodes of the roster. It is short enough that the store's
+/// process stays awake, or keeps its caches warm, from one claim to the next, and long enough for the claims to arrive
+/// in order.
 const APART_NS: u64 = 250_000;
 
-/// Times are in nanoseconds of the run.
+/// The times at which a node asks for a frame, and those at which the frame closes and begins, in nanoseconds of the
+/// run.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Moments {
     own: u64,
@@ -41,7 +43,7 @@ pub(super) struct Moments {
 }
 
 impl Moments {
-    /// Returns the time at which the node asks for this stage. [`u64::MAX`] means never.
+    /// Returns the time at which the node asks for the tracks of this stage; [`u64::MAX`] means never.
     pub(super) fn asks_for(&self, stage: Stage) -> u64 {
         match stage {
             Stage::Own => self.own,
@@ -56,7 +58,7 @@ impl Core {
     pub(super) fn moments(&self, frame: u64) -> Moments {
         let (frames, stagger) = (self.frames(), self.stagger_ns());
         let frames_before = |count: u64| frames.begins(frame.saturating_sub(count));
-        // The store accepts no claims before `lead`.
+        // The store accepts claims for a frame only from `lead` frames before it begins.
         let asks_before = |count: u64| {
             frames_before(count).saturating_sub(self.ahead_ns()).max(frames_before(self.run.lead))
         };
@@ -72,8 +74,8 @@ impl Core {
     }
 
     /// Returns the frames in which the node can still use more tracks. If the pacer already has leases of a frame, the
-    /// answer must arrive before the frame begins, and the frame must not have closed. Two round trips of time must be
-    /// left, because a claim that arrives too late would also get nothing in its other frames.
+    /// frame must not have closed, and two round trips must fit in before it begins, so that the answer is in time. A
+    /// claim that arrives too late for one of its frames would get nothing in the others either.
     pub(super) fn wanted_entries(&self, now: u64) -> impl Iterator<Item = (&Entry, Moments)> {
         let answered_at = now + 2 * self.trips.last_ns();
         let entries = self.book.entries().map(|entry| (entry, self.moments(entry.frame)));
@@ -82,21 +84,22 @@ impl Core {
         })
     }
 
-    /// Returns the first frame for which the node does not ask yet. Nodes ask slightly later than possible, and one
-    /// after the other, because clocks differ.
+    /// Returns the first frame for which the node does not ask yet. A node asks slightly later than the store allows,
+    /// because clocks differ. The nodes ask one after the other.
     pub(super) fn first_not_asked_for(&self, now: u64) -> u64 {
         let now = now.saturating_sub(self.stagger_ns());
         self.run.first_unopened(now).min(self.frames().at(now + self.ahead_ns()) + LEAD + 1)
     }
 
-    /// Returns how much earlier than [`LEAD`] frames before a frame a node asks for it: two round trips, because the
-    /// previous request may have to be answered first, plus half a frame, because round trips may become longer.
+    /// Returns the time that is added to [`LEAD`] frames to get how long before a frame a node asks for it. It is two
+    /// round trips, because the previous request may have to be answered first, plus half a frame, because round trips
+    /// may become longer.
     pub(super) fn ahead_ns(&self) -> u64 {
         2 * self.trips.long_ns() + self.frames().frame_ns / 2
     }
 
-    /// Returns the delay of this node's asks relative to [`ahead_ns`](Core::ahead_ns): a sixteenth of a frame, plus a
-    /// little for each node before it in the roster.
+    /// Returns the delay of this node's asks after the earliest possible time: a sixteenth of a frame, plus at most
+    /// [`APART_NS`] for each node before it in the roster.
     fn stagger_ns(&self) -> u64 {
         let (rank, nodes) = self.run.roster.rank(self.node);
         let sixteenth = self.frames().frame_ns / 16;

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 const FRAME_NS: u64 = 20_000_000;
 
-/// Returns the first of two nodes, one frame after the beginning of the run.
+/// Returns the core of the first of two nodes, one frame after the beginning of the run.
 pub(crate) fn core() -> Core {
     let version = Version::first("hold 1k/s 10s".to_owned());
     let run = Run {
@@ -38,7 +38,7 @@ fn all_that_is_left() -> Take {
     Take::Share { nodes: 1, most: 16 }
 }
 
-/// Lets a node decide twice per frame up to the time `now`.
+/// Lets the node decide twice per frame until `now`.
 fn look_around(core: &mut Core, now: u64) {
     let looks = (core.awake_at..now).step_by(usize::try_from(FRAME_NS / 2).unwrap());
     looks.for_each(|at| core.decide(at));
@@ -86,7 +86,7 @@ pub(super) fn claimed(core: &Core) -> Claimed {
     }
 }
 
-/// Returns a node that has run all its tracks without the store up to this frame.
+/// Returns a node that got no answers, and has run all its tracks without the store up to `frame`.
 pub(super) fn blind_until(frame: u64) -> Core {
     let mut core = core();
     for at in 2..frame {
@@ -127,13 +127,13 @@ fn slots_started_by_an_old_load_are_counted() {
     answered(&mut core, &request, Answer::Claimed(answer), 30 * FRAME_NS);
     let cut = core.take_cut().unwrap();
     core.gave_up_whole_frames(cut);
-    // The node had eight of 16 tracks in up to eleven frames of 20 slots each.
+    // The node ran eight of 16 tracks in up to eleven frames of 20 slots each.
     assert!((80..=121).contains(&core.twice()), "{}", core.twice());
     assert!(core.unclaimed.to_mark.iter().all(|portion| !(20..31).contains(&portion.frame)));
     assert!(core.resumes_in > 31);
 }
 
-/// The node still takes part in the frames before the change, with their remaining slots.
+/// In the frames before the change, the node still starts its remaining slots of the old load.
 #[test]
 fn a_node_that_hears_in_time_of_a_change_sits_out_nothing() {
     let mut core = blind_until(30);
@@ -144,7 +144,7 @@ fn a_node_that_hears_in_time_of_a_change_sits_out_nothing() {
     assert_eq!((core.twice(), core.resumes_in), (0, 0));
 }
 
-/// Slots that are no longer due would count as lost in the account of the run.
+/// If these slots were no longer due, they would count as lost in the account of the run.
 #[test]
 fn slots_due_by_an_old_load_stay_due() {
     let mut core = blind_until(30);
@@ -159,7 +159,7 @@ fn slots_due_by_an_old_load_stay_due() {
     assert!(before > 0 && core.due_slots(now) == before, "{before}, {}", core.due_slots(now));
 }
 
-/// A pacer accepts the end at any time, so the end must not be sent repeatedly.
+/// A pacer accepts the end of the load at any time, so the node has to avoid sending it repeatedly.
 #[test]
 fn the_pacer_gets_the_end_once() {
     let mut core = core();
@@ -170,7 +170,7 @@ fn the_pacer_gets_the_end_once() {
     assert!(core.update().is_none());
 }
 
-/// A node without tracks in the last frames may still get tracks that another node gives back.
+/// Until the last frame closes, a node without tracks of the last frames may get tracks that another node gives back.
 #[test]
 fn the_pacer_gets_no_end_before_the_last_frame_closes() {
     let mut core = core();
@@ -187,7 +187,8 @@ fn the_pacer_gets_no_end_before_the_last_frame_closes() {
     }
 }
 
-/// New leases before the node's last frame replace those of its pacer, including the end.
+/// When the pacer receives new leases for frames before the node's last frame, they replace all its later leases,
+/// including the end.
 #[test]
 fn the_pacer_of_a_leaving_node_gets_the_end_again() {
     let mut core = core();
@@ -204,8 +205,8 @@ fn the_pacer_of_a_leaving_node_gets_the_end_again() {
     assert_eq!(core.update().unwrap().leases.len(), 1);
 }
 
-/// A blind node has run tracks of another node. These tracks count as started twice only if the pacer of the blind node
-/// received them in time.
+/// A blind node has decided to run tracks of another node. Their slots count as started twice only if the pacer of the
+/// blind node accepted the tracks in time.
 #[test]
 fn only_what_the_pacer_had_was_started_twice() {
     for (is_taken, slots) in [(true, 10), (false, 0)] {
@@ -224,7 +225,7 @@ fn only_what_the_pacer_had_was_started_twice() {
     }
 }
 
-/// A thread may already be waiting for a slot that the node drops.
+/// A thread may already be waiting for a slot when the node drops the slot's track.
 #[test]
 fn tracks_dropped_too_late_for_the_pacer_were_started_twice() {
     for (is_taken, slots) in [(true, 0), (false, 20)] {
@@ -287,7 +288,7 @@ fn a_node_that_has_started_nothing_by_an_old_load_goes_on_at_once() {
     assert_eq!((core.twice(), core.resumes_in), (0, next));
 }
 
-/// A change that arrives while the node sits out does not move its pacer back.
+/// A change that arrives while the node sits out does not move its pacer back to earlier slots.
 #[test]
 fn a_node_that_has_come_too_far_sits_out_whatever_the_load_becomes() {
     for shape in ["hold 1k/s 9s", "hold 1/min 99h"] {
@@ -306,7 +307,8 @@ fn a_node_that_has_come_too_far_sits_out_whatever_the_load_becomes() {
     }
 }
 
-/// If these tracks were marked, the store would make the node the owner of slots that it has not started.
+/// If these tracks were marked, the store would make the node the owner of slots of the new load, which it has not
+/// started.
 #[test]
 fn tracks_run_by_an_old_load_are_not_marked() {
     let mut core = blind_until(30);
@@ -334,7 +336,7 @@ fn a_node_that_sits_out_runs_and_claims_nothing() {
     }
 }
 
-/// A node that did not know its tracks in closed frames would never pass the end to its pacer.
+/// If the node did not know its tracks in closed frames, it would never send the end of the load to its pacer.
 #[test]
 fn a_node_that_sits_out_knows_what_it_has_in_frames_that_have_closed() {
     let mut core = core();
@@ -351,7 +353,8 @@ fn a_node_that_sits_out_knows_what_it_has_in_frames_that_have_closed() {
     }
 }
 
-/// The pacer would be too late for any other last update, and the node would try for ever.
+/// If the last update had to begin at its own slot, the pacer would always reject it as too late, and the node would
+/// never leave.
 #[test]
 fn a_node_that_sits_out_can_leave() {
     for (resumes, may_begin_later) in [(0, false), (1_000, true)] {
@@ -361,7 +364,7 @@ fn a_node_that_sits_out_can_leave() {
     }
 }
 
-/// The tracks that the node gives back are not marked afterwards, and do not count as due.
+/// The tracks that the node gives back are not marked afterwards, and their slots do not count as due.
 #[test]
 fn a_node_that_leaves_has_nothing_after_its_last_frame() {
     let mut core = blind_until(30);
@@ -377,7 +380,8 @@ fn a_node_that_leaves_has_nothing_after_its_last_frame() {
     assert_eq!(core.due_slots((last.frame + 4) * FRAME_NS), due);
 }
 
-/// The node postpones tracks, which are not lost. Claims that grow in small steps do not make it fall behind again.
+/// The tracks that a late node does not claim are only postponed, not lost. The claims grow in small steps, so that the
+/// node does not fall behind again.
 #[test]
 fn a_node_that_was_late_claims_more_by_a_sixteenth_per_frame() {
     let mut core = core();
@@ -401,7 +405,7 @@ fn a_node_that_was_late_claims_more_by_a_sixteenth_per_frame() {
     );
 }
 
-/// A second mark would count the slots that were started twice again.
+/// A second mark would count the slots that were started twice a second time.
 #[test]
 fn tracks_run_without_the_store_are_marked_once() {
     let mut core = core();
@@ -445,7 +449,8 @@ fn a_late_node_claims_less_and_less_of_its_own_and_more_again_on_time() {
     assert_eq!(most(25..45, false).last(), Some(&8));
 }
 
-/// A store's clock that was set differs from an outage of the store: the node keeps asking, without claims.
+/// When the store's clock was set, the node keeps sending requests, but claims nothing. After an outage of the store,
+/// it would claim.
 #[test]
 fn an_error_does_not_make_a_clock_that_was_set_right() {
     let mut core = core();
@@ -455,7 +460,8 @@ fn an_error_does_not_make_a_clock_that_was_set_right() {
     assert!(matches!(request, Some(Request::Claim(claim)) if claim.asks.is_empty()));
 }
 
-/// The pacer drops the end that it knew with the rest of the old load.
+/// When the pacer drops the rest of the old load, it also drops the end of that load, so it needs the end of the new
+/// one.
 #[test]
 fn the_pacer_gets_the_end_of_each_load() {
     let mut core = blind_until(30);
@@ -468,7 +474,7 @@ fn the_pacer_gets_the_end_of_each_load() {
     assert!(core.update().is_none());
 }
 
-/// Slots that do not exist in the new load count once, as slots of the old load.
+/// These slots do not exist in the new load. They count once, as slots of the old load.
 #[test]
 fn a_clash_by_an_old_load_counts_once() {
     let mut core = blind_until(30);
@@ -482,7 +488,7 @@ fn a_clash_by_an_old_load_counts_once() {
     assert_eq!(core.twice(), 10 + 10);
 }
 
-/// A store that has lost data could give the tracks of a node to other nodes.
+/// If the store has lost data, it could grant the node's tracks to other nodes.
 #[test]
 fn portions_that_the_store_has_forgotten_are_marked_once() {
     let mut core = core();
@@ -537,8 +543,8 @@ fn a_node_that_leaves_late_asks_for_all_that_it_has_put_off() {
     assert_eq!(asks.iter().map(|ask| ask.frame).min(), Some(32), "it sits out until then");
 }
 
-/// The store could grant tracks that other nodes are running without the store. Their slots would then count both as
-/// lost and as started twice.
+/// If the node claimed tracks now, the store could grant it tracks that other nodes are running without the store.
+/// Their slots would then count both as lost and as started twice.
 #[test]
 fn a_node_that_leaves_late_claims_nothing_while_the_clock_of_the_store_is_off() {
     let (mut core, now) = (core(), 30 * FRAME_NS);
@@ -555,7 +561,7 @@ fn a_node_that_leaves_late_claims_nothing_while_the_clock_of_the_store_is_off() 
     assert_ne!(leaves_late(&mut core).asks, [], "it is right again");
 }
 
-/// Without the repair, the node's claims would fail until the time for leaving is over.
+/// Without the repair, the node's claims would fail until its time for leaving has passed.
 #[test]
 fn a_node_that_leaves_late_repairs_the_store_before_it_claims() {
     let now = 30 * FRAME_NS;
@@ -573,7 +579,7 @@ fn a_node_that_leaves_late_repairs_the_store_before_it_claims() {
     assert!(next(&mut replaced).is_none(), "the store has another run");
 }
 
-/// An earlier version looped without a pause, because the node has nothing to ask.
+/// An earlier version looped without a pause, although the node had nothing to ask.
 #[test]
 fn a_node_that_has_failed_and_marked_all_asks_no_more() {
     let now = 30 * FRAME_NS;
@@ -594,7 +600,7 @@ fn granted(core: &Core, claim: &Claim) -> Claimed {
     Claimed { owners: owners.collect(), lead: claim.lead, ..claimed(core) }
 }
 
-/// While the answers are pending, the node goes on, and takes part in frames for which it had not asked.
+/// While its answers are pending, the node takes part in more frames, for which it has not asked yet.
 #[test]
 fn a_node_that_leaves_over_a_slow_link_knows_what_it_has() {
     for (trip_frames, is_late) in

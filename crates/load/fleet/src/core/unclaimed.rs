@@ -6,14 +6,14 @@ use std::mem;
 
 #[derive(Debug, Default)]
 pub(super) struct Unclaimed {
-    /// Portions that the node runs, and that the store may not know. Blind portions are put at the front, so that the
-    /// store learns of them before other nodes can claim them.
+    /// Portions that the node runs, and that the store may not know. Portions that are run blind are put at the front,
+    /// so that the store learns of them before other nodes can claim their tracks.
     pub(super) to_mark: VecDeque<Portion>,
-    /// For each frame, the number of slots that were run blind and whose owners are still unknown.
+    /// For each frame, the number of slots that the node has run blind, and of which it does not know the owners.
     pub(super) unconfirmed: BTreeMap<u64, u64>,
     /// For each frame, the number of slots that the node has started although another node owns them.
     pub(super) twice_by_frame: BTreeMap<u64, u64>,
-    /// Includes slots in counted frames, and under loads that are no longer in force.
+    /// The number of other slots that were started twice: those in counted frames, and those under earlier loads.
     pub(super) twice_besides: u64,
 }
 
@@ -31,9 +31,9 @@ impl Unclaimed {
         self.to_mark.push_front(portion);
     }
 
-    /// Records that the store now knows these portions. They may no longer be the first ones of `to_mark`, because
-    /// other portions may have been run blind since then. The owners of frames before `counted` are forgotten, so slots
-    /// in these frames count as started twice.
+    /// Records that the store has received the mark of these portions. Before the answer, more portions may have been
+    /// put at the front of `to_mark`. The owners of frames before `counted` have been forgotten, so the slots of these
+    /// portions in such frames count as started twice.
     pub(super) fn marked(&mut self, portions: &[Portion], counted: u64) {
         self.to_mark.retain(|portion| !portions.contains(portion));
         for Portion { frame, .. } in portions {
@@ -46,22 +46,25 @@ impl Unclaimed {
         *self.twice_by_frame.entry(frame).or_default() += slots;
     }
 
-    /// Records that frames before `until` have been counted. Their slots that were started twice remain counted.
+    /// Records that frames before `until` have been counted. Their slots that were started twice are still counted as
+    /// such.
     pub(super) fn forget(&mut self, until: u64) {
         let kept = self.twice_by_frame.split_off(&until);
         self.twice_besides += mem::replace(&mut self.twice_by_frame, kept).values().sum::<u64>();
     }
 
-    /// Records that another load is in force from the frame `from` on, and that the node can take part in it from the
-    /// frame `next` on. The node's [`Cut`](super::cut::Cut) counts slots that the node ran between these frames under
-    /// the old load. They are not marked, because the store would make the node the owner of slots of the new load.
+    /// Records that another load is in force from the frame `from` on, and that the node can take part again from the
+    /// frame `next` on. The slots that the node ran between these frames under the old load are counted with its
+    /// [`Cut`](super::cut::Cut). They are not marked, because the store would make the node the owner of slots of the
+    /// new load.
     pub(super) fn load_changed(&mut self, from: u64, next: u64) {
         self.twice_by_frame.retain(|&frame, _| frame < from);
         self.unconfirmed.retain(|&frame, _| frame < from);
         self.to_mark.retain(|portion| !(from..next).contains(&portion.frame));
     }
 
-    /// Makes the node mark these portions, which are all that it has. The store will report clashes among them again.
+    /// Makes the node mark these portions, which are all tracks that it has. In its answers, the store will report
+    /// again which of them other nodes own.
     pub(super) fn mark_all(&mut self, portions: impl Iterator<Item = Portion>) {
         self.twice_by_frame.clear();
         self.to_mark = portions.collect();

@@ -1,6 +1,6 @@
-//! Takes over new versions of the load. The frame in which a version comes into force may already have begun. The pacer
-//! gives up its leases of the old load. If it has already started some of their slots, the node *sits out* until the
-//! new load reaches the slot that its pacer has reached.
+//! Replaces the load when the node receives a new version of it. The frame from which the version is in force may
+//! already have begun. The pacer gives up its leases of the old load. If it has already started slots of these leases,
+//! the node *sits out*: it takes part again when the new load reaches the slot that the pacer has reached.
 
 use super::Core;
 use super::cut::Cut;
@@ -13,7 +13,7 @@ const MOST_SITTING_OUT: u64 = 1 << 30;
 
 #[derive(Debug)]
 pub(super) struct NewVersions {
-    /// The number of known versions, from the first one, that are still valid.
+    /// The number of versions that are still valid among those that the node knew. They are the first ones.
     same: usize,
     versions: Vec<Version>,
 }
@@ -23,8 +23,8 @@ impl Core {
         self.cut.take()
     }
 
-    /// Records that the pacer has no leases from `slot` on. Earlier slots that it has started under the old load differ
-    /// from those of the new load, so they count as started twice.
+    /// Records that the pacer has given up its leases from `slot` on. The earlier slots of these leases, which it
+    /// started under the old load, differ from those of the new load. They therefore count as started twice.
     pub(crate) fn gave_up(&mut self, mut cut: Cut, slot: u64) {
         let started = cut.slots_before(slot);
         self.unclaimed.twice_besides += started;
@@ -32,23 +32,23 @@ impl Core {
         if started > 0 {
             self.reached_slot = slot;
         }
-        // A node that learned of the change in time takes part in the frames before the new load.
+        // A node that learned of the change in time still takes part in the frames before the new load.
         if started > 0 || cut.next >= cut.from || self.resumes_in > cut.from {
             self.sit_out(cut.next.max(cut.from));
         }
     }
 
-    /// Records the cut of a pacer that starts whole frames, such as that of a simulation.
+    /// Records the cut of a pacer that starts whole frames, as in a simulation.
     #[cfg(any(test, feature = "simulation"))]
     pub(crate) fn gave_up_whole_frames(&mut self, mut cut: Cut) {
         let slot = cut.old.first(cut.next);
         self.gave_up(cut, slot);
     }
 
-    /// Keeps the node out before the frame `from`, and before the load reaches the slot that the pacer has reached.
+    /// Makes the node sit out until the frame `from` has come and the load has reached `reached_slot`.
     fn sit_out(&mut self, from: u64) {
-        // Searches the first frame that begins with this slot or a later one: first with doubling steps, then by
-        // bisection.
+        // Searches for the first frame that begins with `reached_slot` or a later slot: first with doubling steps, then
+        // by bisection.
         let far = self.end().clamp(from, from + MOST_SITTING_OUT);
         let (mut low, mut high, mut step) = (from, from, 1);
         while high < far && self.load.first(high) < self.reached_slot {
@@ -65,10 +65,11 @@ impl Core {
         self.resumes_in = high;
     }
 
-    /// Compares the versions in an answer with the known ones. Another change may have replaced the last known version.
+    /// Compares the versions in an answer with those that the node knows. Another change may have replaced the last one
+    /// that it knows.
     pub(super) fn new_versions(&self, answer: &Claimed) -> NewVersions {
         let known = self.run.versions.len();
-        // The answer contains the last of the store's `answer.known` versions.
+        // The answer contains only the last ones of the store's `answer.known` versions.
         let listed = usize::try_from(answer.known).unwrap_or(usize::MAX);
         let start = listed.saturating_sub(answer.versions.len()).min(known);
         let pairs = self.run.versions[start..].iter().zip(&answer.versions);
@@ -79,7 +80,7 @@ impl Core {
         }
     }
 
-    /// Returns `u64::MAX` if the new versions change no frame.
+    /// Returns the first frame that the new versions change, or `u64::MAX` if they change no frame.
     pub(super) fn changed_from(&self, new: &NewVersions) -> u64 {
         let changes = new.versions.iter().chain(&self.run.versions[new.same..]);
         changes.map(|version| version.from).min().unwrap_or(u64::MAX)
@@ -98,10 +99,11 @@ impl Core {
         Ok(())
     }
 
-    /// Cuts the pacer's leases of the old load from the frame `from` on.
+    /// Replaces the load with `new`, which is in force from the frame `from` on, and determines which leases the pacer
+    /// must give up.
     fn follow(&mut self, new: Load, from: u64, now: u64) {
-        // The pacer has no leases from the frame `unleased` on, so it has started nothing there, even if those frames
-        // are due.
+        // The pacer has no leases from the frame `unleased` on, so it has started no slots there, even if the slots are
+        // due.
         let unleased = self.book.unleased().max(from);
         let next = (self.frames().at(now + self.frames().frame_ns / 2) + 1).min(unleased);
         let slot = self.load.first(from).max(self.load.slot_at(now).min(self.load.first(unleased)));

@@ -1,4 +1,4 @@
-//! Checks that the scripts make the same decisions in this process as on a real server.
+//! Checks that the scripts give the same answers in this process as on a real server.
 
 use crate::frames::Frames;
 use crate::message::{
@@ -8,7 +8,7 @@ use crate::store::{Played, RedisStore, Store};
 use std::thread;
 use std::time::Duration;
 
-/// A server, and the store in this process that must give the same answers.
+/// A server, and the store in this process that must answer like the server.
 struct Both {
     server: RedisStore,
     played: Played,
@@ -91,7 +91,7 @@ pub fn play_beside(url: &str) {
     let mut both = Both { server: real, played: Played::new(), sequence: 2 };
     assert_eq!(both.ask(&Request::Nodes), Answer::Gone);
     a_run(&mut both);
-    // Another run can have the name two seconds after the end of the last run.
+    // A new run can take the name two seconds after the end of the previous run.
     thread::sleep(Duration::from_secs(2));
     a_run(&mut both);
 }
@@ -106,13 +106,13 @@ fn a_run(both: &mut Both) {
     let first = both.frame(&run);
     both.claims(&run, &[takes, takes].concat());
     let frame = both.frame(&run);
-    // Includes all tracks that can have been taken, even if this machine was stalled in between.
+    // The portions include all tracks that can have been claimed, even if this machine was stalled for some frames.
     let portions: Vec<Portion> = (first..frame + 9)
         .map(|frame| Portion { frame, tracks: [0, 2, 4].into_iter().collect() })
         .collect();
     both.sequence += 1;
     let (sequence, epoch) = (both.sequence, run.epoch);
-    // The store does not know this answer, so it must have lost data.
+    // The store has not given an answer with this number, so it concludes that it has lost data.
     let answered = sequence + 5;
     let mark = Request::Mark {
         id: id.clone(),

@@ -4,10 +4,10 @@ use crate::message::{Reply, Request};
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
-/// A ticket identifies a node's request and its answer.
+/// An event of the simulation. The ticket of a request is also that of its answer.
 #[derive(Debug)]
 pub(super) enum Event {
-    /// A node takes a turn. Only the turn that was queued last counts.
+    /// A node's thread takes a turn. If several turns are queued for a node, only the last one that was queued counts.
     Turn { machine: usize, number: u64 },
     /// A request arrives at the store.
     Request { machine: usize, ticket: u64, request: Box<Request> },

@@ -17,8 +17,8 @@ fn each(setup: impl Fn(u32) -> Setup, law: impl Fn(&Outcome)) {
     each_of(1..=SEEDS, setup, law);
 }
 
-/// Returns three seeds, which differ between consecutive cases of a property. Returns all seeds if `NANOPACE_ALL_SEEDS`
-/// is set, as in `just nightly`.
+/// Returns three of the seeds, which are different ones for consecutive cases of a property. If `NANOPACE_ALL_SEEDS` is
+/// set, as in `just nightly`, returns all seeds.
 fn seeds_of(case: u32) -> Vec<u32> {
     let count = if env::var_os("NANOPACE_ALL_SEEDS").is_some() { SEEDS } else { 3 };
     (0..count).map(|number| (count * case + number) % SEEDS + 1).collect()
@@ -43,7 +43,8 @@ fn is_within_bounds(outcome: &Outcome) {
     let ((fired, lost, twice), (most, least, more)) = (outcome.account, outcome.account_at_most);
     assert!((fired..=most).contains(&outcome.fired), "{outcome:?}");
     let never = outcome.lost.cast_signed();
-    // A slot that its owner never started, but another node did, counts once as lost and once as started twice.
+    // If a slot was started by a node that did not own it, and not by its owner, it counts once as lost and once as
+    // started twice.
     assert!((least - more.cast_signed()..=lost).contains(&never), "{outcome:?}");
     assert!(outcome.twice <= more && twice <= more, "{outcome:?}");
 }
@@ -71,13 +72,13 @@ fn a_day_takes_no_more_memory_than_an_hour() {
             nodes: 3,
             shape: format!("hold 1/s {hours}h"),
             frame: Duration::from_secs(10),
-            // After lost messages, other nodes claim the tracks, so no two frames are alike.
+            // Other nodes claim the tracks of nodes whose messages were lost, so no two frames have the same owners.
             loss: 0.01,
             ..Setup::default()
         });
         println!("{outcome:?}");
         assert!(outcome.closes && outcome.expected == hours * 3_600, "{outcome:?}");
-        // The frames of the last minute and of two chunks may not be counted yet.
+        // Frames of the last minute, and up to two more chunks, may not have been counted yet.
         assert!(outcome.counted + 6 + 128 >= 360 * hours, "{outcome:?}");
         outcome
     };
@@ -85,7 +86,7 @@ fn a_day_takes_no_more_memory_than_an_hour() {
     assert!(day.rows <= 128 && day.store_bytes <= 2 * hour.store_bytes);
 }
 
-/// The property holds whatever happens to the nodes and the store before, during and after the counting.
+/// The faults are injected before, during and after the time at which frames are counted.
 #[test]
 fn the_counts_are_those_of_the_slots_that_were_started() {
     let fault = |seed: u32| match seed % 6 {
@@ -135,7 +136,7 @@ fn messages_that_are_lost_lose_next_to_nothing() {
     each(setup, |outcome| {
         assert!(outcome.blind_frames > 0 || outcome.twice == 0);
         is_true(outcome);
-        // One frame of a node has 250 slots.
+        // A node has 250 slots in a frame.
         assert!(outcome.lost <= 1_500, "lost {}", outcome.lost);
     });
 }
@@ -149,7 +150,8 @@ fn a_node_that_dies_loses_what_it_had_claimed() {
         ..Setup::default()
     };
     each(setup, |outcome| {
-        // Four and a half frames of 1000 slots, divided by the number of nodes, plus one track.
+        // The slots of four and a half frames of 1000 slots, divided by the number of nodes, plus one track of up to 63
+        // slots per frame.
         let share = 4_500 / (outcome.alive as u64 + 1) + 5 * 63;
         assert!((1..=share).contains(&outcome.lost), "lost {} of {share}", outcome.lost);
         assert_eq!(outcome.twice, 0);
@@ -158,8 +160,8 @@ fn a_node_that_dies_loses_what_it_had_claimed() {
     });
 }
 
-/// The store does not know the slots that were started after the last report. The bounds cover the slots in a lead and
-/// one frame, and the node's part of the load for as long as it continues without the store.
+/// The store does not know which slots the node started after its last report. The bounds allow for the slots of a lead
+/// and one frame, and for the node's part of the load during the time for which it continues without the store.
 #[test]
 fn the_slots_of_a_killed_node_lie_between_bounds() {
     let limit = ms(500);
@@ -172,15 +174,15 @@ fn the_slots_of_a_killed_node_lie_between_bounds() {
         each(setup, |outcome| {
             let ((fired, lost, twice), (most, least, more)) =
                 (outcome.account, outcome.account_at_most);
-            // A quarter of the load: four tracks, each with at most 63 slots in a frame.
+            // A quarter of the load in each of six frames: four tracks with at most 63 slots each.
             assert!(lost - least <= 6 * 252, "{outcome:?}");
             assert!(most - fired <= 13 * 252 && more - twice <= 7 * 252, "{outcome:?}");
         });
     }
 }
 
-/// While the node was cut off, other nodes have started its part. The number of slots that were started twice is never
-/// known.
+/// While the node was cut off, the other nodes started its part of the load, and it cannot report which slots it has
+/// started too.
 #[test]
 fn a_node_that_is_cut_off_and_then_killed_may_have_doubled_its_part() {
     for (limit, blind) in [(10_000, 700), (300, 700), (0, 700), (10_000, 2_200)] {
@@ -200,7 +202,7 @@ fn a_node_that_is_cut_off_and_then_killed_may_have_doubled_its_part() {
     }
 }
 
-/// Node 0 is killed soon after it was cut off, and node 1 soon after it was frozen.
+/// Node 0 is killed soon after it was cut off, and node 1 is killed soon after it was frozen.
 #[test]
 fn a_node_that_is_killed_after_it_was_frozen_or_just_before_its_report_lies_between_bounds() {
     for still in [200, 2_000] {
@@ -217,7 +219,8 @@ fn a_node_that_is_killed_after_it_was_frozen_or_just_before_its_report_lies_betw
     }
 }
 
-/// Some of the slots that the node has reported may belong to another node, and some of its own slots were not started.
+/// Other nodes may own some of the slots that the node has reported, and the node may not have started some of the
+/// slots that it owned.
 #[test]
 fn a_node_that_is_killed_before_it_has_marked_what_it_started_lies_between_bounds() {
     for back in 6..14 {
@@ -234,7 +237,7 @@ fn a_node_that_is_killed_before_it_has_marked_what_it_started_lies_between_bound
     }
 }
 
-/// Only the number of the first node is known.
+/// The emptied store learns only that the killed node has joined, but not what the node has started.
 #[test]
 fn a_store_that_was_emptied_does_not_answer_for_the_dead() {
     let setup = |seed| Setup {
@@ -304,7 +307,8 @@ fn a_node_that_is_cut_off_makes_some_start_twice_and_they_are_counted() {
     };
     each(setup, |outcome| {
         assert_eq!(outcome.lost, 0);
-        // A quarter of the load, while the node is cut off, and until it gives up waiting for an answer that was lost.
+        // A quarter of the load, for the time of the cut-off and for the time until the node stops waiting for a lost
+        // answer.
         assert!(outcome.twice <= 10 * (12 * 50 + 400) / 4 + 400, "{}", outcome.twice);
         assert_eq!(outcome.account, (outcome.fired, 0, outcome.twice));
     });
@@ -322,7 +326,7 @@ fn nodes_that_join_take_their_share_and_nothing_else_changes() {
     });
 }
 
-/// A change must not store the earlier load again.
+/// A change stores only the new load, and not the earlier load again.
 #[test]
 fn a_change_of_the_load_takes_as_much_memory_as_it_says() {
     let after = |changes: u32| {
@@ -351,7 +355,8 @@ fn a_change_of_the_load_loses_nothing() {
 }
 
 /// Only the node with the slow link knows the first change when the store loses it. Other nodes restore the store's
-/// data, and the second change takes the place of the first one before that node asks again.
+/// data, and the second change is made in place of the first one, before the node with the slow link sends another
+/// request.
 #[test]
 fn a_change_that_was_lost_does_not_live_on_in_some_nodes() {
     for step in 0..10 {
@@ -368,7 +373,8 @@ fn a_change_that_was_lost_does_not_live_on_in_some_nodes() {
     }
 }
 
-/// Round trips are fixed or jittery, and equal for all nodes or different for one, during the whole run.
+/// During the whole run, round trips have a fixed length or jitter, and are equal for all nodes or different for one
+/// node.
 #[test]
 fn links_may_be_slow_for_ever() {
     for trip in [1, 10, 50, 150, 300] {
@@ -390,7 +396,7 @@ fn links_may_be_slow_for_ever() {
     }
 }
 
-/// A node with a slow link asks earlier, while the frames of the other nodes stay the same.
+/// A node with a slow link asks earlier than other nodes. The frames keep their length.
 #[test]
 fn a_node_that_is_far_away_joins_later() {
     for trip in [20, 150, 300] {
@@ -407,8 +413,8 @@ fn a_node_that_is_far_away_joins_later() {
     }
 }
 
-/// A delay of less than half the lead has no effect. A longer delay costs at most the node's share of the slots in one
-/// lead. After that, the node asks earlier, but does not take the tracks of others.
+/// A delay of less than half the lead has no effect. A longer delay costs at most the node's share of the slots of one
+/// lead. After that, the node asks earlier, which does not take tracks away from other nodes.
 #[test]
 fn a_link_that_becomes_slow_costs_next_to_nothing() {
     for (before, after, most) in [(1, 25, 0), (25, 150, 0), (1, 150, 0), (1, 300, 875)] {

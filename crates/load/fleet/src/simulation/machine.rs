@@ -15,14 +15,14 @@ use nanopace::{ManualClock, Nanos};
 use std::mem;
 use std::time::Duration;
 
-/// A node that has not begun waits for an answer for at most this time.
+/// A node that does not take part yet waits for an answer for at most this time.
 const PATIENCE: Duration = Duration::from_secs(3);
 
 #[derive(Debug)]
 pub(super) enum Phase {
-    /// The node measures the round-trip time to the store, and the store's time.
+    /// The node measures the round-trip time to the store and the store's time before it joins.
     Entering(Samples),
-    /// The node checks whether the run has begun.
+    /// The node has joined, and asks the store repeatedly whether the run has begun.
     Looking {
         node: NodeId,
         samples: Samples,
@@ -40,7 +40,7 @@ pub(super) struct Machine {
     leader: Option<Leader>,
     pub(super) phase: Phase,
     pacer: Pacer,
-    /// The last request, its number, and the time at which it was sent by this machine's clock.
+    /// The last request, its ticket, and the time at which it was sent, on this machine's clock.
     pub(super) request: Option<Request>,
     pub(super) ticket: u64,
     sent_ns: u64,
@@ -48,13 +48,13 @@ pub(super) struct Machine {
     pub(super) frozen_until: u64,
     pub(super) cut_off_until: u64,
     pub(super) trip: Duration,
-    /// The time by which the node's requests take longer than its answers.
+    /// The additional time that each request of the node takes on its way to the store, in nanoseconds.
     pub(super) one_way_ns: u64,
     pub(super) turns: u64,
     late_since: Option<u64>,
-    /// The time of the run until which the node asks for its tracks before it leaves.
+    /// The time of the run until which the node makes requests before it leaves.
     asks_until: Option<u64>,
-    /// The last reading of the clock: the true time, and the time of the run that it showed.
+    /// The last reading of the run's clock: the true time at which it was read, and the time that it showed.
     before: Option<(u64, u64)>,
 }
 
@@ -84,7 +84,7 @@ impl Machine {
         }
     }
 
-    /// `at_ns` is the true time.
+    /// Sets the machine's clock to the time that it shows at the true time `at_ns`.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -131,7 +131,7 @@ impl Machine {
         }
     }
 
-    /// Adds a round trip. If the run has begun, the node takes part from now on.
+    /// Adds a round trip. If the run has begun, the node takes part from this call on.
     pub(super) fn look(&mut self, run: &Run, store_us: i64, blind: Duration) {
         let sample = self.sample(store_us);
         let Phase::Looking { node, samples } = &mut self.phase else { return };
@@ -264,19 +264,20 @@ impl Machine {
         if is_next { 0 } else { core.due(now).saturating_sub(now) }
     }
 
-    /// Call this after the node has started the slots that are due.
+    /// Stalls the node until `until_ns`. Call this after the node has started the slots that are due.
     pub(super) fn freeze(&mut self, until_ns: u64) {
         self.frozen_until = until_ns;
         self.late_since = Some(self.clock.now_ns());
     }
 
-    /// Also stops the clock. Call this after the node has started the slots that are due.
+    /// Suspends the machine until `until_ns`, and stops its clock for `time`. Call this after the node has started the
+    /// slots that are due.
     pub(super) fn suspend(&mut self, until_ns: u64, time: Duration) {
         self.frozen_until = until_ns;
         self.stood += time;
     }
 
-    /// Call this after the node has started the slots that are due.
+    /// Ends the node. Call this after the node has started the slots that are due.
     pub(super) fn kill(&mut self, load: &mut Load, tally: &mut Tally) {
         if let Phase::Running(core) = &self.phase {
             let now = self.clock.now_ns();

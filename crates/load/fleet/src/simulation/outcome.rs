@@ -12,50 +12,52 @@ pub struct Outcome {
     pub tracks: u32,
     /// The number of slots of the load.
     pub expected: u64,
-    /// The number of slots that were started, counting slots that were started again.
+    /// The number of starts. A slot that was started by several nodes counts several times.
     pub fired: u64,
     /// The number of slots that were never started.
     pub lost: u64,
-    /// The number of times that a slot was started again.
+    /// The number of starts of slots that had already been started.
     pub twice: u64,
-    /// The account of the run: the numbers of slots that were fired, lost, and started twice.
+    /// The run's account of itself: the numbers of slots that were fired, lost, and started twice.
     pub account: (u64, i64, u64),
-    /// The account if silent nodes have started as many slots as they may have.
+    /// The bounds of the account if silent nodes have started as many slots as possible: the largest number fired, the
+    /// smallest number lost, and the largest number started twice.
     pub account_at_most: (u64, i64, u64),
     /// Whether all nodes have reported their results.
     pub is_told: bool,
-    /// Whether the account [closes](crate::Account::closes): the slots of its columns add up to the load.
+    /// Whether the account [closes](crate::Account::closes): the slots in its columns add up to the slots of the load.
     pub closes: bool,
-    /// The longest time by which the clock of a node was set to follow the store's clock.
+    /// The total time by which the node's clock was set to follow the store's clock, for the node with the largest such
+    /// time.
     pub stepped: Duration,
-    /// The number of frames that nodes ran without knowing the owners.
+    /// The number of frames that nodes ran without knowing the owners of their tracks.
     pub blind_frames: u64,
-    /// The number of nodes that had given up by the end.
+    /// The number of nodes that had failed by the end of the simulation.
     pub gave_up: usize,
-    /// The number of requests per second at the store.
+    /// The mean number of requests that the store handled per second.
     pub requests_per_second: f64,
-    /// The share of the time for which the store was busy.
+    /// The fraction of the run during which the store was busy.
     pub utilisation: f64,
-    /// The mean time for which a request waited at the store.
+    /// The mean time that a request waited before the store handled it.
     pub wait: Duration,
-    /// The standard deviation of the errors of starts, which inexact clocks cause.
+    /// The standard deviation of the differences between actual and intended starts, which inexact clocks cause.
     pub start_error: Duration,
-    /// The largest error of a start.
+    /// The largest difference between an actual and an intended start.
     pub most_start_error: Duration,
-    /// The largest share of the load that one node carried at a moment, relative to its fair share.
+    /// The largest share of the tracks of a frame that one node started, divided by a node's fair share.
     pub largest_share: f64,
-    /// The end of the last frame with a lost slot, relative to the beginning of the load.
+    /// The end of the last frame with a lost slot, measured from the beginning of the load. `None` if no slot was lost.
     pub last_lost: Option<Duration>,
-    /// The largest number of frames in one request.
+    /// The largest number of frames in one request to the store.
     pub most_asked: usize,
-    /// The largest number of rows of frames that a node stores at the end.
+    /// The largest number of entries for past frames that a node stores at the end.
     pub rows: usize,
     /// The number of frames whose owners the store has counted and forgotten.
     pub counted: u64,
-    /// The size of the store's data at the end, in bytes.
+    /// The size of the store's data at the end of the simulation, in bytes.
     pub store_bytes: usize,
     /// The number of nodes that were killed.
     pub killed: usize,
-    /// The number of nodes that were present at the end.
+    /// The number of nodes that take part at the end.
     pub alive: usize,
 }

@@ -1,4 +1,4 @@
-//! Simulates the pacer of a node: starts each leased slot at its intended start.
+//! Simulates the pacer of a node, which starts each leased slot at its intended start.
 
 use super::tally::Tally;
 use crate::load::Load;
@@ -23,7 +23,8 @@ impl Pacer {
         self.fired
     }
 
-    /// Returns `false` if a slot in these frames has started.
+    /// Replaces the leases from the frame `from` on. Returns `false`, and keeps the old leases, if a slot in these
+    /// frames has already started.
     pub(super) fn lease(&mut self, from: u64, known: Vec<(u64, TrackSet)>) -> bool {
         if self.last.is_some_and(|last| last >= from) {
             return false;
@@ -61,7 +62,7 @@ impl Pacer {
         }
     }
 
-    /// Counts the slots of the current frame that have started.
+    /// Counts the slots of the current frame that have already started, and drops all leases.
     pub(super) fn kill(&mut self, now_ns: u64, frame: u64, load: &mut Load, tally: &mut Tally) {
         if let Some(leased) = self.leased.get(&frame) {
             tally.fire(frame, &leased.tracks, |track| load.slots_by(now_ns, track));

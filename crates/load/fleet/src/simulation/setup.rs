@@ -3,68 +3,69 @@
 use crate::frames::FRAME;
 use std::time::Duration;
 
-/// A run, and the faults that happen during it.
+/// The setup of a simulated run: its load, its nodes, the network, the store, and the faults during the run.
 #[derive(Clone, Debug)]
 pub struct Setup {
-    /// The seed of all random numbers.
+    /// The seed of all random numbers in the simulation.
     pub seed: u64,
-    /// The number of nodes at the beginning.
+    /// The number of nodes at the beginning of the run.
     pub nodes: u32,
-    /// The load as a string. It must have an end.
+    /// The load as a string. It must end.
     pub shape: String,
     /// The arrival process as a string.
     pub arrivals: String,
-    /// The shortest length of a frame.
+    /// The shortest length of a frame, as for [`Fleet::frame`](crate::Fleet::frame).
     pub frame: Duration,
-    /// The round-trip time of the network without jitter. Each way takes half of it.
+    /// The time of a round trip between a node and the store without jitter. The request and the answer each take half
+    /// of it.
     pub round_trip: Duration,
-    /// The round-trip times of the first nodes, if they differ.
+    /// The round-trip times of the first nodes, which replace `round_trip` for these nodes.
     pub round_trips: Vec<Duration>,
-    /// The mean additional time of each way, as a share of its time. It is distributed exponentially, and is at most
-    /// eight times the mean.
+    /// The mean additional time of a request or an answer, as a fraction of its time without jitter. The additional
+    /// time is distributed exponentially, and is at most eight times the mean.
     pub jitter: f64,
-    /// The probability that a message, which is a request or an answer, is lost.
+    /// The probability that a request or an answer is lost.
     pub loss: f64,
-    /// The probability that a request arrives a second time, up to 100 ms later.
+    /// The probability that a request arrives twice. The second copy arrives up to 100 ms after the first one.
     pub again: f64,
-    /// The largest deviation of the rates of machines' clocks, in parts per million.
+    /// The largest difference between the rate of a machine's clock and the true rate, in parts per million.
     pub drift_ppm: f64,
-    /// The time that the store takes for a request without frames.
+    /// The time that the store takes to handle a request without frames.
     pub per_request: Duration,
     /// The additional time that the store takes for each frame in a request.
     pub per_frame: Duration,
-    /// The maximum time for which a node continues without the store.
+    /// How long a node continues without the store.
     pub blind: Duration,
-    /// The faults, each with its time relative to the beginning of the load.
+    /// The faults, each with the time at which it happens, measured from the beginning of the load.
     pub faults: Vec<(Duration, Fault)>,
 }
 
-/// A fault. Nodes are numbered from 0 in the order in which they were created.
+/// A fault. The first argument of most faults is a node, numbered from 0 in the order in which nodes were created.
 #[derive(Clone, Debug)]
 pub enum Fault {
-    /// Ends a node without a trace.
+    /// Ends a node without any message to the store.
     Kill(usize),
-    /// Stalls a node, including its callers.
+    /// Stalls a node and its callers for this time.
     Freeze(usize, Duration),
-    /// Suspends the machine of a node, which also stops its clock.
+    /// Suspends the machine of a node for this time, during which its clock does not advance.
     Suspend(usize, Duration),
     /// Makes a node leave.
     Leave(usize),
-    /// Drops all messages of a node, and all messages of the store to the node.
+    /// Drops all messages between a node and the store for this time.
     CutOff(usize, Duration),
-    /// Sets the round-trip time of a node.
+    /// Sets the round-trip time of a node to this value.
     Link(usize, Duration),
-    /// Makes the requests of a node take longer than its answers by this time.
+    /// Makes each request of a node take longer by this time. The answers take as long as before.
     OneWay(usize, Duration),
-    /// Lets another node join.
+    /// Lets one more node join.
     Join,
-    /// Stalls the store, which answers all requests afterwards.
+    /// Stalls the store for this time. It handles the waiting requests afterwards.
     FreezeStore(Duration),
-    /// Sets the store's clock forward by this many microseconds.
+    /// Sets the store's clock forward by this number of microseconds, or back if the number is negative.
     SetClock(i64),
     /// Makes the store lose all its data.
     Lose,
-    /// Replaces the load by this shape, some frames later, as `Control::set_shape` does.
+    /// Replaces the load with this shape, as `Control::set_shape` does. The new load begins some frames later.
     Change(String),
 }
 

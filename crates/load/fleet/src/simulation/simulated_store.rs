@@ -1,4 +1,4 @@
-//! Simulates the store's server, which handles one request at a time, while others wait in a queue.
+//! Simulates the store's server, which handles one request at a time while other requests wait in a queue.
 
 use super::setup::Setup;
 use crate::message::{Reply, Request, Run};
@@ -13,7 +13,7 @@ pub(super) struct SimulatedStore {
     per_request_ns: u64,
     per_frame_ns: u64,
     set_us: i64,
-    /// The time at which all requests received so far are done.
+    /// The true time at which the store has handled all requests that it has received so far.
     free_ns: u64,
     pub(super) requests: u64,
     pub(super) most_asked: usize,
@@ -44,7 +44,7 @@ impl SimulatedStore {
         EPOCH_US + self.set_us + (at_ns / 1_000).cast_signed()
     }
 
-    /// Returns the true time at which the store's clock, with its present setting, shows `clock_us`.
+    /// Returns the true time at which the store's clock shows `clock_us`, if the clock is not set again.
     pub(super) fn when_ns(&self, clock_us: i64) -> u64 {
         u64::try_from((clock_us - EPOCH_US - self.set_us) * 1_000).unwrap_or(0)
     }

@@ -1,4 +1,4 @@
-//! Counts the slots that were really started, to compare them with the account.
+//! Counts the slots that were really started, so that tests can compare them with the account.
 
 use crate::load::Load;
 use crate::track_ownership::TrackSet;
@@ -9,7 +9,8 @@ pub(super) struct Tally {
     tracks: u32,
     frames: BTreeMap<u64, Vec<u64>>,
     most: usize,
-    /// The errors of the beginnings of frames, in ns: number, sum, sum of squares, and the largest error.
+    /// The errors of the clock at the beginnings of frames, in nanoseconds: their number, their sum, the sum of their
+    /// squares, and the largest one.
     errors: (u64, f64, f64, f64),
 }
 
@@ -53,7 +54,7 @@ impl Tally {
         *most = late_ns.abs().max(*most);
     }
 
-    /// Returns the standard deviation and the largest error, in nanoseconds.
+    /// Returns the standard deviation of the errors and the largest error, in nanoseconds.
     #[expect(clippy::cast_precision_loss, reason = "a figure")]
     pub(super) fn errors(&self) -> (f64, f64) {
         let (number, sum, squares, most) = self.errors;

@@ -1,4 +1,4 @@
-//! Simulates the nodes, the network and the store together, and the faults that happen to them.
+//! Simulates the nodes, the network and the store together, and injects the faults.
 
 use super::event::{Event, Events};
 use super::machine::{Machine, Phase};
@@ -17,18 +17,20 @@ use std::time::Duration;
 
 const RUN: &str = "simulated";
 
-/// The longest time between two turns of a node's thread, and between two looks of a waiting node.
+/// The longest time between two turns of a node's thread, and between two requests by which a waiting node asks whether
+/// the run has begun.
 const TURN_NS: u64 = 20_000_000;
 
-/// In long frames, this number of turns per frame suffices.
+/// If frames are long, a node's thread takes this number of turns per frame.
 const TURNS: u64 = 4;
 
 const AFTER_NS: u64 = 1_000_000_000;
 
-/// Nodes follow a clock that was set within this time, or within twenty frames if they are longer.
+/// Within this time after a clock was set, or within twenty frames if they are longer, all nodes have set their clocks
+/// to the store's clock.
 const FOLLOWED_NS: u64 = 3_000_000_000;
 
-/// The account is read at this time after the end, when no node waits for silent nodes any more.
+/// The account is read at this time after the end of the run, when all nodes without results count as dead.
 const ABSENCE_NS: u64 = 1_000_000_000_000;
 
 pub(super) struct World<'a> {
@@ -45,7 +47,7 @@ pub(super) struct World<'a> {
 }
 
 struct Begun {
-    /// The beginning of the run, by the store's clock and as the true time.
+    /// The beginning of the run, as a time of the store's clock (`origin_us`) and as the true time (`origin_ns`).
     origin_us: i64,
     origin_ns: u64,
     load: Load,
@@ -68,7 +70,7 @@ impl<'a> World<'a> {
             begun: None,
         };
         for _ in 0..setup.nodes {
-            // Threads whose nodes start at different times do not take turns at the same moments.
+            // The nodes start at different times, so that their threads do not take turns at the same times.
             let at_ns = (world.network.either_way(10e6) + 10e6).abs();
             #[expect(
                 clippy::cast_possible_truncation,
@@ -96,7 +98,7 @@ impl<'a> World<'a> {
         self.outcome()
     }
 
-    /// Returns the time at which the load has ended by the store's clock, and nodes have followed this clock.
+    /// Returns the time one second after the load has ended by the store's clock and all nodes follow this clock.
     fn ends_ns(&self) -> u64 {
         self.begun.as_ref().map_or(u64::MAX, |begun| {
             let end = begun.load.end().expect("the load ends");
@@ -190,7 +192,8 @@ impl<'a> World<'a> {
         node.sends(&request);
         let ticket = node.ticket;
         let is_running = matches!(node.phase, Phase::Running(_));
-        // A new connection takes one more round trip. Until the run begins, the network has no faults.
+        // A new connection takes one more round trip, which is two more messages. Until the run begins, messages are
+        // not lost.
         let ways = if node.is_connected { 1 } else { 3 };
         let way = if is_running {
             self.network.ways_ns(node.trip, ways).filter(|_| at_ns >= node.cut_off_until)
@@ -325,7 +328,7 @@ impl<'a> World<'a> {
         begun.load = load;
     }
 
-    /// All present nodes report that they have finished. In this phase, the network has no faults.
+    /// Lets all nodes that take part report that they have finished. In this phase, messages are not lost.
     fn finish(&mut self) {
         let ends_ns = self.ends_ns();
         let now_us = self.queue.clock_us(ends_ns);

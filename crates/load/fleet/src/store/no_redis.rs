@@ -1,4 +1,4 @@
-//! Replaces the store in builds without Redis, in which no store can be reached.
+//! Replaces the store in builds without Redis. Such builds cannot reach any store.
 
 use super::Store;
 use crate::error::FleetError;

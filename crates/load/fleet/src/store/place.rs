@@ -1,5 +1,5 @@
-//! Finds the store: a single server, a server of a cluster, or the master that sentinels name. The store can move
-//! during a run.
+//! Finds the server that is the store: a single server, a server of a cluster, or the master that sentinels report.
+//! During a run, the store can move to another server.
 
 use crate::error::FleetError;
 use redis::{
@@ -14,10 +14,10 @@ const SENTINEL_PORT: &str = "26379";
 const SENTINELS: [(&str, &str); 2] = [("redis+sentinel", "redis"), ("rediss+sentinel", "rediss")];
 
 pub(super) struct Place {
-    /// The servers of the address, or the sentinels. They are tried in turn.
+    /// The servers or sentinels in the address. They are tried one after another.
     servers: Vec<ConnectionInfo>,
     turn: usize,
-    /// The name that sentinels use for the store, and the connection settings for it.
+    /// The name under which the sentinels know the store, and the connection settings for the store.
     master: Option<(String, ConnectionInfo)>,
     named: Option<ConnectionInfo>,
 }
@@ -51,8 +51,8 @@ impl Place {
         Ok(Place { servers, turn: 0, master, named: None })
     }
 
-    /// Tries the servers in turn, until one accepts the connection or no time is left. The next call continues after
-    /// the last server that failed.
+    /// Connects to the store. Tries the servers one after another until one accepts the connection, all have failed, or
+    /// the time is up. The next call begins after the last server that failed.
     pub(super) fn connect(&mut self, timeout: Duration) -> RedisResult<Connection> {
         let ends = Instant::now() + timeout;
         let mut tries = self.servers.len() + usize::from(self.named.is_some());
@@ -84,7 +84,8 @@ impl Place {
         }
     }
 
-    /// If an error names another server of a cluster, this server is the new location of the store.
+    /// If an error reports that the data is on another server of the cluster, uses that server from then on, and
+    /// returns `true`.
     pub(super) fn follows(&mut self, error: &RedisError) -> bool {
         let named = error.redirect_node().filter(|_| error.code() == Some("MOVED"));
         let Some((host, port)) = named.and_then(|(address, _)| address.rsplit_once(':')) else {
@@ -97,8 +98,8 @@ impl Place {
         true
     }
 
-    /// Returns whether an error is temporary, because a slot of a cluster or a master is moving. Without sentinels, a
-    /// replica stays a replica.
+    /// Returns whether an error is temporary, because a hash slot of a cluster or the role of the master is moving.
+    /// Without sentinels, a read-only replica is not a temporary error.
     pub(super) fn is_passing(&self, error: &RedisError) -> bool {
         match error.code() {
             Some("ASK" | "TRYAGAIN") => true,
@@ -132,8 +133,8 @@ fn open(info: &ConnectionInfo, ends: Instant) -> RedisResult<Connection> {
     Ok(connection)
 }
 
-/// Returns the address of another server, which is reached in the same way as `server`. A cluster leaves out a host
-/// name that it does not know.
+/// Returns the address of another server, which is reached with the same settings as `server`. If a cluster does not
+/// know a server's host name, it leaves it out; in that case, the host is that of `server`.
 fn moved(server: &ConnectionAddr, host: &str, port: u16) -> ConnectionAddr {
     let named = |known: &str| if host.is_empty() { known.to_owned() } else { host.to_owned() };
     match server {
@@ -150,7 +151,7 @@ fn moved(server: &ConnectionAddr, host: &str, port: u16) -> ConnectionAddr {
     }
 }
 
-/// Sentinels may have the same password as the store, or no password.
+/// Asks a sentinel for the address of the master. Sentinels may have the same password as the store, or none.
 fn found(
     name: &str,
     told: &ConnectionInfo,

@@ -1,4 +1,4 @@
-//! Runs the scripts of the store in this process, for tests and simulations. The time is an argument.
+//! Runs the store's scripts in this process, for tests and simulations. The caller sets the store's clock.
 
 mod data;
 
@@ -37,7 +37,7 @@ impl Played {
         Played { lua, data, claim, rest }
     }
 
-    /// `now_us` is the time of the store's clock, in microseconds.
+    /// Handles a request when the store's clock shows `now_us`, in microseconds.
     pub(crate) fn call(&self, request: &Request, now_us: i64) -> Reply {
         self.data.borrow_mut().set(now_us);
         let text = writing::write("played", KEEP, request);
@@ -71,7 +71,8 @@ impl Played {
     }
 }
 
-/// As in Redis, numbers are truncated, and an array ends before its first nil.
+/// Converts the result of a script as Redis does: numbers are truncated to integers, and an array ends before its first
+/// nil.
 fn value(said: Said) -> Value {
     match said {
         Said::Integer(number) => Value::Int(number),
@@ -98,7 +99,7 @@ fn heard(lua: &Lua, answer: Value) -> mlua::Result<Said> {
     })
 }
 
-/// The store, and the time that its clock shows, in microseconds.
+/// The store in this process at a fixed time of its clock, in microseconds.
 pub(crate) struct At<'a>(pub(crate) &'a Played, pub(crate) i64);
 
 impl Store for At<'_> {

@@ -1,4 +1,4 @@
-//! Implements the store in Redis or Valkey. Loads the scripts again if the server has lost them.
+//! Implements the store in Redis or Valkey. If the server has lost the scripts, they are loaded again.
 
 use super::place::Place;
 use super::{Store, reading, refusal, scripts, writing};
@@ -14,14 +14,14 @@ const PATIENCE: Duration = Duration::from_secs(3);
 
 const RETRY: Duration = Duration::from_millis(5);
 
-/// A run's keys are kept for this time after its last request, plus the length of the load.
+/// A run's keys expire after the length of its load plus this time, counted from the last request.
 const KEEP: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// The assumed length of a load without an end.
+/// The length that is assumed for a load without an end when the expiry time of keys is computed.
 const ENDLESS: Duration = KEEP.saturating_mul(7);
 
-/// The connection is opened when needed, and closed after any error, because the next answer on it could belong to an
-/// earlier request.
+/// The store at a Redis or Valkey server. The connection is opened when it is needed. It is closed after any error,
+/// because the next answer on it could be that to an earlier request.
 pub(crate) struct RedisStore {
     place: Place,
     claim: Script,
@@ -32,7 +32,7 @@ pub(crate) struct RedisStore {
     connection: Option<Connection>,
 }
 
-/// Leaves out the address, because it may contain a password.
+/// Omits the address, because it may contain a password.
 impl fmt::Debug for RedisStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("RedisStore").field("run", &self.run).finish_non_exhaustive()
@@ -51,12 +51,14 @@ impl RedisStore {
         self.timeout = timeout;
     }
 
-    /// Data about the beginning of the load is needed until its end.
+    /// Sets how long keys are kept, for a load of this length. Data about the beginning of the load is needed until its
+    /// end.
     pub(crate) fn keep_for(&mut self, load: Option<Duration>) {
         self.keep = KEEP + load.unwrap_or(ENDLESS).min(52 * ENDLESS);
     }
 
-    /// Rejects a server that evicts keys when its memory is full. A server that does not report its policy is accepted.
+    /// Returns an error if the server evicts keys when its memory is full. A server that does not report its policy is
+    /// accepted.
     pub(crate) fn check_policy(&mut self) -> Result<(), FleetError> {
         let Ok(mut connection) = self.connected() else { return Ok(()) };
         let Ok(memory) = cmd("INFO").arg("memory").query::<String>(&mut connection) else {
@@ -70,8 +72,8 @@ impl RedisStore {
         }
     }
 
-    /// Repeats the request if the store moves to another server or fails with a temporary error, until the request
-    /// succeeds or the timeout has passed.
+    /// Sends the request. If the store has moved to another server, or returns a temporary error, repeats the request
+    /// until it succeeds or the timeout has passed.
     fn invoke(&mut self, request: &Request) -> RedisResult<Value> {
         let ends = Instant::now() + self.timeout;
         loop {
@@ -138,7 +140,7 @@ fn described(error: &RedisError) -> String {
     if error.is_timeout() {
         return "it takes too long".to_owned();
     }
-    // An `Arc` wraps the cause.
+    // The cause of the error is inside an `Arc`.
     let cause = error.source().and_then(|source| source.downcast_ref::<Shared>());
     if let Some(error) = cause.and_then(|cause| cause.downcast_ref::<io::Error>()) {
         return error.to_string();

@@ -2,8 +2,8 @@
 
 use crate::error::FleetError;
 
-/// `code` and `text` are the code and the message of the server's error. Returns `None` if the user cannot fix the
-/// cause.
+/// Returns an error with advice for a server's error with the code `code` and the message `text`. Returns `None` if the
+/// user cannot fix the cause.
 pub(super) fn refused(code: &str, text: &str) -> Option<FleetError> {
     match code {
         "WRONGTYPE" => Some(FleetError::Damaged),
@@ -12,7 +12,7 @@ pub(super) fn refused(code: &str, text: &str) -> Option<FleetError> {
         "READONLY" => Some(FleetError::Replica),
         "OOM" => Some(FleetError::Full),
         "MOVED" => Some(FleetError::Cluster(text.rsplit(' ').next().unwrap_or(text).to_owned())),
-        // Redis and Valkey word the error of a command within a script like this.
+        // Redis and Valkey use these words in the error of a command that a script may not execute.
         "ERR" if MAY_NOT.iter().any(|words| text.contains(words)) => Some(FleetError::Permission),
         _ => None,
     }

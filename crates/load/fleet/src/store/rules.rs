@@ -1,8 +1,8 @@
-//! Tests the store's scripts, at times that the tests choose.
+//! Tests the store's scripts. Each test sets the store's clock.
 //!
-//! A *frame* is a span of the load (here 20 ms), divided into *tracks* (here 8). A node claims its *own* tracks of a
-//! frame according to the roster, a *share* of those that are left, or those of frames that it has *missed*.
-//! `docs/FLEET-PROTOCOL.md` explains the terms.
+//! A *frame* is a short part of the load (here 20 ms), divided into *tracks* (here 8). A node claims its *own* tracks
+//! of a frame according to the roster, then a *share* of the tracks that are left, or the tracks of a frame that it has
+//! *missed*. `docs/FLEET-PROTOCOL.md` explains the terms.
 
 use super::Played;
 use crate::frames::Frames;
@@ -91,7 +91,7 @@ fn a_share_of_what_is_left_is_rounded_up() {
     }
 }
 
-/// The last of four nodes may take at most a quarter of the tracks.
+/// If the last of four nodes asks first, it gets at most a quarter of the tracks.
 #[test]
 fn a_node_that_asks_too_early_leaves_the_others_their_part() {
     let store = Played::new();
@@ -111,7 +111,8 @@ fn a_request_takes_nothing_when_it_comes_again() {
     assert_eq!(claim(&store, &run, (node, 8), share(10, 4)), 4);
 }
 
-/// Other nodes can ask for their own tracks until a frame closes, and have started them after that.
+/// Other nodes can ask for their own tracks until a frame closes. After that, blind nodes have started their own
+/// tracks.
 #[test]
 fn a_frame_that_is_open_is_not_missed_and_one_that_has_closed_is_not_shared() {
     let store = Played::new();
@@ -133,7 +134,7 @@ fn a_frame_that_is_open_is_not_missed_and_one_that_has_closed_is_not_shared() {
     }
 }
 
-/// When all nodes have finished or left, the load is expected only up to this frame.
+/// When all nodes have finished or left, the account covers the load only up to this frame.
 #[test]
 fn a_node_that_is_done_has_started_nothing_from_the_next_frame_on() {
     let store = Played::new();
@@ -144,7 +145,7 @@ fn a_node_that_is_done_has_started_nothing_from_the_next_frame_on() {
     assert_eq!(store.run(now_us).unwrap().left, 101);
 }
 
-/// Two nodes with the same number would start each other's slots.
+/// If two nodes had the same number, each would start the other one's slots.
 #[test]
 fn numbers_of_nodes_are_given_once_although_the_run_is_filled_again_from_an_older_copy() {
     let store = Played::new();
@@ -187,7 +188,7 @@ fn a_run_whose_nodes_are_silent_is_replaced_after_half_a_minute() {
     assert!(matches!(heard(30_000_001), Answer::Joined(1, _)));
 }
 
-/// One of the two nodes has died. The other one has either finished, or has not reported its end yet.
+/// One of the two nodes has died. The other node either has finished, or has not reported that it has finished.
 #[test]
 fn a_run_past_its_end_is_over_when_no_node_is_awaited_any_more() {
     let (end_us, absence_us) = (BEGIN_US + ENDS.cast_signed() * FRAME_US, 500_000);
@@ -287,7 +288,7 @@ fn each_slot_is_counted_once_for_its_owner() {
     assert_eq!(count(&store, &run, 74, 76), counts(76, 582 + 7, 10 + 8 + 1));
 }
 
-/// Nodes that know more or less restore the data in any order.
+/// Nodes that know different counts restore the store's data in different orders.
 #[test]
 fn counts_are_not_lost_when_the_run_is_filled_again() {
     for order in [[0, 64, 128], [64, 0, 128], [128, 64, 0], [0, 128, 64]] {
@@ -340,7 +341,7 @@ fn results_so_far_are_there_until_a_node_has_given_its_results() {
     finish(first, b"all");
     tell(first, b"late");
     results(&[(first, b"all", true), (second, b"told", false)]);
-    // The node has ended without results, so its last report counts.
+    // The second node has finished without results, so the last results that it has reported count.
     finish(second, b"");
     results(&[(first, b"all", true), (second, b"told", true)]);
     let other = Request::Tell { id: "other".to_owned(), node: first, results: vec![1] };

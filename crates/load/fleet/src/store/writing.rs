@@ -63,7 +63,7 @@ impl Text {
             State::Running => 1,
             State::Ended => 2,
         };
-        // Nodes may have joined that this node does not know.
+        // More nodes may have joined than this node knows of. Their numbers must not be used again.
         let joined = run.joined + 64;
         let from = run.versions.last().map_or(0, |version| version.from);
         let fields = [
@@ -83,7 +83,7 @@ impl Text {
             ("seed", run.seed.to_string()),
             ("ends", or_nothing(run.ends)),
             ("roster", list(&run.roster.nodes)),
-            // No node can know this version.
+            // No node knows a roster with this version, so the store sends its roster to every node.
             ("roster_version", (run.roster.version + 1_000).to_string()),
             ("joined", joined.to_string()),
             ("heard", list(&run.heard)),
@@ -105,7 +105,7 @@ fn list<'a>(nodes: impl IntoIterator<Item = &'a NodeId>) -> String {
     nodes.into_iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
 }
 
-/// The number 0 stands for slots without an owner.
+/// Returns the counts as a string. The number 0 stands for slots without an owner.
 fn counts(counted: &Counted) -> String {
     let slots = counted.slots.iter();
     slots
@@ -118,14 +118,16 @@ fn or_nothing(number: Option<u64>) -> String {
     number.map_or_else(String::new, |number| number.to_string())
 }
 
-/// The name of a run and its ID. A later run with the same name has other keys for owners.
+/// The name of a run, and its ID. The ID distinguishes the keys of this run's owners from those of a later run with the
+/// same name.
 type Names<'a> = (&'a str, &'a str);
 
 fn owners_key((run, id): Names<'_>, chunk: u64) -> String {
     key(run, &format!("owners:{id}:{chunk}"))
 }
 
-/// All keys of a run have the same hash tag, so that a cluster stores them on one server.
+/// Returns the key for one part of a run's data. All keys of a run have the same hash tag, so that a cluster stores
+/// them on one server.
 pub(super) fn key(run: &str, part: &str) -> String {
     format!("nanopace:{{{run}}}:{part}")
 }

@@ -28,7 +28,8 @@ impl<'run> Bounds<'run> {
         !self.interrupt.is_triggered() && Instant::now() < self.end
     }
 
-    /// Returns the bounds of the first tenth, in which caches fill and the pacer learns how long it can sleep.
+    /// Returns the bounds of the first tenth of the time, in which caches fill and the pacer learns how long it can
+    /// sleep.
     fn warm_up(&self) -> Bounds<'run> {
         Bounds { end: self.start + self.end.saturating_duration_since(self.start) / 10, ..*self }
     }
@@ -80,7 +81,8 @@ fn median(mut values: Vec<f64>) -> f64 {
     values[values.len() / 2]
 }
 
-/// Sleeps at least once, even if the time is over before the thread begins. `None` means that fine timers are missing.
+/// Measures sleeps of the length `asked`. Sleeps at least once, even if the time is over before the thread begins.
+/// Returns `None` if fine timers are requested but not available.
 pub(crate) fn sleeps(asked: Duration, fine: bool, bounds: Bounds<'_>) -> Option<Sleeps> {
     in_a_thread(|| {
         if fine && !set_fine_timers() {
@@ -126,7 +128,7 @@ pub(crate) fn spinning(bounds: Bounds<'_>) -> Spinning {
     })
 }
 
-/// Returns `None` if the time is too short for a second start.
+/// Measures starts at `hz` per second. Returns `None` if the time is too short for a second start.
 pub(crate) fn starts(pause: Pause, hz: u32, bounds: Bounds<'_>) -> Option<Starts> {
     in_a_thread(|| {
         let rate = Rate::per_second(u64::from(hz)).ok()?;
@@ -167,7 +169,7 @@ fn cpu_since(before: Option<Duration>) -> Option<Duration> {
     Some(cpu_time()?.saturating_sub(before?))
 }
 
-/// Allocates all memory of the histogram now, so that recording causes no gaps.
+/// Returns a histogram whose memory is already allocated, so that recording causes no gaps.
 fn histogram() -> Histogram<u64> {
     const MOST_NS: u64 = 3_600_000_000_000;
     Histogram::new_with_bounds(1, MOST_NS, 3)

@@ -7,7 +7,7 @@ use super::sleeping::{CLUMPED_HZ, Sleeping};
 use crate::results::percentiles::Percentiles;
 use serde::Serialize;
 
-/// A value that was not measured is null or missing from its list.
+/// The results of a calibration. A value that was not measured is null or missing from its list.
 #[derive(Debug, Serialize)]
 pub(crate) struct Object {
     complete: bool,

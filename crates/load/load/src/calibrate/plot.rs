@@ -48,7 +48,8 @@ fn curves(results: &Results) -> Vec<Curve<'_>> {
 }
 
 impl Curve<'_> {
-    /// Returns `(1 / (1 - p), nanoseconds)`, up to the highest percentile that the number of values supports.
+    /// Returns the points `(1 / (1 - p), nanoseconds)`, up to the highest percentile that the number of values
+    /// supports.
     fn points(&self) -> Vec<(f64, f64)> {
         let most = human::float(self.times.len()).min(TICKS[4].0);
         (0..=4 * STEPS)

@@ -1,13 +1,16 @@
 //! Derives the highest rate with even gaps for each way to pause, and recommends a way to pause.
 //!
 //! Gaps are **even** up to the rate at which the 99th percentile of lateness is a quarter of the interval. Up to that
-//! rate, hardly any gap between two starts differs from the interval by more than 25 %. Three other limits apply.
-//! Sleeping may use a limited share of a core; at higher rates, several starts share a sleep. Hybrid pausing may spin
-//! for a limited share of a core; at higher rates, it sleeps. The interval is never shorter than the cost of a start.
+//! rate, hardly any gap between two starts differs from the interval by more than 25 %. Three other limits apply:
 //!
-//! The **recommended** way is the cheapest one that keeps gaps even at 10 k/s in one thread. Sleeping costs least,
-//! followed by hybrid. Spinning and yielding use a whole core, so they need a machine with two cores, and only the one
-//! with the higher rate is considered. If no way keeps gaps even, the one with the highest rate is recommended.
+//! * Sleeping may use a limited share of a core. At higher rates, several starts share a sleep.
+//! * Hybrid pausing may spin for a limited share of a core. At higher rates, it sleeps.
+//! * The interval is never shorter than the cost of a start.
+//!
+//! The **recommended** way to pause is the cheapest one that keeps gaps even at 10 k/s in one thread. Sleeping costs
+//! least, followed by hybrid. Spinning and yielding use a whole core, so they need a machine with two cores. Only the
+//! one of these two that has the higher rate is considered. If no way to pause keeps gaps even, the one with the
+//! highest rate is recommended.
 
 use super::sleeping::Sleeping;
 use crate::console::human;

@@ -42,7 +42,8 @@ pub(crate) struct Sleeps {
     pub(crate) cpu_each: Option<Duration>,
 }
 
-/// A thread that only reads the clock. A long gap between two readings means that something else used the core.
+/// The measurement of a thread that only reads the clock. A long gap between two readings means that something else
+/// used the core.
 #[derive(Clone, Debug)]
 pub(crate) struct Spinning {
     /// The times between consecutive readings, in nanoseconds.
@@ -110,7 +111,7 @@ impl Results {
         }
     }
 
-    /// For each way to pause, evaluates the measurement at the highest rate.
+    /// Returns the highest even rate for each way to pause, derived from the measurement at the highest rate.
     pub(crate) fn even_rates(&self) -> Vec<EvenRate> {
         let start_ns = self.clock.as_ref().map(|clocks| clocks.start_ns);
         [Pause::Sleep, Pause::Hybrid, Pause::Yield, Pause::Spin]
@@ -123,7 +124,7 @@ impl Results {
             .collect()
     }
 
-    /// Returns `None` if a measurement is missing or if the disturbance was too large.
+    /// Returns the recommended way to pause, or `None` if a measurement is missing or the disturbance was too large.
     pub(crate) fn recommendation(&self) -> Option<Recommendation> {
         if !self.complete || self.disturbance().is_too_much() {
             return None;

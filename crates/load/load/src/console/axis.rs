@@ -88,7 +88,7 @@ pub(crate) struct ValueAxis {
 }
 
 impl ValueAxis {
-    /// Chooses about `wanted` steps, so that the axis ends at a round value of at least `most`.
+    /// Chooses a round step, and at most `wanted` of these steps, so that the axis ends at `most` or above.
     pub(crate) fn new(most: f64, wanted: u64) -> ValueAxis {
         let most = if most > 0.0 { most } else { 1.0 };
         let step = round_up(most / human::float(wanted), &[1.0, 2.0, 5.0, 10.0]);

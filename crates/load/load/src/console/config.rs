@@ -1,9 +1,9 @@
 //! Reads the options of a run from a TOML file: `nanopace run --config run.toml`.
 //!
-//! The keys are the names of the long options. The entries become arguments before those of the command line, and clap
-//! parses and checks all of them, so a new option needs no change here. An option on the command line replaces any
-//! option with the same name, or of the same group, in the file; `--no-pin` cancels `pin = true`. Paths are relative
-//! to the working directory, so the output of `--print-config` can be saved anywhere.
+//! The keys are the names of the long options. The entries become arguments that precede those of the command line, and
+//! clap parses and checks all of them, so a new option needs no change here. An option on the command line replaces any
+//! option with the same name, or of the same group, in the file; `--no-pin` cancels `pin = true`. Paths are relative to
+//! the working directory, so the output of `--print-config` can be saved anywhere.
 
 mod file;
 mod print;

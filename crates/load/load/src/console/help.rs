@@ -32,8 +32,8 @@ pub(crate) fn hide_rare(command: Command, own: &Command) -> Command {
     })
 }
 
-/// Both `-h` and `--help` use clap's short kind of page, which is a table, so `--help` has to show the options that
-/// `-h` hides.
+/// Prepares the help pages: `--help` shows all options, and `-h` those of [`FIRST`] and the program's own. Both use
+/// clap's short kind of page, which is a table, so `--help` has to show the options that `-h` hides.
 pub(crate) fn pages(command: Command, words: &[OsString]) -> Command {
     let page = if words.iter().any(|word| word == "--help") { whole } else { short };
     page(command.mut_subcommands(page))
@@ -43,7 +43,7 @@ fn whole(command: Command) -> Command {
     command.mut_args(|option| option.hide_short_help(false))
 }
 
-/// A page with few options has no groups.
+/// Moves the options of [`FIRST`] out of their groups and sorts them. A page that hides no options does not change.
 fn short(command: Command) -> Command {
     if !command.get_arguments().any(Arg::is_hide_short_help_set) {
         return command;

@@ -53,7 +53,7 @@ fn with_unit(time: Duration) -> (f64, &'static str) {
     }
 }
 
-/// Formats a rate per second, with four decimals below 10/s and otherwise with one decimal.
+/// Formats a rate per second, with four decimals from 0.0001/s to 10/s and otherwise with one decimal.
 #[must_use]
 pub(crate) fn hz(hz: f64) -> String {
     hz_beside(hz, hz)
@@ -196,7 +196,7 @@ mod tests {
         ] {
             assert_eq!(short_hz(hz), text);
         }
-        // The rates range up to the largest number of starts that can be counted, in one nanosecond.
+        // The highest rate is the largest number of starts that can be counted, in one nanosecond.
         for power in -60..94 {
             let text = short_hz(2.0_f64.powi(power) * 0.999_999);
             assert!(text.len() <= 9, "{text}");

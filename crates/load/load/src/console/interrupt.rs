@@ -1,4 +1,4 @@
-//! Handles Ctrl-C and SIGTERM.
+//! Handles Ctrl-C, SIGTERM and SIGHUP.
 
 use super::alternate;
 use anyhow::Context;
@@ -26,8 +26,8 @@ pub(crate) struct Interrupt {
 }
 
 impl Interrupt {
-    /// Handles Ctrl-C and SIGTERM instead of any earlier handler. The first `tells` signals call `end_job`; the next
-    /// one ends the process.
+    /// Handles Ctrl-C, SIGTERM and SIGHUP instead of any earlier handler. The first `tells` signals call `end_job`; the
+    /// next one ends the process.
     pub(crate) fn on_signals(
         tells: usize,
         end_job: impl Fn() + Send + Sync + 'static,

@@ -46,7 +46,7 @@ impl<'de> Deserialize<'de> for Object {
     }
 }
 
-/// Visits an object in which no name occurs twice.
+/// Visits an object. Fails if a name occurs twice.
 struct Names;
 
 impl<'de> Visitor<'de> for Names {

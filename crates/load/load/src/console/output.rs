@@ -6,7 +6,8 @@ use std::fmt::Display;
 use std::io::{self, Write};
 use std::path::Path;
 
-/// Text goes to standard output, or to standard error if the JSON object goes to standard output.
+/// The outputs of a command. Text goes to standard output, or to standard error if another output goes to standard
+/// output.
 #[derive(Debug)]
 pub(crate) struct Output {
     json: Option<ResultFile>,

@@ -54,7 +54,7 @@ fn is_hidden(panic: &PanicHookInfo<'_>) -> bool {
     IS_CAUGHT.get() && !ends && !(is_first(panic.location()) && alternate::turn().is_none())
 }
 
-/// Records the source location of a caught panic. Returns whether this is the first one from there.
+/// Records the source location of a caught panic. Returns whether this is the first one from this location.
 fn is_first(place: Option<&Location<'_>>) -> bool {
     let mut places = PLACES.lock().unwrap_or_else(PoisonError::into_inner);
     places.insert(place.map(Location::to_string).unwrap_or_default())
@@ -70,7 +70,8 @@ mod tests {
 
     const PANICS: &str = "NANOPACE_TEST_PANICS";
 
-    /// Prints the terminal's settings before and after this process panics while the alternate screen is shown.
+    /// A shell script that prints the terminal's settings before and after the following test, whose process panics
+    /// while it shows the alternate screen.
     const AROUND: &str = r#"
         stty -g
         "$0" --exact console::panics::tests::a_panic_is_shown_on_an_ordinary_terminal --nocapture
@@ -104,7 +105,7 @@ mod tests {
         assert!(!after.contains("too late") && !after.contains('\x1b'), "{after:?}");
     }
 
-    /// Runs this test in another process, in which it panics. Returns the standard error of that process.
+    /// Runs `test` in another process, in which it panics. Returns the standard error of that process.
     fn errors_of(test: &str) -> String {
         let mut command = Command::new(env::current_exe().unwrap());
         let name = format!("console::panics::tests::{test}");

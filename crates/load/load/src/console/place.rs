@@ -141,8 +141,9 @@ mod tests {
     use std::os::unix::fs::symlink;
     use tempfile::TempDir;
 
-    /// Creates a directory with a file `old`, a symbolic link `link` and a hard link `hard` to it, the symbolic links
-    /// `dangling` to `new`, `inside` to the directory itself and `loop` to itself, and a directory `folder`.
+    /// Creates a directory that contains the file `old`, a hard link `hard` to `old`, a directory `folder`, and four
+    /// symbolic links: `link` to `old`, `dangling` to `new`, which does not exist, `inside` to the directory itself,
+    /// and `loop` to itself.
     fn folder() -> TempDir {
         let folder = TempDir::new().unwrap();
         let at = |name: &str| folder.path().join(name);

@@ -10,13 +10,15 @@ pub(crate) fn line_and_column(text: &[u8], at: usize) -> (usize, usize) {
     (lines().count(), 1 + last.iter().filter(begins).count())
 }
 
-/// Returns the column, counted from 1, at which `part`, a part of `line`, begins.
+/// Returns the column, counted from 1, at which `part` begins in `line`. `part` must be a slice of `line`.
 #[must_use]
 pub(crate) fn column(line: &str, part: &str) -> usize {
     let at = (part.as_ptr() as usize).saturating_sub(line.as_ptr() as usize);
     line_and_column(line.as_bytes(), at.min(line.len())).1
 }
 
+/// Converts bytes to a string.
+///
 /// # Errors
 /// Returns the offset of the first byte that is not valid UTF-8.
 pub(crate) fn utf8(bytes: &[u8]) -> Result<&str, usize> {

@@ -36,10 +36,12 @@ impl ResultFile {
         matches!(self.0, Place::Stdout)
     }
 
+    /// Writes the results with `write`. A file that is not overwritten in place is replaced only after `write` has
+    /// succeeded.
+    ///
     /// # Errors
     ///
-    /// Fails if the results cannot be written. The file then keeps its old contents, unless it is overwritten in
-    /// place.
+    /// Fails if the results cannot be written. The file then keeps its old contents, unless it is overwritten in place.
     pub(crate) fn write(
         &self,
         write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
@@ -59,6 +61,8 @@ impl ResultFile {
         }
     }
 
+    /// Writes a string as [`ResultFile::write`] does.
+    ///
     /// # Errors
     ///
     /// Fails under the same conditions as [`ResultFile::write`].
@@ -81,7 +85,7 @@ fn place_of(path: &Path) -> io::Result<Place> {
         beside(&path)?;
         return Ok(Place::Replaced(path));
     };
-    // A file that cannot be written must not be replaced, either.
+    // A file that cannot be written must not be replaced.
     let (file, is_stream) = place::open(path)?;
     if is_stream {
         return Ok(Place::Stream(file));
@@ -98,7 +102,7 @@ fn replace(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) ->
         new.file.set_permissions(old.permissions())?;
     }
     fs::rename(&new.path, path)?;
-    // Another process may have created a file with this name.
+    // The new file no longer has this name. Another process may have created a file with this name, which must stay.
     new.path.clear();
     Ok(())
 }
@@ -135,7 +139,8 @@ fn beside(path: &Path) -> io::Result<NewFile> {
     opened.map_err(|error| error.kind().into())
 }
 
-/// The permissions of the old file at `path` or, without an old file, `0o666`, which the process's umask restricts.
+/// Returns the permissions of the old file at `path` or, without an old file, `0o666`, which the process's umask
+/// restricts.
 #[cfg(unix)]
 fn mode(path: &Path) -> u32 {
     use std::os::unix::fs::PermissionsExt;

@@ -152,10 +152,10 @@ impl Load {
         self
     }
 
-    /// Runs the load until the confidence interval of a percentile is narrow enough: `p99 5%` or `p99.9 service 10%`.
-    /// The run ends after `longest` at the latest, not including the warm-up. The load must have a constant rate, and
-    /// [`duration`](Load::duration) and [`requests`](Load::requests) must not be set. These conditions are checked when
-    /// the load runs.
+    /// Runs the load until the 95 % confidence interval of a percentile is within a share of it. The goal is a string
+    /// such as `p99 5%` or `p99.9 service 10%`. The run ends after `longest` at the latest, not including the warm-up.
+    /// The load must have a constant rate, and [`duration`](Load::duration) and [`requests`](Load::requests) must not
+    /// be set. These conditions are checked when the load runs.
     ///
     /// # Errors
     ///
@@ -242,7 +242,8 @@ impl Load {
         self
     }
 
-    /// Sets the number of threads that run the sessions, from 1 to 1024. The default is one thread per core.
+    /// Sets the number of threads that run the sessions, from 1 to 1024. The default is one thread per core. A
+    /// [`BlockingTarget`](crate::BlockingTarget) always has one thread per session.
     pub fn threads(mut self, threads: u16) -> Load {
         self.args.threads = Some(threads);
         self
@@ -341,7 +342,7 @@ impl Load {
         Ok(Report::new(summary))
     }
 
-    /// Checks the ranges of the options, which a command line checks when it is parsed.
+    /// Checks that the options are in their ranges. For a command line, the parser checks this.
     fn check(&self) -> Result<(), LoadError> {
         let RunArgs { connections, threads, requests, duration, longest, timeout, .. } = self.args;
         let time = "write a time longer than zero";

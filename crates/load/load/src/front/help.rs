@@ -5,7 +5,7 @@ use crate::console::help::pages;
 use clap::error::{ErrorKind, Result};
 use clap::{Arg, ArgAction, ArgMatches, Command, Error};
 
-/// The help texts of options refer to a topic as `[see: help NAME]`.
+/// A subject with its own help page. The help texts of options refer to it as `[see: help NAME]`.
 struct Topic {
     name: &'static str,
     about: &'static str,
@@ -74,7 +74,7 @@ pub(crate) fn command() -> Command {
     Command::new(NAME).about(about).arg(page.help("Command or topic to print the page of"))
 }
 
-/// Returns `None` if the command line does not contain the command `help`.
+/// Returns the requested help page, or `None` if the command line does not contain the command `help`.
 ///
 /// # Errors
 ///

@@ -36,7 +36,7 @@ pub(crate) const INCOMPLETE: u8 = 4;
 /// The exit status if the target or the store of a fleet cannot be reached.
 pub(crate) const UNREACHABLE: u8 = 5;
 
-/// The exit status of a job. If the job failed, also the error to print.
+/// The exit status of a job that has ended. For a job that failed, the exit status and the error to print.
 pub(crate) type Ended = Result<ExitCode, (u8, anyhow::Error)>;
 
 /// Returns the exit status for an error before the start of a job, together with the error.
@@ -92,9 +92,9 @@ pub(crate) fn compare(args: &CompareArgs) -> Ended {
     Ok(if is_well { ExitCode::SUCCESS } else { ExitCode::from(MISSED) })
 }
 
-/// Writes the results to all outputs, even if one fails. Then reports them to the store of the fleet, waits for the
-/// other nodes, and writes the combined results. The requirements apply to the whole fleet, or to this node alone if
-/// it leaves before the others have finished.
+/// Writes the results to all outputs, even if one fails. In a fleet, then reports the results to the store, waits for
+/// the other nodes, and writes the combined results. The requirements apply to the whole fleet, or to this node alone
+/// if it leaves before the others have finished.
 fn publish(
     setup: &Setup,
     ran: &mut Ran,
@@ -130,7 +130,8 @@ fn finish(setup: &Setup, ran: &mut Ran, member: Member) -> anyhow::Result<Option
     Ok(Some(whole))
 }
 
-/// The path of GitHub's summary file. Other commands of the same step may have written to this file.
+/// The environment variable with the path of GitHub's summary file. The summary is appended to this file, because other
+/// commands of the same step may have written to it.
 const STEP_SUMMARY: &str = "GITHUB_STEP_SUMMARY";
 
 fn append(path: &Path, text: &str) -> io::Result<()> {

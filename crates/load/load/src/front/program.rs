@@ -61,12 +61,12 @@ struct Search<A: Args> {
 
 /// Runs a complete load generator: reads the command line, creates the target and performs the command.
 ///
-/// The options are the author's own and those of a load: rate, shape, arrivals, seed, shard, connections, threads,
+/// The options are those of `A` and those of a load: rate, shape, arrivals, seed, shard, connections, threads,
 /// duration, warm-up, timeout, late policy, requirements, HTML, JSON, CSV, HDR logs, HTTP control, metrics, fleets.
 /// `--help` lists them, and `--config` reads them from a file. The command `search` finds the highest rate that meets
-/// an objective, `compare` compares runs, `fleet` watches and controls a fleet, and `help` explains how to write
-/// rates, shapes, arrivals and requirements. On a terminal, a run shows a full-screen view. Ctrl-C ends the run, and
-/// its report goes to standard output.
+/// an objective, `compare` compares runs, `fleet` watches and controls a fleet, and `help` explains how to write rates,
+/// shapes, arrivals and requirements. On a terminal, a run shows a full-screen view. Ctrl-C ends the run, and its
+/// report goes to standard output.
 ///
 /// The exit status is 0 for success, 1 if results could not be written, 2 if the command line is invalid, 3 if a
 /// requirement was missed (or no rate met the objective of a search), 4 if the load is incomplete, 5 if the target or
@@ -152,7 +152,8 @@ pub(crate) fn print(text: &[u8]) -> Ended {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Formats an error of the parser as one line, or as three lines if it is about a shape.
+/// Prints a help page, or returns an error of the parser as text: one line, or three lines if the error is about a
+/// shape.
 pub(crate) fn usage(error: &clap::Error) -> Ended {
     if error.use_stderr() {
         return Err(refused(anyhow::Error::msg(refusal::text(error))));
@@ -185,7 +186,8 @@ fn read<A: Args>(words: Vec<OsString>) -> Result<Command<A>, clap::Error> {
     }
 }
 
-/// The options of a run may follow the word `run` or be given without it. Other commands do not require them.
+/// Returns the definition of the command line. The options of a run may follow the word `run` or be given without it.
+/// Other commands do not require these options.
 fn definition<A: Args>(program: Option<&OsString>) -> clap::Command {
     let name = program.and_then(|path| Path::new(path).file_stem()?.to_str().map(str::to_owned));
     let new = |name: &str| clap::Command::new(name.to_owned());

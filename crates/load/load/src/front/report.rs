@@ -11,7 +11,8 @@ use crate::shown::{json, page};
 use std::fmt::{self, Display, Formatter};
 use std::time::Duration;
 
-/// The results of a finished load: values of its figures, the report as text, the HTML page and the JSON object.
+/// The results of a finished load. They are available as values, as a text report, as an HTML page and as a JSON
+/// object.
 ///
 /// Each slot that was due counts as [`started`](Report::started), [`skipped`](Report::skipped) or
 /// [`unstarted`](Report::unstarted). Each started call counts as [`completed`](Report::completed),
@@ -202,7 +203,8 @@ impl Report {
         interval(&self.summary.confidence().response(), quantile)
     }
 
-    /// Returns whether the load was on schedule: requests started when they were due, and at most 1 % failed.
+    /// Returns whether the load was on schedule: at least 99 % of the requested calls were started, their wait times
+    /// were short, and at most 1 % of the calls failed.
     #[must_use]
     pub fn is_on_schedule(&self) -> bool {
         self.summary.verdict == Verdict::OnSchedule

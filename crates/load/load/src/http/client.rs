@@ -1,7 +1,8 @@
-//! Implements the HTTP client. Each connection carries one request at a time, over HTTP/1.1 or HTTP/2.
+//! Implements the HTTP client, which sends requests over HTTP/1.1 or HTTP/2.
 //!
-//! HTTP/1.1 is implemented here: one task writes the request and reads its response. This needs no second task, no
-//! wake-up between tasks and no allocation. HTTP/2 uses hyper. Host names are resolved once, before the run.
+//! For HTTP/1.1, this module has an implementation of its own. One task writes a request and reads the response, which
+//! takes no second task, no wake-up between tasks and no allocation. For HTTP/2, the client uses hyper. Host names are
+//! resolved once, before the run.
 
 #![cfg_attr(not(feature = "http2"), expect(dead_code, reason = "some of it is for HTTP/2 alone"))]
 

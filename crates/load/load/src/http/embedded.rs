@@ -4,22 +4,22 @@ use clap::Args;
 use std::error::Error;
 use std::fmt::{self, Debug, Formatter};
 
-/// A server that the program starts itself, with its command-line options. It receives the load if the command line
-/// names no other server.
+/// A server that the program starts itself, together with its command-line options. It receives the load if the command
+/// line gives no URL.
 pub trait EmbeddedTarget: Args + Debug {
-    /// Starts the server, which serves until the process ends.
+    /// Starts the server. It serves until the process ends.
     ///
     /// # Errors
     ///
-    /// Returns the reason in one line if the server cannot be started. The run then ends before any request.
+    /// Returns the reason in one line if the server cannot be started. The run then ends before it sends a request.
     fn start(&self) -> Result<Embedded, Box<dyn Error + Send + Sync>>;
 }
 
 /// A running server that [`EmbeddedTarget::start`] has started.
 pub struct Embedded {
-    /// The URL that requests go to.
+    /// The URL to which requests are sent.
     pub url: String,
-    /// The certificate that clients must trust, in PEM, if the server uses TLS.
+    /// The certificate in PEM format that clients must trust, or `None` if the server does not use TLS.
     pub certificate_pem: Option<String>,
     /// A function that is called when the schedule starts.
     pub schedule_starts: Box<dyn Fn() + Send + Sync>,

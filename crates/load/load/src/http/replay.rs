@@ -1,4 +1,4 @@
-//! Adds the requests of a recording to the plan. Each slot sends the request of its row.
+//! Adds the requests of a recording to the plan. Each slot sends the request of the row with its number.
 
 use super::args::RequestArgs;
 use super::client::plan::Draft;
@@ -18,8 +18,8 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::path::PathBuf;
 
-/// Adds the requests of a recording, and warns about requests that are not sent exactly as recorded. Returns the paths
-/// of the body files, or `None` if the recording contains only times.
+/// Adds the requests of a recording, and prints a warning about requests that cannot be sent exactly as they were
+/// recorded. Returns the paths of the body files, or `None` if the recording contains only times.
 ///
 /// # Errors
 /// Returns an error if a request cannot be sent, or if another option also defines requests.
@@ -56,7 +56,8 @@ pub(super) fn read<E: EmbeddedTarget>(
     Ok(Some(sender.bodies.into_keys().map(PathBuf::from).collect()))
 }
 
-/// Describes how many requests contain characters that were percent-encoded. Returns `None` if no request does.
+/// Returns a message with the number of requests whose URL contains characters that were percent-encoded. Returns
+/// `None` if there are no such requests.
 fn encoding(is_encoded: &[bool], of_slots: &[u32]) -> Option<String> {
     let (all, is_one) = (of_slots.len(), |index: &&u32| is_encoded[**index as usize]);
     let count = of_slots.iter().filter(is_one).count();
@@ -64,7 +65,7 @@ fn encoding(is_encoded: &[bool], of_slots: &[u32]) -> Option<String> {
     (count > 0).then(|| format!("{told} in {count} of {all} requests"))
 }
 
-/// Returns the options that also define requests, each with whether it was given.
+/// Returns the other options that define requests, and whether each of them was given.
 fn others<E: EmbeddedTarget>(args: &RequestArgs<E>, is_base: bool) -> [(&'static str, bool); 7] {
     let RequestArgs { url, targets, scenario, client, .. } = args;
     [
@@ -79,14 +80,15 @@ fn others<E: EmbeddedTarget>(args: &RequestArgs<E>, is_base: bool) -> [(&'static
 }
 
 struct Sender<'a> {
-    /// The URL for requests without a URL. Requests with only a path go to its server.
+    /// The URL for recorded requests that have no URL. If a recorded URL is only a path, it is requested from the
+    /// server of this URL.
     base: Option<&'a str>,
     is_base_used: bool,
     bodies: HashMap<String, Content>,
 }
 
 impl Sender<'_> {
-    /// Also returns whether characters of the URL had to be percent-encoded.
+    /// Converts a recorded request into a target. Also returns whether characters of its URL had to be percent-encoded.
     fn target(&mut self, request: RecordedRequest) -> Told<(TargetSpec, bool)> {
         let RecordedRequest { method, url, headers, body } = request;
         let url = url.unwrap_or_default();
@@ -133,7 +135,7 @@ fn told((_, told): (&str, String)) -> String {
     told
 }
 
-/// Percent-encodes the invalid characters in the path and the query of a URL, except those in placeholders.
+/// Percent-encodes the characters in the path and the query of a URL that are not valid there, except in placeholders.
 fn encoded(url: &str) -> String {
     let (server, mut rest) = url::server_and_path(url);
     let mut encoded = server.to_owned();
@@ -146,8 +148,8 @@ fn encoded(url: &str) -> String {
     encoded
 }
 
-/// Escapes double braces, which are not placeholders here. Returns `None` if the text has no double braces or is not
-/// UTF-8.
+/// Escapes double braces, which do not start placeholders in a recording. Returns `None` if the text has none, or is
+/// not UTF-8.
 fn literal(text: &[u8]) -> Option<String> {
     let text = std::str::from_utf8(text).ok().filter(|_| template::is_one(text))?;
     Some(text.replace("{{", "{{\"{{\"}}"))

@@ -1,4 +1,4 @@
-//! Reads scenarios from a file: their steps, and the values that steps extract from responses for later steps.
+//! Reads scenarios from a file: their steps, and the values that a step extracts from its response for later steps.
 
 mod file;
 pub(crate) mod run;
@@ -22,16 +22,16 @@ use std::path::Path;
 use std::time::Duration;
 use toml::{Spanned, Value};
 
-/// The groups of failures of a step that metrics distinguish, in addition to those of its request.
+/// The groups of failures that steps have in addition to those of their requests, as metrics count them.
 pub(crate) const GROUPS: [&str; 2] = ["check", "take"];
 
-/// A longer think time probably has the wrong unit.
+/// The longest valid think time. A longer one is probably in the wrong unit.
 const LONGEST_THINK: Duration = Duration::from_secs(86_400);
 
-/// Reads the scenarios of a file and adds them to a plan.
+/// Reads the scenarios in a file, and adds them to a plan.
 ///
 /// # Errors
-/// Returns an error in one line, with the file, the line, the column and the reason, if the file is invalid.
+/// Returns an error if the file is invalid. The message is one line with the file, the line, the column and the reason.
 pub(crate) fn read(path: &Path, draft: &mut Draft<'_>) -> anyhow::Result<()> {
     let names = BTreeSet::new();
     let hash = file::read(path, |file| Reader { draft: &mut *draft, names }.file(file))?;
@@ -138,7 +138,8 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// Adds to each step the values that it extracts. Their conditions come from the places that use the values.
+    /// Adds to each step the values that it extracts. The uses of a value in later requests determine which conditions
+    /// it must meet.
     fn give(
         &mut self,
         steps: &mut [Step],
@@ -158,7 +159,7 @@ impl Reader<'_, '_> {
     }
 }
 
-/// Parses the think time before the next step, which may be zero.
+/// Parses the think time before the next step. It may be zero.
 fn think_time(text: &str) -> Result<Duration, String> {
     let wrong =
         |error| format!("{text:?} is no time: {error}; write for example \"500ms\" or \"2s\"");
@@ -167,7 +168,7 @@ fn think_time(text: &str) -> Result<Duration, String> {
     is_short.then_some(time).ok_or_else(|| "a think time is a day at most".to_owned())
 }
 
-/// Returns the condition that an extracted value must meet for this use.
+/// Returns the condition that an extracted value must meet for one use of it.
 fn fits((_, place, form): &Use) -> fn(&[u8]) -> bool {
     match (place, form) {
         (Place::Header, _) => fits_header,
@@ -281,7 +282,7 @@ impl LookSpec {
     }
 }
 
-/// Converts the expected value of a check. It must be a string unless the source is JSON.
+/// Converts the expected value of a check. It must be a string, unless the check compares a part of JSON.
 fn expected(source: &Source, value: &Value) -> Result<serde_json::Value, String> {
     let is_json = matches!(source, Source { part: Part::Json(_), regex: None });
     match value {

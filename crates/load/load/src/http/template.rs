@@ -1,7 +1,8 @@
-//! Compiles texts that contain placeholders, such as `/users/{{user}}`, and fills them for each request.
+//! Compiles texts that contain placeholders, such as `/users/{{user}}`, and fills the placeholders for each request.
 //!
-//! A text is compiled once, into pieces that are copied or filled. The template engine minijinja takes many times as
-//! long for each request, because it passes all values by name and evaluates each placeholder as an expression.
+//! A text is compiled once, into pieces that are copied and pieces that are filled. The template engine minijinja takes
+//! many times as long per request, because it passes all values by name and evaluates each placeholder as an
+//! expression.
 
 mod dots;
 pub(crate) mod piece;
@@ -19,9 +20,9 @@ use values::Values;
 
 const OPEN: &str = "{{";
 const CLOSE: &str = "}}";
-/// The names of placeholders without an argument. Columns are not included.
+/// The names of placeholders that have no argument. The names of columns are not in this list.
 const ALONE: [&str; 4] = ["slot", "now", "now-ms", "uuid"];
-/// The names of placeholders with an argument, each with an example.
+/// The names of placeholders that have an argument, each with an example.
 const WITH_WORD: [(&str, &str); 5] = [
     ("random", "random 1..100"),
     ("random-text", "random-text 32"),
@@ -29,17 +30,17 @@ const WITH_WORD: [(&str, &str); 5] = [
     ("raw", "raw COLUMN"),
     ("json", "json COLUMN"),
 ];
-/// The maximum length of a random text.
+/// The maximum length of a random text, in characters.
 const LONGEST: usize = 1 << 20;
 
-/// The place of a text in a request, which determines the valid values.
+/// The part of a request that contains a text. It determines which values are valid.
 #[derive(Clone, Copy, Debug, Hash, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Place {
     /// The path or the query of a URL. Values are percent-encoded (RFC 3986, section 2.1).
     Url,
-    /// Values with invalid characters are rejected.
+    /// The value of a header. Values with characters that are not valid there are rejected.
     Header,
-    /// Values are copied unchanged.
+    /// The body. Values are copied unchanged.
     Body,
 }
 
@@ -58,7 +59,7 @@ pub(crate) fn is_known(name: &str) -> bool {
     ALONE.contains(&name) || example(name).is_some()
 }
 
-/// Returns whether a text may contain placeholders. Text that is not UTF-8 contains none.
+/// Returns whether a text may contain placeholders. If it is not UTF-8, it contains none.
 pub(crate) fn is_one(text: &[u8]) -> bool {
     has_open(text) && std::str::from_utf8(text).is_ok()
 }
@@ -67,7 +68,7 @@ pub(crate) fn has_open(text: &[u8]) -> bool {
     text.windows(OPEN.len()).any(|bytes| bytes == OPEN.as_bytes())
 }
 
-/// Splits a text at its first placeholder into the text before the braces, inside them, and after them.
+/// Splits a text at its first placeholder. Returns the text before the braces, between them, and after them.
 pub(crate) fn split_place(text: &str) -> Option<(&str, &str, &str)> {
     let (before, rest) = text.split_once(OPEN)?;
     let (inside, behind) = rest.split_once(CLOSE)?;
@@ -82,7 +83,7 @@ pub(crate) fn url(text: &str) -> Result<Uri, String> {
     url::read(&without_blanks(text))
 }
 
-/// Replaces the spaces in the placeholders of a URL with colons, so that the URL can be parsed.
+/// Replaces spaces with colons in the placeholders of a URL, so that the URL can be parsed.
 fn without_blanks(url: &str) -> Cow<'_, str> {
     if !url.contains(OPEN) {
         return Cow::Borrowed(url);
@@ -103,8 +104,10 @@ fn with_colons(text: &str) -> String {
 }
 
 impl Template {
+    /// Compiles a text.
+    ///
     /// # Errors
-    /// Returns the reason and the column in the text if a placeholder is invalid.
+    /// Returns the reason, and the column in the text, if a placeholder is invalid.
     pub(crate) fn new(text: &str, place: Place, names: Names<'_>) -> Result<Template, String> {
         let (mut pieces, mut rest) = (Vec::new(), text);
         while let Some((before, behind)) = rest.split_once(OPEN) {
@@ -126,8 +129,9 @@ impl Template {
         Template { pieces: vec![Piece::Text(bytes.into())] }
     }
 
-    /// Splits the template at its longest piece without placeholders, if this piece has at least `least` bytes, into
-    /// the template before it, the piece, and the template after it.
+    /// Splits the template at its longest piece without placeholders into the template before it, the piece, and the
+    /// template after it. If this piece has fewer than `least` bytes, the first template is the whole template, and the
+    /// other parts are empty.
     pub(crate) fn around_large(mut self, least: usize) -> (Template, Box<[u8]>, Template) {
         let length = |piece: &Piece| match piece {
             Piece::Text(text) => text.len(),
@@ -226,7 +230,7 @@ fn random_text(length: &str) -> Result<Piece, String> {
     length.map(Piece::RandomText).ok_or_else(told)
 }
 
-/// Reads an environment variable once. The text of the piece is then fixed.
+/// Reads an environment variable. Its value becomes a fixed piece of the template.
 fn environment(name: &str, place: Place) -> Result<Piece, String> {
     let value = env::var(name).map_err(|_| format!("the environment has no text {name}"))?;
     match place {
@@ -242,7 +246,7 @@ impl<'a> Names<'a> {
     fn value(self, name: &str, form: Form) -> Option<Piece> {
         let columns = self.data.map(Data::columns).unwrap_or_default();
         let column = columns.iter().position(|column| column == name);
-        // In a URL that has been parsed, colons replace the spaces.
+        // In a URL that was parsed, the spaces in placeholders are colons.
         let of_url = || columns.iter().position(|column| with_colons(column) == name);
         let column = column.or_else(of_url).map(|column| Piece::Column(column, form));
         let taken = || self.taken.iter().position(|taken| taken == name);
@@ -259,7 +263,7 @@ fn example(name: &str) -> Option<&'static str> {
     WITH_WORD.iter().find(|(known, _)| *known == name).map(|(_, example)| *example)
 }
 
-/// Describes the error for a word after `raw` or `json` that is not the name of a column.
+/// Returns the message for a word after `raw` or `json` that is not the name of a column.
 fn no_value(name: &str, word: &str, names: Names<'_>) -> String {
     let columns = names.all();
     let told = match near(word, columns.iter().copied()) {
@@ -285,10 +289,10 @@ fn unknown(inside: &str, names: Names<'_>) -> String {
     )
 }
 
-/// The minimum similarity at which a name is suggested for a misspelled word.
+/// The minimum similarity between a misspelled word and a name at which the name is suggested.
 const ALIKE: f64 = 0.75;
 
-/// Returns the name that is most similar to a word, if one is similar enough.
+/// Returns the name that is most similar to a word, if it is similar enough.
 pub(crate) fn near<'a>(word: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let likeness = |name: &'a str| (strsim::jaro(word, name), name);
     let alike = names.map(likeness).filter(|(likeness, _)| *likeness >= ALIKE);

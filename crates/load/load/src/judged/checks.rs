@@ -1,6 +1,6 @@
-//! Checks the run itself: whether starts followed the requested arrivals, whether response times stayed constant,
-//! which share of them the generator caused, and how busy the machine was with other work. Lancet has similar checks
-//! (Kogias, Mallon and Bugnion, USENIX ATC 2019).
+//! Checks the run itself: whether starts followed the requested arrivals, whether response times stayed constant, which
+//! share of the response times the generator caused, and whether other work kept the machine busy. Lancet has similar
+//! checks (Kogias, Mallon and Bugnion, USENIX ATC 2019).
 
 mod machine;
 mod trend;
@@ -18,22 +18,24 @@ use crate::results::stats::OperationStats;
 use hdrhistogram::Histogram;
 use std::time::Duration;
 
-/// The minimum share of gaps within 25 % of nominal at which starts count as even.
+/// Starts count as even if at least this share of the gaps is within 25 % of the nominal gap.
 const LEAST_EVEN: f64 = 0.5;
 
-/// The thresholds of [`poisson`]. `NEAR` is the deviation from Poisson arrivals that sleeping causes. `CHANCE` and
-/// `CHANCE_ALIKE`, divided by the square root of the number of gaps, are the deviations that chance exceeds in 1 % of
-/// runs. `CHANCE` comes from the Kolmogorov distribution, `CHANCE_ALIKE` from the normal distribution.
+/// The thresholds of [`poisson`]. A generator that sleeps between starts deviates from Poisson arrivals by up to
+/// `NEAR`. `CHANCE` and `CHANCE_ALIKE`, divided by the square root of the number of gaps, are the deviations that
+/// chance exceeds in 1 % of runs. `CHANCE` comes from the Kolmogorov distribution, and `CHANCE_ALIKE` from the normal
+/// distribution.
 const NEAR: f64 = 0.05;
 const CHANCE: f64 = 1.63;
 const CHANCE_ALIKE: f64 = 2.58;
 
-/// The share of the response time that the generator may cause without a finding.
+/// The largest share of the response time that the generator may cause before the check fails.
 const MOST_OWN: f64 = 0.25;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Finding {
-    /// The name of the check: `starts`, `steady`, `own`, `quota`, `stolen`, `others`, `frequency`, `sure` or `reading`.
+    /// The name of the check, which is `starts`, `steady`, `own`, `quota`, `stolen`, `others`, `frequency`, `sure` or
+    /// `reading`.
     pub(crate) check: &'static str,
     pub(crate) is_well: bool,
     pub(crate) text: String,
@@ -79,8 +81,8 @@ pub(crate) fn steady(confidence: &Confidence<'_>) -> Option<Finding> {
     Some(Finding { check: "steady", is_well: change.is_none(), text })
 }
 
-/// Compares the generator's own delay with the response times: its share of the total, and an upper bound of its
-/// percentile. Returns `None` if there are no response times.
+/// Compares the generator's own delay with the response times. The finding contains the delay's share of the total
+/// response time, and an upper bound for a percentile of the delay. Returns `None` if there are no response times.
 pub(crate) fn own(stats: &OperationStats, reported: Percentile) -> Option<Finding> {
     let all = stats.response.mean() * float(stats.response.len()) * 1e-9;
     let own = stats.lateness.generator + stats.queued.as_secs_f64();
@@ -97,11 +99,15 @@ pub(crate) fn own(stats: &OperationStats, reported: Percentile) -> Option<Findin
     Some(Finding { check: "own", is_well: share.max(beside) <= MOST_OWN, text })
 }
 
-/// Returns an upper bound, in nanoseconds, for a percentile of the generator's own delay: the smaller of two bounds.
-/// The delay of a start is part of its wait time, so one bound is the percentile of the wait times (infinite if the
-/// percentile lies among slots that never started). The other is the mean delay of all slots, divided by the share of
-/// slots beyond the percentile (Markov's inequality), because only the mean of the time that responses wait for the CPU
-/// is known.
+/// Returns an upper bound, in nanoseconds, for a percentile of the generator's own delay. The delay consists of the
+/// delay of the start, and of the time for which the response waits for the CPU. For the delay of the start, the bound
+/// is the smaller of two:
+///
+/// * the same percentile of the wait times, because the delay of a start is part of its wait time (infinite if this
+///   percentile lies among slots that never started);
+/// * the mean delay of all slots, divided by the share of slots beyond the percentile (Markov's inequality).
+///
+/// The mean time for which responses wait for the CPU is added, because only the mean is known.
 fn own_at_most(stats: &OperationStats, reported: Percentile) -> f64 {
     let each = |seconds: f64, of: u64| seconds * 1e9 / float(of.max(1));
     let due = stats.response.len();
@@ -210,9 +216,9 @@ mod tests {
     #[test]
     fn beside_a_percentile_the_generators_own_delay_is_as_long_as_it_may_be() {
         for (generator, queued_ms, percent, told) in [
-            // Half of the requests may have the whole delay, so the bound is twice the mean of 0.1 ms.
+            // Half of the requests may have the whole delay between them, so the bound is twice the mean of 0.1 ms.
             (0.01, 0, 50.0, "at most 200us (2.0 %) of the response p50"),
-            // One request in a hundred may have the whole delay, but no request waited longer than 4 ms.
+            // One request in a hundred may have the whole delay, but no request waited for longer than 4 ms.
             (0.01, 0, 99.0, "at most 4.00ms (40.0 %) of the response p99"),
             (0.000_1, 0, 99.0, "at most 100us (1.0 %) of the response p99"),
             (0.01, 100, 99.9, "at most 5.00ms (50.0 %) of the response p99.9"),
@@ -230,7 +236,7 @@ mod tests {
             stats.response.record_n(90_000_000, 10).unwrap();
             own(&stats, Percentile(percent)).unwrap().text
         };
-        // 100 of 110 slots started, at most 4 ms late. The mean delay is 9.09 ms.
+        // There are 110 slots, of which 100 were started, at most 4 ms late. The mean delay of all slots is 9.09 ms.
         let text = told(90.0);
         assert!(text.contains("at most 4.00ms ("), "{text}");
         let text = told(99.0);

@@ -1,8 +1,8 @@
-//! Compares two sides, each of one or more runs: which figures differ by more than chance?
+//! Compares two sides, each of which consists of one or more runs, and finds figures that differ by more than chance.
 //!
-//! Each figure has a [confidence interval](crate::results::confidence) on each side. The interval of the difference
-//! follows from both (Zou and Donner, *Construction of confidence limits about effect measures*, 2008). If the interval
-//! of the difference contains zero, the comparison shows no difference.
+//! Each figure has a [confidence interval](crate::results::confidence) on each side. The confidence interval of the
+//! difference is computed from both (Zou and Donner, *Construction of confidence limits about effect measures*, 2008).
+//! If it contains zero, no difference is reported.
 
 pub(crate) mod demand;
 mod figure;
@@ -17,7 +17,8 @@ use side::Side;
 use std::fmt::{self, Display, Formatter};
 use stored_run::StoredRun;
 
-/// Times with a smaller relative difference count as equal, because batches store two significant digits.
+/// Two times count as equal if their relative difference is smaller than this, because batches store times with two
+/// significant digits.
 const RESOLUTION: f64 = 0.01;
 
 #[derive(Debug)]
@@ -34,12 +35,12 @@ pub(crate) struct Comparison {
 pub(crate) struct Row {
     pub(crate) figure: Figure,
     pub(crate) sides: [Option<Estimate>; 2],
-    /// The second side's value minus the first side's.
+    /// The value on the second side minus the value on the first side.
     pub(crate) difference: Option<Difference>,
     pub(crate) word: Word,
 }
 
-/// The difference has the unit of the figure; `low` and `high` are the ends of its 95 % confidence interval.
+/// The difference of a figure, in the figure's unit. `low` and `high` are the ends of its 95 % confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Difference {
     pub(crate) by: f64,
@@ -58,7 +59,7 @@ pub(crate) enum Word {
 }
 
 impl Comparison {
-    /// Each side must have at least one run. Returns an error if the runs cannot be compared.
+    /// Compares two sides, each of which must have at least one run. Returns an error if the runs cannot be compared.
     pub(crate) fn new(first: &[StoredRun], second: &[StoredRun]) -> Result<Comparison, String> {
         let all: Vec<_> = first.iter().chain(second).collect();
         all.iter().try_for_each(|other| all[0].is_comparable(other))?;

@@ -1,33 +1,34 @@
-//! Parses and checks criteria, the requirements of `--fail-if` on a run.
+//! Parses criteria, which are the requirements of `--fail-if` on a run, and checks them.
 //!
-//! A criterion is a requirement such as `p99 response < 50ms`. It consists of a figure, an operator and a limit. Spaces
-//! do not matter, and the names of figures may be in capitals.
+//! A criterion such as `p99 response < 50ms` consists of a figure, an operator and a limit. Additional spaces do not
+//! matter, and figures may be written in capitals. The figures are:
 //!
 //! - A percentile from `p0` to `p100` (such as `p99` or `p99.9`), `mean`, `min` or `max`, of `wait`, `service`,
-//!   `response` or `setup` (connection setup) times. The two words may be in either order. The limit is a time: `50ms`,
-//!   `1.5s`.
+//!   `response` or `setup` (connection setup) times. The two words may be in either order. The limit is a time, such as
+//!   `50ms` or `1.5s`.
 //! - The same statistics of `first-byte`, `first-item`, `first-item-response` and `item-gap` times, if the items of
 //!   responses are timed, and of `sending` and `reading` times, if kernel timestamps are enabled.
-//! - `count` of any of these times. The limit is a count.
-//! - `due`, `started`, `completed`, `failed`, `skipped`, `retried`, `unfinished`, `unstarted`: counts.
-//! - `errors` (failed per started), `ratio` (started per scheduled), `gaps` (the share of gaps within 25 % of nominal).
-//!   The limit is a share: `0.1%`, `0.001`.
-//! - `achieved`: requests started per second. The limit is a rate: `4.9k/s`.
-//! - `lateness target`, `lateness generator`: times.
+//! - The number of any of these times, written as `count` instead of a percentile. The limit is a number.
+//! - `due`, `started`, `completed`, `failed`, `skipped`, `retried`, `unfinished` or `unstarted`, which are numbers of
+//!   requests.
+//! - `errors` (the failed share of the started requests), `ratio` (the started share of the scheduled requests) or
+//!   `gaps` (the share of gaps within 25 % of nominal). The limit is a share, such as `0.1%` or `0.001`.
+//! - `achieved`, which is the number of requests started per second. The limit is a rate, such as `4.9k/s`.
+//! - `lateness target` or `lateness generator`, which are times.
 //! - `confidence p99`, `confidence p99.9 service`: the distance from a percentile of `response`, `service` or `wait`
 //!   times to the farther end of its 95 % confidence interval. The limit is a share of the percentile.
 //!
-//! - Service and response times, `errors`, `completed` and `failed` can be those of one label: `p99 response of
-//!   "order"`.
+//! `p99 response of "order"` limits a figure to one label. This is possible for figures of service and response times,
+//! and for `errors`, `completed` and `failed`.
 //!
-//! Times are as exact as the histograms that store them. Each value is the largest time of its histogram bucket (for
-//! `min`, the smallest). A message about a missed criterion shows enough digits to distinguish the value from the
-//! limit.
+//! Times are as exact as the histograms that store them. Each value is the largest time in its bucket of the histogram,
+//! except that `min` is the smallest time in its bucket. A message about a missed criterion prints enough digits to
+//! distinguish the value from the limit.
 //!
 //! The operators are `<`, `<=`, `>`, `>=` and `=`, also written `==`.
 //!
-//! For a request without a response, only a lower bound of the response time is known: the time until the request was
-//! given up. The response time counts as infinite for `<` and `<=`, and as the lower bound for `>` and `>=`.
+//! If a request got no response, only a lower bound of its response time is known: the time until the request was given
+//! up. For `<` and `<=`, the response time counts as infinite. For `>` and `>=`, it counts as the lower bound.
 //!
 //! If a run has no value for a figure, every criterion with this figure is missed. For example, a limit on the p99 of
 //! response times must fail if no request received a response.
@@ -89,7 +90,8 @@ impl Criterion {
         Criterion { figure, label: None, operator: Operator::AtLeast, limit }
     }
 
-    /// A search adds this criterion if no other criterion [names errors](Criterion::names_errors).
+    /// Returns the criterion `errors <= 1%`. A search adds it if no other criterion [names
+    /// errors](Criterion::names_errors).
     pub(crate) fn default_errors() -> Criterion {
         let limit = Limit { value: 0.01, text: "1%".to_owned() };
         let figure = Figure::Single(Single::Errors);
@@ -113,7 +115,7 @@ impl Criterion {
         self.figure.part()
     }
 
-    /// Returns whether raising the rate can only break the criterion, so that there is a highest rate at which it
+    /// Returns whether a higher rate can only make the criterion fail, so that there is a highest rate at which it
     /// holds.
     pub(crate) fn breaks_above_a_rate(&self) -> bool {
         match self.figure.better() {
@@ -128,8 +130,8 @@ impl Criterion {
         self.figure.is_about_waiting() || without.check(figures).is_none()
     }
 
-    /// Returns the share of requests that decides the criterion: 0.01 for a 99th percentile, the limit for errors.
-    /// Returns `None` if all requests count.
+    /// Returns the share of requests that decides the criterion: 0.01 for a 99th percentile, and the limit itself for
+    /// errors. Returns `None` if all requests count equally.
     pub(crate) fn deciding_share(&self) -> Option<f64> {
         let is_errors = matches!(self.figure, Figure::Single(Single::Errors));
         let share = if is_errors { Some(self.limit.value) } else { self.figure.tail() };
@@ -152,7 +154,8 @@ impl Criterion {
         }
     }
 
-    /// Returns the value in the figure's unit (nanoseconds for a time), or its lower bound if only that is known.
+    /// Returns the value in the unit of the figure, which is nanoseconds for a time. If only a lower bound of it is
+    /// known, returns the lower bound.
     pub(crate) fn value(&self, figures: &Figures<'_>) -> Option<f64> {
         self.actual(figures).map(|value| value.least)
     }
@@ -163,7 +166,7 @@ impl Criterion {
         limit.ok().filter(|_| is_time)
     }
 
-    /// Rounds so that the printed value stays on its side of the limit.
+    /// Formats the value. It is rounded so that it stays on its side of the limit.
     pub(crate) fn shown(&self, figures: &Figures<'_>) -> String {
         self.actual(figures).map_or_else(|| "unknown".to_owned(), |value| self.text(value))
     }

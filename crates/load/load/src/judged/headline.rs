@@ -9,7 +9,7 @@ use std::fmt::{self, Display, Formatter};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Grade {
     Good,
-    /// Nothing failed, but the figures may be misleading.
+    /// The result is good, but some of the figures may be misleading.
     Doubtful,
     Bad,
 }
@@ -18,7 +18,7 @@ pub(crate) enum Grade {
 pub(crate) struct Headline {
     pub(crate) grade: Grade,
     pub(crate) result: String,
-    /// The reason for the result, or an empty string.
+    /// The reason for the result. It is empty if there is nothing to add.
     pub(crate) why: String,
 }
 

@@ -1,4 +1,5 @@
-//! Creates warnings, with advice, about limits of the generator's machine that made requests fail.
+//! Creates warnings for requests that failed because of limits of the generator's machine. Each warning contains
+//! advice.
 
 use crate::load::shortage::Shortage;
 use crate::results::stats::OperationStats;

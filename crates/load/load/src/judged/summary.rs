@@ -1,4 +1,4 @@
-//! Summarizes a run: the figures for the report and the JSON object.
+//! Summarizes a run: computes the figures for the report and for the JSON object.
 
 use super::checks::{self, Finding};
 use super::comparison::Comparison;
@@ -24,14 +24,14 @@ use std::collections::BTreeSet;
 use std::time::{Duration, SystemTime};
 use toml::Table;
 
-/// The warm-up is included only in the ledger and in the spin time.
+/// The summary of a run. It leaves out the warm-up, except in the ledger and in the spin time.
 #[derive(Debug)]
 pub(crate) struct Summary {
     pub(crate) title: Title,
-    /// Requested operations per second; the mean if the rate changed.
+    /// The requested number of operations per second. If the rate changed, it is the mean.
     pub(crate) target_hz: f64,
     pub(crate) achieved_hz: f64,
-    /// Started operations as a share of the requested ones; at most 1.
+    /// The started share of the requested operations. It is at most 1.
     pub(crate) ratio: f64,
     pub(crate) failed_share: f64,
     pub(crate) duration: Duration,
@@ -39,7 +39,7 @@ pub(crate) struct Summary {
     pub(crate) stats: OperationStats,
     pub(crate) gaps: Option<Quality>,
     pub(crate) ledger: Ledger,
-    /// The CPU time of the load threads. `None` if the system does not report it.
+    /// The CPU time of the load threads, or `None` if the system does not report it.
     pub(crate) processor: Option<CpuTime>,
     pub(crate) resolved_in: Duration,
     pub(crate) own_times: Vec<OwnTimes>,
@@ -52,7 +52,7 @@ pub(crate) struct Summary {
     pub(crate) missed: Vec<String>,
     pub(crate) required: Vec<Required>,
     pub(crate) findings: Vec<Finding>,
-    /// The comparison with a baseline, or the reason why it is impossible.
+    /// The comparison with the baseline, or the reason why the runs cannot be compared.
     pub(crate) beside: Option<Result<Comparison, String>>,
 }
 
@@ -64,7 +64,7 @@ pub(crate) struct Title {
     pub(crate) settings: Table,
     /// The names of the options that were given.
     pub(crate) given: BTreeSet<String>,
-    /// Whether the target is a server that was loaded at the default rate.
+    /// Whether the target is a server and the rate is the default rate.
     pub(crate) rate_is_default: bool,
     pub(crate) machine: Machine,
 }
@@ -80,16 +80,16 @@ pub(crate) struct RunResults<'run> {
     pub(crate) stats: &'run OperationStats,
     pub(crate) gaps: Option<Quality>,
     pub(crate) randomness: Option<Randomness>,
-    /// `None` for a node of a fleet, whose remaining slots go to other nodes.
+    /// How the run ended. `None` for a node of a fleet, because other nodes start its remaining slots.
     pub(crate) ending: Option<Ending>,
     pub(crate) lost: Option<String>,
     pub(crate) goal: Option<(&'run Goal, bool)>,
-    /// The percentile with which the generator's own delay is compared.
+    /// The percentile of the response times with which the generator's own delay is compared.
     pub(crate) reported: Percentile,
     pub(crate) unopened: usize,
     pub(crate) processor: Option<CpuTime>,
     pub(crate) meanwhile: Option<Meanwhile>,
-    /// `None` if the CPU quota was not reached.
+    /// How long the CPU quota stopped the generator, or `None` if the quota was not reached.
     pub(crate) quota: Option<Quota>,
     pub(crate) resolved_in: Duration,
 }
@@ -97,7 +97,7 @@ pub(crate) struct RunResults<'run> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ending {
     pub(crate) is_cut_short: bool,
-    /// Slots that were due for longer than 10 ms (a hiccup) and had not started.
+    /// The number of slots that had been due for longer than 10 ms (a hiccup) and had not started.
     pub(crate) overdue: u64,
 }
 
@@ -110,12 +110,13 @@ impl Summary {
             .unwrap_or_else(|| per_second(run_end.recorded.count, run_end.asked_until - from));
         let achieved_hz = per_second(started, duration);
         let target_hz = if results.is_closed { achieved_hz } else { target_hz };
-        // If a late policy gave up time, more slots were required than were due. If the last interval is incomplete,
-        // fewer slots were required.
+        // If a late policy gave up time, the load required more slots than were due. If the last interval is
+        // incomplete, it required fewer slots than were due.
         let required = run_end.required.max(float(stats.due()));
         let required = if results.is_closed { started } else { required };
         let others = results.meanwhile.map_or(0.0, Meanwhile::of_others);
-        // While a quota stopped the generator, other programs did not keep it waiting.
+        // While the quota stopped the generator, it did not wait for other programs, so this time is not attributed to
+        // them.
         let others = others * (1.0 - results.quota.map_or(0.0, Quota::share));
         let evidence = Evidence::new(stats, ratio(started, required), others);
         let is_recorded = run_end.at > from || stats.due() > 0;
@@ -131,11 +132,11 @@ impl Summary {
         } else {
             results.ending.map(|_| unrecorded(run_end.at < from).to_owned())
         };
-        // The missing part of the load may have behaved differently, so good findings are dropped.
+        // The missing part of the load could have behaved differently, so checks that passed are not reported.
         findings.retain(|finding| incomplete.is_none() || !finding.is_well);
         let mut stats = stats.clone();
         if results.is_closed {
-            // In a closed loop, no slot is due before a worker is free, so there is no lateness.
+            // In a closed loop, no slot is due before a worker is free, so no request is late.
             stats.lateness = Lateness::default();
         }
         Summary {
@@ -193,8 +194,8 @@ impl Summary {
         self.findings.iter().any(|found| !found.is_well && found.check == check)
     }
 
-    /// If a criterion limits how much of the load was started, such criteria alone decide whether the load counts as
-    /// complete, unless nothing was recorded.
+    /// Checks the criteria. If one of them limits how much of the load was started, only such criteria decide whether
+    /// the load counts as complete. This does not apply if nothing was recorded.
     pub(crate) fn require(&mut self, criteria: &[Criterion]) {
         if self.verdict != Verdict::NothingRecorded && criteria.iter().any(Criterion::names_load) {
             self.incomplete = None;
@@ -259,9 +260,12 @@ fn ratio(started: f64, required: f64) -> f64 {
     share(started, required, 1.0).min(1.0)
 }
 
-/// Returns a message if the run was ended early with overdue slots, if at least half of the `required` slots never
-/// started, or if at least half of the started requests were given up. Slots that were overdue by less than a hiccup do
-/// not count towards the half, but the message includes them.
+/// Returns a message if the load is incomplete, for one of these reasons:
+///
+/// * The run was ended early while slots were overdue.
+/// * At least half of the `required` slots were never started. Slots that were overdue by less than a hiccup do not
+///   count towards this half, but the number in the message includes them.
+/// * At least half of the started requests were given up.
 fn incompleteness(ending: Option<Ending>, required: f64, stats: &OperationStats) -> Option<String> {
     let Ending { is_cut_short, overdue } = ending?;
     if is_cut_short && overdue > 0 {
@@ -282,7 +286,8 @@ fn unrecorded(is_in_warm_up: bool) -> &'static str {
     if is_in_warm_up { "ended before its warm-up was over" } else { "ended before it began" }
 }
 
-/// Warns if threads needed at least a tenth of the duration, but got less than half of the CPU time that they needed.
+/// Returns a warning if the load threads needed the CPU for at least a tenth of the duration, but got it for less than
+/// half of the time that they needed.
 fn scarcity(time: CpuTime, duration: Duration, stats: &OperationStats) -> Option<String> {
     let answers = u32::try_from(stats.completed() + stats.failed()).unwrap_or(u32::MAX);
     let is_scarce = time.wanted >= duration / 10 && time.had < time.wanted / 2;
@@ -294,8 +299,8 @@ fn scarcity(time: CpuTime, duration: Duration, stats: &OperationStats) -> Option
     is_scarce.then(|| format!("CPU time was scarce{waited}"))
 }
 
-/// Warns if load threads were stopped while at least 1 % of the responses were awaited. The service times of these
-/// responses include the stop, because their arrival times are unknown.
+/// Returns a warning if the load threads were stopped while at least 1 % of the responses were awaited. The times at
+/// which these responses arrived are unknown, so their service times include the stop.
 fn stopping(stats: &OperationStats) -> Option<String> {
     let (answers, most) = stats.stopped;
     is_a_percent(answers, stats).then(|| {
@@ -372,7 +377,7 @@ mod tests {
         let half = "509 of 1010 slots never started";
         assert_eq!(told(ending(false, 400), 1_010.9, &stats).as_deref(), Some(half));
         assert_eq!(told(None, 1_010.9, &stats), None);
-        // Two of the unstarted slots fell due just before the end.
+        // Two of the slots that never started fell due just before the end of the run.
         let half = "511 of 1012 slots never started";
         stats.unstarted = 411;
         assert_eq!(told(ending(false, 409), 1_012.0, &stats).as_deref(), Some(half));
@@ -459,17 +464,17 @@ mod tests {
         let mut stats = OperationStats::new();
         let told =
             |had, wanted, stats: &OperationStats| scarcity(CpuTime { had, wanted }, second, stats);
-        // Without responses, no response waited for the CPU.
+        // There were no responses, so no response waited for the CPU.
         assert_eq!(told(second / 8, second / 2, &stats), None);
         stats.service.record_n(1_000_000, 100).unwrap();
-        // If each thread has only one session, no response waits for the CPU.
+        // Each thread had only one session, so no response waited for the CPU.
         let bare = "CPU time was scarce";
         assert_eq!(told(second / 8, second / 2, &stats).as_deref(), Some(bare));
         stats.queued = Duration::from_millis(4);
         let warning = "CPU time was scarce: each response waited 40.0us for the CPU";
         assert_eq!(told(second / 8, second / 2, &stats).as_deref(), Some(warning));
         assert_eq!(told(second / 4, second / 2, &stats), None);
-        // The threads got less CPU time than they needed, but needed little.
+        // The threads got less CPU time than they needed, but they needed only little.
         assert_eq!(told(Duration::ZERO, second / 20, &stats), None);
     }
 

@@ -1,23 +1,29 @@
-//! Determines the verdict: did the load follow the schedule, and if not, was the target or the generator too slow?
+//! Determines the verdict of a run: whether the load followed the schedule, and if not, whether the target or the
+//! generator was too slow.
 //!
-//! The load was **on schedule** if at least 99 % of the requested slots were started, and the 99th percentile of the
-//! wait time is at most 10 ms (a normal delay of a busy scheduler) or at most a tenth of the 99th percentile of the
-//! service time. In addition, 99 % of the requests after think times must have started at most 10 ms late.
+//! The load was **on schedule** if these conditions hold:
+//!
+//! * At least 99 % of the requested slots were started.
+//! * The 99th percentile of the wait time is at most 10 ms (a normal delay of a busy scheduler), or at most a tenth of
+//!   the 99th percentile of the service time.
+//! * At least 99 % of the requests after think times started at most 10 ms late.
 //!
 //! Otherwise, the side that caused at least two thirds of the lateness fell behind. The **target** causes the lateness
-//! of slots that wait for a free connection or are held back afterwards; the **generator** causes the rest: see
-//! [`lateness`](crate::results::lateness). If at least two thirds of the lateness was waiting for connections that
-//! were held during think times, the verdict is **think times**: neither side was slow, but there were too few
-//! connections for the think times. If no cause reaches two thirds, the time for which the generator waited for the CPU
-//! while other programs ran is left out, and the rest is judged again. If no cause reaches two thirds of the rest
-//! either, **both** fell behind.
+//! of slots that wait for a free connection, and of slots that a strictness above 1 then holds back. The **generator**
+//! causes the rest: see [`lateness`](crate::results::lateness). If at least two thirds of the lateness was a wait for
+//! connections that think times occupied, the verdict is **think times**: neither side was slow, but there were too few
+//! connections for the think times.
+//!
+//! If no cause reaches two thirds, the time for which the generator waited for the CPU while other programs used it is
+//! left out, and the remaining lateness is judged by the same rule. If no cause reaches two thirds of it either,
+//! **both** fell behind.
 //!
 //! A **closed loop** has no schedule to follow.
 //!
-//! If a run ended before it began or during its warm-up, **nothing was recorded**. Otherwise, if more than 1 % of the
-//! requests failed, the **target is failing**, with or without late starts, because the times of the other requests
-//! mean little. If at least half of the failed requests failed because of limits of the generator's machine, the
-//! **generator is failing**.
+//! If a run ended before its load began or during its warm-up, **nothing was recorded**. Otherwise, if more than 1 % of
+//! the requests failed, the **target is failing**, whether starts were late or not, because the times of the other
+//! requests mean little. If at least half of these failures were caused by limits of the generator's machine, the
+//! **generator is failing** instead.
 
 use crate::console::human::{float, percent};
 use crate::results::lateness::Lateness;
@@ -29,24 +35,24 @@ use std::time::Duration;
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Evidence {
-    /// Started operations as a share of the requested ones.
+    /// The started share of the requested operations.
     pub(crate) ratio: f64,
     pub(crate) wait_p99: Duration,
     pub(crate) service_p99: Duration,
     pub(crate) lateness: Lateness,
-    /// The share of the CPU time that other programs used while the generator waited for the CPU.
+    /// The share that other programs had in the CPU time while the generator waited for the CPU.
     pub(crate) others: f64,
-    /// Failed operations as a share of the started ones.
+    /// The failed share of the started operations.
     pub(crate) failed: f64,
-    /// Failures because of limits of the generator's machine, as a share of the started operations.
+    /// The share of the started operations that failed because of limits of the generator's machine.
     pub(crate) failed_by_generator: f64,
-    /// Late ends of think times, as a share of all ended think times.
+    /// The share of think times that ended late, among all think times that have ended.
     pub(crate) late: f64,
 }
 
 impl Evidence {
-    /// `ratio` is the started share of the requested load. `others` is the share of other programs in the CPU time that
-    /// was not idle.
+    /// Collects the evidence from the results. `ratio` is the started share of the requested load. `others` is the
+    /// share that other programs had in the CPU time that was not idle.
     pub(crate) fn new(stats: &OperationStats, ratio: f64, others: f64) -> Evidence {
         let share = |part, all| if all > 0 { float(part) / float(all) } else { 0.0 };
         Evidence {
@@ -66,14 +72,15 @@ impl Evidence {
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Verdict {
     OnSchedule,
-    /// Workers were waiting for responses when slots fell due.
+    /// Slots fell due while all workers were waiting for responses.
     TargetBehind,
     GeneratorBehind,
     ThinkTimes,
-    /// No single cause accounts for two thirds of the lateness.
+    /// No single cause reaches two thirds of the lateness.
     BothBehind,
     TargetFailing,
-    /// Limits of the generator's machine caused at least half of the failures, which are more than 1 % of the requests.
+    /// More than 1 % of the requests failed, and limits of the generator's machine caused at least half of these
+    /// failures.
     GeneratorFailing,
     ClosedLoop,
     NothingRecorded,
@@ -82,7 +89,7 @@ pub(crate) enum Verdict {
 const LEAST_RATIO: f64 = 0.99;
 const MOST_FAILED: f64 = 0.01;
 const MOST_LATE: f64 = 0.01;
-/// A cause with at least this share of the lateness decides the verdict alone.
+/// If a cause has at least this share of the lateness, it alone determines the verdict.
 const MOST_OF_IT: f64 = 2.0 / 3.0;
 
 impl Verdict {
@@ -102,14 +109,15 @@ impl Verdict {
         }
     }
 
-    /// Replaces the verdict for a closed loop, except for verdicts about failing requests.
+    /// If the run is a closed loop, returns the verdict for closed loops, unless this verdict is about failing
+    /// requests.
     pub(crate) fn of_closed_loop(self, is_closed: bool) -> Verdict {
         let fails = matches!(self, Verdict::TargetFailing | Verdict::GeneratorFailing);
         if is_closed && !fails { Verdict::ClosedLoop } else { self }
     }
 
-    /// Returns `None` if no cause reaches two thirds of the lateness. If there is no lateness, the generator is the
-    /// cause.
+    /// Returns the verdict for the cause that reaches two thirds of the lateness, or `None` if no cause does. If there
+    /// is no lateness, the generator counts as the cause.
     fn of_most(lateness: &Lateness) -> Option<Verdict> {
         let [target, resting] =
             [lateness.target_share(), lateness.resting_share()].map(|share| share.unwrap_or(0.0));
@@ -166,7 +174,8 @@ impl Verdict {
     }
 }
 
-/// Describes the time that the verdict leaves out. Returns an empty string if this time does not change the verdict.
+/// Returns a sentence about the time that the verdict leaves out. The sentence is empty if the verdict is the same with
+/// this time.
 fn left_out(verdict: Verdict, lateness: &Lateness) -> String {
     let names_cause = [Verdict::TargetBehind, Verdict::ThinkTimes].contains(&verdict);
     if !names_cause || Verdict::of_most(lateness).is_some() {
@@ -220,13 +229,14 @@ mod tests {
     #[test]
     fn the_table() {
         let cases = [
-            // Columns: ratio, p99 of wait and service in ms, lateness caused by target and generator, failed share.
+            // The columns are: the ratio, the p99 of the wait and the service time in ms, the lateness that the target
+            // and the generator caused, and the failed share.
             (1.00, 0, 1, 0.0, 0.1, 0.0, OnSchedule),
             (1.00, 10, 1, 1.0, 1.0, 0.01, OnSchedule),
             (0.99, 0, 1, 1.0, 0.0, 0.0, OnSchedule),
-            // Requests were late by a twentieth of the service time.
+            // Requests were late by only a twentieth of the service time.
             (1.00, 50, 1_000, 1.0, 0.0, 0.0, OnSchedule),
-            // After a stall, all requests started in the end, but late.
+            // After a stall, all requests were started, but late.
             (1.00, 1_900, 1, 99.0, 1.0, 0.0, TargetBehind),
             (1.00, 11, 1, 0.67, 0.33, 0.0, TargetBehind),
             (1.00, 11, 1, 0.66, 0.34, 0.0, BothBehind),
@@ -257,7 +267,7 @@ mod tests {
         for (target, generator, queued, others, expected) in [
             (64.0, 55.0, 50.0, 1.0, TargetBehind),
             (64.0, 55.0, 50.0, 0.5, TargetBehind),
-            // The generator's own threads used the CPU.
+            // The generator's own threads used most of the CPU time.
             (64.0, 55.0, 50.0, 0.3, BothBehind),
             (64.0, 55.0, 50.0, 0.0, BothBehind),
             (64.0, 55.0, 20.0, 1.0, BothBehind),
@@ -322,7 +332,7 @@ mod tests {
         ] {
             assert_eq!(verdict(lateness, 0.0), expected, "{lateness:?}");
         }
-        // Requests after think times start late, although all slots started in time.
+        // Requests after think times started late, although all slots started in time.
         assert_eq!(verdict(of(0.0, 1.0, 0.0), 0.02), GeneratorBehind);
         assert_eq!(verdict(of(0.0, 1.0, 0.0), 0.01), OnSchedule);
         let told = BothBehind.sentence(&of(0.4, 0.3, 0.3));

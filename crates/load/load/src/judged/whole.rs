@@ -1,4 +1,4 @@
-//! Judges the run of a whole fleet by its account and by the sum of its nodes' results.
+//! Judges the run of a whole fleet, with its account and with the sum of its nodes' results.
 
 use super::criteria::{self, Criterion, Figures};
 use super::verdict::{Evidence, Verdict};
@@ -25,7 +25,8 @@ pub(crate) struct Whole {
 pub(crate) struct Told {
     pub(crate) sum: Option<Results>,
     pub(crate) given: usize,
-    /// The nodes with interim results, each with the time in the load up to which its results are complete.
+    /// The nodes that have reported only interim results. Each has the time of the load up to which its results are
+    /// complete.
     pub(crate) so_far: Vec<(u16, Duration)>,
     pub(crate) unreadable: usize,
 }
@@ -66,8 +67,8 @@ impl Whole {
         Whole { name: name.to_owned(), status, account, told, missed: Vec::new() }
     }
 
-    /// Checks criteria about slots against the account, and criteria about requests and times against the nodes'
-    /// results.
+    /// Checks the criteria. Criteria about slots are checked against the account, and criteria about requests and times
+    /// are checked against the sum of the nodes' results.
     pub(crate) fn require(&mut self, criteria: &[Criterion]) {
         let nothing = OperationStats::new();
         let stats = self.stats().unwrap_or(&nothing);
@@ -88,15 +89,17 @@ impl Whole {
         rates(&self.account)
     }
 
-    /// Judges only slots that nodes have reported. Lost slots are only in the account.
+    /// Returns the verdict on the slots that nodes have reported. Lost slots are not included, because only the account
+    /// contains them.
     pub(crate) fn verdict(&self) -> Option<Verdict> {
         let stats = self.stats().filter(|stats| stats.due() > 0)?;
         let ratio = float(stats.started()) / float(stats.due());
-        // Nodes don't report the CPU use of other programs.
+        // Nodes do not report the CPU time of other programs.
         Some(Verdict::new(&Evidence::new(stats, ratio, 0.0)))
     }
 
-    /// If the verdict is good but the requested load was not started exactly, returns a sentence about that instead.
+    /// Returns the sentence of the verdict. If the verdict is good but some slots were lost or started twice, returns a
+    /// sentence about that instead.
     pub(crate) fn sentence(&self) -> Option<String> {
         let stats = self.stats()?;
         let verdict = self.verdict()?;

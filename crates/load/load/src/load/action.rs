@@ -19,7 +19,7 @@ pub(crate) enum Action {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Refusal {
     NotStarted,
-    /// The workers have ended, so no more requests can start.
+    /// No slot is left that the action could change.
     NoRequestsLeft,
     /// With `--requests`, the warm-up has a fixed number of slots, so the load cannot change during it.
     WarmUp,

@@ -30,7 +30,7 @@ pub(crate) trait Backend: Send + Sync + 'static {
     where
         Self: Sized;
 
-    /// Prepares the target, before [`Backend::probe`].
+    /// Prepares the target. Called before [`Backend::probe`].
     fn set_up(&self) -> impl Future<Output = Result<(), Failure>> + Send
     where
         Self: Sized,
@@ -38,7 +38,7 @@ pub(crate) trait Backend: Send + Sync + 'static {
         async { Ok(()) }
     }
 
-    /// Closes the session. With `None`, cleans up after all loads.
+    /// Closes a session. If `session` is `None`, cleans up after all loads instead.
     fn close(
         &self,
         session: Option<Self::Session>,
@@ -64,7 +64,7 @@ pub(crate) trait Backend: Send + Sync + 'static {
 
     fn name(&self) -> String;
 
-    /// Returns the text that follows the name during the run.
+    /// Returns the text that is shown after the target's name during a run.
     fn remark(&self) -> &'static str {
         ""
     }
@@ -77,7 +77,7 @@ pub(crate) trait Backend: Send + Sync + 'static {
         format!("no answer from {}: {}", self.name(), failure.kind)
     }
 
-    /// Sets the pacer of the next load. Its clock measures all times.
+    /// Sets the pacer of the next load. The pacer's clock measures all times of that load.
     fn paced_by(&self, _pacer: &Pacer) {}
 
     fn counted_by(&self, _steps: Arc<dyn Steps>) {}
@@ -106,12 +106,13 @@ pub(crate) trait Backend: Send + Sync + 'static {
         None
     }
 
-    /// Returns the maximum number of open files and connections for these numbers of sessions per thread.
+    /// Returns how many files and connections the target has open at most. `sessions` contains the number of sessions
+    /// of each thread.
     fn open_files(&self, sessions: &[usize]) -> u64 {
         sessions.iter().sum::<usize>() as u64
     }
 
-    /// Returns the object that opens blocking sessions, each on its own thread. `None` if calls do not block.
+    /// Returns the object that opens blocking sessions, each on its own thread, or `None` if calls do not block.
     fn blocking(self: Arc<Self>) -> Option<Arc<dyn BlockingSessions>> {
         None
     }
@@ -240,7 +241,7 @@ fn polled_once<R>(called: impl Future<Output = Result<R, Failure>>) -> Result<R,
     }
 }
 
-/// Counts each step of a call as soon as it ends, because the rest of the call may take long or be given up.
+/// Counts each step of a call as soon as the step ends, because the rest of the call may take long or be given up.
 pub(crate) trait Steps: Debug + Send + Sync {
     /// Counts a step that was due at `due` and ended at `end`.
     fn end(&self, session: usize, due: Nanos, end: Nanos, called: Result<Done, Failure>);

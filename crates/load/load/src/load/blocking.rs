@@ -12,8 +12,8 @@ use super::target::{Done, Failure, Slot, Target};
 /// A call that blocks cannot be canceled, so the timeout does not apply: set the driver's timeout. A call that still
 /// hangs when the run is given up is counted as unfinished, and its thread is not joined.
 ///
-/// The load begins when all sessions are open, or after the timeout. A session that opens later takes slots at once. If
-/// a session is still not open when the schedule ends, its thread is not joined.
+/// The load begins when all sessions are open, or when the timeout has passed. A session that opens later takes slots
+/// at once. If a session is still not open when the schedule ends, its thread is not joined.
 ///
 /// A function or closure that takes a [`Slot`] and returns `Result<Done, Failure>` is a blocking target without
 /// sessions:
@@ -70,7 +70,7 @@ use super::target::{Done, Failure, Slot, Target};
     message = "`{Self}` is no target: implement `Target`, or `BlockingTarget` if its calls block"
 )]
 pub trait BlockingTarget: Send + Sync + 'static {
-    /// A connection, or another object that carries calls one after the other.
+    /// A connection, or another object that carries one call at a time.
     type Session: Send + 'static;
 
     /// Opens session number `index`, counted from 0, on the thread that will use the session. The method is called
@@ -82,8 +82,8 @@ pub trait BlockingTarget: Send + Sync + 'static {
     /// again for the session's first call. If it happens for a call, that call fails with the same kind of failure.
     fn connect(&self, index: usize) -> Result<Self::Session, Failure>;
 
-    /// Performs the operation of a slot. A panic counts as a failure. Retries inside the call are part of
-    /// its service time.
+    /// Performs the operation for a slot. A panic counts as a failure. Retries inside the call are part of its service
+    /// time.
     ///
     /// # Errors
     ///
@@ -100,7 +100,7 @@ pub trait BlockingTarget: Send + Sync + 'static {
         Ok(())
     }
 
-    /// Closes a session on its thread, or cleans up after the load. See [`Target::teardown`].
+    /// With `Some`, closes the session on its thread. With `None`, cleans up after the load. See [`Target::teardown`].
     ///
     /// # Errors
     ///

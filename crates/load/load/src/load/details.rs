@@ -34,7 +34,8 @@ impl AddAssign for Traffic {
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SetUp {
-    /// The time to connect over TCP or a Unix socket, or the whole time if its parts are unknown.
+    /// The time to connect over TCP or a Unix socket. If the target does not measure the parts of the setup, this is
+    /// the time of the whole setup.
     pub(crate) connect: Duration,
     pub(crate) tls: Option<Duration>,
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt::{self, Display, Formatter};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Failures of further kinds are counted as [`OTHERS`].
+/// The maximum number of kinds. Failures of further kinds are counted as [`OTHERS`].
 const MOST: usize = 1_000;
 
 const OTHERS: &str = "other failures";
@@ -36,10 +36,12 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Kinds are never freed, so copying or comparing kinds costs no more than copying or comparing numbers.
+/// All kinds that occurred so far. They are never freed, so copying or comparing kinds costs no more than copying or
+/// comparing numbers.
 static KNOWN: Mutex<BTreeMap<&'static str, FailureKind>> = Mutex::new(BTreeMap::new());
 
-/// Inserts counts one by one, because collecting into a map adds sorting code to the binary for each type of map.
+/// Returns the counts by the text of their kind. Inserts them one by one, because collecting into a map adds sorting
+/// code to the binary for each type of map.
 pub(crate) fn in_words(
     counts: impl IntoIterator<Item = (FailureKind, u64)>,
 ) -> BTreeMap<String, u64> {
@@ -54,7 +56,8 @@ impl FailureKind {
         FailureKind::known(text, |text| text)
     }
 
-    /// Metrics count failures by group, because there are only a few groups.
+    /// Returns the kind with this text in this group. Metrics count failures by group, because there are only a few
+    /// groups.
     pub(crate) fn of_group(group: &'static str, text: &str) -> FailureKind {
         FailureKind::known(text, |_| group)
     }

@@ -46,7 +46,7 @@ impl<'de> Deserialize<'de> for Name {
 }
 
 impl Part {
-    /// Returns the name of the times in a report.
+    /// Returns the name that reports use for these times.
     #[must_use]
     pub(crate) fn name(self) -> &'static str {
         match self {
@@ -60,7 +60,7 @@ impl Part {
         }
     }
 
-    /// Returns the name of the times in the JSON object.
+    /// Returns the field name that the JSON object uses for these times.
     #[must_use]
     pub(crate) fn key(self) -> &'static str {
         match self {
@@ -124,7 +124,7 @@ pub(crate) struct OwnTimes {
 /// The longest recorded time: one day. Longer times are recorded as one day.
 const LONGEST_NS: u64 = 86_400 * 1_000_000_000;
 
-/// The histogram has three significant digits.
+/// Returns an empty histogram with three significant digits.
 #[must_use]
 pub(crate) fn no_times() -> Histogram<u64> {
     Histogram::new_with_bounds(1, LONGEST_NS, 3).expect("these bounds can be had")
@@ -140,7 +140,7 @@ pub(crate) fn add(sum: &mut Vec<OwnTimes>, others: Vec<OwnTimes>) {
             own.times += other.times;
             own.untimed = own.untimed.saturating_add(other.untimed);
         } else {
-            // The bounds of the other histogram may be higher.
+            // A later histogram of the same part may contain times above the bounds of this one.
             other.times.auto(true);
             sum.push(other);
         }

@@ -28,14 +28,14 @@ use Shortage::{Buffers, Memory, OpenFiles, OpenFilesOfSystem, Ports, Queue, Watc
 const ALL: [Shortage; 7] = [OpenFiles, OpenFilesOfSystem, Ports, Buffers, Memory, Watches, Queue];
 
 impl Shortage {
-    /// Returns the shortage that an error of a socket or of an open connection means.
+    /// Returns the shortage that caused an error of a socket or of an open connection.
     #[must_use]
     pub(crate) fn of(error: &io::Error) -> Option<Shortage> {
         let code = error.raw_os_error()?;
         ALL.into_iter().find(|it| *it != Queue && it.codes().contains(&code))
     }
 
-    /// Returns the shortage that an error of an attempt to connect means. Only such an EAGAIN means a shortage.
+    /// Returns the shortage that caused a failed attempt to connect. EAGAIN means a shortage only in such an attempt.
     #[must_use]
     pub(crate) fn of_connecting(error: &io::Error) -> Option<Shortage> {
         let is_queue = error.raw_os_error().is_some_and(|code| Queue.codes().contains(&code));
@@ -49,7 +49,8 @@ impl Shortage {
         of_text(&error.to_string()).or_else(|| { causes }.next())
     }
 
-    /// The kind of a scenario step's failure begins with the label of the step.
+    /// Returns the shortage for a kind of failure. The kind of a scenario step's failure begins with the label of the
+    /// step, so only the end of the kind is compared.
     #[must_use]
     pub(crate) fn of_kind(kind: FailureKind) -> Option<Shortage> {
         let text = kind.to_string();
@@ -84,7 +85,8 @@ impl Shortage {
         }
     }
 
-    /// Returns the error's name and message, which are the same on all systems, because failures are compared by text.
+    /// Returns the name and the message of the error. They are the same on all systems, because failures are compared
+    /// by text.
     fn words(self) -> [&'static str; 2] {
         match self {
             OpenFiles => ["EMFILE", "too many open files"],

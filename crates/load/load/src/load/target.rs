@@ -51,12 +51,12 @@ const LONGEST: usize = 120;
 /// }
 /// ```
 pub trait Target: Send + Sync + 'static {
-    /// A connection, or another object that carries calls one after the other.
+    /// A connection, or another object that carries one call at a time.
     type Session: Send + 'static;
 
     /// Whether [`connect`](Target::connect) and [`call`](Target::call) block their thread. If so, each session has a
-    /// thread of its own, on which the futures of both methods are polled once. Each
-    /// [`BlockingTarget`](crate::BlockingTarget) sets this constant to `true`.
+    /// thread of its own, on which the futures of both methods are polled once. The constant is `true` for each
+    /// [`BlockingTarget`](crate::BlockingTarget).
     const BLOCKS: bool = false;
 
     /// Opens session number `index`, counted from 0. Sessions are opened before the load begins. A session is opened
@@ -72,7 +72,7 @@ pub trait Target: Send + Sync + 'static {
     /// again for the session's first call. If it happens for a call, that call fails with the same kind of failure.
     fn connect(&self, index: usize) -> impl Future<Output = Result<Self::Session, Failure>> + Send;
 
-    /// Performs the operation of a slot.
+    /// Performs the operation for a slot.
     ///
     /// The future is dropped when it takes longer than the timeout, and when the run is given up. The future must not
     /// block its thread, which carries other sessions too; implement [`BlockingTarget`](crate::BlockingTarget) for
@@ -135,7 +135,7 @@ pub trait Target: Send + Sync + 'static {
         async { Ok(()) }
     }
 
-    /// Closes a session, or cleans up after the load. The default drops the session.
+    /// With `Some`, closes the session. With `None`, cleans up after the load. The default drops the session.
     ///
     /// At the end of the load, `teardown` is called for each open session, within the timeout. After the load, each
     /// process calls it once with `None` and without a timeout, even if the load failed or was interrupted. A session
@@ -263,7 +263,8 @@ impl Done {
         self
     }
 
-    /// `set_up` contains the setup times of a connection that was opened for the request.
+    /// Sets when the request was sent. `set_up` contains the setup times of a connection that was opened for the
+    /// request.
     pub(crate) fn sent(mut self, sent: Nanos, set_up: Option<SetUp>) -> Done {
         (self.sent, self.details.set_up) = (Some(sent), set_up);
         self
@@ -316,7 +317,7 @@ impl Failure {
         self
     }
 
-    /// Adds counts of the failed call, such as its label.
+    /// Sets what is known about the failed call, such as its label and its counts.
     pub fn with(mut self, done: Done) -> Failure {
         self.done = done;
         self

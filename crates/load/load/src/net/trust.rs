@@ -22,7 +22,7 @@ pub(crate) struct Identity<'a> {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Tls {
-    /// The certificate is not signed by a trusted authority.
+    /// The certificate is not signed by a trusted authority, or is invalid in another way.
     Untrusted,
     /// The certificate is valid for other names only.
     OtherName,
@@ -31,9 +31,10 @@ pub(crate) enum Tls {
     /// The server rejects the client's certificate, or requires one although the client has none.
     NotKnown,
     NoHttp2,
-    /// The server ended the handshake without a reason, such as the version, the cipher, or a missing certificate.
+    /// The server ended the handshake with an alert that is not about a certificate. The reason may still be a missing
+    /// certificate, or the version or the cipher.
     BrokenOff,
-    /// The server does not use TLS, or does not support a version or a cipher of the client.
+    /// The server does not use TLS, does not support a version or a cipher of the client, or TLS failed in another way.
     NotAgreed,
 }
 

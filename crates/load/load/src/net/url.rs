@@ -80,7 +80,7 @@ fn shown(address: &str) -> String {
     }
 }
 
-/// Returns whether a port follows the host, even an invalid one. hyper drops an invalid port without an error.
+/// Returns whether a port, even an invalid one, follows the host. hyper drops an invalid port without an error.
 fn has_port(url: &Uri) -> bool {
     let authority = url.authority().map_or("", |authority| authority.as_str());
     let place = authority.rsplit('@').next().unwrap_or_default();

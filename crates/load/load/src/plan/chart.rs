@@ -10,7 +10,7 @@ use std::fmt::{self, Display, Formatter};
 const LABEL: usize = 9;
 /// The minimum number of columns for each time label below the chart.
 const MOMENT: u64 = 12;
-/// The round values for the height of a row, up to a power of ten.
+/// The round values for the height of a row, each to be multiplied by a power of ten.
 const ROUND: [f64; 11] = [1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0];
 
 #[derive(Debug)]

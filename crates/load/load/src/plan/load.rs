@@ -63,7 +63,7 @@ impl PlannedLoad<'_> {
     }
 
     /// Returns the end of a load that is limited by its number of requests: just after the start of the first request
-    /// beyond the limit, so that n requests take n intervals. Several requests can start at the same time.
+    /// beyond the limit, so that n requests take n intervals.
     fn end_of_requests(&self, arrivals: &Arrivals) -> Option<Duration> {
         let is_too_late = |ns: u64| {
             let moment = Duration::from_nanos(ns);

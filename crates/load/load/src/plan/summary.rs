@@ -7,7 +7,7 @@ use std::fmt::{self, Display, Formatter};
 
 /// The number of samples of the rate from which its minimum and maximum are taken.
 const MOMENTS: u64 = 6_000;
-/// The number of columns from which these rates are taken if the load is a recording.
+/// The number of columns from which the minimum and the maximum rate of a recording are taken.
 const COLUMNS: usize = 100;
 
 pub(crate) struct Summary<'plan> {

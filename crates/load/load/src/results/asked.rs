@@ -1,13 +1,15 @@
-//! Counts how much of the load was requested between two times of a run.
+//! Counts the slots that the load requires between two times of a run.
 
 use nanopace::{Ledger, Nanos};
 
-/// The load from its start to some time, as the pacer counts it.
+/// The load from its start until a certain time, as the pacer counts it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct AskedLoad {
-    /// The number of slots whose intended start is before that time. Shifts by a late policy do not count.
+    /// The number of slots whose intended start is before that time. If a late policy has moved the schedule, this is
+    /// not taken into account.
     pub(crate) slots: u64,
-    /// The requested slots and the elapsed fraction of the next one. For random arrivals, the expected number of slots.
+    /// The number of requested slots, including the elapsed fraction of the next one. For random arrivals, it is the
+    /// expected number of slots.
     pub(crate) count: f64,
 }
 
@@ -23,14 +25,15 @@ impl AskedLoad {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RunEnd {
     pub(crate) at: Nanos,
-    /// The end of the load if it ended, otherwise `at`. A run ends later than its load if the last slot started late.
+    /// The time at which the load ended, or `at` if it has not ended. If the last slot started late, the run ends later
+    /// than its load.
     pub(crate) asked_until: Nanos,
-    /// The load up to `asked_until`, including the warm-up.
+    /// The load until `asked_until`, including the warm-up.
     pub(crate) asked: AskedLoad,
     pub(crate) recorded: AskedLoad,
-    /// The number of recorded slots that must have started if no slot was late.
+    /// The number of recorded slots that would have started if no slot had been late.
     pub(crate) required: f64,
-    /// The pacer's ledger when the end was noticed, without the time after the end. If the last recorded slot was
-    /// admitted, the ledger ends up to one interval earlier.
+    /// The pacer's ledger. It was read when the end of the run was noticed, and does not include the time after the
+    /// end. If the run ended when the last recorded slot was admitted, the ledger ends up to one interval earlier.
     pub(crate) ledger: Ledger,
 }

@@ -1,10 +1,10 @@
-//! Computes how long a strictness above 1 holds slots back in a generator without delays.
+//! Computes for how long a strictness above 1 would hold slots back if the generator had no delays of its own.
 //!
 //! With such a strictness, a slot may start when two moving bounds have both reached its intended start. The first
-//! bound is the schedule. The second bound begins at a late slot, and advances faster than the schedule by the factor
-//! of the strictness. In the pacer, the second bound also begins at slots that are late because of the generator. The
-//! bound in this module, [`BurstLine`], begins only at slots that had to wait for the target. All threads share one
-//! [`BurstLine`], as they share the schedule.
+//! bound is the schedule. The second bound begins at a slot that starts late, and then advances faster than the
+//! schedule by the factor of the strictness. In the pacer, the second bound also begins at slots that start late
+//! because of the generator. In this module, the second bound is a [`BurstLine`], which begins only at slots that had
+//! to wait for the target. All threads share one [`BurstLine`], because they share the schedule.
 
 use nanopace::{Nanos, Strictness};
 use std::time::Duration;
@@ -18,7 +18,7 @@ pub(crate) struct BurstLine {
 #[derive(Clone, Copy, Debug)]
 struct Last {
     intended: Nanos,
-    /// The time at which a generator without delays would have started the slot.
+    /// The time at which the slot would have started if the generator had no delays.
     start: Nanos,
 }
 
@@ -35,13 +35,14 @@ impl BurstLine {
         (strictness.get() > Strictness::STRICT.get()).then_some(line)
     }
 
-    /// Returns for how long a slot has been held back at `now`. The slot has had a connection since `free`.
+    /// Returns for how long a slot that has not started has been held back by the time `now`. The slot has had a free
+    /// connection since the time `free`.
     pub(crate) fn held(&self, intended: Nanos, free: Nanos, now: Nanos) -> Duration {
         self.last.reaches(intended, self.ratio).min(now) - free
     }
 
-    /// Returns for how long the slot was held back. The start moves the bound for later slots, unless one of them has
-    /// already started.
+    /// Records that a slot starts at `now`, and returns for how long it was held back. The bound then begins at this
+    /// slot, unless a later slot has already started.
     pub(crate) fn start(&mut self, intended: Nanos, free: Nanos, now: Nanos) -> Duration {
         let held = self.held(intended, free, now);
         if intended >= self.last.intended {
@@ -59,8 +60,8 @@ mod tests {
         Nanos::from_nanos(ms * 1_000_000)
     }
 
-    /// Returns for how long slots are held back by a strictness of 2. A slot is due every 10 ms. Each pair contains the
-    /// times at which a connection is free and at which the slot starts.
+    /// Returns for how long a strictness of 2 holds each slot back, in ms. A slot is due every 10 ms. Each pair
+    /// contains the time at which a connection is free and the time at which the slot starts, in ms.
     fn held(slots: &[(u64, u64)]) -> Vec<u128> {
         let mut line = BurstLine::new(Strictness::new(2.0).unwrap()).unwrap();
         let slots = (0..).step_by(10).map(at).zip(slots);
@@ -77,7 +78,7 @@ mod tests {
     #[test]
     fn slots_late_by_the_generator_are_not_held_back() {
         assert_eq!(held(&[(0, 0), (0, 40), (0, 45), (0, 50), (0, 55), (0, 60)]), [0; 6]);
-        // Slots are held back only for lateness that the target caused.
+        // A slot is held back only if the target, and not the generator, caused earlier lateness.
         let slots = [(0, 0), (40, 40), (40, 45), (40, 90), (40, 95), (40, 100)];
         assert_eq!(held(&slots), [0, 0, 5, 10, 15, 10]);
     }

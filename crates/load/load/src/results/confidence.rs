@@ -1,17 +1,20 @@
-//! Computes how certain a percentile is: its 95 % confidence interval, estimated from one run.
+//! Computes the 95 % confidence interval of a percentile from a single run.
 //!
-//! Consecutive response times depend on each other: a request after a slow request also waits. A run therefore
-//! contains less information than the same number of independent times. The *design effect* is the factor between the
-//! two. It is the variance of the share of times up to the percentile, as measured between batches of the run
-//! ([`OverTime::batches`]), divided by the variance for independent times. If neighbouring batches are still
-//! correlated, the design effect is multiplied by `(1 + r) / (1 - r)`, where `r` is their correlation (Tafazzoli and
-//! Wilson, *Skart*, 2011). The number of times, divided by the design effect, is the effective number of times (Korn
-//! and Graubard, 1998). The binomial distribution of the effective number gives the two ranks between which the
-//! percentile lies. The times at these ranks are the ends of the interval (Woodruff, 1952).
+//! Consecutive response times are not independent: after a slow request, the next requests have to wait too. A run
+//! therefore contains less information about a percentile than the same number of independent times. The interval is
+//! computed in these steps:
+//!
+//! 1. The *design effect* is the ratio of two variances of the share of times up to the percentile: the variance that
+//!    is measured between batches of the run ([`OverTime::batches`]), and the variance that independent times would
+//!    have. If neighbouring batches are still correlated, the design effect is multiplied by `(1 + r) / (1 - r)`, where
+//!    `r` is their correlation (Tafazzoli and Wilson, *Skart*, 2011).
+//! 2. The number of times, divided by the design effect, is the effective number of times (Korn and Graubard, 1998).
+//! 3. The binomial distribution of the effective number gives the two ranks between which the percentile lies. The
+//!    times at these ranks are the ends of the interval (Woodruff, 1952).
 //!
 //! The simulations in the tests show when the interval is valid: the run must be long compared with the time over which
-//! response times depend on each other. If fewer than ten effective times lie beyond a percentile, its interval is
-//! *rough*.
+//! response times depend on each other. An interval is called *rough* if fewer than ten effective times are above (or
+//! below) the percentile.
 
 #[cfg(test)]
 pub(crate) mod simulated;
@@ -28,18 +31,19 @@ pub(crate) const LEAST_BATCHES: usize = 4;
 
 const LEAST_BEYOND: f64 = 10.0;
 
-/// 95 % of normally distributed values lie within `Z` standard deviations, and 80 % within `Z_80`.
+/// 95 % of normally distributed values are within `Z` standard deviations of the mean, and 80 % are within `Z_80`.
 pub(crate) const Z: f64 = 1.959_964;
 const Z_80: f64 = 1.281_552;
 
-/// The upper limit of the correlation between batches. Sufficiently long runs rarely exceed it.
+/// The largest correlation between batches that is used. In runs that are long enough, the correlation rarely exceeds
+/// it.
 const MOST_ALIKE: f64 = 0.8;
 
 /// The 95 % confidence interval of a percentile, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Range {
     pub(crate) low: u64,
-    /// The upper end of the interval, or `None` if it lies beyond all measured times.
+    /// The upper end of the interval, or `None` if it is above all measured times.
     pub(crate) high: Option<u64>,
     pub(crate) is_rough: bool,
 }
@@ -55,17 +59,17 @@ impl<'run> Confidence<'run> {
         Confidence { stats, batches: over_time.batches() }
     }
 
-    /// Returns the wait times, in batches by due time.
+    /// Returns the wait times of the run. Each is in the batch in which its slot was due.
     pub(crate) fn wait(&self) -> Batched<'_> {
         self.batched(Sample::exact(&self.stats.wait), |batch| &batch.due.wait)
     }
 
-    /// Returns the service times, in batches by completion time.
+    /// Returns the service times of the run. Each is in the batch in which its request was completed.
     pub(crate) fn service(&self) -> Batched<'_> {
         self.batched(Sample::exact(&self.stats.service), |batch| &batch.brief.service)
     }
 
-    /// Returns the response times, in batches by due time.
+    /// Returns the response times of the run. Each is in the batch in which its slot was due.
     pub(crate) fn response(&self) -> Batched<'_> {
         self.batched(self.stats.responses(), |batch| &batch.due.response)
     }
@@ -86,15 +90,16 @@ pub(crate) struct Batched<'run> {
 }
 
 impl Batched<'_> {
-    /// Returns `None` for the quantiles 0 and 1, and if there are too few batches.
+    /// Returns the confidence interval of the time at this quantile. Returns `None` for the quantiles 0 and 1, and if
+    /// there are too few batches.
     pub(crate) fn range(&self, quantile: f64) -> Option<Range> {
         let is_inside = quantile > 0.0 && quantile < 1.0 && !self.sample.is_empty();
         let is_known = is_inside && self.batches.len() >= LEAST_BATCHES;
         is_known.then(|| self.range_of(quantile, self.effective(quantile)))
     }
 
-    /// Returns the distance from the time at this quantile to the farther end of its interval, relative to that time.
-    /// Returns `None` if the interval is not reliable.
+    /// Returns the distance from the time at this quantile to the farther end of its confidence interval, divided by
+    /// this time. Returns `None` if the interval is not reliable.
     pub(crate) fn reach(&self, quantile: f64) -> Option<f64> {
         let range = self.range(quantile).filter(|range| !range.is_rough)?;
         let time = self.sample.times.value_at_quantile(quantile);
@@ -102,7 +107,7 @@ impl Batched<'_> {
         Some(float(below.max(above)) / float(time.max(1)))
     }
 
-    /// Computes the interval for a sample of `effective` independent times.
+    /// Returns the confidence interval that a sample of `effective` independent times would have.
     pub(crate) fn range_of(&self, quantile: f64, effective: f64) -> Range {
         let (low, high) = ranks(quantile, effective);
         let most = (high < 1.0).then(|| self.sample.at_most(high)).flatten();
@@ -114,8 +119,8 @@ impl Batched<'_> {
         }
     }
 
-    /// Returns the number of independent times that would determine the time at this quantile as exactly as these times
-    /// do.
+    /// Returns the effective number of times for this quantile: the number of independent times that would determine
+    /// the time at the quantile as exactly as the times of the run do.
     pub(crate) fn effective(&self, quantile: f64) -> f64 {
         let time = self.sample.times.value_at_quantile(quantile);
         let [above, below] = [true, false].map(|with_time| self.shares(time, with_time));
@@ -123,7 +128,8 @@ impl Batched<'_> {
         effective(if off(&below) < off(&above) { &below } else { &above })
     }
 
-    /// Returns the share of times up to `time` in each batch. `with_time` includes the times in the bucket of `time`.
+    /// Returns for each batch how many of its times are at most `time`. `with_time` says whether the times in the same
+    /// bucket as `time` are included.
     pub(crate) fn shares(&self, time: u64, with_time: bool) -> Vec<Share> {
         let share = |times: &&Histogram<u64>| {
             let same = if with_time { 0 } else { times.count_at(time) };
@@ -134,7 +140,7 @@ impl Batched<'_> {
     }
 }
 
-/// `all` counts the times, and `counted` those up to a limit.
+/// A share of times: `all` is the number of times, and `counted` is the number of those that are not above a limit.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Share {
     pub(crate) counted: f64,
@@ -154,12 +160,13 @@ pub(crate) fn whole(shares: &[Share]) -> Share {
     })
 }
 
-/// Returns the number of independent times that would contain as much information as all batches.
+/// Returns the number of independent times that would contain as much information as all batches together.
 pub(crate) fn effective(shares: &[Share]) -> f64 {
     whole(shares).all / design_effect(shares) * (Z / student(float_of(shares.len()) - 1.0)).powi(2)
 }
 
-/// Returns the variance of a share divided by the variance for independent times; at least 1.
+/// Returns the variance of the share, divided by the variance that independent times would have. The result is at least
+/// 1.
 fn design_effect(shares: &[Share]) -> f64 {
     let whole = whole(shares);
     let independent = whole.part() * (1.0 - whole.part()) * whole.all;
@@ -167,7 +174,7 @@ fn design_effect(shares: &[Share]) -> f64 {
     if independent > 0.0 { (variance / independent).max(1.0) } else { 1.0 }
 }
 
-/// Assumes that `all` of each batch is known.
+/// Returns the variance of the sum of `counted` over all batches, if `all` of each batch is given.
 pub(crate) fn variance(shares: &[Share]) -> f64 {
     let part = whole(shares).part();
     let off: Vec<f64> = shares.iter().map(|share| share.counted - part * share.all).collect();
@@ -176,14 +183,14 @@ pub(crate) fn variance(shares: &[Share]) -> f64 {
         return 0.0;
     }
     let alike = off.windows(2).map(|pair| pair[0] * pair[1]).sum::<f64>() / squares;
-    // A correlation that is likely to be chance counts as zero.
+    // If the correlation is so small that it may be chance, it counts as zero.
     let alike = if alike > Z_80 / batches.sqrt() { alike.min(MOST_ALIKE) } else { 0.0 };
     squares * batches / (batches - 1.0) * (1.0 + alike) / (1.0 - alike)
 }
 
-/// Returns the two ranks, as shares, between which the time at `quantile` lies: the 2.5 % and the 97.5 % quantile of
-/// a binomial distribution of `effective` times. Uses the first terms of the Cornish-Fisher expansion, and adds half
-/// a time because the distribution has steps.
+/// Returns the two ranks, as shares, between which the time at `quantile` lies. They are the 2.5 % and the 97.5 %
+/// quantile of a binomial distribution for `effective` times. The function uses the first terms of the Cornish-Fisher
+/// expansion, and widens the range by half a time on each side, because the binomial distribution has steps.
 fn ranks(quantile: f64, effective: f64) -> (f64, f64) {
     let deviation = (quantile * (1.0 - quantile) / effective).sqrt();
     let middle = quantile + (Z * Z - 1.0) * (1.0 - 2.0 * quantile) / (6.0 * effective);
@@ -192,7 +199,7 @@ fn ranks(quantile: f64, effective: f64) -> (f64, f64) {
 }
 
 /// Returns the 97.5 % quantile of Student's t-distribution (Abramowitz and Stegun, 26.7.5). The error is 1 % for 3
-/// degrees of freedom, and less for more degrees.
+/// degrees of freedom, and smaller for more degrees.
 pub(crate) fn student(degrees: f64) -> f64 {
     let z = Z;
     let terms = [
@@ -203,7 +210,7 @@ pub(crate) fn student(degrees: f64) -> f64 {
     terms.iter().rev().fold(0.0, |sum, term| (sum + term) / degrees) + z
 }
 
-/// Counts above `u32::MAX` become infinite.
+/// Converts a number to `f64`. A number above `u32::MAX` becomes infinite.
 pub(crate) fn float_of(count: usize) -> f64 {
     u32::try_from(count).map_or(f64::INFINITY, f64::from)
 }

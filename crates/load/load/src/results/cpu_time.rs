@@ -1,12 +1,12 @@
-//! Measures the CPU time that the load threads used and needed. It shows whether the target was slow or the generator
-//! lacked CPU time.
+//! Measures the CPU time that load threads used, and the time for which they were ready to run. The difference shows
+//! whether the generator lacked CPU time.
 
 use std::time::Duration;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct CpuTime {
     pub(crate) had: Duration,
-    /// The time in which the thread ran or was ready to run.
+    /// The time for which the thread ran or was ready to run.
     pub(crate) wanted: Duration,
 }
 

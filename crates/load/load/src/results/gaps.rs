@@ -1,35 +1,37 @@
 //! Measures how even the starts are, independently of their mean rate.
 //!
-//! Starts in clumps can have exactly the right mean rate. Therefore each gap between two consecutive starts of all
-//! workers is compared with the load requested during the gap, which should be one slot.
+//! The mean rate can be exactly right even if starts come in bursts. Therefore each gap between two consecutive starts,
+//! on any thread, is compared with the number of slots that the load requires during the gap. This number should be
+//! one.
 
-/// Starts must be recorded in order.
+/// The statistics of the gaps between starts. Starts must be recorded in the order of their times.
 #[derive(Debug, Default)]
 pub(crate) struct Gaps {
-    /// The number of slots requested before the last start.
+    /// The number of slots that the load required before the last start.
     last: Option<f64>,
     count: f64,
     near: f64,
-    /// The mean of the gaps, in slots. Welford's method updates it without a second pass and without cancellation.
+    /// The mean gap, in slots. Welford's method updates it with each gap, without cancellation of digits.
     mean: f64,
     squares: f64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Quality {
-    /// The share of gaps within 25 % of nominal.
+    /// The share of gaps that are within 25 % of the nominal gap.
     pub(crate) within_25_percent: f64,
-    /// The standard deviation divided by the mean: 0 for perfectly even starts, 1 for random ones.
+    /// The standard deviation of the gaps divided by their mean. It is 0 for perfectly even starts, and 1 for Poisson
+    /// arrivals.
     pub(crate) coefficient_of_variation: f64,
 }
 
 impl Gaps {
-    /// Excludes the gap between the last start and the next one, because the load changes in this gap.
+    /// Leaves out the gap between the last start and the next one, because the load changes during this gap.
     pub(crate) fn cut(&mut self) {
         self.last = None;
     }
 
-    /// `asked` is the number of slots, with fractions, requested before this start.
+    /// Records a start. `asked` is the number of slots, including fractions, that the load required before this start.
     pub(crate) fn start(&mut self, asked: f64) {
         if let Some(last) = self.last.replace(asked) {
             self.gap(asked - last);
@@ -46,7 +48,7 @@ impl Gaps {
         self.squares += distance * (relative - self.mean);
     }
 
-    /// Returns `None` before the second start, and if all starts are at the same time.
+    /// Returns the quality of the gaps. Returns `None` before the second start, and if all starts are at the same time.
     pub(crate) fn quality(&self) -> Option<Quality> {
         (self.mean > 0.0).then(|| Quality {
             within_25_percent: self.near / self.count,
@@ -66,7 +68,8 @@ mod tests {
         }
     }
 
-    /// Uses a load of 100/s, whose nominal gap is 10 000 us.
+    /// Returns the quality of the gaps between starts at these times, for a load of 100/s, whose nominal gap is 10 000
+    /// us.
     fn quality(starts_us: &[u64]) -> Option<Quality> {
         let mut gaps = Gaps::default();
         show(&mut gaps, 100.0, starts_us);
@@ -89,13 +92,14 @@ mod tests {
 
     #[test]
     fn the_edges_of_the_quarter_count_as_near() {
-        // The gaps are 7.5 and 12.5 ms: mean 10, standard deviation 2.5.
+        // The gaps are 7.5 ms and 12.5 ms. Their mean is 10 ms, and their standard deviation is 2.5 ms.
         assert_quality(quality(&[0, 7_500, 20_000]), 1.0, 0.25);
     }
 
     #[test]
     fn clumps_with_a_perfect_mean_are_seen() {
-        // The gaps are 0, 20, 0, 20 ms: mean 10, standard deviation 10, none within 25 % of nominal.
+        // The gaps are 0, 20, 0 and 20 ms. Their mean and their standard deviation are 10 ms, and none is within 25 %
+        // of nominal.
         assert_quality(quality(&[0, 0, 20_000, 20_000, 40_000]), 0.0, 1.0);
     }
 

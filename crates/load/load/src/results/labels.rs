@@ -5,22 +5,22 @@ use super::percentiles::{Sample, record};
 use crate::load::details::Traffic;
 use hdrhistogram::Histogram;
 
-/// The maximum number of labels. Operations with other labels are counted together.
+/// The maximum number of labels that are counted separately. Operations with further labels are counted together.
 const MOST: usize = 100;
 
 pub(crate) const OTHERS: &str = "others";
 
-/// The labels are in the order in which they first occurred.
+/// The operations by label. The labels are in the order in which they first occurred.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Labels(Vec<Labelled>);
 
-/// The ended operations with one label. Times have only two significant digits, because every thread has histograms for
-/// each label, and all of them are added up several times per second.
+/// The operations with one label that have ended. Times have only two significant digits, because every thread has
+/// histograms for each label, and they are added up several times per second.
 #[derive(Clone, Debug)]
 pub(crate) struct Labelled {
     pub(crate) label: String,
     pub(crate) service: Histogram<u64>,
-    /// The response times. They are lower bounds for failed operations.
+    /// The response times. For failed operations, they are lower bounds.
     pub(crate) response: Histogram<u64>,
     /// The response times that are lower bounds.
     pub(crate) bounds: Histogram<u64>,
@@ -29,7 +29,7 @@ pub(crate) struct Labelled {
 }
 
 impl Labels {
-    /// Reports include expected labels even if no operation with them has ended.
+    /// Adds labels that are expected. Reports include them even if no operation with these labels has ended.
     pub(crate) fn expect(&mut self, labels: &[&str]) {
         for label in labels {
             self.labelled(label).is_expected = true;
@@ -58,7 +58,7 @@ impl Labels {
         for (sum, part) in
             labelled.histograms().into_iter().zip([&other.service, &other.response, &other.bounds])
         {
-            // Adding an empty histogram would take as long as adding a full one.
+            // It takes as long to add an empty histogram as to add a full one, so empty ones are skipped.
             if !part.is_empty() {
                 *sum += part;
             }

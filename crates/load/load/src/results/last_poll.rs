@@ -1,17 +1,17 @@
-//! Tracks when a load thread last polled for responses, and for how long it could not poll.
+//! Records when a load thread last polled for responses, and for how long it was unable to poll.
 //!
-//! A response that the thread finds may have arrived at any time since the thread's previous poll. If a thread sleeps
-//! until something happens, it wakes when the response arrives. But a thread that was stopped, was busy, or waited for
-//! the CPU finds responses that arrived earlier. All of that time is attributed to the generator, because the target
-//! may have responded at its beginning.
+//! When a thread finds a response, the response may have arrived at any time since the thread's previous poll. A thread
+//! that sleeps until a response arrives wakes at that time. But a thread that was stopped, was busy, or waited for the
+//! CPU may find responses that arrived earlier. This whole time is attributed to the generator, because the target may
+//! have responded at its beginning.
 //!
-//! A sleeping thread wakes for a **beat** every 10 ms. If the beat is late, the thread could not poll in the meantime.
-//! If the thread neither ran nor waited for the CPU in that time, it was **stopped**: by a signal, or because its whole
-//! machine was stopped or suspended. In that case, other threads may have been stopped as well, so for all requests in
-//! flight, this time is not attributed to the target.
+//! A sleeping thread wakes every 10 ms for a **beat**. If the beat is late, the thread was unable to poll until then.
+//! If it neither ran nor waited for the CPU in this time, it was **stopped**: by a signal, or because its whole machine
+//! was stopped or suspended. Other threads may have been stopped too, so this time is not attributed to the target for
+//! any of the requests in flight.
 //!
-//! Between two beats, a thread may have to wait for the CPU each time it wakes. The system reports the total of these
-//! waits, which is divided evenly among the wake-ups.
+//! Between two beats, a thread may have to wait for the CPU each time it wakes. The system reports only the total of
+//! these waits. This total is divided equally among the wake-ups.
 
 use super::cpu_time::CpuTime;
 use super::think_times::HICCUP;
@@ -19,38 +19,38 @@ use nanopace::Nanos;
 use std::time::Duration;
 
 pub(crate) const BEAT: Duration = Duration::from_millis(10);
-/// The delay of a beat above which its thread is stuck.
+/// A thread counts as stuck if its beat is late by more than this.
 pub(crate) const STUCK: Duration = Duration::from_secs(1);
-/// The maximum inaccuracy of timers.
+/// The largest inaccuracy of timers that counts as normal.
 const GRACE: Duration = Duration::from_millis(2);
-/// The minimum unexplained time after which a thread counts as stopped.
+/// A thread counts as stopped if more than this time cannot be explained by running or waiting for the CPU.
 const UNEXPLAINED: Duration = Duration::from_millis(8);
-/// The minimum duration of a poll in which the thread has slept.
+/// If a poll takes longer than this, the thread has slept in it.
 const AT_ONCE: Duration = Duration::from_micros(5);
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LastPoll {
-    /// The time at which the thread fell asleep. `None` if it is awake.
+    /// The time at which the thread fell asleep, or `None` if it is awake.
     asleep: Option<Nanos>,
     woke: Nanos,
-    /// The earliest possible arrival time of responses that the thread finds before it sleeps again.
+    /// The earliest time at which responses can have arrived that the thread finds before it sleeps again.
     looked: Nanos,
-    /// Equal to `looked`, unless the thread was stopped just before it woke. In that case, this is the end of the stop.
+    /// The end of the stop, if the thread was stopped just before it woke. Otherwise, the same time as `looked`.
     counted: Nanos,
-    /// The latest time at which the thread wakes for its beat.
+    /// The latest time at which the thread should wake for its beat.
     due: Nanos,
     stopped: Duration,
     processor: CpuTime,
     wakes: u32,
-    /// The mean time per wake-up for which the thread waited for the CPU, as of the last beat.
+    /// The mean time for which the thread waited for the CPU at each wake-up between the last two beats.
     queued: Duration,
-    /// The values of [`LastPoll::lost`] when the thread last started an operation on time.
+    /// The values that [`LastPoll::lost`] had when the thread last started an operation on time.
     in_time: [Duration; 2],
-    /// Whether the thread makes one blocking call at a time and waits for nothing else.
+    /// Whether the thread makes one blocking call at a time, and waits only in these calls.
     blocks: bool,
 }
 
-/// `stopped` is the total time for which the thread had been stopped before it sent the request.
+/// The time at which a request was sent. `stopped` is the total time for which the thread had been stopped until then.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sent {
     at: Nanos,
@@ -74,12 +74,13 @@ impl LastPoll {
         }
     }
 
-    /// Marks the thread as waiting inside its calls, one at a time. Such a thread finds each response when it arrives.
+    /// Records that the thread waits only in blocking calls, one at a time. Such a thread finds each response when it
+    /// arrives.
     pub(crate) fn blocks(&mut self) {
         self.blocks = true;
     }
 
-    /// `processor` returns the thread's CPU time.
+    /// Records that the thread falls asleep. `processor` returns the thread's CPU time.
     pub(crate) fn sleeps(&mut self, now: Nanos, processor: impl FnOnce() -> CpuTime) {
         if self.is_stop(now - self.woke, processor) {
             self.stopped += now - self.woke;
@@ -88,10 +89,10 @@ impl LastPoll {
         self.asleep = Some(now);
     }
 
-    /// `processor` returns the thread's CPU time.
+    /// Records that the thread wakes. `processor` returns the thread's CPU time.
     pub(crate) fn wakes(&mut self, now: Nanos, processor: impl FnOnce() -> CpuTime) {
         let slept = self.asleep.take().map_or(Duration::ZERO, |since| now - since);
-        // If the poll did not sleep, the responses that it found arrived after the thread last woke.
+        // If the thread did not sleep in the poll, the responses that it found arrived after it last woke.
         let looked = if slept > AT_ONCE { now.min(self.due) } else { self.woke };
         self.counted = looked;
         if self.is_stop(now - looked, processor) {
@@ -102,14 +103,14 @@ impl LastPoll {
         self.wakes += 1;
     }
 
-    /// `processor` is the thread's CPU time. The thread must have another beat after this one.
+    /// Records a beat. `processor` is the thread's CPU time. Another beat must follow.
     pub(crate) fn beat(&mut self, now: Nanos, processor: CpuTime) {
         self.queued = processor.since(self.processor).queued() / self.wakes.max(1);
         (self.processor, self.wakes) = (processor, 0);
         self.due = now + BEAT + GRACE;
     }
 
-    /// A thread whose beat is late by [`STUCK`] plus `allowed` may never wake again.
+    /// Returns whether the thread may never wake again, because its beat is late by more than [`STUCK`] plus `allowed`.
     pub(crate) fn is_stuck(&self, now: Nanos, allowed: Duration) -> bool {
         now - self.due > allowed.saturating_add(STUCK)
     }
@@ -118,8 +119,8 @@ impl LastPoll {
         self.queued
     }
 
-    /// Returns the part of `late` that may be due to waiting for the CPU since the thread was last on time. Stops are
-    /// subtracted from `late` first.
+    /// Returns the part of the lateness `late` for which the thread may have waited for the CPU since it last started
+    /// an operation on time. If the thread was stopped in this time, the stops are first subtracted from `late`.
     pub(crate) fn queued_of(&self, late: Duration) -> Duration {
         let [queued, stopped] = self.lost();
         let [then_queued, then_stopped] = self.in_time;
@@ -127,7 +128,7 @@ impl LastPoll {
         unstopped.min(queued.saturating_sub(then_queued))
     }
 
-    /// `late` is the part of the operation's lateness that the thread caused.
+    /// Records the start of an operation. `late` is the part of its lateness that the thread caused.
     pub(crate) fn starts(&mut self, late: Duration) {
         if late <= HICCUP {
             self.in_time = self.lost();
@@ -138,7 +139,7 @@ impl LastPoll {
         [self.processor.queued(), self.stopped]
     }
 
-    /// Returns the time up to which all arrived responses have been found.
+    /// Returns the time up to which the thread has found all responses that have arrived.
     pub(crate) fn looked_until(&self, now: Nanos) -> Nanos {
         if self.blocks || self.asleep.is_some() { now.min(self.due) } else { self.looked }
     }
@@ -151,7 +152,7 @@ impl LastPoll {
         self.stopped.saturating_sub(sent.stopped)
     }
 
-    /// Returns the part of a service time that is attributed to the target, for a response found at `now`. The
+    /// Returns the part of a service time that is attributed to the target, for a response that was found at `now`. The
     /// generator may have caused the rest.
     pub(crate) fn busy(&self, sent: Sent, now: Nanos) -> Duration {
         let counted = if self.blocks { now } else { self.counted };
@@ -159,8 +160,8 @@ impl LastPoll {
         (now - sent.at).saturating_sub(unseen + self.stopped_since(sent) + self.queued)
     }
 
-    /// Returns whether the thread neither ran nor waited for the CPU for more than [`UNEXPLAINED`] of the time
-    /// `passed`.
+    /// Returns whether the thread was stopped: for more than [`UNEXPLAINED`] of the time `passed`, it neither ran nor
+    /// waited for the CPU.
     fn is_stop(&self, passed: Duration, processor: impl FnOnce() -> CpuTime) -> bool {
         passed > UNEXPLAINED
             && passed.saturating_sub(processor().since(self.processor).wanted) > UNEXPLAINED
@@ -188,7 +189,7 @@ mod tests {
         last_poll.wakes(Nanos::ZERO + BEAT + GRACE + ms(250), || queued(600));
         assert_eq!(last_poll.queued_of(ms(300)), ms(50));
         assert_eq!(last_poll.queued_of(ms(200)), Duration::ZERO);
-        // If the system stops reporting CPU time, the cause is unknown.
+        // If the system no longer reports the CPU time, it is unknown whether the thread was stopped.
         last_poll.beat(Nanos::ZERO, CpuTime::default());
         assert_eq!(last_poll.queued_of(ms(300)), Duration::ZERO);
     }

@@ -1,28 +1,28 @@
-//! Attributes lateness to the target or the generator.
+//! Attributes the lateness of slots to the target or to the generator.
 //!
-//! A slot that starts late has waited for a connection, for this program, or for both. A generator without delays would
-//! start the slot as soon as a connection is free. Each thread therefore simulates **ideal** connections in addition to
-//! its real ones. These are the connections of a generator without delays, with the same slots and the same service
-//! times. The time that a slot waits for a free ideal connection is attributed to the target, and the rest to the
-//! generator.
+//! If a slot starts late, it has waited for a connection, for this program, or for both. A generator without delays
+//! would start the slot as soon as a connection is free. Each thread therefore simulates **ideal** connections in
+//! addition to its real ones. The ideal connections have the same slots and the same service times as the real ones,
+//! but they belong to a generator without delays. The time for which a slot waits for a free ideal connection is
+//! attributed to the target. The rest of its lateness is attributed to the generator.
 //!
-//! If the strictness is above 1, the schedule itself holds slots back, so that lost time is made up for gradually.
-//! The time for which a generator without delays would hold a slot back is counted separately: see
-//! [`burst`](super::burst). Such a slot is late because the target caused lateness before.
+//! If the strictness is above 1, the schedule itself holds slots back, so that lost time is made up for gradually. The
+//! time for which a generator without delays would hold a slot back is counted separately: see [`burst`](super::burst).
+//! The slot is late because the target caused lateness earlier.
 //!
-//! A pause, or giving up slots, moves the schedule to later times. The ideal connections are moved too, so their
-//! backlog at the time of the move remains. A generator without delays would give up fewer slots, so the ideal
-//! connections are moved by less than the schedule: never so far that they would start a slot later than the real
-//! connections.
+//! When the load is paused, or a late policy gives up slots, the schedule moves to later times. The ideal connections
+//! are moved too, so that their backlog stays the same. A generator without delays would give up fewer slots, so the
+//! ideal connections are moved by less time than the schedule. They are never moved so far that a slot would start
+//! later on them than on the real connections.
 //!
-//! The ideal connections follow the recursion of Kiefer and Wolfowitz for queues with several servers (*On the theory
-//! of queues with many servers*, 1955): a slot takes the connection that is free first, and keeps it for its service
-//! time.
+//! The ideal connections are simulated with the recursion of Kiefer and Wolfowitz for queues with several servers (*On
+//! the theory of queues with many servers*, 1955): a slot uses the connection that is free first, for the slot's
+//! service time.
 //!
-//! A call may *rest* between its requests, as scenarios do for think times. For such calls, there is a second set of
-//! ideal connections, to a target that responds at once. If a slot has to wait even for a connection of this set,
-//! there are too few connections. If a rest ends late, the next request of the call is late. This also counts as the
-//! generator's lateness.
+//! A call may *rest* between its requests, which is how scenarios implement think times. For such calls, there is a
+//! second set of ideal connections, whose target responds at once. If a slot has to wait even for a connection of this
+//! set, there are too few connections for the rests. If a rest ends late, the next request of the call is late. This
+//! lateness is attributed to the generator.
 
 use super::burst::BurstLine;
 use nanopace::Nanos;
@@ -31,18 +31,18 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::time::Duration;
 
-/// All values are in seconds, summed over one or more slots.
+/// The lateness of one or more slots by cause, in seconds. The lateness of several slots is added up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, Serialize)]
 pub(crate) struct Lateness {
     pub(crate) target: f64,
-    /// Delays that this program or its machine caused.
+    /// The delays that this program or its machine caused.
     pub(crate) generator: f64,
-    /// The part of `generator` that was spent waiting for the CPU.
+    /// The part of `generator` for which the program waited for the CPU.
     #[serde(default)]
     pub(crate) queued: f64,
-    /// Time for which a strictness above 1 held slots back, because the target had caused lateness before.
+    /// The time for which a strictness above 1 held slots back, because the target had caused lateness earlier.
     pub(crate) held: f64,
-    /// Time spent waiting for a connection that was held by a resting call.
+    /// The time for which slots waited for connections that resting calls occupied.
     #[serde(default)]
     pub(crate) resting: f64,
 }
@@ -73,7 +73,7 @@ impl Lateness {
         }
     }
 
-    /// Returns the lateness of `slots` slots that are each as late as this one.
+    /// Returns the total lateness of `slots` slots, each of which is as late as this one.
     pub(crate) fn times(self, slots: f64) -> Lateness {
         let Lateness { target, generator, queued, held, resting } = self;
         let [target, generator, queued, held, resting] =
@@ -81,13 +81,13 @@ impl Lateness {
         Lateness { target, generator, queued, held, resting }
     }
 
-    /// Removes a `share` of the time that was spent waiting for the CPU.
+    /// Returns the lateness without the given share of the time spent waiting for the CPU.
     pub(crate) fn without_queued(self, share: f64) -> Lateness {
         let queued = self.queued * share;
         Lateness { generator: self.generator - queued, queued: self.queued - queued, ..self }
     }
 
-    /// Returns the lateness with up to `queued` of the generator's part marked as waiting for the CPU.
+    /// Returns the lateness with `queued`, or at most the generator's part, recorded as time spent waiting for the CPU.
     pub(crate) fn with_queued(self, queued: Duration) -> Lateness {
         Lateness { queued: queued.as_secs_f64().min(self.generator), ..self }
     }
@@ -97,18 +97,20 @@ impl Lateness {
         Lateness { target: self.target - resting, resting, ..self }
     }
 
-    /// Splits `seconds` that belong to no slot in proportion to the causes. `held` counts towards the target.
+    /// Divides a time that belongs to no slot among the causes, in proportion to their lateness. `held` counts as part
+    /// of the target's lateness.
     pub(crate) fn parts_of(&self, seconds: f64) -> Lateness {
         let total = self.total();
         let part = |of: f64| if total > 0.0 { seconds * of / total } else { 0.0 };
-        // Because of rounding, the parts may exceed the total.
+        // Because of rounding errors, the sum of the parts may be larger than the total.
         let generator = part(self.generator).min(seconds);
         let resting = part(self.resting).min(seconds - generator);
         let queued = part(self.queued).min(generator);
         Lateness { target: seconds - generator - resting, generator, queued, held: 0.0, resting }
     }
 
-    /// Returns `None` if there was no lateness. `held` counts towards the target, because the target caused it.
+    /// Returns the target's share of the lateness, or `None` if there is no lateness. `held` counts as part of the
+    /// target's lateness, because the target caused it.
     pub(crate) fn target_share(&self) -> Option<f64> {
         self.share(self.target + self.held)
     }
@@ -129,20 +131,20 @@ impl Lateness {
 
 #[derive(Debug)]
 pub(crate) struct IdealConnections {
-    /// The times at which unused connections became free, on a schedule that is never moved.
+    /// The times at which the unused connections became free. They are times of a schedule that is never moved.
     free_since: BinaryHeap<Reverse<Nanos>>,
-    /// The part of the schedule time given up by the real generator that the ideal generator gives up too.
+    /// The time that the ideal generator has given up. It is a part of the time that the real generator has given up.
     given_up: Duration,
     behind: Duration,
 }
 
-/// The start of a slot, both in the real and in the ideal generator.
+/// The start of a slot in the real generator and in the ideal one.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Start {
     pub(crate) actual: Nanos,
     pub(crate) free: Nanos,
     pub(crate) held: Duration,
-    /// The time by which the ideal connections had been moved.
+    /// The time by which the ideal connections had been moved when the slot started.
     pub(crate) moved: Duration,
 }
 
@@ -152,7 +154,8 @@ impl IdealConnections {
         IdealConnections { free_since, given_up: Duration::ZERO, behind: Duration::ZERO }
     }
 
-    /// `moved` is the time by which the schedule has been moved. `burst` may hold back late slots.
+    /// Records that a slot starts at `now`. `moved` is the time by which the schedule has been moved. `burst` may hold
+    /// the slot back if it is late.
     pub(crate) fn start(
         &mut self,
         intended: Nanos,
@@ -169,14 +172,14 @@ impl IdealConnections {
         start
     }
 
-    /// `busy` is the time for which the slot kept its connection busy. The schedule must not have stopped between the
-    /// start and the end.
+    /// Records the end of a slot. `busy` is the time for which the slot occupied its connection. The schedule must not
+    /// have been paused between the start and the end of the slot.
     pub(crate) fn end(&mut self, start: Start, busy: Duration) {
         self.free_since.push(Reverse(start.free + busy - start.moved));
     }
 
-    /// Returns the time at which the first ideal connection is free. `in_use` lists the started slots, each with the
-    /// time for which it keeps its connection busy. Returns `None` if there are no connections.
+    /// Returns the time at which the first ideal connection is free, or `None` if there are no connections. `in_use`
+    /// contains the slots that have started and not ended, each with the time for which it occupies its connection.
     pub(crate) fn free_from(
         &self,
         in_use: impl Iterator<Item = (Start, Duration)>,
@@ -202,8 +205,8 @@ impl IdealConnections {
         burst: Option<&BurstLine>,
     ) -> Lateness {
         let Some(Reverse(since)) = self.free_since.peek() else {
-            // All connections are in use. A generator without delays would be ahead by `behind` plus the time since the
-            // last poll.
+            // All connections are in use. A generator without delays would be ahead of this one by `behind` plus the
+            // time since the last poll.
             let all = (now - intended).as_secs_f64();
             let unseen = now - looked.max(intended).min(now);
             let generator = (self.behind + unseen).as_secs_f64().min(all);
@@ -229,7 +232,7 @@ impl Start {
         }
     }
 
-    /// `rests` is the same start with a target that responds at once.
+    /// Returns the lateness of the slot. `rests` is its start on the ideal connections whose target responds at once.
     pub(crate) fn lateness_beside(&self, rests: Option<Start>, intended: Nanos) -> Lateness {
         let lateness = self.lateness(intended);
         rests.map_or(lateness, |rests| lateness.but_for_rests(rests.free - intended))
@@ -250,8 +253,9 @@ mod tests {
         Duration::from_millis(ms)
     }
 
-    /// Starts slots, each given as (intended start, actual start, service time) in ms. Each operation ends before the
-    /// next slot on its connection starts. Returns the rounded lateness of the target and of the generator in ms.
+    /// Starts slots, each given as (intended start, actual start, service time) in ms. Each slot ends before the next
+    /// one on its connection starts. Returns the total lateness that the target and the generator caused, rounded to
+    /// ms.
     fn sums(connections: usize, slots: &[(u64, u64, u64)]) -> (u64, u64) {
         let mut ideal = IdealConnections::new(connections);
         let mut in_use: Vec<(u64, Start, u64)> = Vec::new();
@@ -275,7 +279,7 @@ mod tests {
 
     #[test]
     fn a_stall_of_the_target_is_the_targets() {
-        // One connection is busy for 500 ms; the slots after that start one after the other.
+        // The only connection is busy for 500 ms. Each slot after that starts when the previous one has ended.
         let slots: Vec<_> =
             [(0, 0, 500)].into_iter().chain((1..=10).map(|i| (i * 10, 500 + (i - 1), 1))).collect();
         let waits: u64 = slots.iter().map(|(intended, actual, _)| actual - intended).sum();
@@ -284,7 +288,8 @@ mod tests {
 
     #[test]
     fn a_stall_of_the_generator_is_its_own_although_connections_are_busy_afterwards() {
-        // No slot starts for 500 ms. After that, the slots follow each other on one connection.
+        // No slot starts within the first 500 ms. After that, each slot starts when the previous one on the connection
+        // has ended.
         let slots: Vec<_> = (1..=10).map(|i| (i * 10, 500 + (i - 1) * 5, 5)).collect();
         let waits: u64 = slots.iter().map(|(intended, actual, _)| actual - intended).sum();
         assert_eq!(sums(1, &slots), (0, waits));
@@ -294,7 +299,7 @@ mod tests {
     fn each_has_its_part() {
         // The connection is free at 30 ms. The slot due at 10 ms starts at 50 ms.
         assert_eq!(sums(1, &[(0, 0, 30), (10, 50, 1)]), (20, 20));
-        // With a second connection, the slot did not have to wait for the target.
+        // If there is a second connection, the slot does not have to wait for the target.
         assert_eq!(sums(2, &[(0, 0, 30), (10, 50, 1)]), (0, 40));
     }
 
@@ -307,7 +312,7 @@ mod tests {
             ideal.end(start, ms(30));
         }
         let round = |seconds: f64| (seconds * 1e3).round();
-        // Connections are free at 30 ms. The slot that is due at 20 ms may start at 35 ms, and starts at 50 ms.
+        // Connections are free at 30 ms. The slot that is due at 20 ms is held back until 35 ms, and starts at 50 ms.
         for (due, now, expected) in [(10, 30, [20.0, 0.0, 0.0]), (20, 50, [10.0, 15.0, 5.0])] {
             for lateness in [
                 ideal.unstarted(at(due), at(now), at(now), Duration::ZERO, line.as_ref()),
@@ -343,7 +348,7 @@ mod tests {
         let start = ideal.start(at(0), at(0), Duration::ZERO, None);
         let waiting = Lateness { target: 0.09, ..Lateness::default() };
         assert_eq!(unstarted(&ideal, 100), waiting);
-        // The response may have arrived while the thread did not poll.
+        // The response may have arrived at any time after the last poll of the thread.
         for (looked, target_ms) in [(0, 0.0), (10, 0.0), (40, 30.0), (100, 90.0)] {
             let lateness = unstarted(&ideal, looked);
             assert!((lateness.target * 1e3 - target_ms).abs() < 1e-9, "{looked}: {lateness:?}");

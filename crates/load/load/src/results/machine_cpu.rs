@@ -1,34 +1,36 @@
-//! Parses the CPU use of the whole machine and its clock rate during a run, to show how much other programs used.
+//! Parses the CPU time of the whole machine and its clock rate. From this, a report shows how much CPU time other
+//! programs used during a run.
 
 use crate::console::human::float;
 
-/// The minimum number of ticks for which shares are reported: about a second of one core.
+/// The minimum number of ticks between two readings. They are about one second of one core. For fewer ticks, no shares
+/// are reported.
 const LEAST_TICKS: u64 = 100;
 
-/// The ticks of all cores since the machine was started.
+/// The number of ticks of all cores since the machine was started.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct MachineCpu {
     all: u64,
     idle: u64,
-    /// Ticks that the host of a virtual machine took.
+    /// The ticks that the host of a virtual machine took away from it.
     stolen: u64,
     own: u64,
-    /// The clock rate of the fastest core. `None` if the system does not report it.
+    /// The clock rate of the fastest core in kHz, or `None` if the system does not report it.
     khz: Option<u64>,
 }
 
-/// Shares of the total time between two readings.
+/// The use of the CPU between two readings, as shares of the total CPU time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Meanwhile {
     pub(crate) stolen: f64,
     pub(crate) others: f64,
     pub(crate) idle: f64,
-    /// The clock rates of the fastest core at the first and at the last reading, in kHz.
+    /// The clock rate of the fastest core at the first and at the second reading, in kHz.
     pub(crate) khz: Option<[u64; 2]>,
 }
 
 impl Meanwhile {
-    /// Returns the share of other programs, the system and the host in the CPU time that was not idle.
+    /// Returns the share that other programs, the system and the host had in the CPU time that was not idle.
     pub(crate) fn of_others(self) -> f64 {
         let busy = 1.0 - self.idle;
         if busy > 0.0 { ((self.stolen + self.others) / busy).min(1.0) } else { 0.0 }
@@ -36,7 +38,8 @@ impl Meanwhile {
 }
 
 impl MachineCpu {
-    /// Parses Linux' `/proc/stat`, `/proc/self/stat`, and the `scaling_cur_freq` of each core that has this file.
+    /// Parses the files `/proc/stat` and `/proc/self/stat` of Linux, and the file `scaling_cur_freq` of each core that
+    /// has it.
     pub(crate) fn parse(
         machine: &str,
         program: &str,
@@ -58,8 +61,8 @@ impl MachineCpu {
     }
 }
 
-/// Parses `cpu USER NICE SYSTEM IDLE IOWAIT IRQ SOFTIRQ STEAL`. The guest times after STEAL are ignored, because USER
-/// and NICE include them.
+/// Parses the line `cpu USER NICE SYSTEM IDLE IOWAIT IRQ SOFTIRQ STEAL`. The fields after STEAL are guest times, which
+/// are ignored because USER and NICE include them.
 fn parse_machine(text: &str) -> Option<MachineCpu> {
     let fields = text.lines().next()?.strip_prefix("cpu ")?.split_whitespace().take(8);
     let ticks: Vec<u64> = fields.map(|field| field.parse().ok()).collect::<Option<_>>()?;
@@ -68,8 +71,8 @@ fn parse_machine(text: &str) -> Option<MachineCpu> {
     Some(MachineCpu { all, idle: idle + iowait, stolen, ..MachineCpu::default() })
 }
 
-/// Parses `PID (NAME) STATE ...`, where the name may contain any character. Returns the sum of user and system time,
-/// which are the 12th and the 13th field after the name.
+/// Parses `PID (NAME) STATE ...`, in which the name may contain any character. Returns the sum of the user time and the
+/// system time, which are the 12th and the 13th field after the name.
 fn parse_program(text: &str) -> Option<u64> {
     let (_, fields) = text.rsplit_once(')')?;
     let mut ticks = fields.split_whitespace().skip(11).map(|field| field.parse::<u64>().ok());
@@ -108,7 +111,7 @@ mod tests {
         let first = at(1_000, 500, 10, 7);
         for (last, told) in [
             (at(1_200, 540, 30, 27), Some([0.1, 0.6, 0.2])),
-            // The counters are read one after the other, so a tick may be missing, and iowait may decrease.
+            // The system reads its counters one after another, so a tick may be missing, and iowait may decrease.
             (at(1_100, 580, 10, 28), Some([0.0, 0.0, 0.8])),
             (at(1_100, 499, 10, 7), Some([0.0, 1.0, 0.0])),
             (at(1_099, 500, 10, 7), None),
@@ -121,7 +124,7 @@ mod tests {
         let of_others = |all: u64, idle: u64, stolen: u64, own: u64| {
             at(1_000 + all, 500 + idle, 10 + stolen, 7 + own).since(first).map(Meanwhile::of_others)
         };
-        // 100 ticks were not idle. The host took 20, and other programs used 50.
+        // In this case, 100 ticks were not idle. The host took 20 of them, and other programs used 50.
         assert_eq!(of_others(200, 100, 20, 30), Some(0.7));
         assert_eq!(of_others(200, 200, 0, 0), Some(0.0));
         let [slow, fast] = [Some(800), Some(3_400)].map(|khz| MachineCpu { khz, ..first });

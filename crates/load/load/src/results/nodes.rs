@@ -1,4 +1,4 @@
-//! Defines the results that the nodes of a fleet record and send to each other.
+//! Defines the results that the nodes of a fleet record and report.
 
 pub(crate) mod results;
 pub(crate) mod tellings;

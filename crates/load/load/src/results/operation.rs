@@ -1,4 +1,4 @@
-//! Defines an operation, from its slot to its end.
+//! Defines an operation, which begins with its slot and ends with its result.
 
 use crate::load::details::Details;
 use crate::load::kind::FailureKind;
@@ -9,16 +9,16 @@ use std::time::Duration;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Answer {
     pub(crate) outcome: Result<(), FailureKind>,
-    /// The time at which the request was sent, which is after the start if a connection had to be opened.
+    /// The time at which the request was sent. If a connection had to be opened, this is later than the start.
     pub(crate) sent: Nanos,
     pub(crate) details: Details,
-    /// The time for which the operation blocked a thread that other sessions needed.
+    /// The time for which the operation blocked its thread while other sessions needed the thread.
     pub(crate) held: Duration,
     pub(crate) is_connected: bool,
 }
 
 impl Answer {
-    /// `sent` is used unless the call reports its own send time.
+    /// Creates the answer from the result of a call. `sent` is used if the call does not report the time of its send.
     pub(crate) fn new(sent: Nanos, called: Result<Done, Failure>) -> Answer {
         let Done { details, sent: told } = called.unwrap_or_else(|failure| failure.done);
         let outcome = called.map(drop).map_err(|failure| failure.kind());
@@ -40,7 +40,7 @@ pub(crate) struct Operation {
 }
 
 impl Operation {
-    /// The time to open a connection before sending does not count.
+    /// Returns the service time. It does not include the time for opening a connection before the send.
     pub(crate) fn service_time(&self) -> Duration {
         self.end - self.answer.sent
     }

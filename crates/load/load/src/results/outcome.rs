@@ -1,4 +1,4 @@
-//! Records the outcomes of slots by their due time.
+//! Records the outcomes of slots by the times at which they were due.
 
 use super::percentiles::{Sample, record};
 use crate::load::kind::FailureKind;
@@ -31,16 +31,16 @@ impl Display for Ending {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Outcome {
     pub(crate) intended_start: Nanos,
-    /// The delay of the start. `None` if the slots did not start.
+    /// The delay of the start, or `None` if the slots were not started.
     pub(crate) wait_time: Option<Duration>,
-    /// The time from the intended start to the end. It is a lower bound unless the slots completed.
+    /// The time from the intended start to the end. If the slots were not completed, it is a lower bound.
     pub(crate) response_time: Duration,
     pub(crate) ending: Ending,
     pub(crate) slots: u64,
 }
 
-/// The outcomes of slots that were due in a span of time, and may have ended later. Histograms have two significant
-/// digits.
+/// The outcomes of the slots that were due in a time span. The slots may have ended after it. Histograms have two
+/// significant digits.
 #[derive(Clone, Debug)]
 pub(crate) struct Due {
     pub(crate) endings: BTreeMap<Ending, u64>,

@@ -1,4 +1,4 @@
-//! Records the load and the operations over time. The number of intervals is limited for runs of any length.
+//! Records the load and the operations over time. However long a run is, the number of intervals is limited.
 
 use super::outcome::{Due, Outcome};
 use super::percentiles::Sample;
@@ -7,18 +7,19 @@ use crate::console::human;
 use hdrhistogram::Histogram;
 use std::time::Duration;
 
-/// If there are more intervals, each pair of neighbours is joined.
+/// The maximum number of intervals. If there are more, each pair of neighbouring intervals is joined.
 pub(crate) const MOST: usize = 300;
 
 const MOST_BATCHES: usize = 64;
 
-/// Times are relative to the start of the schedule.
+/// The load and the operations in an interval of the run. Times are measured from the start of the schedule.
 #[derive(Clone, Debug)]
 pub(crate) struct Interval {
     pub(crate) from: Duration,
     pub(crate) to: Duration,
     pub(crate) asked: f64,
-    /// The backlog at the end of the interval. For joined intervals, the largest of these backlogs.
+    /// The backlog at the end of the interval. If the interval was joined from several, it is the largest of their
+    /// backlogs.
     pub(crate) backlog: Backlog,
     pub(crate) brief: Brief,
     pub(crate) due: Due,
@@ -27,17 +28,17 @@ pub(crate) struct Interval {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Backlog {
     pub(crate) slots: u64,
-    /// The time that these slots take at the requested rate.
+    /// The time in which the requested rate schedules this number of slots.
     pub(crate) time: Duration,
 }
 
-/// A start is counted at the start of its operation, everything else at the end. Histograms have two significant
-/// digits.
+/// The operations in an interval. An operation that started in it is counted as started, and an operation that ended in
+/// it is counted with its result. Histograms have two significant digits.
 #[derive(Clone, Debug)]
 pub(crate) struct Brief {
     pub(crate) wait: Histogram<u64>,
     pub(crate) service: Histogram<u64>,
-    /// The response times. They are lower bounds for operations that did not complete.
+    /// The response times. If an operation did not complete, its response time is a lower bound.
     pub(crate) response: Histogram<u64>,
     /// The response times that are lower bounds.
     pub(crate) bounds: Histogram<u64>,
@@ -126,12 +127,12 @@ impl OverTime {
         OverTime { intervals: Vec::new(), each: 1, last: 0 }
     }
 
-    /// Each interval is longer than zero.
+    /// Returns the intervals, each of which is longer than zero.
     pub(crate) fn intervals(&self) -> &[Interval] {
         &self.intervals
     }
 
-    /// Joins an interval of length zero to the previous one.
+    /// Adds an interval. If its length is zero, it is joined to the previous one.
     pub(crate) fn add(&mut self, interval: Interval) {
         let is_full = self.last == self.each && interval.from < interval.to;
         match self.intervals.last_mut() {
@@ -148,18 +149,20 @@ impl OverTime {
 
     pub(crate) fn count(&mut self, due: Duration, outcome: &Outcome) {
         let behind = self.intervals.partition_point(|interval| interval.from <= due);
-        // The end of the schedule belongs to the last interval.
+        // The end of the schedule counts as part of the last interval.
         if let Some(interval) = self.intervals.get_mut(behind.saturating_sub(1)) {
             interval.due.count(outcome);
         }
     }
 
-    /// Returns at most `most` intervals. The number of recorded intervals that are joined into one is a power of two.
+    /// Returns at most `most` intervals. Each of them is joined from the same number of recorded intervals, which is a
+    /// power of two.
     pub(crate) fn at_most(&self, most: usize) -> Vec<Interval> {
         joined(&self.intervals, self.intervals.len().div_ceil(most).next_power_of_two())
     }
 
-    /// Returns the batches that are used to estimate variances: 33 to 64 batches if there are enough intervals.
+    /// Returns the batches from which variances are estimated. If there are enough intervals, there are 33 to 64
+    /// batches.
     pub(crate) fn batches(&self) -> Vec<Interval> {
         self.at_most(MOST_BATCHES)
     }
@@ -186,7 +189,8 @@ pub(crate) mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Creates intervals from tuples: start in ms, end in ms, requested slots, started operations.
+    /// Creates intervals, each from its start in ms, its end in ms, and its numbers of requested slots and of started
+    /// operations.
     pub(crate) fn over_time(intervals: impl IntoIterator<Item = (u64, u64, f64, u64)>) -> OverTime {
         let mut over_time = OverTime::new();
         for (from, to, asked, started) in intervals {

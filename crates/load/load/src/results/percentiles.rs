@@ -11,15 +11,16 @@ pub(crate) fn at(times: &Histogram<u64>, quantile: f64) -> Duration {
     Duration::from_nanos(times.value_at_quantile(quantile))
 }
 
-/// A division by 100 would round twice, which could select the next rank of a histogram.
+/// Converts a percentage to a quantile. A division by 100 would round twice, so that a histogram could select the next
+/// rank.
 pub(crate) fn quantile(percent: f64) -> f64 {
     format!("{percent}e-2").parse().unwrap_or(1.0)
 }
 
-/// Times, some of which may be known only as lower bounds.
+/// A set of times, of which some may be known only as lower bounds.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sample<'run> {
-    /// Lower bounds are included. Times are in nanoseconds.
+    /// All times in nanoseconds, including the lower bounds.
     pub(crate) times: &'run Histogram<u64>,
     pub(crate) bounds: Option<&'run Histogram<u64>>,
 }
@@ -44,7 +45,7 @@ impl<'run> Sample<'run> {
         self.bounds.map_or(0, Histogram::len)
     }
 
-    /// Returns whether longer lower bounds would change the time at this quantile.
+    /// Returns whether the time at this quantile would be different if the lower bounds were longer.
     pub(crate) fn is_at_least(self, quantile: f64) -> bool {
         let Some(bounds) = self.bounds else { return false };
         let time = self.times.value_at_quantile(quantile);
@@ -52,26 +53,28 @@ impl<'run> Sample<'run> {
         float(measured) < (quantile * float(self.times.len())).ceil().max(1.0)
     }
 
-    /// Returns the time at this quantile if all lower bounds were longer than every measured time. Returns `None` if it
-    /// would then be a lower bound.
+    /// Returns the time that would be at this quantile if all lower bounds were longer than every measured time.
+    /// Returns `None` if that time would itself be a lower bound.
     pub(crate) fn at_most(self, quantile: f64) -> Option<u64> {
         let Some(bounds) = self.bounds else { return Some(self.times.value_at_quantile(quantile)) };
         let rank = (quantile * float(self.times.len())).ceil().max(1.0);
         let mut measured = self.times.clone();
         measured.subtract(bounds).expect("lower bounds are among the times");
-        // The middle of the rank is used, because its end might be rounded to the next rank. The least time needs the
-        // quantile 0, because a bucket contains several times.
+        // The quantile is that of the middle of the rank, because its end might be rounded to the next rank. The
+        // shortest time needs the quantile 0, because its bucket may contain several ranks.
         let part = if quantile > 0.0 { (rank - 0.5) / float(measured.len()) } else { 0.0 };
         (rank <= float(measured.len())).then(|| measured.value_at_quantile(part))
     }
 
-    /// Puts `sign` before a lower bound. Returns `None` if there are no times.
+    /// Formats the time at this quantile. If it is only a lower bound, `sign` precedes it. Returns `None` if there are
+    /// no times.
     pub(crate) fn shown(self, quantile: f64, sign: &str) -> Option<String> {
         let sign = if self.is_at_least(quantile) { sign } else { "" };
         (!self.is_empty()).then(|| sign.to_owned() + &human::time(at(self.times, quantile)))
     }
 
-    /// Puts `sign` before the mean if some times are lower bounds. Returns `None` if there are no times.
+    /// Formats the mean. If some of the times are lower bounds, `sign` precedes it. Returns `None` if there are no
+    /// times.
     pub(crate) fn shown_mean(self, sign: &str) -> Option<String> {
         let sign = if self.bounds.is_some() { sign } else { "" };
         let mean = Duration::from_secs_f64(self.times.mean() * 1e-9);
@@ -80,12 +83,12 @@ impl<'run> Sample<'run> {
 }
 
 pub(crate) fn record(histogram: &mut Histogram<u64>, time: Duration, count: u64) {
-    // The longest time in a `u64` is 584 years. Longer times are recorded as 584 years.
+    // A `u64` can represent 584 years in nanoseconds. Longer times are recorded as 584 years.
     let nanos = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
     histogram.record_n(nanos, count).expect(GROWS);
 }
 
-/// Times are in nanoseconds. All values except the count are null if the count is 0.
+/// The percentiles of a set of times, in nanoseconds. If the count is 0, all other values are null.
 #[derive(Debug, Serialize)]
 pub(crate) struct Percentiles {
     count: u64,

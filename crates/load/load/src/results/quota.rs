@@ -1,8 +1,8 @@
-//! Reads how often a program used up its CPU quota, from the statistics of its cgroup (Linux' `cpu.stat`).
+//! Reads from the statistics of a cgroup (Linux' `cpu.stat`) how often a program used up its CPU quota.
 //!
-//! A quota gives a cgroup a fixed CPU time in each period, which is usually 100 ms. When this time is used up, no
+//! A quota allows a cgroup a fixed CPU time in each period, which usually lasts 100 ms. When this time is used up, no
 //! thread of the cgroup or of its descendants runs until the next period begins. The quota of a pod or a service may
-//! belong to a cgroup above the program's own.
+//! apply to an ancestor of the program's own cgroup.
 
 use crate::console::human::float;
 use std::path::{Path, PathBuf};
@@ -10,16 +10,16 @@ use std::time::Duration;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Quota {
-    /// The periods in which threads of the cgroup wanted to run.
+    /// The number of periods in which threads of the cgroup were ready to run.
     pub(crate) periods: u64,
     pub(crate) throttled: u64,
-    /// The time for which threads could not run because of the quota, summed over CPUs.
+    /// The time for which threads could not run because of the quota, added up over all CPUs.
     pub(crate) time: Duration,
 }
 
 impl Quota {
-    /// Times are in microseconds in version 2, and in nanoseconds in version 1. Returns `None` if the cgroup has no
-    /// quota.
+    /// Parses the statistics of a cgroup. Times are in microseconds in version 2 of cgroups, and in nanoseconds in
+    /// version 1. Returns `None` if the cgroup has no quota.
     pub(crate) fn parse(text: &str) -> Option<Quota> {
         let number = |name: &str| {
             let mut fields = text.lines().filter_map(|line| line.split_once(' '));
@@ -49,8 +49,8 @@ pub(crate) fn reached(now: &[Option<Quota>], earlier: &[Option<Quota>]) -> Optio
     both.filter(|quota| quota.throttled > 0).max_by_key(|quota| quota.time)
 }
 
-/// Returns the paths of the statistics of the program's cgroups and of their ancestors. Not every cgroup has a quota.
-/// `cgroups` is the content of `/proc/self/cgroup`, and `mounts` that of `/proc/self/mountinfo`.
+/// Returns the paths of the statistics of the program's cgroups and of their ancestors, whether they have a quota or
+/// not. `cgroups` is the content of `/proc/self/cgroup`, and `mounts` is that of `/proc/self/mountinfo`.
 pub(crate) fn files(cgroups: &str, mounts: &str) -> Vec<PathBuf> {
     let cgroups: Vec<_> = cgroups.lines().filter_map(Cgroup::parse).collect();
     let folders = mounts.lines().filter_map(Mount::parse).flat_map(|mount| {
@@ -66,7 +66,8 @@ struct Cgroup<'a> {
 }
 
 impl<'a> Cgroup<'a> {
-    /// Parses `HIERARCHY:CONTROLLERS:PATH`. In version 2, the hierarchy is 0 and the list of controllers is empty.
+    /// Parses a line of the form `HIERARCHY:CONTROLLERS:PATH`. In version 2, the hierarchy is 0 and there are no
+    /// controllers.
     fn parse(line: &'a str) -> Option<Cgroup<'a>> {
         let mut fields = line.splitn(3, ':');
         let [number, controllers, path] = [fields.next()?, fields.next()?, fields.next()?];
@@ -78,13 +79,13 @@ impl<'a> Cgroup<'a> {
 
 struct Mount<'a> {
     is_version_2: bool,
-    /// The cgroup that is the root of the mount.
+    /// The cgroup whose directory is mounted.
     root: &'a Path,
     at: &'a Path,
 }
 
 impl<'a> Mount<'a> {
-    /// Parses `ID PARENT MAJOR:MINOR ROOT AT OPTIONS ... - TYPE SOURCE OPTIONS`.
+    /// Parses a line of the form `ID PARENT MAJOR:MINOR ROOT AT OPTIONS ... - TYPE SOURCE OPTIONS`.
     fn parse(line: &'a str) -> Option<Mount<'a>> {
         let (place, kind) = line.split_once(" - ")?;
         let mut place = place.split(' ').skip(3).map(Path::new);
@@ -96,8 +97,8 @@ impl<'a> Mount<'a> {
         counts.then_some(Mount { is_version_2, root, at })
     }
 
-    /// Returns the mounted directories of a cgroup and of its ancestors. In a container, the container's own cgroup may
-    /// be the root, so its path outside of the container is unknown.
+    /// Returns the directories of a cgroup and of its ancestors, as far as they are mounted. In a container, the
+    /// mounted cgroup may be the container's own, and its path outside of the container is unknown.
     fn folders(&self, cgroup: &Cgroup<'_>) -> Vec<PathBuf> {
         let below = cgroup.path.strip_prefix(self.root).unwrap_or(Path::new(""));
         let is_outside = below.components().any(|part| part.as_os_str() == "..");
@@ -145,10 +146,10 @@ mod tests {
             (vec![some(90, 41, 5)], vec![some(80, 41, 5)], None),
             (vec![some(90, 43, 9)], vec![some(80, 41, 5)], some(10, 2, 4)),
             (vec![some(9, 1, 1), some(9, 2, 7), None], vec![some(0, 0, 0); 3], some(9, 2, 7)),
-            // A cgroup may have received or lost a quota in the meantime.
+            // The cgroup may have received or lost its quota during the run.
             (vec![some(9, 1, 1)], vec![None], None),
             (vec![None], vec![some(9, 1, 1)], None),
-            // The program may have been moved to another cgroup, whose counters are lower.
+            // The program may have been moved to another cgroup with lower counters during the run.
             (vec![some(1, 1, 1)], vec![some(9, 2, 7)], None),
         ] {
             assert_eq!(reached(&now, &earlier), expected, "{now:?} {earlier:?}");
@@ -168,7 +169,7 @@ mod tests {
         let version_1 = "33 32 0:29 / /sys/fs/cgroup/cpu,cpuacct rw,relatime shared:9 - cgroup cgroup rw,cpu,cpuacct\n\
                          34 32 0:30 / /sys/fs/cgroup/memory rw,relatime shared:10 - cgroup cgroup rw,memory";
         for (cgroups, mounts, folders) in [
-            // A service below a slice.
+            // This is a service below a slice.
             (
                 "0::/system.slice/load.service\n",
                 version_2,
@@ -178,11 +179,11 @@ mod tests {
                     "/sys/fs/cgroup",
                 ][..],
             ),
-            // A container with its own namespace.
+            // This is a container with its own namespace.
             ("0::/\n", version_2, &["/sys/fs/cgroup"]),
-            // A process that was moved out of its namespace.
+            // This process was moved out of its namespace.
             ("0::/../other\n", version_2, &["/sys/fs/cgroup"]),
-            // A container of version 1, which sees only its own cgroup.
+            // This is a container with cgroups of version 1, which sees only its own cgroup.
             (
                 "5:memory:/docker/0123\n4:cpu,cpuacct:/docker/0123\n1:name=systemd:/docker/0123\n0::/system.slice\n",
                 "99 98 0:29 /docker/0123 /sys/fs/cgroup/cpu,cpuacct ro,nosuid master:9 - cgroup cgroup rw,cpu,cpuacct",
@@ -209,7 +210,7 @@ mod tests {
                     "/sys/fs/cgroup/cpu,cpuacct",
                 ],
             ),
-            // Both versions are mounted, and version 2 does not count CPU time.
+            // Both versions are mounted, but version 2 does not count CPU time.
             (
                 "1:cpu:/\n0::/\n",
                 "32 31 0:29 / /cg/cpu rw - cgroup cgroup rw,cpu\n41 31 0:38 / /cg/unified rw - cgroup2 cgroup2 rw",

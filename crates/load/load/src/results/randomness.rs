@@ -1,17 +1,18 @@
-//! Measures how close the starts are to Poisson arrivals, whose gaps are exponential and independent of each other.
+//! Measures how close the starts are to Poisson arrivals, in which gaps are exponential and independent of each other.
 
 use crate::console::human::float;
 
-/// The number of classes of gaps. A gap of an exponential distribution is in each class with the same probability.
+/// The number of classes of gaps. The classes are chosen so that an exponential gap is in each of them with the same
+/// probability.
 const PARTS: usize = 100;
 
 const LEAST: f64 = 100.0;
 
 #[derive(Debug)]
 pub(crate) struct Intervals {
-    /// The number of slots requested before the last start.
+    /// The number of slots that the load required before the last start.
     last: Option<f64>,
-    /// The quantile of the last gap in the exponential distribution.
+    /// The last gap, as its quantile in the exponential distribution.
     before: Option<f64>,
     parts: [u64; PARTS],
     pairs: f64,
@@ -21,8 +22,8 @@ pub(crate) struct Intervals {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Randomness {
     pub(crate) gaps: f64,
-    /// The maximum distance between the distribution of the gaps and the exponential distribution, from 0 to 1
-    /// (Kolmogorov-Smirnov), checked at a hundred points.
+    /// The largest distance between the distribution of the gaps and the exponential distribution (Kolmogorov-Smirnov),
+    /// from 0 to 1. It is computed at a hundred points.
     pub(crate) distance: f64,
     pub(crate) alike: f64,
 }
@@ -34,12 +35,13 @@ impl Default for Intervals {
 }
 
 impl Intervals {
-    /// Excludes the gap between the last start and the next one, because the load changes in this gap.
+    /// Leaves out the gap between the last start and the next one, because the load changes during this gap.
     pub(crate) fn cut(&mut self) {
         (self.last, self.before) = (None, None);
     }
 
-    /// Starts must be recorded in order. `asked` is the expected number of slots requested before this start.
+    /// Records a start. Starts must be recorded in the order of their times. `asked` is the expected number of slots
+    /// that the load required before this start.
     pub(crate) fn start(&mut self, asked: f64) {
         if let Some(last) = self.last.replace(asked) {
             self.gap(1.0 - (last - asked).exp());
@@ -63,7 +65,7 @@ impl Intervals {
             (below / gaps - f64::from(part) / 100.0).abs()
         });
         let distance = distances.fold(0.0, f64::max);
-        // The variance of a uniform distribution from 0 to 1 is one twelfth.
+        // A uniform distribution from 0 to 1 has a variance of one twelfth.
         let alike = 12.0 * self.products / self.pairs;
         (gaps >= LEAST).then_some(Randomness { gaps, distance, alike })
     }
@@ -93,7 +95,7 @@ mod tests {
             assert!(poisson.distance < 0.02 && poisson.alike.abs() < 0.03, "{poisson:?}");
         }
         assert!(randomness(starts(&Arrivals::even())).distance > 0.3);
-        // Each gap occurs twice, so the gaps are exponential, but not independent.
+        // Each gap occurs twice in a row, so the gaps are exponential but not independent.
         let mut twice = Vec::new();
         for pair in starts(&Arrivals::poisson(1)).windows(2) {
             let last = twice.last().copied().unwrap_or(0.0);
@@ -105,7 +107,8 @@ mod tests {
 
     #[test]
     fn neighbours_are_compared_with_the_middle_of_all_gaps() {
-        // Each gap equals the mean. `above` is the share of shorter exponential gaps minus 0.5.
+        // Each gap is as long as the mean gap. `above` is the share of exponential gaps that are shorter than the mean,
+        // minus 0.5.
         let above = 0.5 - (-1.0_f64).exp();
         let alike = randomness((0..200_u32).map(f64::from)).alike;
         assert!((alike - 12.0 * above * above).abs() < 1e-9, "{alike}");

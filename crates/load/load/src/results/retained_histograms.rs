@@ -1,5 +1,5 @@
-//! Defines the histograms that a result file contains: those of the whole run, and those of its batches. Other runs
-//! can be compared with these.
+//! Defines the histograms in a result file, with which other runs can be compared: those of the whole run, and those of
+//! its batches.
 
 use super::confidence::Confidence;
 use super::over_time::Interval;
@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub(crate) struct RetainedHistograms {
-    /// Times have three significant digits.
+    /// The times of the whole run, with three significant digits.
     pub(crate) all: Times,
-    /// Times have two significant digits.
+    /// The times in each batch, with two significant digits.
     pub(crate) batches: Vec<Batch>,
 }
 
@@ -25,7 +25,7 @@ pub(crate) struct Batch {
     pub(crate) times: Times,
 }
 
-/// Times are in nanoseconds.
+/// Histograms of times in nanoseconds.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub(crate) struct Times {
     #[serde(with = "packed")]
@@ -67,13 +67,14 @@ impl Times {
         Times { service, response, lower_bounds: bounds }
     }
 
-    /// Returns whether the response times include all lower bounds.
+    /// Returns whether each lower bound is also one of the response times.
     pub(crate) fn has_its_bounds(&self) -> bool {
         self.response.clone().subtract(&self.lower_bounds).is_ok()
     }
 }
 
-/// Serializes a histogram in the compressed format V2 of HDR histograms, as a base64 string.
+/// Converts a histogram to a base64 string and back. The format of the histogram is the compressed format V2 of HDR
+/// histograms.
 mod packed {
     use base64::Engine;
     use base64::engine::general_purpose::STANDARD;

@@ -1,4 +1,4 @@
-//! Counts the operations of one thread or of all threads.
+//! Records the operations of one thread or of all threads.
 
 use super::labels::{Labelled, Labels};
 use super::lateness::Lateness;
@@ -13,20 +13,21 @@ use hdrhistogram::Histogram;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// Longer calls on a thread with other sessions are reported.
+/// If a call blocks a thread with other sessions for longer than this, it is reported.
 const LONG: Duration = Duration::from_millis(1);
 
-/// Times are in nanoseconds.
+/// The numbers and times of operations. Times are in nanoseconds.
 ///
-/// Each slot counts once as started, skipped or unstarted. Each started slot counts once more as completed, failed or
-/// unfinished.
+/// Each slot counts once as started, skipped or unstarted. Each started slot also counts once as completed, failed or
+/// unfinished, when this is known.
 #[derive(Clone, Debug)]
 pub(crate) struct OperationStats {
     pub(crate) wait: Histogram<u64>,
-    /// The service times of completed operations, from sending to completion, as a closed-loop tool reports them.
+    /// The service times of completed operations, from the send to the completion. These are the times that a
+    /// closed-loop tool reports.
     pub(crate) service: Histogram<u64>,
-    /// The response times, from the intended start to the end. For an operation that did not complete, this is a lower
-    /// bound: its age when it was given up.
+    /// The response times, from the intended start to the end. If an operation did not complete, its response time is a
+    /// lower bound: the time for which it had been due when it was given up.
     pub(crate) response: Histogram<u64>,
     /// The response times that are lower bounds.
     pub(crate) bounds: Histogram<u64>,
@@ -34,7 +35,7 @@ pub(crate) struct OperationStats {
     pub(crate) unfinished: u64,
     pub(crate) unstarted: u64,
     pub(crate) skipped: u64,
-    /// Responses of any status.
+    /// The number of responses, with any status.
     pub(crate) answered: u64,
     pub(crate) statuses: BTreeMap<u16, u64>,
     pub(crate) labels: Labels,
@@ -45,19 +46,20 @@ pub(crate) struct OperationStats {
     pub(crate) causes: Lateness,
     /// The approximate total time for which responses waited for the CPU.
     pub(crate) queued: Duration,
-    /// The responses that were awaited while their thread was stopped, and the longest stop.
+    /// The number of responses that were awaited while their thread was stopped, and the longest stop.
     pub(crate) stopped: (u64, Duration),
     pub(crate) think_times: ThinkTimes,
-    /// The calls that blocked a thread with other sessions for longer than [`LONG`], and the longest of these times.
+    /// The number of calls that blocked a thread with other sessions for longer than [`LONG`], and the longest time of
+    /// such a call.
     pub(crate) held: (u64, Duration),
-    /// The total time for which threads spun on the clock before starts, including the warm-up.
+    /// The total time for which threads spun on the clock before starts. The warm-up is included.
     pub(crate) spun: Duration,
 }
 
 #[derive(Clone, Debug)]
 pub(crate) struct SetUps {
     pub(crate) all: Histogram<u64>,
-    /// The times to connect a TCP or Unix socket.
+    /// The times that it took to connect TCP and Unix sockets, without TLS.
     pub(crate) connect: Histogram<u64>,
     pub(crate) tls: Histogram<u64>,
 }
@@ -95,7 +97,7 @@ impl OperationStats {
         self.lateness = self.lateness.plus(lateness);
     }
 
-    /// Adds the causes of a late start, which may belong to the warm-up.
+    /// Adds the lateness of a start to the causes. The start may be part of the warm-up.
     pub(crate) fn cause(&mut self, lateness: Lateness) {
         self.causes = self.causes.plus(lateness);
     }
@@ -134,7 +136,7 @@ impl OperationStats {
         self.lower_bound(age, 1);
     }
 
-    /// `age` and `lateness` are those of each slot.
+    /// Counts slots that were never started. Each of them has the given age and lateness.
     pub(crate) fn unstarted(&mut self, age: Duration, lateness: Lateness, slots: u64) {
         self.unstarted += slots;
         self.lower_bound(age, slots);
@@ -143,7 +145,8 @@ impl OperationStats {
         self.causes = self.causes.plus(lateness);
     }
 
-    /// Counts slots that were later than `limit`. Their lateness is divided among the causes as that of all starts is.
+    /// Counts slots that a late policy skipped because they were later than `limit`. Their lateness is divided among
+    /// the causes in the same proportion as that of all starts.
     pub(crate) fn skipped(&mut self, slots: u64, limit: Duration) {
         self.skipped += slots;
         self.lower_bound(limit, slots);
@@ -151,19 +154,21 @@ impl OperationStats {
         self.lateness = self.lateness.plus(self.causes.parts_of(seconds));
     }
 
-    /// Adds time that a late policy gave up. It belongs to no slot, but it made starts late.
+    /// Adds a time that a late policy gave up. This time belongs to no slot, but starts were late because of it.
     pub(crate) fn forfeited(&mut self, time: Duration) {
         self.lateness = self.lateness.plus(self.causes.parts_of(time.as_secs_f64()));
     }
 
-    /// Counts a response that waited for the CPU for `queued`, and whose thread was stopped for `stopped` before that.
+    /// Counts a response that waited for the CPU for the time `queued`. Before that, its thread was stopped for the
+    /// time `stopped`.
     pub(crate) fn answered(&mut self, queued: Duration, stopped: Duration) {
         self.queued += queued;
         self.stopped.0 += u64::from(stopped > Duration::ZERO);
         self.stopped.1 = self.stopped.1.max(stopped);
     }
 
-    /// Counts a think time that ended late by `late`. The generator made the next request of its call late.
+    /// Counts a think time that ended late. The next request of the same call is therefore late, because of the
+    /// generator.
     pub(crate) fn late_after_rest(&mut self, late: Duration) {
         self.think_times.end(late);
         self.lateness.generator += late.as_secs_f64();
@@ -224,7 +229,8 @@ impl OperationStats {
         self.spun += other.spun;
     }
 
-    /// Returns the difference to `before`, or `None` if `before` is not an earlier state of these statistics.
+    /// Returns what was recorded after the state `before`. Returns `None` if `before` is not an earlier state of these
+    /// statistics.
     pub(crate) fn since(&self, before: &OperationStats) -> Option<OperationStats> {
         let mut since = self.clone();
         let parts = [&before.wait, &before.service, &before.response, &before.bounds];
@@ -239,7 +245,7 @@ impl OperationStats {
         Some(since)
     }
 
-    /// Resets all counts, but keeps the allocated memory.
+    /// Resets all numbers and times, but keeps the allocated memory.
     pub(crate) fn clear(&mut self) {
         self.histograms().into_iter().for_each(Histogram::reset);
         self.failures.clear();
@@ -264,8 +270,8 @@ impl OperationStats {
         Sample::bounded(&self.response, &self.bounds)
     }
 
-    /// Returns the labels in alphabetical order. A single label that all operations have is left out, unless it is
-    /// expected.
+    /// Returns the labels in alphabetical order. If all operations have the same label, and it is not an expected
+    /// label, the result is empty.
     pub(crate) fn labels_apart(&self) -> Vec<&Labelled> {
         let ended = self.completed() + self.failed();
         let mut labels: Vec<_> = self.labels.iter().collect();
@@ -319,7 +325,7 @@ mod tests {
         Traffic { read, written, items, retried }
     }
 
-    /// The operation was due at 100 ms. `start`, `sent` and `end` are in ms.
+    /// Counts an operation that was due at 100 ms. `start`, `sent` and `end` are in ms.
     fn count(
         stats: &mut OperationStats,
         [start, sent, end]: [u64; 3],

@@ -1,4 +1,5 @@
-//! Counts operations since the start of the run, in a form small enough to be sent to observers during the run.
+//! Counts operations since the start of the run. The counts are small enough to be sent to observers repeatedly during
+//! the run.
 
 use super::labels::Labelled;
 use super::lateness::Lateness;
@@ -12,7 +13,7 @@ use hdrhistogram::Histogram;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// The upper bounds of the buckets, three per factor of ten, from 10 us to 100 s.
+/// The upper bounds of the buckets in nanoseconds. There are three bounds per factor of ten, from 10 us to 100 s.
 pub(crate) const BOUNDS_NS: [u64; 22] = [
     10_000,
     20_000,
@@ -38,7 +39,7 @@ pub(crate) const BOUNDS_NS: [u64; 22] = [
     100_000_000_000,
 ];
 
-/// The counts never decrease.
+/// The operations since the start of the run. None of the counts ever decreases.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tally {
     pub(crate) started: u64,
@@ -76,7 +77,7 @@ impl LabelTally {
 }
 
 impl Tally {
-    /// Reports include expected labels even if no operation with them has ended.
+    /// Adds labels that are expected. Reports include them even if no operation with these labels has ended.
     pub(crate) fn expect(&mut self, labels: &[&str]) {
         for label in labels {
             self.labels.entry((*label).to_owned()).or_default().is_expected = true;
@@ -109,7 +110,7 @@ impl Tally {
         }
     }
 
-    /// Leaves out a single label that all operations have, unless it is expected.
+    /// Returns the labels. If all operations have the same label, and it is not an expected label, the result is empty.
     pub(crate) fn labels_apart(&self) -> impl Iterator<Item = (&str, &LabelTally)> {
         let ended = self.completed + self.failed();
         let all = self.labels.iter().map(|(label, tally)| (label.as_str(), tally));
@@ -128,7 +129,7 @@ impl Tally {
         own.map(|(_, count)| count).sum()
     }
 
-    /// Resting calls are not in flight.
+    /// Returns the number of requests in flight. Calls that rest are not included.
     pub(crate) fn in_flight(&self) -> u64 {
         let ended = self.completed + self.failed() + self.unfinished;
         self.started.saturating_sub(ended + self.think_times.now())
@@ -137,7 +138,8 @@ impl Tally {
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Buckets {
-    /// The number of times above one bound and up to the next. The last bucket has no upper bound.
+    /// For each bound, the number of times that are at most this bound and above the previous one. The last bucket has
+    /// no upper bound.
     pub(crate) counts: [u64; BOUNDS_NS.len() + 1],
     pub(crate) sum: Duration,
 }
@@ -160,8 +162,8 @@ impl Buckets {
         reached.map_or(longest, |(_, bound)| bound)
     }
 
-    /// Adds the times of a histogram. The lowest time of each of its steps determines the bucket, and the middle of the
-    /// step is added to the sum.
+    /// Adds the times of a histogram. The bucket of a time is that of the shortest time in its histogram step. The sum
+    /// is computed from the middle of each step.
     pub(crate) fn add(&mut self, times: &Histogram<u64>) {
         for step in times.iter_recorded() {
             let (ns, count) = (step.value_iterated_to(), step.count_since_last_iteration());

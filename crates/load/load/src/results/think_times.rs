@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// A longer delay is not normal even on a busy machine.
+/// The longest delay that is normal on a busy machine.
 pub(crate) const HICCUP: Duration = Duration::from_millis(10);
 
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq, Serialize)]

@@ -20,9 +20,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 use toml::{Table, Value};
 
-/// Larger values are likely to be a mistake.
+/// The maximum of `--connections`. A larger number is likely to be a mistake.
 pub(crate) const MOST_CONNECTIONS: u32 = 1_000_000;
-/// Larger values are likely to be a mistake.
+/// The maximum of `--threads`. A larger number is likely to be a mistake.
 pub(crate) const MOST_THREADS: u16 = 1024;
 
 /// The options of a run, as a group for command lines with other options.

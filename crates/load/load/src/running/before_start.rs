@@ -9,13 +9,13 @@ use crate::shown::keys;
 use crossterm::event::KeyEvent;
 use std::sync::mpsc::Receiver;
 
-/// A method that handles a message ends the run by returning true.
+/// The stage before the schedule starts. A method that handles a message returns true if the run should end.
 #[derive(Debug)]
 pub(crate) struct BeforeStart;
 
 impl BeforeStart {
-    /// Waits for the threads to open their connections, except threads that are still blocked after the timeout.
-    /// Returns `false` if the run should end.
+    /// Waits until the threads have opened their connections, but not for threads that are still blocked after the
+    /// timeout. Returns `false` if the run should end.
     pub(crate) fn wait(
         mut self,
         messages: &Receiver<Message>,
@@ -31,7 +31,7 @@ impl BeforeStart {
                 return false;
             }
         }
-        // All threads may have been ready before any message was read.
+        // If all threads were ready at once, the loop has not read any message.
         !messages.try_iter().any(|message| message.reach(&mut self))
     }
 }

@@ -105,7 +105,8 @@ pub(crate) fn baseline(args: &RunArgs) -> anyhow::Result<Option<StoredRun>> {
 fn check_is_like(baseline: &StoredRun, args: &RunArgs) -> anyhow::Result<()> {
     let settings = serde_json::to_value(&args.settings)?;
     let settings = settings.as_object().context("settings are no object")?;
-    // A control server can change the load during the run, and a shard has its own rate.
+    // The rate and the length are compared only if they are known before the run. A control server can change the load
+    // during the run, and a shard has its own rate.
     let is_known = args.control.control.is_none() && args.schedule.shard.is_none();
     let rate = args.schedule.constant_hz()?.filter(|_| is_known);
     let length = args.duration.filter(|_| rate.is_some() && args.requests.is_none());
@@ -113,7 +114,7 @@ fn check_is_like(baseline: &StoredRun, args: &RunArgs) -> anyhow::Result<()> {
     like.map_err(|why| anyhow!("{why}"))
 }
 
-/// Records in the summary which changes from the baseline fail the run.
+/// Compares the run with the baseline. Adds the comparison and the outcome of each demand to the summary.
 pub(crate) fn beside<'a>(
     baseline: &StoredRun,
     demands: impl Iterator<Item = &'a Demand>,

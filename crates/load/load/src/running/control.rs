@@ -1,9 +1,10 @@
 //! Serves the state of a run and accepts commands over HTTP/1.1. The page `docs/run/reference.md` lists the paths.
 //!
-//! A rejected request has no effect. Its response contains the reason, with one of these statuses: 400 for an invalid
-//! rate or shape, 401 without the token, 403 from a web page, 404, 405, 408 for a body that does not arrive, 409 for a
-//! command that the run cannot perform at this time, 411 without a body, 413 for a body that is too long, 503 if the
-//! run does not respond in time.
+//! A rejected request has no effect, except that the run may still perform a command after the status 503. The response
+//! contains the reason, with one of these statuses: 400 for an invalid rate or shape, 401 for a missing or wrong token,
+//! 403 for a request from a web page, 404 for an unknown path, 405 for a method that the path does not accept, 408 for
+//! a body that does not arrive, 409 for a command that the run cannot perform at this time, 411 for a missing body, 413
+//! for a body that is too long, 503 if the run does not respond in time.
 
 pub(crate) mod args;
 mod connections;
@@ -27,7 +28,7 @@ use std::thread::{self, JoinHandle};
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::watch;
 
-/// A listener whose clients can connect at once, and get responses after the run has begun.
+/// A listener to which clients can connect before the run begins. They get responses after the run has begun.
 #[derive(Debug)]
 pub(crate) struct ControlListener {
     listener: TcpListener,

@@ -33,7 +33,8 @@ use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 use totals::RunTotals;
 
-/// After the missing responses were given up, a thread that takes longer than this to end is stuck.
+/// After the missing responses were given up, each thread must end within this time. A thread that takes longer is
+/// stuck.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Changes the load, and collects the records of the load threads. Handles the stage of a run in which slots start.
@@ -44,9 +45,9 @@ pub(crate) struct Controller<'run> {
     commands: Commands<'run>,
     totals: RunTotals<'run>,
     observers: Observers,
-    /// The slots that were due but had not started at the end of the schedule: intended starts with counts.
+    /// The intended starts of the slots that were due but had not started at the end of the schedule, with counts.
     left: Vec<(Nanos, u64)>,
-    /// The number of slots in `left` that were overdue.
+    /// The number of slots in `left` that were due more than [`HICCUP`] before the end of the schedule.
     overdue: u64,
     /// The number of sessions that were not open when the first slots started.
     unopened: usize,
@@ -79,7 +80,7 @@ impl<'run> Controller<'run> {
         }
     }
 
-    /// Reports include these labels even if no operation with the label has ended.
+    /// Makes reports include these labels even if no operation with the label has ended.
     pub(crate) fn expect(&mut self, labels: &[&str]) {
         self.totals.expect(labels);
     }
@@ -91,7 +92,7 @@ impl<'run> Controller<'run> {
             let next = self.totals.next_tick().min(self.state.span.end());
             let message = messages.recv_timeout(next - self.state.now());
             let is_stopped = message.is_ok_and(|message| message.reach(self));
-            // This is also checked between messages, because there may always be another message.
+            // The end is checked after each message, because messages may arrive without a pause.
             if is_stopped || self.state.now() >= self.state.span.end() || self.is_over() {
                 return;
             }
@@ -104,7 +105,8 @@ impl<'run> Controller<'run> {
         }
     }
 
-    /// Returns whether the fleet continues without this node.
+    /// Returns whether the node has ended because its run was replaced, or because the store was unavailable for too
+    /// long.
     fn is_over(&self) -> bool {
         self.state.standing().is_some_and(|standing| standing.is_over)
     }
@@ -114,8 +116,10 @@ impl<'run> Controller<'run> {
         self.is_at_goal || self.is_decided()
     }
 
-    /// Returns whether a requirement is certain to be missed or, in a step of a search, all are certain to hold. A step
-    /// that the generator made late is not lost because of wait times, which may reveal nothing about the target.
+    /// Returns whether a requirement is certain to be missed. In a step of a search, also returns true if all
+    /// requirements are certain to hold. If the generator made a step late, requirements are judged without the wait
+    /// times, and are not lost while the p99 wait time exceeds [`HICCUP`], because such lateness may reveal nothing
+    /// about the target.
     fn is_decided(&mut self) -> bool {
         let decided = self.policy.deciding.as_ref().zip(self.totals.so_far.as_ref());
         let Some((Deciding { criteria, is_search, .. }, so_far)) = decided else { return false };
@@ -136,7 +140,8 @@ impl<'run> Controller<'run> {
         self.lost.is_some() || *is_search && is_certain()
     }
 
-    /// The maximum is unknown after a change of the load, except in a run with a fixed number of requests.
+    /// Returns the maximum number of requests, or `None` if it is unknown. It is unknown after a change of the load,
+    /// except in a run with a fixed number of requests.
     fn most_requests(&self) -> Option<u64> {
         let length = self.state.span.length();
         let of_load = self.policy.deciding.as_ref().and_then(|deciding| deciding.most_requests);
@@ -154,13 +159,13 @@ impl<'run> Controller<'run> {
         self.observers.show(snapshot, &self.totals.over_time, is_time_for_a_line);
     }
 
-    /// Ends the schedule, unless it has already ended, and counts the slots that were due.
+    /// Ends the schedule, unless it has already ended. Counts the slots that were due but had not started.
     pub(crate) fn end(&mut self) -> RunEnd {
         let RunState { shared, span, .. } = self.state;
         let run_end = span.end_run(shared.pacer.now());
         self.totals.end(&run_end, &self.policy);
         shared.pacer.close();
-        // The pause ends so that its time does not count as lateness. No more slots start.
+        // Ends a pause, so that its time does not count as lateness. No slots start, because the pacer is closed.
         shared.pacer.resume();
         // The value is set nowhere else, so this cannot fail.
         let _ = shared.ended.set(());
@@ -168,8 +173,8 @@ impl<'run> Controller<'run> {
         run_end
     }
 
-    /// Counts the slots that were due but had not started, each slot only once. In a closed loop, no slot is due before
-    /// a worker is free.
+    /// Counts the slots that were due but had not started, each slot only once. A closed loop has no such slots: no
+    /// slot is due before a worker is free.
     fn count_left(&mut self, run_end: &RunEnd) {
         let RunState { shared, span, .. } = self.state;
         if span.length().is_closed {
@@ -184,7 +189,7 @@ impl<'run> Controller<'run> {
     }
 
     /// Waits until all responses have arrived or have been given up. Requests that are then still in flight count as
-    /// unfinished, even if their thread is stuck. Threads whose sessions are not open are not waited for.
+    /// unfinished, even if their thread is stuck. Does not wait for threads whose sessions are not open.
     pub(crate) fn wait_for_answers(&mut self, messages: &Receiver<Message>, threads: &Threads) {
         let mut answers = Answers { controller: self, given_up: None };
         while threads.are_at_work() && !answers.is_out_of_patience() {
@@ -203,7 +208,7 @@ impl<'run> Controller<'run> {
         title: Title,
         resolved_in: Duration,
     ) -> (Summary, anyhow::Result<()>) {
-        // Workers that were waiting for a slot when the schedule ended have given back the slot.
+        // Workers that were waiting for a slot when the schedule ended have given back the slot, so it is counted now.
         self.count_left(&run_end);
         self.totals.close(&run_end, &self.policy);
         self.show(Phase::Over, false);

@@ -27,8 +27,8 @@ pub(crate) struct Invitation {
 }
 
 impl Invitation {
-    /// Returns `None` if the options name no fleet. An infinite load ends after `default`. Fails if an option cannot be
-    /// used in a fleet, or if the store does not respond.
+    /// Checks the options. Returns `None` if they name no fleet. An infinite load ends after `default`. Fails if an
+    /// option cannot be used in a fleet, or if the store does not respond.
     pub(crate) fn new(args: &RunArgs, default: Duration) -> anyhow::Result<Option<Invitation>> {
         let Some(name) = &args.fleet.run_name else { return Ok(None) };
         let at = RunAddress::new("--fleet", args.fleet.fleet.as_deref(), name)?;
@@ -78,8 +78,8 @@ impl Invitation {
         })
     }
 
-    /// Waits for the other nodes, and calls `watch` with the missing condition. Returns `None` if `watch` ends the
-    /// wait.
+    /// Joins the fleet. While a condition of the start is not met, calls `watch` with this condition. Returns `None` if
+    /// `watch` ends the wait.
     pub(crate) fn join(
         &self,
         watch: impl FnMut(Waits) -> ControlFlow<()>,

@@ -50,7 +50,7 @@ fn forward(messages: &Sender<Message>, interrupt: &Interrupt) {
     }
 }
 
-/// The system would stop a background job that changes the terminal.
+/// Returns whether this process is in the foreground. The system would stop a background job that changes the terminal.
 #[cfg(unix)]
 fn is_in_foreground() -> bool {
     rustix::termios::tcgetpgrp(io::stdin()).is_ok_and(|group| group == rustix::process::getpgrp())
@@ -65,7 +65,7 @@ fn suspends(key: KeyEvent) -> bool {
     key.code == KeyCode::Char('z') && key.modifiers.contains(KeyModifiers::CONTROL)
 }
 
-/// Stops this process until the shell continues it. During the stop, slots fall due.
+/// Stops this process until the shell continues it. Slots fall due during the stop.
 fn suspend() {
     let was_on_screen = alternate::leave();
     let _ = terminal::disable_raw_mode();
@@ -78,7 +78,8 @@ fn suspend() {
     }
 }
 
-/// In raw mode, Ctrl-C is an ordinary key. It is an interrupt even while text is being typed.
+/// Returns whether the key is Ctrl-C or Ctrl-D. In raw mode, these are ordinary keys. They interrupt the run even while
+/// the user types text.
 fn interrupts(key: KeyEvent) -> bool {
     matches!(key.code, KeyCode::Char('c' | 'd')) && key.modifiers.contains(KeyModifiers::CONTROL)
 }

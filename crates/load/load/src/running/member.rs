@@ -41,7 +41,7 @@ pub(crate) struct Member {
     overview: Overview,
 }
 
-/// The interval at which a waiting node checks for other nodes.
+/// The interval at which a node that has finished checks whether all other nodes have finished.
 const LOOK: Duration = Duration::from_millis(50);
 
 impl Member {
@@ -62,12 +62,13 @@ impl Member {
         self.joined > self.begins()
     }
 
-    /// A node that joins late does not start the slots that were due before it joined.
+    /// Returns the time from which this node starts slots. A node that joins late does not start the slots that were
+    /// due before it joined.
     pub(crate) fn starts(&self) -> Nanos {
         self.begins().max(self.joined)
     }
 
-    /// All nodes number the seconds of the load in the same way.
+    /// Returns the number of the second that contains `at`. All nodes number the seconds of the load in the same way.
     pub(crate) fn second(&self, at: Nanos) -> u64 {
         (at - self.begins()).as_secs()
     }
@@ -85,7 +86,7 @@ impl Member {
     }
 
     pub(crate) fn tell(&self, at: Nanos, stats: &OperationStats) {
-        // If the results cannot be serialized now, the next report may succeed.
+        // If the results cannot be serialized, nothing is reported. The next report may succeed.
         if let Ok(results) = self.results(at, stats).to_bytes() {
             self.node.tell(results);
         }
@@ -112,7 +113,7 @@ impl Member {
         Nanos::ZERO + self.node.begins()
     }
 
-    /// The node's part of the load ends with its last slot.
+    /// Returns the length of the node's run, which ends with the node's last slot.
     pub(crate) fn length(&self, warmup: Duration) -> RunLength {
         RunLength {
             warmup: (self.begins() + warmup) - self.starts(),
@@ -152,7 +153,7 @@ impl Member {
     /// Changes the load of the whole fleet. `hz` is its current rate.
     pub(crate) fn act(&self, action: Action, hz: f64) -> Result<(), FleetError> {
         let scaled = |factor: f64| {
-            // A rate at the end of the valid range stays the same.
+            // If the new rate is out of range, the rate stays the same.
             let rate = Rate::from_hz(human::four_digits(hz * factor));
             rate.map_or(Ok(()), |rate| self.control.set_rate(rate))
         };
@@ -178,7 +179,7 @@ impl Member {
         }
     }
 
-    /// Makes the node leave the fleet: it claims no more slots, and the other nodes start them.
+    /// Makes the node leave the fleet: it claims no more slots, and the other nodes start the remaining slots.
     pub(crate) fn leave(&self) -> Result<(), FleetError> {
         self.has_left.set(true);
         self.node.leave()
@@ -188,8 +189,9 @@ impl Member {
         format!("{:#}", self.at.told(error))
     }
 
-    /// Reports the results and the number of granted slots that were not started. If the load is over, waits for the
-    /// other nodes, and returns a connection for reading all results. Returns `None` if the fleet continues.
+    /// Reports the results and the number of granted slots that were not started. Unless the node has left, waits until
+    /// all nodes have finished. Returns a connection for reading the results of all nodes, or `None` if some nodes have
+    /// not finished.
     pub(crate) fn finish(
         self,
         stats: &OperationStats,
@@ -208,7 +210,8 @@ impl Member {
     }
 }
 
-/// Returns `false` if the user ended the wait.
+/// Waits until all nodes have finished. Returns `false` if the user ended the wait or another run has replaced this
+/// one.
 fn wait_for_all(control: &Control, id: &str, interrupted: &AtomicBool) -> Result<bool, FleetError> {
     let progress = Progress::of_a_job();
     loop {

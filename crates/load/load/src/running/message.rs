@@ -22,7 +22,7 @@ pub(crate) trait Stage {
 
     fn press(&mut self, key: KeyEvent) -> bool;
 
-    /// The action is not `Stop`.
+    /// Performs an action other than `Stop`.
     fn act(&mut self, action: Action) -> Result<(), Refusal>;
 
     fn last_slot(&mut self) -> bool {
@@ -34,7 +34,7 @@ pub(crate) trait Stage {
 }
 
 impl Message {
-    /// Returns whether the current stage must end.
+    /// Passes the message to the current stage. Returns whether the stage must end.
     pub(crate) fn reach(self, stage: &mut impl Stage) -> bool {
         match self {
             Message::Stop => return stage.stop(),
@@ -53,7 +53,7 @@ impl Message {
     }
 }
 
-/// The program that waits for the result may no longer exist.
+/// Sends the result to the program that waits for it. The program may no longer exist.
 fn reply(answer: oneshot::Sender<Result<(), Refusal>>, done: Result<(), Refusal>) {
     let _ = answer.send(done);
 }

@@ -6,14 +6,15 @@ use anyhow::bail;
 use std::io;
 use std::sync::Arc;
 
-/// Files for results, logs, signals, the control server, a fleet's store, metrics, and the embedded target's listener.
+/// The number of files for results, logs, signals, the control server, a fleet's store, metrics, and the embedded
+/// target's listener.
 const OTHERS: u64 = 50;
 
-/// Each thread has an event queue, a waker and timers.
+/// The number of files of each thread: an event queue, a waker and timers.
 const EACH_THREAD: u64 = 8;
 
 fn needed(target: &Arc<dyn AnyBackend>, sessions: u32, threads: Option<u16>) -> u64 {
-    // The rate is left open, because a search changes it.
+    // No rate is given, because a search changes the rate.
     let threads = threads::sessions(target, sessions, threads, None);
     let runtimes = if Arc::clone(target).blocking().is_some() { 1 } else { threads.len() };
     target.open_files(&threads) + OTHERS + EACH_THREAD * runtimes as u64

@@ -22,7 +22,7 @@ impl Prepared {
         Ok(Prepared(Some(Arc::clone(target))))
     }
 
-    /// Returns a warning if the teardown fails.
+    /// Tears the target down. Returns a warning if this fails.
     pub(crate) fn tear_down(&mut self) -> Option<String> {
         let target = self.0.take()?;
         let why = match on_own_thread(|| target.tear_down_boxed()) {
@@ -42,7 +42,7 @@ impl Drop for Prepared {
     }
 }
 
-/// Makes a call on a thread with a runtime of its own, which the call may block.
+/// Makes a call in a runtime on a new thread. The call may block this thread.
 fn on_own_thread<'a, F>(call: impl FnOnce() -> F + Send) -> io::Result<Result<(), Failure>>
 where
     F: Future<Output = Result<(), Failure>> + Send + 'a,

@@ -48,9 +48,9 @@ impl Push {
         Ok(Push { end, thread })
     }
 
-    /// Sends the metrics for the last time. Returns a message if some metrics were not accepted.
+    /// Sends the metrics for the last time. Returns a message if any send has failed.
     pub(crate) fn end(self) -> Option<String> {
-        // The thread receives this message unless it has panicked, in which case it has printed a message.
+        // If the thread no longer exists, it has panicked and has printed a message.
         let _ = self.end.send(());
         let Pushed { all, failed, last } = self.thread.join().unwrap_or_default();
         (failed > 0).then(|| format!("--otlp: {failed} of {all} pushes failed, the last: {last}"))
@@ -80,7 +80,7 @@ impl Pusher {
                 ticks.tick().await;
                 self.push(Some(every)).await;
             };
-            // If the end interrupts a send, the last send replaces it, because counts only grow.
+            // If the end of the run interrupts a send, the last send includes its metrics, because counts only grow.
             select! {
                 () = next => {}
                 _ = &mut ended => break,
@@ -90,7 +90,8 @@ impl Pusher {
         self.pushed
     }
 
-    /// Sends the current metrics. Reports the first failure, with the interval `again` between attempts.
+    /// Sends the current metrics. Unless `again` is `None`, reports the first failure and the interval `again` between
+    /// attempts.
     async fn push(&mut self, again: Option<Duration>) {
         let Some(snapshot) = self.snapshots.borrow().clone() else { return };
         let families = metrics::families(Some(&snapshot));

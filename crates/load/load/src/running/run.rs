@@ -59,7 +59,7 @@ impl std::fmt::Display for NotJoined {
 pub(crate) fn run(setup: &Setup, logs: Logs) -> anyhow::Result<Option<(Ran, Option<Member>)>> {
     let (sender, messages) = mpsc::channel();
     let stop = sender.clone();
-    // The receiver is dropped only when the run has ended.
+    // The receiver is dropped only when the run has ended, so an error has no effect.
     let interrupts = INTERRUPTS + setup.invitation.as_ref().map_or(0, |_| LEAVES);
     let interrupt = Interrupt::on_signals(interrupts, move || drop(stop.send(Message::Stop)))?;
     let interrupted = interrupt.flag();
@@ -100,7 +100,7 @@ pub(crate) fn run(setup: &Setup, logs: Logs) -> anyhow::Result<Option<(Ran, Opti
     Ok(Some((done?, member)))
 }
 
-/// Waits for the other nodes. Returns `None` if the user ended the run before the fleet started.
+/// Joins the fleet and waits for the other nodes. Returns `None` if the user ended the run before the fleet started.
 fn join(
     invitation: &Invitation,
     messages: &Receiver<Message>,
@@ -134,7 +134,7 @@ fn join(
     member
 }
 
-/// The first [`Message::Stop`] ends the schedule, and the second one ends the wait for responses.
+/// Performs a run. The first [`Message::Stop`] ends the schedule, and the second one ends the wait for responses.
 pub(crate) fn perform(
     setup: &Setup,
     member: Option<&Member>,
@@ -155,7 +155,7 @@ pub(crate) fn perform(
     controller.expect(&setup.target.labels());
     match member {
         _ if is_wanted => controller.run(messages),
-        // Slots that cannot be given back are lost, and the account counts them as lost.
+        // Slots that cannot be given back are lost, and the account of the fleet counts them as lost.
         Some(member) => drop(member.leave()),
         None => {}
     }
@@ -183,7 +183,8 @@ pub(crate) fn perform(
     Ok(Ran { summary, logged, not_started: span.not_started() })
 }
 
-/// Notifies the target and the workers. If `is_wanted` is false, the schedule ends before any slot can start.
+/// Starts the schedule, and notifies the target and the workers. If `is_wanted` is false, the schedule ends before any
+/// slot can start.
 pub(super) fn start_schedule<'run>(
     setup: &Setup,
     member: Option<&Member>,

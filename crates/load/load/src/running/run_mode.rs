@@ -36,7 +36,7 @@ pub(crate) fn settle_closed_loop(args: &mut RunArgs) -> anyhow::Result<()> {
 /// The default of `--longest`.
 const LONGEST: Duration = Duration::from_secs(600);
 
-/// The warm-up is not included.
+/// Returns the maximum duration of an `--until-confident` run, not including the warm-up, or `None` for other runs.
 pub(crate) fn longest(args: &RunArgs) -> Option<Duration> {
     args.until_confident.as_ref().map(|_| args.longest.unwrap_or(LONGEST))
 }

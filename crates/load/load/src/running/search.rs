@@ -46,7 +46,7 @@ pub(crate) struct Job {
 }
 
 impl Job {
-    /// Checks that the target responds, and opens the output files.
+    /// Checks the options, checks that the target responds, and opens the output files.
     pub(crate) fn new<T: Backend>(
         args: SearchArgs,
         inputs: &[Input<'_>],
@@ -86,12 +86,12 @@ impl Job {
         let svg = svg.as_deref().map(ResultFile::create).transpose()?;
         let (sender, messages) = mpsc::channel();
         let stop = sender.clone();
-        // The receiver is dropped only when the search has ended.
+        // The receiver is dropped only when the search has ended, so an error has no effect.
         let interrupt = Interrupt::on_signals(INTERRUPTS, move || drop(stop.send(Message::Stop)))?;
         Ok(Job { setup, promise, bounds, least, longest, svg, interrupt, sender, messages })
     }
 
-    /// Searches until the highest rate is found or the search is interrupted. Fails if a step cannot be run.
+    /// Performs steps until the search ends. Fails if a step cannot be run.
     pub(crate) fn run(&mut self) -> anyhow::Result<Results> {
         let (progress, began) = (Progress::of_a_job(), Instant::now());
         let start = SystemTime::now();
@@ -135,11 +135,11 @@ impl Job {
         })
     }
 
-    /// Returns `None` if the step was interrupted.
+    /// Performs a step. Returns `None` if the step was interrupted.
     fn perform(&mut self, step: Step, length: Duration) -> anyhow::Result<Option<Measured>> {
         // The threads of the previous step have ended, so its messages are dropped.
         while self.messages.try_recv().is_ok() {}
-        // An interrupt sets its flag before it sends a message, so that no interrupt is lost.
+        // An interrupt sets its flag before it sends a message, so no interrupt is lost with the dropped messages.
         if self.interrupt.is_triggered() {
             return Ok(None);
         }
@@ -168,7 +168,7 @@ impl Job {
         )
     }
 
-    /// If one output fails, the others are still written.
+    /// Writes all outputs, even if one fails. Returns the result of each output.
     pub(crate) fn publish(&self, results: &Results) -> [io::Result<()>; 3] {
         let promise = &self.promise;
         let json = self.setup.output.write_json(|| object::Object::new(results, promise));

@@ -57,7 +57,7 @@ pub(crate) struct Setup {
     /// The maximum number of slots of this process, if the target has data for a limited number of slots.
     most: Option<u64>,
     counted: Option<Counted>,
-    /// The objective of a search. A step ends when it is decided.
+    /// The objective of a search. A step ends as soon as the objective is decided.
     pub(crate) objective: Vec<Criterion>,
     /// The cores that threads are pinned to. Empty if threads are not pinned.
     pub(crate) cores: Vec<Core>,
@@ -74,7 +74,8 @@ pub(crate) struct Setup {
 }
 
 impl Setup {
-    /// Checks that the target responds, and opens the output files without changing their contents.
+    /// Checks the options, prepares the target and checks that it responds, and opens the output files without changing
+    /// their contents.
     pub(crate) fn new<T: Backend>(
         args: RunArgs,
         inputs: &[Input<'_>],
@@ -152,7 +153,7 @@ impl Setup {
         self.args.schedule.rate = Some(Rate::from_hz(hz)?);
         self.args.schedule.seed = self.args.schedule.seed.wrapping_add(1);
         self.args.duration = Some(duration);
-        // At a lower rate, the first of the random arrivals may be later.
+        // The first random arrival depends on the seed and the rate, so it is computed again.
         self.first = self.args.schedule.starts()?.next().context("this load has no requests")?;
         Ok(())
     }
@@ -174,7 +175,7 @@ impl Setup {
 
     pub(super) fn pacer_builder(&self) -> anyhow::Result<PacerBuilder> {
         let args = &self.args;
-        // Unlike the default clock, this one need not be calibrated, which takes up to 0.2 s.
+        // Unlike the default clock, this clock needs no calibration, which takes up to 0.2 s.
         let builder = args.schedule.pacer()?.clock(StdClock::new());
         let mut builder = builder.strictness(args.strictness).start_paused();
         if let Some(limit) = args.max_backlog {
@@ -230,7 +231,8 @@ impl Setup {
         Ok(Some(Deciding { criteria, is_search, most_requests: self.most_requests()? }))
     }
 
-    /// Unless slots keep their intended starts, the maximum includes the warm-up, whose slots may be recorded late.
+    /// Returns the maximum number of recorded requests, or `None` if it is unknown. Unless slots keep their intended
+    /// starts, the maximum includes the slots of the warm-up, because they may be recorded late.
     pub(crate) fn most_requests(&self) -> anyhow::Result<Option<u64>> {
         let (schedule, RunLength { warmup, duration, .. }) = (&self.args.schedule, self.length()?);
         let end = warmup.saturating_add(duration);
@@ -247,7 +249,7 @@ impl Setup {
         self.args.schedule.is_replay() || self.most.is_some()
     }
 
-    /// The run ends when the load ends, if not earlier.
+    /// Returns the length of the run, which ends with its load at the latest.
     pub(crate) fn length(&self) -> anyhow::Result<RunLength> {
         let args = &self.args;
         let has_length = args.schedule.has_length() || self.ends_with_load();

@@ -1,4 +1,4 @@
-//! Writes the HTML page of a comparison: one self-contained file that is similar to the page of a run.
+//! Writes the HTML page of a comparison, which is one self-contained file and similar to the page of a run.
 
 use super::comparison::{BESIDE, sides, upshot};
 use super::page::baseline::table;
@@ -10,7 +10,8 @@ use crate::results::percentiles::Sample;
 use maud::{Markup, html};
 use std::path::PathBuf;
 
-/// `files` are the files of both sides, and `failed` are the requirements that failed.
+/// Returns the page of a comparison. `files` contains the files of both sides, and `failed` the requirements that
+/// failed.
 pub(crate) fn html(comparison: &Comparison, files: [&[PathBuf]; 2], failed: &[String]) -> String {
     let [a, b] = sides(comparison);
     let files = files.map(names);

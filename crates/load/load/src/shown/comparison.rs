@@ -74,7 +74,8 @@ pub(crate) fn estimate(figure: Figure, estimate: Option<Estimate>) -> String {
     format!("{about}{} ({} to {})", show(value), show(low), show(high))
 }
 
-/// Formats the difference as a percentage of the first side's value, or, for errors, of all requests.
+/// Formats the difference of a figure as a percentage of the first side's value. For errors, it is a percentage of all
+/// requests.
 pub(crate) fn difference(row: &Row) -> String {
     let is_share = row.figure == Figure::Errors;
     let relative = if is_share { row.difference } else { row.relative() };
@@ -85,7 +86,7 @@ pub(crate) fn difference(row: &Row) -> String {
     format!("{by:+.1} %{range}")
 }
 
-/// Programs read the field names, so the names must not change.
+/// A comparison as a JSON object. Programs depend on the names of its fields, so the names must not change.
 #[derive(Debug, Serialize)]
 pub(crate) struct ComparisonObject {
     runs: [usize; 2],
@@ -113,7 +114,7 @@ struct EstimateObject {
     too_few: bool,
 }
 
-/// Unknown ends of the confidence interval are null.
+/// A difference with its confidence interval. An end of the interval is null if it is unknown.
 #[derive(Debug, Serialize)]
 struct DifferenceObject {
     by: f64,

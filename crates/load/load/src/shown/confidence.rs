@@ -11,7 +11,7 @@ pub(crate) struct ConfidenceObject {
     response_time_ns: Ranges,
 }
 
-/// An interval is null if there are too few values.
+/// The confidence intervals of percentiles. An interval is null if there are too few times for it.
 #[derive(Debug, Serialize)]
 struct Ranges {
     p50: Option<RangeObject>,
@@ -21,7 +21,7 @@ struct Ranges {
     p99_99: Option<RangeObject>,
 }
 
-/// The upper end is missing if it lies beyond all measured times.
+/// A confidence interval. Its upper end is null if it is above all measured times.
 #[derive(Debug, Serialize)]
 struct RangeObject {
     low: u64,

@@ -1,4 +1,4 @@
-//! Writes the CSV log: one line for the results of each second.
+//! Writes the CSV log, which has one line for the results of each second.
 
 use crate::console::LogFile;
 use crate::results::labels::Labelled;
@@ -10,18 +10,19 @@ use hdrhistogram::Histogram;
 use std::path::Path;
 use std::time::Duration;
 
-/// The columns of each distribution of times follow these columns.
+/// The first columns. They are followed by the columns of the wait, service and response times.
 const COLUMNS: &str =
     "from_seconds,to_seconds,asked,started,completed,failed,backlog_slots,backlog_seconds";
 const CANNOT_WRITE: &str = "cannot write --csv";
 const POINTS: [(&str, f64); 4] = [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("max", 1.0)];
 
-/// Each line is written at once, so that the log is kept even if the run ends unexpectedly.
+/// The CSV log. Each line is written when its second has ended, so the lines so far are kept if the run ends
+/// unexpectedly.
 #[derive(Debug)]
 pub(crate) struct CsvLog {
     file: LogFile,
-    /// Whether operations have labels. If so, lines for labels follow the line of their second, and each line has a
-    /// label, which is empty for the line of all operations.
+    /// Whether operations have labels. If so, each line has a field for the label. The line for all operations, whose
+    /// label is empty, is followed by one line for each label.
     has_labels: bool,
 }
 
@@ -35,7 +36,7 @@ pub(crate) struct Second<'run> {
 }
 
 impl<'run> Second<'run> {
-    /// Moves the start of the second to `moment` if it is earlier.
+    /// Returns the part of the second that is not before `moment`.
     pub(crate) fn after(&self, moment: Duration) -> Second<'run> {
         Second { from: self.from.max(moment), ..*self }
     }
@@ -99,7 +100,7 @@ fn line(
     counts + &kinds.map(cells).concat()
 }
 
-/// Fields that are not recorded by label stay empty.
+/// Returns the line of a label. Fields that are not recorded separately for each label are empty.
 fn label_line([from, to]: [Duration; 2], labelled: &Labelled) -> String {
     let [from, to] = [from, to].map(|time| time.as_secs_f64());
     let Labelled { label, service, response, .. } = labelled;
@@ -114,7 +115,7 @@ fn cells(times: &Histogram<u64>) -> String {
     POINTS.map(|(_, quantile)| format!(",{}", cell(times, quantile))).concat()
 }
 
-/// If there are no times, the field is empty, not zero.
+/// Returns the field for a percentile. If there are no times, it is empty, and not zero.
 fn cell(times: &Histogram<u64>, quantile: f64) -> String {
     if times.is_empty() { String::new() } else { at(times, quantile).as_nanos().to_string() }
 }

@@ -1,4 +1,5 @@
-//! Draws the uncorrected times, which a closed-loop tool would report, next to the corrected times.
+//! Draws two curves next to each other: the uncorrected times, as a closed-loop tool would report them, and the
+//! corrected times.
 
 use super::times::{AT_LEAST, NONE};
 use crate::console::human;
@@ -20,15 +21,15 @@ const POINTS: [(&str, f64); 9] = [
     ("max", 1.0),
 ];
 
-/// A bar of one character stands for `FIRST`. Each further character multiplies the time by [`STEP`], so five
-/// characters multiply it by ten.
+/// The time for which a bar is one character long. Each further character stands for a time that is longer by the
+/// factor [`STEP`], so five more characters stand for ten times as long.
 const FIRST: Duration = Duration::from_micros(10);
 const STEP: f64 = 1.584_893;
 
 const NOTHING_COMPLETED: &str =
     "No request completed: there are no service times, and the response times are lower bounds.";
 
-/// The maximum width of a bar, in characters, leaves space for the next column.
+/// The maximum width of a bar in characters. It leaves room for the next column.
 const WIDTH: usize = 30;
 
 #[derive(Debug)]
@@ -56,9 +57,9 @@ impl Display for Curve<'_> {
 }
 
 impl Curve<'_> {
-    /// Returns a sentence about the largest difference between the curves, which is time that a closed-loop tool would
-    /// hide, or about their agreement. Returns `None` for a closed loop, and for a difference if the generator was
-    /// late, because the corrected curve is then wrong too.
+    /// Returns a sentence about the largest difference between the curves, or about their agreement. The difference is
+    /// time that a closed-loop tool would hide. Returns `None` for a closed loop. If the generator was late, also
+    /// returns `None` for a difference, because the corrected curve then contains the generator's delays.
     pub(crate) fn hidden(&self) -> Option<String> {
         if self.corrected.is_empty() || self.verdict == Verdict::ClosedLoop {
             return None;
@@ -122,7 +123,8 @@ mod tests {
         }
     }
 
-    /// One of 100 requests takes 2 s, and the others take 1 ms. Every third request falls due during the 2 s.
+    /// One of 100 requests takes 2 s, and the other ones take 1 ms. While the long one is in progress, every third
+    /// request falls due.
     fn stall() -> [Histogram<u64>; 2] {
         [
             histogram((0..100).map(|i| if i == 0 { 2_000 } else { 1 })),

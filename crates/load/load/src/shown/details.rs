@@ -1,4 +1,4 @@
-//! Writes the part of the report that is shown with `-v`, after the percentiles.
+//! Writes the last part of the report, after the percentiles. It is printed with `-v`.
 
 use super::comparison::ComparisonText;
 use super::curve::Curve;

@@ -51,7 +51,7 @@ pub(crate) fn empty() -> Summary {
     }
 }
 
-/// The times range from 50 us to 10 s, and alternately increase and decrease.
+/// Returns the summary of a run. Its times are between 50 us and 10 s, and increase and decrease in turn.
 pub(crate) fn long(seconds: u64, hz: u64) -> Summary {
     let mut summary = empty();
     for second in 0..seconds {

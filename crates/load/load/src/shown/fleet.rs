@@ -1,4 +1,4 @@
-//! Shows the status, account and results of fleets.
+//! Presents the status, the account and the results of a fleet.
 
 pub(crate) mod account;
 pub(crate) mod object;

@@ -1,4 +1,4 @@
-//! Writes the interval log of HDR histograms, which other tools can read.
+//! Writes a log of HDR histograms for each interval, in a format that other tools can read.
 
 use crate::console::LogFile;
 use crate::results::stats::OperationStats;
@@ -9,17 +9,18 @@ use std::io::Write;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-/// The log reader of the original library requires these two lines.
+/// The log reader of the original HDR library requires this line, and the line `LEGEND` after it.
 const FORMAT: &str = "[Histogram log format version 1.3]";
 const LEGEND: &str =
     r#""StartTimestamp","Interval_Length","Interval_Max","Interval_Compressed_Histogram""#;
 
-/// Readers of such logs expect the largest value of an interval in milliseconds.
+/// Log readers expect the largest value of an interval in milliseconds, so values are divided by this number.
 const NANOS_PER_MILLI: f64 = 1e6;
 
 const CANNOT_WRITE: &str = "cannot write the interval log";
 
-/// Each second is written at once, so that the log is kept even if the run ends unexpectedly.
+/// The log of HDR histograms. The lines of each second are written when it has ended, so the lines so far are kept if
+/// the run ends unexpectedly.
 #[derive(Debug)]
 pub(crate) struct HdrLog(LogFile);
 
@@ -47,7 +48,8 @@ impl HdrLog {
             .context(CANNOT_WRITE)
     }
 
-    /// The interval begins `start` after the start of the schedule.
+    /// Writes the histograms of an interval. `start` is the beginning of the interval, measured from the start of the
+    /// schedule.
     pub(crate) fn write(
         &mut self,
         start: Duration,
@@ -56,7 +58,7 @@ impl HdrLog {
     ) -> anyhow::Result<()> {
         let mut serializer = V2DeflateSerializer::new();
         let mut lines = Vec::new();
-        // Each interval gets a new writer, without a head.
+        // The log needs only one head, so the writer of this interval writes none.
         let mut log = IntervalLogWriterBuilder::new()
             .with_max_value_divisor(NANOS_PER_MILLI)
             .begin_log_with(&mut lines, &mut serializer)

@@ -1,4 +1,4 @@
-//! Writes the results of a run as one JSON object.
+//! Writes the results of a run as a JSON object.
 
 use super::comparison::ComparisonObject;
 use super::confidence::ConfidenceObject;
@@ -21,7 +21,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 use toml::Table;
 
-/// Programs read the field names, so the names must not change.
+/// The results of a run as a JSON object. Programs depend on the names of its fields, so the names must not change.
 #[derive(Debug, Serialize)]
 pub(crate) struct Object<F> {
     version: &'static str,
@@ -37,9 +37,9 @@ pub(crate) struct Object<F> {
     results: ResultsObject,
     skipped: u64,
     due: u64,
-    /// Started slots as a share of the due ones; null if no slot was due.
+    /// The started share of the slots that were due, or null if no slot was due.
     ratio: Option<f64>,
-    /// Failed requests as a share of the started ones; null if no request was started.
+    /// The failed share of the started requests, or null if no request was started.
     errors: Option<f64>,
     unstarted: u64,
     duration_seconds: f64,
@@ -101,7 +101,7 @@ impl OwnTimesObject {
 pub(crate) struct OwnObject {
     #[serde(flatten)]
     times: Percentiles,
-    /// The number of further responses, whose time is unknown.
+    /// The number of additional responses for which this time is unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     unknown: Option<u64>,
 }
@@ -162,7 +162,7 @@ struct DueObject {
     response_times_at_least: u64,
 }
 
-/// Times have two significant digits. They are null if no times were recorded.
+/// Percentiles in nanoseconds, with two significant digits. They are null if no times were recorded.
 #[derive(Debug, Serialize)]
 struct Brief {
     p50: Option<u64>,
@@ -171,7 +171,7 @@ struct Brief {
     max: Option<u64>,
 }
 
-/// Each spectrum reaches from the shortest to the longest time.
+/// The spectra of the times. Each of them contains the times from the shortest to the longest one.
 #[derive(Debug, Serialize)]
 struct Spectrum {
     service_time_ns: Vec<Point>,
@@ -183,20 +183,21 @@ struct Spectrum {
 struct Lateness {
     target_seconds: f64,
     generator_seconds: f64,
-    /// An upper bound of the time that was spent waiting for the CPU.
+    /// An upper bound of the time for which the program waited for the CPU.
     processor_seconds: f64,
     held_seconds: f64,
     think_times_seconds: f64,
 }
 
-/// Null if the system does not report CPU times.
+/// The CPU time of the load threads. It is null if the system does not report CPU times.
 #[derive(Debug, Serialize)]
 struct Processor {
     had_ns: u64,
     wanted_ns: u64,
 }
 
-/// Null if there were too few starts, or if the arrivals were not even.
+/// The quality of the gaps. The fields are null if there were too few starts, or if the requested arrivals were not
+/// even.
 #[derive(Debug, Serialize)]
 struct Gaps {
     within_25_percent: Option<f64>,
@@ -391,7 +392,7 @@ mod tests {
         assert!(object["first_item_time_ns"].is_object() && object.get("hits").is_none());
     }
 
-    /// A CI check of a percentile must not pass because no request received a response.
+    /// If no request received a response, a check of a percentile in CI must not pass.
     #[test]
     fn a_time_that_nobody_measured_is_null() {
         let mut summary = fixture::long(3, 1_000);

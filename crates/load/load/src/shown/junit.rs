@@ -1,4 +1,4 @@
-//! Writes the requirements of a run as `JUnit` XML, for CI systems. Each requirement is a test case.
+//! Writes the requirements of a run as `JUnit` XML for CI systems. Each requirement becomes a test case.
 
 use crate::console::human;
 use crate::judged::summary::Summary;
@@ -25,7 +25,7 @@ pub(crate) fn xml(summary: &Summary) -> String {
 }
 
 fn case((text, missed): (&str, Option<&str>), skipped: Option<&str>) -> Markup {
-    // XML does not allow control characters.
+    // XML does not allow control characters, so they are replaced.
     let text = human::visible(text);
     html! {
         testcase classname="nanopace" name=(text) {
@@ -46,7 +46,7 @@ mod tests {
         Report::deserialize_from_str(&xml(summary)).unwrap().test_suites
     }
 
-    /// Builds the expected suite of a run of two seconds. The library counts its test cases.
+    /// Returns the expected test suite of a run of two seconds. The library counts its test cases.
     fn suite(cases: &[(&str, TestCaseStatus)]) -> Vec<TestSuite> {
         let mut suite = TestSuite::new("nanopace");
         suite.set_time(std::time::Duration::from_secs(2));

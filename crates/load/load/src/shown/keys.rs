@@ -1,4 +1,4 @@
-//! Maps typed keys to actions on the run.
+//! Maps the keys that are pressed during a run to actions on the run.
 
 use super::typed::Typed;
 use crate::console::human;
@@ -85,7 +85,7 @@ pub(crate) fn is_stop(key: KeyEvent) -> bool {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Prompt {
     typing: Option<(PromptKind, Typed)>,
-    /// The error in the last entry or key. The next key clears it.
+    /// The message about an error in the last input. It is empty if there was no error, and the next key clears it.
     wrong: String,
     is_help_wanted: bool,
 }
@@ -98,7 +98,7 @@ pub(crate) enum PromptKind {
 
 impl Prompt {
     pub(crate) fn press(&mut self, key: KeyEvent) -> Option<Action> {
-        // With Ctrl or Alt, a key does not have the meaning of its character.
+        // A key that is pressed with Ctrl or Alt does not have the meaning of its character.
         if key.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT) {
             return None;
         }
@@ -109,7 +109,7 @@ impl Prompt {
                 let (kind, text) = (*kind, typed.text());
                 return self.enter(kind, &text);
             }
-            // These keys cannot be part of a rate, so they drop the typed text and perform their actions.
+            // These keys cannot be part of a rate. They discard the typed text, and have their usual meaning.
             (Some((PromptKind::Rate, _)), KeyCode::Char('+' | '=' | '-' | ' ')) | (None, _) => {
                 self.typing = None;
                 return self.begin(key.code);
@@ -153,7 +153,7 @@ impl Prompt {
     fn enter(&mut self, kind: PromptKind, text: &str) -> Option<Action> {
         let entered = match kind {
             PromptKind::Rate => text.parse::<Rate>().map(Action::SetRate).map_err(|error| {
-                // A rate is short enough to be typed again.
+                // The typed rate is discarded, because it is short enough to be typed again.
                 self.typing = None;
                 error.to_string()
             }),
@@ -184,7 +184,7 @@ impl Prompt {
         self.typing.as_ref().map(|(kind, typed)| (*kind, typed))
     }
 
-    /// Returns an empty string if there is no error.
+    /// Returns the message about the error in the last input, or an empty string if there was no error.
     pub(crate) fn wrong(&self) -> &str {
         &self.wrong
     }
@@ -208,7 +208,8 @@ impl Prompt {
 mod tests {
     use super::*;
 
-    /// Returns the actions of the typed `text`, in which `\n`, `\x08` and `\x1b` are Enter, Backspace and Escape.
+    /// Returns the actions that result when `text` is typed. In it, `\n`, `\x08` and `\x1b` stand for Enter, Backspace
+    /// and Escape.
     fn actions(text: &str) -> Vec<String> {
         let mut prompt = Prompt::default();
         let key = |c| match c {
@@ -259,7 +260,7 @@ mod tests {
 
     #[test]
     fn keys_with_ctrl_or_alt_do_nothing() {
-        // Terminals send Ctrl-\ as Ctrl-4.
+        // A terminal sends Ctrl-\ as Ctrl-4.
         for modifiers in [KeyModifiers::CONTROL, KeyModifiers::ALT] {
             let mut prompt = Prompt::default();
             for c in ['4', '+', ' ', 'q'] {
@@ -293,7 +294,7 @@ mod tests {
         assert_eq!(actions("1+q"), ["Faster", "Stop"]);
         assert_eq!(actions("sq1+- ?q"), [""; 0]);
         assert_eq!(actions("sq\x1bq"), ["Stop"]);
-        // An error stays on the screen, but the next key has its usual meaning.
+        // The error stays on the screen, but the next key has its usual meaning.
         assert_eq!(actions("0\nq"), ["Stop"]);
     }
 

@@ -1,4 +1,4 @@
-//! Shows a run in progress, in the full-screen view or as lines.
+//! Presents a run in progress, either in the full-screen view or as status lines.
 
 use super::keys::Prompt;
 use super::run_title::RunTitle;
@@ -13,12 +13,13 @@ use std::sync::Arc;
 pub(crate) enum Live {
     Lines(Progress),
     Nowhere,
-    /// The lines are printed after the full-screen view has closed.
+    /// The full-screen view, and the lines to print after it has closed.
     Screen(Screen, Vec<String>),
 }
 
 impl Live {
-    /// Falls back to lines if the terminal does not support the full-screen view, or if keys cannot be read.
+    /// Opens the full-screen view. If the terminal does not support it, or if keys cannot be read, prints status lines
+    /// instead.
     pub(crate) fn new(title: &RunTitle, has_keys: bool, is_screen_wanted: bool) -> Live {
         if has_keys
             && is_screen_wanted
@@ -45,7 +46,7 @@ impl Live {
         }
     }
 
-    /// Prints a line at once, or, with the full-screen view, after the view has closed.
+    /// Prints a line. If the full-screen view is open, the line is printed after it has closed.
     #[cfg(feature = "otlp")]
     pub(crate) fn tell(&mut self, text: String) {
         match self {
@@ -55,7 +56,7 @@ impl Live {
         }
     }
 
-    /// Restores the terminal. The last status line stays on it.
+    /// Restores the terminal. The last status line remains visible.
     pub(crate) fn end(self) {
         match self {
             Live::Lines(progress) => progress.end(),

@@ -1,4 +1,4 @@
-//! Writes the logs of a run in progress. A write error ends that log, but not the run.
+//! Writes the logs of a run in progress. If a log cannot be written, that log ends, but the run continues.
 
 use super::csv_log::{CsvLog, Second};
 use super::hdr_log::HdrLog;
@@ -9,7 +9,7 @@ pub(crate) struct Logs {
     hdr: Option<HdrLog>,
     csv: Option<CsvLog>,
     lost: Option<anyhow::Error>,
-    /// The end of the warm-up, relative to the start of the schedule.
+    /// The end of the warm-up, measured from the start of the schedule.
     recorded_from: Duration,
 }
 

@@ -1,6 +1,6 @@
-//! Defines the metrics of a run, independent of a format: counters, gauges and distributions.
+//! Defines the metrics of a run, which are counters, gauges and distributions, independently of their format.
 //!
-//! The number of metrics does not grow during the run, because label values come from short lists.
+//! The number of metrics does not grow during a run, because the values of labels come from short lists.
 
 #[cfg(feature = "otlp")]
 pub(crate) mod otlp;
@@ -12,10 +12,10 @@ use crate::load::kind::{self, FailureKind};
 use crate::results::tally::{Buckets, LabelTally, Tally};
 use std::collections::BTreeMap;
 
-/// Metrics with the same name have different labels.
+/// The metrics with the same name. They differ in their labels.
 #[derive(Debug)]
 pub(crate) struct Family<'run> {
-    /// Formats add the program's name, the unit and `total` to this name.
+    /// The name of the metrics. Each format adds the name of the program and the unit to it, and for counters `total`.
     pub(crate) name: &'static str,
     pub(crate) help: &'static str,
     pub(crate) unit: Option<Unit>,
@@ -55,13 +55,13 @@ const PHASES: [(Option<Phase>, &str); 6] = [
     (Some(Phase::Over), "over"),
 ];
 
-/// `snapshot` is `None` before the schedule starts.
+/// Returns the name of the phase of the run. `snapshot` is `None` before the schedule starts.
 pub(crate) fn phase(snapshot: Option<&Snapshot>) -> &'static str {
     let phase = snapshot.map(|snapshot| snapshot.phase);
     PHASES.iter().find(|(known, _)| *known == phase).map_or("", |(_, name)| name)
 }
 
-/// Before the schedule starts, the phase is the only metric.
+/// Returns all metrics. Before the schedule starts, the phase is the only metric.
 pub(crate) fn families(snapshot: Option<&Snapshot>) -> Vec<Family<'_>> {
     let phase = phase(snapshot);
     let phases = PHASES.iter().map(|(_, name)| ("phase", *name, float((*name == phase).into())));
@@ -224,7 +224,7 @@ fn gauges(
     Family { name, help, unit, data: Data::Gauges(values.into_iter().map(point).collect()) }
 }
 
-/// Includes kinds without failures, because alerts need a number.
+/// Returns the number of failures of each kind. Kinds without failures are included, because alerts need a number.
 fn failures(failures: &BTreeMap<FailureKind, u64>) -> BTreeMap<String, u64> {
     let mut kinds = BTreeMap::new();
     kinds.extend(kind::expected().into_iter().map(|group| (group.to_owned(), 0)));
@@ -234,7 +234,7 @@ fn failures(failures: &BTreeMap<FailureKind, u64>) -> BTreeMap<String, u64> {
     kinds
 }
 
-/// Unknown status codes are counted together.
+/// Returns the number of responses with each status. Statuses outside the range from 100 to 599 are counted together.
 fn statuses(statuses: &BTreeMap<u16, u64>) -> BTreeMap<String, u64> {
     let mut known = BTreeMap::new();
     for (status, count) in statuses {

@@ -1,4 +1,4 @@
-//! Writes a table of the times that only the target can measure.
+//! Writes a table of the times that only the target can measure, such as the time to the first item.
 
 use super::times::{AT_LEAST, NONE, POINTS};
 use crate::console::human;

@@ -1,8 +1,8 @@
-//! Writes the HTML page of a run: one self-contained file.
+//! Writes the HTML page of a run as one self-contained file.
 //!
-//! The page depends only on the [`Summary`]. `maud` escapes all strings from outside, such as the URL. The page's
-//! `Content-Security-Policy` allows only its own style and script. The script shows the figures at the pointer, and the
-//! page is complete without it.
+//! The page is made only from the [`Summary`]. `maud` escapes all strings that come from outside, such as the URL. The
+//! page's `Content-Security-Policy` allows only the style and the script of the page. The script shows the figures at
+//! the position of the pointer. Without the script, all figures are still on the page.
 
 pub(crate) mod baseline;
 mod chart;

@@ -1,4 +1,4 @@
-//! Writes a table of the requested and the achieved rate over time, with bars.
+//! Writes a table of the requested and the achieved rates over time, with a bar for each interval.
 
 use crate::console::human;
 use crate::results::over_time::OverTime;
@@ -7,8 +7,8 @@ use std::fmt::{self, Display, Formatter};
 const ROWS: usize = 12;
 const BAR: f64 = 30.0;
 
-/// Dots show the missing part of the requested rate. If there is only one interval, nothing is displayed, because the
-/// report contains the rate.
+/// The table of rates. In the bars, dots stand for the missing part of the requested rate. If there is only one
+/// interval, the table is left out, because the report contains its rate.
 #[derive(Debug)]
 pub(crate) struct Rates<'run> {
     pub(crate) over_time: &'run OverTime,

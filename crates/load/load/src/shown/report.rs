@@ -1,4 +1,4 @@
-//! Writes the report of a run for people: one line, at most 16 lines, or all details.
+//! Writes the report of a run for people: in one line, in at most 16 lines, or with all details.
 
 #[cfg(test)]
 mod tests;
@@ -59,7 +59,8 @@ impl Display for RunReport<'_> {
     }
 }
 
-/// Returns the headline, its reasons, the figures and the cautions. Omits notes that do not fit into `room` lines.
+/// Returns the headline, the reasons for it, the figures and the cautions. If there are more than `room` lines, notes
+/// are left out.
 fn head(summary: &Summary, room: usize) -> Vec<String> {
     let (top, figures) = (top(summary), figures(summary));
     let line = |(kind, text): (_, String)| format!("{kind:<9} {}", human::visible(&text));
@@ -86,13 +87,13 @@ fn top(summary: &Summary) -> Vec<String> {
     let note = format!("Default rate of {rate}: choose another with --rate, as in --rate 500");
     let note = summary.title.rate_is_default.then_some(note);
     let headline = Headline::new(summary);
-    // The missed requirements follow as notes, one per line.
+    // If requirements were missed, each of them follows in a line of its own.
     let is_missed = !summary.missed.is_empty();
     let headline = if is_missed { headline.result } else { headline.to_string() };
     note.into_iter().chain([headline]).collect()
 }
 
-/// Returns the notes that qualify the headline, each with its kind. The most important note comes first.
+/// Returns the notes on the headline, each with its kind. The most important note is the first one.
 pub(crate) fn notes(summary: &Summary) -> Vec<(&'static str, String)> {
     let is_missed = !summary.missed.is_empty();
     let is_well = summary.verdict.is_well();
@@ -113,7 +114,7 @@ pub(crate) fn notes(summary: &Summary) -> Vec<(&'static str, String)> {
     notes.extend(passed);
     let reached = summary.findings.iter().filter(|found| found.is_well && found.check == "sure");
     notes.extend(reached.map(|found| ("passed", found.text.clone())));
-    // If the load was late, the findings of the checks only repeat the verdict.
+    // If the load was late, the checks would only repeat what the verdict says, so only the warnings are used.
     let most = if is_well { usize::MAX } else { summary.warnings.len() };
     notes.extend(cautions(summary).take(most).map(|text| ("caution", text.to_owned())));
     notes

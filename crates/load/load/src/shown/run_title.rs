@@ -4,10 +4,10 @@ use std::fmt::{self, Display, Formatter};
 
 #[derive(Clone, Debug)]
 pub(crate) struct RunTitle {
-    /// The first target, if there are several.
+    /// The URL of the target. If there are several targets, it is the first one.
     pub(crate) url: String,
     pub(crate) load: String,
-    /// The number of connections, and the late policy.
+    /// The number of connections and the late policy, as text.
     pub(crate) by: String,
 }
 

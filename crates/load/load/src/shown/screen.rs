@@ -1,7 +1,8 @@
-//! Shows a run in a full-screen view.
+//! Presents a run in a full-screen view.
 //!
-//! The controller sends pictures to a thread that draws them, so that a slow terminal does not block the controller. If
-//! two pictures are waiting, the next one is dropped. Another picture follows within a quarter of a second.
+//! The controller sends pictures to a separate thread, which draws them, so that a slow terminal does not block the
+//! controller. If a picture is still waiting to be drawn, the next one is dropped. The controller sends another one
+//! within a quarter of a second.
 
 mod breakdown;
 mod course;
@@ -32,23 +33,24 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-/// After this time without a new picture, the last one is drawn again, because the terminal may have been resized.
+/// If no new picture arrives for this time, the last one is drawn again, because the terminal may have been resized.
 const IDLE: Duration = Duration::from_millis(500);
 
-/// Every `ROUND`th picture is drawn from scratch, which removes the output of other programs.
+/// Each `ROUND`th picture is drawn completely, which overwrites the output of other programs.
 const ROUND: u32 = 20;
 
-/// Dropping the view restores the terminal.
+/// The full-screen view. When it is dropped, it restores the terminal.
 #[derive(Debug)]
 pub(crate) struct Screen {
     title: Arc<RunTitle>,
-    /// The channel to the drawing thread, or `None` if the thread must end.
+    /// The channel to the drawing thread. It is set to `None` to end the thread.
     pictures: Option<SyncSender<Picture>>,
     drawing: Option<JoinHandle<()>>,
 }
 
 impl Screen {
-    /// Opens a view on standard error. Returns `None` if the terminal has no size or cannot move its cursor.
+    /// Opens the view on standard error. Returns `None` if the size of the terminal is unknown, or if it cannot move
+    /// its cursor.
     pub(crate) fn open(title: RunTitle) -> Option<Screen> {
         if env::var_os("TERM").is_none_or(|name| name.is_empty() || name == "dumb") {
             return None;
@@ -67,7 +69,8 @@ impl Screen {
 
     pub(crate) fn show(&self, snapshot: &Arc<Snapshot>, over_time: &OverTime, prompt: &Prompt) {
         if let Some(pictures) = &self.pictures {
-            // The channel is full if the terminal is slow, and closed if drawing has failed. Both are ignored.
+            // Sending fails if the channel is full, because the terminal is slow, or closed, because drawing has
+            // failed. Both errors are ignored.
             let _ = pictures.try_send(Picture {
                 title: Arc::clone(&self.title),
                 snapshot: Some(Arc::clone(snapshot)),
@@ -86,11 +89,11 @@ impl Drop for Screen {
     }
 }
 
-/// Each picture on the alternate screen is drawn with one write.
+/// The drawing on the alternate screen. Each picture is drawn with a single write.
 struct Canvas {
     drawn: Option<Grid>,
-    /// The turn of the alternate screen in which the last picture was drawn, and the position of that picture in its
-    /// round.
+    /// The turn of the alternate screen in which the last picture was drawn, and how many pictures were drawn since the
+    /// last complete one.
     turn: (u32, u32),
 }
 
@@ -131,7 +134,8 @@ impl Canvas {
     }
 }
 
-/// Gives the load threads precedence on the CPU. On Linux, each thread has its own priority.
+/// Gives this thread the lowest priority, so that the load threads run before it. On Linux, each thread has its own
+/// priority.
 fn give_way() {
     #[cfg(target_os = "linux")]
     let _ = rustix::process::setpriority_process(None, 19);

@@ -1,4 +1,4 @@
-//! Shows the results of searches.
+//! Presents the results of searches.
 
 pub(crate) mod answer;
 pub(crate) mod chart;

@@ -1,4 +1,4 @@
-//! Captures the state of a run in progress, for live views and metrics.
+//! Contains the state of a run in progress, for live views and metrics.
 
 use super::standing::Standing;
 use crate::console::human::{self, float};
@@ -13,7 +13,7 @@ use serde::Serialize;
 use std::collections::VecDeque;
 use std::time::{Duration, SystemTime};
 
-/// This number of intervals makes up the last second.
+/// The number of intervals that make up the last second.
 pub(crate) const RECENT: usize = 4;
 
 #[derive(Clone, Debug)]
@@ -21,10 +21,10 @@ pub(crate) struct Snapshot {
     #[cfg_attr(not(feature = "otlp"), expect(dead_code, reason = "pushed metrics have it"))]
     pub(crate) start: SystemTime,
     pub(crate) elapsed: Duration,
-    /// The planned end, relative to the start of the schedule.
+    /// The planned end of the run, measured from the start of the schedule.
     pub(crate) planned_end: Option<Duration>,
     pub(crate) phase: Phase,
-    /// The requested rate or shape, as it was written.
+    /// The requested rate or shape as the user has written it.
     pub(crate) load: String,
     pub(crate) is_shape: bool,
     /// Whether all slots of the load have fallen due.
@@ -33,9 +33,9 @@ pub(crate) struct Snapshot {
     pub(crate) backlog: Backlog,
     pub(crate) recent: Recent,
     pub(crate) tally: Tally,
-    /// The lateness by cause, including that of slots that are still waiting.
+    /// The lateness by cause. It includes the lateness of slots that are still waiting.
     pub(crate) lateness: Lateness,
-    /// The text that is being typed, or the error in it.
+    /// The text that is being typed, or the message about an error in it.
     pub(crate) note: String,
     pub(crate) fleet: Option<Standing>,
 }
@@ -43,21 +43,21 @@ pub(crate) struct Snapshot {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Phase {
-    /// Requests are sent, but nothing is recorded.
+    /// The warm-up: requests are sent, but not recorded.
     WarmUp,
     Running,
     Paused,
-    /// The schedule has ended, but some responses are still awaited.
+    /// The schedule has ended, but not all requests have received a response.
     WaitingForAnswers,
     Over,
 }
 
 impl Snapshot {
-    /// Returns `None` before the first request.
+    /// Returns the verdict so far, or `None` before the first request.
     pub(crate) fn verdict(&self) -> Option<Verdict> {
         let Tally { started, wait, service, think_times, .. } = &self.tally;
         let share = |part, all| if all > 0 { float(part) / float(all) } else { 0.0 };
-        // Requests that have been due for less than a [`HICCUP`] do not count as late.
+        // If a request has been due for at most a [`HICCUP`], it does not count as late yet.
         let overdue = if self.backlog.time > HICCUP { self.backlog.slots } else { 0 };
         let evidence = Evidence {
             ratio: share(*started, started.saturating_add(overdue)),
@@ -73,7 +73,7 @@ impl Snapshot {
         (*started > 0).then_some(verdict)
     }
 
-    /// Formats the requested rate. For a shape, and after the end of the load, this is the mean in the last second.
+    /// Formats the requested rate. For a shape, and after the end of the load, it is the mean rate of the last second.
     pub(crate) fn rate(&self) -> String {
         if self.is_shape || self.is_load_over {
             human::hz(self.recent.asked_hz)
@@ -85,15 +85,15 @@ impl Snapshot {
 
 #[derive(Clone, Debug)]
 pub(crate) struct Recent {
-    /// Operations started per second.
+    /// The number of operations started per second.
     pub(crate) hz: f64,
-    /// Slots requested per second.
+    /// The number of slots requested per second.
     pub(crate) asked_hz: f64,
     pub(crate) brief: Brief,
 }
 
 impl Recent {
-    /// `asked_hz` is the requested rate.
+    /// Returns the results of the last second, from its intervals. `asked_hz` is the requested rate.
     pub(crate) fn new(intervals: &VecDeque<Interval>, asked_hz: f64) -> Recent {
         let mut brief = Brief::new();
         for interval in intervals {

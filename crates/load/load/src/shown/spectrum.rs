@@ -1,29 +1,30 @@
-//! Computes percentile spectra: percentiles with more and more nines, up to the longest time.
+//! Computes percentile spectra, which contain percentiles with more and more nines, up to the longest time.
 
 use crate::console::human::float;
 use hdrhistogram::Histogram;
 use serde::Serialize;
 
-/// The quantiles with `n` nines are `1 - step / 10^n` for each of these steps.
+/// With each of these steps, `1 - step / 10^n` is one of the quantiles that have `n` nines.
 const STEPS: [u64; 9] = [10, 9, 8, 7, 6, 5, 4, 3, 2];
-/// The maximum number of nines. No run has enough requests for more.
+/// The maximum number of nines. No run has enough requests for a quantile with more nines.
 const NINES: u32 = 12;
 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub(crate) struct Point {
-    /// The share of times that are at most `ns`.
+    /// The share of the times that are at most `ns`.
     pub(crate) quantile: f64,
     pub(crate) ns: u64,
 }
 
-/// Returns the times at round quantiles, up to the highest one for which there are enough times, and the longest time.
+/// Returns the times at round quantiles, followed by the longest time. Quantiles for which there are too few times are
+/// left out.
 pub(crate) fn points(times: &Histogram<u64>) -> Vec<Point> {
     let at = |quantile| Point { quantile, ns: times.value_at_quantile(quantile) };
     let known = quantiles(times.len()).map(at);
     known.chain((!times.is_empty()).then(|| at(1.0))).collect()
 }
 
-/// Returns the round quantiles that at least one of `times` times exceeds.
+/// Returns the round quantiles that are exceeded by at least one of `times` times.
 fn quantiles(times: u64) -> impl Iterator<Item = f64> {
     let round = (1..=NINES).flat_map(|nines| STEPS.map(|step| (step, 10_u64.pow(nines))));
     round
@@ -31,7 +32,7 @@ fn quantiles(times: u64) -> impl Iterator<Item = f64> {
         .map(|(step, of)| float(of - step) / float(of))
 }
 
-/// Returns the number of nines of a quantile: one for 0.9, two for 0.99.
+/// Returns the number of nines of a quantile, such as one for 0.9 and two for 0.99.
 pub(crate) fn nines(quantile: f64) -> f64 {
     -(1.0 - quantile).log10()
 }

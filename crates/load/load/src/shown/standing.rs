@@ -7,12 +7,12 @@ use std::time::Duration;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Standing {
     pub(crate) nodes: u32,
-    /// For how long this node has had no connection to the store. `None` if it is connected.
+    /// The time for which this node has had no connection to the store, or `None` if it is connected.
     pub(crate) blind: Option<Duration>,
     pub(crate) is_paused: bool,
-    /// The results of all nodes in the last second. `None` if this node does not show them.
+    /// The results of all nodes in the last second, or `None` if this node does not show them.
     pub(crate) all: Option<String>,
-    /// Whether this node has no further part in the run: the fleet continues without it, or has ended.
+    /// Whether this node no longer takes part in the run, because the fleet continues without it or has ended.
     pub(crate) is_over: bool,
 }
 

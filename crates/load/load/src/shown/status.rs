@@ -1,4 +1,4 @@
-//! Shows the progress of a run as one line.
+//! Prints the progress of a run as one line.
 
 use super::run_title::RunTitle;
 use super::snapshot::{Phase, Snapshot};
@@ -38,7 +38,7 @@ impl fmt::Display for Status<'_> {
         let (slots, backlog) = (backlog.slots, human::time(backlog.time));
         let [wait, response] = [&recent.brief.wait, &recent.brief.response].map(spread);
         let fleet = self.0.fleet.as_ref().map_or_else(String::new, |fleet| format!("  {fleet}"));
-        // The typed text must be visible in a narrow terminal.
+        // The typed text is near the beginning of the line, so that it is visible in a narrow terminal.
         let note = if note.is_empty() { String::new() } else { format!("{note}  ") };
         write!(
             f,

@@ -1,4 +1,5 @@
-//! Writes tables of the percentiles of wait, service and response times, brief or with confidence intervals.
+//! Writes tables with percentiles of the wait, service and response times: a brief one, and one with confidence
+//! intervals.
 
 use crate::console::human::{self, float};
 use crate::judged::summary::Summary;
@@ -11,21 +12,22 @@ use std::time::Duration;
 pub(crate) const POINTS: [(&str, f64); 6] =
     [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999), ("p99.99", 0.9999), ("max", 1.0)];
 
-/// The sign before a lower bound.
+/// The sign that precedes a lower bound.
 pub(crate) const AT_LEAST: &str = ">=";
-/// The sign for a time that does not exist.
+/// The sign in place of a time that does not exist.
 pub(crate) const NONE: &str = "-";
 
 const NOTE: &str =
     "(in brackets: 95 % confidence intervals; ~: too few requests for a reliable interval)";
 
-/// The sign before a percentile whose confidence interval is unreliable because of too few requests.
+/// The sign that precedes a percentile whose confidence interval is not reliable, because there are too few requests.
 const ABOUT: &str = "~";
 
-/// With fewer times beyond a percentile, the percentile depends on chance.
+/// The minimum number of times above a percentile. With fewer, the percentile depends on chance.
 const LONGER: f64 = 5.0;
 
-/// Omits percentiles for which there are too few times. Includes the times that only the target can measure.
+/// A brief table of percentiles. It leaves out percentiles for which there are too few times. It also contains the
+/// times that only the target can measure.
 #[derive(Debug)]
 pub(crate) struct BriefTable<'run>(pub(crate) &'run Summary);
 
@@ -35,7 +37,7 @@ impl Display for BriefTable<'_> {
         let service = ("service", Sample::exact(&stats.service));
         let three =
             [("wait", Sample::exact(&stats.wait)), service, ("response", stats.responses())];
-        // In a closed loop, there is no wait time, and the response time equals the service time.
+        // In a closed loop, there are no wait times, and response times equal service times.
         let columns = if self.0.is_closed { &three[1..2] } else { &three[..] };
         let own = own_times::timed(&self.0.own_times);
         let own = own.map(|own| (own.part.name(), Sample::exact(&own.times)));
@@ -64,12 +66,12 @@ impl Display for BriefTable<'_> {
     }
 }
 
-/// The median and the longest time are always shown.
+/// Returns whether there are enough times for a percentile. The median and the longest time are always shown.
 fn is_carried(times: u64, quantile: f64) -> bool {
     [0.5, 1.0].contains(&quantile) || (float(times) * (1.0 - quantile)).round() >= LONGER
 }
 
-/// Service and response times have confidence intervals.
+/// A table of percentiles, in which service and response times have confidence intervals.
 #[derive(Debug)]
 pub(crate) struct TimesTable<'run> {
     pub(crate) confidence: Confidence<'run>,
@@ -87,7 +89,7 @@ impl Cell {
         Cell { time: time.unwrap_or_else(|| NONE.to_owned()), range: String::new() }
     }
 
-    /// Writes `sign` before a lower bound.
+    /// Formats a percentile and its confidence interval. If the percentile is only a lower bound, `sign` precedes it.
     pub(crate) fn percentile(times: &Batched<'_>, quantile: f64, sign: &str) -> Cell {
         let exact = Cell::new(times.sample.shown(quantile, sign));
         let Some(range) = times.range(quantile) else { return exact };

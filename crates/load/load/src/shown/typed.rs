@@ -1,11 +1,11 @@
-//! Implements a line editor for the text that is being typed.
+//! Implements a line editor for text that is typed during a run.
 
 use crossterm::event::KeyCode;
 
-/// The limit is larger than any shape that a person types or pastes.
+/// The maximum number of characters. No shape that a person types or pastes is longer.
 const MOST: usize = 4_000;
 
-/// The next character is inserted at the cursor.
+/// The text that is being typed, with a cursor. The next character is inserted at the cursor.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Typed {
     text: Vec<char>,
@@ -13,7 +13,7 @@ pub(crate) struct Typed {
 }
 
 impl Typed {
-    /// Ignores keys that do not edit text.
+    /// Handles a key. Keys that do not edit the text have no effect.
     pub(crate) fn press(&mut self, key: KeyCode) {
         match key {
             KeyCode::Char(c) if self.text.len() < MOST => {
@@ -33,7 +33,7 @@ impl Typed {
         }
     }
 
-    /// Moves the cursor to the character with this index, or to the end of the text.
+    /// Moves the cursor to the character at `index`, or to the end of the text if it is shorter.
     pub(crate) fn move_to(&mut self, index: usize) {
         self.cursor = index.min(self.text.len());
     }

@@ -1,5 +1,5 @@
-// Attack loads its own HTTP server in the way of vegeta: one goroutine asks the pacer when to hit, and workers make the
-// hits. Response times count from the intended start.
+// Attack loads its own HTTP server as vegeta does: one goroutine asks the pacer when to hit, and workers make the hits.
+// Response times count from the intended start.
 package main
 
 import (
@@ -26,7 +26,7 @@ type pacer interface {
 	Pace(elapsed time.Duration, hits uint64) (wait time.Duration, stop bool)
 }
 
-// attack calls hit for each of the pacer's hits, from workers.
+// attack calls hit in a worker for each hit of the pacer.
 func attack(p pacer, hit func()) {
 	var group sync.WaitGroup
 	ticks := make(chan struct{})

@@ -1,18 +1,18 @@
 //! Moves slots when time is forfeited.
 //!
-//! When a slot starts late, the slots after it move as if it had started at `time`, which is after its intended start
-//! and not after now. The piece that applies at `time` continues from that time. Later pieces are appended again, each
-//! at its own time, and continue from the positions that the moved slots have reached.
+//! When a slot starts late, the slots after it move as if it had started at `time`. That time is after the late slot's
+//! intended start, and not after the current time. The piece that applies at `time` continues from that time. Later
+//! pieces are appended again, each at its own time, and continue from the positions that the moved slots have reached.
 //!
 //! A corrected load ([`History::correct`]) has slots with times from before its piece began to apply:
 //!
-//! * For slots after its anchor it applies from the time at which the load began.
+//! * For slots after its anchor, the piece applies from the time at which the load began.
 //! * If the load was corrected to a *smaller* one, its segment may not have reached the slot that starts. The slots
 //!   after that slot then wait for the segment: only the segment's anchor moves. For example, at 10/s slots 0 to 8 have
 //!   started, and at 1 s the load is corrected to 1/s. If slot 9 starts at 1.6 s and forfeits the time until then, slot
 //!   10 is intended to start at 10 s, by the corrected load, and not at 2.6 s.
-//! * If the load was corrected to a *larger* one after `time`, it is appended again as a change of speed. The slots
-//!   that it had made due at once are forfeited, too.
+//! * If the load was corrected to a *larger* one after `time`, its piece is appended again as a change of speed. The
+//!   time of the slots that it had made due at once is forfeited, too.
 
 use super::super::segment::Segment;
 use super::{History, Piece, has_no_slot};
@@ -30,8 +30,8 @@ impl Piece {
 }
 
 impl History {
-    /// Moves the slots after the one at `position` as if it started at `time`, after its intended start. A slot that
-    /// has not started keeps its intended start, unless it lies at the anchor of the first line.
+    /// Moves the slots after the one at `position` as if it started at `time`, after its intended start. If the slot at
+    /// `position` has not started, it keeps its intended start, unless it lies at the anchor of the first line.
     pub(crate) fn forfeit(&mut self, position: u64, time: i64, is_started: bool) {
         let rules = |piece: &Piece| piece.rules(position, time);
         let index = self.pieces.iter().rposition(rules).unwrap_or(0);
@@ -50,8 +50,9 @@ impl History {
         }
     }
 
-    /// Returns the segment for the slots after `position`, if that slot starts at `time` and they follow at the speed
-    /// of `segment`. Returns `segment` with another anchor if it has not reached `position` by then.
+    /// Returns the segment for the slots after the slot at `position`, which starts at `time`. These slots follow at
+    /// the speed of `segment`. If `segment` has not reached `position` at `time`, returns `segment` with its anchor at
+    /// `position`.
     fn moved(&self, segment: &Segment, position: u64, time: i64) -> Segment {
         if segment.count_at(time, &self.slots) < self.slots.count_of(position) {
             return segment.clone().anchored(position);
@@ -60,8 +61,8 @@ impl History {
     }
 
     /// Appends a piece again at its own time, after slots have moved. If the piece had not reached these slots by that
-    /// time, they wait for it, and so do slots that were not known then. Otherwise slots that were not known then use
-    /// the piece before, as if they had been known.
+    /// time, they wait for it, and so do slots that were not known then. Otherwise, slots that were not known then get
+    /// their times from the piece before, as if they had been known.
     fn append_again(&mut self, piece: &Piece) {
         let count_at = |segment: &Segment| segment.count_at(piece.since, &self.slots);
         if count_at(&piece.segment) < count_at(self.current()) {
@@ -72,8 +73,8 @@ impl History {
         }
     }
 
-    /// Drops the last piece if the started slot at `position` is the only one on it, and its speed is that of the piece
-    /// before. Such pieces come from the time that the slot before forfeited.
+    /// Drops the last piece if the started slot at `position` is its only slot, and the piece before has the same
+    /// speed. Such a piece was added when the slot before `position` forfeited time.
     fn drop_started(&mut self, position: u64) {
         if let [.., previous, last] = &self.pieces[..] {
             let is_for_it_alone = has_no_slot(last.segment.anchor(), before(position));

@@ -15,7 +15,7 @@ const MOST: usize = 1024;
 impl History {
     /// Limits the number of pieces and stripes that are kept. All slots before `free` have been claimed, were not given
     /// back, and can no longer move other slots. `is_held` returns whether a slot between two positions, before or
-    /// after `free`, is held, slept for or given back.
+    /// after `free`, is held, is awaited by a sleeping caller, or was given back.
     pub(crate) fn trim(&mut self, free: u64, is_held: impl Fn(u64, u64) -> bool) {
         self.slots.trim(free, &is_held);
         if self.pieces.len() <= self.enough.max(KEPT) {
@@ -61,8 +61,9 @@ impl History {
         });
     }
 
-    /// Drops old pieces on which no caller holds a slot, down to [`MOST`] of them. The slots of a piece move by at most
-    /// the time from the beginning of the previous piece to that of the next one. The shortest go first.
+    /// Drops old pieces on which no caller holds a slot, until [`MOST`] of these pieces are left. The slots of a
+    /// dropped piece move by at most the time from the beginning of the previous piece to the beginning of the next
+    /// one. The pieces for which this time is shortest are dropped first.
     fn forget_slightest(&mut self, is_held: impl Fn(&Piece, &Piece) -> bool) {
         if self.pieces.len() <= MOST {
             return;
@@ -85,7 +86,7 @@ impl History {
         }
     }
 
-    /// Drops everything before `position`: positions are unambiguous only within a range.
+    /// Drops the pieces that end before `position`: positions are unambiguous only within a range.
     pub(crate) fn forget(&mut self, position: u64) {
         let past = self.pieces.partition_point(|piece| piece.is_before(position));
         self.pieces.drain(..past.saturating_sub(1));

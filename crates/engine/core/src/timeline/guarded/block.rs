@@ -47,8 +47,8 @@ impl Timeline {
         self.published.is_uneven()
     }
 
-    /// Fills the block with unevenly spaced due slots for a lane: at least one, at most [`LONGEST`], and no more than
-    /// the lane starts while a reading of the clock is young. Returns that reading. Returns `None` if no slot is due,
+    /// Fills the block with unevenly spaced due slots for a lane: at least one, at most [`LONGEST`], and no more slots
+    /// than the lane may start with one reading of the clock. Returns that reading. Returns `None` if no slot is due,
     /// only the schedule's last slot is due, another thread has claimed the slots, slots are now evenly spaced, or each
     /// slot has to be judged under the lock.
     pub(crate) fn claim_block(
@@ -92,7 +92,8 @@ impl Entry<'_> {
         Some(now)
     }
 
-    /// Returns false, with an empty block, if no slots were drawn or another thread has just claimed them.
+    /// Claims the drawn slots of the block. Returns false, with an empty block, if no slots were drawn or another
+    /// thread has just claimed them.
     fn claim_slots_of(&self, block: &mut Block, start: u64) -> bool {
         let end = block.end_position;
         let is_claimed = end != start && self.timeline.exchange(start, end);

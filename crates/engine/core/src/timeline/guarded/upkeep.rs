@@ -18,7 +18,8 @@ impl Locked {
             && !self.schedule.is_paused()
     }
 
-    /// `next` must be at most half of all positions away from the `next` of the last call.
+    /// Returns the number of slots before the position `next` that have been claimed. `next` must be at most half of
+    /// all positions away from the `next` of the last call.
     fn claimed_by(&mut self, next: u64) -> u64 {
         let slots = ticks_between(self.counted_to, next) / SLOT.cast_signed();
         self.claimed = self.claimed.saturating_add_signed(slots);
@@ -46,7 +47,7 @@ impl Entry<'_> {
         schedule.follow_arrivals(next, now, earliest);
     }
 
-    /// `now` is a reading of the clock that a caller in an open loop has made.
+    /// Does the upkeep for a caller in an open loop, whose reading of the clock is `now`.
     pub(in crate::timeline) fn upkeep(&mut self, now: i64) {
         self.locked.latest_reading = self.locked.latest_reading.max(now);
         self.tidy(now);
@@ -106,7 +107,8 @@ impl Entry<'_> {
         }
     }
 
-    /// Returns the next position and the number of claimed slots. This must happen long before positions wrap around.
+    /// Counts the claimed slots. Returns the next position and the number of claimed slots. Callers must call this
+    /// method long before positions wrap around.
     fn count_claimed(&mut self) -> (u64, u64) {
         let next = self.timeline.next();
         let claimed = self.locked.claimed_by(next);
@@ -114,7 +116,8 @@ impl Entry<'_> {
         (next, claimed)
     }
 
-    /// Slots that are too late are skipped before the slots are listed.
+    /// Returns the free slots that are intended to start in `span`, in batches. Slots that are too late are skipped
+    /// first.
     pub(in crate::timeline) fn unstarted(
         &mut self,
         span: &Range<i64>,

@@ -54,7 +54,8 @@ pub(crate) fn actual_ns(grant: impl Into<Grant>) -> u64 {
     grant.into().actual_start().as_nanos()
 }
 
-/// The clock itself is checked, because a grant's own actual start is never before the intended one.
+/// Asserts that a slot has not started early. Checks the pacer's clock, because a grant's own actual start is never
+/// before its intended start.
 pub(crate) fn assert_started(pacer: &Pacer, grant: impl Into<Grant>) {
     let (grant, now) = (grant.into(), pacer.now());
     assert!(now >= grant.intended_start(), "started at {now:?}: {grant:?}");
@@ -95,7 +96,7 @@ pub(crate) fn finish<T>(what: &str, threads: Vec<JoinHandle<T>>, step: impl FnMu
     threads.into_iter().map(|thread| thread.join().expect("no panic")).collect()
 }
 
-/// Returns when each of `n` new threads has claimed a slot.
+/// Starts `n` threads that acquire a slot. Returns when each of them has claimed one.
 pub(crate) fn sleepers(n: u64, pacer: &Pacer) -> Vec<JoinHandle<Result<Grant, Ended>>> {
     let taken = pacer.ledger().granted;
     let threads = (0..n)

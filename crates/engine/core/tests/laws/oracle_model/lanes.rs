@@ -8,11 +8,12 @@ pub(super) struct Lane {
     /// The first of the slots that the lane has claimed and not started. `slots` is their number.
     first: u64,
     slots: u64,
-    /// The possible numbers of slots that the lane has started since a reading of the clock, and that reading.
+    /// Pairs of a number of slots that the lane may have started, and the reading of the clock from which they count.
     paces: Vec<(f64, f64)>,
 }
 
-/// The time within which a lane starts the slots that it claims at once: at most [`MOST`], and twice the last number.
+/// A lane claims at once the slots that it starts within this time: at most [`MOST`], and at most twice the last
+/// number.
 const YOUNG_NS: f64 = 10_000.0;
 const MOST: f64 = 2048.0;
 
@@ -28,7 +29,8 @@ impl Lane {
 }
 
 impl State {
-    /// The lane starts its slots in order, and gives them back if another caller has given back an earlier slot.
+    /// Starts the lane's next slot. The lane starts its slots in order, and gives them back if another caller has given
+    /// back an earlier slot.
     pub(super) fn lane_acquire(
         &mut self,
         lane: usize,

@@ -1,6 +1,6 @@
-//! Implements a plain pacer under a mutex, in floating point, from the definitions on the page on the design. Positions
-//! are counted in slots and times in nanoseconds, both exact to a tenth of a nanosecond. The plain pacer claims one
-//! slot at a time, drops no data, and receives the time as an argument.
+//! Implements a plain pacer under a mutex, in floating point, from the definitions on the design page. Positions are
+//! counted in slots and times in nanoseconds, both exact to a tenth of a nanosecond. The plain pacer claims one slot at
+//! a time, drops no data, and receives the time as an argument.
 
 mod lanes;
 mod pay_back;
@@ -43,7 +43,8 @@ pub(crate) struct Rules {
 }
 
 impl Rules {
-    /// If the policy never acts on lateness, a slot may be granted with an earlier reading of the clock.
+    /// Returns whether the policy never acts on lateness. If so, a slot may be granted with an earlier reading of the
+    /// clock.
     fn is_open_loop(&self) -> bool {
         self.strictness == 0.0
             && self.max_backlog.is_infinite()
@@ -65,8 +66,8 @@ pub(crate) enum Answer {
     Closed,
 }
 
-/// More than one outcome is correct, because a comparison is within the rounding that the real pacer is allowed, or
-/// depends on a slot that the real pacer need not store exactly.
+/// The error for a step with more than one correct outcome. A comparison is within the rounding that the real pacer is
+/// allowed, or depends on a slot that the real pacer need not store exactly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Undecided;
 
@@ -80,11 +81,11 @@ pub(crate) struct Books {
     pub(crate) granted: u64,
     pub(crate) skipped: u64,
     pub(crate) early: u64,
-    /// The maximum error of the parts, in addition to the slack.
+    /// The maximum error of the amounts, in addition to the slack.
     pub(crate) off: f64,
     /// The maximum error of waiting and backlog, in addition to the slack and `off`.
     pub(crate) waiting_off: f64,
-    /// The number of slots that are due and not claimed. Each of these numbers is correct.
+    /// The possible numbers of slots that are due and not claimed. Each number of this range is correct.
     pub(crate) overdue: RangeInclusive<u64>,
 }
 
@@ -208,7 +209,7 @@ impl Oracle {
         self.state().lanes.push(Lane::default());
     }
 
-    /// `granted` is the ledger's count after the call.
+    /// Starts the lane's next slot. `granted` is the ledger's count after the call.
     pub(crate) fn lane_acquire(
         &self,
         lane: usize,
@@ -261,7 +262,7 @@ impl Oracle {
         if first < state.due_until(most)? {
             return Err(Undecided);
         }
-        // The slot before which a schedule has ended may now lie elsewhere. Whether the schedule then ended later
+        // The change may move the slot before which the schedule has ended. Whether the schedule then ends later
         // depends on how the real pacer stores the past.
         if first <= state.rules.slots && state.ends()?.low <= state.schedule_time(now) {
             return Err(Undecided);

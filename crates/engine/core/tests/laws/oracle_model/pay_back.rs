@@ -1,9 +1,9 @@
 //! Computes how far off the real pacer's segment for owed time may be.
 //!
 //! The segment goes through a slot at a given time. If the time is a reading of the clock, it is exact. If a caller had
-//! to wait for it, the real caller returned up to n nanoseconds later or earlier, and r n slots of the segment, at the
-//! rate r of that time, are the error of its count. The error stays in slots: 1 ns at 100/s is 10^-7 slots, which are
-//! 20 ns at 5/s.
+//! to wait until that time, the real caller may have returned up to n nanoseconds earlier or later. The error of the
+//! segment's count is then r n slots, where r is the rate at that time. The error stays in slots: 1 ns at 100/s is
+//! 10^-7 slots, which are 20 ns at 5/s.
 //!
 //! A segment that begins with a slot that waited on another segment has the error d' = d + r n, where d is the error of
 //! the other segment. Between such times, only the rounding of the ratio adds to the error, by a constant for each

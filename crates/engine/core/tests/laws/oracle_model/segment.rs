@@ -101,7 +101,8 @@ impl Curve {
     }
 
     /// Returns the first time at which there are more than `count` slots. A time that rounding may have moved from the
-    /// beginning of a part counts as that beginning: where a rate rises from zero, the difference takes nanoseconds.
+    /// beginning of a part counts as that beginning: where a rate rises from zero, even a tiny error of the count
+    /// shifts the time by nanoseconds.
     fn time_of(&self, count: f64) -> f64 {
         if count < 0.0 {
             return 0.0;
@@ -145,7 +146,8 @@ impl Pace {
         }
     }
 
-    /// A rate is a line only where slot n lies at the count n; elsewhere it is a shape like any other.
+    /// Returns the pace for these slots. A constant rate is a line only if slot n lies at the count n. Otherwise it
+    /// becomes a shape.
     pub(super) fn over(self, slots: &Slots, origin: f64) -> Pace {
         match self.interval().filter(|_| !slots.is_plain) {
             Some(interval) => Pace::Shape(Arc::new(Curve::constant(interval)), origin),
@@ -160,7 +162,7 @@ impl Pace {
     }
 }
 
-/// A segment that reaches `count` at `time`. Slots before and after that follow at a multiple of the pace.
+/// A segment that reaches `count` at `time`. The slots before and after that follow at `ratio` times the pace.
 #[derive(Clone, Debug)]
 pub(super) struct Segment {
     pub(super) pace: Pace,

@@ -38,7 +38,8 @@ impl Slack {
         }
     }
 
-    /// Adds the error of the forfeited time `closed`, after which slots continue from a time off by `off` at most.
+    /// Adds the error of the forfeited time `closed`. The slots after it continue from a time whose error is at most
+    /// `off`.
     pub(super) fn forfeit(&mut self, new: &Segment, time: f64, closed: f64, off: f64) {
         let blur = new.blur(time, off + TWICE_NS + closed * Q32);
         self.slots = self.slots.max(blur);
@@ -63,7 +64,7 @@ impl When {
         self.off() + self.at.fract() == 0.0
     }
 
-    /// `rises` must be an increasing function.
+    /// Applies `rises`, which must be an increasing function, to the time and its bounds.
     pub(super) fn map(self, rises: impl Fn(f64) -> f64) -> When {
         When { low: rises(self.low), at: rises(self.at), high: rises(self.high) }
     }

@@ -4,9 +4,9 @@ use nanopace::{Arrivals, ManualClock, Pacer, Shard};
 
 #[derive(Debug)]
 pub(super) struct Slots {
-    /// Whether every slot lies at its own number.
+    /// Whether every slot lies at the count that equals its number.
     pub(super) is_plain: bool,
-    /// A pacer at 1/s, whose slots start when the load has reached them, in seconds.
+    /// A pacer at 1/s. Each of its slots starts at the time, in seconds, that equals the slot's count in the load.
     load: Option<Pacer>,
     load_counts: Vec<f64>,
     /// The cycles of this process's slots, and for each the slot of the load at which it begins.

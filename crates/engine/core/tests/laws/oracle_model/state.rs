@@ -34,7 +34,8 @@ impl State {
         self.current().count_at(time).min(paid.unwrap_or(f64::MAX))
     }
 
-    /// Time that is still owed when a shape ends becomes backlog.
+    /// Returns the segment for owed time, if time is owed at `time`. Time that is still owed when a shape ends becomes
+    /// backlog.
     fn owed(&self, time: f64) -> Option<&PayBack> {
         self.pay_back.as_ref().filter(|_| time < self.shape_ends)
     }
@@ -45,7 +46,8 @@ impl State {
         [least, most]
     }
 
-    /// Returns the bounds of the count up to which slots, including early ones, may have been granted unjudged.
+    /// Returns the bounds of the count up to which slots, including early ones, may have been granted without being
+    /// judged.
     pub(super) fn granted_about(&self, now: f64) -> [f64; 2] {
         self.about(now, |time| self.current().count_at(time + self.rules.lead + CHORD_NS))
     }
@@ -57,7 +59,7 @@ impl State {
         })
     }
 
-    /// A shape that has ended already ends now.
+    /// Replaces the load. If the new load is a shape that has already ended, it counts as ending now.
     pub(super) fn set_load(&mut self, load: Pace, now: f64) {
         self.pay_back = self.pay_back.take().filter(|_| now < self.shape_ends);
         self.shape_ends = load.ends().max(now);
@@ -116,7 +118,8 @@ impl State {
         When { low: begins.low.min(early), ..begins }
     }
 
-    /// A slot that rounding may have moved across a change of the pace may be on either side of it.
+    /// Returns the time of a slot with its bounds. If rounding may have moved the slot across a change of the pace, the
+    /// slot may be on either side of the change.
     fn on_piece(&self, slot: f64, is_before: impl Fn(&Piece) -> bool) -> When {
         let here = self.pieces.iter().rposition(is_before).unwrap_or(0);
         let count = self.count_of(slot);
@@ -147,7 +150,8 @@ impl State {
         self.intended(slot).later(paid.unwrap_or(f64::MIN.into()))
     }
 
-    /// Values that are equal here are equal in the real pacer too, unless a policy has acted, or a shape is rounded.
+    /// Returns whether `a` is less than `b`. Values that are equal here are equal in the real pacer too, unless a
+    /// policy has acted, or a shape is rounded.
     fn less(&self, a: impl Into<When>, b: impl Into<When>) -> Result<bool, Undecided> {
         let (a, b) = (a.into(), b.into());
         if self.undecided {
@@ -165,8 +169,8 @@ impl State {
         }
     }
 
-    /// The real pacer approximates starts for which it has no room, within the time that the pieces before the last
-    /// [`EXACT_PIECES`] span.
+    /// Returns the maximum error of a slot's intended start. The real pacer approximates starts that it has no room
+    /// for, within the time that the pieces before the last [`EXACT_PIECES`] span.
     fn off(&self, slot: u64) -> f64 {
         let exact = self.pieces.len().saturating_sub(EXACT_PIECES);
         if index(slot) > self.pieces[exact].from {
@@ -234,7 +238,7 @@ impl State {
         Ok(())
     }
 
-    /// If the latest slots are free, they become the next ones again.
+    /// Makes a slot free again. If the latest slots are free, they become the next ones.
     pub(super) fn give_back(&mut self, slot: u64) {
         self.returned.insert(slot);
         while self.next > self.settled && self.returned.remove(&(self.next - 1)) {
@@ -242,7 +246,7 @@ impl State {
         }
     }
 
-    /// Slots that were due and claimed count as started when a late policy begins to apply.
+    /// Replaces the rules. Slots that were due and claimed count as started when a late policy begins to apply.
     pub(super) fn set_rules(&mut self, rules: Rules, now: f64) {
         let was_open_loop = std::mem::replace(&mut self.rules, rules).is_open_loop();
         if !was_open_loop || rules.is_open_loop() {
@@ -301,7 +305,8 @@ impl State {
         }
     }
 
-    /// If the slot is skipped, the next slot that is not too late replaces it, and starts or is held.
+    /// Starts the held slot, if it is due. If it is skipped, the next slot that is not too late replaces it, and starts
+    /// or is held.
     pub(super) fn start_held(
         &mut self,
         mut slot: u64,
@@ -344,7 +349,7 @@ impl State {
         Answer::Granted { intended, start, slot: self.slots.borrow_mut().number(slot) }
     }
 
-    /// Returns false if the slots are skipped.
+    /// Applies the policy to the start of `slots` slots. Returns false if the slots are skipped.
     fn judge(
         &mut self,
         slot: u64,
@@ -387,7 +392,8 @@ impl State {
         Ok(true)
     }
 
-    /// The slot keeps its own intended start, which shows how late it is.
+    /// Forfeits the time `closed` when `slot` starts. The slot keeps its own intended start, which shows how late it
+    /// is.
     fn forfeit(&mut self, slot: f64, closed: f64, off: f64) {
         let time = self.intended(slot).at + closed;
         let at = self.pieces.iter().rposition(|piece| piece.since <= time).unwrap_or(0);

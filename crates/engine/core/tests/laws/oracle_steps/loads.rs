@@ -62,7 +62,7 @@ impl Outline {
         if self.forever { row.forever().expect("a shape") } else { row }
     }
 
-    /// A shape with one constant rate becomes a rate.
+    /// Returns the pace of this outline. One constant rate that never ends becomes an interval.
     pub(crate) fn pace(&self, origin: f64) -> Pace {
         if let ([Item::Hold(rate, _)], true) = (&self.items[..], self.forever) {
             return Pace::Interval(1e9 / f64::from(*rate));

@@ -81,7 +81,7 @@ pub(crate) struct Setting {
     pub(crate) until_ns: Option<u64>,
 }
 
-/// Some sequences are long, and hold slots across hundreds of changes.
+/// Generates settings with sequences of steps. Some sequences are long, and hold slots across hundreds of changes.
 pub(crate) fn sequence() -> impl Strategy<Value = (Setting, Vec<Step>)> {
     let profile = prop_oneof![3 => Just(Profile::Slow), 1 => Just(Profile::Fast)];
     let length = prop_oneof![29 => 1_usize..64, 1 => 200_usize..500];
@@ -130,7 +130,8 @@ fn setting(profile: Profile) -> impl Strategy<Value = Setting> {
     )
 }
 
-/// Average is generated more often, because only then lanes claim several slots at once.
+/// Generates a strictness. Average is generated more often, because only under average do lanes claim several slots at
+/// once.
 fn strictness() -> impl Strategy<Value = usize> {
     prop_oneof![1 => Just(0), 2 => 0..STRICTNESSES.len()]
 }

@@ -82,8 +82,8 @@ fn an_interval_apart(evidence: &Evidence, starts: &[Start]) -> Result<(), String
     })
 }
 
-/// Returns the number of a slot, from the number of intervals between slot 0 and its intended start, which must be
-/// exact to a nanosecond.
+/// Returns the number of the slot with this intended start. The start must be a whole number of intervals after that of
+/// slot 0, to the nanosecond.
 fn number(evidence: &Evidence, intended: u64) -> Result<u64, String> {
     let rate = u128::from(evidence.scenario.rate);
     let since = u128::from(intended.saturating_sub(evidence.origin.as_nanos())) * rate;

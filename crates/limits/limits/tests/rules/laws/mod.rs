@@ -110,7 +110,7 @@ fn sequence(
     })
 }
 
-/// The clock sometimes goes backwards.
+/// Generates arrivals on a clock that sometimes goes backwards.
 pub(crate) fn arrivals(
     period_ns: u64,
     count: u64,
@@ -231,7 +231,7 @@ pub(crate) fn idle_is_fresh<R: Rule>(rule: &R, arrivals: &[Arrival]) -> Result<(
     Ok(())
 }
 
-/// A request of more than `capacity` is rejected with an error other than `NotUntil`.
+/// Checks that a request of more than `capacity` is rejected with an error other than `NotUntil`.
 pub(crate) fn sizes_are_told_apart<R: Rule>(
     rule: &R,
     capacity: u64,
@@ -275,7 +275,8 @@ pub(crate) fn looking_changes_nothing<L: TryAcquire>(
     Ok(())
 }
 
-/// The remaining requests are admitted, but not one more. The whole limit is admitted after the reset.
+/// Checks that the remaining requests are admitted, but not one more, and that the whole limit is admitted after the
+/// reset.
 pub(crate) fn a_standing_is_true<R: Rule>(
     rule: &R,
     arrivals: &[Arrival],
@@ -314,7 +315,8 @@ pub(crate) fn common<R: Rule + Clone>(
     sizes_are_told_apart(rule, capacity, arrivals)
 }
 
-/// From one per 292 years to one per nanosecond, most with an interval that is not a whole number of nanoseconds.
+/// Generates quotas from one per 292 years to one per nanosecond, most with an interval that is not a whole number of
+/// nanoseconds.
 pub(crate) fn quotas() -> impl Strategy<Value = Quota> {
     let period_ns = (0_u32..63).prop_flat_map(|bits| 1..=Nanos::MAX.as_nanos() >> bits);
     let quota = period_ns.prop_flat_map(|period_ns| {

@@ -4,8 +4,8 @@ use super::{each, each_of, is_true, ms, seeds_of};
 use crate::simulation::{Fault, Setup, simulate};
 use std::time::Duration;
 
-/// Each node follows the store's clock after two seconds. If the clock is set forward, the slots of the skipped time
-/// start at once. If it is set back, later slots start late by this time.
+/// Two seconds after the store's clock was set, each node sets its own clock to it. If the store's clock was set
+/// forward, the slots of the skipped time start at once. If it was set back, later slots start late by this time.
 #[test]
 fn when_the_clock_of_the_store_is_set_each_slot_starts_once() {
     let mut cases = 0..;
@@ -19,7 +19,8 @@ fn when_the_clock_of_the_store_is_set_each_slot_starts_once() {
             };
             each_of(seeds_of(case), setup, |outcome| {
                 assert_eq!(outcome.lost, 0, "{by_ms} ms");
-                // Nodes are blind for at most two frames, because they do not follow the clock at the same moment.
+                // Nodes are blind for at most two frames in total, because they do not set their clocks at exactly the
+                // same time.
                 let two_frames = 20 * outcome.frame.as_millis();
                 assert!(u128::from(outcome.twice) <= two_frames, "{by_ms} ms");
                 assert_eq!(outcome.account, (outcome.fired, 0, outcome.twice));
@@ -30,8 +31,8 @@ fn when_the_clock_of_the_store_is_set_each_slot_starts_once() {
     }
 }
 
-/// The store's time is measured less exactly over a link that is slow one way. No node may mistake the error for a
-/// clock that was set.
+/// If a link is slow in one direction, a node measures the store's time less exactly. It must not mistake this error
+/// for a clock that was set.
 #[test]
 fn a_link_that_becomes_slow_one_way_moves_no_clock() {
     for slow in [50, 150, 300] {
@@ -48,8 +49,8 @@ fn a_link_that_becomes_slow_one_way_moves_no_clock() {
     }
 }
 
-/// The clock of the suspended machine does not show the pause, so the node is late by the length of the pause. After
-/// two seconds, or ten frames, the node follows the store.
+/// The suspended machine's clock does not advance during the pause, so the node is late by the length of the pause.
+/// After two seconds, or ten frames if they are longer, the node sets its clock to the store's clock.
 #[test]
 fn a_node_whose_machine_was_suspended_disturbs_no_other() {
     for (still, trip) in [(100, 1), (400, 150), (1_500, 1), (1_500, 300), (60_000, 25)] {
@@ -72,7 +73,8 @@ fn a_node_whose_machine_was_suspended_disturbs_no_other() {
     }
 }
 
-/// The numbers of slots are not asserted, because each of these faults costs slots.
+/// This test asserts only that the account is correct. It asserts no numbers of slots, because each of these faults
+/// costs slots.
 #[test]
 fn the_account_is_true_where_a_clock_is_set_and_something_else_fails() {
     use Fault::{CutOff, FreezeStore, Join, Kill, Lose, SetClock, Suspend};
@@ -106,7 +108,7 @@ fn a_node_learns_how_much_its_clock_differs() {
         let (shape, drift_ppm) = (shape.to_owned(), 200.0);
         simulate(&Setup { nodes: 8, shape, drift_ppm, ..Setup::default() }).start_error
     };
-    // Most of the error arises at the beginning.
+    // The rates of the clocks differ most at the beginning, before the nodes have measured the difference.
     let [short, long] = [at("hold 1k/s 5s"), at("hold 1k/s 50s")];
     assert!(long < short / 2, "{short:?} {long:?}");
 }

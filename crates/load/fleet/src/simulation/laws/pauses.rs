@@ -7,7 +7,8 @@ use Fault::{Freeze, FreezeStore, Link, OneWay};
 const KINDS: u32 = 4;
 const PAUSES: u64 = 60;
 
-/// A seed determines the pause of some or all processes, and the delays of up to a second after it.
+/// The pause of some or all processes, and the delays of messages in the second after it. Both are random, and
+/// determined by a seed.
 struct Pause {
     random: fastrand::Rng,
     nodes: usize,
@@ -24,7 +25,8 @@ impl Pause {
         Pause { random, nodes, begins, woke, faults: Vec::new() }
     }
 
-    /// Pauses two thirds of the nodes, and the store. Each continues up to a second after the first one.
+    /// Pauses each node and the store with a probability of two thirds. The processes continue within a second of each
+    /// other.
     fn stops(&mut self) {
         for process in 0..=self.nodes {
             let later = if self.random.bool() { 0 } else { self.random.u32(..1_000) };
@@ -37,7 +39,8 @@ impl Pause {
         }
     }
 
-    /// Adds no delay, a late answer of the store, slow links, or only slow requests.
+    /// Adds the delays of the given kind after the pause: none (0), a late answer of the store (1), slow links (2), or
+    /// slow requests only (3).
     fn delays(&mut self, kind: u32, trip: u32) {
         let delay = self.random.u32(5..1_000);
         if kind == 1 {
@@ -73,8 +76,8 @@ fn drawn(seed: u64, kind: u32) -> Setup {
     }
 }
 
-/// Checks that no slot is lost, and that the account adds up (`closes`). A slot may start twice only if a node was
-/// *blind*: it decided alone because the store had not answered.
+/// Checks that no slot is lost, and that the account adds up (`closes`). Slots may start twice only if a node was
+/// *blind*, which means that it decided alone because the store had not answered.
 fn loses_nothing(setup: &Setup) -> Outcome {
     let outcome = simulate(setup);
     assert_eq!(outcome.lost, 0, "{setup:?}\n{outcome:?}");
@@ -92,8 +95,8 @@ fn a_pause_of_any_processes_and_a_delay_lose_nothing() {
     }
 }
 
-/// These seeds were found among 10 000. Round trips became faster or slower while nodes asked for the tracks that
-/// others had left.
+/// With these seeds, which were found among 10 000, round trips became faster or slower while nodes asked for tracks
+/// that other nodes had left.
 #[test]
 fn a_change_of_the_round_trips_after_a_pause_loses_nothing() {
     let seeds = [(0, 160), (0, 1_092), (0, 1_161), (0, 1_705), (0, 1_741), (0, 2_204), (1, 252)];
@@ -102,7 +105,7 @@ fn a_change_of_the_round_trips_after_a_pause_loses_nothing() {
     }
 }
 
-/// The first answer after the pause is late, because of the link or because the store was stopped too.
+/// The first answer after the pause is late, because the link is slow or because the store was paused for longer.
 #[test]
 fn a_fleet_that_pauses_starts_all_when_the_first_answer_is_late() {
     for (nodes, still) in [(1, 1_500), (4, 1_500), (1, 5_000), (4, 5_000)] {

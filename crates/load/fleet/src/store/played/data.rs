@@ -1,4 +1,5 @@
-//! Imitates Redis in memory, for tests and simulations: the data of the scripts, and the commands that they use.
+//! Imitates, in memory and for tests and simulations, the part of Redis that the scripts use: the keys and the
+//! commands.
 
 use redis::Value;
 use std::collections::BTreeMap;
@@ -9,7 +10,7 @@ type Bytes = Vec<u8>;
 pub(super) struct Data {
     now_us: i64,
     keys: BTreeMap<Bytes, Kept>,
-    /// The expiry times of keys, in microseconds.
+    /// The times at which keys expire, in microseconds of the store's clock.
     expires: BTreeMap<Bytes, i64>,
 }
 
@@ -26,8 +27,8 @@ impl Data {
         self.keys.retain(|key, _| self.expires.get(key).is_none_or(|&moment| now_us < moment));
     }
 
-    /// Performs a command. Panics if Redis would reject the command, or if the command is not implemented here because
-    /// no script uses it.
+    /// Executes a command. Panics if Redis would reject the command, or if no script uses it, so that it is not
+    /// implemented here.
     pub(super) fn call(&mut self, words: &[Bytes]) -> Value {
         let words: Vec<&[u8]> = words.iter().map(Vec::as_slice).collect();
         match (words[0], &words[1..]) {

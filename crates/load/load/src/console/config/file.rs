@@ -59,7 +59,7 @@ impl ConfigFile<'_> {
         Ok(ConfigFile { entries: entries.collect::<Result<_, _>>()? })
     }
 
-    /// Returns the arguments of all entries whose option is not `given` elsewhere.
+    /// Returns the arguments of all entries, except those whose option is `given` elsewhere.
     pub(crate) fn arguments(&self, given: impl Fn(&Arg) -> bool) -> Vec<OsString> {
         let entries = self.entries.iter().filter(|entry| !given(entry.option));
         entries.flat_map(|entry| &entry.arguments).map(OsString::from).collect()
@@ -112,7 +112,8 @@ fn nearest(options: &Command, name: &str) -> String {
     }
 }
 
-/// Returns the values of an option as on the command line. A flag that is set has one empty value.
+/// Returns the values of an option as on the command line. A flag has one empty value if it is set, and otherwise no
+/// value.
 fn values(option: &Arg, value: &DeValue<'_>) -> Result<Vec<String>, String> {
     match (option.get_action(), value) {
         (ArgAction::SetTrue, DeValue::Boolean(set)) => {

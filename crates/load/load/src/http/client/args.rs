@@ -85,20 +85,22 @@ pub(crate) struct ClientArgs {
 }
 
 impl ClientArgs {
-    /// As with curl, the method is POST by default if the request has a body.
+    /// Returns the method of the option. Without the option, the method is POST if the request has a body, and GET
+    /// otherwise, as in curl.
     pub(crate) fn method(&self) -> Method {
         let has_body = self.body.is_some() || self.body_file.is_some() || !self.form.is_empty();
         self.method.clone().unwrap_or(if has_body { Method::POST } else { Method::GET })
     }
 
-    /// Rejects a repeated header that must be unique, and an address for a host that a proxy resolves.
+    /// Returns an error if a header that must be unique is repeated, or if an address is given for a host whose name
+    /// the proxy resolves.
     pub(crate) fn check(&self) -> anyhow::Result<()> {
         once::check(self.header.iter().map(|header| &header.name)).context("--header")?;
         self.connection.check()
     }
 }
 
-/// Rejects a body that is a duration: in wrk and k6, `-d 30s` sets the duration of the run.
+/// Parses a body. A body that is a duration is an error, because `-d 30s` sets the duration of the run in wrk and k6.
 fn body(text: &str) -> Result<String, String> {
     match humantime::parse_duration(text) {
         Ok(_) => Err(format!(

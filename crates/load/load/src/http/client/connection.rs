@@ -1,4 +1,5 @@
-//! Opens HTTP/1.1 and HTTP/2 connections, and sends requests on each of them, one after the other.
+//! Opens HTTP/1.1 and HTTP/2 connections, and sends requests on them. Each request waits for the response to the
+//! previous one.
 
 use super::failure::Failure;
 use super::plan::{Memory, Plan, Prepared};
@@ -19,13 +20,14 @@ pub(crate) enum Connection {
     Http1(http1::Connection),
     Http2 {
         connection: http2::Connection,
-        /// This session's share of a shared connection, or `None` if the connection is not shared.
+        /// This session's handle of the connection that it shares with other sessions, or `None` if the connection is
+        /// not shared.
         place: Option<Arc<SharedConnection>>,
     },
 }
 
 impl Connection {
-    /// Opens a connection to a server of the plan, or joins a connection that other sessions already use.
+    /// Opens a connection to a server, or joins a connection to it that other sessions of this thread already use.
     pub(crate) async fn open(
         plan: &Plan,
         endpoint: usize,
@@ -71,7 +73,8 @@ impl Connection {
         Ok((io, SetUp { connect, tls }))
     }
 
-    /// Returns whether no further request can be sent. Nothing is read, so a close by the server may go unnoticed.
+    /// Returns whether no further request can be sent on the connection. Does not read from the connection, so it does
+    /// not notice if the server has closed it.
     pub(crate) fn is_over(&self) -> bool {
         match self {
             Connection::Http1(connection) => connection.is_over(),
@@ -83,7 +86,8 @@ impl Connection {
         matches!(self, Connection::Http2 { place: Some(_), .. })
     }
 
-    /// Returns a counter that grows whenever bytes are read from the connection, for any session that shares it.
+    /// Returns a counter that grows whenever bytes are read from the connection, including bytes for other sessions
+    /// that share it.
     pub(crate) fn reads(&self) -> u64 {
         match self {
             Connection::Http1(connection) => connection.read(),
@@ -112,7 +116,8 @@ impl Connection {
                 connection.exchange(&plan.text(request, memory), deadline, observer).await
             }
             Connection::Http2 { connection, .. } => {
-                // Boxed to keep the future of an HTTP/1.1 call small: it is moved as a whole before it begins.
+                // The future is boxed, because the future of an HTTP/1.1 call is moved as a whole before it begins, and
+                // has to stay small.
                 Box::pin(connection.exchange(plan.http2(request, memory), deadline, observer)).await
             }
         }
@@ -142,7 +147,7 @@ async fn shake_hands(
     let stream = connector.connect(name, io).await;
     let stream = stream
         .map_err(|error| tls::reason(&error).map_or_else(|| Failure::from(&error), Failure::Tls))?;
-    // A server that ignores the ALPN offer speaks HTTP/1.1.
+    // If the server ignores the ALPN offer, it speaks HTTP/1.1.
     if http2 && !tls::speaks_http2(&stream) {
         return Err(Failure::Tls(Tls::NoHttp2));
     }

@@ -1,19 +1,20 @@
-//! Stores cookies and sends them back to the server that set them (RFC 6265). The domain and the path are ignored.
+//! Stores cookies, and sends them back to the server that set them (RFC 6265). The attributes `Domain` and `Path` are
+//! ignored.
 
 use httpdate::parse_http_date;
 use hyper::header::{HeaderMap, SET_COOKIE};
 use std::time::{Duration, SystemTime};
 
-/// The maximum number of cookies in a jar. One more cookie removes the oldest.
+/// The maximum number of cookies of one server. If one more is set, the oldest is removed.
 const MOST: usize = 100;
-/// In bytes.
+/// The maximum length of a cookie, in bytes.
 const LONGEST: usize = 4096;
 
 #[derive(Debug, Default)]
 pub(crate) struct Jar {
     cookies: Vec<Kept>,
     header: Vec<u8>,
-    /// The earliest time at which a cookie expires.
+    /// The earliest time at which one of the cookies expires, or `None` if none of them expires.
     next_over: Option<SystemTime>,
 }
 
@@ -21,7 +22,7 @@ pub(crate) struct Jar {
 struct Kept {
     name: Vec<u8>,
     value: Vec<u8>,
-    /// When the cookie expires; `None` means never.
+    /// The time at which the cookie expires, or `None` if it never does.
     over: Option<SystemTime>,
 }
 
@@ -39,12 +40,13 @@ impl Jar {
         self.next_over = None;
     }
 
-    /// The value of the `Cookie` header; empty if there are no cookies.
+    /// Returns the value of the `Cookie` header, which is empty if there are no cookies.
     pub(crate) fn header(&self) -> &[u8] {
         &self.header
     }
 
-    /// Removes expired cookies before a request is sent. `now` is called only if a cookie may have expired.
+    /// Removes expired cookies. Call this before a request is sent. `now` is called only if a cookie has an expiry
+    /// time.
     pub(crate) fn send(&mut self, now: impl FnOnce() -> SystemTime) {
         if let Some(over) = self.next_over {
             let now = now();
@@ -104,7 +106,7 @@ impl Cookie<'_> {
                 _ => {}
             }
         }
-        // A time that is out of range means that the cookie never expires.
+        // If the expiry time is out of range, the cookie never expires.
         let after = |seconds: i64| now.checked_add(Duration::from_secs(seconds.unsigned_abs()));
         Some(Cookie { name, value, over: max_age.map_or(expires, after) })
     }

@@ -1,4 +1,4 @@
-//! Defines the reasons why requests fail, and the kind of failure that each reason is counted as.
+//! Defines the reasons why requests fail, and the kinds under which the failures are counted.
 
 use super::request::body::Unreadable;
 use crate::load::kind::FailureKind;
@@ -9,42 +9,42 @@ use hyper::StatusCode;
 use std::fmt;
 use std::io;
 
-/// In bytes.
+/// The maximum length of the head of a response, in bytes.
 pub(crate) const LONGEST_HEAD: usize = 400 * 1024;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Failure {
-    /// The status is neither a success nor a redirection. The body may be incomplete.
+    /// The status of the response is neither a success nor a redirection. The body may be incomplete.
     Status(u16),
     Timeout,
     ConnectTimeout,
     Connection(io::ErrorKind),
-    /// A system error without an `ErrorKind`: its code.
+    /// A system error that has no `ErrorKind`, with its code.
     System(i32),
     Shortage(Shortage),
     /// The proxy responded to CONNECT with this status.
     Proxy(u16),
     Tls(Tls),
     HungUp,
-    /// A reused connection ended before any byte of the response arrived.
+    /// A connection that had carried a request before ended before any byte of this response arrived.
     ClosedIdle,
-    /// The connection ended, and the server cannot have processed the request.
+    /// The connection ended, and it is certain that the server has not processed the request.
     NotTaken,
     /// The server reset the stream of this request (RFC 9113, section 6.4) with this HTTP/2 error code.
     Reset(u8),
     /// The server reset the stream of this request without having processed it.
     Refused,
-    /// The head of the response has too many headers or too many bytes.
+    /// The head of the response has too many headers or is too long.
     TooLarge,
-    /// The response is not HTTP/2, or its head is too long: hyper reports the same error for both.
+    /// The response is not HTTP/2, or its head is too long. hyper reports the same error in both cases.
     Unreadable,
     Protocol,
     Chunk,
-    /// The body file has become shorter, or cannot be read any more.
+    /// The body file has become shorter during the run, or can no longer be read.
     BodyFile,
 }
 
-/// The groups of failures that metrics distinguish.
+/// The groups under which metrics count failures.
 pub(crate) const GROUPS: [&str; 14] = [
     "status",
     "timeout",
@@ -68,8 +68,9 @@ impl Failure {
         if is_fine { Ok(()) } else { Err(Failure::Status(status.as_u16())) }
     }
 
-    /// Returns the failure of a request whose connection ended after the head of the response. An error status takes
-    /// precedence: a server that rejects a request may reset the connection before the whole response has been read.
+    /// Returns the failure of a request whose connection ended after the head of the response had arrived. If the
+    /// status is an error, the failure is that status, because a server that rejects a request may reset the connection
+    /// before the client has read the whole response.
     pub(crate) fn after(self, status: StatusCode) -> Failure {
         match self {
             Failure::HungUp | Failure::Connection(_) => {
@@ -109,7 +110,8 @@ impl Failure {
 
     pub(crate) fn is_without_route(self) -> bool {
         use io::ErrorKind::{HostUnreachable, NetworkDown, NetworkUnreachable};
-        // System errors without a kind occur when a socket is created, for example for IPv6 on a machine without IPv6.
+        // A system error without a kind occurs when a socket cannot be created, for example an IPv6 socket on a machine
+        // without IPv6.
         matches!(
             self,
             Failure::Connection(HostUnreachable | NetworkDown | NetworkUnreachable)
@@ -172,7 +174,8 @@ impl fmt::Display for Failure {
     }
 }
 
-/// A broken pipe counts as `HungUp`. With TLS 1.3, a client certificate is rejected only after the handshake.
+/// Converts an error of reading or writing. A broken pipe counts as `HungUp`. With TLS 1.3, reads and writes can also
+/// fail because the server rejects the client certificate, which it does only after the handshake.
 impl From<&io::Error> for Failure {
     fn from(error: &io::Error) -> Failure {
         if let Some(shortage) = Shortage::of(error) {
@@ -190,12 +193,12 @@ impl From<&io::Error> for Failure {
     }
 }
 
-/// Returns the kind of system errors that have no specific kind in `io`.
+/// Returns the kind that `io` reports for system errors without a specific kind.
 fn unnamed() -> io::ErrorKind {
     io::Error::from_raw_os_error(i32::MAX).kind()
 }
 
-/// Returns the system's message for an error code, without the code.
+/// Returns the system's message for an error code. The first letter is in lower case, and the code is left out.
 fn words(code: i32) -> String {
     let text = io::Error::from_raw_os_error(code).to_string();
     let words = text.strip_suffix(&format!(" (os error {code})")).unwrap_or(&text);

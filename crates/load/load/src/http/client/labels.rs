@@ -6,7 +6,7 @@ use percent_encoding::percent_decode_str;
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
-/// The maximum number of distinct names. Requests with other names share one additional name.
+/// The maximum number of distinct names. All further names share one additional name.
 const MOST: u8 = 100;
 const MOST_RECORDED: u8 = 50;
 const SHORTEST_ID: usize = 16;
@@ -21,22 +21,23 @@ pub(crate) struct Labels {
     known: HashMap<String, u8>,
 }
 
-/// A name that several requests can share: a method, and a URL without its query.
+/// A name, which several requests can share. It consists of a method and a URL without its query.
 #[derive(Debug)]
 struct Name {
     text: String,
-    /// The label for each status; index 0 is for requests without a response. Labels are created when they are needed
-    /// and never freed, because operations are counted by `&'static str`.
+    /// The label for each status; index 0 is the label for requests without a response. A label is created when it is
+    /// first needed, and is never freed, because operations are counted by `&'static str`.
     by_status: Vec<OnceLock<&'static str>>,
 }
 
 impl Labels {
-    /// Returns the index of a request's name, which is added if it is new.
+    /// Returns the index of a request's name. Adds the name if it is new.
     pub(crate) fn number(&mut self, target: &TargetSpec) -> u8 {
         self.number_of(name(target, target.url.path()), MOST)
     }
 
-    /// Returns the index of a recorded request's name, with placeholders for the numbers and identifiers of the path.
+    /// Returns the index of a recorded request's name, in which placeholders replace the numbers and identifiers of the
+    /// path. Adds the name if it is new.
     pub(crate) fn number_of_recorded(&mut self, target: &TargetSpec) -> u8 {
         let parts: Vec<_> = target.url.path().split('/').map(grouped).collect();
         self.number_of(name(target, &parts.join("/")), MOST_RECORDED)
@@ -103,13 +104,14 @@ fn is_number(text: &str) -> bool {
     is_digits(whole) && is_digits(fraction)
 }
 
-/// At least [`SHORTEST_ID`] hexadecimal digits, optionally with hyphens as in a UUID.
+/// Returns whether a text is an identifier: at least [`SHORTEST_ID`] hexadecimal digits, which may be separated by
+/// hyphens as in a UUID.
 fn is_id(text: &str) -> bool {
     let mut digits = text.chars().filter(|c| *c != '-');
     digits.clone().count() >= SHORTEST_ID && digits.all(|c| c.is_ascii_hexdigit())
 }
 
-/// Returns the name of a request, without user name and password.
+/// Returns the name of a request. It does not contain the user name and the password of the URL.
 fn name(TargetSpec { method, url, .. }: &TargetSpec, path: &str) -> String {
     let (scheme, host) = (url.scheme_str().unwrap_or_default(), url.host().unwrap_or_default());
     let port = url.port().map_or_else(String::new, |port| format!(":{port}"));

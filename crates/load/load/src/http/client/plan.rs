@@ -1,4 +1,4 @@
-//! Stores the requests of a run and their servers: all properties of requests that are known before the run.
+//! Stores the requests of a run and their servers, with all properties that are known before the run.
 
 use super::args::{ClientArgs, Header};
 use super::cookies::Jar;
@@ -43,21 +43,21 @@ use std::time::Duration;
 pub(crate) struct Plan {
     requests: Requests,
     rotation: Rotation,
-    /// The scenarios that slots run in rotation; empty if slots send single requests.
+    /// The scenarios among which slots rotate. Empty if each slot sends a single request.
     scenarios: Vec<Scenario>,
-    /// The parts that all requests to a server share, for each server.
+    /// For each server, the properties that all requests to it share.
     common: Vec<Common>,
     lines: Vec<Lines>,
-    /// The text of the request, if there is only one request.
+    /// The request as bytes, if the run has only one request.
     only: Option<Written>,
     only_http2: Option<Request<Flow>>,
     data: Option<Data>,
     seed: u64,
-    /// The number of slots that have a request; `None` means unlimited.
+    /// The number of slots that have a request, or `None` if every slot has one.
     pub(crate) most_slots: Option<u64>,
     pub(crate) labels: Labels,
     pub(crate) endpoints: Vec<Endpoint>,
-    /// `None` if no server uses TLS and no option names a file for TLS.
+    /// The TLS settings, or `None` if no server uses TLS and no option names a file for TLS.
     pub(crate) tls: Option<Connector>,
     pub(crate) http2: bool,
     /// The maximum number of requests on one connection.
@@ -76,7 +76,7 @@ pub(crate) struct Plan {
 pub(crate) struct Prepared {
     index: usize,
     number: u64,
-    /// The index of the request within the slot's scenario.
+    /// The index of the request among the steps of its scenario.
     step: u64,
     pub(crate) endpoint: usize,
 }
@@ -86,7 +86,7 @@ pub(crate) struct Memory {
     written: Written,
     filled: FilledRequest,
     pub(crate) taken: Vec<Vec<u8>>,
-    /// The cookies of each server; empty unless cookies are sent back.
+    /// The cookies of each server. Empty if the options do not enable cookies.
     pub(crate) jars: Vec<Jar>,
 }
 
@@ -110,7 +110,7 @@ pub(crate) struct Draft<'args> {
     labels: Labels,
     endpoints: Vec<Endpoint>,
     common: Vec<Common>,
-    /// The index of the endpoint for each scheme and authority.
+    /// The index in `endpoints` for each pair of a scheme and an authority.
     known: HashMap<String, usize>,
     compiler: Compiler,
     pub(crate) is_unreachable: bool,
@@ -151,7 +151,7 @@ impl Draft<'_> {
         Ok(())
     }
 
-    /// Adds a request of a recording. [`Draft::add_slot`] assigns it to slots.
+    /// Adds a request of a recording. [`Draft::add_slot`] then determines which slots send it.
     pub(crate) fn add_recorded(&mut self, target: &TargetSpec) -> anyhow::Result<()> {
         let label = self.labels.number_of_recorded(target);
         self.request(target, label)
@@ -161,7 +161,8 @@ impl Draft<'_> {
         self.rotation.list(request);
     }
 
-    /// Adds a request of a scenario and returns its index. `taken` names the values that earlier steps extract.
+    /// Adds a request of a scenario, and returns its index. `taken` contains the names of the values that earlier steps
+    /// extract.
     pub(crate) fn add_step(
         &mut self,
         target: &TargetSpec,
@@ -172,12 +173,12 @@ impl Draft<'_> {
         Ok(self.requests.count() - 1)
     }
 
-    /// Compiles a text that responses of the last step are compared with.
+    /// Compiles a text with which responses to the step that was added last are compared.
     pub(crate) fn expected(&mut self, text: &str) -> anyhow::Result<Template> {
         self.compiler.template(text, Place::Body)
     }
 
-    /// Adds a scenario, whose requests must have been added before.
+    /// Adds a scenario. Its requests must have been added before.
     pub(crate) fn add_scenario(&mut self, scenario: Scenario, weight: u32) {
         self.scenarios.push(scenario);
         self.rotation.add(weight);
@@ -224,7 +225,8 @@ impl Draft<'_> {
         added.map_err(anyhow::Error::msg)
     }
 
-    /// Rejects a header that both the request and an option set: servers use one of the two, or reject the request.
+    /// Returns an error if both an option and the request set the same header. A server would use one of the two
+    /// headers, or would reject the request.
     fn check_twice(
         &self,
         target: &TargetSpec,
@@ -238,7 +240,8 @@ impl Draft<'_> {
         Ok(())
     }
 
-    /// Compiles the request if it contains a placeholder, or if a header for all requests contains one.
+    /// Compiles the request if it contains a placeholder, or if a header that is added to all requests contains one.
+    /// Returns `None` if there are no placeholders.
     fn templates(&mut self, target: &TargetSpec) -> anyhow::Result<Option<Templates>> {
         let filled = self.args.header.iter().filter(|header| is_one(header.value.as_bytes()));
         let filled =
@@ -274,7 +277,7 @@ impl Draft<'_> {
         Ok(self.endpoints.len() - 1)
     }
 
-    /// Completes the plan, and reads the TLS certificates. A plan without requests is an error.
+    /// Completes the plan, and reads the files with TLS certificates. Returns an error if the plan has no requests.
     pub(crate) fn complete(
         self,
         trust: Trust<'_>,
@@ -320,7 +323,7 @@ impl Draft<'_> {
 }
 
 impl Plan {
-    /// Returns the request of a slot, which is the same in every run and in every process that shares the load.
+    /// Returns the request of a slot. It is the same in every run, and in every process that shares the load.
     pub(crate) fn of_slot(&self, number: u64) -> Prepared {
         let index = self.rotation.of_slot(number);
         self.of_step(index, number, 0)
@@ -330,9 +333,13 @@ impl Plan {
         Prepared { index, number, step, endpoint: self.requests.server(index) }
     }
 
-    /// Returns whether to retry a request that failed on a reused connection. A retry is allowed if the server has not
-    /// processed the request (RFC 9113, section 8.7), or if retries are enabled, the idle connection was closed, and
-    /// the method is safe (RFC 9110, section 9.2.1).
+    /// Returns whether to retry a request that has failed on a connection that was open before. A retry is allowed in
+    /// two cases:
+    ///
+    /// * The server has certainly not processed the request (RFC 9113, section 8.7).
+    /// * The connection was closed while it was idle, the options allow a retry, and the method is safe (RFC 9110,
+    ///   section
+    ///   9.2.1).
     pub(crate) fn is_sent_again(
         &self,
         request: Prepared,
@@ -349,8 +356,8 @@ impl Plan {
         }
     }
 
-    /// Returns the maximum number of open connections and body files. `sessions` has the number of sessions of each
-    /// thread.
+    /// Returns the largest possible number of open connections and body files. `sessions` contains the number of
+    /// sessions of each thread.
     pub(crate) fn open_files(&self, sessions: &[usize]) -> u64 {
         let shared_by = self.pool.as_ref().map_or(1, Pool::most);
         let to_each = sessions.iter().map(|sessions| sessions.div_ceil(shared_by)).sum::<usize>();
@@ -394,7 +401,8 @@ impl Plan {
         self.labels.label(self.requests.label(request.index), status)
     }
 
-    /// Returns the text of a request, which is built in `memory` unless the plan contains it.
+    /// Returns a request as bytes. They are built in `memory`, unless the plan has only one request, whose bytes it
+    /// stores.
     pub(crate) fn text<'a>(&'a self, request: Prepared, memory: &'a mut Memory) -> Outgoing<'a> {
         if let Some(only) = &self.only {
             let body = self.requests.body_of(request.index);
@@ -441,7 +449,8 @@ impl Plan {
     }
 }
 
-/// Creates the TLS settings. The files that options name are read even if no server uses TLS.
+/// Returns the TLS settings. Reads the files that options name, even if no server uses TLS, so that errors are
+/// reported.
 fn connector(
     trust: Trust<'_>,
     args: &ClientArgs,
@@ -452,7 +461,7 @@ fn connector(
         Trust::File(_) => trust,
         _ if has_tls => trust,
         _ if identity.is_none() => return Ok(None),
-        // No server uses TLS, so the system's certificates are not read.
+        // No server uses TLS, so the system's certificates need not be read.
         _ => Trust::Anyone,
     };
     Connector::new(trust, identity, args.http2).map(Some)
@@ -468,8 +477,8 @@ fn written(parts: &RequestParts<'_>, lines: &Lines) -> Written {
     written
 }
 
-/// Rejects a `Content-Length` that differs from the body's length: the server would wait for missing bytes, or parse
-/// additional bytes as the next request.
+/// Returns an error if a header `Content-Length` differs from the length of the body. The server would wait for missing
+/// bytes, or would parse additional bytes as the next request.
 fn check_length(given: &HeaderValue, body: Option<u64>) -> anyhow::Result<()> {
     let body = body.context("leave Content-Length out: the body is filled, and has its own")?;
     let is_right = given.to_str().ok().and_then(|given| given.parse().ok()) == Some(body);
@@ -481,7 +490,7 @@ fn common(url: &Uri, authority: &str, args: &ClientArgs) -> anyhow::Result<Commo
     let mut usual = HeaderMap::new();
     let agent = concat!("nanopace/", env!("CARGO_PKG_VERSION"));
     usual.insert(USER_AGENT, HeaderValue::from_static(agent));
-    // HTTP/2 sends the host in `:authority`, not in a header.
+    // HTTP/2 sends the host in the pseudo-header `:authority`, not in `Host`.
     if !args.http2 {
         usual.insert(HOST, authority.parse().context("not a host")?);
     }
@@ -500,7 +509,7 @@ fn common(url: &Uri, authority: &str, args: &ClientArgs) -> anyhow::Result<Commo
     if let Some(user) = &args.basic_auth {
         given.append(AUTHORIZATION, proxy::basic(user.as_bytes()));
     }
-    // In a tunnel, the proxy does not see the headers.
+    // In a tunnel, the proxy does not read the headers, so only requests without TLS contain its credentials.
     let proxy = args.connection.proxy.as_ref().filter(|_| url.scheme_str() == Some("http"));
     if let Some(user) = proxy.and_then(|proxy| proxy.user.as_ref()) {
         given.append(PROXY_AUTHORIZATION, user.clone());

@@ -1,4 +1,4 @@
-//! Builds requests: targets, templates, forms and bodies, and the buffer that holds all requests of a run.
+//! Builds requests from targets, templates, forms and bodies, and stores all requests of a run in one buffer.
 
 pub(crate) mod body;
 pub(crate) mod buffer;

@@ -1,4 +1,5 @@
-//! Reads responses: retains headers and bodies, extracts values from them, and times the items of streams.
+//! Reads responses: retains their headers and bodies, extracts values from them, and records when the items of streams
+//! arrive.
 
 pub(crate) mod extraction;
 pub(crate) mod item_times;

@@ -1,4 +1,5 @@
-//! Sends one request at a time, and manages its connections: opening, reuse, retries and limits.
+//! Sends one request at a time, and opens, reuses and closes the connections for it. Retries requests where this is
+//! allowed.
 
 use super::connection::Connection;
 use super::cookies::Jar;
@@ -29,13 +30,14 @@ pub(crate) struct Session {
     opened: Vec<Nanos>,
     deadline: Deadline,
     memory: Memory,
-    /// `None` unless items are timed or values are extracted.
+    /// Observes the responses, if items are timed or values are extracted.
     observer: Option<ResponseObserver>,
-    /// Whether requests use HTTP/1.1 without cookies, kernel timestamps and an observer.
+    /// Whether the session can use [`send_flat`](Session::send_flat): HTTP/1.1 without cookies, kernel timestamps and
+    /// an observer.
     is_flat: bool,
     pub(crate) index: usize,
     pub(crate) is_recorded: bool,
-    /// Counts the steps of scenarios, and the items of responses that are given up.
+    /// Counts the steps of scenarios, and the items that arrived in responses before their calls were given up.
     pub(crate) counted_by: Option<Arc<dyn Steps>>,
     set_ups: Vec<SetUp>,
 }
@@ -43,12 +45,13 @@ pub(crate) struct Session {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Answer {
     pub(crate) status: Result<StatusCode, Failure>,
-    /// When the request was sent: after the slot's start if a connection had to be opened first.
+    /// The time at which the request was sent. If a connection had to be opened for it, this is later than the slot's
+    /// start.
     pub(crate) sent: Nanos,
-    /// The setup time of the request's connection, if one was opened for it.
+    /// The time that it took to open a connection for this request, if one was opened.
     pub(crate) set_up: Option<SetUp>,
     pub(crate) traffic: (u64, u64),
-    /// Whether the request was retried, because its first connection was closed while idle.
+    /// Whether the request was retried, because the connection of the first attempt was closed while idle.
     pub(crate) is_retried: bool,
     pub(crate) is_sent: bool,
 }
@@ -61,7 +64,7 @@ impl Answer {
         self.head_status().map_or(done, |status| done.status(status.as_u16()))
     }
 
-    /// Returns the status of the response, even if its body was cut off.
+    /// Returns the status of the response, which is also known if the response ended before its body was complete.
     fn head_status(&self) -> Option<StatusCode> {
         match self.status {
             Err(Failure::Status(status)) => StatusCode::from_u16(status).ok(),
@@ -75,7 +78,7 @@ impl Answer {
         Answer { traffic: (read + before.0, written + before.1), is_retried, ..self }
     }
 
-    /// Returns a failure of this kind. It is marked as unconnected if the request was never sent.
+    /// Returns a failure of this kind. If the request was never sent, the failure is marked as unconnected.
     pub(crate) fn failure(&self, kind: FailureKind) -> Failed {
         let failed = Failed::of(kind);
         if self.is_sent { failed } else { failed.unconnected() }
@@ -87,7 +90,7 @@ impl Answer {
 }
 
 impl Session {
-    /// Must be called within a tokio runtime.
+    /// Creates a session that has no open connections. Must be called within a tokio runtime.
     pub(crate) fn new(plan: &Arc<Plan>, clock: &Pacer, index: usize) -> Session {
         let (mut memory, observer) = (Memory::new(), observer(plan, clock));
         memory.jars.resize_with(if plan.cookies { plan.endpoints.len() } else { 0 }, Jar::default);
@@ -108,8 +111,8 @@ impl Session {
         }
     }
 
-    /// Opens a connection to each server, so that no request has to wait for one. A connection that cannot be opened
-    /// is tried again for the first request that needs it.
+    /// Opens a connection to each server, so that no request has to wait for one. If a connection cannot be opened, the
+    /// first request that needs it tries again.
     pub(crate) async fn open_all(&mut self) {
         for endpoint in 0..self.connections.len() {
             let opened = self.open(endpoint).await;
@@ -128,7 +131,7 @@ impl Session {
         }
     }
 
-    /// Returns the last response, if it is retained. Its status must be `status`.
+    /// Returns the last response, if it was retained. `status` is the status of this response.
     pub(crate) fn searched(&self, status: StatusCode) -> Option<SearchedResponse<'_>> {
         match &self.observer {
             Some(ResponseObserver::Retained(retained)) => {
@@ -159,11 +162,11 @@ impl Session {
         self.clock.now()
     }
 
-    /// The previous connection is closed even if opening fails: the bytes that made it unusable have been read, so it
-    /// would seem usable again.
+    /// Opens a connection to a server. The previous connection is closed first, even if opening then fails. If it were
+    /// kept, it would be used again: the bytes that made it unusable have been read, so it seems usable.
     async fn open(&mut self, endpoint: usize) -> Result<Option<SetUp>, Failure> {
         self.connections[endpoint] = None;
-        // Boxed, because the future of a call is moved as a whole, and most calls open no connection.
+        // The future is boxed, because the future of a call is moved as a whole, and most calls open no connection.
         let opening = Box::pin(Connection::open(&self.plan, endpoint));
         let (connection, set_up) = opening.await?;
         self.connections[endpoint] = Some(connection);
@@ -171,20 +174,21 @@ impl Session {
         Ok(set_up)
     }
 
-    /// Sends the request of a slot, starting at `now`, and reads the response. Returns the result and its label.
+    /// Sends the request of a slot at the time `now`, and reads the response. Returns the result and the label of the
+    /// request.
     pub(crate) async fn send(&mut self, number: u64, now: Nanos) -> (Answer, &'static str) {
         let request = self.plan.of_slot(number);
         let answer = if self.is_flat {
             self.send_flat(request, now).await
         } else {
-            // Boxed to keep the future of most calls small.
+            // The future is boxed, so that the future of most calls stays small.
             Box::pin(self.send_observed(request, now)).await
         };
         (answer, self.plan.label(request, answer.head_status()))
     }
 
-    /// The same as [`send_prepared`](Session::send_prepared), but without an observer, cookies and kernel timestamps.
-    /// Fewer nested futures take less CPU time.
+    /// Does the same as [`send_prepared`](Session::send_prepared), but only over HTTP/1.1 without an observer, cookies
+    /// and kernel timestamps. It needs less CPU time, because it has fewer nested futures.
     async fn send_flat(&mut self, request: Prepared, now: Nanos) -> Answer {
         self.deadline.set(self.plan.timeout);
         let is_young = self.is_young(request.endpoint, now);
@@ -215,7 +219,8 @@ impl Session {
         self.send_prepared(request, now).await
     }
 
-    /// Sends this step of a slot, starting at `now`, and retains the parts of the response that the step needs.
+    /// Sends the request of a step of a slot's scenario at the time `now`, and retains the parts of the response that
+    /// the step needs.
     pub(crate) async fn send_step(
         &mut self,
         step: &Step,
@@ -229,8 +234,8 @@ impl Session {
         self.send_prepared(self.plan.of_step(step.request, slot, number), now).await
     }
 
-    /// Sends a request. If a kept connection does not accept it, or was closed while idle, a new connection may be
-    /// tried.
+    /// Sends a request on the open connection, if there is one and it accepts the request. If not, or if the request
+    /// may be retried, sends it on a new connection.
     async fn send_prepared(&mut self, request: Prepared, now: Nanos) -> Answer {
         self.deadline.set(self.plan.timeout);
         let first = self.send_on_open(request, now).await;
@@ -240,11 +245,13 @@ impl Session {
         }
     }
 
-    /// Sends a request on a new connection. `first` is the result of an attempt on a kept connection.
+    /// Sends a request on a new connection. `first` is the result of the attempt on the open connection, if there was
+    /// one.
     async fn send_again(&mut self, request: Prepared, first: Option<Answer>) -> Answer {
         loop {
             let answer = self.send_on_new(request).await;
-            // The server may have accepted a request of another session as the last one on a shared connection.
+            // If the connection is shared, the server may have closed it after a request of another session, so another
+            // connection is tried.
             let is_shared = answer.set_up.is_none();
             if answer.status != Err(Failure::NotTaken) || !is_shared {
                 return first.map_or(answer, |first| answer.after(&first));
@@ -259,7 +266,8 @@ impl Session {
         }
     }
 
-    /// Returns `None` if no connection to the server is open, or if it does not accept the request.
+    /// Sends a request on the open connection to the server. Returns `None` if no connection is open, if it is too old,
+    /// or if it does not accept the request.
     async fn send_on_open(&mut self, request: Prepared, now: Nanos) -> Option<Answer> {
         let is_young = self.is_young(request.endpoint, now);
         let connection = self.connections[request.endpoint].as_mut().filter(|_| is_young)?;
@@ -273,8 +281,8 @@ impl Session {
         now - self.opened[endpoint] < self.plan.connection_age
     }
 
-    /// Sends the first request of slot 0. If items are timed, the head of the response is enough: a stream may never
-    /// end.
+    /// Sends the first request of slot 0. If items are timed, reads only the head of the response, because a stream may
+    /// never end.
     pub(crate) async fn probe(&mut self) -> Answer {
         if let Some(ResponseObserver::ItemTimes(timed)) = &mut self.observer {
             timed.is_head_enough = true;
@@ -298,7 +306,8 @@ impl Session {
         let mut status =
             connection.exchange(plan, request, memory, deadline, observer.as_mut()).await;
         if status == Err(Failure::Refused) {
-            // The server has not processed the request (RFC 9113, section 8.7).
+            // The server has refused the request without processing it, so it can be sent again (RFC 9113, section
+            // 8.7).
             status = connection.exchange(plan, request, memory, deadline, observer.as_mut()).await;
         }
         if let Some(kernel) = plan.kernel.as_ref().filter(|_| *is_recorded && status.is_ok())
@@ -313,8 +322,8 @@ impl Session {
         self.settle(request, status, reads, sent, set_up)
     }
 
-    /// Returns the result of a request. Closes the connection unless another request can follow. `reads` is the
-    /// counter of reads before the request was sent.
+    /// Returns the result of a request. Closes the connection if no other request may follow on it. `reads` is the
+    /// value of the connection's counter of reads before the request was sent.
     fn settle(
         &mut self,
         request: Prepared,
@@ -331,7 +340,8 @@ impl Session {
             status = Err(Failure::ClosedIdle);
         }
         let traffic = connection.take_traffic();
-        // If other sessions have read from the connection since then, the connection did not cause the timeout.
+        // If another session has read from the connection since the request was sent, the connection works, and the
+        // timeout has another cause.
         let is_heard = status == Err(Failure::Timeout) && connection.is_shared() && !is_silent;
         let is_spoiled = status.is_err_and(|failure| !failure.spares_connection()) && !is_heard;
         *carried += 1;

@@ -1,4 +1,4 @@
-//! Builds the single request that the command-line options describe.
+//! Builds the request that the command-line options describe.
 
 use super::args::ClientArgs;
 use super::request::body::Content;
@@ -9,7 +9,7 @@ use anyhow::{Context, ensure};
 use hyper::body::Bytes;
 use hyper::header::CONTENT_TYPE;
 
-/// Creates the request to a URL. Its body may be read from files that options name.
+/// Builds the request to `url`, with the body and the form fields of the options. These may be read from files.
 ///
 /// # Errors
 /// Returns an error if the URL is invalid, if a file cannot be read, or if options conflict.

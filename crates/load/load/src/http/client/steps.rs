@@ -1,4 +1,5 @@
-//! Defines scenarios: successive requests, the values that they extract from responses, and the checks of responses.
+//! Defines scenarios. A scenario consists of successive requests, the values that are extracted from their responses,
+//! and the checks of the responses.
 
 mod number;
 
@@ -12,7 +13,7 @@ use std::time::Duration;
 
 #[derive(Debug)]
 pub(crate) struct Scenario {
-    /// The label of the scenario, if the plan has several.
+    /// The label under which the scenario is counted, if the plan has several scenarios.
     pub(crate) label: Option<&'static str>,
     pub(crate) steps: Vec<Step>,
 }
@@ -21,7 +22,7 @@ pub(crate) struct Scenario {
 pub(crate) struct Step {
     pub(crate) request: usize,
     pub(crate) label: &'static str,
-    /// The think time: the pause between the response to this step and the next step.
+    /// The think time, which is the pause between the response to this step and the start of the next step.
     pub(crate) think: Duration,
     pub(crate) takes: Vec<Take>,
     pub(crate) checks: Vec<Check>,
@@ -29,18 +30,18 @@ pub(crate) struct Step {
 
 #[derive(Debug)]
 pub(crate) struct Take {
-    /// The kind of failure that is counted if the response does not contain a valid value.
+    /// The kind under which a failure is counted if the response contains no valid value.
     pub(crate) name: String,
-    /// The index of the value among all values of the scenario.
+    /// The index of this value among all values that the scenario extracts.
     pub(crate) index: usize,
     pub(crate) source: Source,
-    /// The conditions that the value must meet, one for each kind of place that uses it.
+    /// The conditions that the value must meet, one for each use of the value in a request.
     pub(crate) fits: Vec<fn(&[u8]) -> bool>,
 }
 
 #[derive(Debug)]
 pub(crate) struct Check {
-    /// The kind of failure that is counted if the check fails.
+    /// The kind under which a failure is counted if the check fails.
     pub(crate) name: String,
     pub(crate) condition: Condition,
 }
@@ -48,9 +49,9 @@ pub(crate) struct Check {
 #[derive(Debug)]
 pub(crate) enum Condition {
     Status(u16),
-    /// A value exists at the source, and equals this value if one is given.
+    /// The value at the source exists. If a value is given here, the two are equal.
     At(Source, Option<Value>),
-    /// A value exists at the source, and equals the text that the template gives.
+    /// The value at the source exists, and equals the text of the filled template.
     Filled(Source, Template),
 }
 
@@ -71,8 +72,10 @@ impl Step {
 }
 
 impl Take {
+    /// Returns the value that the response contains.
+    ///
     /// # Errors
-    /// Returns an error if the response does not contain the value, or if a place that uses the value does not accept
+    /// Returns an error if the response does not contain the value, or if the value is not valid in a request that uses
     /// it.
     pub(crate) fn value(&self, answer: &SearchedResponse<'_>) -> Result<Vec<u8>, FailureKind> {
         let value = answer.find(&self.source);
@@ -85,7 +88,7 @@ impl Take {
 }
 
 impl Check {
-    /// `values` fill the expected text.
+    /// Checks a response. `values` fill the placeholders of the text with which a value is compared.
     ///
     /// # Errors
     /// Returns an error if the condition is not met.
@@ -122,7 +125,8 @@ impl Check {
     }
 }
 
-/// Compares raw JSON with a value. Numbers are equal in any notation: `1` and `1.0`.
+/// Returns whether raw JSON equals a value. Numbers are equal if they have the same value in different notations, such
+/// as `1` and `1.0`.
 fn are_alike(written: &str, value: &Value) -> bool {
     match value {
         Value::Number(number) => number::are_same(written, &number.to_string()),

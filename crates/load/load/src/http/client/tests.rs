@@ -1,4 +1,5 @@
-//! Tests the client over real sockets: its requests, and its results for well-formed and malformed responses.
+//! Tests the client over real sockets: the requests that it sends, and its results for well-formed and malformed
+//! responses.
 
 mod answers;
 mod broken;
@@ -48,12 +49,12 @@ fn session(plan: &Arc<Plan>) -> Session {
     Session::new(plan, &Pacer::new(Rate::per_second(1).unwrap()), 0)
 }
 
-/// Runs a client on a runtime that is configured as in a run.
+/// Runs a future on a tokio runtime with the settings that a run uses.
 fn block_on<F: Future>(client: F) -> F::Output {
     Builder::new_current_thread().enable_all().build().unwrap().block_on(client)
 }
 
-/// The future of a call is moved as a whole before it begins, so its size matters.
+/// The future of a call is moved as a whole before it begins, so it must be small.
 #[test]
 fn the_future_of_a_call_does_not_contain_that_of_opening_a_connection() {
     let plan = plan("http://127.0.0.1:1/", &[], Duration::from_secs(1)).unwrap();

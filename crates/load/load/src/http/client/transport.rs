@@ -1,4 +1,4 @@
-//! Implements connections: server addresses, streams, proxies, and the two versions of HTTP. TLS is in `net`.
+//! Implements connections: server addresses, streams, proxies, and both versions of HTTP. TLS is implemented in `net`.
 
 pub(crate) mod addresses;
 pub(crate) mod args;

@@ -1,4 +1,4 @@
-//! Defines the content of a scenario file, with positions for error messages.
+//! Defines the content of a scenario file. Positions in the file are kept for error messages.
 
 use crate::console::input;
 use crate::console::position::{line_and_column, utf8};
@@ -63,7 +63,7 @@ pub(super) fn wrong(at: usize, told: impl Into<String>) -> Wrong {
     Wrong { at, told: told.into() }
 }
 
-/// Reads a file and passes its content to `take`. Returns the hash of the file's text.
+/// Reads a file, and passes its content to `take`. Returns the hash of the file.
 pub(super) fn read(
     path: &Path,
     take: impl FnOnce(&File) -> Result<(), Wrong>,
@@ -83,14 +83,15 @@ pub(super) fn read(
     })
 }
 
-/// Returns the FNV-1a hash (Fowler, Noll and Vo) of a text. It is the same in all versions of the program.
+/// Returns the FNV-1a hash (Fowler, Noll and Vo) of a text. The same text has the same hash in every version of the
+/// program.
 fn hash(text: &[u8]) -> u64 {
     let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
     text.iter().fold(0xcbf2_9ce4_8422_2325, step)
 }
 
 impl StepSpec {
-    /// Converts an error in the request of the step. The position is that of the invalid key.
+    /// Converts an error in the request of a step. Its position is that of the key with the invalid value.
     pub(super) fn told(&self, error: &anyhow::Error) -> Wrong {
         let (told, part) = (format!("{error:#}"), error.to_string());
         let header = part.strip_prefix("header ");

@@ -1,4 +1,4 @@
-//! Sends the steps of a scenario, one after the other.
+//! Sends the steps of a scenario in order.
 
 use super::think;
 use crate::http::client::session::{Answer, Session};
@@ -7,7 +7,7 @@ use crate::load::kind::FailureKind;
 use crate::{Done, Failure, Slot};
 use nanopace::Nanos;
 
-/// Runs the scenario of the slot. A step that fails ends the scenario.
+/// Sends the steps of the slot's scenario in order. If a step fails, the scenario ends.
 pub(crate) async fn run(
     scenario: &Scenario,
     session: &mut Session,

@@ -1,4 +1,4 @@
-//! Waits for think times as accurately as slots start. Tokio's timers are accurate only to 1 ms.
+//! Waits for think times with the same accuracy as slots start. Tokio's timers are accurate only to 1 ms.
 
 use nanopace::{Nanos, Pacer};
 use nanopace_async::timer::{Alarms, best};
@@ -9,11 +9,11 @@ use std::time::Duration;
 use tokio::time::sleep;
 
 thread_local! {
-    /// The alarms of the sessions on this thread; `None` if the system cannot create another timer.
+    /// The alarms for the sessions on this thread, or `None` if the system cannot create another timer.
     static ALARMS: OnceCell<Option<Alarms>> = const { OnceCell::new() };
 }
 
-/// Waits until `clock` reaches `moment`. The wait never ends before that time.
+/// Waits until the time `moment` of `clock`. Never returns before that time.
 pub(super) async fn until(moment: Nanos, clock: Pacer) {
     let alarms = ALARMS.with(|alarms| alarms.get_or_init(|| best().ok().map(Alarms::new)).clone());
     let Some(alarms) = alarms else { return sleep(moment - clock.now()).await };
@@ -34,7 +34,7 @@ mod tests {
     use nanopace::{ManualClock, Rate};
     use tokio::task::yield_now;
 
-    /// The clock advances only when the test advances it.
+    /// In this test, the clock advances only when the test advances it.
     #[tokio::test]
     async fn a_think_time_ends_at_its_moment() {
         let clock = ManualClock::new();

@@ -1,4 +1,5 @@
-//! Finds path segments that can become `.` or `..`, which would change the path (RFC 3986, section 5.2.4).
+//! Finds path segments that could become `.` or `..` with some values, which would change the path (RFC 3986, section
+//! 5.2.4).
 
 use super::piece::{Form, Piece};
 
@@ -17,7 +18,8 @@ impl Part {
     }
 }
 
-/// A segment that contains a raw value is left out, because such a value may be anything.
+/// Returns the segments of a path that consist only of dots and column values. Segments with a raw value are left out,
+/// because a raw value may be any text.
 pub(super) fn parts(pieces: &[Piece]) -> Vec<Part> {
     let (mut parts, mut open) = (Vec::new(), Some(Part::default()));
     for piece in pieces {

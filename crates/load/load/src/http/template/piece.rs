@@ -1,4 +1,4 @@
-//! Defines a piece of a template: fixed text, or a value that is filled in.
+//! Defines the pieces of a template: fixed text, and values that are filled in.
 
 use super::values::{Values, encode};
 use fastrand::Rng;
@@ -11,14 +11,14 @@ use std::time::{SystemTime, UNIX_EPOCH};
 pub(crate) enum Piece {
     Text(Box<[u8]>),
     Slot,
-    /// In the format of RFC 3339.
+    /// The time of day in the format of RFC 3339.
     Now,
-    /// In milliseconds since 1970.
+    /// The time in milliseconds since 1970.
     NowMs,
-    /// A random UUID: 122 random bits (RFC 9562, section 5.4).
+    /// A random UUID with 122 random bits (RFC 9562, section 5.4).
     Uuid,
     Random(RangeInclusive<i64>),
-    /// This number of random letters and digits.
+    /// A text of this number of random letters and digits.
     RandomText(usize),
     Column(usize, Form),
     Taken(usize, Form),
@@ -27,14 +27,14 @@ pub(crate) enum Piece {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Form {
     Plain,
-    /// With percent-encoding.
+    /// The value is percent-encoded.
     Encoded,
-    /// As a JSON string, with its quotes.
+    /// The value is a JSON string, with its quotes.
     Json,
 }
 
 impl Piece {
-    /// Returns whether the piece gives the same text each time it is filled for the same slot.
+    /// Returns whether the piece is the same text each time it is filled for the same slot.
     pub(crate) fn is_steady(&self) -> bool {
         matches!(self, Piece::Text(_) | Piece::Slot | Piece::Column(..) | Piece::Taken(..))
     }

@@ -1,4 +1,4 @@
-//! Tests values that are filled in, and placeholders that are rejected.
+//! Tests the values that are filled in, and the placeholders that are rejected.
 
 use super::*;
 use crate::load::data::args::DataArgs;
@@ -14,7 +14,7 @@ fn data(text: &str) -> Data {
     crate::load::data::read(&args, 0).unwrap().unwrap()
 }
 
-/// The name of one of the two users contains special characters.
+/// Returns data with two users. The name of the second one contains special characters.
 fn users() -> Data {
     data("user,note\nann,x\n\"b&b?/ %\u{e9}\",\"a \"\"b\"\"\n{}\"\n")
 }
@@ -56,7 +56,8 @@ fn places_are_filled_by_the_row_of_the_slot() {
     }
 }
 
-/// The name of a column with a colon takes precedence over a name with a space.
+/// If one column has a space in its name and another one has a colon instead, the placeholder means the column with the
+/// colon.
 #[test]
 fn columns_with_blanks_in_their_names_are_found_in_urls() {
     let data = data("my col,a: b,c d,c:d\n1 1,2,3,4\n");
@@ -203,7 +204,7 @@ fn bytes_that_are_not_text_have_no_placeholders() {
 }
 
 proptest! {
-    /// A value contains no character that ends a line, a word or a segment.
+    /// In a URL, no encoded value contains a character that ends a line, a word or a path segment.
     #[test]
     fn a_value_in_a_url_stays_within_its_segment(value: Vec<u8>) {
         let whole = values::encoded(&value);

@@ -1,4 +1,5 @@
-//! Provides the values for placeholders, which depend, except for the time, only on the slot number and the seed.
+//! Provides the values of placeholders. Except for the time, they depend only on the slot number, the step and the
+//! seed.
 
 use crate::load::data::Data;
 use crate::load::data::order::mixed;
@@ -9,7 +10,7 @@ use hyper::header::HeaderValue;
 pub(crate) struct Values<'data> {
     pub(crate) slot: u64,
     pub(crate) random: Rng,
-    /// The data, and the index of the row that the slot uses.
+    /// The data, and the index of the row whose values the slot uses.
     row: Option<(&'data Data, usize)>,
     taken: &'data [Vec<u8>],
 }
@@ -19,7 +20,7 @@ impl<'data> Values<'data> {
         Values::of_step(0, slot, seed, data, &[])
     }
 
-    /// Each step has its own random values.
+    /// Returns the values for a step of a slot's scenario. Each step has its own random values.
     pub(crate) fn of_step(
         step: u64,
         slot: u64,
@@ -54,17 +55,17 @@ pub(crate) fn fits_url(value: &[u8]) -> bool {
     value.iter().all(is_fine)
 }
 
-/// The segments `.` and `..` would change the path.
+/// Returns whether a value can be a path segment. The segments `.` and `..` would change the path.
 pub(crate) fn fits_path(value: &[u8]) -> bool {
     ![&b"."[..], b".."].contains(&value)
 }
 
-/// JSON strings must be UTF-8.
+/// Returns whether a value can be a JSON string, which must be UTF-8.
 pub(crate) fn fits_json(value: &[u8]) -> bool {
     std::str::from_utf8(value).is_ok()
 }
 
-/// Appends a value, percent-encoded so that it stays within one segment of a path or a query.
+/// Appends a value. It is percent-encoded, so that it stays within one path segment or one part of a query.
 pub(crate) fn encode(value: &[u8], to: &mut Vec<u8>) {
     for byte in value {
         if is_unreserved(*byte) {
@@ -83,7 +84,7 @@ pub(crate) fn encoded(value: &[u8]) -> Vec<u8> {
     whole
 }
 
-/// Unreserved characters of RFC 3986, section 2.3.
+/// Returns whether a byte is an unreserved character (RFC 3986, section 2.3).
 fn is_unreserved(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"-._~".contains(&byte)
 }

@@ -1,4 +1,4 @@
-//! Reports other load on the machine during a run, if it was large enough to matter.
+//! Reports what else used the machine's CPU during a run, if it was enough to affect the results.
 
 use super::Finding;
 use crate::console::human;
@@ -7,14 +7,16 @@ use crate::judged::criteria::Percentile;
 use crate::results::machine_cpu::Meanwhile;
 use crate::results::quota::Quota;
 
-/// A smaller share of stolen CPU time is reported only if it may explain all times beyond the reported percentile.
+/// From this share on, stolen CPU time is always reported. A smaller share is reported if it is at least as large as
+/// the share of times beyond the reported percentile, because it may then explain all of these times.
 const MUCH_STOLEN: f64 = 0.05;
 
-/// Other programs are reported only if they used at least `MUCH` of the CPU time, and less than `ENOUGH_IDLE` was idle.
+/// Other programs are reported only if they used at least the share `MUCH` of the CPU time, and less than `ENOUGH_IDLE`
+/// of it was idle.
 const MUCH: f64 = 0.1;
 const ENOUGH_IDLE: f64 = 0.5;
 
-/// The minimum ratio of the CPU clock rates that counts as normal.
+/// The smallest ratio of the slower to the faster CPU clock rate that counts as normal.
 const SLOWER: f64 = 0.75;
 
 pub(crate) fn machine(meanwhile: Meanwhile, reported: Percentile) -> impl Iterator<Item = Finding> {

@@ -1,26 +1,27 @@
-//! Detects whether times changed during a run, and when. Each batch adds its number of times up to the median of the
-//! whole run, minus the expected number, to a cumulative sum. The largest absolute value of this sum is compared with
-//! the value that it reaches by chance. (This is Page's test with the distribution of a Brownian bridge. The standard
-//! deviation is estimated separately for the parts before and after the change.)
+//! Detects whether times changed during a run, and when. For each batch, the number of times that are not above the
+//! median of the whole run is counted, and its difference from the expected number is added to a cumulative sum. The
+//! largest absolute value of this sum is compared with the value that chance would cause. This is Page's test with the
+//! distribution of a Brownian bridge. The standard deviation is estimated separately for the parts before and after the
+//! change.
 
 use crate::results::confidence::{self, Batched, Share};
 use hdrhistogram::Histogram;
 
 const LEAST: usize = 16;
 
-/// The limit in standard deviations, which the sum exceeds in less than 1 % of runs without a change. For a Brownian
-/// bridge, the limit would be 1.63. This limit is larger, because the split is chosen from the data, and neighbouring
-/// batches are correlated.
+/// The limit of the sum, in standard deviations. In runs without a change, the sum exceeds it in less than 1 % of the
+/// runs. For a Brownian bridge, the limit would be 1.63. It has to be larger here, because the split is chosen from the
+/// data, and neighbouring batches are correlated.
 const LIMIT: f64 = 2.2;
 
-/// Medians count as equal if they differ by at most 1/`NEAR` of the smaller one.
+/// Two medians count as equal if they differ by at most 1/`NEAR` of the smaller one.
 const NEAR: u64 = 10;
 
 pub(crate) fn is_known(times: &Batched<'_>) -> bool {
     times.batches.len() >= LEAST && !times.sample.is_empty()
 }
 
-/// Returns the index of the first batch after the change, if times changed.
+/// Returns the index of the first batch after the change. Returns `None` if the times did not change.
 pub(crate) fn change(times: &Batched<'_>) -> Option<usize> {
     let shares = times.shares(times.sample.times.value_at_quantile(0.5), true);
     let part = confidence::whole(&shares).part();
@@ -39,7 +40,7 @@ pub(crate) fn change(times: &Batched<'_>) -> Option<usize> {
     is_change.then_some(split)
 }
 
-/// Returns the standard deviation that chance causes in the sum over all batches.
+/// Returns the standard deviation of the sum that chance would cause over all batches, if the times changed at `split`.
 fn deviation(shares: &[Share], split: usize) -> f64 {
     let (before, after) = shares.split_at(split);
     let [before, after] = [before, after].map(|shares| {

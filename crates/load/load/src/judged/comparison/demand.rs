@@ -1,5 +1,5 @@
-//! Parses the two kinds of requirements of `--fail-if`: a limit of a figure (`p99 response < 50ms`), and a forbidden
-//! change from a baseline (`p99 response slower by 5%`).
+//! Parses the requirements of `--fail-if`. There are two kinds: a limit of a figure (`p99 response < 50ms`), and a
+//! forbidden change from a baseline (`p99 response slower by 5%`).
 
 use super::{Comparison, Figure, Row, Word};
 use crate::console::human::percent;
@@ -9,12 +9,13 @@ use std::str::FromStr;
 
 const FORM: &str = "write for example \"p99 response slower by 5%\", \"errors higher by 0.1%\" or \"rate lower by 1%\"";
 
-/// A forbidden change for the worse. It fails the run if it is at least `by` and statistically significant.
+/// A forbidden change of a figure for the worse. The run fails if the change is at least `by` and is statistically
+/// significant.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Demand {
     figure: Figure,
     word: Word,
-    /// A share of the first side's value, or, for errors, a share of all requests.
+    /// The smallest forbidden change, as a share of the first side's value. For errors, it is a share of all requests.
     by: f64,
     text: String,
 }
@@ -24,7 +25,8 @@ impl Demand {
         comparison.rows.iter().find(|row| row.figure == self.figure)
     }
 
-    /// Returns a message if the comparison shows the forbidden change, or cannot rule it out.
+    /// Returns a message if the comparison shows the forbidden change, or if it cannot show whether there is such a
+    /// change.
     pub(crate) fn check(&self, comparison: &Comparison) -> Option<String> {
         let row = self.row(comparison)?;
         self.failed(row).or_else(|| {
@@ -44,7 +46,8 @@ impl Demand {
     }
 }
 
-/// Returns infinity if the value of the first side is zero.
+/// Returns the size of a difference as a share of the first side's value, or of all requests if the figure is errors.
+/// The size is infinite if the first side's value is zero.
 fn size(row: &Row) -> Option<f64> {
     let difference = row.difference?;
     let is_share = row.figure == Figure::Errors;

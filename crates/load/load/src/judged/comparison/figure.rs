@@ -7,19 +7,19 @@ const PERCENTILES: [f64; 5] = [50.0, 90.0, 99.0, 99.9, 99.99];
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Figure {
     Rate,
-    /// Failed requests as a share of started requests.
+    /// The number of failed requests as a share of the started requests.
     Errors,
-    /// A percentile from 0 to 100, of times in nanoseconds.
+    /// A percentile, from 0 to 100, of the response times in nanoseconds.
     Response(f64),
     Service(f64),
 }
 
-/// `low` and `high` are the ends of the 95 % confidence interval.
+/// An estimate of a figure. `low` and `high` are the ends of its 95 % confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Estimate {
     pub(crate) value: f64,
     pub(crate) low: f64,
-    /// The upper end of the interval. Infinite if it lies beyond all measured times.
+    /// The upper end of the interval. It is infinite if it lies above all measured times.
     pub(crate) high: f64,
     pub(crate) is_rough: bool,
 }

@@ -1,4 +1,4 @@
-//! Adds up one side of a comparison: one or more runs of the same load.
+//! Merges the runs of one side of a comparison. All of them have the same load.
 
 use super::figure::{Estimate, Figure};
 use super::stored_run::StoredRun;
@@ -9,12 +9,13 @@ use crate::results::retained_histograms::{Batch, Times};
 use hdrhistogram::Histogram;
 use std::iter;
 
-/// From this number of runs on, the variance between runs counts too, because it includes changes from run to run.
+/// If a side has at least this number of runs, the variance between runs is used too, because it includes differences
+/// from run to run.
 const LEAST_RUNS: usize = 3;
 
 const LEAST_FAILED: f64 = 10.0;
 
-/// The variance between the parts of a side determines the confidence intervals of its figures.
+/// The parts of a side whose variance determines the confidence intervals of its figures.
 #[derive(Clone, Copy)]
 enum Parts {
     Batches,
@@ -137,7 +138,7 @@ impl<'run> Side<'run> {
     }
 }
 
-/// Returns the confidence interval of a share (Wilson, *Probable inference*, 1927).
+/// Returns the confidence interval of a share of `count` events (Wilson, *Probable inference*, 1927).
 fn wilson(share: f64, count: f64) -> (f64, f64) {
     let square = Z * Z / count;
     let middle = (share + square / 2.0) / (1.0 + square);

@@ -8,10 +8,11 @@ use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 
-/// The maximum relative difference between two loads, or two lengths, that count as equal.
+/// Two loads, or the lengths of two runs, count as equal if their relative difference is at most this.
 const MOST_APART: f64 = 0.05;
 
-/// Settings that don't affect the results of a run, and settings that are compared in other ways.
+/// Settings that are not compared here, because they do not affect the results of a run, or because they are compared
+/// in a different way.
 const ASIDE: [&str; 30] = [
     "arrivals",
     "baseline",
@@ -95,8 +96,8 @@ impl StoredRun {
         self.check_sums()
     }
 
-    /// Returns an error about the first total that differs from the sum over the batches. Totals of a fleet are not
-    /// checked, because they include slots that no node has recorded.
+    /// Returns an error if a total differs from the sum over the batches. The totals of a fleet are not checked,
+    /// because they include slots that no node has recorded.
     fn check_sums(&self) -> Result<(), String> {
         let RetainedHistograms { all, batches } = &self.histograms;
         let sum = |of: fn(&Batch) -> u64| batches.iter().map(of).fold(0, u64::saturating_add);
@@ -118,7 +119,7 @@ impl StoredRun {
         }
     }
 
-    /// Returns whether both recordings are of the same run, even if their files have different names.
+    /// Returns whether both files contain the same run, even if they have different names.
     pub(crate) fn is_same(&self, other: &StoredRun) -> bool {
         self.start == other.start && self.histograms.all.response == other.histograms.all.response
     }
@@ -127,8 +128,8 @@ impl StoredRun {
         self.is_like(&other.settings, Some(other.target_rate), Some(other.duration_seconds))
     }
 
-    /// Returns an error with the reason if this run cannot be compared with a run that has these settings and, if
-    /// known, this rate and this length.
+    /// Returns an error with the reason if this run cannot be compared with a run that has these settings. The rate and
+    /// the length of that run are compared too, if they are known.
     pub(crate) fn is_like(
         &self,
         settings: &Map<String, Value>,
@@ -146,9 +147,9 @@ impl StoredRun {
         if is_closed != is_other {
             return Err("the loads differ: one is --rate max".to_owned());
         }
-        // A closed loop has no requested rate, so its achieved rate may differ.
+        // In a closed loop, no rate is requested, so the achieved rates may differ.
         let rate = rate.filter(|_| !is_closed);
-        // How long a fixed number of requests takes depends on the target.
+        // The time for a fixed number of requests depends on the target, so the lengths may differ.
         let seconds = seconds.filter(|_| !(is_counted(&self.settings) && is_counted(settings)));
         is_near("loads", self.target_rate, rate, "/s")?;
         is_near("lengths of the runs", self.duration_seconds, seconds, "s")

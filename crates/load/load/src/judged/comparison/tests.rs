@@ -1,4 +1,4 @@
-//! Tests comparisons of simulated runs, with and without differences, and runs that cannot be compared.
+//! Tests comparisons of simulated runs, with and without differences between them, and runs that cannot be compared.
 
 use super::demand::Demand;
 use super::*;
@@ -34,7 +34,8 @@ fn recording(queue: Queue, requests: f64, seed: u64) -> StoredRun {
     }
 }
 
-/// Returns a function that counts in how many pairs of runs a percentile of the response times had a given result.
+/// Compares pairs of runs, of which the second is `slower`. Returns a function that returns for how many pairs the
+/// comparison of a percentile of the response times had a given result.
 fn words(slower: f64, requests: f64, pairs: u64, percents: &[f64]) -> impl Fn(f64, Word) -> usize {
     let mut words = Vec::new();
     for pair in 0..pairs {
@@ -60,14 +61,14 @@ fn at_most_5_of_100_equal_pairs_are_reported_as_different() {
     }
 }
 
-/// Each run sends 60 000 requests to a server at half of its capacity.
+/// Each run sends 60 000 requests to a server that is loaded to half of its capacity.
 #[test]
 fn times_that_are_a_tenth_longer_are_found() {
     let told = words(1.1, 60_000.0, 100, &[90.0]);
     assert!(told(90.0, Word::Slower) >= 95, "{}", told(90.0, Word::Slower));
 }
 
-/// Each batch contains the times from 1 to 1000, so the percentile n / 10 is n.
+/// Each batch contains each time from 1 to 1000, so the percentile n / 10 is n.
 #[test]
 fn a_percentile_names_the_rank_that_its_decimals_say() {
     let mut run = recording(queue(1.0), 20_000.0, 1);
@@ -140,7 +141,7 @@ fn other_loads_are_refused_and_other_differences_are_reported() {
     assert_eq!(told, ["--pin: false and true"]);
 }
 
-/// The duration of a fixed number of requests depends on the target.
+/// The time that a fixed number of requests takes depends on the target.
 #[test]
 fn runs_that_end_with_their_requests_may_differ_in_length() {
     for (name, value) in [("requests", 100.into()), ("data-end", "stop".into())] {
@@ -221,7 +222,7 @@ fn no_change_is_seen_to_be_small_in_a_run_that_is_incomplete() {
     assert!(demand.check(&compared(&first, &slower)).is_some());
 }
 
-/// The runs of a side differ more from each other than the batches of one run do.
+/// The runs of a side differ more from each other than the batches within one run do.
 #[test]
 fn the_variance_between_runs_counts_from_three_runs_on() {
     let side = |slower: [f64; 3], seed| {

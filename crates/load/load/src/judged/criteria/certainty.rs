@@ -1,10 +1,11 @@
-//! Decides during a run whether a criterion is certain to be missed, or certain to hold, when the run ends.
+//! Decides before the end of a run whether a criterion is certain to be missed, or certain to hold, at the end of the
+//! run.
 //!
-//! The value of a figure at the end of the run lies in a range. One bound is the value if all requests that can still
-//! follow have the best results; the other is the value if they have the worst. The code of the figure computes both
-//! bounds, so ranks are rounded as in the report, and times are as exact as in the histograms. The range also covers
-//! runs that end early. Figures such as rates, gaps and lateness have no range: no criterion about them is decided
-//! before the end.
+//! The value of a figure at the end of the run lies in a range. One end of the range is the value if all further
+//! requests have the best possible results, and the other end is the value if they have the worst possible results.
+//! Both are computed by the code that computes the figure, so ranks are rounded as in the report, and times are as
+//! exact as in the histograms. A run that ends early also has a value in this range. Some figures, such as rates, gaps
+//! and lateness, have no range, so no criterion about them is decided before the end.
 
 use super::figure::{Figure, Single, Statistic, Value};
 use super::operator::Operator;
@@ -15,13 +16,15 @@ use crate::results::labels::OTHERS;
 use crate::results::percentiles::{GROWS, Sample};
 use hdrhistogram::Histogram;
 
-/// A count that no run exceeds: 1 M/s for 35 years. An `f64` represents counts of up to 8 times this number exactly.
+/// A number of requests that no run exceeds: 1 million per second for 35 years. An `f64` represents numbers of up to 8
+/// times this size exactly.
 const MANY: u64 = 1 << 50;
 
-/// The number of requests that may still start, and the number that may still end.
+/// The number of requests that can still start, and the number of requests that can still end.
 type Remaining = [u64; 2];
 
-/// The lowest and the highest possible value at the end of the run. Each is itself a range if times are lower bounds.
+/// The lowest and the highest possible value at the end of the run. If some times are only lower bounds, each of the
+/// two is a range itself.
 struct Range {
     low: Value,
     high: Value,
@@ -35,8 +38,8 @@ impl Range {
 }
 
 impl Criterion {
-    /// Returns whether the criterion is certain to be missed in a run with these figures so far and at most `most`
-    /// requests in total. `None` allows any number of requests.
+    /// Returns whether the criterion is certain to be missed at the end of a run that has these figures so far. `most`
+    /// is the maximum number of requests of the run, or `None` if there is no maximum.
     pub(crate) fn is_lost(&self, figures: &Figures<'_>, most: Option<u64>) -> bool {
         let limit = self.limit.value;
         self.range(figures, most).is_some_and(|Range { low, high }| match self.operator {
@@ -51,8 +54,8 @@ impl Criterion {
         !self.figure.is_about_waiting() && without.is_lost(figures, most)
     }
 
-    /// Returns whether the criterion is certain to hold in a run with these figures so far and at most `most` requests
-    /// in total.
+    /// Returns whether the criterion is certain to hold at the end of a run that has these figures so far. `most` is
+    /// the maximum number of requests of the run, or `None` if there is no maximum.
     pub(crate) fn is_certain(&self, figures: &Figures<'_>, most: Option<u64>) -> bool {
         let is_certain = |Range { low, high }| match self.operator {
             Operator::Below | Operator::AtMost => self.holds(high.most),
@@ -62,8 +65,9 @@ impl Criterion {
         self.actual(figures).is_some() && self.range(figures, most).is_some_and(is_certain)
     }
 
-    /// Returns `None` if any value is possible. A label may occur any number of times, even within one request. The
-    /// order in which labels first occur decides which of them count as [`OTHERS`].
+    /// Returns the range of the figure at the end of the run, or `None` if any value is possible. The number of
+    /// operations with a label has no limit, because one request may have several of them. The value is always unknown
+    /// for the label [`OTHERS`], because it depends on the order in which labels first occur.
     fn range(&self, figures: &Figures<'_>, most: Option<u64>) -> Option<Range> {
         match &self.label {
             None => {
@@ -94,7 +98,7 @@ impl Figure {
 }
 
 impl Statistic {
-    /// Returns the range if up to `more` further times of any length are recorded.
+    /// Returns the range of the statistic if up to `more` further times are recorded, which can have any length.
     fn range(self, sample: Sample<'_>, more: u64) -> Range {
         let so_far = float(sample.times.len());
         if self == Statistic::Count {
@@ -107,7 +111,7 @@ impl Statistic {
         if more == 0 {
             return Range { low, high: low };
         }
-        // All further times may be lower bounds, and each lower bound may stand for an infinite time.
+        // All further times may be lower bounds, and the time for which a lower bound is recorded may be infinite.
         let bounds = sample.bounds.cloned().unwrap_or_else(|| Histogram::new_from(&times));
         let bounds = with_zeros(bounds, more);
         let high = self.value(Sample::bounded(&times, &bounds)).unwrap_or(low);
@@ -138,7 +142,8 @@ impl Single {
                 let [_, started] = up_to(figures.started, starts);
                 up_to(figures.failed, ends).map(|failed| failed / started)
             }
-            // The schedule has no further slots.
+            // The lowest ratio results if all further slots fall due and none of them is started. The highest is
+            // unknown, so it is infinite.
             Single::Ratio => {
                 let [_, due] = up_to(figures.due, starts);
                 [float(figures.started) / due, f64::INFINITY]

@@ -15,11 +15,12 @@ use std::time::Duration;
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Figures<'run> {
-    /// The wait times: actual start minus intended start.
+    /// The wait times: the actual start minus the intended start of each slot.
     pub(crate) wait: &'run Histogram<u64>,
-    /// The service times: completion minus actual start.
+    /// The service times: the completion minus the actual start of each request.
     pub(crate) service: &'run Histogram<u64>,
-    /// The response times: completion minus intended start. The time is a lower bound if the request did not complete.
+    /// The response times: the completion minus the intended start of each request. If a request did not complete, its
+    /// time is a lower bound.
     pub(crate) response: Sample<'run>,
     pub(crate) setup: &'run Histogram<u64>,
     pub(crate) own: &'run [OwnTimes],
@@ -28,15 +29,15 @@ pub(crate) struct Figures<'run> {
     pub(crate) completed: u64,
     pub(crate) failed: u64,
     pub(crate) skipped: u64,
-    /// Requests that were retried because their connection was closed while idle.
+    /// The number of requests that were retried because their connection was closed while idle.
     pub(crate) retried: u64,
     pub(crate) unfinished: u64,
-    /// Due slots that never started.
+    /// The number of slots that were due and never started.
     pub(crate) unstarted: u64,
-    /// Started requests per due slot, as in the report.
+    /// The number of started requests divided by the number of due slots, as in the report.
     pub(crate) ratio: f64,
     pub(crate) achieved_hz: f64,
-    /// The share of gaps within 25 % of nominal.
+    /// The share of gaps between starts that are within 25 % of the nominal gap.
     pub(crate) gaps_within_25_percent: Option<f64>,
     pub(crate) target_lateness: Duration,
     pub(crate) generator_lateness: Duration,
@@ -45,7 +46,8 @@ pub(crate) struct Figures<'run> {
 }
 
 impl<'run> Figures<'run> {
-    /// The times of the parts of responses stay empty, because they are unknown during a run.
+    /// Returns the figures before the end of a run. The times of the parts of responses are left empty, because they
+    /// are not known before the end.
     pub(crate) fn so_far(stats: &'run OperationStats) -> Figures<'run> {
         Figures {
             wait: &stats.wait,
@@ -96,13 +98,13 @@ impl<'run> Figures<'run> {
     }
 }
 
-/// A range that contains the value of a figure. Both ends are equal unless some times are only lower bounds.
+/// A range that contains the value of a figure. Its two ends differ only if some of the times are lower bounds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Value {
     pub(crate) least: f64,
-    /// The highest possible value, or infinity if there is no upper bound.
+    /// The highest possible value. It is infinite if there is no upper bound.
     pub(crate) most: f64,
-    /// The number of lower bounds, and the number of all times.
+    /// The number of times that are lower bounds, and the number of all times.
     pub(crate) bounds: (u64, u64),
 }
 
@@ -115,7 +117,7 @@ impl Value {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Figure {
     Of(Statistic, Times),
-    /// The distance from this percentile to the farther end of its confidence interval, as a share of the percentile.
+    /// The distance from this percentile to the farther end of its confidence interval, divided by the percentile.
     Confidence(f64, Times),
     Single(Single),
 }
@@ -179,7 +181,7 @@ const SINGLES: [(&str, Single); 14] = [
 ];
 
 impl Figure {
-    /// Expects a name in lower case, which may have several words.
+    /// Returns the figure with this name, which is in lower case and may have several words.
     pub(crate) fn named(name: &str) -> Option<Figure> {
         if let Some(of) = name.strip_prefix("confidence ") {
             return Figure::confidence(of);
@@ -227,13 +229,15 @@ impl Figure {
         }
     }
 
-    /// Returns the value of a [`Figure::Confidence`], or `None` if the confidence interval is not reliable.
+    /// Returns the value of a [`Figure::Confidence`]. Returns `None` for other figures, and if the confidence interval
+    /// is not reliable.
     pub(crate) fn reach(self, confidence: &Confidence<'_>) -> Option<f64> {
         let Figure::Confidence(percent, times) = self else { return None };
         times.batched(confidence)?.reach(quantile(percent))
     }
 
-    /// Returns `None` if neither direction is better in general, as for a count.
+    /// Returns whether a lower or a higher value is better. Returns `None` if neither is better in general, as for a
+    /// count.
     pub(crate) fn better(self) -> Option<Better> {
         match self {
             Figure::Of(Statistic::Count, _) | Figure::Confidence(..) => None,
@@ -242,7 +246,7 @@ impl Figure {
         }
     }
 
-    /// Replaces times that include the wait before the start, for example response times by service times.
+    /// Returns the figure without the wait before the start: for example, response times are replaced by service times.
     pub(crate) fn without_waiting(self) -> Figure {
         match self {
             Figure::Of(statistic, times) => Figure::Of(statistic, times.without_waiting()),
@@ -278,7 +282,8 @@ impl Figure {
         matches!(self, Figure::Single(single) if about.contains(&single))
     }
 
-    /// Returns the share of requests below or above a percentile, whichever is smaller.
+    /// Returns the share of requests above or below a percentile, whichever is smaller. Returns `None` for other
+    /// figures.
     pub(crate) fn tail(self) -> Option<f64> {
         let Figure::Of(Statistic::Percentile(percent), _) = self else { return None };
         Some(percent.min(100.0 - percent) / 100.0)
@@ -338,8 +343,8 @@ impl Statistic {
         })
     }
 
-    /// Returns the value with every lower bound replaced by the largest possible time, or `None` if the value is
-    /// infinite.
+    /// Returns the highest possible value, which results if each lower bound stands for the largest possible time.
+    /// Returns `None` if this value is infinite.
     fn at_most(self, sample: Sample<'_>) -> Option<f64> {
         match self {
             _ if self == Statistic::Count || sample.at_least() == 0 => self.of(sample.times),
@@ -382,7 +387,7 @@ impl Single {
             Single::Retried => float(figures.retried),
             Single::Unfinished => float(figures.unfinished),
             Single::Unstarted => float(figures.unstarted),
-            // The share is not finite if no request was started.
+            // If no request was started, the share is not a finite number.
             Single::Errors => float(figures.failed) / float(figures.started),
             Single::Ratio if figures.due == 0 => return None,
             Single::Ratio => figures.ratio,

@@ -8,7 +8,7 @@ use std::str::FromStr;
 const FORM: &str =
     "write a percentile and how near it has to be known, as in \"p99 5%\" or \"p99.9 service 10%\"";
 
-/// A goal such as `p99 5%`, which is reached if `confidence p99 <= 5%` holds.
+/// A goal such as `p99 5%`. It is reached when the criterion `confidence p99 <= 5%` holds.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Goal(Criterion);
 
@@ -78,8 +78,8 @@ mod tests {
         }
     }
 
-    /// Simulates a queue at half of its capacity. Returns the number of the check that ended the run, and whether the
-    /// confidence interval then contained the true percentile.
+    /// Simulates a queue at half of its capacity until the goal is reached. Returns how many times the goal was
+    /// checked, and whether the confidence interval contained the true percentile at the end.
     fn run(goal: &Goal, seed: u64) -> (u32, bool) {
         let truth = 1e3 * 2.0_f64.ln() / 0.5;
         let mut looks = 0;
@@ -92,7 +92,7 @@ mod tests {
         (looks, low <= truth && truth <= high)
     }
 
-    /// Repeated checks must not end a run too early.
+    /// A run must not end too early only because the goal is checked repeatedly.
     #[test]
     fn where_it_ends_the_interval_has_the_truth_as_often_as_it_says() {
         let goal = goal("p50 10%");

@@ -1,4 +1,4 @@
-//! Defines the operators between a figure and its limit.
+//! Defines the operators that compare a figure with its limit.
 
 use super::words::{CriterionError, Word};
 use std::fmt::{self, Display, Formatter};
@@ -27,7 +27,7 @@ impl Operator {
         })
     }
 
-    /// Returns whether `figure` compares to `limit` as the operator requires. NaN never does.
+    /// Compares `figure` with `limit` by this operator, and returns the result. It is always `false` for NaN.
     #[expect(clippy::float_cmp, reason = "both sides are rounded from exact numbers in one way")]
     pub(crate) fn holds(self, figure: f64, limit: f64) -> bool {
         match self {

@@ -6,12 +6,12 @@ use super::times::Times;
 use crate::results::percentiles::quantile;
 use std::fmt::{self, Display, Formatter};
 
-/// A percentile from 0 to 100.
+/// A percentile, as a number from 0 to 100.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Percentile(pub(crate) f64);
 
 impl Percentile {
-    /// Returns the highest percentile of response times in the criteria, or 99 if they contain none.
+    /// Returns the highest percentile of response times that a criterion names, or 99 if no criterion names one.
     pub(crate) fn reported(criteria: &[Criterion]) -> Percentile {
         let named = criteria.iter().filter_map(|criterion| match criterion.figure {
             Figure::Of(Statistic::Percentile(percent), Times::Response)
@@ -25,7 +25,7 @@ impl Percentile {
         quantile(self.0)
     }
 
-    /// Returns the share of times beyond the percentile, which is never zero.
+    /// Returns the share of times above the percentile. It is never zero.
     pub(crate) fn beyond(self) -> f64 {
         (1.0 - self.quantile()).max(f64::EPSILON)
     }

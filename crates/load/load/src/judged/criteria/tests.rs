@@ -25,8 +25,8 @@ pub(super) fn times(ms: impl IntoIterator<Item = u64>) -> Histogram<u64> {
     times
 }
 
-/// Checks a criterion against a run with 1000 slots in 10 s and 990 started requests: 980 succeeded after 1 to 980 ms,
-/// 7 failed, and 3 have no response yet.
+/// Checks a criterion against a run with 1000 slots in 10 s, of which 990 were started: 980 requests succeeded after 1
+/// to 980 ms, 7 failed, and 3 have no response yet. Returns the message if the criterion is missed.
 fn check(criterion: &str) -> Option<String> {
     let (stats, service) = (OperationStats::new(), times(1..=980));
     let figures = Figures {
@@ -72,7 +72,7 @@ fn a_label_has_figures_of_its_own() {
         assert!(is_told || found.is_none() && told.is_none(), "{text}: {found:?}");
         assert_eq!(read(text).to_string(), text);
     }
-    // A response to a failed request could have arrived at any later time.
+    // If a request has failed, its response could have arrived at any later time.
     assert!(missed(r#"p99 response of "a < b" < 1s"#).is_some());
     for (text, error) in [
         (r#"p99 wait of "a" < 1s"#, "column 13: of a label there are service and response times"),
@@ -204,7 +204,8 @@ fn a_missed_criterion_shows_the_figure_and_the_limit() {
     }
 }
 
-/// Checks a criterion against 460 times of 1 ms, and 40 times that are known only to be at least 350 ms.
+/// Checks a criterion against 500 times: 460 times of 1 ms, and 40 times of which only the lower bound of 350 ms is
+/// known.
 fn check_bounded(criterion: &str) -> Option<String> {
     let (stats, bounds) = (OperationStats::new(), times([350; 40]));
     let all = times([1; 460].into_iter().chain([350; 40]));
@@ -242,7 +243,7 @@ fn a_lower_bound_is_never_short_enough() {
 
 #[test]
 fn short_lower_bounds_do_not_hide_what_was_measured() {
-    // Half of the requests are given up at once, so the median may be as long as the longest other time.
+    // Half of the requests were given up at once, so the median can be as large as the largest time of the others.
     let (stats, bounds) = (OperationStats::new(), times([0; 4]));
     let all = times([0, 0, 0, 0, 10, 20, 30, 40]);
     let figures = Figures { response: Sample::bounded(&all, &bounds), ..nothing(&stats) };
@@ -303,8 +304,8 @@ fn a_run_without_a_figure_misses_every_criterion_about_it() {
     assert_eq!(read("failed = 0").check(&figures), None);
 }
 
-/// Checks a criterion against 40 batches with response times of 1 to 250 ns. The median is 125 ns, and its confidence
-/// interval reaches from 123 to 128 ns. One of the 10 000 times lies beyond the p99.99.
+/// Checks a criterion against 40 batches that each contain the response times from 1 to 250 ns. The median is 125 ns,
+/// and its confidence interval reaches from 123 to 128 ns. Only one of the 10 000 times is above the p99.99.
 fn check_sure(criterion: &str) -> Option<String> {
     let mut stats = OperationStats::new();
     let interval = |second: u64| {
@@ -396,7 +397,7 @@ fn errors_and_failures_are_about_errors() {
     }
 }
 
-/// The tests join these pieces into strings that are almost valid criteria.
+/// The tests join these pieces at random into strings that are almost valid criteria.
 const PIECES: &str = "confidence p99 p99.9 response wait errors ratio failed lateness target achieved x \
                       < <= = ! 50ms 0.1% 5k/s 7 nan 1e999 é ≤ µs % - . 99999999999999999999";
 

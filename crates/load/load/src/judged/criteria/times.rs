@@ -28,12 +28,12 @@ impl Times {
         ("reading", Times::Of(Part::Reading)),
     ];
 
-    /// Expects a name in lower case, with hyphens or spaces.
+    /// Returns the times with this name, which is in lower case and has hyphens or spaces between its words.
     pub(crate) fn named(name: &str) -> Option<Times> {
         look_up(&Times::ALL, &name.replace(' ', "-"))
     }
 
-    /// Replaces times that include the wait before the start, for example response times by service times.
+    /// Returns the times without the wait before the start: for example, response times are replaced by service times.
     pub(crate) fn without_waiting(self) -> Times {
         match self {
             Times::Response => Times::Service,
@@ -100,7 +100,7 @@ mod tests {
         ] {
             assert_eq!(missed(text).as_deref(), Some(told));
         }
-        // The user waits before the request is sent, so the response does not cause this wait.
+        // This wait is before the send of the request, so it is not part of the time to the first item.
         let late = read("p99 first-item-response < 500ms");
         assert!(late.check(&figures).is_some() && late.holds_without_waiting(&figures));
         assert!(late.breaks_above_a_rate() && !late.names_load());

@@ -1,4 +1,4 @@
-//! Reads limits, and formats figures for comparison with a limit.
+//! Parses limits, and formats figures so that they can be compared with their limits.
 
 use super::words::{CriterionError, Word};
 use crate::console::human::float;
@@ -7,12 +7,12 @@ use std::time::Duration;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unit {
-    /// A time in nanoseconds.
+    /// The value is a time in nanoseconds.
     Time,
-    /// A share from 0 to 1.
+    /// The value is a share from 0 to 1.
     Share,
     Count,
-    /// A count per second.
+    /// The value is a number per second.
     Rate,
 }
 
@@ -58,7 +58,8 @@ impl Unit {
         }
     }
 
-    /// Formats a value with at least three digits. Adds digits until `misses` accepts the printed value.
+    /// Formats a value with at least three digits. More digits are added until `misses` returns true for the printed
+    /// value.
     pub(crate) fn show(self, value: f64, limit: &Limit, misses: impl Fn(f64) -> bool) -> String {
         let (exponent, suffix) = self.scale(value, limit);
         let scaled = value / 10_f64.powi(exponent);
@@ -77,7 +78,8 @@ impl Unit {
         }
     }
 
-    /// Returns the power of ten and the suffix for a value. A share is shown in the notation of its limit.
+    /// Returns the power of ten and the suffix with which a value is printed. A share is printed in the notation of its
+    /// limit.
     fn scale(self, value: f64, limit: &Limit) -> (i32, &'static str) {
         match (self, value) {
             (Unit::Time, ..1e3) => (0, "ns"),
@@ -93,16 +95,18 @@ impl Unit {
     }
 }
 
-/// With this number of decimals, any two different numbers between 0 and 1000 are printed differently.
+/// With this number of decimals, different numbers between 0 and 1000 are always printed differently.
 const MOST_DECIMALS: usize = 17;
 
-/// The result is exact up to 104 days, and has 16 significant digits above that.
+/// Converts a time to nanoseconds. The result is exact for times of up to 104 days, and has 16 significant digits for
+/// longer times.
 #[expect(clippy::cast_precision_loss, reason = "16 digits are enough to compare times")]
 pub(crate) fn nanos(time: Duration) -> f64 {
     time.as_nanos() as f64
 }
 
-/// Parsing `0.1%` as `0.1e-2` gives exactly the number `0.001`. A division by 100 would round twice.
+/// Parses a share. `0.1%` is parsed as `0.1e-2`, which gives exactly the number `0.001`. If 0.1 were parsed and divided
+/// by 100, the result would be rounded twice.
 fn share(text: &str) -> Option<f64> {
     let share: f64 = match text.strip_suffix('%') {
         Some(percent) => format!("{}e-2", percent.trim_end()).parse().ok()?,

@@ -1,22 +1,22 @@
-//! Splits a criterion into words with their positions.
+//! Splits a criterion into words, and records their positions for error messages.
 
 use std::fmt::{self, Display, Formatter};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Word {
-    /// The words are separated by single spaces.
+    /// The word, or several words that are separated by single spaces.
     pub(crate) text: String,
-    /// The column at which the first word begins in the whole criterion, counted from 1.
+    /// The column of the criterion at which the text begins, counted from 1.
     pub(crate) column: usize,
 }
 
 #[derive(Debug)]
 pub(crate) struct Parts {
-    /// The words before the operator, without the label; at least one.
+    /// The words before the operator, except the label. There is at least one word.
     pub(crate) figure: Vec<Word>,
     pub(crate) label: Option<Word>,
     pub(crate) operator: Word,
-    /// The text after the operator. If it is empty, its column is that of the operator.
+    /// The text after the operator. If it is empty, the column is that of the operator.
     pub(crate) limit: Word,
 }
 
@@ -67,7 +67,8 @@ impl Parts {
     }
 }
 
-/// Splits `of "..."` off a criterion. The returned text has spaces in place of the label.
+/// Removes `of "..."` from a criterion, and returns the label and the rest. In the rest, spaces replace the removed
+/// text, so that the columns of the other words do not change.
 fn label(text: &str) -> (Option<Word>, String) {
     let cut = || {
         let (from, to) = (text.find('"')?, text.rfind('"')?);

@@ -1,4 +1,4 @@
-//! Judges one search step: was the objective met, and if not, which resource ran out?
+//! Judges a step of a search: whether it met the objective, and if not, why.
 
 use super::method::{Outcome, Purpose, Step};
 use crate::judged::criteria::Criterion;
@@ -12,10 +12,11 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 const LEAST_RATIO: f64 = 0.99;
-/// The minimum number of requests beyond a percentile, and the minimum number of requests in a step.
+/// The minimum number of requests in a step, and the minimum number of requests above the percentile that the objective
+/// limits.
 const BEYOND: f64 = 10.0;
-/// All connections count as busy from this average share on. It is below 1, because a connection is free between two
-/// requests until the next slot starts.
+/// If the average share of busy connections is at least this, all connections count as busy. It is below 1, because
+/// after each request its connection is free until the next slot starts.
 const ALL_BUSY: f64 = 0.9;
 
 #[derive(Debug)]
@@ -28,7 +29,7 @@ pub(crate) struct Promise {
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Cause {
     Errors,
-    /// Requests waited too long for connections. Without these waits, the objective would have been met.
+    /// Requests waited too long for free connections. The objective would have been met without these waits.
     Connections,
     /// Responses took too long while all connections were busy.
     Target,
@@ -50,14 +51,14 @@ pub(crate) struct Measured {
     pub(crate) cause: Option<Cause>,
     pub(crate) verdict: Verdict,
     pub(crate) missed: Vec<String>,
-    /// The objective's figures with their values, formatted for people.
+    /// The values of the objective's figures, formatted for the report.
     #[serde(skip)]
     pub(crate) figures: Vec<String>,
     #[serde(skip)]
     pub(crate) charted: Option<Duration>,
-    /// Started requests as a share of the scheduled ones. `None` if no slot was due.
+    /// The started share of the scheduled requests. `None` if no slot was due.
     pub(crate) ratio: Option<f64>,
-    /// Failed requests as a share of the started ones. `None` if no request was started.
+    /// The failed share of the started requests. `None` if no request was started.
     pub(crate) errors: Option<f64>,
     pub(crate) failures: BTreeMap<String, u64>,
     #[serde(skip)]
@@ -66,7 +67,7 @@ pub(crate) struct Measured {
     pub(crate) quota: Option<String>,
     #[serde(skip)]
     pub(crate) completed: u64,
-    /// The average number of busy connections by Little's law: the rate times the mean service time.
+    /// The average number of busy connections. It is the rate times the mean service time (Little's law).
     #[serde(rename = "busy_connections")]
     pub(crate) busy: Option<f64>,
     #[serde(skip)]
@@ -87,7 +88,8 @@ impl Measured {
 }
 
 impl Promise {
-    /// Adds limits for the errors and for the ratio if the criteria do not contain any.
+    /// Creates an objective from criteria. If no criterion limits the errors or the ratio, a default limit of it is
+    /// added.
     pub(crate) fn new(until: Vec<Criterion>) -> Promise {
         let mut always = Vec::new();
         if !until.iter().any(Criterion::names_errors) {
@@ -99,11 +101,12 @@ impl Promise {
         Promise { until, always }
     }
 
-    /// Returns a length of at least `least` in which [`BEYOND`] requests lie beyond the objective's highest percentile.
+    /// Returns a length of at least `least` in which at least [`BEYOND`] requests are above the highest percentile of
+    /// the objective.
     pub(crate) fn length(&self, hz: f64, least: Duration) -> Duration {
         let shares = self.until.iter().filter_map(Criterion::deciding_share);
         let samples = shares.map(|share| BEYOND / share).fold(BEYOND, f64::max);
-        // The fallback only has to be a valid length: no step of this length reaches its end.
+        // The fallback only has to be a valid length, because no step is that long in practice.
         Duration::try_from_secs_f64(samples / hz).unwrap_or(Duration::MAX / 4).max(least)
     }
 
@@ -112,7 +115,8 @@ impl Promise {
         texts.join(" and ")
     }
 
-    /// Returns the name and the limit of the first time in the objective, or `p99 response` without a limit.
+    /// Returns the name and the limit of the first figure of the objective that is a time. If no figure is a time,
+    /// returns `p99 response` without a limit.
     pub(crate) fn charted(&self) -> (String, Option<Duration>) {
         let of = |criterion: &Criterion| Some((criterion.name(), Some(criterion.time_limit()?)));
         let first = self.until.iter().find_map(of);
@@ -163,15 +167,16 @@ impl Promise {
         }
     }
 
-    /// Finds the cause of a missed objective. The first matching rule applies:
+    /// Returns the cause of a missed objective. It follows from the first of these conditions that holds:
     ///
-    /// * The verdict is that the target fails: errors.
-    /// * The verdict is that the generator fails or fell behind, or that both fell behind and the generator caused more
-    ///   of the lateness than the target: the generator.
-    /// * Too many requests failed: errors.
-    /// * The objective is met without the time that requests waited: the generator if it caused more of the lateness,
-    ///   otherwise the connections.
-    /// * Otherwise the responses themselves took too long: the target if all connections were busy, otherwise latency.
+    /// 1. If the verdict is that the target is failing, the cause is the errors.
+    /// 2. If the verdict is that the generator is failing or fell behind, the cause is the generator. The same applies
+    ///    if both fell behind, and the generator caused more of the lateness than the target.
+    /// 3. If too many requests failed, the cause is the errors.
+    /// 4. If the objective would be met without the time for which requests waited, the cause is the generator if it
+    ///    caused more of the lateness than the target, and otherwise the connections.
+    /// 5. If all connections were busy, the cause is the target.
+    /// 6. Otherwise, the cause is the latency of the responses.
     fn cause(&self, summary: &Summary, is_busy: bool) -> Cause {
         let (figures, lateness) = (summary.figures(), &summary.stats.lateness);
         let fails =
@@ -208,7 +213,8 @@ pub(crate) mod tests {
     use nanopace::{Pacer, Rate};
     use std::time::SystemTime;
 
-    /// Summarizes 1000 requests at 1000/s. `target` and `generator` are the lateness that each caused, in seconds.
+    /// Returns the summary of 1000 requests at a rate of 1000/s. `target` and `generator` are the total lateness in
+    /// seconds that each side caused.
     fn summary(
         verdict: Verdict,
         [service_ms, response_ms]: [u64; 2],
@@ -292,7 +298,7 @@ pub(crate) mod tests {
             (GeneratorBehind, [5, 21], [0.0, 1.0], 8, Some(Cause::Generator)),
             (TargetFailing, [5, 21], [0.0, 1.0], 8, Some(Cause::Errors)),
             (GeneratorFailing, [5, 21], [1.0, 0.0], 8, Some(Cause::Generator)),
-            // The responses were fast enough, but requests waited.
+            // The responses were fast enough, but the requests waited for connections.
             (TargetBehind, [5, 21], [1.0, 0.1], 5, Some(Cause::Connections)),
             (BothBehind, [5, 21], [0.6, 0.4], 5, Some(Cause::Connections)),
             (BothBehind, [25, 50], [0.4, 0.6], 26, Some(Cause::Generator)),
@@ -340,7 +346,8 @@ pub(crate) mod tests {
         }
     }
 
-    /// The verdict does not matter, because responses that belong to no step may occupy all connections.
+    /// The verdict does not matter, because all connections may be occupied by responses that do not belong to this
+    /// step.
     #[test]
     fn without_any_success_it_is_asked_whether_the_target_fails() {
         for (verdict, response_ms) in

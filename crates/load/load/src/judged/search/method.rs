@@ -1,14 +1,15 @@
-//! Chooses the next rate of a search, and draws the conclusion from all tried rates.
+//! Chooses the next rate of a search, and draws a conclusion from the results at all rates that were tried.
 //!
-//! The rate is doubled until a step misses the objective, or halved until a step meets it. These two rates form a
-//! bracket, which is then halved on a logarithmic scale until it is narrow enough. In the end, both of its ends are
-//! confirmed: each is tried once more, and a third time if the first two results differ; the majority counts. If a
-//! result changes, the search for a narrow bracket continues.
+//! The rate is doubled until a step misses the objective, or halved until a step meets it. The highest rate that meets
+//! the objective and the lowest rate that misses it are the ends of a bracket. The bracket is halved on a logarithmic
+//! scale until it is narrow enough. Then both ends are confirmed: each rate is tried once more, and a third time if the
+//! first two results differ. The result of the majority counts. If this changes the result at one end, the search
+//! continues until the bracket is narrow again.
 //!
-//! A step in which the generator could not keep up reveals nothing about the target, so the step is repeated. If the
-//! generator still cannot keep up, the rate is the generator's limit, and the bracket ends there. In that case, the
-//! search reports the generator's limit and not a result for the target, unless the target's own limit is found close
-//! above it.
+//! If the generator could not keep up in a step, the step shows nothing about the target, so it is repeated. If the
+//! generator fails again, the rate counts as the generator's limit, and becomes the upper end of the bracket. The
+//! search then reports the limit of the generator instead of a result for the target, unless the target misses the
+//! objective at a rate close above the highest rate that meets it.
 
 #[cfg(test)]
 mod tests;
@@ -17,24 +18,24 @@ use crate::console::human::four_digits;
 use serde::Serialize;
 use std::cmp::Ordering;
 
-/// The number of failures of the generator at a rate after which the rate counts as the generator's limit.
+/// If the generator has failed this number of times at a rate, the rate counts as the generator's limit.
 const MOST_FAILURES: u32 = 3;
-/// The number of steps that must agree on an end of the bracket.
+/// The number of results that are necessary to confirm an end of the bracket.
 const CONFIRMED: u32 = 2;
-/// The maximum ratio of the two rates of a result with the generator's limit between them.
+/// The maximum ratio of the two rates of a result if the generator failed at a rate between them.
 const NEAR: f64 = 1.05;
-/// A factor that exceeds the effect of rounding to four digits.
+/// A factor that is larger than the relative error of rounding to four digits.
 const ROUNDING: f64 = 1.001;
 
-/// Rates are in operations per second.
+/// The limits of a search. Rates are in operations per second.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bounds {
     pub(crate) from: f64,
-    /// The lowest rate to try; at most `from`.
+    /// The lowest rate that the search may try. It is at most `from`.
     pub(crate) min: f64,
-    /// The highest rate to try; at least `from`.
+    /// The highest rate that the search may try. It is at least `from`.
     pub(crate) max: f64,
-    /// The maximum relative width of the final bracket; at least 0.005.
+    /// The maximum relative width of the final bracket. It is at least 0.005.
     pub(crate) precision: f64,
     pub(crate) max_steps: usize,
 }
@@ -48,13 +49,13 @@ pub(crate) struct Step {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Purpose {
-    /// A step to find both ends of a bracket.
+    /// The step looks for the second end of the bracket.
     Bracket,
-    /// A step between both ends of the bracket.
+    /// The step is between the two ends of the bracket.
     Bisect,
-    /// A step at a rate whose result is not known yet.
+    /// The step repeats a rate that has no result yet.
     Repeat,
-    /// A step at a rate on which the result of the search depends.
+    /// The step confirms a rate on which the result of the search depends.
     Confirm,
 }
 
@@ -63,14 +64,14 @@ pub(crate) enum Purpose {
 pub(crate) enum Outcome {
     Kept,
     Broken,
-    /// The objective was missed because the generator could not keep up.
+    /// The objective was missed, because the generator could not keep up.
     Generator,
 }
 
 #[derive(Debug)]
 pub(crate) struct Search {
     bounds: Bounds,
-    /// The trials in ascending order of their rates.
+    /// The rates that were tried and their results, in ascending order of the rates.
     trials: Vec<Trial>,
     steps: usize,
 }
@@ -83,20 +84,20 @@ struct Trial {
     generator: u32,
 }
 
-/// Rates are per second.
+/// The conclusion of a search. Rates are in operations per second.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(tag = "result", rename_all = "kebab-case")]
 pub(crate) enum Conclusion {
-    /// The highest rate that meets the objective lies between these two rates.
+    /// The highest rate that meets the objective is at least `kept` and below `broken`.
     Found { kept: f64, broken: f64 },
-    /// The highest allowed rate meets the objective.
+    /// The highest rate that may be tried meets the objective.
     AllKept { kept: f64 },
-    /// The lowest allowed rate misses the objective.
+    /// The lowest rate that may be tried misses the objective.
     NoneKept { broken: f64 },
-    /// The generator could not keep up at `limit`. `kept` is the highest rate below `limit` that met the objective.
+    /// The generator could not keep up at the rate `limit`. `kept` is the highest rate below it that met the objective.
     GeneratorLimit { kept: Option<f64>, limit: f64 },
-    /// The search ended early. `kept` is the highest rate that met the objective, and `missed` the lowest rate above
-    /// `kept` at which a step missed it.
+    /// The search ended early. `kept` is the highest rate that has met the objective. `missed` is the lowest rate above
+    /// it at which a step has missed the objective.
     Unfinished { kept: Option<f64>, missed: Option<f64> },
 }
 
@@ -166,13 +167,13 @@ impl Search {
         }
     }
 
-    /// Returns the rates with contradictory results.
+    /// Returns the rates at which one step met the objective and another step missed it.
     pub(crate) fn contradictions(&self) -> Vec<f64> {
         let both = self.trials.iter().filter(|trial| trial.kept > 0 && trial.broken > 0);
         both.map(|trial| trial.hz).collect()
     }
 
-    /// Ignores the maximum number of steps.
+    /// Returns the next step as if there were no maximum number of steps. Returns `None` if the search is complete.
     fn wanted(&self) -> Option<Step> {
         let Bounds { from, min, max, .. } = self.bounds;
         if let Some(open) = self.trials.iter().find(|trial| trial.outcome().is_none()) {
@@ -195,9 +196,10 @@ impl Search {
         })
     }
 
-    /// Returns a step between two tried rates that are too far apart. The two rates are the ends of the bracket; if the
-    /// generator failed between them, they are the lowest rate at which the target missed the objective and the next
-    /// lower tried rate. If both pairs are close enough, returns a step at [`highest_near`](Search::highest_near).
+    /// Returns a step in the middle between two rates that are too far apart. These are the ends of the bracket, or
+    /// else the lowest rate at which the target missed the objective and the next lower rate that was tried. The second
+    /// pair differs from the first one if the generator failed within the bracket. If both pairs are close enough,
+    /// returns a step at [`highest_near`](Search::highest_near), if there is one.
     fn middle(&self) -> Option<Step> {
         let (missed, broken) = (self.missed()?, self.broken());
         let bracket = self.kept().map(|kept| (kept.hz, missed.hz));
@@ -211,9 +213,9 @@ impl Search {
         Some(Step { hz, purpose: Purpose::Bisect })
     }
 
-    /// If the generator failed at the highest tried rate, returns the highest rate above it that still counts as near
-    /// the highest rate that met the objective. If the target misses the objective at the returned rate, the target is
-    /// the limit.
+    /// If the generator failed at the highest rate that was tried, returns the highest rate above it that counts as
+    /// near the highest rate that met the objective. If the target then misses the objective at that rate, the target
+    /// is the limit, and not the generator.
     fn highest_near(&self) -> Option<f64> {
         let (kept, last) = (self.kept()?, self.trials.last()?);
         let near = four_digits(self.near(kept.hz) / ROUNDING).min(self.bounds.max);
@@ -232,8 +234,8 @@ impl Search {
         self.trials.iter().rev().find(|trial| trial.is(Outcome::Kept)).copied()
     }
 
-    /// Returns the lowest rate above [`kept`](Search::kept) that missed the objective for any reason, or whose result
-    /// is not known yet.
+    /// Returns the lowest rate above [`kept`](Search::kept) that was tried. At this rate, the objective was missed for
+    /// any reason, or there is no result yet.
     fn missed(&self) -> Option<Trial> {
         self.above_kept(|_| true)
     }

@@ -11,7 +11,7 @@ use std::time::{Duration, SystemTime};
 #[derive(Debug)]
 pub(crate) struct Results {
     pub(crate) url: String,
-    /// The number of connections, which is also the maximum number of requests in flight.
+    /// The number of connections. At most this number of requests is in flight.
     pub(crate) connections: u32,
     pub(crate) start: SystemTime,
     pub(crate) took: Duration,
@@ -22,19 +22,19 @@ pub(crate) struct Results {
     pub(crate) precision: f64,
     pub(crate) steps: Vec<Measured>,
     pub(crate) end: End,
-    /// The failure of a request that was sent alone, if this failure ended the search.
+    /// The failure of the request that was sent alone, if this ended the search.
     pub(crate) failure: Option<FailureKind>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum End {
-    /// The highest rate was found, or the search has established that it cannot be found.
+    /// The search is complete: it has found the highest rate, or has shown that this rate cannot be found.
     Complete,
     Steps,
     Time,
     Interrupted,
-    /// No request of a step succeeded, and a request that was sent alone after the step failed too.
+    /// No request of a step succeeded, and neither did a request that was sent alone after the step.
     TargetFailing,
 }
 
@@ -56,8 +56,8 @@ impl End {
 }
 
 impl Results {
-    /// Returns whether any rate met the objective. Returns `None` if the generator was the limit or the search was
-    /// interrupted.
+    /// Returns whether a rate met the objective. Returns `None` if this is not known, because the generator was the
+    /// limit or the search was interrupted.
     pub(crate) fn success(&self) -> Option<bool> {
         match self.conclusion {
             Conclusion::Found { .. } | Conclusion::AllKept { .. } => Some(true),
@@ -85,8 +85,8 @@ impl Results {
         self.failure.is_some_and(|failure| failure.group() == GENERATOR)
     }
 
-    /// Returns the step that shows the cause: the last one that missed the objective at the lowest rate above the
-    /// highest rate that met it.
+    /// Returns the step that shows why the rate is not higher: the last step that missed the objective at the lowest
+    /// rate above the highest rate that met it.
     pub(crate) fn culprit(&self) -> Option<&Measured> {
         if self.end == End::TargetFailing {
             return self.steps.last();

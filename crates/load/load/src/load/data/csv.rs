@@ -4,8 +4,9 @@ use super::table::Data;
 use csv::{ByteRecord, Reader, ReaderBuilder};
 use std::io::{self, BufRead, Read};
 
-/// Returns one line at a time, and one additional line break at the end, so that the lines read so far end with the
-/// record that `csv` returns. The crate `csv` reads beyond the end of a record only if a quote is never closed.
+/// A reader that returns at most one line per call, so that `lines` counts the lines up to the end of the record that
+/// `csv` has read. The input must end with an additional line break. The crate `csv` then reads beyond the end of a
+/// record only if a quote is never closed.
 struct ByLine<R> {
     inner: R,
     lines: usize,
@@ -49,7 +50,7 @@ pub(super) fn read(text: impl BufRead) -> Result<Data, String> {
     Ok(data)
 }
 
-/// Returns the line on which the next record begins, or `None` at the end of the file.
+/// Reads the next record. Returns the line on which it begins, or `None` at the end of the file.
 fn record<R: BufRead>(
     reader: &mut Reader<ByLine<R>>,
     record: &mut ByteRecord,
@@ -63,7 +64,7 @@ fn record<R: BufRead>(
         None => Err(format!("line {}: a quote of this row never closes", lines + 2 - spanned)),
         // The second byte of this line break has not been read yet.
         Some(b'\r') => Ok(Some(lines + 2 - spanned)),
-        // The result is at least 1, because a line may also end without b'\n'.
+        // Lines that end with `\r` alone are not counted, so the difference can be 0.
         Some(_) => Ok(Some((lines + 1 - spanned).max(1))),
     }
 }

@@ -1,6 +1,6 @@
 //! Records the line of the file on which each row begins.
 
-/// A row needs memory only if it does not begin on the line after the first line of the previous row.
+/// A row has an entry in `jumps` only if it does not begin on the line after the first line of the previous row.
 #[derive(Debug, Default)]
 pub(super) struct Lines {
     count: usize,

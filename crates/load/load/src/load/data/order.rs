@@ -11,7 +11,7 @@ pub(crate) struct Order {
 }
 
 impl Order {
-    /// `count` must not be 0.
+    /// Returns an order of `count` rows. `count` must not be 0.
     pub(crate) fn new(kind: DataOrder, count: u64, seed: u64) -> Order {
         Order { kind, count, seed }
     }
@@ -25,8 +25,9 @@ impl Order {
         }
     }
 
-    /// Permutes the rows of a pass. A Feistel network permutes all numbers with a fixed number of bits. A result that
-    /// is not the index of a row is permuted again (Black and Rogaway 2002, "cycle walking").
+    /// Returns the row for the position `place` of a pass. The key of the pass selects a permutation of the rows. A
+    /// Feistel network permutes all numbers with a fixed number of bits. A result that is not the index of a row is
+    /// permuted again (Black and Rogaway 2002, "cycle walking").
     fn shuffled(&self, key: u64, place: u64) -> u64 {
         let bits = u64::BITS - (self.count - 1).leading_zeros();
         let half = bits.div_ceil(2).max(1);
@@ -38,7 +39,7 @@ impl Order {
     }
 }
 
-/// Permutes the integers of `2 * half` bits.
+/// Applies the permutation of the integers of `2 * half` bits that the key selects.
 fn feistel(number: u64, half: u32, key: u64) -> u64 {
     let mask = (1 << half) - 1;
     let (mut left, mut right) = (number >> half, number & mask);

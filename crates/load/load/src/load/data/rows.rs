@@ -81,7 +81,7 @@ impl<'rows> Row<'rows> {
     #[must_use]
     pub fn get(&self, column: &str) -> Option<&'rows str> {
         let value = self.data.value(self.row, self.data.column(column)?);
-        // All values were checked.
+        // `Rows::checked` has verified that all values are UTF-8.
         str::from_utf8(value).ok()
     }
 }

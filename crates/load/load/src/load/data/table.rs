@@ -58,7 +58,8 @@ impl Data {
         &self.text[begin..self.ends[index]]
     }
 
-    /// Checks that all values of a column are valid where requests insert them. The error message names row and column.
+    /// Returns an error that names the row and the column if `fits` rejects a value of the column. `place` names the
+    /// part of the request that would contain the value.
     pub(crate) fn check(
         &self,
         column: usize,

@@ -49,13 +49,14 @@ pub(crate) struct ScheduleArgs {
     pub(crate) is_closed: bool,
 }
 
-/// Parses a rate. The highest rate stands for a closed loop.
+/// Parses a rate. `max` becomes the highest rate, which stands for a closed loop.
 fn rate(text: &str) -> Result<Rate, RateError> {
     if text == MAX { Ok(Rate::FASTEST) } else { text.parse() }
 }
 
 impl ScheduleArgs {
-    /// Replays a recording at its recorded speed, unless a rate or a shape was given. Returns whether the rate changed.
+    /// Sets the rate of a replay to the recorded speed, unless a rate or a shape was given. Returns whether it set the
+    /// rate.
     pub(crate) fn settle(&mut self, is_rate_given: bool) -> bool {
         let plays_as_recorded = self.is_replay() && self.shape.is_none() && !is_rate_given;
         if plays_as_recorded {
@@ -76,12 +77,13 @@ impl ScheduleArgs {
         Ok(self.arrivals()?.starts(self.shape()?, self.shard()?))
     }
 
-    /// Rejects a recording that starts more than an hour after the beginning of the load, unless `from=` was given.
+    /// Returns an error if the load is a recording that starts more than an hour after the beginning of the load,
+    /// unless the user wrote `from=`.
     pub(crate) fn check_first(&self, first: Duration) -> anyhow::Result<()> {
         self.arrivals.recording().map_or(Ok(()), |recording| recording.check_first(first))
     }
 
-    /// `moment` is counted from the beginning of the load.
+    /// Returns how many slots of the shard start before `moment`, which is counted from the beginning of the load.
     pub(crate) fn starts_before(&self, moment: Duration, shard: Shard) -> anyhow::Result<u64> {
         if moment.is_zero() {
             return Ok(0);
@@ -95,7 +97,7 @@ impl ScheduleArgs {
         Ok(u64::try_from(starts.count())?)
     }
 
-    /// Returns `None` for an infinite load. A recording ends 1 ns after its last start.
+    /// Returns the end of the load, or `None` for an infinite load. A recording ends 1 ns after its last start.
     pub(crate) fn end(&self) -> anyhow::Result<Option<Duration>> {
         if self.is_replay() {
             let last = self.starts()?.last().unwrap_or_default();
@@ -110,7 +112,7 @@ impl ScheduleArgs {
         files.into_iter().filter_map(|(option, file)| Some((option, file?)))
     }
 
-    /// Reads and checks the recording, if there is one.
+    /// Returns the arrival process. Reads and checks its recording, if it has one.
     pub(crate) fn arrivals(&self) -> anyhow::Result<Arrivals> {
         self.arrivals.open(self.seed)
     }
@@ -147,7 +149,7 @@ impl ScheduleArgs {
         self.arrivals.is_poisson() && self.shard.is_none()
     }
 
-    /// Returns the constant rate of this shard in slots per second, or `None` if the rate changes.
+    /// Returns the constant rate of this shard in slots per second, or `None` for a shape or a recording.
     pub(crate) fn constant_hz(&self) -> anyhow::Result<Option<f64>> {
         let rate = self.rate.filter(|_| self.shape.is_none() && !self.is_replay());
         let share = self.shard()?.share();

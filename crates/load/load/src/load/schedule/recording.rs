@@ -1,6 +1,6 @@
 //! Reads recordings: the times of requests, and the requests themselves if the file contains them.
 //!
-//! The file is read once, before the load. A start takes 8 bytes of memory.
+//! The file is read once, before the load. Each start takes 8 bytes of memory.
 
 mod har;
 mod record;
@@ -29,7 +29,7 @@ pub(super) const HAR: &str = "har:";
 
 const HAR_DATE: Format = Format::Date { has_zone: true };
 
-/// The latest first start that does not need `from=`.
+/// A recording whose first start is later than this needs `from=`.
 const LATEST_START: Duration = Duration::from_secs(3600);
 
 #[derive(Clone, Debug)]
@@ -93,7 +93,8 @@ impl Recording {
         &self.file
     }
 
-    /// Reads the file on the first call. The error message contains its position in the file.
+    /// Returns the content of the file, which the first call reads. If the file is invalid, the error message contains
+    /// the position of the error.
     pub(crate) fn read(&self) -> anyhow::Result<&Recorded> {
         if self.recorded.get().is_none() {
             let recorded = if self.is_har { self.read_har()? } else { self.read_rows()? };
@@ -147,13 +148,14 @@ impl Recording {
         anyhow!("{} {told}", self.file.display())
     }
 
-    /// Once the recording has been read, its title includes a summary.
+    /// Returns the title, which includes a summary once the recording has been read.
     pub(super) fn title(&self) -> String {
         let recorded = self.recorded.get().map(|recorded| format!(" ({recorded})"));
         format!("{self}{}", recorded.unwrap_or_default())
     }
 
-    /// Rejects a first start more than an hour after the beginning of the load, unless `from=` was given.
+    /// Returns an error if the first start is more than an hour after the beginning of the load, unless the user wrote
+    /// `from=`.
     pub(super) fn check_first(&self, first: Duration) -> anyhow::Result<()> {
         ensure!(
             first <= LATEST_START || self.begins_with_first.is_some(),

@@ -66,7 +66,7 @@ fn read(file: &str, between: Between) -> anyhow::Result<Shape> {
     })
 }
 
-/// A heading has no digits.
+/// Returns whether a line is a heading, which has no digits.
 fn is_heading(line: &str) -> bool {
     !line.contains(|char: char| char.is_ascii_digit())
 }

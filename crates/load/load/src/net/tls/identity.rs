@@ -41,8 +41,8 @@ impl Identity<'_> {
     }
 }
 
-/// Checks that a key belongs to its certificate. rustls cannot parse X.509 v1 certificates; such a certificate only
-/// has to contain the bytes of the public key, and the server decides whether it accepts it.
+/// Checks that a key belongs to its certificate. rustls cannot parse X.509 v1 certificates. Such a certificate only has
+/// to contain the bytes of the public key, and the server decides whether it accepts the certificate.
 fn keys_match(both: &CertifiedKey) -> Result<(), Error> {
     match (both.keys_match(), both.key.public_key(), both.cert.first()) {
         (

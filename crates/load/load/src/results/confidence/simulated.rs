@@ -1,4 +1,4 @@
-//! Simulates runs with known true percentiles: a queue with one server, in virtual time.
+//! Simulates runs whose true percentiles are known: a queue with one server, in virtual time.
 
 use crate::results::outcome::Due;
 use crate::results::over_time::{Backlog, Brief, Interval, OverTime};
@@ -13,17 +13,17 @@ pub(crate) const BATCHES: usize = 40;
 
 const SERVICE_NS: f64 = 1e3;
 
-/// The start of the simulation relative to the run. It is early enough that stalls have reached their steady state when
-/// the run begins.
+/// The start of the simulation, relative to the beginning of the run. The simulation starts early enough for the effect
+/// of stalls to be constant when the run begins.
 const BEFORE: f64 = -1_000.0;
 
-/// A queue with one server, exponential service times of mean 1, and Poisson arrivals.
+/// A queue with one server. Arrivals are Poisson, and service times are exponential with mean 1.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Queue {
     /// The number of arrivals per mean service time.
     pub(crate) rate: f64,
     pub(crate) slower: f64,
-    /// The mean time between stalls, and the length of a stall.
+    /// The mean time between two stalls, and the length of each stall. `None` if the server does not stall.
     pub(crate) stalls: Option<(f64, f64)>,
 }
 
@@ -59,7 +59,7 @@ impl Simulated {
         }
     }
 
-    /// `part` is the position in the run, as a share of its length.
+    /// Records a response time. `part` is the position of the request in the run, from 0 to 1.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "not below zero")]
     fn record(&mut self, part: f64, time: f64) {
         let ns = ns(time);
@@ -77,8 +77,8 @@ impl Queue {
         Queue { rate, slower: 1.0, stalls: None }
     }
 
-    /// Simulates about `requests` requests by Lindley's recursion: a request is served as soon as the server is free
-    /// and not stalled.
+    /// Simulates about `requests` requests with Lindley's recursion: a request is served as soon as the server has
+    /// served the previous ones and is not stalled.
     pub(crate) fn run(&self, requests: f64, seed: u64) -> Simulated {
         let mut run = Simulated::new();
         let end = requests / self.rate;
@@ -108,7 +108,8 @@ impl Queue {
         all.skip_while(|(due, _)| *due < 0.0)
     }
 
-    /// Checks the run every `every` mean service times, until its records are sufficient.
+    /// Simulates a run that grows. Calls `is_enough` with the results after every `every` mean service times, until it
+    /// returns true.
     pub(crate) fn grow(
         &self,
         every: f64,
@@ -140,8 +141,8 @@ impl Queue {
         (stats, over_time)
     }
 
-    /// Returns how long the server is busy with requests that arrived before the simulation, if the server does not
-    /// stall.
+    /// Returns for how long the server is still busy at the start of the simulation with requests that arrived earlier,
+    /// if the server does not stall.
     fn work(&self, random: &mut Random) -> f64 {
         let (mean, utilisation) = (self.slower, self.rate * self.slower);
         let is_busy = random.exponential() > -utilisation.ln();
@@ -154,7 +155,7 @@ fn ns(time: f64) -> u64 {
     (time * SERVICE_NS) as u64
 }
 
-/// Splitmix64 (Steele, Lea and Flood, *Fast splittable pseudorandom number generators*, 2014).
+/// The generator Splitmix64 (Steele, Lea and Flood, *Fast splittable pseudorandom number generators*, 2014).
 pub(crate) struct Random(pub(crate) u64);
 
 impl Random {

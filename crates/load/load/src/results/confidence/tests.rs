@@ -1,11 +1,11 @@
-//! Tests how often intervals contain the true percentile. If each of 1000 intervals contains the true percentile with a
-//! probability of 95 %, then 930 to 970 of them almost always contain it.
+//! Tests how often confidence intervals contain the true percentile. If the probability for one interval is 95 %, then
+//! almost always 930 to 970 of 1000 intervals contain the true percentile.
 
 use super::simulated::Queue;
 use super::*;
 
-/// Returns two shares for each true percentile: the runs whose interval contains it, and the runs whose interval is
-/// rough.
+/// Returns two shares for each true percentile: the share of the runs whose interval contains it, and the share of the
+/// runs whose interval is rough.
 fn coverage(queue: Queue, requests: f64, runs: u64, truths: &[(f64, f64)]) -> Vec<(f64, f64)> {
     let mut covered = vec![(0, 0); truths.len()];
     for seed in 0..runs {
@@ -22,12 +22,14 @@ fn coverage(queue: Queue, requests: f64, runs: u64, truths: &[(f64, f64)]) -> Ve
     covered.into_iter().map(|(covered, rough)| (share(covered), share(rough))).collect()
 }
 
-/// Returns the quantile and its response time in an M/M/1 queue, whose response times are exponential.
+/// Returns `quantile` and the response time at this quantile in an M/M/1 queue, in which response times are
+/// exponential.
 fn truth(rate: f64, quantile: f64) -> (f64, f64) {
     (quantile, -(1.0 - quantile).ln() / (1.0 - rate))
 }
 
-/// Checks the coverage in 1000 runs, of which less than 10 % may be rough.
+/// Checks in 1000 runs how often the intervals contain the true percentiles. Less than 10 % of the intervals may be
+/// rough.
 #[track_caller]
 fn assert_covers(queue: Queue, requests: f64, truths: &[(f64, f64)]) {
     for (share, rough) in coverage(queue, requests, 1_000, truths) {
@@ -41,14 +43,14 @@ fn a_queue_that_is_half_full() {
     assert_covers(Queue::new(0.5), 20_000.0, &truths);
 }
 
-/// Response times depend on each other over some hundreds of requests.
+/// In this queue, response times depend on each other over some hundreds of requests.
 #[test]
 fn a_queue_at_90_percent() {
     let truths = [0.5, 0.9].map(|quantile| truth(0.9, quantile));
     assert_covers(Queue::new(0.9), 50_000.0, &truths);
 }
 
-/// A stall lasts about ten service times, and a run contains about sixty stalls.
+/// A stall takes about as long as ten service times, and there are about sixty stalls in a run.
 #[test]
 fn a_server_that_stalls_now_and_then() {
     let stalls = Queue { stalls: Some((600.0, 12.0)), ..Queue::new(0.5) };
@@ -57,8 +59,8 @@ fn a_server_that_stalls_now_and_then() {
     assert_covers(stalls, 20_000.0, &[0.5, 0.99].map(long));
 }
 
-/// Response times depend on each other over tens of thousands of requests. A run with ten times as many requests is too
-/// short for any method.
+/// In this queue, response times depend on each other over tens of thousands of requests. No method gives valid
+/// intervals for a run with only ten times as many requests.
 #[test]
 fn a_queue_at_99_percent_needs_longer_runs() {
     let truths = [0.5, 0.99].map(|quantile| truth(0.99, quantile));
@@ -91,7 +93,7 @@ fn a_percentile_beyond_all_measured_times_has_no_upper_end() {
     assert_eq!(bounded.range(0.5).map(|range| range.high), Some(None));
 }
 
-/// For the median of 10 000 independent times, the interval reaches from the 49th to the 51st percentile.
+/// For the median of 10 000 independent times, the ends of the interval are at the 49th and the 51st percentile.
 #[test]
 fn times_that_are_all_alike_in_batches_count_as_independent() {
     let mut batch = Histogram::new(2).unwrap();

@@ -1,5 +1,5 @@
-//! Defines the results that a node writes to the store for the merged report: interim results each second, and final
-//! results at the end.
+//! Defines the results that a node reports to the store for the merged report. It reports interim results every second,
+//! and final results at the end.
 
 use super::timeline::{MOST, Part, Timeline};
 use crate::load::details::Traffic;
@@ -22,29 +22,30 @@ use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::time::Duration;
 
-/// Results with a different version of the format are not added up.
+/// The version of the format. Results in a different version are not added up.
 const FORM: u32 = 8;
 
-/// The maximum size of accepted results in bytes, before compression.
+/// The maximum size of results that are accepted, in bytes before compression.
 const LONGEST: u64 = 64 << 20;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Results {
-    /// The time of the load up to which the results are complete.
+    /// The time of the load up to which these results are complete.
     pub(crate) until: Duration,
     pub(crate) stats: OperationStats,
     pub(crate) own_times: Vec<OwnTimes>,
     pub(crate) timeline: Timeline,
 }
 
-/// The first line of serialized results, in JSON. The histograms follow in version 2 of their interchange format. Head
-/// and histograms are compressed together.
+/// The beginning of serialized results, which is one line in JSON. The histograms follow in version 2 of their
+/// interchange format. The line and the histograms are compressed together.
 #[derive(Debug, Deserialize, Serialize)]
 struct Head {
     form: u32,
     until: Duration,
     counts: Counts,
-    /// The times that only the target can measure, each with the number of events without a time.
+    /// The times that only the target can measure. The number beside each is the number of events without a measured
+    /// time.
     own: Vec<(OfAnswer, u64)>,
     width: u64,
     span: (Duration, Duration),
@@ -114,7 +115,7 @@ impl Results {
         Ok(Results { until: head.until, stats, own_times, timeline })
     }
 
-    /// Deserializes only the operations, and the time of the load up to which they are complete.
+    /// Deserializes only the numbers and times of operations, and the time of the load up to which they are complete.
     pub(crate) fn sum_from_bytes(bytes: &[u8]) -> anyhow::Result<(Duration, OperationStats)> {
         let (head, mut rest) = Head::read(bytes)?;
         Ok((head.until, head.counts.stats(&mut rest)?))
@@ -160,7 +161,8 @@ impl Head {
         Ok((head, text))
     }
 
-    /// Returns whether all nodes can use the timeline's width, and whether the numbers of its parts are valid.
+    /// Returns whether other nodes can add this timeline to theirs: its width and the numbers of its parts must be
+    /// valid.
     fn has_parts_as_all(&self) -> bool {
         let is_width = self.width.is_power_of_two() && self.width <= 1 << 32;
         is_width && self.parts.iter().all(|part| part.number < MOST)
@@ -266,7 +268,7 @@ impl PartHead {
     }
 }
 
-/// Returns the histograms in the order in which they are serialized.
+/// Returns the histograms of the statistics in the order in which they are serialized.
 fn histograms(stats: &OperationStats) -> [&Histogram<u64>; 7] {
     let SetUps { all, connect, tls } = &stats.set_ups;
     [&stats.wait, &stats.service, &stats.response, &stats.bounds, all, connect, tls]
@@ -286,7 +288,7 @@ fn read<const N: usize>(rest: &mut impl Read) -> anyhow::Result<[Histogram<u64>;
     let mut histogram = || {
         let mut histogram: Histogram<u64> =
             deserializer.deserialize(rest).ok().context("no histogram")?;
-        // The times of other nodes may be longer.
+        // Other nodes may have recorded longer times, so the histogram must be able to grow.
         histogram.auto(true);
         anyhow::Ok(histogram)
     };
@@ -309,7 +311,7 @@ mod tests {
         for (label, is_well) in [("read", true), ("write", false), ("read", true)] {
             summary.stats.labels.end(&ended(label, is_well, 3));
         }
-        // Adds a step of a scenario that was never reached, and a think time that ended late.
+        // This adds a step of a scenario that was never reached, and a think time that ended late.
         summary.stats.labels.expect(&["never"]);
         summary.stats.think_times.end(Duration::from_millis(hz));
         let mut timeline = Timeline::new();
@@ -367,7 +369,7 @@ mod tests {
         }
     }
 
-    /// Each report contains all earlier seconds again.
+    /// Each report also contains all earlier seconds.
     #[test]
     fn a_report_hardly_grows_with_the_length_of_the_run() {
         let length = |seconds| results(seconds, 100).to_bytes().unwrap().len();

@@ -1,4 +1,4 @@
-//! Computes the operations of a fleet's nodes between two of their reports.
+//! Computes what the nodes of a fleet have done between their last two reports.
 
 use super::results::Results;
 use crate::console::human::float;
@@ -7,7 +7,8 @@ use nanopace_fleet::NodeResults;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// A node whose last report is older than the newest report by more than this does not count for the last second.
+/// If the last report of a node is older than the newest report of all nodes by more than this, the node is left out of
+/// the last second.
 const LATE: Duration = Duration::from_millis(1_500);
 
 #[derive(Debug, Default)]
@@ -22,7 +23,7 @@ struct Node {
 
 #[derive(Debug)]
 pub(crate) struct Done {
-    /// The start and the end of the span, as times of the load.
+    /// The beginning and the end of the time span, as times of the load.
     pub(crate) span: (Duration, Duration),
     pub(crate) hz: f64,
     pub(crate) stats: OperationStats,
@@ -44,7 +45,8 @@ impl Tellings {
         }
         let since =
             |before: &Node| Some((until.checked_sub(before.until)?, stats.since(&before.stats)?));
-        // A node that began to record in this second has started more operations than it reports.
+        // If a node began to record in this second, it has started more operations than it reports, so this report is
+        // left out.
         let before = before.filter(|before| before.stats.started() > 0);
         let last = before.and_then(since);
         self.0.insert(number, Node { until, stats, last });
@@ -54,7 +56,7 @@ impl Tellings {
         sum(self.0.values().map(|node| &node.stats))
     }
 
-    /// Returns the operations of all current nodes in about the last second. Returns `None` before any node has
+    /// Returns the operations of all nodes that still report, in about the last second. Returns `None` until a node has
     /// reported twice.
     pub(crate) fn last(&self) -> Option<Done> {
         let newest = self.0.values().map(|node| node.until).max()?;
@@ -111,7 +113,7 @@ mod tests {
         assert_eq!(last.span, (second(1), second(3)));
         assert!((last.hz - (2.0 + 4.0 / 2.0)).abs() < 1e-9, "{}", last.hz);
         assert_eq!((tellings.all().started(), tellings.all().response.max() > 800_000), (10, true));
-        // The first node has stopped reporting.
+        // The first node has stopped reporting, so only the second one counts.
         tellings.tell(2, second(5), stats(&[9, 8, 8, 8, 8, 3, 3], 0));
         let last = tellings.last().unwrap();
         assert_eq!((last.stats.started(), last.stats.response.max()), (2, 3));

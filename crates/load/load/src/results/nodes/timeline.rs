@@ -1,5 +1,5 @@
-//! Counts operations over time on the nodes of a fleet. All nodes divide the load at the same points in time, so their
-//! counts can be added.
+//! Counts operations over time on the nodes of a fleet. All nodes divide the load into parts at the same times, so the
+//! counts of their parts can be added up.
 
 use crate::results::outcome::{Due, Outcome};
 use crate::results::over_time::{Backlog, Brief, Interval};
@@ -8,21 +8,22 @@ use std::collections::BTreeMap;
 use std::mem;
 use std::time::Duration;
 
-/// If there are more parts, each pair of neighbours is joined.
+/// The maximum number of parts. If there are more, each pair of neighbouring parts is joined.
 pub(crate) const MOST: u64 = 120;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Timeline {
-    /// The length of each part in seconds: a power of two.
+    /// The length of each part in seconds, which is a power of two.
     pub(crate) width: u64,
-    /// The parts. The key is the number of the part, counted from the start of the load.
+    /// The parts by their number, counted from the start of the load.
     pub(crate) parts: BTreeMap<u64, Part>,
     pub(crate) span: (Duration, Duration),
 }
 
 #[derive(Clone, Debug)]
 pub(crate) struct Part {
-    /// The largest measured backlog. The sum for several nodes adds the slots and takes the longest time.
+    /// The largest backlog that was measured in the part. When several nodes are added up, this is the sum of their
+    /// slots, and the longest of their times.
     pub(crate) backlog: Backlog,
     pub(crate) brief: Brief,
     pub(crate) due: Due,
@@ -33,7 +34,7 @@ impl Timeline {
         Timeline { width: 1, parts: BTreeMap::new(), span: (Duration::MAX, Duration::ZERO) }
     }
 
-    /// The interval begins at the time `at` of the load, and takes at most one second.
+    /// Adds an interval of at most one second, which begins at the time `at` of the load.
     pub(crate) fn add(&mut self, at: Duration, interval: &Interval) {
         let length = interval.length();
         self.reach((at, at + length));
@@ -42,7 +43,7 @@ impl Timeline {
         part.brief.add(&interval.brief);
     }
 
-    /// `due` is a time of the load.
+    /// Counts an outcome of slots that were due at the time `due` of the load.
     pub(crate) fn count(&mut self, due: Duration, outcome: &Outcome) {
         self.part(due).due.count(outcome);
     }
@@ -84,7 +85,7 @@ impl Timeline {
         self
     }
 
-    /// `asked` returns the number of slots requested between two times of the load.
+    /// Returns the parts as intervals. `asked` returns the number of slots that the load requires between two times.
     pub(crate) fn intervals(self, asked: impl Fn(Duration, Duration) -> f64) -> Vec<Interval> {
         let Timeline { width, span: (begin, end), .. } = self;
         let at = |number: u64| Duration::from_secs(number * width);
@@ -97,7 +98,8 @@ impl Timeline {
 }
 
 impl Part {
-    /// Times have only one digit, because each report contains all earlier seconds again.
+    /// Creates an empty part. Its histograms have only one significant digit, because each report contains all earlier
+    /// seconds again.
     fn new() -> Part {
         let times = || Histogram::new(1).expect("1 is a number of digits");
         let [wait, service, response, bounds] = [(); 4].map(|()| times());
@@ -121,8 +123,8 @@ mod tests {
     use nanopace::Nanos;
     use proptest::prelude::*;
 
-    /// `starts` are numbers of starts in quarters of a second. The first quarter begins shortly after the beginning of
-    /// second `first`.
+    /// Returns the timeline of a node. `starts` contains the number of starts in each quarter of a second. The first
+    /// quarter begins shortly after the beginning of the second `first`.
     fn node(first: u64, starts: &[u64]) -> Timeline {
         let mut timeline = Timeline::new();
         for (quarter, &started) in (first * 4..).zip(starts) {

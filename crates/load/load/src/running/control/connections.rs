@@ -8,14 +8,14 @@ use tokio::time::{Instant, sleep};
 
 const MOST_CONNECTIONS: usize = 128;
 
-/// The minimum silence of a client whose connection can be closed.
+/// A connection can be closed only after its client has been silent for this time.
 const GRACE: Duration = Duration::from_millis(20);
 
 const RESPITE: Duration = Duration::from_millis(10);
 
 #[derive(Clone, Debug)]
 pub(super) struct Connection {
-    /// The time from which the client has sent nothing, or `None` while it waits for a response.
+    /// The start of the client's silence, or `None` while the client waits for a response.
     silent_since: watch::Sender<Option<Instant>>,
 }
 
@@ -87,8 +87,8 @@ mod tests {
 
     const SECOND: Duration = Duration::from_secs(1);
 
-    /// Opens the maximum number of connections, one per second. If `waits` holds for a connection's number, its client
-    /// waits for a response. Otherwise it sends nothing.
+    /// Opens the maximum number of connections, one per second. `waits` returns whether the client of the connection
+    /// with this number waits for a response. The other clients send nothing.
     async fn taken(waits: impl Fn(usize) -> bool) -> Connections {
         let mut connections = Connections::default();
         for number in 0..MOST_CONNECTIONS {

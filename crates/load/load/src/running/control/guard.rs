@@ -41,7 +41,7 @@ impl fmt::Debug for Token {
 
 #[derive(Debug)]
 pub(super) struct Guard {
-    /// `None` if only programs on this machine can connect.
+    /// The required token. It is `None` only if no other machine can connect.
     pub(super) token: Option<Token>,
 }
 

@@ -13,7 +13,7 @@ pub(super) fn json(object: &impl Serialize) -> Response<Full<Bytes>> {
     text_of("application/json", text)
 }
 
-/// The response must not be cached.
+/// Returns a response that must not be cached.
 pub(super) fn text_of(content_type: &'static str, text: String) -> Response<Full<Bytes>> {
     let mut response = Response::new(Full::from(text));
     let headers = response.headers_mut();

@@ -16,7 +16,7 @@ use tokio::sync::watch;
 use tokio::task::yield_now;
 use tokio::time::{sleep, timeout};
 
-/// The maximum silence of a client before or within the head of a request.
+/// The maximum time that a connection may wait for a complete request head.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The maximum time that responses may take after the end of the run.
@@ -56,7 +56,8 @@ async fn accept(
         connections
             .give(|connection| converse(stream, Arc::clone(handlers), is_over.clone(), connection))
             .await;
-        // The new task reads a request that has already arrived, before its connection may be closed for another.
+        // First lets the new task read a request that has already arrived, because a silent connection may be closed to
+        // make room for another one.
         yield_now().await;
     }
 }
@@ -97,14 +98,15 @@ mod tests {
 
     const REQUEST: &str = "GET /nothing HTTP/1.1\r\nHost: localhost\r\n\r\n";
 
-    /// Connects a client that has sent this text and has not read a response.
+    /// Connects a client and sends this text. Returns the client's stream and the server's stream.
     async fn client(listener: &TcpListener, sent: &str) -> (TcpStream, TcpStream) {
         let mut stream = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
         stream.write_all(sent.as_bytes()).await.unwrap();
         (stream, listener.accept().await.unwrap().0)
     }
 
-    /// Regression test: 128 clients that requested metrics repeatedly without reading them blocked all others.
+    /// Regression test: 128 clients that requested metrics repeatedly without reading the responses blocked all other
+    /// clients.
     #[tokio::test]
     async fn a_client_with_many_requests_waits_for_the_others() {
         const MANY: usize = 300;

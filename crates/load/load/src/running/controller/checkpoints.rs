@@ -11,7 +11,7 @@ const SECOND: Duration = Duration::from_secs(1);
 #[derive(Clone, Debug)]
 pub(crate) struct Checkpoint {
     pub(crate) at: Nanos,
-    /// The number of requested slots, including fractions of a slot.
+    /// The number of slots requested so far, including fractions of a slot.
     pub(crate) asked: f64,
     pub(crate) skipped: u64,
     pub(crate) idle: Duration,
@@ -21,15 +21,16 @@ pub(crate) struct Checkpoint {
 #[derive(Debug)]
 pub(crate) struct Checkpoints {
     pub(crate) last: Checkpoint,
-    /// The start of the current second.
+    /// The checkpoint at the start of the current second.
     pub(crate) second: Checkpoint,
-    /// The end of the warm-up.
+    /// The checkpoint at the end of the warm-up.
     pub(crate) warm: Checkpoint,
 }
 
 impl Checkpoint {
-    /// `at` is now or the end of the run. `asked` is the number of slots requested so far. If the load was corrected to
-    /// a smaller number, `asked` stays in use until the load reaches it again.
+    /// Returns the checkpoint at `at`, which is the current time or the end of the run. `asked` is the number of
+    /// requested slots in the previous checkpoint. If a correction of the load has lowered this number, the checkpoint
+    /// keeps `asked` until the load reaches it again.
     pub(crate) fn new(state: &RunState<'_>, at: Nanos, asked: f64) -> Checkpoint {
         let ledger = state.pacer().ledger();
         Checkpoint {
@@ -50,7 +51,7 @@ impl Checkpoints {
         Checkpoints { last: start.clone(), second: start.clone(), warm: start }
     }
 
-    /// Returns whether a second has passed (in a fleet, a second of the load), or the warm-up has ended.
+    /// Returns whether the last checkpoint ends a second (in a fleet, a second of the load) or the warm-up.
     pub(crate) fn is_second_over(&self, state: &RunState<'_>) -> bool {
         let (from, to) = (self.second.at, self.last.at);
         let is_warm = to == state.span.recorded_from;

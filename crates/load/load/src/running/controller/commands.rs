@@ -10,7 +10,7 @@ use nanopace::{Pacer, Rate, Shape};
 pub(crate) struct Commands<'run> {
     state: RunState<'run>,
     has_left: bool,
-    /// Whether a command ended the schedule before the end of the load.
+    /// Whether a command ended the schedule of a run that would have ended without it.
     pub(crate) is_cut_short: bool,
     /// In slots per second, if the rate has been constant so far.
     pub(crate) constant_hz: Option<f64>,
@@ -29,8 +29,9 @@ impl<'run> Commands<'run> {
         }
     }
 
-    /// Returns `None` if the schedule must end. The first request to a node of a fleet only makes the node leave: it
-    /// still starts the slots that it cannot give back, and a message is returned.
+    /// Handles a request to end the run. Returns `None` if the schedule must end. The first request to a node of a
+    /// fleet only makes the node leave: the node still starts the slots that it cannot give back, and `stop` returns a
+    /// message.
     pub(crate) fn stop(&mut self) -> Option<String> {
         let Some(member) = self.state.member.filter(|_| !self.has_left) else {
             self.is_cut_short = self.state.span.has_end();
@@ -86,7 +87,7 @@ impl<'run> Commands<'run> {
     }
 
     fn scale_rate(&mut self, factor: f64, collector: &mut Collector<'run>) {
-        // A rate at the end of the valid range stays the same.
+        // If the new rate is out of range, the rate stays the same.
         if let Ok(rate) = Rate::from_hz(four_digits(self.state.hz() * factor)) {
             self.set_rate(rate, collector);
         }

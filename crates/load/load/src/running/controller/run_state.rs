@@ -30,7 +30,7 @@ impl<'run> RunState<'run> {
         self.member.map(Member::standing)
     }
 
-    /// The schedule must not have ended.
+    /// Returns the phase of a run whose schedule has not ended.
     pub(crate) fn phase(&self) -> Phase {
         match self.now() {
             _ if self.is_paused() => Phase::Paused,
@@ -46,18 +46,18 @@ impl<'run> RunState<'run> {
     /// Returns the current rate of all processes in slots per second. During a pause, returns the rate after the pause.
     pub(crate) fn hz(&self) -> f64 {
         match self.pacer().rate() {
-            // With a shape, this rate means that the load has no rate at this time.
+            // The pacer returns this rate if the shape's rate is zero or even lower than this rate.
             Rate::SLOWEST if self.pacer().shape().is_some() => 0.0,
             rate => rate.as_hz(),
         }
     }
 
-    /// Returns the number of requested slots. In a closed loop, this is the number of slots that started.
+    /// Returns the number of requested slots: `scheduled` or, in a closed loop, the number of slots that started.
     pub(crate) fn asked(&self, scheduled: f64, started: u64) -> f64 {
         if self.span.length().is_closed { float(started) } else { scheduled }
     }
 
-    /// Limits a time to the recorded part of the run.
+    /// Returns the time in the recorded part of the run that is closest to `at`.
     pub(crate) fn recorded(&self, at: Nanos) -> Nanos {
         at.max(self.span.recorded_from).min(self.span.end())
     }

@@ -97,7 +97,7 @@ struct Course {
     most: Option<u64>,
 }
 
-/// A server that serves one request after the other. Some requests fail.
+/// A server that serves one request at a time. Some requests fail.
 #[derive(Clone, Copy, Debug)]
 struct Server {
     seed: u64,
@@ -153,7 +153,7 @@ impl Run<'_> {
         self.span.start + Duration::from_millis(ms)
     }
 
-    /// Returns the end of the stop that contains `moment`, or `moment` itself.
+    /// Returns the end of the stop that contains `moment`, or `moment` if no stop contains it.
     fn after(&self, stops: &[(u64, u64)], moment: Nanos) -> Nanos {
         let inside = |&&(from, to): &&(u64, u64)| (self.at(from)..self.at(to)).contains(&moment);
         stops.iter().find(inside).map_or(moment, |&(_, to)| self.at(to))

@@ -34,7 +34,7 @@ pub(crate) struct RunTotals<'run> {
     pub(crate) collector: Collector<'run>,
     pub(crate) tally: Tally,
     pub(crate) over_time: OverTime,
-    /// The sum of everything collected so far. Set only if requirements decide when the run ends.
+    /// The sum of everything collected so far. Set only if requirements can end the run.
     pub(crate) so_far: Option<OperationStats>,
     recent: VecDeque<Interval>,
     checkpoints: Checkpoints,
@@ -75,8 +75,8 @@ impl<'run> RunTotals<'run> {
         self.tally.expect(labels);
     }
 
-    /// A tick at the end of the warm-up separates the results before and after it. In a fleet, a tick at each second of
-    /// the load allows the results of all nodes to be added.
+    /// Returns the time of the next tick. A tick at the end of the warm-up separates the results before and after it.
+    /// In a fleet, a tick at each second of the load allows the results of all nodes to be added.
     pub(crate) fn next_tick(&self) -> Nanos {
         let (last, warm) = (self.checkpoints.last.at, self.state.span.recorded_from);
         let member = self.state.member;
@@ -86,7 +86,8 @@ impl<'run> RunTotals<'run> {
 
     /// Collects the records if a tick is due. Returns whether this ended a second, or `None` if no tick is due.
     pub(crate) fn tick(&mut self) -> Option<bool> {
-        // The clocks of the channel and the pacer may differ slightly.
+        // The wait for a message may end slightly before the tick, because the channel and the pacer use different
+        // clocks.
         (self.state.now() >= self.next_tick()).then(|| {
             let second = self.checkpoints.second.at;
             self.collect(Nanos::ZERO);
@@ -94,7 +95,7 @@ impl<'run> RunTotals<'run> {
         })
     }
 
-    /// Collects the records up to now, or up to `until` if it is later.
+    /// Collects the records up to the current time, or up to `until` if it is later.
     fn collect(&mut self, until: Nanos) {
         // Outcomes are taken before the clock is read, so that an interval exists for each of them.
         self.collector.take_outcomes();
@@ -162,9 +163,10 @@ impl<'run> RunTotals<'run> {
         self.machine[1] = Some(MachineReading::now());
     }
 
-    /// Collects the remaining records after the threads have ended, and counts what a late policy gave up.
+    /// Collects the remaining records after the threads have ended. Counts the slots and the time that a late policy
+    /// gave up.
     pub(crate) fn close(&mut self, run_end: &RunEnd, policy: &Policy) {
-        // All responses may have arrived before the end of the run, which is one interval after its last slot.
+        // The run may end one interval after its last slot. All responses may have arrived before this time.
         self.collect(run_end.at);
         self.end_second();
         let (due, warm) = (self.collector.total().due(), &self.checkpoints.warm);
@@ -178,7 +180,7 @@ impl<'run> RunTotals<'run> {
         self.collector.settle(skipped, limit, forfeited);
     }
 
-    /// The confidence intervals cover the results up to the end of the last second.
+    /// Returns the confidence intervals of the results up to the end of the last second.
     pub(crate) fn confidence(&self) -> Confidence<'_> {
         Confidence::new(self.collector.total(), &self.over_time)
     }
@@ -203,13 +205,13 @@ impl<'run> RunTotals<'run> {
         mem::take(&mut self.logs).end()
     }
 
-    /// After the end of the schedule, returns the ledger at that end.
+    /// Returns the pacer's ledger. After the end of the schedule, returns the ledger at the end.
     fn ledger(&self) -> Ledger {
         self.ended.unwrap_or_else(|| self.state.pacer().ledger())
     }
 
-    /// Returns the slots that are due but have not started. After the end of the schedule, no more slots fall due. In a
-    /// closed loop, no slot is due before a worker is free.
+    /// Returns the slots that are due but have not started. After the end of the schedule, no more slots fall due. A
+    /// closed loop has no such slots: no slot is due before a worker is free.
     fn backlog_now(&self) -> Backlog {
         let (ledger, unstarted) = (self.ledger(), self.tally.unstarted);
         match self.ended {
@@ -246,7 +248,7 @@ impl<'run> RunTotals<'run> {
         }
     }
 
-    /// Returns the total lateness so far of the waiting slots that have not been counted.
+    /// Returns the total lateness so far of the waiting slots that have not been counted yet.
     fn waiting(&self, phase: Phase, backlog: Backlog) -> Lateness {
         match phase {
             Phase::Running | Phase::Paused => self.state.waiting(backlog),

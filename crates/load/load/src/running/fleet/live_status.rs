@@ -17,10 +17,11 @@ use std::io::{self, IsTerminal, Write};
 use std::thread;
 use std::time::Duration;
 
-/// The interval at which nodes report their results.
+/// The interval between two looks at the store. Nodes report their results at the same interval.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// The number of looks within which the nodes refill a store that was emptied.
+/// The maximum number of consecutive looks at a store that does not contain the run. The nodes refill a store that was
+/// emptied within this number of looks.
 const PATIENCE: u32 = 5;
 
 /// The numbers of columns and rows if the terminal does not report its size.
@@ -33,7 +34,8 @@ struct FleetView {
     all: OperationStats,
 }
 
-/// Shows a run until it is over. If the store does not respond, waits for a limited time.
+/// Shows a run until it is over or another run has replaced it. While the store does not respond, shows the error.
+/// Fails if the store does not contain the run for more than [`PATIENCE`] looks.
 pub(super) fn show(control: &Control, at: &RunAddress) -> anyhow::Result<io::Result<()>> {
     let is_terminal = io::stdout().is_terminal();
     let mut tellings = Tellings::default();

@@ -34,7 +34,7 @@ impl Places {
         Ok(Places { output, html: html?, csv })
     }
 
-    /// If one output fails, the others are still written.
+    /// Writes all outputs, even if one fails. Returns the first error.
     pub(super) fn write(&self, whole: &Whole) -> io::Result<()> {
         let Places { output, html, csv } = self;
         let log = || csv_log::text(whole.over_time().intervals());

@@ -163,7 +163,7 @@ impl Thread<'_> {
         true
     }
 
-    /// Returns the time at which the response to a request that is sent now arrives.
+    /// Returns the time at which the response to a request that is sent at `now` arrives.
     fn answer(&mut self, now: Nanos) -> Nanos {
         let Cause { service, target_stops, generator_stops, is_embedded, .. } = self.cause;
         let shared = generator_stops.iter().filter(|_| is_embedded);
@@ -227,8 +227,8 @@ fn verdict(cause: Cause) -> (Verdict, OperationStats) {
     (Verdict::new(&Evidence::new(&stats, ratio, 1.0)), stats)
 }
 
-/// Contains easy loads, a load that almost needs more connections, and a large load; loads for which the thread waits
-/// for the CPU at each wake-up; and a load whose target stops whenever the generator stops.
+/// The tested loads: two easy loads, a load that almost needs more connections, a large load, two loads whose thread
+/// waits for the CPU at each wake-up, and a load whose target stops whenever the generator stops.
 const LOADS: [Cause; 7] = [
     USUAL,
     EASY,
@@ -316,7 +316,7 @@ fn a_stop_after_the_end_is_in_the_service_times_and_reported() {
     let slow = Cause { per_second: 50, service: 300, connections: 100, end: 1_000, ..USUAL };
     let (found, stats) = verdict(Cause { generator_stops: &[(1_100, 2_000)], ..slow });
     let (answers, most) = stats.stopped;
-    // Only the requests that were sent in the last 200 ms were awaited during the stop.
+    // When the stop began, only the requests of the last 200 ms of the schedule awaited a response.
     assert!(found == OnSchedule && answers == 10, "{found:?}: {answers}");
     assert!(ms(880) <= most && most <= ms(900), "{most:?}");
     assert_eq!(verdict(slow).1.stopped.0, 0);

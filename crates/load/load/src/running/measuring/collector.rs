@@ -67,7 +67,7 @@ impl<'run> Collector<'run> {
         self.total.labels.expect(labels);
     }
 
-    /// Takes the outcomes that were recorded since the last call. All their slots are due by now.
+    /// Takes the outcomes that were recorded since the last call. The slots of all these outcomes are due.
     pub(crate) fn take_outcomes(&mut self) {
         self.outcomes.clear();
         for recorder in self.recorders {
@@ -100,8 +100,8 @@ impl<'run> Collector<'run> {
         &self.last_second
     }
 
-    /// Attributes the lateness of the slots that were skipped after the last start, because they were later than
-    /// `limit`. The schedule ends at `end`, which is now.
+    /// Records the cause of the lateness of the slots that were skipped after the last start. Each of them was more
+    /// than `limit` late. `end` is the end of the schedule.
     pub(crate) fn look_at_last_skipped(&self, limit: Duration, end: Nanos) {
         let before = self.recorders.iter().map(|recorder| recorder.skipped()).max();
         let slots = self.pacer.ledger().skipped.saturating_sub(before.unwrap_or_default());
@@ -126,7 +126,7 @@ impl<'run> Collector<'run> {
         self.judge_starts();
         self.constant_hz = None;
         change(&self.pacer);
-        // Starts between the two calls may belong to either load.
+        // Starts since the call of `judge_starts` may belong to either load.
         self.take_starts();
         self.starts.clear();
         self.gaps.cut();
@@ -142,7 +142,7 @@ impl<'run> Collector<'run> {
         self.gaps.quality()
     }
 
-    /// Returns `None` if Poisson arrivals were not requested.
+    /// Returns how well the starts match Poisson arrivals, or `None` if Poisson arrivals were not requested.
     pub(crate) fn randomness(&self) -> Option<Randomness> {
         self.intervals.as_ref().and_then(Intervals::randomness)
     }
@@ -154,7 +154,7 @@ impl<'run> Collector<'run> {
         self.starts.sort_unstable();
         let complete = self.starts.partition_point(|start| *start <= complete_until);
         let starts = self.starts.drain(..complete);
-        // The pacer would take a lock for each start, and compute with 256 bits.
+        // For a constant rate, the pacer is not called: it would take a lock for each start, and compute with 256 bits.
         let asked = |start: Nanos| match self.constant_hz {
             Some(hz) => (start - Nanos::ZERO).as_secs_f64() * hz,
             None => self.pacer.asked_count(start),
@@ -166,7 +166,7 @@ impl<'run> Collector<'run> {
         }
     }
 
-    /// Returns the current time. All starts until now have been taken.
+    /// Takes the starts of all threads up to the current time, and returns this time.
     fn take_starts(&mut self) -> Nanos {
         let now = self.pacer.now();
         for recorder in self.recorders {
@@ -227,7 +227,7 @@ mod tests {
     const END_MS: u64 = 2_000;
     const TICK_MS: u64 = 250;
 
-    /// Simulates 100/s on one connection without responses from 0.5 s to `until_ms`. Collects at each tick.
+    /// Simulates a load of 100/s on one connection without responses from 0.5 s to `until_ms`. Collects at each tick.
     fn stalled(until_ms: u64) -> OverTime {
         let clock = ManualClock::new();
         let rate = Rate::per_second(100).unwrap();

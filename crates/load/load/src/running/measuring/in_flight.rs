@@ -10,7 +10,8 @@ use std::time::Duration;
 pub(super) struct Begun {
     pub(super) intended_start: Nanos,
     pub(super) start: Start,
-    /// The start with a target that responds at once, or `None` if calls have no think times.
+    /// The start that the operation would have had if the target responded at once, or `None` if calls have no think
+    /// times.
     pub(super) instant_target: Option<Start>,
     pub(super) is_recorded: bool,
     /// The time at which the last request of the operation was sent.
@@ -54,7 +55,7 @@ impl InFlight {
         place
     }
 
-    /// Returns `None` if the operation has been given up.
+    /// Returns the operation at this place, or `None` if it has been given up.
     pub(super) fn at(&mut self, place: usize) -> Option<&mut Begun> {
         self.places.get_mut(place)?.as_mut()
     }
@@ -67,14 +68,14 @@ impl InFlight {
         self.places.iter_mut().flatten()
     }
 
-    /// Removes an operation. Returns `None` if all operations were given up before.
+    /// Removes the operation at this place and returns it. Returns `None` if all operations were given up before.
     pub(super) fn end(&mut self, place: usize) -> Option<Begun> {
         let begun = self.places[place].take()?;
         self.free.push(place);
         Some(begun)
     }
 
-    /// Gives up and returns all operations. Their places stay occupied, because the operations may still end.
+    /// Gives up and returns all operations. Their places are not used again, because the operations may still end.
     pub(super) fn give_up(&mut self) -> Vec<Begun> {
         self.places.iter_mut().filter_map(Option::take).collect()
     }

@@ -48,7 +48,7 @@ struct Record {
 }
 
 impl Recorder {
-    /// `connections` contains the number of connections of each thread.
+    /// Returns one recorder for each thread. `connections` contains the number of connections of each thread.
     pub(crate) fn all(pacer: &Pacer, connections: &[usize], gives_up: bool) -> Vec<Arc<Recorder>> {
         let burst = BurstLine::new(pacer.strictness()).map(|line| Arc::new(Mutex::new(line)));
         let each = connections.iter();
@@ -83,7 +83,7 @@ impl Recorder {
         Flight { recorder: Arc::clone(self), start, place: Some(place) }
     }
 
-    /// `now` was just read from the clock.
+    /// Records that an operation starts. The caller has just read `now` from the clock.
     pub(crate) fn start_at(
         &self,
         now: Nanos,
@@ -94,7 +94,9 @@ impl Recorder {
         Flight { recorder: self, start, place: Some(place) }
     }
 
-    /// In the warm-up, only the cause of lateness is kept, because a late policy may delay later slots for it.
+    /// Records the start of an operation. Returns the time of the start and the place of the operation. For a slot of
+    /// the warm-up, records only the cause of its lateness: because of it, a late policy may give up time after the
+    /// warm-up.
     fn begin(&self, now: Nanos, intended_start: Nanos, is_recorded: bool) -> (Nanos, usize) {
         let record = &mut *self.record();
         // The collector has taken all starts up to `taken_until`, so this start must be later.
@@ -129,7 +131,7 @@ impl Recorder {
         (now, place)
     }
 
-    /// Records a think time from now until `until`, in which the call at this place sends nothing.
+    /// Records a think time from the current time to `until`. The call at this place sends nothing during this time.
     pub(crate) fn rest(&self, place: usize, until: Nanos) {
         let record = &mut *self.record();
         let now = self.clock.now();
@@ -160,7 +162,8 @@ impl Recorder {
         now
     }
 
-    /// Counts all operations in flight as unfinished, because the thread may be stuck. Later ends are not counted.
+    /// Counts all operations in flight as unfinished, because the thread may be stuck. If one of them ends later, its
+    /// end is not counted.
     pub(crate) fn give_up(&self) {
         let record = &mut *self.record();
         let now = self.clock.now();
@@ -188,22 +191,23 @@ impl Recorder {
         self.record().opening
     }
 
-    /// Calls `processor` for the thread's CPU time only if needed.
+    /// Records that the thread goes to sleep. Calls `processor` for the thread's CPU time only if it is needed.
     pub(crate) fn sleeps(&self, processor: impl FnOnce() -> CpuTime) {
         self.record().last_poll.sleeps(self.clock.now(), processor);
     }
 
-    /// Calls `processor` for the thread's CPU time only if needed.
+    /// Records that the thread has woken up. Calls `processor` for the thread's CPU time only if it is needed.
     pub(crate) fn wakes(&self, processor: impl FnOnce() -> CpuTime) {
         self.record().last_poll.wakes(self.clock.now(), processor);
     }
 
-    /// Records the thread's CPU time. The thread reports again within a [`BEAT`](crate::results::last_poll::BEAT).
+    /// Records the thread's CPU time. The thread must report again within a [`BEAT`](crate::results::last_poll::BEAT).
     pub(crate) fn beat(&self, processor: CpuTime) {
         self.record().last_poll.beat(self.clock.now(), processor);
     }
 
-    /// Each entry of `left` is an intended start, and the number of slots with about this intended start.
+    /// Records the slots that had not started at `end`. Each entry of `left` is an intended start, and the number of
+    /// slots with about this intended start.
     pub(crate) fn unstarted(&self, left: &[(Nanos, u64)], end: Nanos) {
         let record = &mut *self.record();
         let now = self.clock.now();
@@ -242,7 +246,7 @@ impl Recorder {
         record.lateness(intended, [now, looked], moved, burst.as_deref())
     }
 
-    /// Begins to open a connection, which no slot can use until it is [opened](Recorder::opened).
+    /// Records that the thread begins to open a connection. No slot can use it until it is [opened](Recorder::opened).
     pub(crate) fn open(&self) -> Start {
         let record = &mut *self.record();
         let now = self.clock.now();
@@ -297,13 +301,14 @@ impl Recorder {
 }
 
 impl Record {
-    /// Returns the time up to which arrived responses have been found. While it opens connections, a thread awaits no
-    /// responses.
+    /// Returns the time up to which the thread has found all responses that have arrived. A thread that is opening
+    /// connections awaits no responses, so this is then the current time.
     fn looked_until(&self, now: Nanos) -> Nanos {
         if self.opening > 0 { now } else { self.last_poll.looked_until(now) }
     }
 
-    /// Returns the lateness at `now` of a slot that has not started. The thread polled for responses at `looked`.
+    /// Returns the lateness at `now` of a slot that has not started. The thread has found all responses that arrived
+    /// before `looked`.
     fn lateness(
         &self,
         intended: Nanos,
@@ -367,7 +372,7 @@ impl<R: Deref<Target = Recorder>> Flight<R> {
         self.place.unwrap_or_default()
     }
 
-    /// Records that the operation ends now. Returns the current time.
+    /// Ends the operation at the current time, and returns this time.
     pub(crate) fn end(mut self, answer: Answer) -> Nanos {
         let record = &mut *self.recorder.record();
         let end = self.recorder.clock.now();

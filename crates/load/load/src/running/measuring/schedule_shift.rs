@@ -1,8 +1,8 @@
 //! Computes the time by which pauses and late policies have moved the schedule.
 //!
-//! A pause delays the slots that have not started. If a policy gives up slots, later slots take their places, as after
-//! a pause. The [ideal](crate::results::lateness) generator gives up as few slots as possible, so it needs the time of
-//! pauses and the time given up.
+//! A pause delays the slots that have not started. If a policy gives up slots, later slots move as after a pause. The
+//! [ideal](crate::results::lateness) generator gives up as few slots as possible, so it needs the time of pauses and
+//! the time given up.
 
 use crate::console::human::float;
 use nanopace::{Nanos, Pacer};
@@ -55,7 +55,8 @@ impl ScheduleShift {
         let skipped = ledger.skipped.saturating_sub(self.skipped);
         self.skipped = ledger.skipped;
         self.skipped_time += Duration::from_secs_f64(interval * float(skipped));
-        // Slots are skipped before the current slot is taken. All other time is given up after it.
+        // Slots are skipped before the current slot is taken. All other time is given up after it, so it counts from
+        // the next slot on.
         self.skipped_time + mem::replace(&mut self.idle, ledger.idle)
     }
 }
@@ -73,7 +74,7 @@ mod tests {
         Duration::from_millis(ms)
     }
 
-    /// One connection to a target that takes 10 ms per request, at twice the rate that the target can sustain.
+    /// A run with one connection at 200/s. A target that takes 10 ms per request can sustain half of this rate.
     struct Run {
         clock: ManualClock,
         pacer: Pacer,
@@ -99,7 +100,8 @@ mod tests {
             }
         }
 
-        /// The target takes `target` to respond to each request. Then the generator takes `generator`.
+        /// Performs `count` requests. The target takes `target` to respond to each request, and the generator then
+        /// takes `generator`.
         fn requests(&self, count: u64, target: Duration, generator: Duration) -> &Run {
             let idle = CpuTime::default;
             for _ in 0..count {

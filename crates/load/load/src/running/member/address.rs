@@ -16,7 +16,8 @@ pub(crate) struct RunAddress {
 }
 
 impl RunAddress {
-    /// Uses the store that the option names, or otherwise the one in the environment variable.
+    /// Returns the address of a run in the store that the option names, or otherwise in the store that the environment
+    /// variable names.
     pub(crate) fn new(option: &str, url: Option<&str>, name: &str) -> anyhow::Result<RunAddress> {
         let url = url.map(str::to_owned).or_else(|| env::var(VARIABLE).ok());
         let url = url.with_context(|| {
@@ -25,7 +26,7 @@ impl RunAddress {
         Ok(RunAddress { url, name: name.to_owned() })
     }
 
-    /// The URL includes the password.
+    /// Returns the URL, including its password.
     pub(crate) fn url(&self) -> &str {
         &self.url
     }

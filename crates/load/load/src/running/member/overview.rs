@@ -9,10 +9,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-/// The interval at which nodes report their results.
+/// The interval between two looks at the store. Nodes report their results at the same interval.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// Reads the state of the fleet each second, while the view shows it.
+/// Reads the figures of the fleet each second, as long as [`Overview::text`] is called with `is_wanted`.
 #[derive(Debug)]
 pub(crate) struct Overview(Arc<Mutex<View>>);
 

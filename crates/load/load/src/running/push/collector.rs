@@ -34,7 +34,8 @@ pub(crate) struct Collector {
 }
 
 impl Collector {
-    /// Rejects a URL without a host or whose scheme is neither http nor https.
+    /// Creates a collector for a URL that `url::read` has accepted. Fails if the URL needs TLS and TLS cannot be set
+    /// up.
     pub(super) fn new(url: Uri) -> anyhow::Result<Collector> {
         let host = url.host().unwrap_or_default();
         let host = host.trim_start_matches('[').trim_end_matches(']').to_owned();
@@ -45,7 +46,7 @@ impl Collector {
         Ok(Collector { url, host, port, tls })
     }
 
-    /// Returns an error unless the collector accepts the whole message.
+    /// Sends a message. Returns an error unless the collector accepts the whole message.
     pub(super) async fn send(&self, message: Vec<u8>) -> anyhow::Result<()> {
         let sent = timeout(PATIENCE, self.send_at_leisure(message)).await;
         let sent = sent.unwrap_or_else(|_| Err(anyhow::anyhow!("no answer within 5 s")));
@@ -91,7 +92,8 @@ impl Collector {
     }
 }
 
-/// A response with a success status can still reject a part of the message.
+/// Returns an error unless the collector has accepted the whole message. A response with a success status can still
+/// reject a part of it.
 async fn judge(answer: Response<Incoming>) -> anyhow::Result<()> {
     let status = answer.status();
     if !status.is_success() {
@@ -107,7 +109,8 @@ async fn judge(answer: Response<Incoming>) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Returns one line without control characters, which is harmless to a terminal.
+/// Returns the first 200 characters of a text. Control characters become blanks, so that a terminal can show the text
+/// in one line.
 fn one_line(text: &str) -> String {
     text.chars().take(200).map(|letter| if letter.is_control() { ' ' } else { letter }).collect()
 }

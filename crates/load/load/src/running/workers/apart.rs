@@ -19,7 +19,7 @@ use tokio::time::sleep;
 const BEAT: Duration = Duration::from_millis(100);
 
 /// Returns the result of `call`. Returns `None`, and leaves the thread running, if the call blocks its thread for
-/// longer than `timeout` or if `is_wanted` returns false.
+/// longer than `timeout` plus [`STUCK`], or if `is_wanted` returns false.
 pub(crate) fn apart<F: Future<Output: Send>>(
     timeout: Duration,
     is_wanted: impl Fn() -> bool,

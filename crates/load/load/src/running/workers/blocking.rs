@@ -1,8 +1,8 @@
 //! Runs calls that block: starts one thread for each session, and a thread that monitors them.
 //!
 //! A call that blocks cannot be ended. When a run is given up, the call counts as unfinished, and its thread is left
-//! running. A thread whose session is not open when the schedule ends is left running too. Such a session delays the
-//! start of the load by at most the timeout.
+//! running. A thread that is still opening its session when the schedule ends is left running too. Such a thread delays
+//! the start of the load by at most the timeout.
 
 use super::backoff;
 use super::cores::{self, Core};
@@ -25,8 +25,9 @@ use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::time;
 
-/// The ticket that a thread takes when its session is open. The thread sends a signal through the ticket, and the
-/// monitor waits for the thread while it holds the ticket. After the schedule has ended, no ticket is available.
+/// The ticket that a thread takes after its first attempt to open its session. With the ticket, the thread signals the
+/// monitor that this attempt has ended. The monitor waits until the thread drops the ticket. After the schedule has
+/// ended, no ticket is available.
 type Ticket = Mutex<Option<UnboundedSender<()>>>;
 
 struct Worker {
@@ -39,8 +40,9 @@ struct Worker {
 
 type Session<'a> = Option<Box<dyn BlockingSession + 'a>>;
 
-/// Starts one thread for each recorder, and a thread that monitors them. The monitor counts as ready when all sessions
-/// are open or the timeout has passed. It ends with the last thread that has a session, or when the run is given up.
+/// Starts one thread for each recorder, and a thread that monitors them. The monitor counts as ready when all threads
+/// have taken their tickets or the timeout has passed. It ends with the last thread that has a ticket, or when the run
+/// is given up.
 pub(super) fn start(
     sessions: &Arc<dyn BlockingSessions>,
     shared: &Arc<RunShared>,
@@ -72,7 +74,7 @@ fn pinned(cores: &[Core], threads: usize) -> impl Iterator<Item = (usize, Option
     (0..threads).map(move |index| (index, cores.iter().cycle().nth(index).copied()))
 }
 
-/// Monitors the threads until the schedule has ended, and until all threads that had a session by then have ended.
+/// Monitors the threads until the schedule has ended, and until all threads that had a ticket by then have ended.
 async fn look_after(shared: &RunShared, tickets: &[Arc<Ticket>], mut signs: UnboundedReceiver<()>) {
     let opened = async {
         for _ in tickets {
@@ -125,7 +127,8 @@ impl Worker {
         Ok(())
     }
 
-    /// If the session cannot be opened now, it is opened for the first call.
+    /// Opens the session, works until the schedule ends, and closes the session. If the session cannot be opened before
+    /// the schedule starts, it is opened for the first call.
     fn run(&self, runtime: &Handle) {
         self.shared.threads.add_current();
         self.recorder.blocks();
@@ -139,7 +142,7 @@ impl Worker {
         let _ = sign.send(());
         self.work(runtime, &mut session);
         if let Some(session) = session {
-            // No operation counts a failure to close the session.
+            // A failure to close the session is ignored, because it belongs to no operation.
             let _ = guarded(|| session.close());
         }
         self.shared.threads.end_current();
@@ -166,7 +169,7 @@ impl Worker {
         span.end_if_over();
     }
 
-    /// Returns whether there was a connection to the target.
+    /// Performs the operation for a slot. Returns whether there was a connection to the target.
     fn operation<'a>(
         &'a self,
         session: &mut Session<'a>,

@@ -14,7 +14,8 @@ mod system {
         (0..CpuSet::MAX_CPU).filter(|&core| allowed.is_set(core)).collect()
     }
 
-    /// If pinning fails, the scheduler may move the thread. Starts may then be less even, but the results stay valid.
+    /// Pins the current thread. If pinning fails, the scheduler may move the thread. Starts may then be less even, but
+    /// the results stay valid.
     pub(crate) fn pin(core: Core) {
         let mut cores = CpuSet::new();
         cores.set(core);

@@ -10,8 +10,8 @@ use tokio::time::{Instant, Sleep, sleep_until};
 /// deadline is then extended once by the same time.
 const LATE: Duration = Duration::from_millis(10);
 
-/// The runtime's timer is reset only when it fires, which is about once per timeout and not for each request. Before it
-/// fires, the timer is polled only if the task has changed.
+/// The deadline of the current request. The runtime's timer is reset only when it fires, which is about once per
+/// timeout and not for each request. Before the timer fires, it is polled only if the task has changed.
 #[derive(Debug)]
 pub(crate) struct Deadline {
     at: Instant,
@@ -21,7 +21,7 @@ pub(crate) struct Deadline {
 }
 
 impl Deadline {
-    /// Must be called within a tokio runtime.
+    /// Returns a deadline that passes after `timeout`. Must be called within a tokio runtime.
     pub(crate) fn new(timeout: Duration) -> Deadline {
         let at = after(timeout);
         Deadline { at, is_put_off: false, timer: Box::pin(sleep_until(at)), waker: None }
@@ -32,7 +32,7 @@ impl Deadline {
         self.is_put_off = false;
     }
 
-    /// Is ready when the current request must be given up.
+    /// Returns `Ready` when the current request must be given up.
     pub(crate) fn poll_passed(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         // The timer never fires for a task that has used up its coop budget. A server that never stops sending uses up
         // each budget.
@@ -54,8 +54,8 @@ impl Deadline {
         Poll::Pending
     }
 
-    /// Extends the deadline, once for each request, if the thread was stopped or had no CPU time when the deadline
-    /// passed: the response may have arrived in time. Returns whether the deadline was extended.
+    /// Extends the deadline, once for each request, if it passed more than [`LATE`] ago. The thread was then stopped or
+    /// had no CPU time, and the response may have arrived in time. Returns whether the deadline was extended.
     fn put_off(&mut self) -> bool {
         let now = Instant::now();
         let is_first = !self.is_put_off && now.saturating_duration_since(self.at) > LATE;

@@ -13,17 +13,17 @@ use std::time::Duration;
 #[derive(Debug)]
 pub(crate) struct Guarded {
     timeout: Duration,
-    /// `None` if calls apply the timeout themselves.
+    /// The deadline of the current call, or `None` if calls apply the timeout themselves.
     deadline: Option<Deadline>,
 }
 
 impl Guarded {
-    /// Must be called within a tokio runtime.
+    /// Returns a guard for consecutive calls. Must be called within a tokio runtime.
     pub(crate) fn new(timeout: Duration, keeps_to_it: bool) -> Guarded {
         Guarded { timeout, deadline: (!keeps_to_it).then(|| Deadline::new(timeout)) }
     }
 
-    /// Drops the call if it exceeds the timeout.
+    /// Runs a call. Drops the call if it exceeds the timeout. Returns a failure after a timeout or a panic.
     pub(crate) async fn run<F, R>(&mut self, call: impl FnOnce() -> F) -> Result<R, Failure>
     where
         F: Future<Output = Result<R, Failure>>,

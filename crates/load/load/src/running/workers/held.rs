@@ -5,7 +5,8 @@ use std::future::poll_fn;
 use std::pin::pin;
 use std::time::Duration;
 
-/// Raises `longest` to the longest time for which the call blocked its thread, by the clock of `pacer`.
+/// Runs a call. If it blocks its thread for longer than `longest`, sets `longest` to this time, by the clock of
+/// `pacer`.
 pub(super) async fn watched<F: Future>(
     call: F,
     pacer: &Pacer,

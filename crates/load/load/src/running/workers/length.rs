@@ -6,7 +6,7 @@ use std::time::Duration;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Spacing {
     Even,
-    /// The slots are all Poisson arrivals of the load, without sharding.
+    /// The slots are Poisson arrivals, and the load is not sharded.
     Poisson,
     Other,
 }
@@ -35,7 +35,7 @@ pub(crate) struct RunLength {
     pub(crate) warmup: Duration,
     /// The duration of the recorded part after the warm-up; `Duration::MAX` without a limit.
     pub(crate) duration: Duration,
-    /// The maximum number of this process's slots with the warm-up. `None` if it is unlimited or unknown.
+    /// The maximum number of this process's slots, including the warm-up, or `None` if it is unlimited or unknown.
     pub(crate) most: Option<u64>,
     pub(crate) counted: Option<Counted>,
     /// The maximum number of recorded slots in a closed loop; `None` without a limit.
@@ -43,11 +43,12 @@ pub(crate) struct RunLength {
     pub(crate) spacing: Spacing,
     /// Whether the intervals between slots are equal, except for changes of the rate.
     pub(crate) is_steady: bool,
-    /// The constant number of slots per second, which applies until the load is changed.
+    /// The constant rate in slots per second until the load is changed, or `None` if the rate is not constant.
     pub(crate) constant_hz: Option<f64>,
     /// A closed loop has no schedule, and all slots that started count as requested.
     pub(crate) is_closed: bool,
     pub(crate) ends_with_load: bool,
-    /// The maximum length after another load has replaced this one. `Duration::MAX` if only that load limits the run.
+    /// The maximum length of the run after a new load has replaced this one. `Duration::MAX` if only the new load
+    /// limits it.
     pub(crate) longest: Duration,
 }

@@ -21,7 +21,7 @@ pub(crate) struct RunShared {
     pub(crate) span: SetOnce<RunSpan>,
     /// Set when the schedule ends.
     pub(crate) ended: SetOnce<()>,
-    /// True when the missing responses are given up.
+    /// Becomes true when the missing responses are given up.
     pub(crate) give_up: watch::Sender<bool>,
     pub(crate) threads: LoadThreads,
 }

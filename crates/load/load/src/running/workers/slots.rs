@@ -23,12 +23,13 @@ impl Slots {
         }
     }
 
-    /// Returns whether the run ends with a slot: after a limit, or with the last slot of the load.
+    /// Returns whether the run ends with a slot: the last of a limited number, or the last slot of the load.
     pub(crate) fn are_limited(&self) -> bool {
         self.left.is_some() || self.decided.is_some()
     }
 
-    /// Returns the number of slots left before the call: `u64::MAX` without a limit, `None` if there were no more.
+    /// Takes a slot. Returns the number of slots that were left before the call, or `u64::MAX` without a limit. Returns
+    /// `None` if no slot was left.
     pub(crate) fn take_one(&self) -> Option<u64> {
         let Some(left) = &self.left else { return Some(u64::MAX) };
         // Relaxed: each decrement must be unique; nothing else is published through it. No loom model: one atomic.
@@ -41,14 +42,15 @@ impl Slots {
         self.refused.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Returns the number of slots decided about, including this one, or `None` if the last slot does not end the run.
+    /// Counts a decision about a slot. Returns the number of decisions so far, including this one, or `None` if the
+    /// last slot does not end the run.
     pub(crate) fn count_decided(&self) -> Option<u64> {
         // AcqRel, with itself: a thread sees the grants of all threads that counted before it, so the thread that
         // counts last sees all grants. No loom model: one atomic, and the pacer's own lock.
         self.decided.as_ref().map(|decided| decided.fetch_add(1, Ordering::AcqRel) + 1)
     }
 
-    /// Returns the number of slots decided about, or `None` if the last slot does not end the run.
+    /// Returns the number of decisions about slots so far, or `None` if the last slot does not end the run.
     pub(crate) fn decided(&self) -> Option<u64> {
         // Acquire: as in `count_decided`.
         self.decided.as_ref().map(|decided| decided.load(Ordering::Acquire))

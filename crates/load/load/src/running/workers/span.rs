@@ -16,11 +16,12 @@ use std::time::{Duration, SystemTime};
 pub(crate) struct RunSpan {
     pacer: Pacer,
     pub(crate) start: Nanos,
-    /// The wall-clock time when the span is created.
+    /// The wall-clock time at which the span was created.
     pub(crate) began: SystemTime,
     /// The end of the warm-up. Slots before this time belong to the warm-up.
     pub(crate) recorded_from: Nanos,
-    /// In nanoseconds. The run can end earlier. A change of the load may move the planned end: see `follow`.
+    /// The planned end, in nanoseconds. The run can end earlier. A change of the load may move the planned end: see
+    /// `follow`.
     planned_end: AtomicU64,
     /// The latest possible end, for any load.
     latest: Nanos,
@@ -38,12 +39,13 @@ pub(crate) enum Admission {
     WarmUp,
     /// Count the slot as unstarted: it was due before the end of the run, but the run has ended.
     Unstarted,
-    /// Neither start nor count: the slot was due after the end, or the run already has its number of slots.
+    /// Neither start nor count the slot: it was due at the end or later, it belongs to the warm-up of a run that has
+    /// ended, or the run already has its number of slots.
     Over,
 }
 
 impl RunSpan {
-    /// Sends [`Message::LastSlot`] when the last recorded slot has been admitted.
+    /// Creates a span, which sends [`Message::LastSlot`] when the last recorded slot has been admitted.
     pub(crate) fn new(
         pacer: &Pacer,
         start: Nanos,
@@ -70,7 +72,7 @@ impl RunSpan {
         &self.length
     }
 
-    /// In a closed loop, the intended start is the time at which the slot is taken.
+    /// Returns the intended start of a slot. In a closed loop, this is the time at which the slot is taken.
     pub(crate) fn intended_start(&self, grant: Grant, now: Nanos) -> Nanos {
         if self.length.is_closed { now } else { grant.intended_start() }
     }
@@ -108,15 +110,16 @@ impl RunSpan {
         self.warm_up.get().copied().or_else(|| has_begun().then(asked))
     }
 
-    /// A pause in the warm-up delays some of its slots until the recorded part. With a fixed number of requests, these
-    /// slots still count as warm-up.
+    /// Returns the amount of load in the warm-up. A pause in the warm-up delays some of its slots until the recorded
+    /// part. With a fixed number of requests, these slots still count as warm-up.
     fn asked_in_warm_up(&self) -> AskedLoad {
         let asked = self.asked_by_pacer(self.recorded_from);
         let planned = self.length.counted.map_or(asked.slots, |counted| counted.warm_up);
         in_all(planned, asked)
     }
 
-    /// No slot whose intended start is at or after the end is started, and no slot starts at or after the end.
+    /// Returns the end of the run. A slot is started only before the end, and only if its intended start is before the
+    /// end.
     pub(crate) fn end(&self) -> Nanos {
         self.ended.get().map_or_else(|| self.planned_end(), |ended| ended.at)
     }
@@ -134,7 +137,7 @@ impl RunSpan {
 
     /// Returns whether no slot is left that a change of the load could still move.
     pub(crate) fn has_no_slot_left(&self) -> bool {
-        // Slots that workers wait for have been taken, and a change of the rate still moves them.
+        // Workers have taken the slots that they wait for, but a change of the rate still moves these slots.
         let are_decided = || self.is_load_over(self.slots.decided());
         self.length.counted.map_or_else(|| self.pacer.is_finished(), |_| are_decided())
     }
@@ -149,7 +152,7 @@ impl RunSpan {
         Nanos::from_nanos(self.planned_end.load(Ordering::Relaxed))
     }
 
-    /// Moves the planned end to the end of a load that begins `now` and has this length, or to `latest` if `latest`
+    /// Moves the planned end to the end of a load that begins at `now` and has this length, or to `latest` if `latest`
     /// comes first. If neither the load nor the length of the run is limited, the planned end does not change.
     pub(crate) fn follow(&self, now: Nanos, length: Option<Duration>) {
         let load = length.map_or(Nanos::MAX, |length| now + length);
@@ -160,7 +163,8 @@ impl RunSpan {
         }
     }
 
-    /// If the run ends with the load or after a fixed number of requests, the decision about the last slot ends it.
+    /// Decides what a worker does with a slot. If the run ends with the load or after a fixed number of requests, the
+    /// decision about the last slot ends the run.
     pub(crate) fn admit(&self, (number, intended_start): (u64, Nanos), now: Nanos) -> Admission {
         let admission = self.judge(number, intended_start, now);
         if matches!(admission, Admission::Unstarted | Admission::Over) {
@@ -172,7 +176,8 @@ impl RunSpan {
         admission
     }
 
-    /// Call this after all threads have ended, and only if the end of the load ends the run.
+    /// Returns how many of the granted slots were not started. Call this after all threads have ended, and only if the
+    /// end of the load ends the run.
     pub(crate) fn not_started(&self) -> u64 {
         self.slots.not_started(self.pacer.ledger().granted)
     }
@@ -202,14 +207,15 @@ impl RunSpan {
         if counted.may_skip { self.pacer.ledger().skipped } else { 0 }
     }
 
-    /// Ends the run at the end of its load, or now if that is later.
+    /// Ends the run at the end of its load, or at the current time if that is later.
     fn end_with_load(&self, load_end: Nanos) {
         self.end_at(load_end.max(self.pacer.now()), Some(load_end));
         // The receiver is gone only when the run has ended.
         let _ = self.messages.send(Message::LastSlot);
     }
 
-    /// If all intervals are equal, N slots take N intervals; otherwise the last interval is zero.
+    /// Returns the time from the last slot to the end of the load. If all intervals are equal, this is one interval, so
+    /// that N slots take N intervals. Otherwise it is zero.
     fn last_interval(&self) -> Duration {
         let interval = || Duration::from_secs_f64(self.pacer.rate().interval_ns() * 1e-9);
         if self.length.is_steady { interval() } else { Duration::ZERO }
@@ -268,7 +274,8 @@ impl RunSpan {
         self.end_at(at, None)
     }
 
-    /// `load_end` is the end of the load, if all its slots have been due.
+    /// Ends the run as [`end_run`](RunSpan::end_run) does. `load_end` is the end of the load, if all its slots have
+    /// been due.
     fn end_at(&self, at: Nanos, load_end: Option<Nanos>) -> RunEnd {
         let planned = self.planned_end();
         let load_end = load_end.filter(|_| at <= planned);
@@ -278,7 +285,8 @@ impl RunSpan {
             let asked = if is_over { self.asked_in_all(at) } else { self.asked(at) };
             let recorded =
                 self.warm_up().map_or_else(AskedLoad::default, |before| asked.since(before));
-            // The interval of an even slot must have passed: until then, the slot may just have been due.
+            // An even slot is required only after its interval has passed. Until then, the slot may just have fallen
+            // due.
             let is_by_count = self.length.spacing == Spacing::Even && !is_over;
             RunEnd {
                 at,
@@ -296,14 +304,15 @@ impl RunSpan {
     }
 }
 
-/// Each slot after the warm-up counts as a whole slot, even if the warm-up ended within an interval.
+/// Returns the amount of load for `slots` slots. Each slot after the warm-up counts as a whole slot, even if the
+/// warm-up ended within an interval.
 fn in_all(slots: u64, warm_up: AskedLoad) -> AskedLoad {
     let recorded = slots.saturating_sub(warm_up.slots);
     AskedLoad { slots, count: warm_up.count + human::float(recorded) }
 }
 
-/// Returns the slots of `all` that are not in `known`, in batches. Their number is exact. If the batches of `all` and
-/// `known` have different boundaries, the due time of a slot may be wrong by up to the length of a batch.
+/// Returns the slots of `all` that are not in `known`, in batches. The number of slots is exact. If the batches of
+/// `all` and `known` have different boundaries, the due time of a slot may be wrong by up to the length of a batch.
 fn beyond(all: &[(Nanos, u64)], known: &[(Nanos, u64)]) -> Vec<(Nanos, u64)> {
     let count = |batches: &[(Nanos, u64)]| batches.iter().map(|(_, slots)| slots).sum::<u64>();
     let mut missing = count(all).saturating_sub(count(known));
@@ -323,7 +332,7 @@ fn beyond(all: &[(Nanos, u64)], known: &[(Nanos, u64)]) -> Vec<(Nanos, u64)> {
 }
 
 /// Removes the slots that have fallen due since the end of the run, which was `end` after the start. If the run was
-/// paused, the time that is left out is shorter by the length of the pauses.
+/// paused, the removed time is too short by the length of the pauses.
 fn ledger_at_end(end: Duration, ledger: Ledger) -> Ledger {
     let mut ended = ledger;
     let behind = ledger.elapsed.saturating_sub(end).min(ledger.backlog);

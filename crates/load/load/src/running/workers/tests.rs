@@ -78,7 +78,7 @@ fn run_with(setup: &Setup, sender: &Sender<Message>, messages: &Receiver<Message
     ran.unwrap().summary
 }
 
-/// Checks that all 100 slots are counted.
+/// Performs a run. Checks that all 100 slots are counted.
 fn run(setup: &Setup) -> Summary {
     let (sender, messages) = mpsc::channel();
     let summary = run_with(setup, &sender, &messages);
@@ -112,7 +112,8 @@ fn failures(summary: &Summary) -> Vec<(String, u64)> {
     summary.stats.failures.iter().map(|(kind, count)| (kind.to_string(), *count)).collect()
 }
 
-/// The list is empty if the count is zero, as it can be on a machine that stalls for the whole load.
+/// Returns `count` failures of this kind as a list. The list is empty if the count is zero, as it can be on a machine
+/// that stalls for the whole load.
 fn of_kind(kind: &str, count: u64) -> Vec<(String, u64)> {
     if count == 0 { Vec::new() } else { vec![(kind.to_owned(), count)] }
 }
@@ -121,7 +122,8 @@ type Called = Pin<Box<dyn Future<Output = Result<Done, Failure>> + Send>>;
 
 type Becomes<T> = Box<dyn Fn(u64) -> T + Send + Sync>;
 
-/// All asynchronous targets have one type, and so do all blocking ones, because the run is compiled for each type.
+/// A target whose openings and calls are functions of their number. All asynchronous targets have one type, and so do
+/// all blocking ones, because the run is compiled for each type.
 struct Told<C> {
     /// Openings are counted from 0; opening 0 checks that the target is available.
     open: Becomes<Result<(), Failure>>,
@@ -251,7 +253,7 @@ fn outlasts(_: u64) -> Called {
     })
 }
 
-/// Returns the verdict that the lateness requires: the one that names the target, unless the machine stalled.
+/// Returns the verdict that the measured lateness requires. Unless the machine stalled, this verdict names the target.
 fn behind(summary: &Summary) -> Verdict {
     let Lateness { target, generator, queued, .. } = summary.stats.lateness;
     match (target >= 2.0 * generator, generator >= 2.0 * target) {
@@ -377,7 +379,7 @@ fn a_panic_in_a_call_is_a_failure_of_the_target() {
     assert_eq!(failures(&summary), of_kind("panic: slot of the 3rd kind", panicked));
     let (opened, called) = setup.target.seen();
     assert_eq!(called, summary.stats.started());
-    // After its last panic, each of the four sessions may not be needed again.
+    // A session whose last call panics is not opened again. There are four sessions.
     assert!((1 + panicked.max(4)..=5 + panicked).contains(&opened), "{opened}");
     assert_eq!(summary.verdict, Verdict::TargetFailing);
 }
@@ -436,7 +438,7 @@ fn a_failure_keeps_its_session() {
     assert_eq!(summary.verdict, Verdict::TargetFailing);
 }
 
-/// The other sessions of the thread wait for the thread, which belongs to the generator. No timeout can end the call.
+/// The other sessions of the thread wait for the thread, so the generator is late. No timeout can end the call.
 #[test]
 fn a_call_that_blocks_its_thread_makes_the_generator_late() {
     let blocks = |_| -> Called {

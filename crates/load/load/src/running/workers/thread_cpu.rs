@@ -6,7 +6,7 @@ use std::io::Read as _;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// Returns zero if the system does not report the CPU time.
+/// Returns the CPU time of the calling thread, or zero if the system does not report it.
 pub(crate) fn of_this_thread() -> CpuTime {
     read("/proc/thread-self/schedstat").unwrap_or_default()
 }
@@ -31,7 +31,8 @@ impl LoadThreads {
         }
     }
 
-    /// The thread must call this before it ends, because the system does not report the time of an ended thread.
+    /// Records the CPU time of the calling thread. The thread must call this before it ends, because the system does
+    /// not report the time of an ended thread.
     pub(crate) fn end_current(&self) {
         #[cfg(target_os = "linux")]
         {
@@ -54,12 +55,12 @@ impl LoadThreads {
     }
 
     fn threads(&self) -> MutexGuard<'_, Vec<Thread>> {
-        // A thread that panics ends the run with its own message; this must not add another.
+        // A thread that panics ends the run with its own message. A poisoned lock must not add another message.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Allocates no memory, because load threads call this every 10 ms.
+/// Reads a CPU time. Allocates no memory, because load threads call this every 10 ms.
 fn read(path: &str) -> Option<CpuTime> {
     let mut text = [0; 64];
     let length = File::open(path).ok()?.read(&mut text).ok()?;

@@ -39,9 +39,9 @@ struct Thread {
     recorder: Option<Arc<Recorder>>,
 }
 
-/// Spreads sessions over threads: by default one thread per core, or per two cores if the target also runs on this
-/// machine. There are no more threads than a load of `hz` calls per second needs, because fewer threads wake up less
-/// often for the same calls. A session whose calls block has a thread of its own.
+/// Returns the number of sessions of each thread. By default, there is one thread per core, or per two cores if the
+/// target also runs on this machine, but no more threads than a load of `hz` calls per second needs. Fewer threads wake
+/// up less often for the same calls. A session whose calls block has a thread of its own.
 pub(crate) fn sessions(
     target: &Arc<dyn AnyBackend>,
     sessions: u32,
@@ -58,7 +58,8 @@ pub(crate) fn sessions(
     spread(sessions, threads.map_or(own.min(needed), usize::from).min(sessions))
 }
 
-/// With few sessions, threads sleep most of the time, and one thread per core keeps the cores awake.
+/// Returns the number of threads beside a target on this machine. With few sessions, threads sleep most of the time,
+/// and one thread per core keeps the cores awake.
 fn beside_target(cores: usize, sessions: usize) -> usize {
     if sessions < FEW { cores } else { (cores / 2).max(1) }
 }
@@ -76,7 +77,8 @@ fn spread(connections: usize, threads: usize) -> Vec<usize> {
 }
 
 impl Threads {
-    /// A thread is ready when its connections are open. Blocking calls get one thread per session and a monitor.
+    /// Starts the threads. A thread is ready when it has tried to open all its connections. For blocking calls, starts
+    /// one thread per session and a monitor.
     pub(crate) fn start(
         target: &Arc<dyn AnyBackend>,
         shared: &Arc<RunShared>,
@@ -125,7 +127,8 @@ impl Threads {
         self.0.iter().filter(|thread| thread.is_stuck(Duration::ZERO)).count()
     }
 
-    /// Leaves threads that have not ended running. A panic of a joined thread continues in the caller.
+    /// Joins the threads that have ended. The other threads keep running. A panic of a joined thread continues in the
+    /// caller.
     pub(crate) fn join(self) -> anyhow::Result<()> {
         let handles = self.0.into_iter().map(|thread| thread.handle);
         handles.filter(JoinHandle::is_finished).try_for_each(|thread| {
@@ -228,7 +231,8 @@ impl ThreadLoad {
     }
 }
 
-/// Returns `None` if the task was cancelled. If the task has panicked, the panic continues in the caller.
+/// Returns the result of a task, or `None` if the task was cancelled. If the task has panicked, the panic continues in
+/// the caller.
 fn or_panic<T>(task: Result<T, JoinError>) -> Option<T> {
     task.map_err(|error| error.try_into_panic().map(panic::resume_unwind)).ok()
 }

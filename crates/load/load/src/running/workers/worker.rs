@@ -49,8 +49,8 @@ impl<T: Backend> Worker<T> {
         }
     }
 
-    /// `opening` marks the time since which no slot could use the session. A failed attempt is repeated for the first
-    /// call.
+    /// Opens the session. `opening` marks the time since which no slot could use it. If this attempt fails, the session
+    /// is opened for the first call.
     pub(crate) async fn prepare(&mut self, opening: Start) {
         for set_up in self.open().await.unwrap_or_default() {
             self.recorder.set_up(set_up);
@@ -58,7 +58,8 @@ impl<T: Backend> Worker<T> {
         self.recorder.opened(opening);
     }
 
-    /// A worker takes one slot at a time, so a call in flight does not withhold other slots from other workers.
+    /// Takes slots and makes their calls until no slot is left. Takes one slot at a time, so that a call in flight does
+    /// not withhold other slots from other workers.
     pub(crate) async fn work(&mut self) {
         let (shared, recorder) = (Arc::clone(&self.shared), Arc::clone(&self.recorder));
         let span = shared.span.wait().await;
@@ -89,7 +90,7 @@ impl<T: Backend> Worker<T> {
 
     pub(crate) async fn close(mut self) {
         if let Some(session) = self.session.take() {
-            // No operation counts a failure to close the session.
+            // A failure to close the session is ignored, because it belongs to no operation.
             let _ = self.guarded.run(|| self.target.close(Some(session))).await;
         }
     }
@@ -97,7 +98,7 @@ impl<T: Backend> Worker<T> {
     async fn call(&mut self, slot: Slot) -> Answer {
         let (mut sent, mut set_up) = (slot.start, None);
         if self.session.is_none() {
-            // Boxed, so that a call, which is moved as a whole, has no room for this future.
+            // Boxed, so that this future does not enlarge the future of each call, which is moved as a whole.
             let opened = Box::pin(self.open()).await;
             sent = self.shared.pacer.now();
             match opened {
@@ -121,7 +122,7 @@ impl<T: Backend> Worker<T> {
         Answer { held, ..answer(sent, set_up, called) }
     }
 
-    /// Returns how long it took to open each part of the session.
+    /// Opens the session. Returns how long it took to open each of its parts.
     async fn open(&mut self) -> Result<Vec<SetUp>, Failure> {
         let begin = self.shared.pacer.now();
         let opened = self.guarded.run(|| self.target.connect(self.index)).await;
@@ -135,7 +136,8 @@ impl<T: Backend> Worker<T> {
     }
 }
 
-/// The returned time is `clock`, which was read just before, unless there was a wait for the slot.
+/// Takes a slot. Returns it with the current time. If there was no wait for the slot, `clock`, which the caller has
+/// just read, is the current time.
 async fn acquire(line: &AsyncPacer, mut clock: Option<Nanos>) -> Result<(Grant, Nanos), Refused> {
     let mut acquired = pin!(line.acquire());
     let acquired = poll_fn(|cx| {
@@ -148,7 +150,7 @@ async fn acquire(line: &AsyncPacer, mut clock: Option<Nanos>) -> Result<(Grant, 
     Ok((grant, now.max(grant.actual_start())))
 }
 
-/// `set_up` is the setup time of a session that was opened for the call.
+/// Returns the result of a call. `set_up` is the setup time of a session that was opened for the call.
 pub(super) fn answer(sent: Nanos, set_up: Option<SetUp>, called: Result<Done, Failure>) -> Answer {
     let answer = Answer::new(sent, called);
     let details = Details { set_up: answer.details.set_up.or(set_up), ..answer.details };

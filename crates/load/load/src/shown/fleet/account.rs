@@ -1,4 +1,5 @@
-//! Writes the account of a fleet: the fate of each slot, as text and as a JSON object.
+//! Writes the account of a fleet as text and as a JSON object. It shows how many slots were started, skipped, lost and
+//! started twice.
 
 use crate::console::human;
 use nanopace_fleet::{Account, NodeAccount};
@@ -67,7 +68,7 @@ fn steps(stepped: impl Iterator<Item = (u16, Duration)>) -> Option<String> {
     Some(format!("the clock of {nodes} was set, by up to {by}, to follow the store's clock"))
 }
 
-/// Bounds of the numbers that are uncertain while some nodes have not reported all results.
+/// The bounds of the numbers that are not certain until all nodes have reported their results.
 struct Bounds<'run>(&'run Account);
 
 impl Display for Bounds<'_> {

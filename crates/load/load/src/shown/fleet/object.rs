@@ -29,7 +29,8 @@ pub(crate) struct WholeObject {
     own_times: OwnTimesObject,
 }
 
-/// `until_seconds` is the time of the load up to which the node has reported results.
+/// A node that has reported only interim results. `until_seconds` is the time of the load up to which they are
+/// complete.
 #[derive(Debug, Serialize)]
 struct SoFarObject {
     number: u16,

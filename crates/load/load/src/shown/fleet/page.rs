@@ -1,4 +1,5 @@
-//! Writes the HTML page of a fleet: one self-contained file about all nodes together, similar to the page of a run.
+//! Writes the HTML page of a fleet, which shows all nodes together. It is one self-contained file and similar to the
+//! page of a run.
 
 use crate::console::human;
 use crate::judged::whole::Whole;

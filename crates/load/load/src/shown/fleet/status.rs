@@ -1,4 +1,4 @@
-//! Writes the status of a fleet for `nanopace fleet status`.
+//! Writes the status of a fleet for the command `nanopace fleet status`.
 
 use super::account::{AccountObject, AccountText};
 use crate::console::human;
@@ -7,14 +7,14 @@ use serde::Serialize;
 use std::fmt::{self, Display, Formatter};
 use std::time::Duration;
 
-/// An unfinished node without a report for this long counts as silent.
+/// A node counts as silent if it has not finished and has not reported for this time.
 const SILENT: Duration = Duration::from_millis(500);
 
 #[derive(Debug)]
 pub(crate) struct Status {
     name: String,
     pub(crate) run: RunStatus,
-    /// `None` before the run starts.
+    /// The account of the run, or `None` if the run has not started.
     pub(crate) account: Option<Account>,
 }
 

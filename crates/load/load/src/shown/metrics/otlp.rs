@@ -18,12 +18,12 @@ use std::time::SystemTime;
 
 #[derive(Debug)]
 pub(crate) struct Source {
-    /// The start of counting, in nanoseconds since 1970.
+    /// The time at which counting started, in nanoseconds since 1970.
     start: u64,
     resource: Resource,
 }
 
-/// Times are in nanoseconds since 1970.
+/// The time span to which a value applies. Its ends are in nanoseconds since 1970.
 #[derive(Clone, Copy)]
 struct Span {
     start: u64,
@@ -38,7 +38,7 @@ impl Source {
         let attributes = [
             ("service.name", "nanopace".to_owned()),
             ("service.version", env!("CARGO_PKG_VERSION").to_owned()),
-            // Two simultaneous runs need different names.
+            // Two runs at the same time need different instance IDs.
             ("service.instance.id", format!("{}-{nanos:x}", process::id())),
             ("nanopace.run.start", humantime::format_rfc3339_millis(start).to_string()),
         ];
@@ -47,7 +47,7 @@ impl Source {
     }
 
     pub(crate) fn message(&self, families: &[Family<'_>], now: SystemTime) -> Vec<u8> {
-        // The end of the span must not precede its start, even if the clock was set back.
+        // The end of the span must not be before its start, even if the clock was set back.
         let span = Span { start: self.start, now: nanos(now).max(self.start) };
         let metrics = families.iter().map(|family| metric(family, span)).collect();
         let scope = InstrumentationScope {
@@ -76,7 +76,8 @@ fn text(key: &str, value: String) -> KeyValue {
 }
 
 fn metric(family: &Family<'_>, span: Span) -> Metric {
-    // A collector that converts these metrics to Prometheus' format gives each the same name as the text format does.
+    // With these units, a collector that converts the metrics to Prometheus' format gives them the same names as the
+    // text format.
     let unit = match family.unit {
         Some(Unit::Seconds) => "s",
         Some(Unit::Bytes) => "By",
@@ -109,7 +110,7 @@ fn counter(point: &Point<u64>, span: Span) -> NumberDataPoint {
     number(point, Number::AsInt(i64::try_from(point.value).unwrap_or(i64::MAX)), span)
 }
 
-/// A gauge has no start time.
+/// Converts a gauge, which has no start time.
 fn gauge(point: &Point<f64>, span: Span) -> NumberDataPoint {
     number(point, Number::AsDouble(point.value), Span { start: 0, ..span })
 }

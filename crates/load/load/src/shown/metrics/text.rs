@@ -90,8 +90,8 @@ fn written(family: &Family<'_>, format: Format) -> String {
     head(&name, kind, family.help, unit, format) + &samples
 }
 
-/// Returns the lines before the samples of a metric. The plain format has neither units nor infos, and a counter has
-/// the name of its samples.
+/// Returns the lines before the samples of a metric. In the plain format, there are no units and no infos, and a
+/// counter has the same name as its samples.
 fn head(name: &str, kind: &str, help: &str, unit: Option<&str>, format: Format) -> String {
     let (name, kind) = match (format, kind) {
         (Format::Plain, "counter") => (format!("{name}_total"), kind),
@@ -118,7 +118,8 @@ fn sample(name: &str, labels: &[Label], value: impl Display) -> String {
     format!("{name}{labels} {value}\n")
 }
 
-/// The count of a bucket includes all times up to its bound, and therefore those of all buckets before it.
+/// Returns the samples of a distribution. The count of a bucket includes all times up to its bound, so it also includes
+/// the times in all lower buckets.
 fn histogram(name: &str, point: &Point<&Buckets>) -> String {
     let times = point.value;
     let all: u64 = times.counts.iter().sum();

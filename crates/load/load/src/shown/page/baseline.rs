@@ -1,4 +1,4 @@
-//! Shows the comparison of a run with its baseline as a table.
+//! Writes the comparison of a run with its baseline as a table.
 
 use crate::console::human;
 use crate::judged::comparison::{Comparison, Row};

@@ -1,13 +1,13 @@
-//! Draws the frame of a chart: its heading, axes and key. The contents are stretched to the width of the page; text and
-//! line widths are not, so that charts are readable on any screen.
+//! Draws the frame of a chart: its heading, axes and key. The content of a chart is stretched to the width of the page.
+//! Its text and its lines keep their size, so that charts are readable on screens of any size.
 
 use maud::{Markup, PreEscaped, html};
 use std::fmt::Write as _;
 
-/// Widths are in units of the drawing. Heights are in pixels.
+/// The width of a chart in units of the drawing. Heights are in pixels.
 pub(crate) const WIDTH: f64 = 1_000.0;
 
-/// The length of the stroke that marks a lower bound, in pixels.
+/// The length in pixels of the stroke that marks a lower bound.
 const UPWARD: u32 = 6;
 
 const DISTANCE: f64 = WIDTH / 60.0;
@@ -18,14 +18,14 @@ pub(crate) struct Chart {
     pub(crate) name: &'static str,
     pub(crate) about: String,
     pub(crate) height: u32,
-    /// The spans in which no response arrived, as shares of the width.
+    /// The time spans in which no response arrived, as shares of the width from the left.
     pub(crate) silent: Vec<(f64, f64)>,
-    /// The labels of the horizontal axis, with their positions as shares of the width.
+    /// The labels of the horizontal axis, each with its position as a share of the width from the left.
     pub(crate) across: Vec<(f64, String)>,
-    /// The labels of the vertical axis, with their positions as shares of the height, from the bottom.
+    /// The labels of the vertical axis, each with its position as a share of the height from the bottom.
     pub(crate) up: Vec<(f64, String)>,
     pub(crate) key: Markup,
-    /// The ID of the table with the figures, and the columns of the table that belong to this chart.
+    /// The ID of the table that contains the figures, and the columns of this table that belong to the chart.
     pub(crate) table: (&'static str, &'static str),
     pub(crate) body: Markup,
 }
@@ -81,7 +81,7 @@ impl Chart {
         }
     }
 
-    /// On a narrow screen, every second label of the horizontal axis is hidden.
+    /// Draws the labels of the axes. On a narrow screen, every second label of the horizontal axis is hidden.
     fn labels(&self) -> Markup {
         html! {
             g.up aria-hidden="true" {
@@ -130,7 +130,8 @@ pub(crate) fn key_at_least() -> Markup {
     }
 }
 
-/// Draws short upward strokes at the middles of steps, at least [`DISTANCE`] apart. A stroke marks a lower bound.
+/// Returns a path of short upward strokes, which mark lower bounds. Each stroke is in the middle of a step, and two
+/// strokes are at least [`DISTANCE`] apart.
 pub(crate) fn upward(steps: impl Iterator<Item = ((f64, f64), f64)>, height: u32) -> String {
     let mut path = String::new();
     let mut free_from = 0.0;
@@ -145,8 +146,8 @@ pub(crate) fn upward(steps: impl Iterator<Item = ((f64, f64), f64)>, height: u32
     path
 }
 
-/// Draws a line in steps: each value is constant between two positions. The line is interrupted where there is no
-/// value. Values are shares of the height.
+/// Returns the path of a line in steps. Each value is constant between two positions, and the line is interrupted where
+/// there is no value. Values are shares of the height.
 pub(crate) fn steps(
     values: impl IntoIterator<Item = (f64, f64, Option<f64>)>,
     height: u32,

@@ -1,4 +1,4 @@
-//! Shows the figures of a run as tiles and tables.
+//! Writes the figures of a run as tiles and tables.
 
 use super::numbers::{AT_LEAST, NONE, count, time};
 use crate::console::human::{self, float, percent};
@@ -49,7 +49,7 @@ pub(crate) fn figure(name: &str, figure: &str) -> Markup {
     html! { div { dt { (name) } dd { (figure) } } }
 }
 
-/// Highlights the tile unless the count is zero.
+/// Returns a tile for a count of bad events, which is highlighted unless the count is zero.
 pub(crate) fn bad_figure(name: &str, figure: u64, all: u64) -> Markup {
     html! {
         div {

@@ -1,4 +1,4 @@
-//! Draws the heat map: the number of requests by response time and due time.
+//! Draws the heat map, which shows the number of requests by due time and response time.
 
 use super::chart::{Chart, WIDTH};
 use super::over_time::{Times, log_axis};
@@ -11,7 +11,7 @@ use hdrhistogram::iterators::IterationValue;
 use maud::{Markup, html};
 use std::fmt::{self, Display, Formatter, Write as _};
 
-/// The columns of the table over time that contain the figures of the map.
+/// The columns of the table over time that contain the figures of the heat map.
 const COLUMNS: &str = "18 19 20 21";
 
 const ROWS: u16 = 50;
@@ -19,7 +19,7 @@ const ROWS: u16 = 50;
 const ROW: u16 = 4;
 
 const SHADES: u8 = 8;
-/// The width of each shade in the key, in pixels.
+/// The width in pixels of each shade in the key.
 const SWATCH: u16 = 18;
 
 pub(crate) fn map(times: &Times) -> Markup {
@@ -107,7 +107,7 @@ fn column(interval: &Interval, axis: LogTimeAxis) -> Vec<Spot> {
     spots
 }
 
-/// Returns the number of times per second in each row that has any.
+/// Returns the rows that contain times, each with its number of times per second.
 fn rates(times: &Histogram<u64>, seconds: f64, axis: LogTimeAxis) -> Vec<(usize, f64)> {
     let steps = times.iter_recorded();
     let rate = |step: IterationValue<u64>| {
@@ -122,8 +122,8 @@ fn row(part: f64) -> usize {
     ((part * f64::from(ROWS)) as usize).min(usize::from(ROWS) - 1)
 }
 
-/// The scale of the shades, in slots per second. If the highest rate is less than ten times the lowest, the scale
-/// begins at a tenth of the highest, so that all shades are dark.
+/// The scale of the shades, from `fewest` to `most` slots per second. If `most` is less than ten times `fewest`, the
+/// scale begins at a tenth of `most`, so that only dark shades are used.
 #[derive(Clone, Copy, Debug)]
 struct Scale {
     fewest: f64,
@@ -135,7 +135,7 @@ impl Scale {
         (self.most / self.fewest).max(10.0)
     }
 
-    /// Shade 0 stands for no slots.
+    /// Returns the shade for a rate. Shade 0 means that there are no slots.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "from 1 to 8")]
     fn shade(self, rate: f64) -> u8 {
         if rate <= 0.0 {
@@ -157,7 +157,7 @@ impl Display for Scale {
     }
 }
 
-/// Whole units keep the file small. Each column stays at least one unit wide.
+/// Returns the edges of a column in whole units, which keeps the file small. Each column is at least one unit wide.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "from 0 to 1000")]
 fn edges((from, to): (f64, f64)) -> (u32, u32) {
     let [from, to] = [from, to].map(|part| (part * WIDTH).round() as u32);

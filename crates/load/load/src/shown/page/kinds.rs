@@ -1,4 +1,4 @@
-//! Draws percentiles of wait, service and response times over time.
+//! Draws percentiles of the wait, service and response times over time.
 
 use super::chart::{Chart, key, key_at_least, line, upward};
 use super::over_time::{HEIGHT, Times, log_axis};

@@ -1,4 +1,4 @@
-//! Shows the results of each label as a table.
+//! Writes the results of each label as a table.
 
 use super::numbers::{count, time};
 use crate::console::human;

@@ -1,4 +1,4 @@
-//! Draws failed, unfinished and unstarted requests over time.
+//! Draws how many requests failed, were unfinished or never started over time.
 
 use super::chart::{Chart, key, line};
 use super::numbers::count;
@@ -12,7 +12,8 @@ use std::collections::BTreeMap;
 
 const NAME: &str = "Without a good response";
 
-/// The first style is that of the most frequent outcome, and the last that of all remaining outcomes.
+/// The styles of the lines. The most frequent outcome has the first style, and all outcomes after the third share the
+/// last one.
 const CLASSES: [&str; 4] = ["line c", "line b", "line a", "line d"];
 
 #[derive(Debug)]
@@ -29,7 +30,7 @@ impl Series {
     }
 }
 
-/// Draws failed requests by kind, and requests that never started. Skipped requests are left out, because their due
+/// Draws failed requests by kind, and requests that never started. Skipped requests cannot be drawn, because their due
 /// times are unknown.
 pub(crate) fn chart(times: &Times, skipped: u64) -> Markup {
     let not_drawn = match skipped {

@@ -6,7 +6,7 @@ pub(crate) const NONE: &str = "–";
 
 pub(crate) const AT_LEAST: &str = "≥";
 
-/// Groups digits by three, without line breaks between the groups.
+/// Formats a count with its digits in groups of three. Lines are not broken between the groups.
 pub(crate) fn count(count: u64) -> String {
     let digits = count.to_string();
     let mut text = String::new();

@@ -1,4 +1,4 @@
-//! Draws the rates and the backlog over time, and defines the time axis that all charts over time share.
+//! Draws the rates and the backlog over time, and defines the time axis of all charts over time.
 
 use super::chart::{Chart, key, line, steps, surface};
 use super::numbers::count;
@@ -11,7 +11,7 @@ use maud::{Markup, html};
 use std::time::Duration;
 
 const MOMENTS: u64 = 6;
-/// The height of a chart in pixels.
+/// The height of each chart over time, in pixels.
 pub(crate) const HEIGHT: u32 = 180;
 pub(crate) const TABLE: &str = "times";
 
@@ -23,7 +23,8 @@ pub(crate) struct Times {
 }
 
 impl Times {
-    /// Joins a very short interval to its neighbour, because the interval's rate would be meaningless.
+    /// Prepares the intervals for charts. A very short interval is joined to its neighbour, because its rate would be
+    /// meaningless.
     pub(crate) fn new(over_time: &OverTime) -> Times {
         let all = over_time.intervals();
         let mut lengths: Vec<_> = all.iter().map(Interval::length).collect();
@@ -44,7 +45,7 @@ impl Times {
         &self.intervals
     }
 
-    /// Returns the start and the end of an interval as shares of the time axis.
+    /// Returns the start and the end of an interval as shares of the width of the time axis.
     pub(crate) fn place(&self, interval: &Interval) -> (f64, f64) {
         self.span(interval.from, interval.to)
     }

@@ -1,9 +1,9 @@
-//! Finds the spans of time in which no response arrived although responses were awaited.
+//! Finds the time spans in which no response arrived although requests were in flight.
 
 use crate::results::over_time::Interval;
 use std::time::Duration;
 
-/// With fewer requests, the lack of responses can be chance.
+/// The minimum number of requested slots in such a time span. With fewer, it may be chance that no response arrived.
 const SLOTS: f64 = 10.0;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -37,7 +37,8 @@ mod tests {
     use super::*;
     use crate::results::over_time::tests::over_time;
 
-    /// Each second is given by its numbers of requests that started, that received a response, and that timed out.
+    /// Returns the starts and ends of the silent time spans in seconds. For each second, `seconds` contains the number
+    /// of requests that started, the number of responses, and the number of requests that timed out.
     fn silent(seconds: &[(u64, u64, u64)]) -> Vec<(u64, u64)> {
         let ends = (0..).map(|second| second * 1_000);
         let all = over_time(ends.zip(seconds).map(|(at, of)| (at, at + 1_000, 8.0, of.0)));
@@ -55,9 +56,9 @@ mod tests {
         assert_eq!(silent(&[(8, 7, 0), (1, 0, 0), (0, 0, 0), (0, 2, 0), (8, 8, 0)]), [(1, 3)]);
         assert_eq!(silent(&[(8, 0, 0), (0, 0, 0), (0, 0, 0)]), [(0, 3)]);
         assert_eq!(silent(&[(8, 0, 0), (8, 0, 8), (0, 0, 8)]), [(0, 3)]);
-        // No request is in flight, so no response is awaited.
+        // No requests are in flight in these seconds, so no response is awaited.
         assert_eq!(silent(&[(8, 8, 0), (0, 0, 0), (0, 0, 0), (8, 8, 0)]), []);
-        // A short silence can be chance.
+        // In such a short time, it may be chance that no response arrived.
         assert_eq!(silent(&[(8, 7, 0), (1, 0, 0), (8, 9, 0)]), []);
     }
 }

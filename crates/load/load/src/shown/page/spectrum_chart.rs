@@ -1,4 +1,5 @@
-//! Draws percentile spectra: uncorrected and corrected times of a run, or both sides of a comparison.
+//! Draws percentile spectra, either of the uncorrected and the corrected times of a run, or of both sides of a
+//! comparison.
 
 use super::chart::{Chart, key, key_at_least, line, steps, upward};
 use super::numbers::{NONE, time};
@@ -71,7 +72,8 @@ pub(crate) fn spectra(name: &'static str, about: &str, both: [Spectrum<'_>; 2]) 
     html! { (chart.figure()) (table(longest, both)) }
 }
 
-/// Returns at least one nine, so that even a run of few requests has a chart.
+/// Returns the extent of the horizontal axis as a number of nines. It is at least one, so that a run with only a few
+/// requests has a chart too.
 fn extent(times: &Histogram<u64>) -> f64 {
     human::float(times.len()).log10().max(1.0)
 }
@@ -86,11 +88,12 @@ fn labels(most: f64) -> Vec<(f64, String)> {
     ];
     let labels =
         named.into_iter().chain(more).map(|(name, at)| (nines(at) / most, name.to_owned()));
-    // The longest of few times is not a percentile.
+    // If there are only a few times, the longest one is not a percentile, so it gets no label.
     labels.take_while(|(part, _)| *part < 1.0 + 1e-9).collect()
 }
 
-/// Each time is drawn from its quantile to the next one. The longest time is the last, so its span has no width.
+/// Returns the times with their positions. Each time is drawn from its own quantile to the next one. The longest time
+/// is at the end of the axis, so its span has no width.
 fn spans(times: &Histogram<u64>, most: f64) -> Vec<(f64, f64, Point)> {
     let points = points(times);
     let end = extent(times) / most;

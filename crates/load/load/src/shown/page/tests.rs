@@ -1,4 +1,4 @@
-//! Tests properties of pages, for many kinds of runs.
+//! Tests properties that the pages of all kinds of runs must have.
 
 use super::html;
 use crate::console::human;
@@ -47,7 +47,7 @@ fn all() -> Vec<(&'static str, Summary)> {
     ]
 }
 
-/// Compares a run with itself, and adds another difference whose text contains markup.
+/// Returns a comparison of a run with itself. A difference is added whose text contains markup.
 fn comparison() -> Comparison {
     let json = serde_json::to_string(&Object::new(&long(40, 500), None::<()>)).unwrap();
     let [first, second] = [(); 2].map(|()| [serde_json::from_str::<StoredRun>(&json).unwrap()]);
@@ -78,7 +78,7 @@ fn a_baseline_has_a_row_for_each_figure_with_what_the_text_says() {
     }
 }
 
-/// Converts a page to XML by closing every element.
+/// Converts a page to XML by closing each element that HTML leaves open.
 pub(crate) fn xml(page: &str) -> String {
     let parts = page.trim_start_matches("<!DOCTYPE html>").split("<meta ");
     let mut parts = parts.map(str::to_owned);
@@ -111,7 +111,7 @@ fn texts_from_outside_are_escaped() {
     assert_eq!(page.matches("<script").count(), 1);
     assert!(!page.contains("\"onload=\""));
     assert!(page.contains("http://x/&lt;script&gt;alert('1')&lt;/script&gt;&quot;onload="));
-    // A character that reverses the reading direction has no effect outside its element.
+    // The name contains a character that reverses the reading direction. It has no effect outside of its element.
     assert!(page.contains("ü/日本/\u{202e}</bdi>"));
 }
 
@@ -322,7 +322,7 @@ fn only_the_options_that_were_given_are_shown() {
     assert!(html(&summary).contains("All options have their defaults"));
 }
 
-/// `just page` names the directory, and then opens the pages in a browser.
+/// `just page` sets the directory for the pages, and then opens them in a browser.
 #[test]
 fn pages_are_written_where_they_are_wanted() {
     let own = TempDir::new().unwrap();

@@ -1,4 +1,4 @@
-//! Writes the table with the figures of all charts over time.
+//! Writes a table with the figures of all charts over time.
 
 use super::kinds::{KINDS, POINTS};
 use super::numbers::{count, time};
@@ -22,7 +22,7 @@ const COLUMNS: [&str; 10] = [
     "never started",
 ];
 
-/// The script of the page reads the figures at the pointer from this table.
+/// Returns the table. The script of the page reads the figures at the pointer from it.
 pub(crate) fn table(times: &Times) -> Markup {
     html! {
         details {

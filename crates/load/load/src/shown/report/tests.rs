@@ -1,4 +1,4 @@
-//! Tests properties of the report with constructed results.
+//! Tests properties of the report with results that the tests construct.
 
 use super::{COLUMNS, Detail, LINES, RunReport, notes};
 use crate::judged::checks::Finding;

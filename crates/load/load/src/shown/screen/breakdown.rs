@@ -1,4 +1,4 @@
-//! Draws the requests by label, and by error and status.
+//! Draws the number of requests by label, and by error and status.
 
 use super::grid::{Grid, Rect, Text, plain};
 use super::outcomes::endings;

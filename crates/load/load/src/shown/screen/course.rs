@@ -1,4 +1,4 @@
-//! Draws the requested and the achieved rate over time.
+//! Draws the requested and the achieved rates over time.
 
 use super::figures::{ACHIEVED, ASKED};
 use super::grid::{Grid, Rect, columns, plain};
@@ -11,10 +11,10 @@ use std::time::Duration;
 
 const ROUND: [f64; 11] = [1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0];
 
-/// The number of columns between two dots.
+/// The distance between two dots, in columns.
 const DISTANCE: u16 = 4;
 
-/// The first Braille character, and the bits of the dots in its left and right half, from the top.
+/// The first Braille character, and the bits for the dots in its left and right column, from top to bottom.
 const BRAILLE: u32 = 0x2800;
 const DOTS: [[u32; 4]; 2] = [[0x01, 0x02, 0x04, 0x40], [0x08, 0x10, 0x20, 0x80]];
 
@@ -41,7 +41,8 @@ impl Course<'_> {
         for (row, line) in plot.rows().zip(achieved(self.spans, scale, plot)) {
             grid.line(row, [plain(line).with(ACHIEVED)]);
         }
-        // Single dots over a line can be distinguished without colours.
+        // The requested rate is drawn as single dots over the line of the achieved rate, so that both can be
+        // distinguished without colours.
         for x in (DISTANCE / 2..plot.width).step_by(DISTANCE.into()) {
             let at = scale.time((f64::from(x) + 0.5) / f64::from(plot.width));
             let Some(span) = span_at(self.spans, at) else { continue };
@@ -115,7 +116,7 @@ fn span_at(spans: &[Span], at: f64) -> Option<&Span> {
     spans.iter().find(|span| at < span.to)
 }
 
-/// Each character of the returned rows has 2 x 4 dots.
+/// Returns rows of Braille characters, each of which can contain 2 x 4 dots.
 fn achieved(spans: &[Span], scale: Scale, plot: Rect) -> Vec<String> {
     let mut rows = vec![vec![0; plot.width.into()]; plot.height.into()];
     let dots = 2 * plot.width;

@@ -39,7 +39,7 @@ impl Progress<'_> {
         let part = if all > 0.0 { self.0.elapsed.as_secs_f64() / all } else { 1.0 };
         let label = format!("{phase}  {elapsed} of {}{fleet}", whole(end));
         let label = format!("{label:^width$}", width = area.width.into());
-        // Without colours, reversed characters show the passed part.
+        // Reversed characters show the part of the run that has passed, so that it is also visible without colours.
         let filled = (f64::from(area.width) * part.clamp(0.0, 1.0)).round() as usize;
         let colour =
             if self.0.phase == Phase::Paused { Color::DarkYellow } else { Color::DarkBlue };

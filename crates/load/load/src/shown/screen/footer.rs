@@ -1,4 +1,4 @@
-//! Draws the typed text, messages, and the keys with their help.
+//! Draws the text that is being typed, messages, and the keys with their help.
 
 use super::figures::BAD;
 use super::grid::{Grid, Rect, Text, columns, plain};
@@ -21,12 +21,12 @@ pub(crate) fn wishes(picture: &Picture, width: u16) -> Wishes {
     }
 }
 
-/// Returns the number of lines that a text needs, but at most three.
+/// Returns the number of lines that a text needs, or three if it needs more.
 fn lines(text: &str, width: u16) -> u16 {
     u16::try_from(wrapped(text, width).len()).unwrap_or(u16::MAX).clamp(1, 3)
 }
 
-/// A word that is longer than a line is broken anywhere.
+/// Breaks a text into lines. A word that is longer than a line can be broken at any character.
 fn wrapped(text: &str, width: u16) -> Vec<String> {
     let mut lines = Vec::<String>::new();
     for word in text.split_whitespace() {
@@ -48,7 +48,7 @@ fn note(picture: &Picture) -> &str {
     picture.snapshot.as_ref().map_or("", |now| &now.note)
 }
 
-/// Draws the text that is being typed, with a cursor in it; otherwise the message.
+/// Draws the text that is being typed, with a cursor. If no text is being typed, draws the message instead.
 pub(crate) fn draw_prompt(grid: &mut Grid, area: Rect, picture: &Picture) {
     let Some((kind, typed)) = picture.prompt.typing() else {
         return grid.line(area, [plain(note(picture)).with(BAD).bold()]);
@@ -58,7 +58,7 @@ pub(crate) fn draw_prompt(grid: &mut Grid, area: Rect, picture: &Picture) {
         PromptKind::Shape => "shape> ",
     };
     let (before, after) = typed.parts();
-    // The shown part of a long text contains the cursor.
+    // If the text is longer than the line, the part that contains the cursor is drawn.
     let before = ending(&format!("{name}{before}"), area.width.saturating_sub(1));
     let cursor = columns(&before);
     grid.line(area, [plain(before + &after).bold()]);

@@ -1,4 +1,4 @@
-//! Draws text in a grid of cells, and writes changed rows to a terminal.
+//! Draws text into a grid of cells, and writes the rows that have changed to a terminal.
 
 use crossterm::cursor::{Hide, MoveTo, Show};
 use crossterm::queue;
@@ -45,7 +45,8 @@ impl Rect {
     }
 }
 
-/// A character with its marks, such as accents. An empty cell is covered by the wide character before it.
+/// A character together with its combining marks, such as accents. A cell without text is covered by a wide character
+/// in the cell before it.
 #[derive(Clone, Debug, PartialEq)]
 struct Cell {
     text: String,
@@ -71,12 +72,12 @@ impl Grid {
         Rect { x: 0, y: 0, width: self.width, height }
     }
 
-    /// Writes into the first row of an area. Text that does not fit is cut off.
+    /// Writes texts into the first row of an area. The part that does not fit is cut off.
     pub(super) fn line(&mut self, area: Rect, texts: impl IntoIterator<Item = Text>) {
         let mut x = area.x;
         for text in texts {
             for char in text.content().chars() {
-                // A control character would move the cursor.
+                // Control characters are left out, because they could move the cursor.
                 let Some(width) = char.width() else { continue };
                 let width = u16::try_from(width).unwrap_or(u16::MAX);
                 if area.height == 0 || width > area.right() - x {
@@ -88,7 +89,7 @@ impl Grid {
         }
     }
 
-    /// Adds a character without width to the character before it, as a mark.
+    /// Puts a character into a cell. A character without width is added to the character before it as a mark.
     fn put(&mut self, (x, y): (u16, u16), width: u16, char: char, style: ContentStyle) {
         let row = &mut self.rows[usize::from(y)];
         if width == 0 {
@@ -106,8 +107,9 @@ impl Grid {
         area.below_first()
     }
 
-    /// Writes the rows that differ from an earlier picture on the same terminal. Without an earlier picture of this
-    /// size, clears the terminal and writes all rows, because rows of a wider picture may have wrapped.
+    /// Writes the rows that differ from the picture `earlier`, which was drawn on the same terminal. If there is no
+    /// such picture, or if it has a different size, clears the terminal and writes all rows, because rows of a wider
+    /// picture may have wrapped.
     pub(super) fn write(&self, earlier: Option<&Grid>, to: &mut impl Write) -> io::Result<()> {
         let earlier = earlier.filter(|earlier| earlier.area() == self.area());
         queue!(to, Hide)?;

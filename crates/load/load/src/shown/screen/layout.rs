@@ -1,4 +1,4 @@
-//! Places the parts of the view in a terminal of a given height.
+//! Determines where the parts of the view are in a terminal of a given height.
 
 use super::grid::Rect;
 
@@ -12,7 +12,7 @@ pub(crate) enum Part {
     Charts,
     Times,
     Outcomes,
-    /// Labels, statuses and errors. Other parts take precedence.
+    /// The labels, statuses and errors. They get only the lines that the other parts leave.
     Breakdown,
     Prompt,
     Keys,
@@ -20,16 +20,17 @@ pub(crate) enum Part {
 
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Wishes {
-    /// Whether a text is being typed or a message is shown. Both take precedence over all other parts.
+    /// Whether a text is being typed or a message is shown. The line for it then has precedence over all other parts.
     pub(crate) prompt: bool,
     pub(crate) keys: u16,
     pub(crate) help: bool,
 }
 
-/// The maximum height of the charts. The breakdown uses the remaining lines.
+/// The maximum height of the charts in lines. Lines beyond this height are left for the breakdown.
 const CHARTS: u16 = 20;
 
-/// Returns all parts from top to bottom, with their minimum heights and their ranks. Rank 0 is the most important.
+/// Returns the parts from top to bottom, each with its minimum height and its rank. The part with the rank 0 is the
+/// most important one.
 fn parts(wishes: Wishes) -> [(Part, u16, u8); 11] {
     let unless_helping = |rank| if wishes.help { u8::MAX } else { rank };
     [

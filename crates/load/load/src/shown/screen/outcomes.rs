@@ -1,4 +1,4 @@
-//! Draws the counts of requests, their statuses and errors, and the causes of lateness.
+//! Draws the number of requests, their statuses and errors, and the causes of lateness.
 
 use super::figures::BAD;
 use super::grid::{Grid, Rect, plain};
@@ -10,7 +10,7 @@ use crate::shown::snapshot::Snapshot;
 use crossterm::style::Stylize;
 use std::cmp::Reverse;
 
-/// The figures cover the time since the end of the warm-up.
+/// The outcomes of requests since the end of the warm-up.
 #[derive(Debug)]
 pub(crate) struct Outcomes<'run>(pub(crate) &'run Snapshot);
 
@@ -30,7 +30,8 @@ impl Outcomes<'_> {
     }
 }
 
-/// Returns the errors, with the most frequent first, and the statuses, with failures first. Each has its count.
+/// Returns the errors and the statuses, each with its count. The most frequent errors and the statuses of failures are
+/// first.
 pub(super) fn endings(tally: &Tally) -> [Vec<(String, u64)>; 2] {
     let errors = tally.failures.iter().filter(|(kind, _)| kind.group() != STATUS);
     let mut errors: Vec<_> = errors.map(|(kind, count)| (kind.to_string(), *count)).collect();

@@ -1,4 +1,4 @@
-//! Defines a picture: all data that the view shows at one time.
+//! Defines a picture, which contains all data for drawing the view once.
 
 use crate::console::human;
 use crate::results::over_time::{Interval, OverTime};
@@ -10,7 +10,7 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 pub(crate) struct Picture {
     pub(crate) title: Arc<RunTitle>,
-    /// `None` before the schedule starts.
+    /// The state of the run, or `None` before the schedule starts.
     pub(crate) snapshot: Option<Arc<Snapshot>>,
     /// The rates since the end of the warm-up.
     pub(crate) course: Vec<Span>,
@@ -28,7 +28,7 @@ impl Picture {
     }
 }
 
-/// Times are in seconds since the start of the schedule.
+/// The rates in a time span. Times are in seconds since the start of the schedule.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Span {
     pub(crate) from: f64,
@@ -38,14 +38,14 @@ pub(crate) struct Span {
 }
 
 const MOST: usize = 150;
-/// The rate of a span with fewer requests would vary at random.
+/// The minimum number of slots in a span. With fewer, its rate would vary at random.
 const LEAST_SLOTS: f64 = 10.0;
 
 impl Span {
-    /// Leaves out the last span until it is complete, unless it is the only one.
+    /// Returns the spans to draw. The last span is left out until it is complete, unless it is the only one.
     pub(crate) fn all(over_time: &OverTime) -> Vec<Span> {
         let intervals = match over_time.intervals() {
-            // If the warm-up ended shortly before the first collection, the first interval is too short.
+            // If the warm-up ended shortly before results were first collected, the first interval is too short.
             [first, second, ..] if first.length() < second.length() / 2 => {
                 &over_time.intervals()[1..]
             }

@@ -32,7 +32,7 @@ impl Spread<'_> {
     }
 }
 
-/// The scale of powers of ten in nanoseconds includes the shortest and the longest time.
+/// A scale of powers of ten in nanoseconds. It contains all times from the shortest to the longest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Scale {
     first: u32,
@@ -50,7 +50,7 @@ impl Scale {
         decades / f64::from(self.last - self.first)
     }
 
-    /// Returns the names of the powers, with their columns. Names that do not fit are omitted.
+    /// Returns the labels of the powers of ten, each with its column. Labels that do not fit are left out.
     fn labels(self, width: u16) -> Vec<(u16, String)> {
         let decades = self.last - self.first;
         let mut free = 0;

@@ -1,4 +1,4 @@
-//! Draws the percentiles of wait, service and response times.
+//! Draws percentiles of the wait, service and response times.
 
 use super::grid::{Grid, Rect, plain};
 use crate::results::over_time::Brief;
@@ -6,9 +6,9 @@ use crate::results::percentiles::Sample;
 use crate::shown::times::{AT_LEAST, NONE};
 use crossterm::style::Stylize;
 
-/// The least important column comes last.
+/// The columns in the order of their importance. In a narrow terminal, the last ones are left out.
 const QUANTILES: [(&str, f64); 4] = [("p99", 0.99), ("p50", 0.5), ("max", 1.0), ("p90", 0.9)];
-/// The width of the names, and the width of a column.
+/// The width of the column with the names, and the width of each column with times.
 const NAME: usize = 11;
 const COLUMN: usize = 9;
 

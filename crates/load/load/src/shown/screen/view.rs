@@ -13,7 +13,7 @@ use super::times::Times;
 use crate::shown::snapshot::Snapshot;
 use crossterm::style::Stylize;
 
-/// The smallest width at which the charts are side by side, and the smallest height at which they are stacked.
+/// The minimum width for charts side by side, and the minimum height for charts one above the other.
 const BESIDE: u16 = 60;
 const BELOW: u16 = 14;
 
@@ -60,7 +60,7 @@ fn draw_charts(grid: &mut Grid, area: Rect, picture: &Picture, now: &Snapshot) {
     Spread(&now.recent.brief.response).draw(grid, second);
 }
 
-/// Places the areas side by side, or one below the other. Returns `None` if there is no room.
+/// Divides an area into two, side by side or one above the other. Returns `None` if the area is too small.
 fn halves(area: Rect) -> Option<[Rect; 2]> {
     let Rect { x, y, width, height } = area;
     if width >= BESIDE {

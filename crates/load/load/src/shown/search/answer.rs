@@ -1,4 +1,4 @@
-//! Describes the result of a search in sentences.
+//! Describes the result of a search in whole sentences.
 
 use crate::console::human;
 use crate::judged::search::judge::{Cause, Measured, Promise};
@@ -52,7 +52,7 @@ impl Answer<'_> {
         let who = if self.results.fails_by_generator() { "generator" } else { "target" };
         let failing = format!("The {who} fails even a single request: {failure}.");
         match self.results.conclusion {
-            // The rate may have been too high, or the target may have stopped working.
+            // It is unknown whether the rate was too high or the target no longer works.
             Conclusion::Unfinished { kept: None, .. } => failing,
             Conclusion::Unfinished { kept: Some(kept), missed: None } => {
                 format!("{failing} So far {} kept {}.", rate(kept), self.promise.text())
@@ -98,7 +98,7 @@ impl Answer<'_> {
         }
     }
 
-    /// Names the resource that ran out. Returns `None` if it is unknown.
+    /// Returns a sentence about the resource that was used up. Returns `None` if the cause is unknown.
     fn why(&self, step: &Measured) -> Option<String> {
         let (at, busy) = (rate(step.hz), step.busy.unwrap_or_default());
         let connections = self.results.connections;

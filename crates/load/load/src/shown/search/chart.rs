@@ -1,4 +1,4 @@
-//! Draws the objective's figure at each tried rate as a text chart.
+//! Draws the objective's figure at each rate that was tried, as a text chart.
 
 use crate::console::human;
 use crate::judged::search::judge::Promise;
@@ -11,7 +11,7 @@ use std::time::Duration;
 const LABEL: usize = 9;
 const ROWS: usize = 12;
 
-/// Both axes are logarithmic.
+/// The chart of a search. Both of its axes are logarithmic.
 #[derive(Debug)]
 pub(crate) struct Chart<'run> {
     pub(crate) results: &'run Results,
@@ -35,7 +35,7 @@ pub(crate) fn mark(outcome: Outcome) -> &'static str {
 }
 
 impl LogAxis {
-    /// Returns `None` if there are no values.
+    /// Returns the axis for these values, or `None` if there are no values.
     pub(crate) fn over(values: impl Iterator<Item = f64> + Clone) -> Option<LogAxis> {
         let (from, to) = (values.clone().reduce(f64::min)?, values.reduce(f64::max)?);
         Some(LogAxis { from, to })
@@ -45,21 +45,22 @@ impl LogAxis {
         LogAxis { from: self.from / 1.08, to: self.to * 1.08 }
     }
 
-    /// Returns a share of the axis. If the axis has only one value, the position is one half.
+    /// Returns the position of a value as a share of the axis. If the axis has only one value, the position is one
+    /// half.
     fn part(self, value: f64) -> f64 {
         let part = (value / self.from).ln() / (self.to / self.from).ln();
         if part.is_finite() { part.clamp(0.0, 1.0) } else { 0.5 }
     }
 
-    /// `part` is a share of the axis.
+    /// Returns the value at the position `part`, which is a share of the axis.
     fn value(self, part: f64) -> f64 {
         self.from * (self.to / self.from).powf(part)
     }
 }
 
 impl Results {
-    /// Returns the rate, the time in seconds, and the outcome of each step. A time of zero is replaced by 1 ns, because
-    /// the axis is logarithmic.
+    /// Returns the rate, the time in seconds, and the outcome of each step. A time of zero is replaced with 1 ns,
+    /// because zero is not on a logarithmic axis.
     pub(crate) fn points(&self) -> impl Iterator<Item = (f64, f64, Outcome)> + Clone {
         let seconds = |time: Duration| time.max(Duration::from_nanos(1)).as_secs_f64();
         self.steps
@@ -67,7 +68,7 @@ impl Results {
             .filter_map(move |step| Some((step.hz, seconds(step.charted?), step.outcome)))
     }
 
-    /// Returns the axes of rates and times. The axis of times includes the limit.
+    /// Returns the axis of the rates and the axis of the times. The axis of the times also contains the limit.
     pub(crate) fn axes(&self, limit: Option<Duration>) -> Option<(LogAxis, LogAxis)> {
         let limit = limit.map(|limit| limit.as_secs_f64()).filter(|limit| *limit > 0.0);
         let rates = LogAxis::over(self.points().map(|point| point.0))?;
@@ -77,7 +78,7 @@ impl Results {
 }
 
 impl Display for Chart<'_> {
-    /// Displays nothing if no step has a value of the figure.
+    /// Draws the chart. If no step has a value of the figure, nothing is drawn.
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let (name, limit) = self.promise.charted();
         let Some((rates, times)) = self.results.axes(limit) else { return Ok(()) };
@@ -108,7 +109,7 @@ impl Display for Chart<'_> {
     }
 }
 
-/// Returns the index of the position `part` among `count` positions.
+/// Returns the index of a row or column, of which there are `count`, at the position `part` of an axis.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a part of a count")]
 fn index(part: f64, count: usize) -> usize {
     (part * human::float((count - 1) as u64)).round() as usize

@@ -1,4 +1,4 @@
-//! Writes the results of a search as one JSON object.
+//! Writes the results of a search as a JSON object.
 
 use super::answer::Answer;
 use crate::judged::search::judge::{Cause, Measured, Promise};
@@ -6,7 +6,7 @@ use crate::judged::search::method::Conclusion;
 use crate::judged::search::results::{End, Results};
 use serde::Serialize;
 
-/// Programs read the field names, so the names must not change.
+/// The results of a search as a JSON object. Programs depend on the names of its fields, so the names must not change.
 #[derive(Debug, Serialize)]
 pub(crate) struct Object<'run> {
     version: &'static str,

@@ -1,4 +1,4 @@
-//! Draws the objective's figure at each tried rate as an SVG image.
+//! Draws the objective's figure at each rate that was tried, as an SVG image.
 
 use super::answer::Answer;
 use super::chart::mark;
@@ -31,7 +31,7 @@ pub(crate) fn svg(
 ) -> Result<String, Box<dyn Error + Send + Sync>> {
     let mut text = String::new();
     draw(&SVGBackend::with_string(&mut text, SIZE).into_drawing_area(), results, promise)
-        // The error borrows the drawing.
+        // The error refers to the drawing, so only its message is returned.
         .map_err(|error| error.to_string())?;
     Ok(text)
 }

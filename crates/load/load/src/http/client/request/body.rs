@@ -1,4 +1,4 @@
-//! Defines request bodies: bytes in memory, or a large file that is read while it is sent.
+//! Defines the body of a request, which is either in memory or in a large file that is read while it is sent.
 
 use crate::console::input::{self, is_stdin};
 use crate::http::template::has_open;
@@ -13,10 +13,11 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-/// Files of at least this size, in bytes, are read while they are sent, unless they contain placeholders.
+/// The size in bytes from which on a file is read while it is sent. A file that contains placeholders is always read
+/// into memory.
 const LARGE: u64 = 64 << 20;
 
-/// In bytes.
+/// The number of bytes that are read from a large file at once.
 const CHUNK: u64 = 1 << 16;
 
 #[derive(Clone, Debug)]
@@ -28,11 +29,11 @@ pub(crate) enum Content {
 #[derive(Debug)]
 pub(crate) struct LargeFile {
     file: File,
-    /// The length of the file when it was opened, which is the number of bytes to send.
+    /// The length of the file when it was opened. This number of bytes is sent.
     bytes: u64,
 }
 
-/// The error for a body file that was opened but could not be read to its end.
+/// The error for a body file that could be opened, but could not be read to its end.
 #[derive(Debug)]
 pub(crate) struct Unreadable;
 
@@ -57,7 +58,7 @@ impl From<Bytes> for Content {
 }
 
 impl Content {
-    /// Reads a file or standard input. A large file is only opened.
+    /// Reads a file or standard input into memory. A large file is only opened.
     ///
     /// # Errors
     /// Returns an error if the file cannot be read.
@@ -75,7 +76,7 @@ impl Content {
         if !about.is_file() || file.bytes < large || has_places(&file)? {
             let mut bytes = Vec::new();
             if about.is_file() {
-                // On Windows, the search for placeholders has moved the position in the file.
+                // On Windows, the search for placeholders has moved the read position of the file.
                 file.file.rewind()?;
             }
             file.file.read_to_end(&mut bytes)?;
@@ -91,7 +92,7 @@ impl Content {
         }
     }
 
-    /// The bytes in memory; empty if the content is a file.
+    /// Returns the bytes, if they are in memory. Returns an empty slice if the content is a file.
     pub(crate) fn memory(&self) -> &[u8] {
         match self {
             Content::Memory(bytes) => bytes,
@@ -99,7 +100,7 @@ impl Content {
         }
     }
 
-    /// The file that is read while it is sent; `None` if the content is in memory.
+    /// Returns the file that is read while it is sent, or `None` if the content is in memory.
     pub(crate) fn file(&self) -> Option<&Arc<LargeFile>> {
         match self {
             Content::Memory(_) => None,
@@ -107,8 +108,8 @@ impl Content {
         }
     }
 
-    /// Returns a number that all clones of the content share. While a clone exists, no other content has this number,
-    /// unless the content is empty.
+    /// Returns a number that is the same for all clones of this content. While a clone exists, no other content has
+    /// this number, except that all empty contents may have the same one.
     pub(crate) fn address(&self) -> usize {
         match self {
             Content::Memory(bytes) => bytes.as_ptr().addr(),
@@ -126,7 +127,7 @@ fn has_places(file: &LargeFile) -> io::Result<bool> {
         has_found |= has_open(&chunk);
         match std::str::from_utf8(&chunk) {
             Ok(_) if is_last => break,
-            // The second brace may be in the next chunk.
+            // The second brace of an opening pair may be in the next chunk.
             Ok(_) => at += (chunk.len() - usize::from(chunk.ends_with(b"{"))) as u64,
             Err(error) if error.error_len().is_none() && !is_last => {
                 at += error.valid_up_to() as u64;
@@ -142,7 +143,7 @@ impl LargeFile {
         self.bytes
     }
 
-    /// Returns the bytes from offset `at` on: at least one byte, unless the file ends there.
+    /// Returns the bytes that begin at offset `at`: at least one byte, unless the file ends there.
     fn read(&self, at: u64) -> io::Result<Bytes> {
         let bytes = CHUNK.min(self.bytes.saturating_sub(at));
         let mut chunk = vec![0; usize::try_from(bytes).unwrap_or_default()];
@@ -171,7 +172,7 @@ impl LargeFile {
 #[derive(Clone, Debug)]
 pub(crate) struct Flow {
     ready: Bytes,
-    /// The file, and the offset of the next byte to read.
+    /// The file, and the offset of the next byte to read from it.
     rest: Option<(Arc<LargeFile>, u64)>,
 }
 
@@ -192,7 +193,7 @@ impl Flow {
         self.ready.len() as u64 + rest
     }
 
-    /// Returns the next bytes to send; empty only if all bytes have been sent.
+    /// Returns the next bytes to send. They are empty only if all bytes have been sent.
     pub(crate) fn next(&mut self) -> io::Result<&mut Bytes> {
         if let Some((file, at)) = self.rest.as_mut().filter(|_| self.ready.is_empty()) {
             self.ready = file.read(*at)?;
@@ -238,7 +239,7 @@ mod tests {
         file
     }
 
-    /// A placeholder may straddle the end of a chunk at any position.
+    /// At the end of a chunk, a placeholder may be split at any position.
     #[test]
     fn a_large_file_with_placeholders_is_kept_in_memory() {
         let chunk = usize::try_from(CHUNK).unwrap();

@@ -1,4 +1,4 @@
-//! Stores all requests of a run in one buffer. A request takes 16 bytes in addition to its text.
+//! Stores all requests of a run in one buffer. A request needs 16 bytes in addition to its text.
 
 use super::body::Content;
 use super::parts::RequestParts;
@@ -14,32 +14,32 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub(crate) struct Common {
     pub(crate) url: Uri,
-    /// Whether requests go to a proxy that needs the complete URL.
+    /// Whether requests go to a proxy that requires the complete URL in the request line.
     pub(crate) is_to_proxy: bool,
-    /// The headers that are sent unless the request sets them.
+    /// The default headers, each of which is sent unless the request sets it.
     pub(crate) usual: HeaderMap,
-    /// The headers that are sent in addition to those of the request.
+    /// The headers that are sent with each request in addition to its own.
     pub(crate) given: HeaderMap,
 }
 
 #[derive(Debug, Default)]
 pub(crate) struct Requests {
-    /// Each head has a line with the method, a line with the path, and two lines for each header: its name and its
-    /// value.
+    /// The heads of all requests. Each head consists of lines: the method, the path, and for each header its name and
+    /// its value.
     heads: Vec<u8>,
     entries: Vec<Entry>,
-    /// The distinct bodies. The first one is empty.
+    /// The distinct bodies. The first one is the empty body.
     bodies: Vec<Content>,
-    /// The index of each body, by its address ([`Content::address`]).
+    /// The index of each body in `bodies`, by its address ([`Content::address`]).
     known: HashMap<usize, u32>,
     templates: Vec<Templates>,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Entry {
-    /// The end of the request's head, as an offset in `heads`.
+    /// The offset in `heads` at which the head of the request ends.
     end: usize,
-    /// The index of the body or, for a request with placeholders, of its templates.
+    /// The index of the body in `bodies`. For a request with placeholders, the index in `templates`.
     body: u32,
     server: u16,
     label: u8,
@@ -139,7 +139,7 @@ impl Requests {
         &self.bodies[self.entries[index].body as usize]
     }
 
-    /// For a request with placeholders, only the method is set.
+    /// Returns the parts of a request. If the request contains placeholders, only its method is set.
     pub(crate) fn get(&self, index: usize) -> RequestParts<'_> {
         let entry = self.entries[index];
         let begin = index.checked_sub(1).map_or(0, |before| self.entries[before].end);
@@ -191,7 +191,7 @@ mod tests {
         assert_eq!(headers, own.map(|(name, value)| (name.as_bytes(), value.as_bytes())));
     }
 
-    /// An earlier version needed 1.2 kB per target in a run with a million targets.
+    /// In an earlier version, a run with a million targets needed 1.2 kB for each of them.
     #[test]
     fn a_request_takes_its_text_and_16_bytes() {
         const COUNT: usize = 10_000;

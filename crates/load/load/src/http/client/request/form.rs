@@ -1,4 +1,4 @@
-//! Parses the options about form fields, and builds the body of a form as browsers send it (RFC 7578).
+//! Parses the options for form fields, and builds the body of a form as browsers send it (RFC 7578).
 
 use crate::http::template::is_one;
 use anyhow::Context;
@@ -11,7 +11,7 @@ use std::str::FromStr;
 
 const USAGE: &str = "write NAME=VALUE, or NAME=@FILE, as in photo=@cat.jpg;type=image/jpeg";
 
-/// The content types for file name extensions, as in curl.
+/// The content types that are used for file name extensions. They are the same as in curl.
 const KINDS: [(&str, &str); 10] = [
     ("gif", "image/gif"),
     ("jpg", "image/jpeg"),
@@ -42,9 +42,9 @@ enum Value {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Piece {
-    /// Text whose placeholders are filled, and the name of its field.
+    /// Text in which placeholders are filled, and the name of its field.
     Text(String, String),
-    /// The bytes of a file, whose braces are not placeholders.
+    /// The bytes of a file, in which braces do not start placeholders.
     Bytes(Bytes),
 }
 
@@ -82,7 +82,7 @@ impl FromStr for Field {
 
 const TYPE: &str = "type=";
 const FILE_NAME: &str = "filename=";
-/// The options that curl accepts after the value of a field.
+/// The options that curl accepts after the value of a form field.
 const OPTIONS: [&str; 4] = [TYPE, FILE_NAME, "headers=", "encoder="];
 
 fn option(text: &str) -> Option<(&'static str, &str)> {
@@ -93,8 +93,8 @@ fn option(text: &str) -> Option<(&'static str, &str)> {
     })
 }
 
-/// Splits off the text before the next option. In quotes, semicolons are literal, and a backslash escapes quotes and
-/// itself.
+/// Splits off the value before the next option, and returns the value and the rest. In a quoted value, semicolons have
+/// no special meaning, and a backslash escapes a quote or a backslash.
 fn word(text: &str) -> Result<(String, &str), String> {
     let Some(quoted) = text.strip_prefix('"') else {
         let mut ends = text.match_indices(';').map(|(at, _)| at);
@@ -137,7 +137,8 @@ impl Field {
         }
     }
 
-    /// Returns the head of the field's part. As in browsers, only characters that would end a name are escaped.
+    /// Returns the headers of the field's part of the form. As in browsers, only characters that would end a quoted
+    /// name are escaped.
     fn head(&self, boundary: &str) -> String {
         let upload = match &self.value {
             Value::Upload(path) => Some(path),
@@ -182,7 +183,8 @@ fn kind_of(path: &Path) -> Option<&'static str> {
     known.map(|(_, kind)| kind)
 }
 
-/// Builds the body of a form in pieces, and its content type. Reads the files of the fields.
+/// Builds the body of a form as pieces, and returns them with the content type of the form. Reads the files of the
+/// fields.
 ///
 /// # Errors
 /// Returns an error if a file cannot be read.
@@ -201,7 +203,7 @@ fn as_it_is(text: String) -> Piece {
     Piece::Bytes(text.into())
 }
 
-/// Returns a boundary that no value contains, and that is the same in each run.
+/// Returns a boundary that does not occur in any value. It is the same in every run with the same values.
 fn boundary(values: &[Piece]) -> String {
     let mut random = Rng::with_seed(0);
     loop {

@@ -1,4 +1,5 @@
-//! Defines the parts of a request: method, path, headers and body. No part of the head can contain a line break.
+//! Defines the parts of a request: the method, the path, the headers and the body. The method, the path and the headers
+//! cannot contain a line break that would end them early.
 
 use super::body::{Content, LargeFile};
 use std::iter;
@@ -8,13 +9,14 @@ use std::sync::Arc;
 pub(crate) struct RequestParts<'a> {
     pub(crate) method: &'a [u8],
     pub(crate) path: &'a [u8],
-    /// Two lines for each header: its name and its value.
+    /// The headers. Each consists of two lines: its name and its value.
     pub(crate) headers: &'a [u8],
-    /// The bytes before a large piece, the large piece, which all requests share, and the bytes after it.
+    /// The body in three parts: the bytes before its largest piece, that piece, which all requests share, and the bytes
+    /// after it.
     pub(crate) body: [&'a [u8]; 3],
-    /// The file that is sent as the body, instead of `body`.
+    /// The file that is sent as the body. `None` if `body` is sent.
     pub(crate) file: Option<&'a Arc<LargeFile>>,
-    /// The value of the `Cookie` header; empty if there are no cookies.
+    /// The value of the `Cookie` header. Empty if there are no cookies to send.
     pub(crate) cookie: &'a [u8],
 }
 
@@ -28,7 +30,7 @@ impl<'a> RequestParts<'a> {
         RequestParts { body: [body.memory(), b"", b""], file: body.file(), ..self }
     }
 
-    /// Returns the name, in lower case, and the value of each header that the request sets itself.
+    /// Returns the name, in lower case, and the value of each header that this request sets itself.
     pub(crate) fn headers(&self) -> impl Iterator<Item = (&'a [u8], &'a [u8])> + use<'a> {
         let mut lines = self.headers.split(|byte| *byte == b'\n');
         iter::from_fn(move || lines.next().zip(lines.next()))

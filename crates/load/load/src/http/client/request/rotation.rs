@@ -1,12 +1,13 @@
-//! Chooses the request of a slot: in turn, by weight, or from a list.
+//! Chooses the request of each slot: by rotation, with or without weights, or from a list.
 
 #[derive(Debug)]
 pub(crate) enum Rotation {
-    /// Each of `count` requests has one turn in a round.
+    /// In each round, each of `count` requests has one turn.
     Even { count: u64 },
-    /// Each element is the number of turns in a round that its request and all earlier requests have in total.
+    /// In each round, each request has as many turns as its weight. An element is the sum of the weights of its request
+    /// and all earlier requests.
     Weighted(Vec<u64>),
-    /// The index of each slot's request.
+    /// The index of the request of each slot.
     Listed(Vec<u32>),
 }
 
@@ -27,7 +28,7 @@ impl Rotation {
             Rotation::Weighted(up_to) => {
                 up_to.push(up_to.last().map_or(0, |before| *before) + u64::from(weight));
             }
-            // `list` assigns a listed request to slots.
+            // A listed request is sent by the slots for which `list` was called.
             Rotation::Listed(_) => {}
         }
     }
@@ -48,7 +49,7 @@ impl Rotation {
         self
     }
 
-    /// Returns the index of the request of a slot. The rotation must not be empty.
+    /// Returns the index of the request of a slot. Panics if there are no requests.
     pub(crate) fn of_slot(&self, number: u64) -> usize {
         let index = match self {
             Rotation::Even { count } => number % count,
@@ -61,9 +62,9 @@ impl Rotation {
     }
 }
 
-/// Returns the index of the request that has this turn of a round. The list of requests is repeatedly split into two
-/// parts with about the same number of turns, and the turns of each part are spread evenly, like the steps of a line
-/// over pixels (J. E. Bresenham, "Algorithm for computer control of a digital plotter", 1965).
+/// Returns the index of the request that has this turn of a round. The requests are repeatedly split into two parts
+/// with about the same number of turns, and the turns of both parts are interleaved evenly, in the way in which a line
+/// is drawn with pixels (J. E. Bresenham, "Algorithm for computer control of a digital plotter", 1965).
 fn weighted(up_to: &[u64], mut turn: u64) -> usize {
     let (mut requests, mut before) = (0..up_to.len(), 0);
     while requests.len() > 1 {
@@ -85,7 +86,7 @@ fn weighted(up_to: &[u64], mut turn: u64) -> usize {
 /// Returns `turns * part / all`, rounded to the nearest integer.
 fn share(turns: u64, part: u64, all: u64) -> u64 {
     let [turns, part, all] = [turns, part, all].map(u128::from);
-    // The share is at most `part`.
+    // The result is at most `part`, so it fits into a `u64`.
     u64::try_from((2 * turns * part + all) / (2 * all)).unwrap_or_default()
 }
 
@@ -148,7 +149,7 @@ mod tests {
             }
         }
 
-        /// An earlier version gave one request adjacent turns in rounds of four turns.
+        /// In an earlier version, one request had adjacent turns in rounds of four turns.
         #[test]
         fn turns_of_two_requests_alternate_as_far_as_they_can(one in 1_u32..300, other in 1_u32..300) {
             let turns = turns(&[one, other]);

@@ -1,11 +1,12 @@
-//! Reads targets, which are the requests of a run, from a file in vegeta's HTTP or JSON format.
+//! Reads the targets of a run from a file in vegeta's HTTP or JSON format. A target is a request with its URL.
 //!
-//! The HTTP format has two extensions: `3x GET ...` has weight 3, and a body may follow a blank line. Such a body ends
-//! before the next line that begins with a known method, or whose first or second word is a URL; blank lines and
-//! comments before that line do not belong to the body. Paths of body files are relative to the working directory.
+//! The HTTP format has two extensions. `3x GET ...` gives a target the weight 3. A body may follow the headers after a
+//! blank line. Such a body ends before the next line that begins with a known method, or whose first or second word is
+//! a URL. Blank lines and comments before that line do not belong to the body. Paths of body files are relative to the
+//! working directory.
 //!
-//! A file whose first target begins with a brace is in the JSON format: one object per line with `method`, `url` and,
-//! optionally, `header` (an object of lists), `body` (base64) and `weight`.
+//! If the first target of a file begins with a brace, the file is in the JSON format. Each line is an object with
+//! `method`, `url` and, optionally, `header` (an object of lists), `body` (base64) and `weight`.
 
 use super::body::Content;
 use super::form::Piece;
@@ -28,9 +29,9 @@ pub(crate) struct TargetSpec {
     pub(crate) url: Uri,
     pub(crate) headers: Vec<(HeaderName, HeaderValue)>,
     pub(crate) body: Content,
-    /// The pieces of a form, which replace `body` if one of them contains a placeholder.
+    /// The pieces of a form. If one of them contains a placeholder, they replace `body`.
     pub(crate) form: Vec<Piece>,
-    /// How often the request is sent, relative to other requests.
+    /// The weight: how often the request is sent, relative to other requests.
     pub(crate) weight: u32,
 }
 
@@ -39,11 +40,12 @@ const WEIGHT: &str = "write a weight from 1 on, as in 3x GET http://127.0.0.1:80
 const OBJECT: &str = r#"write for example {"method": "GET", "url": "http://127.0.0.1:8080/"}"#;
 const HEADER: &str = "write Name: value";
 const LIKE_A_REQUEST: &str = "; a body with such a line has to be in a file: @FILE";
-/// After a blank line, a line that begins with any other word in capitals belongs to a body.
+/// The methods that begin a new target after a blank line. A line with a different first word in capitals belongs to a
+/// body.
 const METHODS: [&str; 8] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"];
 
-/// Passes each target of a file to `take`, and returns the paths of the body files. A file without targets is an
-/// error. A message names the file, the line and the column.
+/// Passes each target of a file to `take`, and returns the paths of the body files. Returns an error if the file has no
+/// targets. Error messages contain the file, the line and the column.
 pub(crate) fn read(
     path: &Path,
     take: impl FnMut(TargetSpec) -> Told<()>,
@@ -94,7 +96,7 @@ struct Wrong {
     told: String,
 }
 
-/// A value read from a line, or the invalid part of the line and the reason.
+/// A value read from a line. The error is the invalid part of the line, and the reason.
 type Read<'line, T> = Result<T, (&'line str, String)>;
 
 struct Open {
@@ -106,9 +108,9 @@ struct Open {
 
 enum Part {
     Headers,
-    /// The headers, after which a blank line has been read, so a body may follow.
+    /// The headers have ended with a blank line, so a body may follow.
     BehindBlank,
-    /// The body, and its length without trailing blank lines and comments.
+    /// The body so far, and its length without trailing blank lines and comments.
     Body(String, usize),
 }
 
@@ -120,7 +122,7 @@ struct Reader<Take> {
 }
 
 impl<Take: FnMut(TargetSpec) -> Told<()>> Reader<Take> {
-    /// Reads a line of the http format that is neither blank nor a comment.
+    /// Parses a line of the HTTP format that is not blank and not a comment.
     fn line(&mut self, number: usize, whole: &str) -> Result<(), Wrong> {
         let line = whole.trim();
         let here = |(part, told)| Wrong { line: number, column: column(whole, part), told };
@@ -157,7 +159,7 @@ impl<Take: FnMut(TargetSpec) -> Told<()>> Reader<Take> {
         Ok(())
     }
 
-    /// Handles a blank line or a comment, which belongs to a body only if more lines of the body follow.
+    /// Handles a blank line or a comment. It belongs to a body only if more lines of the body follow.
     fn skipped(&mut self, whole: &str) {
         match self.open.as_mut().map(|open| &mut open.part) {
             Some(Part::Body(body, _)) => body.push_str(whole),
@@ -196,7 +198,7 @@ fn is_skipped(line: &str) -> bool {
     line.is_empty() || line.starts_with('#')
 }
 
-/// Returns whether a line after a blank line begins a target. Otherwise, the line belongs to a body.
+/// Returns whether a line after a blank line begins a new target. If it does not, it belongs to a body.
 fn begins_target(line: &str) -> bool {
     let is_url = |word: &str| word.starts_with("http://") || word.starts_with("https://");
     let mut words = line.split_whitespace().filter(|word| weight(word).is_none());
@@ -204,8 +206,8 @@ fn begins_target(line: &str) -> bool {
     METHODS.contains(&first) || is_url(first) || words.next().is_some_and(is_url)
 }
 
-/// Returns whether a line begins with a word in capitals and a space. A header with a space before its colon does not
-/// count.
+/// Returns whether a line begins with a weight, or with a word in capitals and a space. A header whose colon follows a
+/// space is not counted as such a line.
 fn is_request(line: &str) -> bool {
     if line.split_once(char::is_whitespace).is_some_and(|(first, _)| weight(first).is_some()) {
         return true;
@@ -221,7 +223,7 @@ fn is_part(line: &str) -> bool {
     line.starts_with('@') || line.split_once(':').is_some_and(is_header)
 }
 
-/// Parses a request line. Returns its URL as written, and the target.
+/// Parses a request line. Returns the target, and its URL in the notation of the line.
 fn request(whole: &str) -> Read<'_, (&str, TargetSpec)> {
     if is_part(whole) {
         let told = format!(
@@ -265,7 +267,7 @@ fn checked(weight: u32) -> Told<u32> {
     if weight == 0 { Err(WEIGHT.to_owned()) } else { Ok(weight) }
 }
 
-/// Parses a method, which must be in capitals.
+/// Parses a method. Returns an error unless it consists of capital letters only.
 pub(crate) fn method(name: &str) -> Told<Method> {
     let capitals = !name.is_empty() && name.chars().all(|c| c.is_ascii_uppercase());
     let method = Method::from_bytes(name.as_bytes()).ok().filter(|_| capitals);
@@ -349,15 +351,15 @@ impl JsonTarget {
     }
 }
 
-/// Returns the message of a serde error without its position: serde counts each line as line 1.
+/// Returns the message of a serde error without the position, because serde always reports line 1.
 fn not_json(error: &serde_json::Error) -> String {
     let told = error.to_string();
     let told = told.rsplit_once(" at line ").map_or("", |(told, _)| told).replace('\n', " ");
     format!("{told}; {OBJECT}")
 }
 
-/// Returns the byte offset of an error in the line. serde's column, counted from 1, is that of the last byte read that
-/// is not whitespace. It is 0 if no byte was read.
+/// Returns the byte offset in the line at which an error was found. serde reports the column of the last byte that it
+/// has read and that is not whitespace, counted from 1, or 0 if it has read no byte.
 fn wrong_byte(whole: &str, error: &serde_json::Error) -> usize {
     let begin = whole.len() - whole.trim_start().len();
     begin + error.column().saturating_sub(1)

@@ -1,4 +1,4 @@
-//! Compiles requests that contain placeholders, and fills them for each slot in memory that is reused.
+//! Compiles requests that contain placeholders, and fills the placeholders for each slot in memory that is reused.
 
 use super::body::{Content, LargeFile};
 use super::form::Piece;
@@ -15,10 +15,10 @@ use hyper::http::uri::{Authority, PathAndQuery};
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
-/// Headers that control how a request is sent. They must not contain placeholders.
+/// The headers that determine how a request is framed. They must not contain placeholders.
 const OURS: [HeaderName; 3] = [CONNECTION, CONTENT_LENGTH, TRANSFER_ENCODING];
 
-/// In bytes. All requests share a piece of at least this size without placeholders, instead of copying it.
+/// The size in bytes from which on requests share a piece without placeholders, instead of each having a copy.
 const LARGE: usize = 1 << 16;
 
 #[derive(Debug)]
@@ -31,7 +31,8 @@ pub(crate) struct Templates {
 #[derive(Debug)]
 enum Body {
     AsItIs(Content),
-    /// The template before a large piece, the large piece, which all requests share, and the template after it.
+    /// The template before the largest piece without placeholders, that piece, which all requests share, and the
+    /// template after it.
     Filled(Template, Box<[u8]>, Template),
 }
 
@@ -54,7 +55,7 @@ pub(crate) fn is_filled(target: &TargetSpec) -> bool {
     headers || has_filled_body(target) || is_one(path(&target.url).as_bytes())
 }
 
-/// Braces in uploaded files are not placeholders.
+/// Returns whether the body of a request contains placeholders. Braces in uploaded files do not start placeholders.
 fn has_filled_body(target: &TargetSpec) -> bool {
     match &target.form[..] {
         [] => is_one(target.body.memory()),
@@ -69,13 +70,13 @@ fn path(url: &Uri) -> &str {
 #[derive(Debug, Default)]
 pub(crate) struct Compiler {
     pub(crate) data: Option<Data>,
-    /// The columns whose values have been checked, each with the place in a request that uses it.
+    /// The columns whose values have been checked, each with the part of a request for which they were checked.
     checked: HashSet<(usize, Place)>,
     pub(crate) taken: Vec<String>,
     pub(crate) uses: BTreeSet<Use>,
 }
 
-/// The use of an extracted value: its index, the place in the request, and the form.
+/// The use of an extracted value: the index of the value, the part of the request that contains it, and its encoding.
 pub(crate) type Use = (usize, Place, Form);
 
 impl Compiler {
@@ -83,7 +84,7 @@ impl Compiler {
         Compiler { data, ..Compiler::default() }
     }
 
-    /// Compiles a request, and checks that the values of all rows are valid in it.
+    /// Compiles a request, and checks that the request is valid with the values of every row.
     ///
     /// # Errors
     /// Returns an error if a placeholder is invalid, or if a row contains an invalid value.
@@ -124,7 +125,8 @@ impl Compiler {
         }
     }
 
-    /// No segment may become `.` or `..`, because servers would then resolve a different path.
+    /// Compiles the path and the query of a URL. Returns an error if a row makes a segment of the path `.` or `..`,
+    /// because servers would resolve this to a different path.
     fn path(&mut self, url: &Uri) -> anyhow::Result<Template> {
         let template = self.template(path(url), Place::Url)?;
         let Some(data) = &self.data else { return Ok(template) };
@@ -148,7 +150,7 @@ impl Compiler {
     ) -> anyhow::Result<Template> {
         let is_ours = OURS.contains(name) || http2 && name == HOST;
         ensure!(!is_ours || !is_one(value.as_bytes()), "this header can't be filled in");
-        // A value that is not UTF-8 contains no placeholders.
+        // If the value is not UTF-8, it contains no placeholders.
         let Ok(text) = std::str::from_utf8(value.as_bytes()) else {
             return Ok(Template::of_bytes(value.as_bytes()));
         };
@@ -187,7 +189,8 @@ impl Compiler {
     }
 }
 
-/// Checks that the template becomes a valid host with these values. `at` is their source, for the error message.
+/// Checks that the template, filled with these values, is a valid host. `at` is the source of the values for the error
+/// message.
 fn check_host(template: &Template, mut values: Values<'_>, at: &str) -> anyhow::Result<()> {
     let mut host = Vec::new();
     template.fill(&mut values, &mut host);
@@ -232,7 +235,7 @@ impl Templates {
         }
     }
 
-    /// `None` if the body contains placeholders.
+    /// Returns the length of the body in bytes, or `None` if the body contains placeholders.
     pub(crate) fn body_length(&self) -> Option<u64> {
         match &self.body {
             Body::AsItIs(body) => Some(body.len()),

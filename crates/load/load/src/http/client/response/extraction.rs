@@ -1,4 +1,5 @@
-//! Extracts values from a retained response: from headers, or by JSON pointers and regular expressions.
+//! Extracts values from a retained response: from a header, by a JSON pointer into the body, or by a regular
+//! expression.
 
 use super::retained::RetainedResponse;
 use hyper::StatusCode;
@@ -12,14 +13,14 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug)]
 pub(crate) struct Source {
     pub(crate) part: Part,
-    /// The first group of the first match, or the whole match if the expression has no group.
+    /// The regular expression. The value is the first group of its first match, or the whole match if it has no group.
     pub(crate) regex: Option<Regex>,
 }
 
 #[derive(Clone, Debug)]
 pub(crate) enum Part {
     Header(HeaderName),
-    /// A JSON pointer into the body (RFC 6901).
+    /// The part of the body at this JSON pointer (RFC 6901).
     Json(String),
     Body,
 }
@@ -29,12 +30,13 @@ pub(crate) enum Missing {
     Absent,
     NoJson,
     TooLong,
-    /// The value is not valid at a place that uses it.
+    /// The value is not valid in one of the requests that contain it.
     Unfit,
 }
 
 impl Missing {
-    /// Returns the name of the failure, which is `name` if the value is absent.
+    /// Returns the kind under which the failure is counted. It is `name` alone if the response does not contain the
+    /// value.
     pub(crate) fn named(self, name: &str) -> String {
         let why = match self {
             Missing::Absent => return name.to_owned(),
@@ -59,7 +61,7 @@ impl<'a> SearchedResponse<'a> {
         SearchedResponse { status, retained, whole: OnceCell::new() }
     }
 
-    /// Extracts the value as text. A JSON `null` counts as absent.
+    /// Extracts the value at `source` as text. A JSON `null` counts as absent.
     pub(crate) fn find(&self, source: &Source) -> Result<Cow<'a, [u8]>, Missing> {
         let part = self.part(&source.part)?;
         let Some(regex) = &source.regex else { return Ok(part) };
@@ -111,7 +113,7 @@ pub(crate) fn is_pointer(text: &str) -> bool {
     (text.is_empty() || text.starts_with('/')) && text.split('~').skip(1).all(is_escape)
 }
 
-/// Returns the member of an object with this name, or the element of an array with this index.
+/// Returns the member of an object whose name is `token`, or the element of an array whose index is `token`.
 fn child<'a>(value: &'a RawValue, token: &str) -> Option<&'a RawValue> {
     let text = value.get();
     if text.starts_with('{') {

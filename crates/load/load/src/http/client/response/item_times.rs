@@ -1,4 +1,4 @@
-//! Times the items of streamed responses.
+//! Records when the items of streamed responses arrive.
 
 use super::stream_items::{Items, Scanner};
 use crate::load::own_times::{OwnTimes, Part, no_times, record};
@@ -12,10 +12,10 @@ pub(crate) struct ItemTimer {
     items: Items,
     clock: Pacer,
     scanner: Scanner,
-    /// When the last part of the body arrived.
+    /// The time at which the last part of the body arrived.
     now: Nanos,
     seen: SeenItems,
-    /// Whether the rest of the body may be ignored.
+    /// Whether the exchange ends with the head of the response, because its body is not needed.
     pub(crate) is_head_enough: bool,
 }
 
@@ -60,7 +60,7 @@ impl ItemTimer {
         }
     }
 
-    /// Ends the response, which may complete an item.
+    /// Handles the end of the response. An item that was incomplete until then may count.
     pub(crate) fn end(&mut self) {
         for _ in 0..self.scanner.at_end() {
             self.seen.items.push(self.now);
@@ -72,7 +72,7 @@ impl ItemTimer {
     }
 }
 
-/// The times of all streamed responses of a run, in the order of [`PARTS`].
+/// The times of all streamed responses of a run, as one histogram for each of [`PARTS`].
 #[derive(Debug)]
 pub(crate) struct StreamTimings {
     times: Mutex<[Histogram<u64>; 4]>,
@@ -85,8 +85,9 @@ impl StreamTimings {
         StreamTimings { times: Mutex::new(PARTS.map(|_| no_times())) }
     }
 
-    /// Records a response, which may be incomplete. The times to the first byte and to the first item begin when the
-    /// request is sent; the response time of the first item begins at `due`.
+    /// Records the times of a response, which may be incomplete. The time to the first byte and the time to the first
+    /// item are measured from the send of the request. The response time of the first item is measured from `due`, the
+    /// intended start.
     pub(crate) fn record(&self, seen: &SeenItems, due: Nanos) {
         let sent = seen.sent;
         let mut times = self.times.lock().unwrap_or_else(PoisonError::into_inner);
@@ -117,7 +118,8 @@ mod tests {
     use nanopace::{ManualClock, Rate};
     use std::time::Duration;
 
-    /// Returns the times of a response that was due at 2 ms and sent at 5 ms. Delays of parts are in milliseconds.
+    /// Returns the recorded times of a response that was due at 2 ms and sent at 5 ms. Each part arrives this number of
+    /// milliseconds after the previous one.
     fn times(parts: &[(u64, &str)]) -> [Vec<u64>; 4] {
         let clock = ManualClock::new();
         let pacer = Pacer::builder(Rate::per_second(1).unwrap()).clock(clock.clone()).build();

@@ -1,4 +1,5 @@
-//! Observes responses while they are read: times their items, or retains them for the extraction of values.
+//! Observes responses while they are read: records when their items arrive, or retains them for the extraction of
+//! values.
 
 use super::item_times::ItemTimer;
 use super::retained::RetainedResponse;

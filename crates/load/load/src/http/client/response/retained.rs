@@ -3,7 +3,7 @@
 use httparse::{EMPTY_HEADER, Response};
 use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 
-/// The maximum length of a body that is searched, in bytes.
+/// The maximum length of a body from which values are extracted, in bytes.
 pub(crate) const LONGEST_BODY: usize = 1 << 20;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -12,7 +12,7 @@ pub(crate) struct Wanted {
     pub(crate) body: bool,
 }
 
-/// The retained parts of a response. Their memory is reused for the next response.
+/// The parts of a response that are retained. Their memory is reused for the next response.
 #[derive(Debug, Default)]
 pub(crate) struct RetainedResponse {
     wanted: Wanted,
@@ -33,7 +33,8 @@ impl RetainedResponse {
         self.is_too_long = false;
     }
 
-    /// Retains the head of an HTTP/1 response, which is known to be valid. A retry replaces it.
+    /// Retains the headers of an HTTP/1 response, whose head is known to be valid. Those of an earlier response are
+    /// dropped, such as the response to a request that is being retried.
     pub(crate) fn head(&mut self, head: &[u8]) {
         self.clear();
         if !self.wanted.headers {
@@ -69,7 +70,7 @@ impl RetainedResponse {
         }
     }
 
-    /// Returns `None` if the body is longer than [`LONGEST_BODY`].
+    /// Returns the body, or `None` if it is longer than [`LONGEST_BODY`].
     pub(crate) fn body(&self) -> Option<&[u8]> {
         (!self.is_too_long).then_some(&self.body[..])
     }

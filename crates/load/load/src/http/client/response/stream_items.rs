@@ -9,16 +9,16 @@ use std::sync::Arc;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ItemKind {
-    /// A server-sent event with data. Events that consist only of comments or other fields do not count.
+    /// Each server-sent event with data is an item. Events that consist only of comments or of other fields are not.
     Sse,
-    /// A line that is not empty.
+    /// Each line that is not empty is an item.
     Lines,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Items {
     kind: ItemKind,
-    /// The JSON pointer (RFC 6901) to content. Items count from the first one that has this content.
+    /// The JSON pointer (RFC 6901) to the content of an item. Items before the first one with content do not count.
     pointer: Option<Arc<str>>,
 }
 
@@ -46,19 +46,19 @@ impl FromStr for Items {
 #[derive(Clone, Debug)]
 pub(crate) struct Scanner {
     kind: ItemKind,
-    /// The length of the current line, counted only up to five characters.
+    /// The length of the current line. It is not counted beyond five characters.
     length: usize,
-    /// Whether the characters so far can begin a data line.
+    /// Whether the current line, as far as it was read, can be a data line.
     is_data: bool,
     has_data: bool,
     is_behind_return: bool,
-    /// The number of bytes seen of a byte-order mark, which does not belong to the first line.
+    /// The number of bytes of a byte-order mark that were read. The mark does not belong to the first line.
     mark: usize,
-    /// `None` if all items count from now on.
+    /// The search for the first item with content, or `None` if all following items count.
     first: Option<First>,
 }
 
-/// Searches for the first item whose JSON has content at the pointer.
+/// Searches for the first item that has content at the JSON pointer.
 #[derive(Clone, Debug)]
 struct First {
     pointer: Arc<str>,
@@ -73,7 +73,8 @@ impl First {
         }
     }
 
-    /// Ends the current line, whose data, if it has any, begins after `before` bytes.
+    /// Handles the end of the current line. The line's data begins after `before` bytes; `None` means that it has no
+    /// data.
     fn end_line(&mut self, before: Option<usize>) {
         let data = before.and_then(|before| self.line.get(before..)).unwrap_or_default();
         self.data.extend_from_slice(data);
@@ -113,7 +114,8 @@ impl Scanner {
         part.iter().filter(|byte| self.ends_item(**byte)).count() as u64
     }
 
-    /// An unfinished line counts as an item. An unfinished event is discarded (HTML standard, section 9.2.6).
+    /// Handles the end of the stream, and returns the number of items that it completes. An unfinished line is an item.
+    /// An unfinished event is discarded (HTML standard, section 9.2.6).
     pub(crate) fn at_end(&mut self) -> u64 {
         u64::from(self.kind == ItemKind::Lines && self.length > 0 && self.ends_line())
     }
@@ -159,7 +161,7 @@ impl Scanner {
         }
     }
 
-    /// Items before the first one with content do not count.
+    /// Returns whether the current item counts. Items before the first one with content do not.
     fn counts(&mut self) -> bool {
         let counts = self.first.as_mut().is_none_or(First::has_content);
         self.first = self.first.take().filter(|_| !counts);

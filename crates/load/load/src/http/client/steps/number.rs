@@ -1,9 +1,10 @@
-//! Compares JSON numbers as text, without rounding.
+//! Compares JSON numbers exactly, by their digits.
 
-/// Whether the number is negative, its digits without zeros at either end, and the power of ten that multiplies them.
+/// A number: whether it is negative, its digits without zeros at either end, and the power of ten by which they are
+/// multiplied.
 type Number = (bool, String, i64);
 
-/// Compares two JSON numbers, whose notation does not matter.
+/// Returns whether two JSON numbers have the same value, in any notation.
 pub(super) fn are_same(one: &str, other: &str) -> bool {
     number(one).is_some_and(|one| Some(one) == number(other))
 }

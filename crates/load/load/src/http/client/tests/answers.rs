@@ -1,4 +1,4 @@
-//! Tests the client's results for responses, one response per line.
+//! Tests which result the client returns for each response. Each line of a table is a response.
 
 use super::server::{Answer, Server, Then};
 use super::{block_on, plan, session};
@@ -23,7 +23,7 @@ struct Servers {
     outcome: &'static str,
     connection: Connection,
     options: Vec<String>,
-    /// Whether the server responds before it reads the body of the request.
+    /// Whether the server responds before it has read the body of the request.
     is_early: bool,
 }
 
@@ -40,7 +40,8 @@ impl Servers {
         Servers { is_early: true, ..self }
     }
 
-    /// Tests each of these responses with and without kernel timestamps. A bar (`|`) in a response stands for a pause.
+    /// Tests the client with each of these responses, with and without kernel timestamps. A bar (`|`) in a response
+    /// makes the server pause.
     fn check<A: AsRef<[u8]>>(&self, answers: &[(&str, A)]) {
         let stamped = Some("--kernel-timestamps").filter(|_| cfg!(target_os = "linux"));
         let expected = [Gone, self.connection].map(|of| format!("{}, {of:?}", self.outcome));
@@ -51,7 +52,7 @@ impl Servers {
         }
     }
 
-    /// Sends two requests, with the option `more` if it is given, and returns their results.
+    /// Sends two requests, with the additional option `more` if it is given, and returns their results.
     fn run(&self, name: &str, answer: &[u8], more: Option<&str>) -> Vec<String> {
         let parts = answer.split(|byte| *byte == b'|').map(<[u8]>::to_vec).collect();
         let server = Server::start(Answer { parts, is_early: self.is_early, then: self.then });
@@ -72,7 +73,7 @@ impl Servers {
                 if self.outcome != "timeout" && !self.is_early {
                     server.requests.recv().unwrap();
                 }
-                // Lets the runtime notice the last action of the server.
+                // This lets the runtime notice the server's last action.
                 sleep(Duration::from_millis(5)).await;
                 told.push(self.told(name, answer, &got));
             }
@@ -84,7 +85,7 @@ impl Servers {
         let connection = if got.set_up.is_some() { Gone } else { Kept };
         let status = match got.status {
             Ok(status) => {
-                // Unsolicited bytes may have been read together with the response.
+                // The client may have read unsolicited bytes together with the response.
                 let written = answer.iter().filter(|byte| **byte != b'|').count();
                 let unasked = if let Goes(unasked) = self.then { unasked.len() } else { 0 };
                 let expected = written as u64..=(written + unasked) as u64;
@@ -399,12 +400,12 @@ fn bytes_after_a_response() {
 
 #[test]
 fn responses_before_the_request_is_complete() {
-    // The body does not fit into the buffers of the connection.
+    // The body is too large for the buffers of the connection.
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("body");
     fs::write(&path, vec![b'x'; 20_000_000]).unwrap();
     let options = ["-X", "PUT", "--body-file", path.to_str().unwrap()];
-    // The rest of the request would delay the next request on the connection, and the server may never read it.
+    // The server may never read the rest of the request, so another request on the connection would have to wait.
     all(Waits, "200", Gone)
         .to(&options)
         .early()

@@ -1,4 +1,4 @@
-//! Simulates a connection on which a write fails while a response is being received.
+//! Simulates a connection on which a write fails while a response arrives.
 
 use crate::http::client::transport::stream::Io;
 use std::collections::VecDeque;
@@ -11,17 +11,17 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 pub(super) const RESET: ErrorKind = ErrorKind::ConnectionReset;
 
 pub(super) struct Broken {
-    /// The number of bytes that can be written before a write fails.
+    /// The number of bytes that can be written before the first write fails.
     pub(super) takes: usize,
-    /// The error of the first write that fails. Later writes report a broken pipe.
+    /// The error of the first write that fails. All later writes fail with a broken pipe.
     pub(super) write_error: ErrorKind,
-    /// The bytes that can be read at once.
+    /// The bytes that can be read before a write has failed.
     pub(super) first: Vec<u8>,
-    /// The parts that can be read after a write has failed.
+    /// The parts of the response that can be read after a write has failed.
     pub(super) parts: VecDeque<Vec<u8>>,
-    /// The result of reading after all parts. `WouldBlock` means that the stream does not end.
+    /// The result of a read after all parts. `WouldBlock` means that no more bytes arrive, but the stream does not end.
     pub(super) end: Result<(), ErrorKind>,
-    /// Whether each part, and the end, needs one more poll than the bytes before it.
+    /// Whether a read of each part, and of the end, returns `Pending` once before it succeeds.
     pub(super) pauses: bool,
     pub(super) has_failed: bool,
     pub(super) has_paused: bool,

@@ -19,7 +19,7 @@ use tempfile::TempDir;
 
 const END: Result<(), ErrorKind> = Ok(());
 
-/// Returns the outcome of a request on a broken connection, and the number of bytes that were read.
+/// Returns the result of a request on a broken connection, and the number of bytes that the client read.
 fn outcome(
     write_error: ErrorKind,
     arriving: &[&'static str],
@@ -60,10 +60,10 @@ fn a_response_is_read_after_sending_has_failed() {
                 (&["HTTP/1.1 100 Continue\r\n\r\n", HEAD, "t", "oo"], Ok(413)),
                 (&[CHUNKED, "3\r\ntoo\r\n0\r\n\r\n"], Ok(429)),
                 (&[FINE, "yes"], Ok(200)),
-                // Only the status was read completely, so it decides the result.
+                // Only the head was read completely, so the status is the result.
                 (&[HEAD, "to"], cut(413)),
                 (&[CHUNKED, "3\r\nt"], cut(429)),
-                // Not even the status was read, so the first error is the failure.
+                // The head was not read completely, so the first error is the result.
                 (&[], kept),
                 (&["HTTP/1.1 413 X\r\n"], kept),
                 (&["HTTP/1.1 100 Continue\r\n\r\n"], kept),
@@ -76,7 +76,8 @@ fn a_response_is_read_after_sending_has_failed() {
             }
         }
     }
-    // After a broken pipe, a response that extends to the end of the stream is complete. After a reset, it may not be.
+    // After a broken pipe, a response without a length is complete when the stream ends. After a reset, it may be
+    // incomplete.
     for (error, end, head, expected) in [
         (ErrorKind::BrokenPipe, END, TO_THE_END, Ok(503)),
         (ErrorKind::BrokenPipe, END, FINE_TO_THE_END, Ok(200)),
@@ -91,7 +92,7 @@ fn a_response_is_read_after_sending_has_failed() {
     }
 }
 
-/// The server does not read, respond or close the connection.
+/// In this test, the server does not read, respond or close the connection.
 #[test]
 fn reading_on_ends_with_the_timeout() {
     for arriving in [&[][..], &["HTTP/1.1 413 X\r\ncontent-length: 3\r\n\r\nto"]] {
@@ -134,7 +135,8 @@ fn tls(answer: Vec<u8>) -> String {
     let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
     let url = format!("https://{}/", listener.local_addr().unwrap());
     let refuse = move |stream: TcpStream| {
-        // The response must not wait until the session tickets are acknowledged: a reset would discard it.
+        // With Nagle's algorithm, the response would wait until the client acknowledges the session tickets, and a
+        // reset would discard it.
         stream.set_nodelay(true).unwrap();
         let server = rustls::ServerConnection::new(Arc::clone(&config)).unwrap();
         refuse(rustls::StreamOwned::new(server, stream), &answer);
@@ -143,7 +145,8 @@ fn tls(answer: Vec<u8>) -> String {
     url
 }
 
-/// Checks this status of two requests: one with a body in memory, and one with a body that is read while it is sent.
+/// Checks the status of two requests: one with a body in memory, and one with a body that is read from a file while it
+/// is sent.
 fn assert_refused(url: &str, options: &[&str], status: u16) {
     let folder = TempDir::new().unwrap();
     for bytes in [20 << 20, (64 << 20) + 5] {
@@ -171,7 +174,7 @@ fn the_status_of_a_server_that_stops_reading_is_reported() {
         (413, "connection: close\r\ncontent-length: 3\r\n\r\ntoo".to_owned()),
         (401, "transfer-encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n".to_owned()),
         (429, "\r\nup to the end".to_owned()),
-        // The body does not fit into the buffers of the connection.
+        // The body is too large for the buffers of the connection.
         (503, format!("content-length: 9000000\r\n\r\n{}", "x".repeat(9_000_000))),
     ];
     let folder = TempDir::new().unwrap();
@@ -180,7 +183,7 @@ fn the_status_of_a_server_that_stops_reading_is_reported() {
         assert_refused(&tcp(answer.clone()), &[], status);
         #[cfg(target_os = "linux")]
         assert_refused(&tcp(answer.clone()), &["--kernel-timestamps"], status);
-        // Long responses are read in the same way on every transport.
+        // One transport is enough for long responses, because all transports read them in the same way.
         if answer.len() > 1_000_000 {
             continue;
         }
@@ -196,7 +199,7 @@ fn the_status_of_a_server_that_stops_reading_is_reported() {
     }
 }
 
-/// In an earlier version, the next request waited for the server until the timeout.
+/// In an earlier version, the next request waited for the server until it timed out.
 #[test]
 fn a_server_need_not_read_a_request_that_it_has_responded_to() {
     let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();

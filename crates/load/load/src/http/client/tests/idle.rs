@@ -1,4 +1,4 @@
-//! Tests servers that close a reused connection before any byte of the next response.
+//! Tests servers that close a reused connection before they send the first byte of the next response.
 
 use super::{block_on, plan, session};
 use crate::http::client::plan::Plan;
@@ -14,8 +14,8 @@ use tokio::time::sleep;
 const IDLE: &str = "closed while idle";
 const HUNG_UP: &str = "the server hung up";
 
-/// Starts a server. Each word of `words` is a connection, and each letter is an action on a request: respond (`a`),
-/// close the connection (`c`), reset it (`r`), or break it off during the response (`b`).
+/// Starts a server. Each word of `words` describes a connection, and each of its letters is the server's action on a
+/// request: respond (`a`), close the connection (`c`), reset it (`r`), or break it off during the response (`b`).
 fn serve(words: &str) -> SocketAddr {
     serve_by(words, |tcp, acts| acts.chars().try_for_each(|act| act_on(&mut &*tcp, tcp, act)))
 }
@@ -29,7 +29,7 @@ fn serve_by(
     let words: Vec<_> = words.split(' ').map(str::to_owned).collect();
     thread::spawn(move || {
         for (stream, acts) in listener.incoming().flatten().zip(words) {
-            // The client may have closed the connection.
+            // The client may have closed the connection, so an error is ignored.
             let _ = serve(&stream, &acts);
         }
     });
@@ -38,7 +38,7 @@ fn serve_by(
 
 fn act_on(stream: &mut (impl Read + Write), tcp: &TcpStream, act: char) -> io::Result<()> {
     if act == 'r' {
-        // Closing a connection on which a request is unread resets it.
+        // If a request has not been read when the connection is closed, the close resets the connection.
         while tcp.peek(&mut [0])? == 0 {}
         return Ok(());
     }
@@ -112,7 +112,7 @@ fn other_requests_fail_with_a_kind_of_their_own() {
 #[test]
 fn a_connection_that_ends_otherwise_was_not_idle() {
     let (well, hung_up, reset) = (("204", false), (HUNG_UP, false), ("connection reset", false));
-    // The connection was opened for this request, which is therefore not retried.
+    // The connection was opened for this request, so the request is not retried.
     check(&[], "c a", &[hung_up, well]);
     check(&[], "r a", &[reset, well]);
     check(&[], "ab a", &[well, hung_up, well]);
@@ -126,7 +126,7 @@ fn a_request_that_is_sent_again_may_fail_as_well() {
     check(&[], "ac r a", &[("204", false), ("connection reset", true), ("204", false)]);
 }
 
-/// The traffic of a retried request is the sum of both attempts.
+/// The number of bytes that is counted for a retried request is the sum for both attempts.
 #[test]
 fn a_request_that_is_sent_again_counts_once() {
     let plan = plan(&format!("http://{}/", serve("ac a")), &[], Duration::from_secs(60)).unwrap();
@@ -156,7 +156,7 @@ fn a_connection_with_unsolicited_bytes_is_never_used_again() {
         answered.send(()).unwrap();
         is_sent.recv().unwrap();
         for number in 1..3 {
-            // The runtime notices the bytes only while its thread sleeps.
+            // The runtime learns of the bytes only while its thread sleeps.
             sleep(Duration::from_millis(1)).await;
             let answer = session.send(number, Nanos::ZERO).await.0;
             assert!(answer.status.is_err() && !answer.is_sent, "{number}: {answer:?}");

@@ -1,4 +1,4 @@
-//! Tests requests byte by byte, and options that are rejected before any request is sent.
+//! Tests each byte of requests, and tests which options are rejected before a request is sent.
 
 use super::super::plan::{Draft, Memory};
 use super::server::{Answer, Server, Then};
@@ -13,7 +13,7 @@ use std::time::Duration;
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Returns the request that a server reads. `HOST` replaces the value of the Host header.
+/// Returns the request that a server has read. In the returned text, `HOST` stands for the value of the header Host.
 fn sent(path: &str, options: &[&str]) -> String {
     let parts = vec![b"HTTP/1.1 204 No Content\r\n\r\n".to_vec()];
     let server = Server::start(Answer { parts, is_early: false, then: Then::Waits });
@@ -50,7 +50,7 @@ fn all_requests_share_one_copy_of_a_body_without_placeholders() {
     }
 }
 
-/// In an earlier version, a file of 200 MB with one placeholder needed 200 MB for each connection.
+/// In an earlier version, each connection needed 200 MB for a file of 200 MB with one placeholder.
 #[test]
 fn all_requests_share_the_longest_piece_of_a_filled_body() {
     let (large, larger) = ("x".repeat(1 << 16), "y".repeat(1 << 17));
@@ -168,7 +168,7 @@ fn requests_are_sent_as_they_are_given() {
     }
 }
 
-/// Returns all headers of a request that sets the headers `own` itself. With HTTP/2, the host is in the URL.
+/// Returns all headers of a request that sets the headers `own` itself. For HTTP/2, the header Host comes from the URL.
 fn headers(own: &[(&str, &str)], options: &[&str]) -> anyhow::Result<Vec<(String, String)>> {
     let args = CommandLine::try_parse_from(options)?.client;
     args.check()?;
@@ -207,7 +207,7 @@ fn the_more_specific_of_two_headers_wins_where_a_request_may_have_one() {
             for option in [&["-H", &given][..], &[], &["-H", &given, "-H", "x: {{slot}}"]] {
                 assert_eq!(values(name, &[(name, "own")], option), ["own"], "{version:?} {name}");
             }
-            // HTTP/2 sends the host in `:authority`, which cannot contain placeholders.
+            // In HTTP/2, the host is sent in `:authority`, which cannot contain placeholders.
             if name == "host" && !version.is_empty() {
                 continue;
             }

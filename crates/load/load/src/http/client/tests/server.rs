@@ -1,4 +1,5 @@
-//! Runs a server that sends the same raw bytes as the response to each request, and reports the requests.
+//! Runs a server that responds to each request with the same bytes, and passes the requests that it has read to the
+//! test.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -6,13 +7,13 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
 use std::time::Duration;
 
-/// Usually long enough for the client to read the preceding part. No test result depends on this time.
+/// In this time, the client usually reads the part before the pause. No test result depends on that.
 const PAUSE: Duration = Duration::from_millis(2);
 
 #[derive(Clone, Debug)]
 pub(super) struct Answer {
     pub(super) parts: Vec<Vec<u8>>,
-    /// Whether to respond after the head of the request. The rest of the request is then never read.
+    /// Whether the server responds after the head of the request, and never reads the rest of the request.
     pub(super) is_early: bool,
     pub(super) then: Then,
 }
@@ -22,13 +23,13 @@ pub(super) enum Then {
     Waits,
     Closes,
     Resets,
-    /// Pause, then write these unsolicited bytes.
+    /// Pauses, and then writes these unsolicited bytes.
     Goes(&'static [u8]),
 }
 
 pub(super) struct Server {
     pub(super) url: String,
-    /// Receives each request after the server has written its response.
+    /// Receives each request, after the server has written the response.
     pub(super) requests: Receiver<Vec<u8>>,
 }
 
@@ -70,12 +71,12 @@ fn serve(mut stream: TcpStream, answer: &Answer, served: &Sender<Vec<u8>>) -> io
     }
 }
 
-/// Closes a connection on which a request has not been read. This resets the connection.
+/// Writes the response, and closes the connection while the request is unread, which resets the connection.
 fn reset(stream: &mut TcpStream, answer: &Answer, served: &Sender<Vec<u8>>) -> io::Result<()> {
     let mut request = [0];
     while stream.peek(&mut request)? == 0 {}
     write(stream, answer)?;
-    // Gives the client time to read the response before the connection is closed.
+    // This gives the client time to read the response before the connection is closed.
     thread::sleep(PAUSE * 5);
     let _ = served.send(request.to_vec());
     Ok(())

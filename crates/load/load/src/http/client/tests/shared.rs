@@ -15,7 +15,7 @@ use std::thread;
 use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
 
-/// Responds to all requests except those to `/never`.
+/// Serves a connection. Responds to all requests except those for the path `/never`.
 async fn serve(stream: TcpStream) -> Result<(), h2::Error> {
     let mut connection = server::handshake(stream).await?;
     let mut unanswered = Vec::new();
@@ -64,7 +64,8 @@ fn a_request_that_is_given_up_leaves_the_connection_unless_that_is_silent() {
             assert_eq!(answer.status, Err(Failure::Timeout));
             is_given_up.set(true);
         };
-        // Each response must arrive before the next request: the server treats a cancelled request as an error.
+        // Each response must arrive before the next request is sent, because the server treats a cancelled request as
+        // an error.
         let busy = async {
             while !is_given_up.get() {
                 other.send(0, Nanos::ZERO).await.0.status.unwrap();
@@ -72,11 +73,11 @@ fn a_request_that_is_given_up_leaves_the_connection_unless_that_is_silent() {
             }
         };
         tokio::join!(never, busy);
-        // The session still holds the connection, although no other session uses it.
+        // No other session uses the connection any more, but this session still holds it.
         drop(other);
         let answer = one.send(0, Nanos::ZERO).await.0;
         assert_eq!((answer.status, answer.set_up.is_none()), (Ok(StatusCode::OK), true));
-        // No bytes have been read from the connection since the request was sent, so the connection may be broken.
+        // Since the request was sent, no bytes have been read from the connection, so the connection may be broken.
         assert_eq!(one.send(1, Nanos::ZERO).await.0.status, Err(Failure::Timeout));
         assert!(one.send(0, Nanos::ZERO).await.0.set_up.is_some());
     });

@@ -1,5 +1,6 @@
-//! Tests properties of random messages. The result of a valid or invalid response does not depend on how it is split
-//! into reads, and equals hyper's result. A request is always parsed as one request with the given headers.
+//! Tests properties that must hold for random messages. The result for a response, whether it is valid or not, does not
+//! depend on how it is split into reads, and is the same as hyper's. A request is always parsed as one request with the
+//! given headers.
 
 use super::plan;
 use crate::http::client::failure::Failure;
@@ -18,7 +19,7 @@ use proptest::sample::select;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
 
-/// The status of a response, its length in bytes, and whether the connection can carry another response.
+/// The status of a response, its length in bytes, and whether another response can follow on the connection.
 type Outcome = Result<(u16, usize, bool), Failure>;
 
 fn read<'a>(parts: impl IntoIterator<Item = &'a [u8]>, asked: ExpectedResponse) -> Outcome {
@@ -40,7 +41,7 @@ fn outcome<'a>(answer: &mut Answer, parts: impl IntoIterator<Item = &'a [u8]>) -
     Ok((status.as_u16(), taken, answer.is_kept()))
 }
 
-/// Cuts bytes into parts of these sizes, which are repeated as needed.
+/// Cuts bytes into parts of these sizes. The sizes are repeated until no bytes are left.
 fn cut<'a>(mut bytes: &'a [u8], sizes: &[usize]) -> Vec<&'a [u8]> {
     let mut parts = Vec::new();
     for size in sizes.iter().cycle() {

@@ -1,4 +1,4 @@
-//! Tests the delays of requests, as kernel timestamps measure them.
+//! Tests the delays of requests that are computed from kernel timestamps.
 
 use super::{block_on, plan, session};
 use crate::http::client::transport::http1::Connection;
@@ -78,7 +78,7 @@ fn a_request_that_is_sent_in_part_has_no_timestamp() {
 
 #[test]
 fn a_request_that_is_not_sent_yet_has_no_timestamp() {
-    // The body does not fit into the buffers of the connection.
+    // The body is too large for the buffers of the connection.
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("body");
     fs::write(&path, vec![b'x'; 20_000_000]).unwrap();
@@ -88,7 +88,7 @@ fn a_request_that_is_not_sent_yet_has_no_timestamp() {
     let server = thread::spawn(move || {
         let (mut stream, _) = listener.accept().unwrap();
         stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").unwrap();
-        // Blocks until the other end of the channel is dropped. Nothing is read before that.
+        // This waits until the test drops its end of the channel. Until then, the server reads nothing.
         over.recv().unwrap_err();
     });
     let options = ["--kernel-timestamps", "--body-file", path.to_str().unwrap()];

@@ -1,11 +1,11 @@
-//! Tests that items are found in responses with every framing.
+//! Tests that the client finds items in responses with each kind of framing.
 
 use super::server::{Answer, Server, Then};
 use super::{block_on, plan, session};
 use nanopace::Nanos;
 use std::time::Duration;
 
-/// Returns the number of items found in each of two responses, which both have these parts.
+/// Returns the number of items that were found in each of two responses. Both consist of these parts.
 fn items(kind: &str, parts: &[&str], then: Then) -> [usize; 2] {
     let parts = parts.iter().map(|part| part.as_bytes().to_vec()).collect();
     let server = Server::start(Answer { parts, is_early: false, then });

@@ -1,8 +1,9 @@
-//! Opens a connection to one of a server's addresses: Happy Eyeballs (RFC 8305, section 5) in its simplest form.
+//! Opens a connection to one of a server's addresses, in a simple form of Happy Eyeballs (RFC 8305, section 5).
 //!
-//! Connections use the addresses in turn. If an attempt fails, or has not succeeded after [`STAGGER`], the next
-//! address is tried as well, and the first success is used. An address that failed, or was slower than one tried after
-//! it, is tried last for [`AVOIDED`], so an unreachable address does not delay every connection.
+//! Connections use the addresses in rotation. If an attempt fails, or has not succeeded after [`STAGGER`], the next
+//! address is tried too, and the first connection that is established is used. If an address has failed, or was slower
+//! than an address that was tried later, it is tried last for the time [`AVOIDED`]. An address that cannot be reached
+//! therefore does not delay every connection.
 
 use crate::http::client::failure::Failure;
 use std::io;
@@ -13,18 +14,20 @@ use std::time::Duration;
 use tokio::select;
 use tokio::time::{Instant, timeout};
 
-/// How long an attempt runs before the next address is tried as well. Short limits for all attempts shorten this time.
+/// The time after which the next address is tried too, while an attempt is still running. If the time for all attempts
+/// is short, this time is shorter.
 const STAGGER: Duration = Duration::from_millis(250);
 
-/// How long an address that failed is tried only after the others. Then one connection tries it in its turn.
+/// The time for which an address is tried only after all others, because it has failed or was slow. After that, one
+/// connection tries it again in rotation.
 const AVOIDED: Duration = Duration::from_secs(10);
 
 const MOST_NAMED: usize = 8;
 
-/// The addresses of a server, at least one.
+/// The addresses of a server. There is at least one.
 #[derive(Debug)]
 pub(crate) struct Addresses {
-    /// The host and the port.
+    /// The host and the port of the server.
     name: String,
     all: Vec<SocketAddr>,
     state: Mutex<State>,
@@ -32,7 +35,8 @@ pub(crate) struct Addresses {
 
 #[derive(Debug)]
 struct State {
-    /// How often an address was tried first, and how often after others.
+    /// The number of connections that have tried a first address, and the number of further addresses that were tried
+    /// after the first one.
     turns: [usize; 2],
     records: Vec<Record>,
 }
@@ -41,7 +45,7 @@ struct State {
 struct Record {
     connected: u64,
     failed: u64,
-    /// Why the last attempt failed; `None` if another address was faster.
+    /// The failure of the last attempt that failed, or `None` if another address was faster.
     failure: Option<Failure>,
     avoided_until: Option<Instant>,
 }
@@ -55,7 +59,8 @@ struct Refusal {
 type Attempt<'a, S> = Pin<Box<dyn Future<Output = Result<S, Refusal>> + Send + 'a>>;
 
 impl Addresses {
-    /// Returns `None` if `all` is empty. `name` is the host and the port.
+    /// Creates the list of the addresses `all` of the server `name`, which is the host and the port. Returns `None` if
+    /// `all` is empty.
     pub(crate) fn new(name: String, all: Vec<SocketAddr>) -> Option<Addresses> {
         let state = State { turns: [0; 2], records: vec![Record::default(); all.len()] };
         (!all.is_empty()).then(|| Addresses { name, all, state: state.into() })
@@ -65,8 +70,8 @@ impl Addresses {
         self.all.iter().all(|address| address.ip().is_loopback())
     }
 
-    /// If all attempts fail, returns the failure that reveals most about the server. `within` is the time for all
-    /// attempts together; the caller enforces it.
+    /// Connects to one of the addresses. If all attempts fail, returns the failure that says most about the server.
+    /// `within` is the time for all attempts together, and the caller ends this call after that time.
     pub(crate) async fn connect<S: Send, F>(
         &self,
         within: Duration,
@@ -84,7 +89,7 @@ impl Addresses {
         connected.map_err(|refusal| refusal.failure)
     }
 
-    /// Tries the address `first`, then those that are not in `tried`.
+    /// Tries the address `first`, and then the addresses that are not in `tried`, until one attempt succeeds.
     fn race<'a, S: Send + 'a, F>(
         &'a self,
         first: usize,
@@ -145,7 +150,8 @@ impl Addresses {
         })
     }
 
-    /// Returns the address whose turn it is among those not in `tried`. Avoided addresses come last.
+    /// Returns the next address in rotation among those that are not in `tried`. Addresses that are to be avoided come
+    /// last.
     fn next(&self, tried: &[usize]) -> Option<usize> {
         let mut state = self.state();
         let State { turns, records } = &mut *state;
@@ -157,14 +163,15 @@ impl Addresses {
         let turn = &mut turns[usize::from(!tried.is_empty())];
         let next = *choice.get(*turn % choice.len().max(1))?;
         *turn = turn.wrapping_add(1);
-        // Other connections avoid the address until the result of this attempt is known.
+        // From now on, other connections avoid the address until the result of this attempt is known.
         if let Some(until) = &mut records[next].avoided_until {
             *until = now + AVOIDED;
         }
         Some(next)
     }
 
-    /// Names the addresses that failed while others were connected to. Returns `None` if there is only one address.
+    /// Returns a warning with the addresses that have failed, if connections to other addresses succeeded. Returns
+    /// `None` if there is only one address.
     pub(crate) fn warning(&self) -> Option<String> {
         let records = &self.state().records;
         if records.len() == 1 {
@@ -178,7 +185,8 @@ impl Addresses {
         })
     }
 
-    /// Lists the failure of each address, if there are several addresses and no attempt has ever succeeded.
+    /// Returns a list of the addresses and their failures, if there are several addresses and no attempt has ever
+    /// succeeded.
     pub(crate) fn refusals(&self) -> Option<String> {
         let records = &self.state().records;
         let has_answered = records.iter().any(|record| record.connected > 0);
@@ -197,7 +205,7 @@ impl Record {
         (self.connected, self.avoided_until) = (self.connected + 1, None);
     }
 
-    /// Records that an attempt failed or, without a failure, that another address was faster.
+    /// Records that an attempt failed. `failure` is `None` if it did not fail, but another address was faster.
     fn fail(&mut self, failure: Option<Failure>) {
         (self.failed, self.failure) = (self.failed + 1, failure);
         self.avoided_until = Some(Instant::now() + AVOIDED);
@@ -207,8 +215,8 @@ impl Record {
         self.avoided_until.is_some_and(|until| now < until)
     }
 
-    /// Returns how much a failure reveals about the server: most if a connection to the address has succeeded before,
-    /// least if this machine has no route to the address.
+    /// Returns how much a failure says about the server. A failure says most if a connection to the address has
+    /// succeeded before, and least if this machine has no route to the address.
     fn weight(&self, failure: Failure) -> u8 {
         match self.connected {
             0 if failure.is_without_route() => 0,

@@ -1,4 +1,4 @@
-//! Opens streams to a server, through a proxy if there is one.
+//! Opens streams to a server, directly or through a proxy.
 
 use super::addresses::Addresses;
 use super::args::ConnectionArgs;
@@ -16,13 +16,13 @@ use tokio::net::TcpStream;
 
 #[derive(Debug)]
 pub(crate) struct Endpoint {
-    /// The host and the port as in the URL: the value of the header Host.
+    /// The host and the port as in the URL. They are the value of the header Host.
     pub(crate) authority: String,
-    /// The name that the server's certificate must have; `None` without TLS.
+    /// The name for which the server's certificate must be valid, or `None` if the server is reached without TLS.
     pub(crate) tls_name: Option<Name>,
     route: Route,
     is_stamped: bool,
-    /// The CONNECT request, if the server is reached with TLS through a proxy.
+    /// The CONNECT request, if the server is reached with TLS and through a proxy.
     pub(crate) tunnel: Option<Vec<u8>>,
     pub(crate) resolved_in: Duration,
 }
@@ -68,7 +68,7 @@ impl Endpoint {
         })
     }
 
-    /// Returns `None` if the server is reached over a Unix socket.
+    /// Returns the URL of the server's root with the host name, or `None` if the server is reached over a Unix socket.
     pub(crate) fn url_by_name(&self) -> Option<Uri> {
         let scheme = if self.tls_name.is_some() { "https" } else { "http" };
         match &self.route {
@@ -78,8 +78,8 @@ impl Endpoint {
         }
     }
 
-    /// Opens a stream to the server or its proxy. `within` is the time for all attempts together; the caller enforces
-    /// it.
+    /// Opens a stream to the server or its proxy. `within` is the time for all attempts together, and the caller ends
+    /// this call after that time.
     pub(crate) async fn connect(&self, within: Duration) -> Result<Box<dyn Io>, Failure> {
         let failed = |error| Failure::from(&error);
         match &self.route {
@@ -103,7 +103,7 @@ impl Endpoint {
         self.addresses().is_none_or(Addresses::are_local)
     }
 
-    /// Returns `None` if the server is reached over a Unix socket.
+    /// Returns the addresses of the server or its proxy, or `None` if the server is reached over a Unix socket.
     pub(crate) fn addresses(&self) -> Option<&Addresses> {
         match &self.route {
             Route::Tcp(addresses) => Some(addresses),

@@ -1,4 +1,4 @@
-//! Warns that requests do not use the proxies that environment variables name.
+//! Warns if environment variables name a proxy, because requests do not use it unless an option names it too.
 
 use super::endpoint::Endpoint;
 use hyper::Uri;
@@ -18,7 +18,8 @@ pub(crate) fn unused_proxy(servers: &[Endpoint]) -> Option<String> {
     ))
 }
 
-/// Returns advice about an unresolved name: on networks that require a proxy, names often cannot be resolved.
+/// Returns advice for a host name that could not be resolved, if environment variables name a proxy. On networks that
+/// require a proxy, host names often cannot be resolved without it.
 pub(crate) fn advice(url: &Uri) -> String {
     match url.scheme_str().filter(|_| Matcher::from_env().intercept(url).is_some()) {
         Some(scheme) => {
@@ -28,7 +29,7 @@ pub(crate) fn advice(url: &Uri) -> String {
     }
 }
 
-/// Returns whether a server is on this machine. Programs connect to such a server without a proxy.
+/// Returns whether a server is on this machine. Programs do not use a proxy for such a server.
 fn is_here(url: &Uri) -> bool {
     let host = url.host().unwrap_or_default();
     let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();

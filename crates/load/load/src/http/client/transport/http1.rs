@@ -1,4 +1,5 @@
-//! Implements HTTP/1.1 (RFC 9112). A request takes one write of prepared bytes; the memory of responses is reused.
+//! Implements HTTP/1.1 (RFC 9112). A request is prepared as bytes and sent with one write. The memory for responses is
+//! reused.
 
 pub(crate) mod answer;
 mod body;
@@ -54,10 +55,10 @@ impl Connection {
         self.is_over
     }
 
-    /// Returns whether a request can be sent. The result is false if the server has closed the connection or has sent
-    /// unsolicited bytes, which would be taken for the next response. After false, no request may follow.
+    /// Returns whether a request can be sent. Returns `false` if the server has closed the connection, or has sent
+    /// unsolicited bytes, which the client would parse as the next response. No request may be sent after that.
     pub(crate) async fn is_ready(&mut self) -> bool {
-        // A task that has used up its cooperative budget would see no readiness.
+        // A task that has used up its cooperative budget would not notice that the connection is readable.
         if !has_budget_remaining() {
             yield_now().await;
         }
@@ -65,8 +66,8 @@ impl Connection {
         poll_fn(|cx| Poll::Ready(self.io.poll_unasked(cx, &mut room).is_pending())).await
     }
 
-    /// Sends a request and reads the whole response. If the response ends before the request, no other request can
-    /// follow: the rest of this one would delay it, and the server may never read that rest.
+    /// Sends a request and reads the whole response. If the response ends before the whole request was sent, the
+    /// connection is over: the server may never read the rest of the request, so a further request would have to wait.
     pub(crate) async fn exchange(
         &mut self,
         request: &Outgoing<'_>,
@@ -76,7 +77,7 @@ impl Connection {
         let mut answer = Answer::to(request.asked);
         answer.last_head = mem::take(&mut self.last_head);
         let mut sending = Sending::new(request);
-        // No request can follow one that is given up.
+        // If the request is given up, the connection stays marked as over.
         self.is_over = true;
         let exchanged = |cx: &mut Context<'_>| {
             self.poll_exchange(cx, &mut sending, &mut answer, observer.as_deref_mut())
@@ -91,8 +92,9 @@ impl Connection {
         status
     }
 
-    /// Continues to read after a failure to send: a server that rejects a request often responds and then closes the
-    /// connection before it has read the body.
+    /// Sends as much of the request as possible, and reads as much of the response as has arrived. Reading continues
+    /// after a write has failed, because a server that rejects a request often responds, and closes the connection
+    /// before it has read the body.
     fn poll_exchange(
         &mut self,
         cx: &mut Context<'_>,
@@ -102,7 +104,7 @@ impl Connection {
     ) -> Poll<Result<StatusCode, Failure>> {
         let unsent = sending.poll(&mut *self.io, &mut self.written, cx);
         match (self.poll_answer(cx, answer, unsent, observer), unsent) {
-            // The server waits for the rest of the body.
+            // The rest of the body cannot be read from its file, and the server would wait for it.
             (Poll::Pending, Some(Failure::BodyFile)) => Poll::Ready(Err(Failure::BodyFile)),
             (Poll::Ready(Err(Failure::HungUp | Failure::Connection(_))), Some(unsent)) => {
                 Poll::Ready(Err(unsent))
@@ -111,7 +113,8 @@ impl Connection {
         }
     }
 
-    /// `unsent` is the failure to send the request completely, if there was one.
+    /// Reads the response as far as it has arrived. `unsent` is the failure of sending the request, if sending has
+    /// failed.
     fn poll_answer(
         &mut self,
         cx: &mut Context<'_>,
@@ -130,7 +133,7 @@ impl Connection {
             }
             let read = match ready!(self.poll_read(cx)) {
                 Err(error) => Err(Failure::from(&error)),
-                // After a reset, sending gets the failure, and reading gets only the end of the stream.
+                // After a reset, the write reports the failure, and a read reports only the end of the stream.
                 Ok(0) => unsent.filter(|it| *it != Failure::HungUp).map_or(Ok(0), Err),
                 Ok(bytes) => Ok(bytes),
             };
@@ -152,7 +155,8 @@ impl Connection {
         Poll::Ready(Ok(bytes))
     }
 
-    /// Returns the kernel's delays in the last exchange. The send time of a request that was cut off is unknown.
+    /// Returns the kernel's delays in the last exchange. If the response ended before the whole request was sent, the
+    /// send time is unknown.
     pub(crate) fn delays(&mut self) -> Option<Delays> {
         let Delays { sending, reading } = self.io.delays()?;
         Some(Delays { sending: sending.filter(|_| self.is_sent), reading })

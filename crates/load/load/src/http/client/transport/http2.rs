@@ -1,4 +1,4 @@
-//! Implements HTTP/2 with hyper: each connection runs in a task of its own.
+//! Implements HTTP/2 with hyper. A separate task runs each connection.
 
 mod failure;
 pub(crate) mod request;
@@ -18,7 +18,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use tokio::task::coop::consume_budget;
 
-/// Clones share the connection, and each clone carries one request at a time.
+/// An HTTP/2 connection. Clones share it, and each clone has at most one request in flight.
 #[derive(Clone, Debug)]
 pub(crate) struct Connection {
     sender: SendRequest<Flow>,
@@ -33,12 +33,12 @@ impl Connection {
         let longest = u32::try_from(LONGEST_HEAD).unwrap_or(u32::MAX);
         let handshake = builder.max_header_list_size(longest).handshake(io).await;
         let (sender, driver) = handshake.map_err(of)?;
-        // The requests in flight get the error that ends the connection.
+        // The error that ends the connection is also returned to each request in flight, so it is dropped here.
         tokio::spawn(async { drop(driver.await) });
         Ok(Connection { sender, traffic })
     }
 
-    /// Returns whether the connection is known to accept no further request.
+    /// Returns whether the connection is known to accept no more requests.
     pub(crate) fn is_over(&self) -> bool {
         self.sender.is_closed() || self.traffic.is_broken()
     }
@@ -97,7 +97,7 @@ async fn whole(
                     observer.look(content);
                 }
             }
-            // A stream that is reset without an error looks complete, but is not.
+            // If a stream is reset without an error code, hyper ends the body as if it were complete, but it is not.
             None if !answer.body().is_end_stream() => return Err(Failure::Reset(0)),
             None => break,
         }
@@ -106,7 +106,8 @@ async fn whole(
     Ok(answer.status())
 }
 
-/// Yields to other tasks, so that an endless body does not block them.
+/// Returns the next frame of a body. Yields to other tasks from time to time, so that an endless body does not block
+/// them.
 async fn next_frame(body: &mut Incoming) -> Option<hyper::Result<Frame<Bytes>>> {
     consume_budget().await;
     body.frame().await

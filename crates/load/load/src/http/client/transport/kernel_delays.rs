@@ -1,4 +1,4 @@
-//! Records the delays between this process and the kernel in histograms, from kernel timestamps.
+//! Records the delays between this process and the kernel, which are computed from kernel timestamps.
 
 use super::stamped_stream::{self, Begun};
 use super::stream::Delays;
@@ -7,8 +7,9 @@ use std::mem;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// Two histograms of delays. *Sending* is the time from this process's write until the kernel has sent the last byte.
-/// *Reading* is the time from the kernel's receipt of the last byte until this process reads it.
+/// Two histograms of delays. *Sending* lasts from this process's last write of the request until the kernel has sent
+/// the last byte. *Reading* lasts from the time when the kernel received the last byte of the response until this
+/// process has read it.
 #[derive(Debug)]
 pub(crate) struct KernelDelays {
     times: Mutex<[OwnTimes; 2]>,
@@ -16,6 +17,8 @@ pub(crate) struct KernelDelays {
 }
 
 impl KernelDelays {
+    /// Starts to request timestamps from the kernel.
+    ///
     /// # Errors
     /// Returns an error if the kernel does not support timestamps.
     pub(crate) fn begin() -> anyhow::Result<KernelDelays> {
@@ -35,7 +38,8 @@ impl KernelDelays {
     }
 }
 
-/// A delay longer than the whole exchange counts as unknown, because the system clock was set during the exchange.
+/// Adds a delay to a histogram. A delay that is longer than the whole exchange counts as unknown, because it means that
+/// the system clock was set during the exchange.
 fn add(own: &mut OwnTimes, delay: Option<Duration>, took: Duration) {
     match delay.filter(|delay| *delay <= took) {
         Some(delay) => record(&mut own.times, delay),

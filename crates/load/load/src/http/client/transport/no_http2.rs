@@ -1,4 +1,4 @@
-//! Replaces HTTP/2 in builds without that feature. No HTTP/2 connection can be opened.
+//! Replaces HTTP/2 in builds without the feature `http2`, which cannot open HTTP/2 connections.
 
 #[path = "http2/request.rs"]
 pub(crate) mod request;

@@ -1,4 +1,4 @@
-//! Replaces the module for kernel timestamps on systems other than Linux, where `--kernel-timestamps` is an error.
+//! Replaces kernel timestamps on systems other than Linux, on which the option `--kernel-timestamps` is an error.
 
 use super::stream::Io;
 use anyhow::bail;

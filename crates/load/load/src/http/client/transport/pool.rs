@@ -1,11 +1,13 @@
-//! Shares HTTP/2 connections between the sessions of a thread. A connection ends with the runtime of its thread.
+//! Shares HTTP/2 connections between the sessions of a thread. A connection is closed when the runtime of its thread
+//! ends.
 
 use super::http2;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::thread::{self, ThreadId};
 use tokio::sync::OnceCell;
 
-/// The first session that needs the connection opens it. The connection is closed when no session uses it any more.
+/// A connection that several sessions share. The first session that needs it opens it. It is closed when no session
+/// uses it any more.
 #[derive(Debug, Default)]
 pub(crate) struct SharedConnection(pub(crate) OnceCell<http2::Connection>);
 
@@ -24,7 +26,8 @@ impl Pool {
         self.most
     }
 
-    /// Returns a connection of this thread to a server: one with room for another session, or a new one, not yet open.
+    /// Returns a connection of this thread to a server. If an existing one has room for another session, returns that
+    /// one, and otherwise a new one, which is not open yet.
     pub(crate) fn join(&self, server: usize) -> Arc<SharedConnection> {
         let thread = thread::current().id();
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
@@ -63,7 +66,7 @@ mod tests {
         assert!(all.iter().all(|it| !Arc::ptr_eq(it, &other_server)));
         let other_thread = thread::scope(|scope| scope.spawn(|| pool.join(0)).join().unwrap());
         assert!(all.iter().all(|it| !Arc::ptr_eq(it, &other_thread)));
-        // A session that leaves makes room for another.
+        // When a session drops the connection, another session can use it.
         let left: Vec<_> = all.into_iter().skip(1).collect();
         assert!(Arc::ptr_eq(&left[0], &pool.join(0)));
         drop((left, other_server, other_thread));

@@ -1,4 +1,4 @@
-//! Reads the address of a proxy, and opens tunnels through the proxy to servers.
+//! Parses the address of a proxy, and opens tunnels through the proxy to servers.
 
 use super::http1::head::{ExpectedResponse, Head};
 use super::stream::Io;
@@ -25,7 +25,7 @@ pub(crate) struct Proxy {
 impl FromStr for Proxy {
     type Err = String;
 
-    /// Parses `http://USER:PASSWORD@HOST:PORT`, of which only the host and the port are required.
+    /// Parses `http://USER:PASSWORD@HOST:PORT`. Only the host and the port are required.
     fn from_str(text: &str) -> Result<Proxy, String> {
         let usage = "write http://HOST:PORT, or http://USER:PASSWORD@HOST:PORT";
         let whole = if text.contains("://") { text } else { &format!("http://{text}") };
@@ -54,7 +54,7 @@ impl Proxy {
     }
 }
 
-/// Opens a tunnel through a proxy with a CONNECT request (RFC 9110, section 9.3.6).
+/// Opens a tunnel through a proxy: sends the CONNECT request and reads the response (RFC 9110, section 9.3.6).
 pub(crate) async fn open(io: &mut dyn Io, request: &[u8]) -> Result<(), Failure> {
     let of = |error| Failure::from(&error);
     io.write_all(request).await.map_err(of)?;
@@ -71,14 +71,14 @@ pub(crate) async fn open(io: &mut dyn Io, request: &[u8]) -> Result<(), Failure>
         }
     };
     match head.status {
-        // In TLS the client speaks first, so nothing may follow the head.
+        // With TLS, the client sends first, so any bytes after the head are an error.
         status if status.is_success() && answer.len() == head.size => Ok(()),
         status if status.is_success() => Err(Failure::Protocol),
         status => Err(Failure::Proxy(status.as_u16())),
     }
 }
 
-/// RFC 7617, section 2.
+/// Returns the value of a header for basic authentication (RFC 7617, section 2).
 pub(crate) fn basic(user: &[u8]) -> HeaderValue {
     let text = format!("Basic {}", BASE64_STANDARD.encode(user));
     let mut value = HeaderValue::try_from(text).expect("base64 can be in a header");
@@ -98,7 +98,7 @@ mod tests {
 
     #[test]
     fn a_proxy_is_a_host_and_a_port_and_perhaps_a_user() {
-        // The example of RFC 7617, with its special characters percent-encoded.
+        // This is the example of RFC 7617. The special characters are percent-encoded.
         let user = "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==";
         for (text, host, port, expected) in [
             ("http://10.0.0.1:3128", "10.0.0.1", 3128, None),

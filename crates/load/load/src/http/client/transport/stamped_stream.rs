@@ -1,9 +1,12 @@
-//! Implements a TCP stream whose sent and received bytes the kernel stamps (`SO_TIMESTAMPING` of Linux).
+//! Implements a TCP stream for which the kernel records when bytes were sent and received (`SO_TIMESTAMPING` of Linux).
 //!
-//! A receive timestamp is returned with the bytes that are read. A send timestamp is put into the socket's error
-//! queue. While this queue is not empty, epoll reports `EPOLLERR`, which tokio keeps as a failed write. Therefore the
-//! queue is emptied right after each write, when most timestamps have arrived, and a task that waits for room to write
-//! uses a new registration, which has no `EPOLLERR` state.
+//! The kernel returns a receive timestamp together with the bytes that are read. It puts a send timestamp into the
+//! error queue of the socket. While this queue is not empty, epoll reports `EPOLLERR`, which tokio stores as a failed
+//! write. There are two measures against this:
+//!
+//! * After each write, the stream empties the queue at once. Most timestamps have arrived by then.
+//! * If a task has to wait before it can write, the stream registers the socket anew. The new registration has no
+//!   `EPOLLERR` state.
 //!
 //! <https://docs.kernel.org/networking/timestamping.html>
 
@@ -28,11 +31,12 @@ const STAMPED: TimestampingFlag = TimestampingFlag::SOF_TIMESTAMPING_SOFTWARE
     .union(TimestampingFlag::SOF_TIMESTAMPING_TX_SOFTWARE)
     .union(TimestampingFlag::SOF_TIMESTAMPING_OPT_TSONLY);
 
-/// A send timestamp contains the number of its byte, counted from the time at which this option is set.
+/// With this option, a send timestamp contains the number of the byte that was sent, counted from the time at which the
+/// option was set.
 const COUNTED: TimestampingFlag = STAMPED.union(TimestampingFlag::SOF_TIMESTAMPING_OPT_ID);
 
-/// A socket that requests timestamps and is never connected. The kernel stamps packets only while some socket requests
-/// timestamps, so this one lets each connection have timestamps from its first byte on.
+/// A socket that requests timestamps and is never connected. The kernel records timestamps only while at least one
+/// socket requests them. Because of this socket, each connection gets timestamps from its first byte on.
 #[derive(Debug)]
 pub(crate) struct Begun {
     _socket: OwnedFd,
@@ -45,20 +49,20 @@ pub(crate) fn begin() -> anyhow::Result<Begun> {
     Ok(Begun { _socket: socket })
 }
 
-/// Nothing must have been sent on `tcp` yet.
+/// Creates a stream with kernel timestamps. No bytes may have been sent on `tcp` before.
 pub(crate) fn connection(tcp: TcpStream) -> io::Result<Box<dyn Io>> {
     Ok(Box::new(Stamped::new(tcp)?))
 }
 
-/// A connection with kernel timestamps. A single task reads and writes it.
+/// A connection with kernel timestamps. Only one task may read and write it.
 struct Stamped {
     tcp: TcpStream,
     written: u64,
-    /// When the last write began. All timestamps here are times of the system clock, counted from 1970.
+    /// The time at which the last write began. All times here are those of the system clock, counted from 1970.
     write: Duration,
-    /// When the kernel sent the last byte of the last write.
+    /// The time at which the kernel sent the last byte of the last write, if its timestamp has arrived.
     sent: Option<Duration>,
-    /// When the kernel had received the last byte that was read; `None` after the end of the stream.
+    /// The time at which the kernel received the last byte that was read. `None` after the end of the stream.
     received: Option<Duration>,
     reader: Option<Waker>,
     beside: Vec<u8>,
@@ -66,7 +70,7 @@ struct Stamped {
 
 impl Stamped {
     fn new(tcp: TcpStream) -> io::Result<Stamped> {
-        // The kernel supports this, so a failure means that the connection has ended already.
+        // The kernel supports this option, so a failure means that the connection has ended.
         let over = |_| io::Error::from(ErrorKind::ConnectionReset);
         setsockopt(&tcp, Timestamping, &COUNTED).map_err(over)?;
         let (written, write) = (0, Duration::ZERO);
@@ -80,17 +84,18 @@ impl Stamped {
         self.look_for_sent();
     }
 
-    /// Takes send timestamps from the error queue, up to the timestamp of the last write.
+    /// Reads send timestamps from the error queue until it is empty or contains the timestamp of the last write.
     fn look_for_sent(&mut self) {
         while self.sent.is_none() && self.take_stamp() {}
     }
 
-    /// Returns false if the error queue is empty.
+    /// Reads one message from the error queue. Returns `false` if the queue is empty.
     fn take_stamp(&mut self) -> bool {
         let flags = MsgFlags::MSG_ERRQUEUE | MsgFlags::MSG_DONTWAIT;
         let message = recvmsg::<()>(self.tcp.as_raw_fd(), &mut [], Some(&mut self.beside), flags);
         let Ok(message) = message else { return false };
-        // The kernel's byte count wraps at 2^32. A retransmitted byte is stamped again.
+        // The kernel's byte count wraps at 2^32. If a byte is retransmitted, it gets a second timestamp, which is
+        // ignored.
         let last = self.written.wrapping_sub(1) & u64::from(u32::MAX);
         if last_byte(&message).map(u64::from) == Some(last) {
             self.sent = self.sent.or(stamp(&message));
@@ -98,8 +103,8 @@ impl Stamped {
         true
     }
 
-    /// Registers the connection again, after its error queue was emptied. The new registration does not know the task
-    /// that waits for bytes to read, so that task is woken to register again.
+    /// Empties the error queue, and registers the socket anew. The new registration does not know the task that waits
+    /// to read, so this task is woken and registers again.
     fn renew(&mut self) -> io::Result<()> {
         while self.take_stamp() {}
         let same = self.tcp.as_fd().try_clone_to_owned()?;
@@ -142,7 +147,8 @@ impl AsyncRead for Stamped {
                 let beside = Some(&mut this.beside[..]);
                 let message = recvmsg::<()>(fd, &mut room, beside, MsgFlags::empty())?;
                 read = Some((message.bytes, stamp(&message)));
-                // A read that did not fill the buffer has emptied the socket, so the next read waits for readiness.
+                // A read that did not fill the buffer has read everything, so the next read first waits until bytes
+                // arrive.
                 let is_all = (1..size).contains(&message.bytes);
                 if is_all { Err(ErrorKind::WouldBlock.into()) } else { Ok(()) }
             });
@@ -200,7 +206,7 @@ impl AsyncWrite for Stamped {
     }
 }
 
-/// The time of the system clock, counted from 1970.
+/// Returns the time of the system clock, counted from 1970.
 fn now() -> Duration {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
 }
@@ -214,7 +220,7 @@ fn stamp(message: &RecvMsg<'_, '_, ()>) -> Option<Duration> {
     })
 }
 
-/// Returns the number of the last byte that a send timestamp covers.
+/// Returns the number of the last byte to which a send timestamp applies.
 fn last_byte(message: &RecvMsg<'_, '_, ()>) -> Option<u32> {
     message.cmsgs().ok()?.find_map(|beside| match beside {
         ControlMessageOwned::Ipv4RecvErr(told, _) | ControlMessageOwned::Ipv6RecvErr(told, _) => {

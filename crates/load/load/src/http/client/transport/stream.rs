@@ -12,18 +12,18 @@ use tokio::net::TcpStream;
 use tokio::task::coop::consume_budget;
 use tokio::task::yield_now;
 
-/// The number of bytes read that cost a task one unit of its cooperative budget. Without this cost, a server that
-/// never stops sending could keep a task running for seconds.
+/// The number of bytes for which a read uses one unit of the task's cooperative budget. Otherwise, a server that never
+/// stops sending could keep a task running for seconds.
 const STEP: usize = 4096;
 
-/// A stream to a server: TCP or a Unix socket, with TLS or without.
+/// A stream to a server: TCP or a Unix socket, with or without TLS.
 pub(crate) trait Io: AsyncRead + AsyncWrite + Unpin + Send {
-    /// Returns the kernel's delays in the last exchange, if the stream has kernel timestamps.
+    /// Returns the kernel's delays in the last exchange, if the stream records kernel timestamps.
     fn delays(&mut self) -> Option<Delays> {
         None
     }
 
-    /// Reads while no response is awaited. The task need not be woken when bytes arrive later.
+    /// Reads at a time when the client expects no response. The task need not be woken when bytes arrive later.
     fn poll_unasked(
         &mut self,
         cx: &mut Context<'_>,
@@ -34,7 +34,7 @@ pub(crate) trait Io: AsyncRead + AsyncWrite + Unpin + Send {
 }
 
 impl Io for TcpStream {
-    /// Needs no system call and no lock if nothing has arrived.
+    /// Does the same without a system call and without a lock if nothing has arrived.
     fn poll_unasked(
         &mut self,
         _: &mut Context<'_>,
@@ -55,16 +55,17 @@ impl Io for tls::Stream<Box<dyn Io>> {}
 #[cfg(test)]
 impl Io for tokio::io::DuplexStream {}
 
-/// The delays between this process and the kernel in an exchange; `None` if a timestamp is missing.
+/// The delays between this process and the kernel in one exchange. A delay is `None` if one of its timestamps is
+/// missing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Delays {
-    /// From the write of the last bytes of the request until the kernel sent the last byte.
+    /// The time from the last write of the request until the kernel sent the last byte of the request.
     pub(crate) sending: Option<Duration>,
-    /// From the kernel's receipt of the last byte of the response until now.
+    /// The time from when the kernel received the last byte of the response until the call of [`Io::delays`].
     pub(crate) reading: Option<Duration>,
 }
 
-/// Counts the bytes of HTTP on a connection, without the overhead of TLS.
+/// The number of bytes that HTTP has read and written on a connection. The overhead of TLS is not included.
 #[derive(Debug, Default)]
 pub(crate) struct Traffic {
     read: AtomicU64,
@@ -84,9 +85,10 @@ impl Traffic {
         self.reads.load(Ordering::Relaxed)
     }
 
-    /// Takes the numbers of bytes read and written since the last call.
+    /// Returns the numbers of bytes read and written since the last call, and resets them.
     pub(crate) fn take(&self) -> (u64, u64) {
-        // Relaxed: a count, taken by the thread that counts. No model: nothing is ordered by it.
+        // Relaxed: a counter that only the connection's own thread reads and writes. No loom model: it orders nothing
+        // else.
         (self.read.swap(0, Ordering::Relaxed), self.written.swap(0, Ordering::Relaxed))
     }
 }
@@ -99,12 +101,13 @@ pub(crate) fn charge(bytes: usize, cx: &mut Context<'_>) {
     }
 }
 
-/// Counts its bytes. Continues to read after a failure to write: a server that rejects a request may have responded.
+/// Counts the bytes of a stream. If a write fails, reading continues, because a server that rejects a request may have
+/// responded.
 pub(crate) struct Counted {
     io: Box<dyn Io>,
     traffic: Arc<Traffic>,
     broken: Option<ErrorKind>,
-    /// How the stream has ended, until the end is reported to the reader.
+    /// How the stream has ended. `None` before the end, and after the end was reported to the reader.
     end: Option<io::Result<()>>,
 }
 
@@ -113,7 +116,8 @@ impl Counted {
         Counted { io, traffic, broken: None, end: None }
     }
 
-    /// Writes with this function. After a write has failed, `bytes` are dropped.
+    /// Writes with the function `write`. If an earlier write has failed, this drops the bytes, and reports them as
+    /// written.
     fn write(
         &mut self,
         cx: &mut Context<'_>,
@@ -137,7 +141,7 @@ impl Counted {
         Poll::Ready(Ok(bytes))
     }
 
-    /// Reports the end of the stream one poll later, so that a response before the end is processed first.
+    /// Reports the end of the stream one poll later, so that a response that arrived before the end is handled first.
     fn end(&mut self, end: io::Result<()>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         self.end = Some(self.broken.map_or(end, |kind| Err(kind.into())));
         pin!(yield_now()).poll(cx).map(Ok)

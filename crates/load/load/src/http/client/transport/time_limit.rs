@@ -1,4 +1,4 @@
-//! Limits a wait to the time that a request may take.
+//! Limits how long a request waits.
 
 use crate::http::client::failure::Failure;
 use crate::running::workers::deadline::Deadline;

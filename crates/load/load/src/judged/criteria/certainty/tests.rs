@@ -1,4 +1,5 @@
-//! Tests that a decision during a run is also true at the end of the run, and that at the end everything is decided.
+//! Tests that a decision before the end of a run is still true at its end, and that every criterion is decided at the
+//! end.
 
 use crate::judged::criteria::Figures;
 use crate::judged::criteria::tests::read;
@@ -10,8 +11,8 @@ use nanopace::Nanos;
 use proptest::prelude::*;
 use std::time::Duration;
 
-/// The wait time in ns, success, the service time in ns, and the number of other requests that start before this one
-/// ends.
+/// The wait time in ns, whether the request succeeds, the service time in ns, and the number of other requests that
+/// start before this one ends.
 type Request = (u64, bool, u64, usize);
 
 fn start(stats: &mut OperationStats, (wait, ..): Request) {
@@ -38,7 +39,7 @@ fn course(requests: &[Request]) -> Vec<(OperationStats, u64)> {
     course
 }
 
-/// Returns the results of a run that ends in this state with this number of overdue slots.
+/// Returns the results of a run that ends in this state, when the given number of slots is overdue.
 fn cut((stats, in_flight): &(OperationStats, u64), overdue: u64) -> OperationStats {
     let mut stats = stats.clone();
     (0..*in_flight).for_each(|_| stats.unfinished(Duration::from_nanos(7)));
@@ -48,10 +49,10 @@ fn cut((stats, in_flight): &(OperationStats, u64), overdue: u64) -> OperationSta
     stats
 }
 
-/// These figures are certain as soon as the last request has ended.
+/// A criterion about one of these figures is decided as soon as the last request has ended.
 const DECIDABLE: &str = "p99 response, p50 response, p90 service, p100 response, p0 wait, p75 wait, mean response, \
     max service, min response, count response, due, started, completed, failed, unfinished, unstarted, errors";
-/// These figures may be certain before the last request has ended.
+/// A criterion about one of these figures may be decided before the last request has ended.
 const OTHERS: &str = "retried, ratio, p90 response of \"a\", max response of \"a\", failed of \"a\", errors of \"a\"";
 
 fn request() -> impl Strategy<Value = Request> {
@@ -106,7 +107,7 @@ proptest! {
     }
 }
 
-/// Some of the 1000 requests have a result. The others have not ended.
+/// The run has 1000 requests. Only some of them have ended, and the others are still in flight.
 #[test]
 fn a_requirement_is_lost_with_the_request_that_decides_it() {
     let [fast, slow, failed] = [(0, true, 10, 0), (0, true, 3_000, 0), (0, false, 10, 0)];
@@ -121,7 +122,7 @@ fn a_requirement_is_lost_with_the_request_that_decides_it() {
         ("p99 response < 3us", vec![(fast, 10), (slow, 10)], slow),
         ("p99 response < 3us", vec![(fast, 10), (failed, 10)], slow),
         ("p99 response < 3us", vec![(slow, 10)], failed),
-        // 3 000 ns and 3 001 ns share a bucket of the histogram.
+        // In the histogram, 3000 ns and 3001 ns are in the same bucket.
         ("p99.9 response <= 3001ns", vec![(slow, 500), (failed, 1)], failed),
         ("p50 service < 3us", vec![(slow, 500)], slow),
         ("max response < 1us", vec![(fast, 5)], slow),

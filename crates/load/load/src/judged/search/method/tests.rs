@@ -1,4 +1,4 @@
-//! Tests searches with simulated targets.
+//! Tests searches on simulated targets.
 
 use super::*;
 use proptest::prelude::*;
@@ -80,7 +80,7 @@ fn a_generator_that_fails_just_below_the_targets_limit_does_not_hide_it() {
 
 #[test]
 fn one_wrong_step_is_outvoted() {
-    // Only the first step above 790/s gets a wrong result.
+    // Only the first step at a rate above 790/s gets a wrong result.
     let mut told = false;
     let (conclusion, _) = search(BOUNDS, |hz| {
         if hz > 790.0 && !told {
@@ -89,12 +89,13 @@ fn one_wrong_step_is_outvoted() {
         }
         limit(3_000.0)(hz)
     });
-    // The search notices the wrong result when the bracket below 800 is narrow, and continues above it.
+    // The search notices the wrong result when the bracket below 800/s is narrow, and then continues at higher rates.
     let Conclusion::Found { kept, broken } = conclusion else { panic!("{conclusion:?}") };
     assert!(kept <= 3_000.0 && broken > 3_000.0 && broken / kept <= 1.02, "{conclusion:?}");
 }
 
-/// The generator fails just below this step, so the wrong result is not an end of the bracket.
+/// The generator fails at a rate just below this step, so the rate with the wrong result does not become an end of the
+/// bracket.
 #[test]
 fn one_wrong_step_above_the_generators_limit_is_outvoted() {
     let bounds = Bounds { from: 1_000.0, min: 1.0, max: 1e6, precision: 0.05, max_steps: 1_000 };
@@ -167,7 +168,7 @@ proptest! {
         prop_assert!(count <= most, "{count} steps, at most {most}");
     }
 
-    /// Within 10 % of the limit, either result can occur.
+    /// At rates within 5 % of the limit, a step can have either result.
     #[test]
     fn noise_moves_the_answer_no_further_than_the_noise_goes(
         bounds in bounds(), above in -2.5..5.5, luck in proptest::collection::vec(any::<bool>(), 64),
@@ -198,7 +199,7 @@ proptest! {
         };
         prop_assert!(kept <= at && at < limit, "{conclusion:?} {at}");
         prop_assert!(limit <= kept * (1.0 + bounds.precision), "{conclusion:?}");
-        // Each failure is repeated twice, and one more rate, slightly higher, is tried.
+        // Each failure of the generator is repeated twice. One more rate is tried, which is slightly higher.
         prop_assert!(steps.len() <= 3 * (most_steps(bounds, at) + 1));
     }
 

@@ -70,8 +70,8 @@ const CACHED: &str = "from the browser's cache";
 const OTHER_SCHEME: &str = "not http or https";
 const WITHOUT_BODY: &str = "without the text of their bodies";
 
-/// Returns the requests in the order of their times, and one line about omitted entries. Without `hosts`, only requests
-/// to the host of the first request are kept.
+/// Returns the requests in the order of their times and, if anything was left out, one line about it. Without `hosts`,
+/// only requests to the host of the first request are kept.
 pub(super) fn read(
     bytes: &[u8],
     hosts: Option<&[String]>,
@@ -129,7 +129,7 @@ fn authority(url: &str) -> Option<String> {
 }
 
 impl Timed {
-    /// Returns `None` if the scheme of the URL is neither http nor https.
+    /// Parses an entry. Returns `None` if the scheme of its URL is neither http nor https.
     fn read(number: usize, text: &str) -> Result<Option<Timed>, String> {
         let mut entry: Entry = serde_json::from_str(text).map_err(|error| {
             let told = error.to_string();
@@ -140,7 +140,7 @@ impl Timed {
             _ => return Err(format!("{:?} is no date", entry.started_date_time)),
         };
         let Some(authority) = authority(&entry.request.url) else { return Ok(None) };
-        // Recorded URLs have no placeholders.
+        // A brace in a recorded URL does not begin a placeholder, so it is percent-encoded.
         entry.request.url = entry.request.url.replace('{', "%7B");
         let (server, path) = url::server_and_path(&entry.request.url);
         url::read(&format!("{server}{}", url::encoded(path)))?;
@@ -149,7 +149,7 @@ impl Timed {
 }
 
 impl Request {
-    /// Returns `None` if the file does not contain the body of the request.
+    /// Returns the request, or `None` if the file does not contain its body.
     fn recorded(self, left_out: &mut LeftOut) -> Result<Option<RecordedRequest>, String> {
         let method = self.method.to_ascii_uppercase();
         let has_letters = !method.is_empty() && method.bytes().all(|it| it.is_ascii_uppercase());

@@ -36,7 +36,7 @@ impl Recorded {
         })
     }
 
-    /// A second call returns no requests.
+    /// Returns the requests and removes them, so a second call returns no requests.
     pub(crate) fn take_requests(&self) -> Requests {
         mem::take(&mut *self.requests.lock().unwrap_or_else(PoisonError::into_inner))
     }

@@ -36,7 +36,7 @@ enum Values {
     Several(Vec<String>),
 }
 
-/// Returns `None` if the row contains only a time.
+/// Removes the request from the row and returns it. Returns `None` if the row contains only a time.
 pub(super) fn of_row(row: &mut Row) -> Result<Option<RecordedRequest>, String> {
     let columns = [
         Column::Url,

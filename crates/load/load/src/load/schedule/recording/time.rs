@@ -27,9 +27,9 @@ impl Unit {
     }
 }
 
-/// The times from September 2001 to 2103, in nanoseconds since 1970. A number counts from 1970 if it is in this range
-/// in its unit or, if no unit is given, in one of the units. No number is in the range in two units. An offset in
-/// seconds is in the range only if it exceeds 30 years.
+/// The times from September 2001 to 2103, in nanoseconds since 1970. A number is a time since 1970 if it is in this
+/// range in its unit or, if no unit is given, in any unit. All other numbers are offsets. No number is in the range in
+/// two units. An offset in seconds would be in the range only if it exceeded 30 years.
 const SINCE_1970: Range<u128> = 1_000_000_000_000_000_000..4_200_000_000_000_000_000;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,7 +56,8 @@ impl Display for Format {
     }
 }
 
-/// Returns the time in nanoseconds. Without a unit, a number that does not count from 1970 is in seconds.
+/// Returns the format of the time, and the time in nanoseconds. If no unit is given, a number that is not a time since
+/// 1970 is in seconds.
 pub(super) fn read(text: &str, unit: Option<&'static Unit>) -> Result<(Format, u128), String> {
     match (date(text), unit) {
         (Some((has_zone, ns)), None) => return Ok((Format::Date { has_zone }, ns)),
@@ -103,9 +104,9 @@ fn nanos(text: &str, unit: &Unit) -> Option<u128> {
     Some(digits.fold(0, |number, digit| number * 10 + u128::from(digit as u8 - b'0')))
 }
 
-/// Reads a date and time in RFC 3339 or a usual variant: with a blank instead of the T, without seconds, with a comma
-/// before the fraction, or with another form of UTC offset. Returns whether there is an offset. Without an offset, the
-/// time is in UTC.
+/// Parses a date and time in RFC 3339 or a usual variant: with a blank instead of the T, without seconds, with a comma
+/// before the fraction, or with another form of UTC offset. Returns whether the text contains a UTC offset, and the
+/// time in nanoseconds since 1970. A time without an offset is in UTC.
 fn date(text: &str) -> Option<(bool, u128)> {
     let text = with_seconds(text.to_ascii_uppercase().replace(',', "."));
     let (text, utc) = text.split_at(text.len() - if text.ends_with("UTC") { 3 } else { 0 });
@@ -128,7 +129,7 @@ fn with_seconds(mut text: String) -> String {
     text
 }
 
-/// Reads an offset from UTC such as `Z`, `+02:00`, `-0530` or `+02`, in seconds.
+/// Parses an offset from UTC such as `Z`, `+02:00`, `-0530` or `+02`, and returns it in seconds.
 fn offset_seconds(text: &str) -> Option<i128> {
     let sign = match text.chars().next() {
         None => return Some(0),

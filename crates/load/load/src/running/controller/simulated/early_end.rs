@@ -22,7 +22,7 @@ fn a_run_ends_when_a_requirement_is_lost() {
     let paused = Course { actions: pause, ..fails.clone() };
     let errors = "--rate 100/s --fail-fast --fail-if errors_<=_50%";
     for (options, course, lost_after) in [
-        // The 501st failure decides.
+        // The 501st failure decides, because it exceeds 50 % of 1000 requests.
         (format!("{errors} --duration 10s"), &fails, Some(5.0)),
         (format!("{errors} --duration 10s --warmup 1s"), &fails, Some(5.0)),
         (format!("{errors} --duration 10s --fail-if failed_=_0"), &fails, Some(0.0)),
@@ -45,7 +45,6 @@ fn a_run_ends_when_a_requirement_is_lost() {
     }
 }
 
-/// The test covers late policies, stops and warm-ups.
 #[test]
 fn a_run_has_no_more_requests_than_were_counted_on() {
     let loads = [

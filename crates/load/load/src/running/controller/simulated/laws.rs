@@ -189,7 +189,7 @@ fn a_run_that_ends_before_its_load_has_the_slots_so_far() {
     }
 }
 
-/// Warm-up slots that were moved beyond the end of the warm-up do not belong to the requests.
+/// The policies move slots of the warm-up beyond its end. These slots do not count as requests.
 #[test]
 fn no_slot_of_the_warm_up_is_reported_as_unstarted() {
     let stalls = Course { stalls: vec![(1_500, 2_492)], ..Course::default() };
@@ -227,7 +227,7 @@ fn a_run_with_changes_has_all_its_requests() {
     }
 }
 
-/// If the warm-up could be changed, it would be unknown which slots follow it.
+/// If the warm-up could be changed, the number of its slots would be unknown.
 #[test]
 fn the_warm_up_of_a_number_of_requests_is_not_changed() {
     let actions = vec![(500, Action::Faster), (1_500, Action::Faster)];

@@ -24,7 +24,7 @@ fn refused_blocking() -> Told<Result<Done, Failure>> {
     Told::new(refuses(1..u64::MAX), |_| Ok(Done::new()))
 }
 
-/// Two sessions make at most 10 000 attempts per second, plus one attempt for each session.
+/// Two sessions make at most 10 000 attempts per second, which are 1000 in 100 ms, plus one attempt for each session.
 #[test]
 fn a_closed_loop_that_cant_connect_waits_before_it_tries_again() {
     let options = "--rate max --duration 100ms";

@@ -1,4 +1,4 @@
-//! Tests attempts at several addresses, in virtual time.
+//! Tests attempts to connect to several addresses, in virtual time.
 
 use super::*;
 use std::future::{pending, poll_fn};
@@ -12,9 +12,9 @@ const WITHIN: Duration = Duration::from_secs(5);
 
 #[derive(Clone, Copy, Debug)]
 enum Way {
-    /// Succeeds after this number of milliseconds.
+    /// The attempt succeeds after this number of milliseconds.
     Opens(u64),
-    /// Fails after this number of milliseconds.
+    /// The attempt fails after this number of milliseconds.
     Fails(u64, ErrorKind),
     Silent,
 }
@@ -30,7 +30,7 @@ fn addresses(count: usize) -> Addresses {
     Addresses::new("h:80".to_owned(), (0..count).map(address).collect()).unwrap()
 }
 
-/// Connects, and returns the index of the address. `ways` has the outcome for each address.
+/// Connects to one of the addresses, and returns its index. `ways` contains the outcome of an attempt at each address.
 async fn connect(addresses: &Addresses, ways: &[Way]) -> Result<usize, Failure> {
     let way = |address: SocketAddr| async move {
         let index = usize::from(address.port());
@@ -93,7 +93,7 @@ async fn addresses_that_respond_get_even_shares() {
 async fn shares_of_an_address_that_fails_are_spread_evenly() {
     let (addresses, ways) =
         (addresses(3), [Opens(1), Fails(5, ErrorKind::ConnectionReset), Opens(1)]);
-    // All attempts have begun before the first one fails.
+    // All attempts begin before the first one fails.
     let connected = at_once((0..60).map(|_| connect(&addresses, &ways))).await;
     let to = |address| connected.iter().filter(|it| **it == Ok(address)).count();
     assert_eq!([0, 1, 2].map(to), [30, 0, 30]);
@@ -151,7 +151,7 @@ async fn one_of_many_connections_tries_whether_an_address_is_back() {
     sleep(AVOIDED).await;
     let tried = AtomicUsize::new(0);
     let way = |address: SocketAddr| {
-        // Relaxed: a count of one thread. No loom model: one atomic.
+        // Relaxed: the counter is used by one thread only. No loom model: it is a single atomic.
         tried.fetch_add(usize::from(address.port()), Ordering::Relaxed);
         async move { if address.port() == 0 { Ok(()) } else { pending().await } }
     };
@@ -191,7 +191,7 @@ async fn if_all_fail_the_most_informative_failure_is_returned() {
         let addresses = addresses(ways.len());
         assert_eq!(connect(&addresses, &fail).await, Err(failure(told)), "{ways:?}");
     }
-    // An address that has responded before exists, so its failure reveals more.
+    // If an address has responded before, its server exists, so its failure says more.
     let addresses = addresses(2);
     assert_eq!(connect(&addresses, &[REFUSED, Opens(1)]).await, Ok(1));
     let ways = [REFUSED, Fails(0, no_host)];
@@ -225,7 +225,7 @@ async fn addresses_that_fail_are_named_if_others_respond() {
     connect(&many, &[REFUSED; 200]).await.unwrap_err();
     let told = many.refusals().unwrap();
     assert!(told.ends_with(", and 192 more") && told.len() < 500, "{told}");
-    // An address that was never tried is not named, and neither is the only address.
+    // The warning does not contain an address that was never tried, and there is no warning about the only address.
     let two = addresses(2);
     connect(&two, &[Opens(1); 2]).await.unwrap();
     assert_eq!(two.warning(), None);

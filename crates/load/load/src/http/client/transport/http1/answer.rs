@@ -1,4 +1,4 @@
-//! Parses a response from bytes as they arrive, without reading them from a connection itself.
+//! Parses a response as its bytes arrive. The caller reads them from the connection.
 
 use super::body::Body;
 use super::head::{ExpectedResponse, Head, LastHead};
@@ -10,13 +10,13 @@ use hyper::StatusCode;
 pub(crate) struct Answer {
     asked: ExpectedResponse,
     place: Place,
-    /// The last head of the connection, if it is known.
+    /// The last head that was received on the connection, if there was one.
     pub(crate) last_head: LastHead,
 }
 
 #[derive(Clone, Copy, Debug)]
 enum Place {
-    /// The first bytes of the head, up to this number, do not contain its end.
+    /// The head is incomplete: this number of its first bytes has been searched, and does not contain its end.
     Head(usize),
     Body(Head, Body),
 }
@@ -26,8 +26,8 @@ impl Answer {
         Answer { asked, place: Place::Head(0), last_head: LastHead::default() }
     }
 
-    /// Consumes bytes from the front of `bytes`, and returns their number. The other bytes must be passed again with
-    /// more bytes, unless the response is complete.
+    /// Consumes bytes from the beginning of `bytes`, and returns their number. Unless the response is complete, the
+    /// caller passes the remaining bytes again, followed by more bytes.
     pub(crate) fn take(
         &mut self,
         bytes: &[u8],
@@ -68,7 +68,8 @@ impl Answer {
         let bytes = &bytes[..bytes.len().min(LONGEST_HEAD)];
         let is_full = bytes.len() == LONGEST_HEAD;
         self.place = Place::Head(bytes.len());
-        // A head that arrives in many parts is not parsed from its beginning for each part.
+        // If a head arrives in many parts, it is not parsed from its beginning after each part, but only when it is
+        // complete.
         if seen > 0 && !is_full && !has_blank_line(&bytes[seen.saturating_sub(2)..]) {
             return Ok(0);
         }
@@ -100,13 +101,13 @@ impl Answer {
         matches!(self.place, Place::Body(head, _) if head.is_kept)
     }
 
-    /// Returns the status, if the end of the connection completes the response. `left` contains the bytes not
-    /// consumed.
+    /// Returns the status if the response is complete because the stream has ended. `left` contains the bytes that have
+    /// not been consumed.
     pub(crate) fn end(&self, left: &[u8]) -> Result<StatusCode, Failure> {
         match self.place {
             Place::Body(head, Body::UntilEnd) => Ok(head.status),
             Place::Body(..) => Err(self.cut_by(Failure::HungUp)),
-            // A head that was malformed before its end is reported as such.
+            // If the incomplete head is malformed, this is reported as the failure.
             Place::Head(_) => Head::read(left, self.asked).and(Err(Failure::HungUp)),
         }
     }

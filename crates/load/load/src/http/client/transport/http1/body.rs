@@ -4,20 +4,20 @@ use super::head::Length;
 use crate::http::client::failure::Failure;
 use httparse::{EMPTY_HEADER, Status};
 
-/// The maximum length of a line with a chunk size, and of the trailers, in bytes.
+/// The maximum length in bytes of a line with a chunk size, and of all trailers together.
 const LONGEST: usize = 16 * 1024;
 const MOST: usize = 100;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Body {
-    /// This many bytes until the end of the body.
+    /// The rest of a body with a length. It has this number of bytes.
     Bytes(u64),
     Size,
-    /// This many bytes of a chunk.
+    /// The rest of a chunk. It has this number of bytes.
     Chunk(u64),
     Line,
     Trailers,
-    /// All bytes until the connection ends.
+    /// All bytes until the end of the stream.
     UntilEnd,
 }
 
@@ -34,12 +34,12 @@ impl Body {
         self == Body::Bytes(0)
     }
 
-    /// Returns whether the next part is content rather than framing.
+    /// Returns whether the next part of the body is content. The other parts delimit chunks.
     pub(crate) fn is_content(self) -> bool {
         matches!(self, Body::Bytes(_) | Body::Chunk(_) | Body::UntilEnd)
     }
 
-    /// Consumes as much of the next part as is available from the front of `bytes`, which must not be empty. Returns
+    /// Consumes the available bytes of the next part from the beginning of `bytes`, which must not be empty. Returns
     /// the number of bytes consumed, or 0 if more bytes are needed.
     pub(crate) fn take(&mut self, bytes: &[u8]) -> Result<usize, Failure> {
         let (taken, next) = match *self {
@@ -73,11 +73,11 @@ fn counted(left: u64, bytes: &[u8], rest: fn(u64) -> Body) -> (usize, Body) {
     (taken, rest(left - taken as u64))
 }
 
-/// Returns the length of the line with a chunk size, and the chunk size, or `None` if the line is incomplete.
+/// Returns the length of a line with a chunk size, and the chunk size. Returns `None` if the line is incomplete.
 fn size_line(bytes: &[u8]) -> Result<Option<(usize, u64)>, Failure> {
     let end = bytes.iter().position(|byte| *byte == b'\r');
     let line = &bytes[..end.unwrap_or(bytes.len())];
-    // An error is reported as soon as its byte arrives.
+    // An invalid byte is reported as soon as it arrives.
     let size = size(line)?;
     match end.and_then(|end| bytes.get(end + 1)) {
         None => Ok(None),
@@ -86,7 +86,8 @@ fn size_line(bytes: &[u8]) -> Result<Option<(usize, u64)>, Failure> {
     }
 }
 
-/// Parses a chunk size, and skips its extensions. The first error of a line is reported, even if it arrives in parts.
+/// Parses a chunk size and skips its extensions. If a line has several errors, the first one is reported, even if the
+/// line arrives in parts.
 fn size(line: &[u8]) -> Result<u64, Failure> {
     let line = &line[..line.len().min(LONGEST)];
     let is_digit = |byte: &&u8| byte.is_ascii_hexdigit();
@@ -100,12 +101,12 @@ fn size(line: &[u8]) -> Result<u64, Failure> {
     if extension.is_some_and(|byte| *byte != b';') {
         return Err(WRONG);
     }
-    // Some parsers accept a line feed alone as the end of the line.
+    // Some parsers accept a line feed without a carriage return as the end of the line, so it is rejected.
     let is_long = line.len() == LONGEST || rest.contains(&b'\n');
     if is_long { Err(LONG) } else { Ok(size) }
 }
 
-/// Returns the length of the trailers and the blank line after them, or `None` if they are incomplete.
+/// Returns the length of the trailers, including the blank line after them. Returns `None` if they are incomplete.
 fn trailers(bytes: &[u8]) -> Result<Option<usize>, Failure> {
     let bytes = &bytes[..bytes.len().min(LONGEST)];
     match httparse::parse_headers(bytes, &mut [EMPTY_HEADER; MOST]) {
@@ -116,7 +117,7 @@ fn trailers(bytes: &[u8]) -> Result<Option<usize>, Failure> {
     }
 }
 
-/// Checks that each line ends with CR LF: some parsers accept a line feed alone, others do not.
+/// Returns an error unless each line ends with CR LF. Some parsers also accept a line feed alone, and others do not.
 fn lines_end(lines: &[u8]) -> Result<(), Failure> {
     let mut lines = lines.split_inclusive(|byte| *byte == b'\n');
     if lines.all(|line| line.ends_with(b"\r\n")) { Ok(()) } else { Err(WRONG) }

@@ -1,10 +1,10 @@
-//! Buffers the bytes read from a connection, in memory that is reused.
+//! Buffers the bytes that were read from a connection, in memory that is reused.
 
 use std::fmt;
 
-/// The initial size in bytes, which is enough for most responses.
+/// The initial size of the buffer in bytes. It is enough for most responses.
 const FIRST: usize = 8 * 1024;
-/// The size in bytes beyond which the buffer grows only for data that must stay in one piece.
+/// The size in bytes beyond which the buffer grows only if more bytes must stay in one piece.
 const ENOUGH: usize = 64 * 1024;
 
 pub(super) struct Buffer {
@@ -29,14 +29,14 @@ impl Buffer {
         if self.begin == self.end {
             let was_full = self.end == self.bytes.len();
             (self.begin, self.end) = (0, 0);
-            // The response is long, so it is read in larger parts.
+            // The last read has filled the buffer, so the response is long, and larger reads are more efficient.
             if was_full && self.bytes.len() < ENOUGH {
                 self.bytes.resize(self.bytes.len() * 2, 0);
             }
         }
     }
 
-    /// Returns the memory into which more bytes can be read, which is never empty.
+    /// Returns the memory for the next read, which is never empty. Enlarges the buffer if necessary.
     pub(super) fn room(&mut self) -> &mut [u8] {
         if self.end == self.bytes.len() {
             self.bytes.copy_within(self.begin..self.end, 0);

@@ -1,4 +1,4 @@
-//! Parses the head of a response: its status, its length, and whether the connection stays open (RFC 9112).
+//! Parses the head of a response (RFC 9112): the status, the length of the body, and whether the connection stays open.
 
 use crate::http::client::failure::Failure;
 use httparse::{EMPTY_HEADER, Header, ParserConfig, Response, Status};
@@ -8,19 +8,19 @@ use std::mem::MaybeUninit;
 /// The maximum number of headers that are parsed without an allocation.
 const FEW: usize = 64;
 
-/// The kind of response that a request expects, which decides how the length of the response is found.
+/// The kind of response that a request gets. It determines how the end of the response is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ExpectedResponse {
-    /// The response has no body.
+    /// The response has no body, as for the method HEAD.
     Head,
-    /// After a success, the connection is a tunnel, whose bytes are not HTTP.
+    /// If the response is a success, the connection becomes a tunnel, whose bytes are not HTTP.
     Connect,
     Whole,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Head {
-    /// In bytes.
+    /// The length of the head in bytes.
     pub(crate) size: usize,
     pub(crate) status: StatusCode,
     pub(crate) length: Length,
@@ -34,11 +34,12 @@ pub(crate) enum Length {
     UntilEnd,
 }
 
-/// The last head of a connection. Servers often send the same head again, which is then not parsed again.
+/// The last head that was received on a connection. Servers often send the same head again, and it need not be parsed
+/// again.
 #[derive(Debug, Default)]
 pub(crate) struct LastHead {
     bytes: Vec<u8>,
-    /// The kind of response that `bytes` were parsed as, and the result.
+    /// The kind of response for which `bytes` were parsed, and the result.
     read: Option<(ExpectedResponse, Head)>,
 }
 
@@ -65,7 +66,7 @@ impl LastHead {
 }
 
 impl Head {
-    /// Parses the head at the front of `bytes`. Returns `None` if the head is incomplete.
+    /// Parses the head at the beginning of `bytes`. Returns `None` if the head is incomplete.
     pub(crate) fn read(bytes: &[u8], asked: ExpectedResponse) -> Result<Option<Head>, Failure> {
         let mut few = [const { MaybeUninit::uninit() }; FEW];
         let mut response = Response::new(&mut []);
@@ -119,14 +120,14 @@ impl Fields<'_> {
     fn length(&self) -> Result<Length, Failure> {
         match self.values("transfer-encoding").next_back() {
             Some(_) if self.is_old => Err(Failure::Protocol),
-            // The last coding decides how the body ends.
+            // The last transfer coding determines how the body ends.
             Some(codings) if is_chunked(codings) => Ok(Length::Chunked),
             Some(_) => Ok(Length::UntilEnd),
             None => self.content_length(),
         }
     }
 
-    /// The header `Content-Length` may be repeated if all values are the same.
+    /// Returns the length according to the header `Content-Length`. The header may be repeated if all values are equal.
     fn content_length(&self) -> Result<Length, Failure> {
         let mut lengths = self.values("content-length").flat_map(tokens).map(number);
         match lengths.next() {
@@ -156,7 +157,7 @@ pub(crate) fn is_chunked(codings: &[u8]) -> bool {
     tokens(codings).next_back().is_some_and(|coding| coding.eq_ignore_ascii_case(b"chunked"))
 }
 
-/// Parses decimal digits, without a sign.
+/// Parses decimal digits. A sign is an error.
 fn number(text: &[u8]) -> Option<u64> {
     let digits = text.iter().all(u8::is_ascii_digit).then_some(text)?;
     str::from_utf8(digits).ok()?.parse().ok()

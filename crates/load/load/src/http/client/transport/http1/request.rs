@@ -1,5 +1,5 @@
-//! Writes requests as bytes (RFC 9112, sections 3, 5 and 6). No part of a head contains a line break, which could
-//! start another line or another request: the parts were checked when they were read.
+//! Writes requests as bytes (RFC 9112, sections 3, 5 and 6). No part of a head contains a line break, which could begin
+//! another header or another request. This was checked when the parts were read.
 
 use super::head::{ExpectedResponse, has_token, is_chunked};
 use crate::http::client::request::body::LargeFile;
@@ -12,24 +12,26 @@ use std::sync::Arc;
 
 #[derive(Debug)]
 pub(crate) struct Lines {
-    /// Follows the method: a space, and for a proxy also the server's URL (RFC 9112, section 3.2.2).
+    /// The bytes between the method and the path: a space and, if the request goes to a proxy, the server's URL (RFC
+    /// 9112, section 3.2.2).
     before_path: Vec<u8>,
-    /// The names and lines of default headers. Each is sent unless the request has a header with the same name.
+    /// The default headers, each as its name and its line. A default header is sent unless the request has a header
+    /// with the same name.
     usual: Vec<(Vec<u8>, Vec<u8>)>,
     given: Head,
 }
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Outgoing<'a> {
-    /// The head, the body in three parts, and the end of a chunked body.
+    /// The head, the three parts of the body, and the end of a chunked body.
     pub(crate) parts: [&'a [u8]; 5],
     pub(crate) file: Option<&'a Arc<LargeFile>>,
     pub(crate) asked: ExpectedResponse,
-    /// Whether the request announces that no other request follows (`Connection: close`).
+    /// Whether the request announces that no other request follows on the connection (`Connection: close`).
     pub(crate) is_last: bool,
 }
 
-/// The head of a request and the framing of its body, in memory that is reused.
+/// A request as bytes without its body: the head and the end of the body. The memory is reused.
 #[derive(Debug)]
 pub(crate) struct Written {
     head: Vec<u8>,
@@ -38,14 +40,15 @@ pub(crate) struct Written {
     is_last: bool,
 }
 
-/// Headers as lines, except those that depend on the body.
+/// The headers of a request as lines, except the headers that depend on the body.
 #[derive(Debug, Default)]
 struct Head {
     lines: Vec<u8>,
     about: About,
 }
 
-/// The headers that concern the body and the connection.
+/// The settings that the request's own headers determine: whether it has a length, its transfer codings, and whether it
+/// is the last request on the connection.
 #[derive(Clone, Debug, Default)]
 struct About {
     has_length: bool,
@@ -119,7 +122,7 @@ impl Written {
 }
 
 impl About {
-    /// Adds the line of a header, unless the header depends on the body.
+    /// Adds the line of a header. If the header depends on the body, records its value instead.
     fn add(&mut self, lines: &mut Vec<u8>, name: &[u8], value: &[u8]) {
         if name == CONTENT_LENGTH.as_str().as_bytes() {
             self.has_length = true;
@@ -132,11 +135,12 @@ impl About {
         }
     }
 
-    /// Adds the header that defines the end of the body (RFC 9112, section 6.3). Returns the bytes that follow the
-    /// body.
+    /// Adds the header that determines where the body ends (RFC 9112, section 6.3). Returns the bytes that are sent
+    /// after the body.
     fn end(&self, head: &mut Vec<u8>, parts: &RequestParts<'_>) -> &'static [u8] {
         let length = parts.body_length();
-        // Some servers require a length for these methods; other requests have one only with a body.
+        // Some servers require a length for these methods even without a body. For other methods, a length is sent only
+        // with a body.
         let is_usual = [&b"POST"[..], b"PUT", b"PATCH"].contains(&parts.method);
         if length > 0 && !self.codings.is_empty() {
             push_line(head, TRANSFER_ENCODING.as_str().as_bytes(), &chunked(&self.codings));

@@ -1,4 +1,4 @@
-//! Sends a request as far as the system accepts it.
+//! Sends a request in steps, each with as many bytes as the system accepts.
 
 use super::request::Outgoing;
 use crate::http::client::failure::Failure;
@@ -10,10 +10,11 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 pub(super) struct Sending<'a> {
-    /// Set when everything has been written, or when the rest cannot be sent.
+    /// The result of sending: `None` until the whole request is written, or until a write or a read of the body file
+    /// fails.
     sent: Option<Result<(), Failure>>,
     parts: [&'a [u8]; 5],
-    /// The body file, which is sent after the head. The head is the first part, and the parts for a body are then
+    /// The body file, which is sent after the head. In this case, the head is the first part, and the other parts are
     /// empty.
     file: Option<Flow>,
 }
@@ -27,8 +28,8 @@ impl<'a> Sending<'a> {
         self.sent == Some(Ok(()))
     }
 
-    /// Sends what the system accepts now, and adds the number of bytes to `written`. Returns a failure that ends
-    /// sending.
+    /// Sends as many bytes as the system accepts, and adds their number to `written`. Returns the failure if sending
+    /// has failed.
     pub(super) fn poll(
         &mut self,
         io: &mut dyn Io,
@@ -43,7 +44,8 @@ impl<'a> Sending<'a> {
         self.sent?.err()
     }
 
-    /// Sends the rest, with one call if the system accepts all of it. Ready when everything has been written.
+    /// Sends the rest of the request, with a single call if the system accepts all of it. Returns `Ready` when
+    /// everything is written.
     fn poll_rest(
         &mut self,
         io: &mut dyn Io,

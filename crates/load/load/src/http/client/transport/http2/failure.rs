@@ -1,4 +1,4 @@
-//! Maps errors of hyper and h2 to failures.
+//! Converts errors of hyper and h2 to failures.
 
 use crate::http::client::failure::Failure;
 use h2::Reason;
@@ -7,7 +7,7 @@ use std::io;
 
 impl<T> From<&TrySendError<T>> for Failure {
     fn from(error: &TrySendError<T>) -> Failure {
-        // hyper returns the request if it was never written.
+        // hyper returns the request with the error if the request was never written.
         error.message().map_or_else(|| error.error().into(), |_| Failure::NotTaken)
     }
 }
@@ -22,7 +22,7 @@ impl From<&hyper::Error> for Failure {
             None if error.is_incomplete_message() || error.is_canceled() => Failure::HungUp,
             None => match http2 {
                 Some(error) if error.is_remote() => told_by_server(error),
-                // This side resets a stream only if the request's body ends too early, because of the body file.
+                // The client resets a stream only if the body file cannot be read to its end.
                 Some(error) if error.is_reset() && !error.is_library() => Failure::BodyFile,
                 Some(error) => found_here(error),
                 None => Failure::Protocol,
@@ -31,7 +31,7 @@ impl From<&hyper::Error> for Failure {
     }
 }
 
-/// Returns the failure for an error that h2 found in the server's frames.
+/// Returns the failure for an error that h2 has found in the server's frames.
 fn found_here(error: &h2::Error) -> Failure {
     match (error.is_reset(), error.reason()) {
         (true, Some(Reason::PROTOCOL_ERROR)) => Failure::Unreadable,
@@ -40,18 +40,20 @@ fn found_here(error: &h2::Error) -> Failure {
     }
 }
 
-/// Returns the failure for an error code of an `RST_STREAM` or `GOAWAY` frame (RFC 9113, sections 6.4, 6.8 and 8.7).
+/// Returns the failure for the error code of an `RST_STREAM` or `GOAWAY` frame from the server (RFC 9113, sections 6.4,
+/// 6.8 and 8.7).
 fn told_by_server(error: &h2::Error) -> Failure {
     match (error.is_reset(), error.reason()) {
         (true, Some(Reason::REFUSED_STREAM)) => Failure::Refused,
         (true, Some(reason)) => Failure::Reset(code(reason)),
-        // The request came after the last one that the server processes on this connection.
+        // The server has announced that it processes no request after an earlier one, so it has not processed this
+        // request.
         (false, Some(Reason::NO_ERROR)) => Failure::NotTaken,
         _ => Failure::HungUp,
     }
 }
 
-/// Returns 255 if the number of the error code is larger.
+/// Returns the number of an error code, or 255 if the number is larger.
 fn code(reason: Reason) -> u8 {
     u8::try_from(u32::from(reason)).unwrap_or(u8::MAX)
 }

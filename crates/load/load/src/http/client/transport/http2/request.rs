@@ -13,7 +13,8 @@ pub(crate) fn request(parts: &RequestParts<'_>, body: Flow, common: &Common) -> 
     let method = Method::from_bytes(parts.method).expect(CHECKED);
     let path = PathAndQuery::try_from(parts.path).expect(CHECKED);
     let mut headers = headers(parts, common);
-    // Some servers require a length for these methods; other requests have one only with a body.
+    // Some servers require a length for these methods even without a body. For other methods, a length is sent only
+    // with a body.
     if parts.body_length() == 0 && [Method::POST, Method::PUT, Method::PATCH].contains(&method) {
         headers.entry(CONTENT_LENGTH).or_insert(HeaderValue::from_static("0"));
     }
@@ -25,7 +26,8 @@ pub(crate) fn request(parts: &RequestParts<'_>, body: Flow, common: &Common) -> 
     request
 }
 
-/// hyper derives `:authority` from the host of the URL, so a header `Host` replaces that host and is removed.
+/// Returns the URL of a request. hyper takes `:authority` from its host, so a header `Host` replaces this host and is
+/// removed.
 fn uri(whole: &Uri, path: PathAndQuery, headers: &mut HeaderMap) -> Uri {
     let mut parts = whole.clone().into_parts();
     parts.path_and_query = Some(path);
@@ -36,7 +38,8 @@ fn uri(whole: &Uri, path: PathAndQuery, headers: &mut HeaderMap) -> Uri {
     Uri::from_parts(parts).expect(CHECKED)
 }
 
-/// Headers given for all requests or for this request replace the default headers.
+/// Returns the headers of a request. The headers that are given for all requests or for this request replace the
+/// default headers.
 fn headers(parts: &RequestParts<'_>, common: &Common) -> HeaderMap {
     let mut given = common.given.clone();
     for (name, value) in parts.headers() {

@@ -1,4 +1,4 @@
-//! Tests timestamps at both ends of a connection, which share one clock because they are on one machine.
+//! Tests timestamps at both ends of a connection. Both ends are on this machine, so they have the same clock.
 
 use super::*;
 use std::future::poll_fn;
@@ -25,7 +25,7 @@ fn block_on<F: Future>(both: F) -> F::Output {
     Builder::new_current_thread().enable_all().build().unwrap().block_on(both)
 }
 
-/// Returns a connected client and server, on a kernel that already records timestamps.
+/// Returns a connected client and server. The kernel already records timestamps for them.
 async fn pair() -> (Stamped, Stamped, Begun) {
     let begun = begin().unwrap();
     for _ in 0..10_000 {
@@ -54,7 +54,7 @@ async fn pass(from: &mut Stamped, to: &mut Stamped, bytes: &[u8]) {
     from.look_for_sent();
 }
 
-/// Returns when the bytes were written, sent, received and read.
+/// Returns the times at which the bytes were written, sent, received and read, in this order.
 async fn moments(from: &mut Stamped, to: &mut Stamped, length: usize) -> [Duration; 4] {
     pass(from, to, &vec![b'x'; length]).await;
     [from.write, from.sent.unwrap(), to.received.unwrap(), now()]
@@ -77,7 +77,7 @@ fn stamps_are_in_the_order_in_which_things_happen() {
     });
 }
 
-/// The kernel counts bytes with a 32-bit counter.
+/// The kernel's byte counter has 32 bits.
 #[test]
 fn the_count_of_bytes_wraps_around() {
     block_on(async {
@@ -90,7 +90,8 @@ fn the_count_of_bytes_wraps_around() {
     });
 }
 
-/// The time that a response waits in the kernel until it is read belongs to the reader. The server's time does not.
+/// The time for which a response waits in the kernel is part of the reader's delay. The time that the server takes is
+/// not.
 #[test]
 fn the_time_in_the_kernel_until_the_read_is_the_readers_delay() {
     const HELD: Duration = Duration::from_millis(30);
@@ -147,7 +148,7 @@ fn the_end_of_a_stream_has_no_timestamp() {
     });
 }
 
-/// While the other end reads slowly, send timestamps arrive late, and each of them raises `EPOLLERR`.
+/// If the other end reads slowly, send timestamps arrive late, and each of them makes epoll report `EPOLLERR`.
 #[test]
 fn a_task_that_waits_for_room_does_not_busy_loop() {
     const ALL: usize = 20_000_000;
@@ -181,7 +182,8 @@ fn a_task_that_waits_for_room_does_not_busy_loop() {
     });
 }
 
-/// Bytes that the other end accepts late are sent late. Their timestamp is looked up when the response has arrived.
+/// If the other end is slow to accept bytes, they are sent late, and their timestamp is read only when the response has
+/// arrived.
 #[test]
 fn a_send_that_waited_for_room_has_a_timestamp() {
     block_on(async {
@@ -211,7 +213,7 @@ fn bytes_read_before_a_request_do_not_stamp_its_response() {
     });
 }
 
-/// A task that waits both for a response and for room must not miss the response.
+/// A task that waits for a response and at the same time waits to write must not miss the response.
 #[test]
 fn a_task_that_waits_for_a_response_is_woken_to_register_again() {
     block_on(async {
@@ -227,7 +229,7 @@ fn a_task_that_waits_for_a_response_is_woken_to_register_again() {
     });
 }
 
-/// The system clock may be set between any two timestamps.
+/// The system clock may be set between two timestamps.
 #[test]
 fn a_negative_delay_is_unknown() {
     block_on(async {

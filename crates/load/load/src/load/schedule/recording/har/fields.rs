@@ -11,7 +11,7 @@ pub(super) struct Field {
     pub(super) value: String,
 }
 
-/// The client writes the header fields for the connection and for framing itself.
+/// The header fields about the connection and about framing. The client writes these itself.
 const OF_A_CONNECTION: [&str; 9] = [
     "connection",
     "content-length",
@@ -27,7 +27,8 @@ const OF_A_CONNECTION: [&str; 9] = [
 const CONNECTION: &str = "of the connection (Host, Content-Length and others)";
 const REPEATED: &str = "repeated";
 
-/// Joins cookies (RFC 9113, section 8.2.3), and drops repetitions of fields that must occur only once.
+/// Returns the fields to send. Joins cookies (RFC 9113, section 8.2.3), and drops repetitions of fields that must occur
+/// only once.
 pub(super) fn sendable(fields: Vec<Field>, left_out: &mut LeftOut) -> Vec<(String, String)> {
     let mut sent: Vec<(HeaderName, (String, String))> = Vec::new();
     for field in fields {
@@ -60,7 +61,8 @@ pub(super) fn announce_body(fields: &[Field]) -> bool {
 }
 
 impl Field {
-    /// Pseudo-headers of HTTP/2, which begin with a colon, belong to the connection too.
+    /// Returns whether the field belongs to the connection. So do the pseudo-headers of HTTP/2, which begin with a
+    /// colon.
     fn is_of_connection(&self) -> bool {
         let name = self.name.to_ascii_lowercase();
         name.starts_with(':') || OF_A_CONNECTION.contains(&&*name)
