@@ -40,8 +40,8 @@ impl Clock for LeapClock {
     }
 }
 
-/// The number of counters for readings. If more threads read the clock at the same time, some readings may not be
-/// counted.
+/// The number of counters for readings. If more threads than this read the clock at the same time, some readings may
+/// not be counted.
 const PLACES: usize = 16;
 
 static NEXT_PLACE: AtomicUsize = AtomicUsize::new(0);

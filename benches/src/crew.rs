@@ -102,7 +102,8 @@ pub fn run<W: FnMut() + Send>(threads: usize, span: Duration, hire: impl Fn() ->
     Work { calls: shifts.iter().map(|shift| shift.0).sum(), span: ends.max().unwrap_or(span) }
 }
 
-/// Returns the run time in which every thread of a crew is scheduled. Time slices last a few milliseconds.
+/// Returns a run time that is long enough for every thread of a crew to be scheduled. Time slices last a few
+/// milliseconds.
 #[must_use]
 pub fn fair_span(threads: usize) -> Duration {
     let slices = Duration::from_millis(2) * u32::try_from(threads).unwrap_or(u32::MAX);

@@ -11,7 +11,7 @@ use std::time::Duration;
 /// The numbers of threads in the benchmarks.
 pub const THREADS: [usize; 7] = [1, 2, 4, 8, 64, 256, 1024];
 
-/// Measures threads that add to one word, which is the minimum cost of a shared pacer.
+/// Measures threads that add to one word. This addition is the minimum cost of a shared pacer.
 ///
 /// # Panics
 /// Panics if an addition is lost.

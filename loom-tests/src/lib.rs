@@ -1,4 +1,4 @@
-//! Provides the code that the models in `tests/` share: runs a model, and defines short names for its parts.
+//! Contains the code that the models in `tests/` share: functions that run a model, and short names for common calls.
 //!
 //! The crate is empty unless it is built with `--cfg loom`. See its README.
 

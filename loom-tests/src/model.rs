@@ -15,10 +15,10 @@ pub const SECOND: u64 = 1_000_000_000;
 /// One hour in nanoseconds.
 pub const HOUR: u64 = 3_600 * SECOND;
 
-/// The default maximum number of preemptions.
+/// The maximum number of preemptions, unless `LOOM_MAX_PREEMPTIONS` is set.
 const PREEMPTIONS: usize = 2;
 
-/// The maximum number of branches. A model that reaches this number spins forever.
+/// The maximum number of branches. A model that reaches this number counts as one that spins forever.
 const MOST_BRANCHES: usize = 20_000;
 
 /// Runs `model` with every interleaving of its threads, and with every value that a load may return. The number of
@@ -30,8 +30,8 @@ pub fn explore(name: &str, model: impl Fn() + Send + Sync + 'static) {
     explore_less(0, name, model);
 }
 
-/// Explores a model like [`explore`], with `less` fewer preemptions. Use it for a model whose many loads would take
-/// minutes.
+/// Explores a model like [`explore`], with a maximum number of preemptions that is lower by `less`. Use it for a model
+/// whose many loads would take minutes.
 ///
 /// # Panics
 /// Panics if an execution panics or deadlocks.

@@ -35,7 +35,8 @@ const USAGE: &str = "usage: figures [--tables] [--record] [cost | shapes | threa
 struct Part {
     name: &'static str,
     rows: fn(&mut dyn FnMut(Figure)),
-    /// Whether the part measures start times, which other programs make worse. Throughput ratios only get noisier.
+    /// Whether the part measures start times, which other programs delay. Other programs only make throughput ratios
+    /// noisier.
     is_timed: bool,
 }
 
@@ -226,7 +227,7 @@ fn crowds(show: &mut dyn FnMut(Figure)) {
     show(Figure::plain(name, "x", worst).bound(AtLeast, 0.8));
 }
 
-/// Measures achieved rates over 10 s. The slow rates run at the same time, because they use little CPU time.
+/// Measures achieved rates over 10 s. The slow rates are measured concurrently, because they use little CPU time.
 fn achieved_rate(show: &mut dyn FnMut(Figure)) {
     let span = Duration::from_secs(10);
     for rates in

@@ -104,7 +104,7 @@ fn on_word(work: fn(usize, Duration) -> Work) -> [f64; 2] {
     })
 }
 
-/// Returns the round with the median throughput, which grows with the length of the runs.
+/// Returns the round with the median throughput. The throughput grows with the length of the runs.
 fn in_runs(factor: u32, threads: usize) -> Runs {
     let mut rounds: Vec<Runs> =
         (0..ROUNDS).map(|_| sweep::lanes_in_runs(factor, threads, SPAN)).collect();

@@ -113,8 +113,8 @@ fn a_bent_window_is_read_whole() {
 
 /// A lock-free reader of a due time uses one stretch with its own bend. Without a bend, slot 8 would be due at 7987 ns.
 ///
-/// Threads: one that reads when the next slot is due; one that changes the rate. Edits: `Hot::stretch` loads the bend
-/// `Relaxed`, or `Hot::store` stores it `Relaxed`.
+/// Threads: one that reads the due time of the next slot; one that changes the rate. Edits: `Hot::stretch` loads the
+/// bend `Relaxed`, or `Hot::store` stores it `Relaxed`.
 #[test]
 fn a_parabola_is_read_whole() {
     explore("a_parabola_is_read_whole", || {

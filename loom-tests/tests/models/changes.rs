@@ -9,8 +9,8 @@ use std::time::Duration;
 
 /// A lock-free reader sees the old piece of the schedule or the new one, never a mixture.
 ///
-/// Threads: one that reads twice when a slot is due; one that changes the rate. The two rates differ in mantissa and
-/// shift, and their pieces in their anchors. Edits: a load of `Hot::stretch`, a store of `Hot::store`, or a load or
+/// Threads: one that reads the due time of a slot twice; one that changes the rate. The two rates differ in mantissa
+/// and shift, and their pieces in their anchors. Edits: a load of `Hot::stretch`, a store of `Hot::store`, or a load or
 /// store of the version is `Relaxed`; `withdraw` does not set `BUSY`; `snapshot` does not load the version a second
 /// time, or does not check for a writer.
 #[test]
@@ -31,8 +31,8 @@ fn a_snapshot_of_like_rates_is_read_whole() {
     explore("a_snapshot_of_like_rates_is_read_whole", model);
 }
 
-/// Reads twice when slot 2 is due, while the rate changes at 1.5 s from 1/s to `other`, at which slot 2 is due at
-/// `new`. The schedule begins with the rate `first`, which is replaced before any slot is claimed.
+/// Reads the due time of slot 2 twice, while the rate changes at 1.5 s from 1/s to `other`. After the change, slot 2 is
+/// due at `new`. The schedule begins with the rate `first`, which is replaced before any slot is claimed.
 fn snapshot_is_read_whole(first: &str, other: &str, new: Nanos) {
     let (clock, builder) = manual(first);
     let pacer = builder.build();
@@ -195,8 +195,8 @@ fn a_change_reaches_every_sleeper() {
 
 /// A change of the rate that makes a deadline unreachable ends the sleep at once, and the caller claims no slot.
 ///
-/// Threads: one that acquires a slot due in one second by a deadline in two seconds; one that sets the rate to one per
-/// hour. Edit: `wake_moved` wakes no sleeper.
+/// Threads: one that acquires a slot that is due in one second, with a deadline in two seconds; one that sets the rate
+/// to one per hour. Edit: `wake_moved` wakes no sleeper.
 #[test]
 fn a_deadline_out_of_reach_ends_the_sleep() {
     explore("a_deadline_out_of_reach_ends_the_sleep", || {
@@ -305,7 +305,7 @@ fn close_strands_no_caller() {
     });
 }
 
-/// Threads: one that acquires a slot due in an hour, by a deadline; one that closes the pacer. Edit: `close` wakes no
+/// Threads: one that acquires a slot due in an hour, with a deadline; one that closes the pacer. Edit: `close` wakes no
 /// caller.
 #[test]
 fn close_strands_no_caller_with_a_deadline() {
@@ -324,7 +324,7 @@ fn close_strands_no_caller_with_a_deadline() {
     });
 }
 
-/// Threads: one that acquires a slot that is due, by a deadline; one that closes the pacer. Edit: `refuse_if_closed`
+/// Threads: one that acquires a slot that is due, with a deadline; one that closes the pacer. Edit: `refuse_if_closed`
 /// keeps the slot.
 #[test]
 fn closed_out_has_taken_nothing() {

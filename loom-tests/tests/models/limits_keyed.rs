@@ -69,9 +69,8 @@ fn a_change_is_seen_by_every_later_decision() {
 
 /// A caller that has decided by one change of a batch decides by all changes of that batch.
 ///
-/// Threads: one that changes the limits of two keys at once, one that at the same time makes the first decision on one
-/// key, and then the second decision on the other key. Edit: `make` increments the versions after it has unlocked the
-/// tables.
+/// Threads: one that changes the limits of two keys at once; one that makes a decision on one key at the same time, and
+/// then a decision on the other key. Edit: `make` increments the versions after it has unlocked the tables.
 #[test]
 fn a_batch_is_seen_as_a_whole() {
     explore("a_batch_is_seen_as_a_whole", || {

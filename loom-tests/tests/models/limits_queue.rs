@@ -52,8 +52,9 @@ fn the_next_in_line_is_called() {
 
 /// A later request does not overtake a waiting request: the limit has room for one, and the waiting request needs two.
 ///
-/// Threads: one that requests one, if it sees that the other thread has made its request; one that waits for two.
-/// Edits: the number of waiters is loaded before the lock is taken; the fast path is opened while a request waits.
+/// Threads: one that makes a request of cost 1, if it sees that the other thread has made its request; one that waits
+/// with a request of cost 2. Edits: the number of waiters is loaded before the lock is taken; the fast path is opened
+/// while a request waits.
 #[test]
 fn nobody_overtakes_who_waits_for_a_limit() {
     explore("nobody_overtakes_who_waits_for_a_limit", || {

@@ -8,7 +8,8 @@ use nanopace_limits::{Atomic, Gcra, LeakyQueue, Limiter, TryAcquire};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Threads: two that make two requests each; three can be admitted. Edit: `admit` is split into a load and a store.
+/// Threads: two that each make two requests. The limit admits three of the four requests. Edit: `admit` is split into a
+/// load and a store.
 #[test]
 fn one_word_admits_no_more() {
     explore("one_word_admits_no_more", || {
@@ -114,7 +115,7 @@ fn a_refill_happens_once() {
 }
 
 /// Threads: the refill thread, and one that moves the clock forward and drops the bucket. Edits: `stop` does nothing,
-/// or wakes the thread before it sets the end.
+/// or wakes the thread before it sets the flag that ends the thread.
 #[test]
 fn the_refill_thread_ends_with_the_bucket() {
     explore("the_refill_thread_ends_with_the_bucket", || {

@@ -46,7 +46,7 @@ fn a_renewed_chord_loses_no_slot() {
 
 /// A lock-free reader sees the old chord or the new one, never the old line with the new end.
 ///
-/// Threads: one that reads when the next slot is due, one that acquires this slot and so renews the chord. Edits:
+/// Threads: one that reads the due time of the next slot; one that acquires this slot and so renews the chord. Edits:
 /// `Hot::stretch` loads `ends_at` `Relaxed`, or `Hot::store` stores it `Relaxed`; a snapshot covers slots after its
 /// chord.
 #[test]
@@ -126,7 +126,8 @@ fn no_slot_starts_early_on_a_renewed_chord() {
     });
 }
 
-/// A change of the shape hands out each slot that was due before it once, and later slots by the new shape.
+/// After a change of the shape, each slot that was due before the change is granted once, and later slots follow the
+/// new shape.
 ///
 /// Threads: one that acquires a slot, one that sets a shape and moves the clock forward. Three slots are due. Edit: the
 /// new piece is used for slots that were due before it.
@@ -175,7 +176,7 @@ fn a_new_shape_reaches_sleepers() {
 #[test]
 fn a_pause_does_not_count_in_a_new_shape() {
     explore("a_pause_does_not_count_in_a_new_shape", || {
-        // Half of the interval was left, which takes 1 us. The next slot follows 2 us later at 1M/s.
+        // Half of the interval was left, which takes 1 us at 500k/s. The next slot follows 1 us after that, at 1M/s.
         let change = |pacer: &Pacer| pacer.set_shape(shape("hold 500k/s 1us, hold 1M/s 2us"));
         assert_eq!(starts_behind_a_pause(change), [1_500, 2_500]);
     });
@@ -194,7 +195,7 @@ fn a_pause_does_not_count_in_a_correction() {
 }
 
 /// Makes the change at 500 ns, or during a pause of 1 s that begins then. Slot 0 started at 0 ns at 1M/s. Returns the
-/// starts of the other slots, less the pause.
+/// starts of the other slots in nanoseconds, with the length of the pause subtracted.
 fn starts_behind_a_pause(change: fn(&Pacer)) -> Vec<u64> {
     let (clock, builder) = manual("1M/s");
     let pacer = builder.build();

@@ -4,10 +4,10 @@
 //! cargo run --release -p nanopace-benches --bin clients -- [ROUNDS]
 //! ```
 //!
-//! The comparison requires nginx, wrk and the program `nanopace` in the same folder; oha is optional. A bare loop over
-//! tokio's sockets shows the minimum cost of a client. nanopace's target rate cannot be reached, so every client sends
-//! at full speed. Each round runs all clients in turn; figures are medians of the rounds' ratios to wrk. The CPU time
-//! is the client's, in user and kernel mode.
+//! The comparison requires nginx and wrk on `PATH`, and the program `nanopace` in the folder of this program. oha is
+//! optional. A bare loop over tokio's sockets shows the minimum cost of a client. nanopace's target rate cannot be
+//! reached, so every client sends at full speed. Each round runs all clients in turn; figures are medians of the
+//! rounds' ratios to wrk. The CPU time is the client's, in user and kernel mode.
 
 mod bare;
 

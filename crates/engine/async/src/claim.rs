@@ -50,7 +50,27 @@ impl AsyncPacer {
     /// Returns [`Ended`] if the pacer is closed or its schedule has no slot left.
     pub fn claim(&self) -> Result<AsyncClaim, Ended> {
         let claim = self.pacer().claim()?.into_owned();
-        Ok(AsyncClaim { claim, pacer: self.clone(), call: None })
+        Ok(self.await_claim(claim))
+    }
+
+    /// Returns a future that completes when this claim is due. Use it for a claim that was made on another thread. The
+    /// claim must be one of the same [`pacer`](AsyncPacer::pacer).
+    ///
+    /// ```
+    /// use nanopace::{Pacer, Rate};
+    /// use nanopace_async::AsyncPacer;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let pacer = AsyncPacer::new(Pacer::new(Rate::per_second(1_000)?))?;
+    /// let claim = pacer.pacer().claim()?.into_owned();
+    /// let due = claim.due()?;
+    /// assert_eq!(pacer.await_claim(claim).await?.intended_start(), due);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn await_claim(&self, claim: Claim<'static>) -> AsyncClaim {
+        AsyncClaim { claim, pacer: self.clone(), call: None }
     }
 }
 

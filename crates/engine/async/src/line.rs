@@ -167,7 +167,8 @@ impl Line {
         }
     }
 
-    /// Rings the bell: calls the tasks that have to be polled. `is_change` is whether the schedule has changed.
+    /// Rings the bell: the line calls the tasks that have to be polled. `is_change` is whether the schedule has
+    /// changed.
     fn ring(&self, is_change: bool) {
         let mut stay = self.enter();
         if is_change {
@@ -284,9 +285,9 @@ impl Stay<'_> {
         }
     }
 
-    /// Returns whether a task should stay on the processor for a slot that is due at `due`: the slot is due, or so soon
-    /// that the task holds on. A task does not hold on if slots are so close that one ring serves several slots:
-    /// otherwise it would never sleep.
+    /// Returns whether a task should stay on the processor for a slot that is due at `due`. It should if the slot is
+    /// due, or is due so soon that the task holds on. A task does not hold on if slots are so close that one ring
+    /// serves several slots: otherwise it would never sleep.
     fn holds_on(&self, due: Nanos, now: Nanos) -> bool {
         let left = due - now;
         let is_near = left < HOLD_WITHIN && self.queue.holding.affords(left);

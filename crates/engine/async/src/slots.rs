@@ -10,7 +10,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-/// A stream of all slots that are not claimed yet. [`AsyncPacer::slots`] returns it.
+/// A stream of grants, which [`AsyncPacer::slots`] returns. Each item is the grant of the next free slot, which starts
+/// when it is due.
 ///
 /// ```
 /// use futures_util::StreamExt;
@@ -37,8 +38,8 @@ pub struct Slots {
 }
 
 impl AsyncPacer {
-    /// Returns a stream of all slots that are not claimed yet. The stream ends when the pacer is closed, or when the
-    /// schedule has no slot left.
+    /// Returns a stream that starts the next free slot for each item. The stream ends when the pacer is closed, or when
+    /// the schedule has no slot left.
     pub fn slots(&self) -> Slots {
         Slots::new(self.clone())
     }

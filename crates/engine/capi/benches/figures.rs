@@ -4,8 +4,8 @@
 //! cargo bench -p nanopace-capi
 //! ```
 //!
-//! The benchmark needs a C compiler. Rounds of C and of Rust alternate. The fastest of many short loops counts, because
-//! other programs can only slow a loop down.
+//! The benchmark needs a C compiler. Rounds of C and of Rust alternate. Only the fastest of many short loops is
+//! reported, because other programs can only slow a loop down.
 
 use nanopace::{MonotonicClock, Pacer, Pause};
 use std::env;

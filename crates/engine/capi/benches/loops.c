@@ -20,8 +20,8 @@ static int by_size(const void *one, const void *other)
 
 enum { STARTS = 1000 };
 
-/* Measures the lateness after three times as many starts that are not counted, in which the thread measures its
- * sleeps. */
+/* Measures the lateness of STARTS starts. Before these, the thread measures its sleeps during three times as many
+ * starts, which are not counted. */
 static int lateness(uint64_t *half, uint64_t *most)
 {
     static uint64_t late[STARTS];
@@ -41,7 +41,8 @@ static int lateness(uint64_t *half, uint64_t *most)
     return (int)nanopace_free(pacer);
 }
 
-/* Returns the smaller time. The fastest of many short loops counts, because other programs only make loops slower. */
+/* Returns the shorter time. Only the fastest of many short loops is reported, because other programs can only slow a
+ * loop down. */
 static double least(double one, double other)
 {
     return one < other ? one : other;

@@ -1,4 +1,4 @@
-//! Implements the C boundary: checks arguments from C, and catches panics before they unwind into C.
+//! Implements the C boundary. Checks arguments from C, and catches panics before they unwind into C.
 
 use crate::status::{Failure, Status};
 use std::ffi::{CStr, c_char};

@@ -44,7 +44,8 @@ impl LaneHandle {
         }
     }
 
-    /// Returns the lane, for its owner. A call that has the lane must not make another call.
+    /// Returns the lane, for its owner. A caller that still uses the returned reference must not call this method
+    /// again.
     #[inline]
     #[expect(clippy::mut_from_ref, reason = "one thread has it, and for one call at a time")]
     fn lane(&self) -> Result<&mut Lane, Failure> {

@@ -23,7 +23,8 @@ pub struct WatchHandle(Mutex<Option<Arc<Bell>>>);
 struct Bell {
     watch: Watch,
     event: OwnedFd,
-    /// Whether the watch has been freed. The lock is held while a waker is set, or removed permanently.
+    /// Whether the watch has been freed. The lock is held while a waker is set, so no waker is set after the watch has
+    /// been freed.
     is_over: Mutex<bool>,
 }
 

@@ -1,4 +1,4 @@
-//! Tests the interface from C and C++: compiles test programs against the header without a warning, links them with
+//! Tests the interface from C and C++. Compiles test programs against the header without a warning, links them with
 //! both libraries, and runs them.
 
 #![cfg(target_os = "linux")]

@@ -45,8 +45,8 @@ use std::time::Duration;
 /// seeds are independent of each other. Different processes with the same seed may not be independent: gamma processes
 /// of all shapes (Poisson is gamma of shape 1) are computed from the same random numbers, and so are exact Poisson
 /// processes of all lengths. The random numbers are the key stream of `ChaCha8`, which never changes. Logarithms come
-/// from the crate `libm`, not from the platform. A later version of this crate or of `libm` may round some positions
-/// differently. A test detects such a change, and the changelog reports it.
+/// from the crate `libm`, not from the platform. A later version of this crate or of `libm` may round the positions of
+/// some slots differently. A test detects such a change, and the changelog reports it.
 ///
 /// # Cost
 ///
@@ -105,8 +105,8 @@ impl Arrivals {
     ///
     /// Each such group of slots is called a run. Within a run, positions are sorted uniform random numbers: a Poisson
     /// process has this distribution if the number of its arrivals is known (Cox and Lewis, "The statistical analysis
-    /// of series of events", 1966). Long runs need no more memory than short ones. Runs of fewer than about ten slots
-    /// take longer per slot.
+    /// of series of events", 1966). Long runs need no more memory than short ones. In runs of fewer than about ten
+    /// slots, computing a slot takes longer.
     ///
     /// At a rate of 1000/s, runs of 1000 slots give every second the same number of slots.
     ///
@@ -151,8 +151,8 @@ impl Arrivals {
     /// of the recording in ascending order. An offset that is lower than an earlier one counts as equal to the highest
     /// offset before it.
     ///
-    /// One count is one second, so the pacer's rate is the playback speed: 1/s replays at the recorded speed, 2/s
-    /// twice as fast, and a ramp speeds up. The schedule ends with the last offset.
+    /// One count is one second, so the pacer's rate is the playback speed: 1/s replays at the recorded speed, 2/s twice
+    /// as fast, and on a rising ramp the replay gets faster. The schedule ends with the last offset.
     ///
     /// Offsets are read when they are needed, and dropped when their slots are past, so a recording may have any
     /// length. At most 2^20 offsets are kept ahead of the slots that are in use. Up to 2^20 past offsets are kept while

@@ -284,8 +284,8 @@ impl PacerBuilder {
     /// The caller gets the next slot that is at most `limit` late. A skipped slot was part of the load, but its
     /// operation is never executed. The time of a skipped slot counts as allocated.
     ///
-    /// Values range from zero to 2^44 intervals. No slot is ever later than 2^44 intervals, so a longer limit skips no
-    /// slot. With a limit, each start acquires a lock.
+    /// Values range from zero to 2^44 intervals. No slot is ever more than 2^44 intervals late, so a longer limit skips
+    /// no slot. With a limit, each start acquires a lock.
     ///
     /// ```
     /// use nanopace::{ManualClock, Pacer};
@@ -310,7 +310,7 @@ impl PacerBuilder {
         self
     }
 
-    /// Sets the tolerance: lateness up to this time is made up for at once under every strictness except 1. The
+    /// Sets the tolerance: lateness up to `tolerance` is made up for at once under every strictness except 1. The
     /// default is 100 us.
     ///
     /// The tolerance covers the oversleep of the pacer's own pauses. Without a tolerance, a partial strictness or a
@@ -583,9 +583,9 @@ impl PacerBuilder {
     /// The time counts from the intended start of slot 0, and pauses don't count. A late slot may start after the end,
     /// if its intended start is before the end. In an open loop every slot that was due at the end starts. A slower
     /// rate, or a late policy that forfeits time, can move slots beyond the end; these slots do not start. A change of
-    /// the rate after the end does not continue the schedule. A [leased](crate::driver::leased) pacer has only the
-    /// slots that were leased to it before the end. If [`slots`](PacerBuilder::slots), a shape or a recording sets an
-    /// end too, the earliest end applies.
+    /// the rate after the end does not continue the schedule, and slots that are [leased](crate::driver::leased) after
+    /// such a change do not start. If [`slots`](PacerBuilder::slots), a shape or a recording sets an end too, the
+    /// earliest end applies.
     ///
     /// ```
     /// use nanopace::{Ended, ManualClock, Pacer};

@@ -116,8 +116,9 @@ impl<'p> Claim<'p> {
         Claim { pacer: Cow::Owned(Pacer::clone(&self.pacer)), held, started: self.started }
     }
 
-    /// Returns the earliest time at which the slot may start by the current schedule, or [`Nanos::MAX`] while the
-    /// pacer is paused. After the slot has started, returns its actual start.
+    /// Returns the time at which the slot is due by the current schedule, or [`Nanos::MAX`] while the pacer is paused.
+    /// A [sleep threshold](crate::PacerBuilder::sleep_threshold) lets the slot start earlier, by less than the
+    /// threshold. After the slot has started, returns its actual start.
     ///
     /// Call this method again after a change of the schedule. A change may even undo [`Ended::Finished`], unless
     /// [`start`](Claim::start) has already returned that error. While time is owed under a burst ratio, the due time is
@@ -183,10 +184,10 @@ impl<'p> Claim<'p> {
         Ok(self.pacer.0.timeline.delay(self.due()?, &*self.pacer.0.clock))
     }
 
-    /// Starts the slot now, if it is due. Every later call returns the same grant.
+    /// Starts the slot now, if it is due. After the start, every call returns the same grant.
     ///
-    /// The late policy applies to the time of this call, and not to the time of the claim. If the slot is so late that
-    /// it is [skipped](crate::PacerBuilder::skip_later_than), the claim gets the next slot that is not too late.
+    /// The late policy uses the lateness at the time of this call, not at the time of the claim. If the slot is so late
+    /// that it is [skipped](crate::PacerBuilder::skip_later_than), the claim gets the next slot that is not too late.
     ///
     /// # Errors
     /// Returns [`Refused::NotUntil`] or [`Refused::Paused`] if the slot cannot start now; the claim keeps its slot.
@@ -215,8 +216,9 @@ impl<'p> Claim<'p> {
         self.start_by(i64::MIN)
     }
 
-    /// Blocks until the slot starts, but no longer than about `timeout`. After a timeout the claim keeps its slot. This
-    /// method works like [`Poller::wait_for`](crate::Poller::wait_for), except that a claim can have several slots.
+    /// Blocks until the slot is due, but no longer than about `timeout`, and starts the slot if it is due. After a
+    /// timeout the claim keeps its slot. This method works like [`Poller::wait_for`](crate::Poller::wait_for), except
+    /// that a claim can have several slots.
     ///
     /// # Errors
     /// Returns the errors of [`start`](Claim::start).

@@ -7,6 +7,7 @@
 //! * A runtime waits with its own timers. It [watches](Drive::watch) the schedule for changes, and requests the time at
 //!   which a slot is [due](Drive::next_due) and the best time to [wake](Drive::wake_at) for that slot. It then claims
 //!   and starts the slot with [`Pacer::try_acquire`].
+//! * A program with several loads [resumes](Drive::resume_at) their pacers at one moment.
 //! * A fleet [leases](Drive::lease) slots of the load to each process, a range of slots at a time. If a change of the
 //!   load reaches a process late, the fleet [corrects](Drive::correct_shape) the load of that process.
 
@@ -40,12 +41,13 @@ pub fn leased(builder: PacerBuilder) -> PacerBuilder {
     builder.leased()
 }
 
-/// Drives a [`Pacer`] from outside: leases slots to it, corrects its shape, and reports when slots are due.
+/// Drives a [`Pacer`] from outside. The methods lease slots to the pacer, correct its shape, and return the due times
+/// of slots.
 pub trait Drive: sealed::Sealed {
-    /// Replaces the shape as if the load had followed `shape` from the beginning of the load: after this call, slot n
-    /// is intended to start at the time at which slot n is due on `shape`. Use it in a process that receives a change
-    /// of a load late, if other processes follow the same load. Do not use it after a change that made the current load
-    /// begin later than the pacer.
+    /// Replaces the shape as if the load had followed `shape` from the beginning of the load: each slot n that is not
+    /// yet due is intended to start at the time at which slot n is due on `shape`. Use it in a process that receives a
+    /// change of a load late, if other processes follow the same load. Do not use it after a change that made the
+    /// current load begin later than the pacer.
     ///
     /// Slots that were due by the old shape keep their times. Time that a late policy had forfeited no longer counts
     /// as [`idle`](crate::Ledger::idle). Slots whose new times have passed count as due at the time of this call: a
@@ -71,6 +73,24 @@ pub trait Drive: sealed::Sealed {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     fn correct_shape(&self, shape: Shape);
+
+    /// Ends a pause like [`Pacer::resume`], as of `moment`, which must not be later than now. Use it to start several
+    /// schedules on one clock at the same moment.
+    ///
+    /// ```
+    /// use nanopace::driver::Drive;
+    /// use nanopace::{ManualClock, Pacer};
+    /// use std::time::Duration;
+    ///
+    /// let clock = ManualClock::new();
+    /// let pacer = Pacer::builder("10/s".parse()?).clock(clock.clone()).start_paused().build();
+    /// let moment = pacer.now() + Duration::from_secs(3);
+    /// clock.advance(Duration::from_secs(4));
+    /// pacer.resume_at(moment);
+    /// assert_eq!(pacer.try_acquire()?.intended_start(), moment);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    fn resume_at(&self, moment: Nanos);
 
     /// Leases slots to this process, beginning with the slot with the number `from` in the whole load. Each [`Lease`]
     /// begins where the previous one ends. After the last lease this process has no slots, and callers that claim a
@@ -196,8 +216,8 @@ pub trait Drive: sealed::Sealed {
     /// together that a wake-up for each slot would cost more than the [share](crate::PacerBuilder::sleep_share) of a
     /// core. In that case the result is later.
     ///
-    /// All slots that are due at the wake-up start at once. The wake-up is late by at most half of the time that the
-    /// late policy makes up for at once. Under strict the result is never later than `due`.
+    /// All slots that are due at the wake-up start at once. The wake-up is late by at most half of the lateness that
+    /// the late policy makes up for at once. Under strict the result is never later than `due`.
     ///
     /// ```
     /// use nanopace::driver::Drive;
@@ -222,6 +242,10 @@ pub trait Drive: sealed::Sealed {
 impl Drive for Pacer {
     fn correct_shape(&self, shape: Shape) {
         self.0.change(|schedule, now| schedule.correct_shape(shape, now));
+    }
+
+    fn resume_at(&self, moment: Nanos) {
+        self.0.change(|schedule, now| schedule.resume(now.min(moment.signed())));
     }
 
     fn lease(&self, from: u64, leases: &[Lease]) -> Result<(), ShardError> {
@@ -260,13 +284,13 @@ impl Drive for Pacer {
     }
 }
 
-/// Wakes a task when the schedule changes: when the rate or the late policy is changed, when slots are given back,
-/// when the last slot of a schedule is claimed, or when the pacer is resumed or closed. A pause wakes no task, because
-/// it only makes slots later.
+/// Wakes a task when the schedule changes: when the rate or the late policy is changed, when slots are given back, when
+/// the last slot of a schedule is claimed, or when the pacer is resumed or closed. A pause wakes no task, because it
+/// only makes slots later. While the pacer is paused, a change of the rate or the policy need not wake a task.
 ///
-/// A wake-up is only a hint to check the schedule again. No change is lost: a task that first calls
-/// [`set`](Watch::set) and then reads the schedule is woken by every change that it has not seen. Each wake-up needs
-/// another call of `set`.
+/// A wake-up is only a hint to check the schedule again. No wake-up is lost: a task that first calls
+/// [`set`](Watch::set) and then reads the schedule is woken by each of these changes that it has not seen. Each wake-up
+/// needs another call of `set`.
 ///
 /// ```
 /// use nanopace::driver::Drive;

@@ -115,7 +115,7 @@ pub enum ShapeError {
     /// A point of a table is not later than the point before it. The field is the time of that point.
     TableOrder(Duration),
     /// The count of a custom curve is invalid: it is not 0 at time 0, is negative, decreases, is not finite, or is too
-    /// large. The field is the time at which the error was found.
+    /// large. The field is the time on the curve at which the error was found.
     Curve(Duration),
 }
 

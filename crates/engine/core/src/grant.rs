@@ -10,8 +10,9 @@ use std::time::Duration;
 /// A grant is a `Copy` value of three words. Times are [`Nanos`] on the pacer's clock.
 ///
 /// The *response time* of an operation is its end minus its intended start. It includes the wait time, and therefore
-/// every stall of the target. The *service time*, its end minus its actual start, leaves those stalls out: reporting it
-/// as the response time is *coordinated omission* (Gil Tene). See [`response_time`](Grant::response_time).
+/// every stall of the target. The *service time* of an operation is its end minus its actual start. The service time
+/// leaves those stalls out. Reporting the service time as the response time is called *coordinated omission* (Gil
+/// Tene). See [`response_time`](Grant::response_time).
 ///
 /// ```
 /// use nanopace::{ManualClock, Pacer, Rate};
@@ -184,8 +185,8 @@ impl Grant {
     }
 
     /// Returns the time at which the operation was allowed to start: intended start plus wait time. With a [sleep
-    /// threshold](crate::PacerBuilder::sleep_threshold), the actual start may be before the intended start, by less
-    /// than the threshold.
+    /// threshold](crate::PacerBuilder::sleep_threshold), an operation can start early: its actual start is then before
+    /// its intended start, by less than the threshold.
     ///
     /// ```
     /// use nanopace::{ManualClock, Pacer};

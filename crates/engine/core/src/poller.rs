@@ -98,8 +98,9 @@ impl Poller {
         Ok(grant)
     }
 
-    /// Blocks until the poller's slot starts, but no longer than about `timeout`. A poller without a slot first claims
-    /// the next one, as [`Pacer::acquire`] does. After a timeout the poller keeps its slot.
+    /// Blocks until the poller's slot is due, but no longer than about `timeout`, and starts the slot if it is due. A
+    /// poller without a slot first claims the next one, as [`Pacer::acquire`] does. After a timeout the poller keeps
+    /// its slot.
     ///
     /// Call this method in a loop if the caller has to check periodically for an event, such as a signal or a request
     /// to stop. [`Pacer::acquire_timeout`], in contrast, claims no slot that is due after its timeout.
@@ -137,7 +138,7 @@ impl Poller {
         Ok(grant)
     }
 
-    /// The hot path: claims a slot if the poller holds none, and starts it if it is known to be due.
+    /// Claims a slot if the poller holds none, and starts the slot if it is known to be due. This is the hot path.
     #[inline]
     fn start_if_known_to_be_due(&mut self) -> Option<Grant> {
         if self.held.is_some() {

@@ -9,11 +9,11 @@ use std::collections::BTreeMap;
 /// The length of a slot in ticks. A change of the rate splits an interval with a resolution of 2^-16.
 pub(crate) const SLOT: u64 = 1 << 16;
 
-/// The maximum distance of a line from its anchor, in ticks: 2^46 slots. Differences of positions are unambiguous only
-/// up to half of all positions, which is twice this distance.
+/// The maximum distance of a position on a line from the line's anchor, in ticks: 2^46 slots. Differences of positions
+/// are unambiguous only up to half of all positions, which is twice this distance.
 pub(crate) const REACH: i64 = 1 << 62;
 
-/// The maximum time by which slots may be late or early on the schedule, in ticks: 2^44 slots.
+/// The maximum number of ticks by which a slot may be late or early on the schedule: 2^44 slots.
 pub(crate) const RANGE: i64 = REACH / 4;
 
 /// Returns the distance from `a` to `b`, which is negative if `b` lies before `a`.

@@ -1,4 +1,4 @@
-//! Represents the length of a tick in nanoseconds, with exact integers.
+//! Represents the length of a tick in nanoseconds, with integer arithmetic.
 //!
 //! The length is stored as a normalised 64-bit mantissa just below the exact value. Its error is at most one part in
 //! 2^63, so 10^15 slots drift by little more than 10^-4 of one interval.

@@ -267,8 +267,8 @@ impl Schedule {
         self.set_load(shape.into(), self.schedule_time(now));
     }
 
-    /// From `now` on, gives slots the times of `shape`, as if the load had followed `shape` since it began with slot 0.
-    /// There must not have been another load before the current one.
+    /// From `now` on, gives slots the times of `shape`, as if the load had followed `shape` from slot 0 on. There must
+    /// not have been another load before the current one.
     pub(crate) fn correct_shape(&mut self, shape: Shape, now: i64) {
         let time = self.schedule_time(now);
         self.drop_paid(time);

@@ -1,9 +1,11 @@
 //! Defines the shapes of loads, and converts between times and counts of slots.
 //!
-//! A shape is a tree whose leaves are curves. Formulas describe only rising rates, because they are then sums of
-//! positive terms. A falling rate is a rising curve, reversed in time. The time of a count is estimated, and then
-//! corrected to the first nanosecond at which the count is reached.
+//! A shape is a tree, whose leaves are curves. If a curve has a formula, its rate never falls, so that the formula is
+//! a sum of positive terms. Falling rates are such curves backwards in time. All counts are sums of the leaves'
+//! counts. The time of a count is found with the function from times to counts alone: the time is estimated, and then
+//! corrected until it is the first nanosecond at which the count is reached.
 
+mod bell;
 mod compose;
 mod custom;
 #[cfg(test)]
@@ -135,7 +137,7 @@ impl Shape {
     }
 
     /// Returns the highest rate, in slots per second. For a [`custom`](Shape::custom) curve, it is the highest of the
-    /// rates at a thousand sampled times.
+    /// rates at 1001 sampled times.
     #[must_use]
     pub fn peak(&self) -> f64 {
         self.program.peak_hz(0, i64::MAX)
@@ -177,8 +179,9 @@ impl Shape {
         self.program.time_ns()
     }
 
-    /// Returns how long the chord of time by count that begins at `elapsed_ns` stays within 1 ns of the curve, and
-    /// whether the rate falls there. The duration is a lower bound, at least 1, and `i64::MAX` after the end.
+    /// Takes time as a function of the count. Returns how long the chord that begins at `elapsed_ns` stays within 1 ns
+    /// of the curve, and whether the rate falls there. The duration is a lower bound, at least 1, and `i64::MAX` after
+    /// the end.
     pub(crate) fn straight_ns(&self, elapsed_ns: i64) -> (i64, bool) {
         let here = self.program.leaf_at(elapsed_ns.max(0));
         here.map_or((i64::MAX, false), |Here { leaf, since_ns, rest_ns, .. }| {
@@ -186,14 +189,14 @@ impl Shape {
         })
     }
 
-    /// Returns whether the time is within one formula and the rate changes little in a nanosecond.
+    /// Returns whether the time lies inside a leaf, after its beginning, and the rate changes little in a nanosecond.
     pub(crate) fn is_smooth_at(&self, elapsed_ns: i64) -> bool {
         let here = self.program.leaf_at(elapsed_ns.max(0));
         here.is_some_and(|here| here.going_ns > 0 && here.leaf.straight_for(here.since_ns) > 1)
     }
 
-    /// Returns how long a parabola of time by count that begins at `elapsed_ns` stays within 1/4 ns of the curve.
-    /// Returns zero if a chord is as good, or if the duration is not known.
+    /// Takes time as a function of the count. Returns how long a parabola that begins at `elapsed_ns` stays within 1/4
+    /// ns of the curve. Returns zero if a chord is as good, or if the duration is not known.
     pub(crate) fn bent_ns(&self, elapsed_ns: i64) -> i64 {
         let here = self.program.leaf_at(elapsed_ns.max(0));
         here.map_or(0, |here| here.leaf.bent_for(here.since_ns).min(here.rest_ns))

@@ -1,4 +1,5 @@
-//! Records which callers sleep for which slots, so that a change wakes only the callers that have to act on it.
+//! Records which callers are asleep and for which slots they wait, so that a change wakes only the callers that have to
+//! act on it.
 //!
 //! A sleeper whose slot moved to a later time is not woken: it finds the new time when it wakes.
 //!

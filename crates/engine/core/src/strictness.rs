@@ -30,10 +30,10 @@ use std::str::FromStr;
 /// actual starts     0 stalls ---------123   4     5     6
 /// ```
 ///
-/// Intended starts do not move. Missed slots start as fast as callers return, until starts are on schedule again. This
-/// is an *open loop*. It is the default because it is the only strictness under which intended starts do not depend on
-/// the target, so response times are those of users who arrive on schedule. The cost is a burst after each stall. You
-/// can limit the burst with [`PacerBuilder::max_backlog`](crate::PacerBuilder::max_backlog).
+/// Intended starts do not move. Missed slots start as fast as callers acquire them, until starts are on schedule again.
+/// This is an *open loop*. It is the default because it is the only strictness under which intended starts do not
+/// depend on the target, so response times are those of users who arrive on schedule. The cost is a burst after each
+/// stall. You can limit the burst with [`PacerBuilder::max_backlog`](crate::PacerBuilder::max_backlog).
 ///
 /// ```
 /// use nanopace::{ManualClock, Nanos, Pacer, Strictness};

@@ -317,10 +317,10 @@ impl Timeline {
     }
 
     /// Gives this process the slots of `shard` from the number `from` in the whole load on. Returns false if a slot in
-    /// this range has been claimed. A slot that is due within the [lead](Timeline::furthest_lead_ns) counts as claimed,
-    /// because another thread may grant it without the lock in an open loop. Under a late policy such a slot counts as
-    /// claimed, too, even while it waits because time is owed. The clock's readings on two processors may differ by
-    /// some hundred nanoseconds: a slot that becomes due within that time may start anyway. Model:
+    /// this range has been claimed. A slot that is due within [`furthest_lead_ns`](Timeline::furthest_lead_ns) counts
+    /// as claimed, because another thread may grant it without the lock in an open loop. Under a late policy such a
+    /// slot counts as claimed, too, even while it waits because time is owed. The clock's readings on two processors
+    /// may differ by some hundred nanoseconds: a slot that becomes due within that time may start anyway. Model:
     /// `a_slot_that_is_due_stays_with_its_process`.
     pub(crate) fn set_shard(&self, clock: &dyn Clock, shard: Shard, from: u64) -> bool {
         let mut is_set = false;
@@ -331,14 +331,15 @@ impl Timeline {
         is_set
     }
 
-    /// Returns how early a slot may start without the lock: the lead plus the error of a chord or parabola.
+    /// Returns how early a slot may start without the lock: the sleep threshold plus the error of a chord or parabola.
     fn furthest_lead_ns(&self) -> i64 {
         self.sleep_threshold_ns.saturating_add(FIT_ERROR_NS)
     }
 
     /// Gives this process the slots of these leases from the number `from` in the whole load on. Returns false if a
-    /// slot in this range may have started. Slots that callers hold and that may not start yet move, as they do with a
-    /// change of the rate. Models: `a_lease_reaches_waiting_callers`, `a_slot_that_may_start_is_not_leased_away`.
+    /// slot in this range may have started. If a caller holds a slot that may not start yet, the slot moves as it does
+    /// with a change of the rate. Models: `a_lease_reaches_waiting_callers`,
+    /// `a_slot_that_may_start_is_not_leased_away`.
     pub(crate) fn lease(&self, clock: &dyn Clock, from: u64, leases: &[Lease]) -> bool {
         let mut is_leased = false;
         let sleep_threshold_ns = self.furthest_lead_ns();

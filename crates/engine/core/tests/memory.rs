@@ -42,7 +42,7 @@ fn lead_a_long_life(pacer: &Pacer, clock: &ManualClock) {
     }
 }
 
-/// Returns the minimum growth of some tries, because the test harness has its own thread, which allocates at any time.
+/// Returns the smallest growth of five tries, because the test harness has its own thread, which allocates at any time.
 fn growth<T>(mut more: impl FnMut() -> T) -> usize {
     (0..5).map(|_| bytes(&mut more).1).min().expect("some tries")
 }

@@ -22,8 +22,8 @@ const ONE: NonZeroU32 = NonZeroU32::MIN;
 /// Admits cells at a rate, on a schedule that makes up for late requests.
 ///
 /// The schedule starts at the first request for a cell. After that, the intended starts of cells are one interval
-/// apart. An early request is refused or has to wait. A late request is admitted at once, until the schedule is caught
-/// up. At most the time of one burst is made up for, or 100 ms if that is more.
+/// apart. An early request is refused or has to wait. Late requests are admitted at once until they have caught up with
+/// the schedule. At most the time of one burst is made up for, or 100 ms if that is more.
 ///
 /// A limiter is shared by reference, and can be used from any number of threads and tasks.
 ///

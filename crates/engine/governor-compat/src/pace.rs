@@ -1,4 +1,4 @@
-//! Paces a quota: contains the pacer, and the queue of tasks that wait for it.
+//! Paces the cells of a quota, with a pacer and a queue of waiting tasks.
 
 use crate::{InsufficientCapacity, Quota};
 use futures_timer::Delay;
@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::task::{Context, Waker};
 use std::time::Duration;
 
-/// The time that is made up for with any burst size. Without it, a quota with bursts of one cell would lose time
+/// The lateness that is made up for with every burst size. Without it, a quota with bursts of one cell would lose time
 /// whenever a task is woken late.
 const ALWAYS_MADE_UP_FOR: Duration = Duration::from_millis(100);
 

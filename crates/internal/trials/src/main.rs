@@ -14,12 +14,12 @@ use std::process::ExitCode;
 #[derive(Parser)]
 #[command(name = "nanopace-trials")]
 enum Command {
-    /// Makes random calls from many threads, and checks the answers.
+    /// Makes random calls of pacers from many threads, and checks the results.
     Stress(stress::Options),
     /// Makes runs of a fleet with random faults.
     #[cfg(feature = "fleet")]
     Chaos(chaos::Options),
-    /// Makes a run of four nodes of which one is killed, and draws it.
+    /// Runs a fleet of four nodes, kills one of them, and draws the run.
     #[cfg(feature = "fleet")]
     Demo(demo::Options),
     /// Takes part in a run.

@@ -88,7 +88,8 @@ fn alone_and_left_out<'n>(names: &[&str], all: &[Vec<&'n str>]) -> Vec<Vec<&'n s
     all.iter().filter(is_kept).cloned().collect()
 }
 
-/// Returns whether the combination contains all features that its features enable. If not, it equals another one.
+/// Returns whether the combination contains all features that its features enable. If not, it has the same effect as
+/// the combination that also contains them.
 fn is_whole(package: &Value, chosen: &[&str]) -> bool {
     let asked = |name: &&str| package["features"][name].as_array().into_iter().flatten();
     let mut asked = chosen.iter().flat_map(asked).filter_map(Value::as_str);

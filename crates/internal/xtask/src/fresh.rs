@@ -89,7 +89,7 @@ impl User {
         self.runs(&self.home, self.line("nanopace run "))
     }
 
-    /// Compares the numbers of dependencies with the record. The registry has the versions of Cargo.lock, so the
+    /// Compares the numbers of dependencies with the record. The registry contains the versions in Cargo.lock, so the
     /// numbers are reproducible.
     fn counts_crates(&self, root: &Path) -> Result<(), String> {
         let published = package::published(&root.join("crates")).map_err(in_words)?;

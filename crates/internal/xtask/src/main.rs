@@ -133,8 +133,8 @@ fn print_services(needs: &[Need]) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Returns whether no word is an option. A test program would accept options: with `--help` it would succeed without a
-/// test.
+/// Returns true if none of the words is an option, that is, begins with `-`. A test program would accept options: with
+/// `--help` it would succeed without a test.
 fn are_names(words: &[&str]) -> bool {
     !words.iter().any(|word| word.starts_with('-'))
 }

@@ -47,10 +47,17 @@ pub(crate) const OF_TESTS: [Need; 12] = [
     },
 ];
 
-pub(crate) const OF_EXAMPLES: [Need; 3] = [
+/// The servers that the load generators in `examples/` need.
+pub(crate) const OF_EXAMPLES: [Need; 5] = [
     program("redis-server", "redis-server", &["redis-server", "--version"]),
     program("postgres", "postgresql", &["postgres", "--version"]),
     program("nats-server", "nats-server", &["nats-server", "--version"]),
+    program("caddy", "caddy", &["caddy", "version"]),
+    Need {
+        name: "websockets for python3",
+        package: "python3-websockets",
+        probe: &["python3", "-c", "import websockets"],
+    },
 ];
 
 pub(crate) const OF_COUNTS: [Need; 1] = [VALGRIND];

@@ -31,7 +31,7 @@ impl<C, K: Hash + Eq, S: BuildHasher> DecisionEngine<C, K, S> {
         &self.store
     }
 
-    /// Runs `decide` on the key's limits and their state, at the moment that `now` returns under the lock.
+    /// Takes the lock of the key, calls `now`, and runs `decide` on the key's limits and their state at that moment.
     pub(crate) fn step<Q, T>(
         &self,
         key: &Q,

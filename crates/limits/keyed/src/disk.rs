@@ -122,7 +122,8 @@ impl fmt::Debug for DiskConfig {
     }
 }
 
-/// Creates an empty store at `path` by moving a complete temporary file, unless another process has created one.
+/// Creates an empty store in a temporary file, and moves the complete file to `path`, unless another process has
+/// created a file there.
 fn begin(path: &Path) -> Result<(), ConfigError> {
     let io = |source| ConfigError::Io { path: path.to_owned(), source };
     let new = aside(path).map_err(io)?;

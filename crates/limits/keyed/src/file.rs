@@ -43,9 +43,9 @@ const STILL: Duration = Duration::from_millis(100);
 ///   document takes effect.
 /// * **Damage**: if the file is missing or not a valid document, the last good document stays in force, and
 ///   [`trouble`](FileConfig::trouble) returns the reason.
-/// * **Nothing lost**: changes through this store are made one after the other, even by different processes. They do
-///   not wait for an editor: a document that a person saves during a change may be overwritten. A change by a program
-///   removes comments.
+/// * **Nothing lost**: changes through this store are made one after the other, even if different processes make them.
+///   These changes do not wait for an editor: a document that a person saves during a change may be overwritten. A
+///   change by a program removes comments.
 ///
 /// Each change writes the whole document. If many keys change often, let one process use `DiskConfig` and
 /// [save](ConfigSnapshot::save) a document for the others from time to time.

@@ -27,8 +27,9 @@ pub(crate) const LAG: Duration = Duration::from_secs(1);
 ///
 /// # Keys
 ///
-/// A key's limits are looked up at its first request, and again after a change of the configuration. A key without
-/// limits is rejected ([`NoLimits`](crate::KeyRejected::NoLimits)), unless the empty prefix has limits.
+/// A key's limits are looked up at its first request, and again after a change of the configuration. If neither a key
+/// nor a prefix of it has limits, its requests are rejected ([`NoLimits`](crate::KeyRejected::NoLimits)). The empty
+/// prefix is a prefix of every key.
 ///
 /// A key takes memory from its first admission until it is idle and a clean-up finds it. The insertion of a new key
 /// checks eight cells of a table for idle keys, so memory is proportional to the number of active keys. Removing an
@@ -163,7 +164,8 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
     }
 
     /// Admits a request for `key` with costs now, or rejects it. The request costs each limit the same (`5`), or has
-    /// one cost for each limit, in the order of the limits (`&[1, 4_000]`). Either all limits count it or none.
+    /// one cost for each limit, in the order of the limits (`&[1, 4_000]`). An admitted request is counted by all
+    /// limits.
     ///
     /// # Errors
     /// Returns the errors of [`try_acquire`](Keyed::try_acquire), and [`KeyRejected::Costs`] for a wrong number of

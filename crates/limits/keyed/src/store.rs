@@ -14,7 +14,7 @@ use std::time::Duration;
 /// The number of cells that each insertion of a key searches for idle keys. With this number, the whole table is
 /// searched before it could double, so idle keys stay fewer than active ones.
 const CELLS_PER_INSERTION: usize = 8;
-/// The number of cells searched for idle keys when the store is full, or when the cost of a new key is settled.
+/// The number of cells searched for idle keys when the store is full, or when settling a cost adds a key.
 const CELLS_FOR_ROOM: usize = 256;
 /// The number of keys of each shard in a full store: three quarters of a table of 2^15 cells, which grows at seven
 /// eighths. With more shards, decisions miss the cache more often; with fewer shards, a table is locked for longer
@@ -61,7 +61,7 @@ struct Shard<K> {
     entries: HashTable<Entry<K>>,
     hand: usize,
     /// The latest moment at which a removed key became idle. Decisions of this shard count as made at this moment or
-    /// later, so that a removed key gets no more than if it were still stored.
+    /// later, so that no more is admitted for a removed key than if the key were still stored.
     horizon: Nanos,
 }
 
@@ -112,7 +112,8 @@ impl<K: Hash + Eq, S: BuildHasher> KeyStore<K, S> {
         removed
     }
 
-    /// Runs `step` at the moment that `now` returns under the shard's lock. An idle state of a new key is not stored.
+    /// Locks the key's shard, calls `now`, and runs `step` at that moment, or at the shard's horizon if that is later.
+    /// An idle state of a new key is not stored.
     pub(crate) fn step<Q, T>(
         &self,
         key: &Q,
@@ -182,7 +183,7 @@ impl<K: Hash + Eq, S: BuildHasher> KeyStore<K, S> {
     }
 
     /// Changes the state of a key. If the key is new, its state is stored if it is not idle and there is room. Returns
-    /// the key, or `None` if this call stored it.
+    /// `key`, or `None` if this call has moved it into the store.
     pub(crate) fn amend(
         &self,
         key: K,
@@ -308,7 +309,7 @@ mod tests {
             assert!((0..active).all(|key| keyed.try_acquire(&key).is_ok()));
             store.sweep(Nanos::from_nanos(HOUR + HOUR / 2), usize::MAX);
             assert_eq!(store.keys(), active as usize);
-            // A quarter of each table is in use, unless the table is one of the smallest.
+            // At least a quarter of each table is in use, unless the table is one of the smallest.
             let most = 4 * store.keys() + 16 * 8;
             assert!(room(store) <= most, "{active}: {} of {most}", room(store));
             clock.set(Nanos::from_nanos(HOUR + 1));

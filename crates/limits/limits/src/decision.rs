@@ -96,16 +96,17 @@ pub struct Standing {
 
 /// The decision on a request, and the number of requests that can be admitted after it.
 ///
-/// With several limits, the numbers of a decision describe one of them. If the limits reject the request, they describe
-/// the limit that rejects it for the longest time. Otherwise, and if a limit that counts rejected requests delays the
-/// retry even longer, they describe the limit with the fewest remaining requests.
+/// With several limits, the numbers of a decision describe one of them. If the limits reject the request, the numbers
+/// describe the limit that rejects it for the longest time, unless a limit that counts rejected requests delays the
+/// retry even longer. In that case, and if the request is admitted, the numbers describe the limit with the fewest
+/// remaining requests.
 ///
 /// # Header fields
 ///
 /// [`retry_after`](Decision::retry_after) is the field `Retry-After` of RFC 9110, section 10.2.3.
 /// [`rate_limit`](Decision::rate_limit) and [`rate_limit_policy`](Decision::rate_limit_policy) are the fields
-/// `RateLimit` and `RateLimit-Policy` of the IETF's `draft-ietf-httpapi-ratelimit-headers-10`. All times are in whole
-/// seconds, rounded up.
+/// `RateLimit` and `RateLimit-Policy` of the IETF's `draft-ietf-httpapi-ratelimit-headers-10`. All times in these
+/// fields are in whole seconds, rounded up.
 ///
 /// ```
 /// use nanopace_limits::Limiter;
@@ -219,12 +220,13 @@ fn seconds(span: Duration) -> u64 {
     integer(span.as_secs() + u64::from(span.subsec_nanos() > 0))
 }
 
-/// Limits the number to an integer of a structured field, which has at most 15 digits (RFC 9651, section 3.3.1).
+/// Caps the number at the largest integer of a structured field, which has 15 digits (RFC 9651, section 3.3.1).
 fn integer(number: u64) -> u64 {
     number.min(999_999_999_999_999)
 }
 
-/// Formats `text` as a string of a structured field (RFC 9651, section 3.3.3).
+/// Formats `text` as a string of a structured field (RFC 9651, section 3.3.3). Removes all characters except printable
+/// ASCII.
 fn quoted(text: &str) -> String {
     let mut quoted = String::from("\"");
     for character in text.chars().filter(|character| (' '..='~').contains(character)) {

@@ -152,7 +152,7 @@ impl Limiter {
     }
 
     /// Admits a request with costs now, or rejects it. The request costs each limit the same (`5`), or has one cost for
-    /// each limit, in the order of the limits (`&[1, 4_000]`). Either all limits count it or none.
+    /// each limit, in the order of the limits (`&[1, 4_000]`). An admitted request is counted by all limits.
     ///
     /// # Errors
     /// [`CostsRejected`] if the request is rejected. In that case, only limits that count rejected requests count it.
@@ -283,8 +283,8 @@ impl Limiter {
         self.inner.queue.yield_to_waiters(&(), limits, state, now, costs)
     }
 
-    /// Runs `step` under the lock, with the limits, their state and the current time. The fast path is closed before
-    /// that. It is opened again afterwards if the queue is empty.
+    /// Runs `step` under the lock, with the limits, their state and the current time. Closes the fast path before that,
+    /// and calls [`FastPath::open`] afterwards if the queue is empty.
     pub(crate) fn with<T>(
         &self,
         step: impl FnOnce(&mut Arc<Limits>, &mut LimitsState, Nanos) -> T,

@@ -20,14 +20,14 @@ use replaced::{CountedLimit, Replaced};
 use smallvec::SmallVec;
 pub use state::LimitsState;
 
-/// One limit, or several at once. A request is checked against all limits before any is debited. As a string, limits
-/// are separated by commas. The string `unlimited` means no limits; an empty string is an error.
+/// One limit, or several at once. A request is checked against all limits before any of them counts it. As a string,
+/// limits are separated by commas. The string `unlimited` means no limits; an empty string is an error.
 ///
 /// # Changes
 ///
 /// [`carry_over`](Limits::carry_over) creates the state of limits that replace others. Earlier admissions stay counted:
 ///
-/// * An unchanged limit keeps its state. So does a window of which only the count has changed, unless it counts
+/// * An unchanged limit keeps its state. A window also keeps its state if only its count has changed, unless it counts
 ///   rejected requests.
 /// * Any other limit begins with the counts of the old limits. A window counts each request at the latest moment at
 ///   which it may have been admitted. A rate begins exhausted at worst: it then admits a request after one interval.
@@ -46,9 +46,10 @@ pub use state::LimitsState;
 ///   one kind and period.
 ///
 /// Other limits together can come close to the sum, because each limit records only what its own rule needs. A rate
-/// records what is owed, not when requests were admitted: `10/s burst 1` that has admitted ten requests in the last 0.9
-/// s owes for one of them. If `20/s in 10` replaces it, 29 requests are admitted within 0.95 s. Another example: a
-/// lower rate that replaces a full window begins exhausted, but admits a request after one interval.
+/// records what is owed, not when requests were admitted: a limit of `10/s burst 1` that has admitted ten requests in
+/// the last 0.9 s still records only the last one as owed. If `20/s in 10` replaces it, 29 requests are admitted within
+/// 0.95 s. Another example: a lower rate that replaces a full window begins exhausted, but admits a request after one
+/// interval.
 ///
 /// ```
 /// use nanopace_limits::Limits;

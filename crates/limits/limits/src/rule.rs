@@ -73,7 +73,7 @@ pub trait Rule: Debug + Send + Sync {
     /// Counts `n` requests as admitted at `now`, after [`peek`](Rule::peek) has allowed it for this state.
     fn debit(&self, state: &mut Self::State, now: Nanos, n: u64);
 
-    /// Records a rejected request of `n`, from 1 to [`most`](Rule::most), at `now`. Most rules do nothing.
+    /// Records a rejected request of `n`, from 1 to [`most`](Rule::most), at `now`. By default, nothing is recorded.
     fn refuse(&self, _state: &mut Self::State, _now: Nanos, _n: u64) {}
 
     /// Returns the moment from which the state decides like a fresh one and can be dropped; [`Nanos::MAX`] if never.

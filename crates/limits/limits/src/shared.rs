@@ -111,8 +111,8 @@ impl<R: Rule<State: From<u64> + Into<u64>>> TryAcquire for Atomic<R> {
 /// Any rule, shared between threads by a mutex. A rule whose state is one word does not need the mutex: use [`Atomic`].
 ///
 /// Decisions are made in the order in which threads acquire the mutex. A moment before the latest one counts as the
-/// latest, and the rule's bound holds for these moments. For the moments that callers pass, see [what all limiters
-/// keep](crate#what-all-of-them-keep).
+/// latest. The rule's bound holds for the moments at which requests are counted. For the moments that callers pass, see
+/// [what all limiters keep](crate#what-all-of-them-keep).
 #[cfg(feature = "std")]
 #[derive(Debug)]
 pub struct Locked<R: Rule> {

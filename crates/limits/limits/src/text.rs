@@ -158,7 +158,8 @@ impl Limit {
 impl Limits {
     /// Returns the value of the header field `RateLimit-Policy`. Each limit is named by its string. The name is
     /// followed by the maximum number of requests that the limit admits at once, and by the window of that number: the
-    /// period, or the time in which a rate recovers its burst. A window of fractional seconds is omitted.
+    /// period, or the time in which a rate recovers its burst. A window that is not a whole number of seconds is
+    /// omitted.
     #[must_use]
     pub fn policy(&self) -> String {
         let policies: Vec<String> = self.each().iter().map(Limit::policy).collect();

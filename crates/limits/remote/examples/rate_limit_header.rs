@@ -20,7 +20,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// Returns the limiter. If the store is lost, this process, one of four, admits a quarter of the limits.
+/// Returns the limiter. If the store is lost, this process, which is one of four, admits a quarter of the requests that
+/// the limits allow.
 fn limiter(store: &Remote) -> Result<RemoteKeyed, RemoteError> {
     store.limits("5/m, 100/day fixed-window").on_loss(OnLoss::LocalShare(4)).build()
 }

@@ -6,8 +6,8 @@ use std::time::Duration;
 /// The shortest and the longest timeout, unless the timeout was set.
 const BOUNDS: [Duration; 2] = [Duration::from_millis(25), Duration::from_millis(250)];
 
-/// The number of round trips that a decision takes at most in the usual case. It takes more than one if the store has
-/// forgotten the script, or if the limits have changed.
+/// The number of usual round trips that fit into the timeout of a decision. A decision takes more than one round trip
+/// if the store has forgotten the script, or if the limits have changed.
 const TRIPS: u32 = 4;
 
 #[derive(Debug)]
@@ -38,10 +38,10 @@ impl AdaptiveTimeout {
     }
 }
 
-/// The estimate of round trips of RFC 6298, which TCP uses for retransmissions.
+/// The estimate of the round-trip time of RFC 6298, which TCP uses for retransmissions.
 #[derive(Clone, Copy, Debug, Default)]
 struct RoundTrips {
-    /// The smoothed round trip and its smoothed variation, or `None` before the first response.
+    /// The smoothed round-trip time and its smoothed variation, or `None` before the first response.
     usual: Option<(Duration, Duration)>,
     /// The number of missed responses in a row, up to 8.
     missed: u32,

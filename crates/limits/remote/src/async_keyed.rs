@@ -53,7 +53,8 @@ impl<C: LimitsOf<str>> AsyncRemoteKeyed<C> {
         &self.keyed
     }
 
-    /// Returns the reason for the last failure on the connection that tasks share, or `None` after a later response.
+    /// Returns the reason for the last failure on the connection that tasks share, or `None` if the store has responded
+    /// since or has not failed.
     #[must_use]
     pub fn trouble(&self) -> Option<StoreError> {
         self.store.trouble()

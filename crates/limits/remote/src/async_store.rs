@@ -72,7 +72,8 @@ impl AsyncStore {
     ) -> Result<Value, StoreError> {
         if self.breaker.is_open() {
             self.connect_in_background();
-            // Some runtimes run only while decisions are made, so this gives the connecting task time to run.
+            // Some programs run their runtime only while decisions are made, so this gives the connecting task time to
+            // run.
             yield_now().await;
             return Err(StoreError::Broken);
         }
@@ -137,7 +138,7 @@ impl AsyncStore {
     }
 
     fn connect_in_background(self: &Arc<Self>) {
-        // Relaxed: only the task that finds false spawns; nothing is published by the flag.
+        // Relaxed: only the task whose swap returns false starts a connection task; the flag publishes nothing.
         if !self.is_connecting.swap(true, Ordering::Relaxed) {
             let connecting = Connecting(Arc::downgrade(self));
             tokio::spawn(async move { connecting.run().await });

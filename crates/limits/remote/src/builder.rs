@@ -56,10 +56,10 @@ impl<C> RemoteBuilder<C> {
         }
     }
 
-    /// Sets the prefix of all key names in the store: `nanopace` by default. The state of a subject is one key,
-    /// `prefix:{subject}`. Limiters with the same prefix therefore share their counts, and should have the same limits.
-    /// If the prefix contains braces, [`build`](Self::build) returns [`RemoteError::Prefix`]. The subject may be any
-    /// string.
+    /// Sets the prefix of all key names in the store: `nanopace` by default. The state of a subject (the `key` of its
+    /// requests) is stored under one name, `prefix:{subject}`. Limiters with the same prefix therefore share their
+    /// counts, and should have the same limits. If the prefix contains braces, [`build`](Self::build) returns
+    /// [`RemoteError::Prefix`]. The subject may be any string.
     pub fn prefix(self, prefix: impl Into<String>) -> Self {
         Self { prefix: prefix.into(), ..self }
     }
@@ -69,10 +69,10 @@ impl<C> RemoteBuilder<C> {
         Self { on_loss, ..self }
     }
 
-    /// Makes the limiter take tokens ahead of requests, in blocks. A block contains the tokens that accrue in the time
-    /// `ahead`. While tokens of a block are left, decisions do not use the network; see [`RemoteKeyed`]. The time is
-    /// from 1 ms to 10 s, otherwise [`build`](Self::build) returns [`RemoteError::Ahead`]; 100 ms is a good value. Use
-    /// the same `ahead` for all limiters that share a prefix.
+    /// Makes the limiter take tokens ahead of requests, in blocks. A block contains at most the tokens that accrue in
+    /// the time `ahead`, or one token if none accrues in that time. While tokens of a block are left, decisions do not
+    /// use the network; see [`RemoteKeyed`]. The time is from 1 ms to 10 s, otherwise [`build`](Self::build) returns
+    /// [`RemoteError::Ahead`]; 100 ms is a good value. Use the same `ahead` for all limiters that share a prefix.
     pub fn leased(self, ahead: Duration) -> Self {
         Self { leased: Some(ahead), ..self }
     }
@@ -82,8 +82,9 @@ impl<C> RemoteBuilder<C> {
         Self { clock: Arc::new(clock), ..self }
     }
 
-    /// Sets a clock that replaces the store's own, in whole microseconds, for tests in virtual time. All limiters with
-    /// this prefix must share it. The store then keeps states for ten minutes longer than needed.
+    /// Sets a clock that replaces the store's own, for tests in virtual time. The store uses its time in whole
+    /// microseconds. All limiters with this prefix must share it. The store then keeps states for ten minutes longer
+    /// than needed.
     pub fn store_clock(self, clock: impl Clock + 'static) -> Self {
         Self { store_clock: Some(Arc::new(clock)), ..self }
     }

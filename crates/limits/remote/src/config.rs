@@ -168,7 +168,7 @@ impl Followed {
         let arguments = changes.iter().flat_map(words).collect();
         let call = Call { source: &CONFIGURE, key: self.name.clone(), arguments };
         let found = self.store.pool().patient_call(&call)?;
-        // The change is in the store. If this check fails, a later check by the thread finds it.
+        // The change is in the store. If this check fails, a later check by the thread finds the change.
         let looked = self.look(&mut seen);
         seen.trouble = looked.err().map(Arc::new);
         Ok(from_redis_value_ref(&found).unwrap_or(0))

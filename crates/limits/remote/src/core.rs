@@ -42,7 +42,7 @@ impl<C: LimitsOf<str>> Core<C> {
         let share = match on_loss {
             OnLoss::LocalShare(parts) => {
                 let share = Share { of: Arc::clone(&config), parts };
-                // A complete configuration cannot be an invalid step.
+                // `build` fails only after an invalid step, and this builder has none.
                 Keyed::builder(share).max_keys(LOCAL_KEYS).build().ok()
             }
             _ => None,
@@ -210,7 +210,8 @@ mod tests {
     use nanopace_nanos::ManualClock;
     use std::io::ErrorKind;
 
-    /// Returns the decision on a request that the limits would admit, and the number of degraded decisions.
+    /// Returns the decision on a request that the limits would admit, after the call of the store failed with `error`,
+    /// and the number of degraded decisions.
     fn concluded(on_loss: OnLoss, error: &StoreError) -> (Result<(), RemoteRejected>, u64) {
         let config = Arc::new(Uniform::new("8/s".parse().unwrap()));
         let names = KeyNames::new("users".to_owned()).unwrap();

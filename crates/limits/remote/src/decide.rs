@@ -15,7 +15,7 @@ use redis::Value;
 use std::iter;
 use std::time::Duration;
 
-/// The number of times that others may change the limits of the state before the decision is given up.
+/// A decision fails if other processes have changed the limits of the key's state more often than this.
 const ATTEMPTS: u32 = 16;
 
 #[derive(Debug)]
@@ -23,7 +23,8 @@ pub(crate) struct Decide<'a> {
     pub(crate) plan: &'a Plan,
     pub(crate) key: &'a str,
     pub(crate) costs: &'a [u64],
-    /// The maximum number of tokens to take ahead. At least `share` times the taken number must be left after that.
+    /// The maximum number of tokens to take ahead. At most 1 / `share` of the tokens that remain after the request are
+    /// taken.
     pub(crate) more: u64,
     pub(crate) share: u64,
     /// The store's time in microseconds, set by tests only.
@@ -115,8 +116,9 @@ impl<'a> Decide<'a> {
         self.conclude(verdict == 1, now, more, &before).map(Step::Done)
     }
 
-    /// Returns the error of a decision whose call has failed. If the store has responded to an earlier call before a
-    /// timeout, it was not lost: the limits changed so often that the time ran out.
+    /// Returns the error of a decision whose call has failed with `error`. After a timeout, this is
+    /// [`StoreError::Contended`] if the store responded to an earlier call of the decision: the store was not lost, but
+    /// the limits changed so often that the time ran out.
     pub(crate) fn failed(&mut self, error: StoreError) -> StoreError {
         if !matches!(error, StoreError::Timeout | StoreError::Connection(_)) {
             // An error is a response too: nothing was counted.

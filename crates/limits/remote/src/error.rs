@@ -32,7 +32,8 @@ pub enum RemoteError {
     /// A limit that the store does not support.
     #[error(transparent)]
     Unsupported(#[from] UnsupportedLimit),
-    /// The prefix contains a brace. Two keys could then share a name, or all keys one hash slot of a cluster.
+    /// The prefix contains a brace. With a brace, two subjects could share a name in the store, or all names could be
+    /// in one hash slot of a cluster.
     #[error(
         "the prefix {prefix:?} contains a brace: write it without `{{` and `}}`, as in \"users\""
     )]
@@ -119,11 +120,12 @@ pub enum StoreError {
         "the store's ACL denies this command to the user: a limiter needs PING, EVAL, EVALSHA, TIME, GET and SET, on keys that begin with its prefix; the README of nanopace-remote lists the commands for leases and configurations"
     )]
     Permission,
-    /// The value under the key is not a state of this crate. This is an error with any [`OnLoss`](crate::OnLoss).
+    /// The value under the key is not a state of this crate. The request fails with this error whatever
+    /// [`OnLoss`](crate::OnLoss) is set to.
     #[error("the value under that key in the store is not a state of limits: take another prefix")]
     Foreign,
-    /// Other processes kept changing the limits of the key's state. This is an error with any
-    /// [`OnLoss`](crate::OnLoss). After a timeout, the request may have been counted.
+    /// Other processes kept changing the limits of the key's state. The request fails with this error whatever
+    /// [`OnLoss`](crate::OnLoss) is set to. After a timeout, the request may have been counted.
     #[error("other processes keep changing the limits of that key")]
     Contended,
 }

@@ -7,9 +7,10 @@ use std::fmt::Write;
 /// The maximum length of a subject in its key's name, in bytes. A longer subject is replaced by its hash.
 const LONGEST: usize = 512;
 
-/// The names of keys, such as `prefix:{subject}`. The prefix contains no braces, so it ends before the first `:{`, and
-/// the subject is the rest of the name without the last brace. So no two pairs of prefix and subject have the same
-/// name. The name of a long subject contains its hash after `:#{`; in any other name, the first brace follows a colon.
+/// Builds the names of the keys in the store, such as `prefix:{subject}`. The prefix contains no braces, so it ends
+/// before the first `:{`, and the subject is the rest of the name without the last brace. So no two pairs of prefix and
+/// subject have the same name. The name of a long subject contains its hash after `:#{`; in any other name, the first
+/// brace follows a colon.
 #[derive(Debug)]
 pub(crate) struct KeyNames {
     prefix: String,

@@ -17,8 +17,9 @@ use std::sync::Arc;
 /// # Strict
 ///
 /// Each decision is one call of a script in the store. The decision is the one that [`Limits`] would make after the
-/// same requests, at a moment that differs by at most a microsecond. Moments are nanoseconds since the Unix epoch by
-/// the store's clock, which has a resolution of 1 us. When limits change, counts stay as described for [`Limits`].
+/// same requests, at a moment that differs from the store's by at most a microsecond. Moments are nanoseconds since the
+/// Unix epoch by the store's clock, which has a resolution of 1 us. When limits change, counts stay as described for
+/// [`Limits`].
 ///
 /// # Leased
 ///
@@ -44,8 +45,8 @@ use std::sync::Arc;
 /// A decision takes at most 1.1 times [`Settings::timeout`](crate::Settings::timeout), plus the delay of the system's
 /// timers. Then [`OnLoss`](crate::OnLoss) decides, and the decision counts as [`degraded`](Stats::degraded);
 /// [`trouble`](Self::trouble) returns the reason. After two failures in a row the store is not called until a
-/// background thread, which keeps trying to connect, gets a response. A call is never repeated: a request whose
-/// response is missing may be counted in the store, and is then part of [`Stats::lost`].
+/// background thread, which keeps trying to connect, gets a response. A call whose response is missing is never
+/// repeated: its request may be counted in the store, and is then part of [`Stats::lost`].
 #[derive(Debug)]
 pub struct RemoteKeyed<C: LimitsOf<str> + 'static = Uniform> {
     inner: Arc<LeaseKeeper<C>>,

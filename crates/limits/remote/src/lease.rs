@@ -43,7 +43,7 @@ pub(crate) struct Block {
 }
 
 impl Block {
-    /// Returns the cost of the request and of the used tokens. The rest of the receipt is given back.
+    /// Returns, for each limit, the cost of the request and of the used tokens. The rest of the receipt is given back.
     pub(crate) fn used(&self) -> Vec<u64> {
         self.receipt.costs().iter().map(|counted| counted - self.tokens).collect()
     }

@@ -40,7 +40,7 @@ fn law(limit: &Limit) -> Result<String, UnsupportedLimit> {
 /// maximum debt. For windows of the clock, they are `f` or `s`, the length and the count. Times are in microseconds.
 /// Returns `None` if the state takes more than three numbers.
 ///
-/// The script rounds its sums for a rate. So the maximum debt is raised by 10^-12 of it, but by at most 0.5 us.
+/// The script rounds its sums for a rate. So the maximum debt is raised by 10^-12 of its value, but by at most 0.5 us.
 fn law_in_doubles(limit: &Limit) -> Option<(char, [f64; 2])> {
     let [period, count] = [double(limit.quota().period_ns()) / 1e3, double(limit.quota().count())];
     match limit.kind() {

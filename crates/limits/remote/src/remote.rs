@@ -10,7 +10,7 @@ use std::sync::Arc;
 ///
 /// # Address
 ///
-/// `redis://[[user]:password@]host[:port][/database]`, `unix:///path`, or with the feature `tls` `rediss://...`. The
+/// `redis://[[user]:password@]host[:port][/database]`, `unix:///path`, or, with the feature `tls`, `rediss://...`. The
 /// address is never printed: neither `Debug` nor any error contains the address or its password.
 ///
 /// # Connections

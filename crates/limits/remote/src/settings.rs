@@ -8,10 +8,10 @@ const LONGEST: Duration = Duration::from_secs(3_600);
 /// not called until it responds again.
 ///
 /// In tasks, a timeout is exact to a millisecond or two. In threads, the operating system measures the timeout: Linux
-/// uses ticks, often of 4 ms, and adds up to two of them.
+/// counts ticks of its kernel timer, often 4 ms each, and the timeout can be up to two ticks longer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// The timeout of a decision, or `None` if it follows the round trips.
+    /// The timeout of a decision, or `None` if the timeout is computed from the round-trip times.
     pub(crate) timeout: Option<Duration>,
     pub(crate) connect_timeout: Duration,
     pub(crate) connections: usize,
@@ -21,9 +21,9 @@ impl Settings {
     /// Sets the timeout of a whole decision: from 1 ms to an hour. After the timeout, or up to a tenth of the timeout
     /// later, the decision is made without the store.
     ///
-    /// By default the timeout follows the round trips to the store, by the estimate of RFC 6298: four smoothed round
-    /// trips plus four times their smoothed variation, but at least 25 ms and at most 250 ms. Each missed response
-    /// doubles the timeout until a response is received. Before the first response, the timeout is 250 ms.
+    /// By default the timeout follows the round trips to the store, by the estimate of RFC 6298: four smoothed
+    /// round-trip times plus four times their smoothed variation, but at least 25 ms and at most 250 ms. Each missed
+    /// response doubles the timeout until a response is received. Before the first response, the timeout is 250 ms.
     #[must_use]
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = Some(timeout.clamp(Duration::from_millis(1), LONGEST));

@@ -80,8 +80,7 @@ impl Pool {
         self.breaker.is_open()
     }
 
-    /// Waits for a connection. Returns the last error if this takes more than twice the timeout for making a
-    /// connection.
+    /// Waits for a connection. Returns an error if this takes more than twice the timeout for making a connection.
     pub(crate) fn wait_for_connection(&self) -> Result<(), StoreError> {
         let deadline = Instant::now() + self.settings.connect_timeout * 2;
         self.give_back(self.take(deadline)?, None);
@@ -176,8 +175,8 @@ impl Pool {
         self.changed.notify_all();
     }
 
-    /// Takes an idle connection, or waits for one until the deadline. If the pool has no connection at all by then, the
-    /// error is the reason for that, and otherwise a timeout.
+    /// Takes an idle connection, or waits for one until the deadline. If the pool has no connection at all at the
+    /// deadline, the error is the reason for the store's last failure, and otherwise a timeout.
     fn take(&self, deadline: Instant) -> Result<Link, StoreError> {
         let mut shared = self.lock();
         loop {

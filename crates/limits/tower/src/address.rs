@@ -115,7 +115,7 @@ where
 /// is the address of the client. If the number of proxies is too large, each client can choose its own key, which
 /// removes the limit. If the number is too small, the key is the address of a proxy, and its clients share one limit.
 ///
-/// Clients must not be able to reach the server past the proxies, for the same reason.
+/// For the same reason, clients must not be able to reach the server without these proxies.
 ///
 /// If there are fewer entries than proxies, or if the entry is not an address, there is no key. The server is at fault
 /// then: the status is 500, unless [`without_key`](crate::LimitLayer::without_key) is set.

@@ -17,7 +17,8 @@ pub enum Deciding<F> {
     Later(F),
 }
 
-/// Decides on requests: a [`Limiter`] on all requests together, [`ByKey`](crate::ByKey) on the requests of each key.
+/// Decides on requests. A [`Limiter`] decides on all requests together, and [`ByKey`](crate::ByKey) on the requests of
+/// each key separately.
 ///
 /// An implementation that always decides at once needs no future: its [`Later`](Decide::Later) is an unused [`Ready`].
 ///

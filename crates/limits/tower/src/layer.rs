@@ -57,8 +57,8 @@ impl<F, K, L: LimitsByKey<K>> LimitLayer<ByKey<F, K, L>> {
 impl<L: LimitsByKey<String>> LimitLayer<ByKey<HeaderName, String, L>> {
     /// Creates a layer with limits for each value of a header field.
     ///
-    /// Check before this layer that the client may use its key. Otherwise a client can escape its limit by sending
-    /// other keys. Each key is stored at full length until its requests no longer count.
+    /// Check before this layer that the client is allowed to use the key that it sends. Otherwise a client can escape
+    /// its limit by sending other keys. Each key is stored at full length until its requests no longer count.
     #[must_use]
     pub fn by_header(name: HeaderName, limits: L) -> Self {
         LimitLayer::by_key(name, limits)

@@ -18,7 +18,7 @@ use tower_service::Service;
 /// [`LimitLayer::fields`](crate::LimitLayer::fields) sets this.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Fields {
-    /// All responses, so that clients can read how much is left.
+    /// All responses, so that clients can read how many requests remain.
     #[default]
     Always,
     /// Responses to rejected requests only.

@@ -60,7 +60,7 @@ fn is_negative(word: &OsStr) -> bool {
     number.is_some_and(|number| number.starts_with(|digit: char| digit.is_ascii_digit()))
 }
 
-/// Returns whether this word is an option whose value is the next word.
+/// Returns whether this word is an option whose value may be the next word.
 fn takes_next(word: &OsStr) -> bool {
     let name = word.to_str().map(|word| word.trim_start_matches('-')).unwrap_or_default();
     let is_option = word.as_encoded_bytes().starts_with(b"-") && !name.is_empty();

@@ -6,7 +6,6 @@
 mod answer;
 pub(crate) mod args;
 pub(crate) mod behaviour;
-mod latency;
 mod server;
 mod share;
 mod sleep;

@@ -20,7 +20,8 @@ impl<W: FnMut(Waits) -> ControlFlow<()>> Waiting<W> {
         Waiting { watch, began: Instant::now(), limit }
     }
 
-    /// Calls `watch`, and sleeps for one interval. Fails if `watch` ends the wait, or if the limit has passed.
+    /// Calls `watch`, and sleeps for one interval. Fails if `watch` ends the wait, or if the maximum waiting time has
+    /// passed.
     pub(crate) fn goes_on(&mut self, waits: Waits) -> Result<(), FleetError> {
         if (self.watch)(waits).is_break() {
             return Err(FleetError::Waiting(waits));

@@ -23,8 +23,8 @@ struct Mapping {
     /// A time of the machine's clock, in nanoseconds. The run's clock shows `run_ns` at this time and before it.
     base_ns: u64,
     run_ns: u64,
-    /// The rate by which the run's clock is faster than the machine's clock, in parts per 10^9. At -10^9, the run's
-    /// clock stops.
+    /// How much faster the run's clock advances than the machine's clock, in parts per 10^9. At -10^9, the run's clock
+    /// stops.
     faster_ppb: i64,
 }
 
@@ -139,8 +139,8 @@ impl Sample {
     }
 
     /// Returns whether `clock` and the store's clock certainly differ by more than a frame. The time of the round trip
-    /// is known, but not how it is divided between the request and the answer, so the measured difference has an error
-    /// of up to half of that time.
+    /// is known, but not how it is divided between the request and the response, so the measured difference has an
+    /// error of up to half of that time.
     pub(crate) fn is_off<C: Clock>(
         &self,
         clock: &RunClock<C>,
@@ -186,7 +186,7 @@ impl Samples {
 pub(crate) struct Leader {
     best: Option<Sample>,
     since_ns: u64,
-    /// The measured rate by which the machine's clock is slower than the store's clock, in parts per 10^9.
+    /// How much slower the machine's clock advances than the store's clock, as measured so far, in parts per 10^9.
     slower_ppb: i64,
     /// The time at which the store's clock began to be off by more than a frame, and the round trips since then. `None`
     /// while it is not off.

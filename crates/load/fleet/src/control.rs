@@ -11,7 +11,8 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// The number of attempts at a change. An attempt fails if another change of the run was made at the same moment.
+/// The number of attempts at a change or an account. An attempt fails if another change is made, or frames are counted,
+/// at the same time.
 const TRIES: usize = 20;
 
 /// A node confirms a change within this time, unless it cannot reach the store or its frames are very long.
@@ -46,7 +47,7 @@ pub struct RunStatus {
     pub id: String,
     /// Whether the run has started.
     pub has_started: bool,
-    /// Whether all nodes of the run have finished.
+    /// Whether the run has ended: all of its nodes have finished, or count as dead.
     pub has_ended: bool,
     /// Whether the run is paused.
     pub is_paused: bool,
@@ -54,7 +55,8 @@ pub struct RunStatus {
     pub nodes: u32,
     /// The number of nodes that must join before the run starts.
     pub awaited: u32,
-    /// The time since the load began, up to the time at which the last node left.
+    /// The time from the beginning of the load until the status was read, or until the last node left if that was
+    /// earlier.
     pub elapsed: Duration,
     /// The length of the load, or `None` if it has no end.
     pub duration: Option<Duration>,
@@ -64,7 +66,7 @@ pub struct RunStatus {
     pub arrivals: String,
     /// The length of a frame.
     pub frame: Duration,
-    /// The number of times that nodes have restored the store's data.
+    /// How often nodes have restored the store's data.
     pub repairs: u64,
 }
 
@@ -88,7 +90,7 @@ impl Control {
     /// Returns the status of the run.
     ///
     /// # Errors
-    /// [`FleetError::NoRun`] if there is no run with this name, [`FleetError::Store`] if the store does not answer.
+    /// [`FleetError::NoRun`] if there is no run with this name, [`FleetError::Store`] if the store does not respond.
     pub fn status(&self) -> Result<RunStatus, FleetError> {
         let Now { run, load, elapsed_ns } = self.now()?;
         let head_ns = run.frames.begins(head_frames());
@@ -118,7 +120,7 @@ impl Control {
     ///
     /// # Errors
     /// [`FleetError::NoRun`] if there is no run with this name, [`FleetError::Waiting`] if the run has not started,
-    /// [`FleetError::Store`] if the store does not answer.
+    /// [`FleetError::Store`] if the store does not respond.
     pub fn account(&self) -> Result<Account, FleetError> {
         for _ in 0..TRIES {
             let Now { run, mut load, elapsed_ns } = self.started()?;
@@ -137,7 +139,7 @@ impl Control {
     /// finished, and the last interim results of each other node.
     ///
     /// # Errors
-    /// [`FleetError::NoRun`] if there is no run with this name, [`FleetError::Store`] if the store does not answer.
+    /// [`FleetError::NoRun`] if there is no run with this name, [`FleetError::Store`] if the store does not respond.
     pub fn results(&self) -> Result<Vec<NodeResults>, FleetError> {
         match self.store().call(&Request::Results)?.answer {
             Answer::Results(results) => Ok(results),

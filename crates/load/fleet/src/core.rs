@@ -1,17 +1,17 @@
 //! Decides what a node does and when, without threads, clocks and connections. A [`Core`] gets the time and the store's
-//! answers. It returns the next request to the store, and the slots that the node's pacer may start.
+//! responses. It returns the next request to the store, and the slots that the node's pacer may start.
 //!
 //! A *frame* is a short part of the schedule. A *track* is every n-th slot of a frame, where n is 16 or more. A
 //! [`Portion`] is a set of tracks of one frame. A node *claims* tracks at the store before their frame *closes*. The
-//! [`FrameWindow`] contains the frames around the current one. If the store's answer is late, the node decides alone.
-//! It is then *blind*: it runs its own tracks according to the roster, and *marks* them at the store as soon as it can.
-//! Frames that are old enough are *counted*: the store and the nodes keep only the number of slots of each owner, and
-//! forget which track had which owner.
+//! [`FrameWindow`] contains the frames around the current one. If the store's response is late, the node decides alone.
+//! It is then *blind*: it runs its own tracks according to the roster, and reports them to the store (*marks* them) as
+//! soon as it can. Frames that are old enough are *counted*: the store and the nodes keep only the number of slots of
+//! each owner, and forget which track had which owner.
 //!
-//! `asks` builds the requests to the store, `moments` decides when they are made, and `answers` handles the answers.
+//! `asks` builds the requests to the store, `moments` decides when they are made, and `answers` handles the responses.
 //! `versions` replaces the load while the pacer is running, and `cut` computes which leases the pacer gives up for
-//! that. `unclaimed` records tracks that were run without a claim, and `counts` handles old frames. All times are times
-//! of the run, in nanoseconds. `docs/FLEET-PROTOCOL.md` explains the terms.
+//! that. `unclaimed` records tracks that were run without a claim, and `counts` handles old frames. All times are
+//! measured from the beginning of the run, in nanoseconds. `docs/FLEET-PROTOCOL.md` explains the terms.
 
 use crate::error::FleetError;
 use crate::frame_window::{FrameWindow, Stage};
@@ -40,7 +40,7 @@ mod versions;
 /// If the node's thread has not run for this time plus half a frame, it counts as stalled.
 const STALL_NS: u64 = 30_000_000;
 
-/// If a node has missed frames, it starts nothing for this time plus the time that it waits for an answer, unless the
+/// If a node has missed frames, it starts nothing for this time plus the time that it waits for a response, unless the
 /// store reports earlier which tracks of these frames the node owns.
 const MISSED_NS: u64 = 1_000_000_000;
 
@@ -80,11 +80,11 @@ pub(crate) struct Core {
     awake_at: u64,
     /// The time at which the thread last woke after a stall.
     woke_at: u64,
-    /// The time at which the node began to wait for an answer about frames that it has missed.
+    /// The time at which the node began to wait for a response about frames that it has missed.
     missed_since: Option<u64>,
     heard_at: u64,
     /// The time of the last disturbance: the store answered again after a long outage, or its data was restored. After
-    /// both, nodes have to report what they have run.
+    /// either, nodes have to report what they have run.
     disturbed_at: u64,
 
     /// Leases that the pacer must give up because the load has changed.
@@ -106,7 +106,7 @@ pub(crate) struct Core {
 enum LastReply {
     Answer,
     Nothing,
-    /// The node rejected the answer to a claim, because the store's clock was off.
+    /// The node rejected the response to a claim, because the store's clock was off.
     Refused,
 }
 
@@ -246,7 +246,7 @@ impl Core {
         }
     }
 
-    /// Makes the decisions that are due at `now` and need no answer of the store.
+    /// Makes the decisions that are due at `now` and need no response of the store.
     pub(crate) fn decide(&mut self, now: u64) {
         if now > self.awake_at + STALL_NS + self.frames().frame_ns / 2 {
             self.woke_at = now;
@@ -269,7 +269,7 @@ impl Core {
     }
 
     /// Makes the node run its own tracks of the undecided frames. The node gives up a frame if it has been blind for
-    /// too long, or if it had already missed the frame when it began to wait for an answer.
+    /// too long, or if it had already missed the frame when it began to wait for a response.
     fn decide_alone(&mut self, now: u64) {
         let since = self.missed_since.take().unwrap_or(now);
         for frame in self.undecided().collect::<Vec<u64>>() {
@@ -287,17 +287,18 @@ impl Core {
         }
     }
 
-    /// Returns the time from which the node decides without an answer; `u64::MAX` means never. The time is:
+    /// Returns the time from which the node decides without a response; `u64::MAX` means never. The time is:
     ///
-    /// * If the node has missed frames: [`MISSED_NS`] after it began to wait for an answer about them, plus the time
-    ///   that it waits for any answer. Other nodes may have started slots of these frames, and a pacer cannot go back.
-    /// * If the last request was answered and another one is pending: the time at which the answer is overdue.
-    /// * If the last request was not answered, or the node rejected its answer: at once, even while another request is
-    ///   pending.
+    /// * If the node has missed frames: [`MISSED_NS`] after it began to wait for a response about them, plus the time
+    ///   that it waits for any response. Other nodes may have started slots of these frames, and a pacer cannot go
+    ///   back.
+    /// * If the last request was answered and another one is pending: the time at which the response is overdue.
+    /// * If the last request was not answered, or the node rejected its response: at once, even while another request
+    ///   is pending.
     /// * If the last request was answered and no request is pending: never. If a frame has closed in this state, the
     ///   thread was stalled, and the node can still ask.
     ///
-    /// When the thread wakes after a stall, it first gets time to read an answer that may already have arrived.
+    /// When the thread wakes after a stall, it first gets time to read a response that may already have arrived.
     fn decides_alone_at(&self) -> u64 {
         if let Some(since) = self.missed_since {
             return since + MISSED_NS + self.patience_ns();
@@ -312,7 +313,7 @@ impl Core {
         sent.max(self.woke_at) + self.trips.long_ns() + self.frames().frame_ns / 8
     }
 
-    /// Returns whether a frame began too long before `now` to be run without an answer: at least one frame before, or
+    /// Returns whether a frame began too long before `now` to be run without a response: at least one frame before, or
     /// at least [`LEAD`] frames before if the node is already blind.
     fn is_missed(&self, frame: u64, now: u64) -> bool {
         let grace = self.blind.since().map_or(1, |_| LEAD);
@@ -327,7 +328,7 @@ impl Core {
         self.sent_at.is_some()
     }
 
-    /// Returns how long the node waits for the answer to a claim.
+    /// Returns how long the node waits for the response to a claim.
     pub(crate) fn patience(&self) -> Duration {
         Duration::from_nanos(self.patience_ns())
     }

@@ -25,7 +25,7 @@ pub(crate) struct Driver {
     pub(crate) pacer: Pacer,
     pub(crate) shared: Arc<Shared>,
     pub(crate) words: Receiver<ThreadMessage>,
-    /// The commands that arrived while the thread waited for an answer. They are handled afterwards.
+    /// The commands that arrived while the thread waited for a response. They are handled afterwards.
     pub(crate) later: VecDeque<Command>,
     pub(crate) not_started: u64,
 }
@@ -308,8 +308,8 @@ pub(crate) fn take_in<C: Clock>(
     Ok(())
 }
 
-/// The maximum time to wait for the answer to a request that ends a node. The node has to get this answer, because it
-/// cannot decide alone in this case.
+/// The maximum time to wait for the response to a request that ends a node. The node has to get this response, because
+/// it cannot decide alone in this case.
 const PATIENCE: Duration = Duration::from_secs(3);
 
 pub(crate) const ENDS_IN: Duration = Duration::from_secs(5);

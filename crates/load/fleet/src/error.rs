@@ -49,7 +49,7 @@ pub enum FleetError {
         "the store is a cluster, and its server {0}, which has the run, can't be reached from here"
     )]
     Cluster(String),
-    /// The store cannot be reached, or does not answer.
+    /// The store cannot be reached, or does not respond.
     #[error("the store does not answer: {0}")]
     Store(String),
     /// The data under the run's name is not a valid run.

@@ -136,7 +136,7 @@ impl Fleet {
     }
 
     /// Sets the minimum length of a frame, from 1 ms to 10 s. The default is 100 ms. A frame is at least as long as a
-    /// round trip to the store, and has at least 0.2 ms for each node that must join before the start. All nodes of a
+    /// round trip to the store, and lasts at least 0.2 ms for each node that must join before the start. All nodes of a
     /// run use the longest frame that any node has required before the run started.
     ///
     /// If a node or the store stalls for up to two frames, no slot is lost. If a node dies, its slots of up to four and
@@ -216,7 +216,7 @@ impl Fleet {
                 }
                 // The store has lost its data, so the node joins again. Other nodes may have created the run again.
                 Ok(_) => (id, run) = self.enter(&mut store, &clock, &mut samples, &mut waiting)?,
-                // The node tries again, because a single late answer does no harm before the start.
+                // The node tries again, because a single late response does no harm before the start.
                 Err(FleetError::Store(_) | FleetError::Cluster(_)) => {}
                 Err(error) => return Err(error),
             }

@@ -8,7 +8,7 @@ use crate::uncounted_frames::UncountedFrames;
 use nanopace::driver::Lease;
 use std::collections::VecDeque;
 
-/// The tracks of a frame for which a node asks next.
+/// Which tracks of a frame the node asks for next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Stage {
     Own,
@@ -42,7 +42,7 @@ pub(crate) struct FrameWindow {
     next: u64,
     past: UncountedFrames,
     /// The number of the pacer's slots in past frames that have left the window, counted under the load with which they
-    /// were run, plus the number of slots that it started from leases that it gave up later.
+    /// were run, plus the number of slots that the pacer started from leases that it gave up later.
     slots: u64,
 }
 

@@ -3,7 +3,8 @@
 use crate::track_ownership::TrackSet;
 use std::time::Duration;
 
-/// A node asks for a frame this number of frames before the frame begins. The time for the node's round trips is added.
+/// A node asks for the tracks of a frame this number of frames before the frame begins, and earlier by the time for its
+/// round trips.
 pub(crate) const LEAD: u64 = 3;
 
 const MOST_LEAD: u64 = 64;
@@ -46,7 +47,7 @@ impl Frames {
         moment_ns / self.frame_ns
     }
 
-    /// Returns the time until which the store accepts claims for a frame, and until which a node waits for the answer
+    /// Returns the time until which the store accepts claims for a frame, and until which a node waits for the response
     /// to its claim.
     pub(crate) fn closes(&self, frame: u64) -> u64 {
         self.begins(frame).saturating_sub(self.frame_ns / 4)

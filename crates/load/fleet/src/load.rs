@@ -221,8 +221,8 @@ mod tests {
         }
     }
 
-    /// If a node was cut off, slots that are leased to it after the end of the load start late. If the load is
-    /// corrected, it continues. The pacer ends with its last lease.
+    /// A node that was cut off may get leases after the end of the load. Their slots start late. A new version of the
+    /// load may then continue the load. The pacer ends with its last lease.
     #[test]
     fn a_pacer_that_follows_a_load_starts_all_that_is_leased_after_its_end() {
         let (mut short, mut long) = (load("hold 1k/s 1s"), load("hold 1k/s 1s, hold 500/s 1s"));

@@ -1,4 +1,4 @@
-//! Defines the requests that nodes send to the store, and the store's answers. Each request takes one round trip, and
+//! Defines the requests that nodes send to the store, and the store's responses. Each request takes one round trip, and
 //! the store handles it as one atomic step.
 //!
 //! A *frame* is a short part of the schedule, and a *track* is a fixed part of its slots. Nodes claim tracks of frames.
@@ -121,11 +121,11 @@ pub(crate) struct Claim {
     /// data.
     pub(crate) answered: u64,
     pub(crate) epoch: u64,
-    /// The number of frames before the beginning of a frame at which the store must accept this node's claims, because
-    /// of its round-trip time.
+    /// How many frames before the beginning of a frame the store must start to accept this node's claims for it. The
+    /// number depends on the node's round-trip time.
     pub(crate) lead: u64,
     /// The time of the run at which the claim expires. If the claim arrives later, the store grants nothing, because
-    /// the answer might be too late.
+    /// the response might be too late.
     pub(crate) until_us: u64,
     pub(crate) versions: u64,
     /// The number of the change that created the last of the `versions` versions that the node knows.
@@ -157,7 +157,7 @@ pub(crate) enum Take {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Others {
-    /// All other nodes have finished or died. Only one node gets this answer.
+    /// All other nodes have finished or died. Only one node gets this response.
     Done,
     /// Some nodes have not reported results, although the load has ended or its last frames have begun. These nodes may
     /// have died.
@@ -179,12 +179,12 @@ pub(crate) struct Run {
     pub(crate) state: State,
     pub(crate) awaited: u32,
     pub(crate) frames: Frames,
-    /// The number of frames before the beginning of a frame from which the store accepts claims for it.
+    /// How many frames before the beginning of a frame the store starts to accept claims for it.
     pub(crate) lead: u64,
     /// The beginning of the run, in microseconds of the store's clock.
     pub(crate) origin_us: i64,
     pub(crate) floor: u64,
-    /// The number of times that the store's data was restored.
+    /// How often the store's data has been restored.
     pub(crate) epoch: u64,
     pub(crate) arrivals: String,
     pub(crate) seed: u64,
@@ -270,7 +270,7 @@ impl Run {
 
 impl Roster {
     /// Returns the rank of a node in the roster, and the number of nodes. A node that is not in the roster is counted
-    /// as its last one.
+    /// as the last node of the roster.
     pub(crate) fn rank(&self, node: NodeId) -> (u32, u32) {
         let place = self.nodes.iter().position(|&other| other == node);
         let nodes = self.nodes.len() + usize::from(place.is_none());
@@ -279,7 +279,7 @@ impl Roster {
     }
 }
 
-/// An answer of the store. `now_us` is the time of the store's clock in microseconds.
+/// A response of the store. `now_us` is the time of the store's clock in microseconds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Reply {
     pub(crate) now_us: i64,
@@ -302,8 +302,8 @@ pub(crate) enum Answer {
     /// The first frame whose owners are still known, and the owners of each chunk in a range.
     Owners(u64, Vec<Owners>),
     Claimed(Claimed),
-    /// The answer to a mark or a leave: the first frame whose owners are still known, and portions. After a mark, these
-    /// are the portions that other nodes own. After a leave, they are the portions that were given back.
+    /// The response to a mark or a leave: the first frame whose owners are still known, and portions. After a mark,
+    /// these are the portions that other nodes own. After a leave, they are the portions that were given back.
     Portions(u64, Vec<Portion>),
     Done,
     Counted(Counted),

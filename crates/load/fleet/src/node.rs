@@ -15,7 +15,7 @@ use std::time::Duration;
 /// A node that takes part in a run, created by [`Fleet::join`](crate::Fleet::join). Its [`pacer`](Node::pacer) starts
 /// this node's part of the slots of the run.
 ///
-/// Dropping a node makes it [leave](Node::leave). If the store does not answer, the drop takes some seconds.
+/// Dropping a node makes it [leave](Node::leave). If the store does not respond, the drop takes some seconds.
 #[derive(Debug)]
 pub struct Node {
     pub(crate) pacer: Pacer,
@@ -34,7 +34,7 @@ pub(crate) struct Shared(Mutex<(NodeStatus, Run)>);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct NodeStatus {
-    /// The number of nodes in the run, according to the store's last answer.
+    /// The number of nodes in the run, according to the store's last response.
     pub nodes: u32,
     /// Whether this is the node that joined first among the current nodes. Use this to do something on one node only.
     pub is_first: bool,
@@ -140,7 +140,7 @@ impl Node {
     /// [`finish`](Node::finish).
     ///
     /// # Errors
-    /// [`FleetError::Store`] if the store does not answer.
+    /// [`FleetError::Store`] if the store does not respond.
     pub fn leave(&self) -> Result<(), FleetError> {
         self.order(Command::Leave)
     }
@@ -180,7 +180,7 @@ impl Node {
     /// have died, for up to 32 frames and at least 625 ms.
     ///
     /// # Errors
-    /// [`FleetError::Store`] if the store does not answer.
+    /// [`FleetError::Store`] if the store does not respond.
     pub fn finish(mut self, results: Vec<u8>) -> Result<bool, FleetError> {
         let end = self.order(|reply| Command::Finish(results, reply));
         self.words = None;

@@ -21,7 +21,7 @@ pub(crate) struct Progress {
     pub(crate) change: u64,
     /// The time of the report, in nanoseconds of the run. The store may have received it much later.
     pub(crate) told_ns: u64,
-    /// The total time by which the node's clock was set to follow the store's clock.
+    /// The sum of the steps, forward or backward, by which the node's clock was set to the store's clock.
     pub(crate) stepped_ns: u64,
 }
 

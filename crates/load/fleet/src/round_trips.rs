@@ -38,8 +38,8 @@ impl RoundTrips {
         self.smooth_ns + 4 * self.varies_ns
     }
 
-    /// Returns how long to wait for an answer: four times [`long_ns`](RoundTrips::long_ns), doubled for each failure
-    /// since the last answer, but at least `least_ns`.
+    /// Returns how long to wait for a response: four times [`long_ns`](RoundTrips::long_ns), doubled for each failure
+    /// since the last response, but at least `least_ns` and at most 3 s.
     pub(crate) fn patience_ns(&self, least_ns: u64) -> u64 {
         let trips_ns = (4 * self.long_ns()).saturating_mul(1 << self.failures.min(10));
         trips_ns.max(least_ns).min(MOST_NS)

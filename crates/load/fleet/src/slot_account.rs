@@ -1,5 +1,5 @@
-//! Accounts for each slot of a run, which was started, skipped, lost or started twice. If reports are missing, the
-//! numbers have bounds.
+//! Accounts for the slots of a run: how many were started, skipped, lost or started twice. If reports of nodes are
+//! missing, the account contains bounds of these numbers.
 
 use crate::error::FleetError;
 use crate::load::{Load, head_frames};
@@ -13,11 +13,11 @@ use std::time::Duration;
 const CHUNKS: u64 = 64;
 
 /// The account of all slots of a run. It [closes](Account::closes) if `expected = fired + shed + lost - twice`, for
-/// each node and in total. In a node's row, the expected slots are those that the node owns according to the store.
+/// each node and in total. For a node, [`claimed`](NodeAccount::claimed) takes the place of `expected`.
 ///
 /// If a node was killed or stays cut off, its reports are missing, and the account does not close. The true numbers
-/// then lie between bounds: [`fired`](Account::fired) and [`fired_at_most`](Account::fired_at_most),
-/// [`lost_at_least`](Account::lost_at_least) and [`lost`](Account::lost), and [`twice`](Account::twice) and
+/// then lie between bounds: from [`fired`](Account::fired) to [`fired_at_most`](Account::fired_at_most), from
+/// [`lost_at_least`](Account::lost_at_least) to [`lost`](Account::lost), and from [`twice`](Account::twice) to
 /// [`twice_at_most`](Account::twice_at_most).
 ///
 /// During the run, started slots of the last frames may count as lost, because nodes report their started slots only a
@@ -26,7 +26,8 @@ const CHUNKS: u64 = 64;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Account {
-    /// The time of the load that the account covers. During the run, it ends at the end of a frame.
+    /// The part of the load that the account covers, as a time from the load's beginning. During the run, this part
+    /// ends at the end of a frame.
     pub span: Duration,
     /// The number of slots that the load has in that time.
     pub expected: u64,
@@ -55,22 +56,22 @@ pub struct NodeAccount {
     pub shed: u64,
     /// The number of slots that the node started although another node owned them.
     pub twice: u64,
-    /// The number of slots that the node owned but never started. The number is negative if the node has started more
-    /// slots than it owned. In this case, the account does not close.
+    /// The number of slots that the node owned but neither started nor skipped. The number is negative if the node has
+    /// started more slots than it owned. In this case, the account does not close.
     pub lost: i64,
-    /// The largest number of the lost slots that the node may have started without reporting it. It is 0 unless the
-    /// node is silent and has reported no results.
+    /// How many of the lost slots, at most, the node may have started without reporting them. The number is 0 unless
+    /// the node is silent and has reported no results.
     pub untold: u64,
-    /// The largest number of other nodes' slots that the node may have started without reporting it. It is 0 unless the
-    /// node is silent and has reported no results. Such a node may have run its part of the load without the store for
-    /// a limited time.
+    /// How many slots of other nodes, at most, the node may have started without reporting them. The number is 0 unless
+    /// the node is silent and has reported no results. Such a node may have run its part of the load without the store
+    /// for a limited time.
     pub perhaps_twice: u64,
-    /// How late the node's oldest slot that had not started was, according to the node's last report.
+    /// The lateness of the node's oldest slot that had not started, according to the node's last report.
     pub late: Duration,
     /// The time for which the node had been without the store, according to its last report.
     pub blind: Duration,
-    /// The total time by which the node's clock was set to follow the store's clock. If it is above 0, the machine's
-    /// clock or the store's clock was set during the run, or the machine was suspended.
+    /// The sum of the steps, forward or backward, by which the node's clock was set to the store's clock. If the sum is
+    /// above 0, the machine's clock or the store's clock was set during the run, or the machine was suspended.
     pub stepped: Duration,
     /// The time since the store last received a request of the node.
     pub silent: Duration,
@@ -97,14 +98,14 @@ impl Account {
         self.nodes.iter().map(|node| node.twice).sum()
     }
 
-    /// Returns the number of slots that were not started by their owner, or that had no owner.
+    /// Returns the number of slots that their owner neither started nor skipped, or that had no owner.
     #[must_use]
     pub fn lost(&self) -> i64 {
         self.unclaimed.cast_signed() + self.nodes.iter().map(|node| node.lost).sum::<i64>()
     }
 
     /// Returns the largest possible value of [`fired`](Account::fired), which it has if silent nodes have started as
-    /// many slots as they can have.
+    /// many slots as they can have started.
     #[must_use]
     pub fn fired_at_most(&self) -> u64 {
         let unclaimed = if self.forgotten > 0 { self.unclaimed } else { 0 };
@@ -136,7 +137,8 @@ impl Account {
         self.twice() + self.perhaps_twice()
     }
 
-    /// Returns whether all nodes have reported their results, so that the numbers have no bounds.
+    /// Returns whether all nodes have reported their results. If so, the numbers are exact. Otherwise, only bounds of
+    /// them are known.
     #[must_use]
     pub fn is_told(&self) -> bool {
         let untold = self.nodes.iter().map(|node| node.untold).sum::<u64>();
@@ -236,7 +238,7 @@ fn of_node(
     // other nodes.
     let more = (fired + shed).saturating_sub(claimed);
     let twice = if lost_node.is_some() { twice.max(more) } else { twice };
-    // Other nodes may own as many of the slots that the node has reported as it has not marked.
+    // The node has not marked `unmarked` of the slots that it has reported, so other nodes may own these slots.
     let unmarked = lost_node.map_or(0, |lost_node| lost_node.unmarked());
     let lost = (claimed + twice + unmarked).cast_signed() - (fired + shed).cast_signed();
     NodeAccount {

@@ -1,5 +1,5 @@
 //! Runs the two threads of a node that wait for the store, each on its own connection: one sends claims and other
-//! requests of the node, and one sends interim results. The node's main thread receives the answers and commands as
+//! requests of the node, and one sends interim results. The node's main thread receives the responses and commands as
 //! messages.
 
 use crate::clock::RunClock;
@@ -26,7 +26,7 @@ pub(crate) enum Command {
     Drop,
 }
 
-/// A request and its answer. The times are those of the machine's clock.
+/// A request and its response. The times are those of the machine's clock.
 #[derive(Debug)]
 pub(crate) struct Exchange {
     pub(crate) request: Request,
@@ -69,7 +69,7 @@ impl StoreThread {
         Ok(StoreThread(sender))
     }
 
-    /// Makes the thread send a request, and wait for the answer for at most `patience`. `load` is the length of the
+    /// Makes the thread send a request, and wait for the response for at most `patience`. `load` is the length of the
     /// load, or `None` if it never ends.
     pub(crate) fn send(&self, request: Request, patience: Duration, load: Option<Duration>) {
         // The thread exists as long as this handle, so this cannot fail.
@@ -91,7 +91,7 @@ impl ResultsThread {
         thread::Builder::new().name("nanopace fleet tell".into()).spawn(move || {
             while let Ok(first) = told.recv() {
                 let results = told.try_iter().last().unwrap_or(first);
-                // If a report fails, the next report contains its results too.
+                // A failed report is not repeated, because the next report replaces it.
                 let _ = store.call(&Request::Tell { id: id.clone(), node, results });
             }
         })?;

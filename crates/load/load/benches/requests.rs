@@ -1,11 +1,12 @@
-//! Measures the cost of building a request: one that is always the same, one of several, and one with three
-//! placeholders.
+//! Measures the time to build a request of each of five kinds: one that is always the same, one of two, one with three
+//! placeholders that take data rows in file order, the same with shuffled rows, and one with seven placeholders.
 //!
 //! ```text
 //! cargo bench -p nanopace-load --features http
 //! ```
 //!
-//! Rounds of all three take turns. The shortest of many short loops counts, because other programs only add time.
+//! Each round measures every kind once. For each kind, the shortest round counts, because other programs can only add
+//! time.
 
 use nanopace_load::instruments::requests;
 use std::error::Error;
@@ -16,7 +17,7 @@ use tempfile::NamedTempFile;
 
 const SLOTS: u32 = 10_000;
 const ROUNDS: u32 = 200;
-/// The most nanoseconds that three placeholders may add.
+/// The largest time in nanoseconds that three placeholders may add to that of a request without placeholders.
 const MOST: f64 = 1_000.0;
 
 fn main() -> Result<(), Box<dyn Error>> {

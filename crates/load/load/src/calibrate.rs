@@ -1,4 +1,4 @@
-//! Implements `nanopace calibrate`, which measures in half a minute how exactly this machine can start requests.
+//! Implements `nanopace calibrate`, which measures how exactly this machine can start requests.
 //!
 //! Each measurement is a [`steps::Step`] and gets a share of the time. [`sleeping`] and [`recommend`] draw conclusions
 //! from the [`results::Results`]. Nothing is recommended if the [`disturbance`] by other programs was too large.

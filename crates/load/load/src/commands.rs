@@ -17,6 +17,7 @@ use crate::plan::args::{self as plan_args, PlanArgs};
 use crate::running::compare::{self, CompareArgs};
 use crate::running::fleet::args::{self as fleet_args, FleetCommand};
 use crate::running::member::address::without_password;
+use crate::running::merge::{self, MergeArgs};
 use crate::running::search::args as search_args;
 use clap::builder::ArgPredicate;
 use clap::error::Result;
@@ -27,6 +28,7 @@ use std::io;
 use std::process::ExitCode;
 
 pub use crate::http::embedded::{Embedded, EmbeddedTarget};
+pub use crate::http::time_distribution::TimeDistribution;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -54,7 +56,7 @@ The same without 'run'. 'nanopace run --help' lists all options; 'nanopace help'
 /// [`ScheduleArgs`]: crate::load::schedule::args::ScheduleArgs
 const EMBEDDED_RATE: &str = "5000/s";
 
-/// Start every HTTP request on schedule and report how late each one was.
+/// Start every HTTP request on schedule and report how late the requests started.
 #[derive(Parser)]
 #[command(
     name = "nanopace",
@@ -79,15 +81,18 @@ enum Command<C: Subcommand, E: EmbeddedTarget> {
     /// Find the highest rate that meets an objective, such as p99 response < 20ms.
     #[command(after_help = search_args::HELP)]
     Search(Box<HttpSearchArgs<E>>),
-    /// Draw a load before it runs: its rate over time and the start of each request.
+    /// Draw a load before it runs: its rate over time and its number of requests.
     #[command(after_help = plan_args::HELP)]
     Plan(Box<PlanArgs>),
-    /// Measure this machine's clock, sleeps and starts, and recommend a way to pause.
+    /// Measure this machine's clock, sleeps and starts, and recommend a pause strategy.
     #[command(after_help = calibrate_args::HELP)]
     Calibrate(CalibrateArgs),
     /// Compare runs by their --json files: which differences are beyond chance?
     #[command(after_help = compare::HELP)]
     Compare(CompareArgs),
+    /// Merge the --json files of all parts of a load.
+    #[command(after_help = merge::HELP)]
+    Merge(MergeArgs),
     /// Watch and control a run that several machines share.
     #[command(subcommand, after_help = fleet_args::HELP)]
     Fleet(FleetCommand),
@@ -157,11 +162,15 @@ where
     E: EmbeddedTarget,
 {
     status(match read::<C, E>(definition, words) {
+        Ok(Command::Run(args)) if !args.load_files.is_empty() => {
+            http::loads::setup(definition, *args).map_err(refused).and_then(job::run_loads)
+        }
         Ok(Command::Run(args)) => http::setup(*args).map_err(refused).and_then(job::run),
         Ok(Command::Search(args)) => http::job(*args).map_err(refused).and_then(job::search),
         Ok(Command::Plan(args)) => plan(&args),
         Ok(Command::Calibrate(args)) => calibrate(&args),
         Ok(Command::Compare(args)) => job::compare(&args),
+        Ok(Command::Merge(args)) => job::merge(&args),
         Ok(Command::Fleet(command)) => job::fleet(&command),
         Ok(Command::Other(command)) => other(command, config::extended(definition))
             .map_err(|told| refused(anyhow::Error::msg(told)))
@@ -244,7 +253,7 @@ mod tests {
         for line in ["nanopace", "nanopace run"] {
             let args = run_args(line);
             assert_eq!(args.schedule.rate, Rate::per_second(5_000).ok());
-            assert_eq!((args.connections, args.duration, args.requests), (16, None, None));
+            assert_eq!((args.connections.most, args.duration, args.requests), (16, None, None));
             assert_eq!(args.timeout, Duration::from_secs(10));
         }
     }
@@ -274,7 +283,7 @@ mod tests {
     #[test]
     fn options_may_follow_the_command_or_stand_alone() {
         for line in ["nanopace run --connections 3", "nanopace --connections 3", "nanopace -c 3"] {
-            assert_eq!(run_args(line).connections, 3);
+            assert_eq!(run_args(line).connections.most, 3);
         }
     }
 

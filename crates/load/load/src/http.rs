@@ -3,9 +3,11 @@
 pub(crate) mod args;
 mod client;
 pub(crate) mod embedded;
+pub(crate) mod loads;
 mod replay;
 mod scenario;
 mod template;
+pub(crate) mod time_distribution;
 
 use crate::console::Progress;
 use crate::console::unreachable::Unreachable;
@@ -283,7 +285,8 @@ impl Backend for Http {
     }
 }
 
-/// A session during a call. When it is dropped, it records the items that have arrived, even if the call is given up.
+/// A session during a call. When it is dropped, it records the arrival times of the items that have arrived, even if
+/// the call is given up. If the call is given up, it also counts these items.
 struct Watched<'run> {
     streams: Option<&'run StreamTimings>,
     session: &'run mut Session,

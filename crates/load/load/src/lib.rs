@@ -31,6 +31,7 @@ mod shown;
 pub use front::builder::{Load, LoadError};
 pub use front::data::DataArgs;
 pub use front::groups::{LoadArgs, SearchArgs};
+pub use front::loads::Loads;
 pub use front::program::main;
 pub use front::report::{LabelReport, Report, TimeInterval};
 pub use load::about::About;

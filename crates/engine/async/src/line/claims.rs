@@ -53,8 +53,7 @@ impl Stay<'_> {
         }
     }
 
-    /// Sets the timer for a claim, unless the timer has to ring soon for a called task that has not come: a new setting
-    /// would delay that ring.
+    /// Sets the timer for a claim, unless that would delay the next ring for a called task that has not come.
     fn set_timer_for_claims(&mut self, at: Nanos, now: Nanos) {
         if at - now <= 2 * PATIENCE || !self.queue.waits_for_a_task() {
             self.set_timer_if_earlier(at, now);

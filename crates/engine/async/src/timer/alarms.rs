@@ -15,9 +15,9 @@ use std::time::{Duration, Instant};
 ///
 /// Pass a timer to [`AsyncPacer::with_timer`](crate::AsyncPacer::with_timer).
 pub trait Timer: fmt::Debug + Send + Sync + 'static {
-    /// Sets the alarm: wakes `waker` after `delay`. After that, the timer wakes it repeatedly, at intervals of at most
-    /// three times `again`, until the alarm is set again or stopped. The timer may also wake it at other times. An
-    /// additional wake-up does not replace the wake-up after `delay`.
+    /// Sets the alarm: the timer wakes `waker` after `delay`. After that, the timer wakes it repeatedly, at intervals
+    /// of at most three times `again`, until the alarm is set again or stopped. The timer may also wake it at other
+    /// times. An additional wake-up does not replace the wake-up after `delay`.
     fn set(&self, delay: Duration, again: Duration, waker: &Waker);
 
     /// Notifies the timer that the waker was woken, by this timer or by other code. The alarm must stay active. Timers

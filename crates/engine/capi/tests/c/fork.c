@@ -1,9 +1,9 @@
-/* After a fork, each process has a copy: parent and child hand out the same slots independently. */
+/* After a fork, each process has its own copy of the pacer: parent and child start the same slots independently. */
 #include "check.h"
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* On a clock of tests: slots 4 to 19, of which the poller has the first. */
+/* On a clock for tests: starts slots 5 to 18, and then slot 4, which the poller holds. */
 static void takes_the_same_slots(nanopace_pacer *pacer, nanopace_lane *lane, nanopace_poller *poller)
 {
     nanopace_grant grant;
@@ -17,7 +17,7 @@ static void takes_the_same_slots(nanopace_pacer *pacer, nanopace_lane *lane, nan
     CHECK(nanopace_lane_free(lane) == NANOPACE_STATUS_OK);
 }
 
-/* On the system's clock: threads of the child are held back, and wake. */
+/* On the system's clock: the process waits for its slots, and wakes. */
 static void is_held_back(nanopace_pacer *pacer)
 {
     nanopace_grant grant;
@@ -27,7 +27,7 @@ static void is_held_back(nanopace_pacer *pacer)
     }
 }
 
-/* Both processes share a watch: the child frees it unread, and makes a new one. */
+/* Both processes share one eventfd: the child frees its watch without reading, and creates a new one. */
 static void a_watch_is_not_copied(void)
 {
     nanopace_pacer *pacer = paced("1/h", NANOPACE_CLOCK_MANUAL);

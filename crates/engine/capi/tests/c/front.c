@@ -97,7 +97,7 @@ static void lanes_and_pollers_share_the_schedule(void)
     CHECK(nanopace_lane_acquire(lane, &grant) == NANOPACE_STATUS_OK && grant.slot == 3);
     CHECK(nanopace_lane_give_back(lane) == NANOPACE_STATUS_OK);
     CHECK(nanopace_free(pacer) == NANOPACE_STATUS_OK);
-    /* They outlive the pacer, which is closed. */
+    /* The lane and the poller outlive the pacer's handle. */
     CHECK(nanopace_lane_acquire(lane, &grant) == NANOPACE_STATUS_CLOSED);
     CHECK(nanopace_poller_wait(poller, UINT64_MAX, &grant, NULL) == NANOPACE_STATUS_CLOSED);
     CHECK(nanopace_poller_free(poller) == NANOPACE_STATUS_OK);
@@ -133,7 +133,7 @@ static void a_claim_keeps_its_slots_and_starts_them_as_one(void)
     CHECK(nanopace_pause(pacer) == NANOPACE_STATUS_OK);
     CHECK(nanopace_claim_start(claim, &grant, &due) == NANOPACE_STATUS_PAUSED && due == UINT64_MAX);
     CHECK(nanopace_free(pacer) == NANOPACE_STATUS_OK);
-    /* It outlives the pacer, which is closed. */
+    /* The claim outlives the pacer's handle. */
     CHECK(nanopace_claim_wait(claim, UINT64_MAX, &grant, &due) == NANOPACE_STATUS_CLOSED);
     CHECK(nanopace_claim_free(claim) == NANOPACE_STATUS_OK);
     pacer = paced("hold 10/s 200ms", NANOPACE_CLOCK_JUMPING);
@@ -165,7 +165,7 @@ static void has_options(void)
     CHECK(nanopace_free(pacer) == NANOPACE_STATUS_OK);
 }
 
-/* The status and the due time of a slot that can't start now: from the pacer, a lane and a poller, which have no slot. */
+/* Checks the status and the due time that the pacer, a new lane and a new poller return if no slot can start now. */
 static void put_off(nanopace_pacer *pacer, nanopace_status status, uint64_t due)
 {
     nanopace_lane *lane = NULL;
@@ -201,11 +201,11 @@ static void says_when_a_slot_is_due_if_it_ever_is(void)
     CHECK(nanopace_set_load(pacer, "hold 10/s 50ms") == NANOPACE_STATUS_OK);
     CHECK(nanopace_advance(pacer, 200 * MILLI) == NANOPACE_STATUS_OK);
     put_off(pacer, NANOPACE_STATUS_FINISHED, UINT64_MAX);
-    CHECK(nanopace_set_load(pacer, "5/s") == NANOPACE_STATUS_OK); /* it goes on */
+    CHECK(nanopace_set_load(pacer, "5/s") == NANOPACE_STATUS_OK); /* the schedule continues */
     CHECK(nanopace_try_acquire(pacer, &grant, &due) == NANOPACE_STATUS_NOT_YET && due < UINT64_MAX);
     CHECK(nanopace_close(pacer) == NANOPACE_STATUS_OK);
     put_off(pacer, NANOPACE_STATUS_CLOSED, UINT64_MAX);
-    CHECK(nanopace_set_load(pacer, "5/s") == NANOPACE_STATUS_OK); /* which does nothing */
+    CHECK(nanopace_set_load(pacer, "5/s") == NANOPACE_STATUS_OK); /* has no effect */
     CHECK(nanopace_pause(pacer) == NANOPACE_STATUS_OK);
     put_off(pacer, NANOPACE_STATUS_CLOSED, UINT64_MAX);
     CHECK(nanopace_free(pacer) == NANOPACE_STATUS_OK);

@@ -10,7 +10,7 @@
 
 static nanopace_pacer *pacer;
 static unsigned long calls;
-static unsigned char *seen; /* by slot: how often it has started */
+static unsigned char *seen; /* for each slot, how often it has started */
 static uint64_t room;
 
 struct worker {

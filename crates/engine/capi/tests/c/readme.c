@@ -1,5 +1,5 @@
 
-/* For the README's loop and its Ctrl-C: after 20 operations the user interrupts. */
+/* Completes the README's event loop and its Ctrl-C example: after 20 operations, interrupts the program. */
 #include <stdlib.h>
 
 static int begun;

@@ -55,7 +55,7 @@ static void null_is_told(void)
     CHECK(nanopace_watch_new(NULL, &watch, &fd) == NANOPACE_STATUS_NULL);
     CHECK(nanopace_watch_free(NULL) == NANOPACE_STATUS_NULL);
     CHECK(nanopace_free(NULL) == NANOPACE_STATUS_NULL);
-    /* Nothing was taken. */
+    /* No slot was claimed. */
     CHECK(nanopace_get_ledger(pacer, &ledger) == NANOPACE_STATUS_OK && ledger.granted == 0);
     CHECK(nanopace_free(pacer) == NANOPACE_STATUS_OK);
 }
@@ -280,12 +280,12 @@ static void a_poller_serves_one_thread_at_a_time(void)
     CHECK(nanopace_acquire(pacer, &grant) == NANOPACE_STATUS_OK);
     CHECK(nanopace_poller_new(pacer, &poller) == NANOPACE_STATUS_OK);
     CHECK(pthread_create(&thread, NULL, waits, poller) == 0);
-    do { /* until the other thread is held back */
+    do { /* until the other thread waits for its slot */
         status = nanopace_poller_poll(poller, &grant, NULL);
         CHECK(status == NANOPACE_STATUS_NOT_YET || status == NANOPACE_STATUS_BUSY);
     } while (status != NANOPACE_STATUS_BUSY);
     CHECK(nanopace_poller_free(poller) == NANOPACE_STATUS_BUSY);
-    CHECK(nanopace_free(pacer) == NANOPACE_STATUS_OK); /* wakes it */
+    CHECK(nanopace_free(pacer) == NANOPACE_STATUS_OK); /* wakes the thread */
     CHECK(pthread_join(thread, NULL) == 0);
     CHECK(nanopace_poller_free(poller) == NANOPACE_STATUS_OK);
 }

@@ -2,8 +2,8 @@ use crate::error::errors_by_text;
 use std::fmt;
 
 errors_by_text!(ArrivalsError);
-/// The reason why a number or a string is not an [`Arrivals`](crate::Arrivals). The message says what to write
-/// instead.
+/// The reason why a number or a string does not specify a valid [`Arrivals`](crate::Arrivals). The message says what to
+/// write instead.
 ///
 /// ```
 /// use nanopace::Arrivals;
@@ -17,13 +17,13 @@ errors_by_text!(ArrivalsError);
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ArrivalsError {
-    /// The number of slots in a run is zero, is not whole, or is above 2^32 - 1.
+    /// The number of slots in a run is not a whole number from 1 to 2^32 - 1.
     NoSlots,
     /// The shape of a gamma distribution is not a number, or is outside the range from 0.01 to 1 000 000.
     Gamma,
     /// The maximum delay, as a part of the distance between slots, is not a number from 0 to 1.
     Jitter,
-    /// A number follows a process that has no parameter. The field is the name of the process.
+    /// A number follows the name of a process that has no parameter. The field is the name of the process.
     NoNumber(String),
     /// There is no arrival process with this name.
     Unknown(String),

@@ -1,4 +1,4 @@
-//! Replays recorded arrivals: reads them when they are needed, and forgets them when they are past.
+//! Replays recorded arrivals. Reads arrivals when they are needed, and forgets them when they are past.
 
 use crate::count::{Count, ONE};
 use std::collections::VecDeque;

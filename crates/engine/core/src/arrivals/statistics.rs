@@ -28,7 +28,7 @@ pub(super) fn exponential(x: f64) -> f64 {
     -libm::expm1(-x)
 }
 
-/// The gamma distribution of shape 1/2 and scale 1: that of half the square of a standard normal variable.
+/// The gamma distribution of shape 1/2 and scale 1: the distribution of half the square of a standard normal variable.
 pub(super) fn gamma_half(x: f64) -> f64 {
     libm::erf(x.sqrt())
 }

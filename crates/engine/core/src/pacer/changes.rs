@@ -306,8 +306,8 @@ impl Pacer {
 
     /// Continues the schedule's time after a pause. Resuming a pacer that is not paused has no effect.
     ///
-    /// All slots that have not started move by the length of the pause. A slot that was late stays exactly as late, a
-    /// slot that was early stays as early, and there is no burst.
+    /// All slots that have not started move by the length of the pause. A late slot stays exactly as late, a slot that
+    /// was due in 50 ms is due 50 ms after the pause, and there is no burst.
     ///
     /// # Examples
     /// ```

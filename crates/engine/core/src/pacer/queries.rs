@@ -121,8 +121,8 @@ impl Pacer {
 
     /// Returns the free slots with an intended start in `span`, including slots that were given back. The slots stay in
     /// the schedule, as [backlog](Ledger::backlog_slots). A typical use is to find the slots that are left when the
-    /// schedule has ended. Slots that are later than [`skip_later_than`](crate::PacerBuilder::skip_later_than) allows
-    /// are skipped first.
+    /// schedule has ended. Slots that are so late that [`skip_later_than`](crate::PacerBuilder::skip_later_than)
+    /// applies are skipped first.
     ///
     /// There may be billions of slots, so they are returned in batches, in order. A batch is a pair: the intended start
     /// of its last slot, and its number of slots. The intended starts of a batch differ by at most 1/10000 of the time

@@ -110,8 +110,8 @@ impl ThreadEstimates {
         }
     }
 
-    /// Returns the earliest time at which the thread may wake again without exceeding its share for the cost of
-    /// sleeping.
+    /// Returns the earliest time at which the thread may wake again without spending more than its share of a core on
+    /// sleeps.
     pub(super) fn wakes_again(&self, pausing: &Pausing) -> i64 {
         self.slept_to.saturating_add(pausing.sleep_period_ns(self.cost.value()))
     }

@@ -2,11 +2,11 @@
 
 /// A running estimate of a quantile: `percent` % of the values are below the quantile.
 ///
-/// Each value moves the estimate one step towards that value. The size of the step ignores the distance, so a stall of
-/// a second moves the estimate no further than any other large value. A step up is `percent` % of a whole step, and a
-/// step down is the rest of it. Steps therefore balance where `percent` % of the values lie below the estimate
-/// (stochastic approximation: Robbins and Monro, 1951). A whole step is an eighth of the estimate plus 32 ns, so the
-/// estimate adapts at any scale.
+/// Each value moves the estimate one step towards that value. The size of the step does not depend on the distance, so
+/// a stall of a second moves the estimate no further than any other large value. A step up is `percent` % of a whole
+/// step, and a step down is the rest of it. Steps therefore balance where `percent` % of the values lie below the
+/// estimate (stochastic approximation: Robbins and Monro, 1951). A whole step is an eighth of the estimate plus 32 ns,
+/// so the estimate adapts at any scale.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Quantile {
     value: i64,

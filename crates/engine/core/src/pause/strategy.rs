@@ -67,7 +67,7 @@ impl Pause {
     pub const DEFAULT_SPIN_SHARE: f64 = 0.25;
 }
 
-/// The reason why a string is not a [`Pause`]. The message says what to write instead.
+/// The reason why a string is not a valid [`Pause`]. The message says what to write instead.
 #[derive(Clone, PartialEq, Eq)]
 pub struct PauseError(String);
 

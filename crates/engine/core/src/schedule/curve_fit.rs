@@ -134,11 +134,14 @@ mod tests {
 
     fn shapes() -> impl Strategy<Value = Shape> {
         let time = (10_u32..50).prop_flat_map(|bits| (1_u64 << bits)..(2 << bits));
-        let part = (levels(), levels(), time, any::<bool>(), 0_u64..1_000);
-        part.prop_filter_map("no shape", |(from, to, ns, is_ramp, skipped)| {
+        let part = (levels(), levels(), time, 0..3, 0_u64..1_000);
+        part.prop_filter_map("no shape", |(from, to, ns, kind, skipped)| {
             let time = Duration::from_nanos(ns);
-            let shape =
-                if is_ramp { Shape::ramp(from, to, time) } else { Shape::sine(from, to, time) };
+            let shape = match kind {
+                0 => Shape::ramp(from, to, time),
+                1 => Shape::sine(from, to, time),
+                _ => Shape::bell(from, to, time),
+            };
             shape.ok()?.skip(Duration::from_nanos(ns / 1_000 * skipped)).ok()
         })
     }

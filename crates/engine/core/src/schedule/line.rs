@@ -1,5 +1,5 @@
-//! Defines a straight piece of the schedule. Converts positions to times and times to positions with exact integers,
-//! without atomics or a clock.
+//! Defines a straight piece of the schedule. Converts positions to times and times to positions with integer
+//! arithmetic, without atomics or a clock.
 //!
 //! A position's time is the first whole nanosecond at which the position is reached. A time's position is the last
 //! whole tick that is reached. So `time_of(p) <= t` is equivalent to `p <= position_at(t)`, and no slot is ever early.

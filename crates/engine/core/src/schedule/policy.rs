@@ -7,7 +7,7 @@ use crate::strictness::{ONE, Rule};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Policy {
     pub(crate) strictness: Strictness,
-    /// Lateness up to this time is made up for at once under every strictness except 1.
+    /// Lateness up to this value is made up for at once under every strictness except 1.
     pub(crate) tolerance: i64,
     pub(crate) max_backlog: Option<i64>,
     pub(crate) skip_later_than: Option<i64>,

@@ -16,8 +16,8 @@ const DAY_NS: i64 = 86_400_000_000_000;
 /// The time of each slot is found by a search, which calls the function up to a few hundred times, under the pacer's
 /// lock. The function must therefore be fast, must not panic, and must not call the pacer. It must always return the
 /// same result for the same time. Slot n starts in the first nanosecond at which the count is n or more. Where a custom
-/// curve is flat, the slot therefore starts at the beginning of the flat part. At a rate of [zero](crate::Level::ZERO),
-/// in contrast, it starts at the end.
+/// curve is flat, the slot therefore starts at the beginning of the flat part. In other shapes, where the rate is
+/// [zero](crate::Level::ZERO), the slot starts at the end of the flat part.
 ///
 /// ```
 /// use nanopace::{Curve, Shape};

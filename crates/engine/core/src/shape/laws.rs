@@ -48,10 +48,10 @@ fn times() -> impl Strategy<Value = Duration> {
 
 fn whole_leaves() -> impl Strategy<Value = Shape> {
     let leaf =
-        (0_u32..4, levels(), levels(), times()).prop_map(|(kind, from, to, time)| match kind {
+        (0_u32..5, levels(), levels(), times()).prop_map(|(kind, from, to, time)| match kind {
             0 => Shape::hold(from, time),
-            1 => Shape::leaf(
-                rising(Leaf::swell, from, to, part_ns(time)?),
+            1 | 2 => Shape::leaf(
+                rising(if kind == 1 { Leaf::swell } else { Leaf::bell }, from, to, part_ns(time)?),
                 Text::Item(String::new()),
             ),
             _ => Shape::ramp(from, to, time),
@@ -281,7 +281,8 @@ fn float(ns: i64) -> f64 {
     ns as f64
 }
 
-/// Returns the distance in time of the point at `t + part` from the chord of time by count over `length`.
+/// Takes time as a function of the count. Returns the distance in nanoseconds of the curve at `t + part` from the chord
+/// that begins at `t` and lasts for `length`.
 fn deviation(shape: &Shape, t: i64, length: i64, part: i64) -> f64 {
     let grown =
         |part: i64| approximate(shape.program.count_at(t + part) - shape.program.count_at(t));

@@ -1,6 +1,7 @@
 //! Defines the leaves of shapes: curves with a formula whose rate never falls, curves that a user defines, and both of
 //! these backwards in time.
 
+use super::bell::Bell;
 use super::custom::{self, Curve};
 use super::rise::Rise;
 use super::swell::Swell;
@@ -29,6 +30,7 @@ enum Form {
     Hold(Fine),
     Rise(Rise),
     Swell(Swell),
+    Bell(Bell),
     Custom(Arc<dyn Curve>),
 }
 
@@ -38,6 +40,7 @@ impl Form {
             Form::Hold(rate) => *rate * Fine::from(time_ns),
             Form::Rise(rise) => rise.count_at(time_ns),
             Form::Swell(swell) => swell.count_at(time_ns),
+            Form::Bell(bell) => bell.count_at(time_ns),
             Form::Custom(curve) => custom::count_at(curve.as_ref(), time_ns),
         }
     }
@@ -47,6 +50,7 @@ impl Form {
             Form::Hold(rate) => hz(*rate),
             Form::Rise(rise) => rise.rate_hz(time_ns),
             Form::Swell(swell) => swell.rate_hz(time_ns),
+            Form::Bell(bell) => bell.rate_hz(time_ns),
             Form::Custom(curve) => custom::rate_hz(curve.as_ref(), time_ns),
         }
     }
@@ -64,6 +68,11 @@ impl Leaf {
 
     pub(super) fn swell(low: Fine, high: Fine, time_ns: i64) -> Leaf {
         Leaf::new(Form::Swell(Swell::new(low, high, time_ns)), time_ns)
+    }
+
+    /// Returns a leaf whose rate rises from `low` to `high`, which is above `low`, like the first half of a bell curve.
+    pub(super) fn bell(low: Fine, high: Fine, time_ns: i64) -> Leaf {
+        Leaf::new(Form::Bell(Bell::new(low, high, time_ns)), time_ns)
     }
 
     pub(super) fn custom(curve: Arc<dyn Curve>, time_ns: i64) -> Leaf {
@@ -164,6 +173,7 @@ impl Leaf {
         match &self.form {
             Form::Rise(rise) => rise.time_of(count),
             Form::Swell(swell) => swell.time_of(count),
+            Form::Bell(bell) => bell.time_of(count),
             Form::Hold(_) | Form::Custom(_) => 0.0,
         }
     }
@@ -216,6 +226,7 @@ impl Leaf {
             Form::Hold(_) => return rest,
             Form::Rise(rise) => rise.straight_for(self.forward(time_ns), self.backwards),
             Form::Swell(swell) => swell.trend(self.forward(time_ns)).straight_ns(),
+            Form::Bell(bell) => bell.trend(self.forward(time_ns)).straight_ns(),
             Form::Custom(_) => 1.0,
         };
         whole_ns(straight).clamp(1, rest)
@@ -228,6 +239,7 @@ impl Leaf {
             _ if time_ns == 0 => None,
             Form::Rise(rise) => Some(rise.trend(self.forward(time_ns))),
             Form::Swell(swell) => Some(swell.trend(self.forward(time_ns))),
+            Form::Bell(bell) => Some(bell.trend(self.forward(time_ns))),
             Form::Hold(_) | Form::Custom(_) => None,
         };
         trend.map_or(0, |trend| whole_ns(trend.bent_ns()))

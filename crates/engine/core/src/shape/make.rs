@@ -144,8 +144,8 @@ impl Shape {
     /// +--------------
     /// ```
     ///
-    /// The count is that of two [ramps](Shape::ramp). The whole spike has `(base + peak) / 2 * time` slots. If the
-    /// time is an odd number of nanoseconds, the second half is 1 ns longer.
+    /// The count is that of two successive [ramps](Shape::ramp). The whole spike has `(base + peak) / 2 * time` slots.
+    /// If the time is an odd number of nanoseconds, the second half is 1 ns longer.
     ///
     /// ```
     /// use nanopace::{Rate, Shape};
@@ -167,6 +167,42 @@ impl Shape {
         time: Duration,
     ) -> Result<Shape, ShapeError> {
         Shape::there_and_back(Leaf::rise, "spike", (base.into(), peak.into()), time)
+    }
+
+    /// Returns a smooth peak: the rate rises from `base` to `peak` and falls back, like a bell curve. Strings call it
+    /// `peak`.
+    ///
+    /// ```text
+    /// |      . .
+    /// |     .   .
+    /// |_ _ '     ' _ _
+    /// +---------------
+    /// ```
+    ///
+    /// The rate is `base + (peak - base) * sin^4(pi t / time)`. It is above half of the height for 0.36 of the time;
+    /// for a [sine](Shape::sine), it is half of the time. The whole peak has `(5 base + 3 peak) / 8 * time` slots. If
+    /// `base` is above `peak`, the halves are exchanged. If the time is an odd number of nanoseconds, the second half
+    /// is 1 ns longer.
+    ///
+    /// ```
+    /// use nanopace::{Level, Rate, Shape};
+    /// use std::time::Duration;
+    ///
+    /// let shape = Shape::bell(Level::ZERO, Rate::per_second(1_000)?, Duration::from_secs(32))?;
+    /// assert_eq!(shape.count(), Some(12_000.0));
+    /// assert_eq!(shape.rate_at(Duration::from_secs(16)), 1_000.0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Returns [`ShapeError::Empty`] for a time below 2 ns. Returns [`ShapeError::TooLong`] or
+    /// [`ShapeError::TooManySlots`] if the shape exceeds a limit of [`Shape`].
+    pub fn bell(
+        base: impl Into<Level>,
+        peak: impl Into<Level>,
+        time: Duration,
+    ) -> Result<Shape, ShapeError> {
+        Shape::there_and_back(Leaf::bell, "peak", (base.into(), peak.into()), time)
     }
 
     /// Returns steps from one rate to another, both included. All steps have the same height and the same duration.
@@ -266,10 +302,10 @@ impl Shape {
 
     /// Returns a curve that you define. It ends after `time`, or never if `time` is `None`. See [`Curve`].
     ///
-    /// The curve is checked at two sets of times: a thousand evenly spaced ones, over a day if the curve never ends,
-    /// and 1 ns, 2 ns, 4 ns and so on, up to 146 years. At other times it is not checked: a negative count or NaN
-    /// counts as 0, and a count above the last one counts as the last one. If the curve decreases between the checked
-    /// times, slots near the decrease start at some time near it.
+    /// The curve is checked at two sets of times: 1001 evenly spaced ones, over a day if the curve never ends, and 1
+    /// ns, 2 ns, 4 ns and so on, up to 146 years. At other times it is not checked: a negative count or NaN counts as
+    /// 0, and a count above the last one counts as the last one. If the curve decreases between the checked times,
+    /// slots near the decrease start at some time near it.
     ///
     /// ```
     /// use nanopace::{Curve, Shape};

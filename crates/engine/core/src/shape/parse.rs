@@ -8,7 +8,8 @@ use std::time::Duration;
 
 const DEEPEST: usize = 64;
 
-const BEGINNINGS: [&str; 6] = ["(", "hold", "ramp", "sine", "spike", "ladder"];
+/// The words with which a part of a shape can begin.
+const BEGINNINGS: [&str; 7] = ["(", "hold", "ramp", "sine", "spike", "peak", "ladder"];
 
 impl FromStr for Shape {
     type Err = ShapeSyntaxError;
@@ -22,14 +23,16 @@ impl FromStr for Shape {
     /// ramp ..5k/s 30s                     from the rate that the part before it ends with
     /// sine 1k/s..5k/s period 20s          Shape::sine
     /// spike 1k/s..20k/s 10s               Shape::spike
+    /// peak 1k/s 30s                       Shape::bell from 0/s; peak 100/s..1k/s 30s from 100/s
     /// ladder 1k/s..5k/s steps 5 each 30s  Shape::ladder
     /// (ramp 0/s..5k/s 30s, hold 60s)      a shape as a part
     /// ```
     ///
     /// A part can be followed by one or several of these words: `x3` (three times), `forever`, `mirror` (followed by
     /// the same part backwards), `reverse` (backwards), `take 10s` (its first 10 s) and `skip 10s` (the part after its
-    /// first 10 s). They apply to that part only. To apply them to several parts, put these parts in parentheses. The
-    /// part after a `take` or `skip` has to state the rate with which it begins.
+    /// first 10 s). They apply to that part only. To apply them to several parts, put these parts in parentheses. If a
+    /// part ends where `take` or `skip` cut it, the part after it has to state the rate with which it begins. (A `hold`
+    /// keeps its rate when it is cut.)
     ///
     /// Rates are written as for [`Rate`](crate::Rate); `0/s` is also valid. A time is a number and one of the units
     /// `ns`, `us`, `ms`, `s`, `min`, `h` and `d`.
@@ -177,8 +180,9 @@ impl<'a> Parser<'a> {
                 let time = self.tokens.take().time()?;
                 Piece::new(token, Shape::spike(from, to, time), from, from)
             }
+            "peak" => self.peak(token),
             "ladder" => self.ladder(token),
-            _ => Err(token.error("begin a part of a shape with hold, ramp, sine, spike, ladder or an opening parenthesis")),
+            _ => Err(token.error("begin a part of a shape with hold, ramp, sine, spike, peak, ladder or an opening parenthesis")),
         }
     }
 
@@ -223,6 +227,17 @@ impl<'a> Parser<'a> {
         };
         let time = self.tokens.take().time()?;
         Piece::new(token, Shape::ramp(from, to, time), from, to)
+    }
+
+    /// Parses `peak 1k/s 30s` or `peak 100/s..1k/s 30s`.
+    fn peak(&mut self, token: Token<'_>) -> Result<Piece, ShapeSyntaxError> {
+        let first = self.tokens.take().level()?;
+        let (base, peak) = match self.tokens.take_if("..") {
+            Some(_) => (first, self.tokens.take().level()?),
+            None => (Level::ZERO, first),
+        };
+        let time = self.tokens.take().time()?;
+        Piece::new(token, Shape::bell(base, peak, time), base, base)
     }
 
     fn ladder(&mut self, token: Token<'_>) -> Result<Piece, ShapeSyntaxError> {

@@ -71,7 +71,8 @@ impl Text {
         })
     }
 
-    /// Returns the constant rate at the beginning and the one at the end, or `None` where the rate changes or was cut.
+    /// Returns the constant rate at the beginning and the one at the end. `None` means that the rate there is not known
+    /// to be constant.
     pub(super) fn held(&self) -> (Option<Level>, Option<Level>) {
         match self {
             Text::Hold(level, _) => (Some(*level), Some(*level)),

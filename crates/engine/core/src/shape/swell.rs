@@ -20,7 +20,7 @@ pub(super) struct Swell {
 }
 
 /// pi^2, with 252 fraction bits.
-const PI_SQUARED: U256 = U256::from_words(
+pub(super) const PI_SQUARED: U256 = U256::from_words(
     0x9de9_e64d_f22e_f2d2_56e2_6cd9_808c_1ac7,
     0x0856_6a3f_e0d0_a228_6682_2102_53c7_368f,
 );
@@ -115,7 +115,7 @@ impl Swell {
 
 /// Returns `number` times `part`, which has 252 fraction bits and is below 8. The result never decreases as `part`
 /// grows.
-fn times(number: U256, part: U256) -> U256 {
+pub(super) fn times(number: U256, part: U256) -> U256 {
     let (n, low_n) = (number >> 128, U256::from(number.low()));
     let (p, low_p) = (part >> 128, U256::from(part.low()));
     ((n * p) << 4) + ((n * low_p) >> 124) + ((low_n * p) >> 124)

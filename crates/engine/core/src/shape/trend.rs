@@ -1,4 +1,5 @@
-//! Describes how a rate changes after a given time, and how long simple lines stay close to the curve of its count.
+//! Describes how a rate changes after a given time, and how long chords and parabolas stay close to the curve of the
+//! count.
 
 /// If a chord spans at least this many slots, a parabola is no better.
 const PLENTY: f64 = 2_048.0;
@@ -34,16 +35,17 @@ impl Trend {
         by_slope.min(by_change).min(self.steady_ns())
     }
 
-    /// Returns how long a parabola of time by count stays within 1/4 ns of the curve. The parabola meets the curve at
-    /// this time, after half of its duration, and at its end. Returns zero where a chord is as good.
+    /// Takes time as a function of the count. Returns how long a parabola stays within 1/4 ns of the curve. The
+    /// parabola meets the curve at this time, after half of its duration, and at its end. Returns zero where a chord is
+    /// as good.
     ///
-    /// Let n slots start in the first half of the duration h, and N slots in all of it. If the third derivative of
-    /// time by count is at most d, the parabola deviates from the curve by at most d / 6 times the maximum of x (x -
-    /// n) (x - N). This maximum is 0.051 N^3, because n is between 31/64 and 33/64 of N, even if half of the duration
-    /// is rounded to a whole nanosecond (`schedule/curve_fit.rs`). N is at most 33/32 r h. If the rate has the
-    /// derivatives r' and r'', d is at most (3 r'^2 - r r'') / r^5. Within the bounds above, this is at most
-    /// (7/2 s^2 + 3/2 r b) / (31/32 r)^5, because 3 (s + b h)^2 <= 7/2 s^2 + 24 b^2 h^2 and b h^2 <= r / 64. These
-    /// bounds combined keep the deviation below 1/4 ns as long as h^3 is at most 22 r^2 / (7/2 s^2 + 3/2 r b).
+    /// Let n slots start in the first half of the duration h, and N slots in all of it. If the third derivative of time
+    /// with respect to the count is at most d, the parabola deviates from the curve by at most d / 6 times the maximum
+    /// of x (x - n) (x - N). This maximum is 0.051 N^3, because n is between 31/64 and 33/64 of N, even if half of the
+    /// duration is rounded to a whole nanosecond (`schedule/curve_fit.rs`). N is at most 33/32 r h. If the rate has the
+    /// derivatives r' and r'', d is at most (3 r'^2 - r r'') / r^5. Within the bounds above, this is at most (7/2 s^2 +
+    /// 3/2 r b) / (31/32 r)^5, because 3 (s + b h)^2 <= 7/2 s^2 + 24 b^2 h^2 and b h^2 <= r / 64. These bounds combined
+    /// keep the deviation below 1/4 ns as long as h^3 is at most 22 r^2 / (7/2 s^2 + 3/2 r b).
     pub(super) fn bent_ns(&self) -> f64 {
         let Trend { rate, slope, slope_change } = *self;
         if rate * self.straight_ns() >= PLENTY {

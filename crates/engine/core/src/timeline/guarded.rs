@@ -317,8 +317,8 @@ impl Entry<'_> {
         self.publish(self.locked.latest_reading);
     }
 
-    /// Makes claimed slots free again: moves the shared word back if they were claimed last, and otherwise stores them
-    /// in `returned`.
+    /// Makes claimed slots free again. Moves the shared word back if the slots were claimed last, and otherwise stores
+    /// the slots in `returned`.
     fn make_free(&mut self, claimed: &Claimed) {
         self.timeline.held.leave(claimed);
         if self.unclaim(claimed.position, claimed.end()) {
@@ -340,7 +340,7 @@ impl Entry<'_> {
     /// Moves the word back from `end` to `start`. Returns false and does not change the word if slots after `end` have
     /// been claimed, or if the slot at `start` or a later one counts as started.
     fn unclaim(&mut self, start: u64, end: u64) -> bool {
-        // A start at or after `start` may have moved slots.
+        // If the slot at `start` or a later one has started, it may have moved slots.
         if !self.locked.schedule.is_unsettled(start) {
             return false;
         }

@@ -94,7 +94,7 @@ impl Timeline {
             self.held.enter(claimed);
         }
         self.published.report_at(claimed.end(), plan.now);
-        // Does the upkeep for the time up to the start now, while the caller waits, and not at the start.
+        // The upkeep for the time up to the start is done here, while the caller waits, and not at the start.
         self.upkeep(plan.due.saturating_sub(plan.interval_ns)..plan.due, plan.now);
     }
 

@@ -3,7 +3,8 @@
 //! The wait time of a slot is too short by the age of the reading with which it was granted. The number of slots for
 //! one reading therefore follows the pace at which callers claim slots, measured in real time between two readings. At
 //! a steady pace, a reading is at most about [`YOUNG_NS`] old. After a break between two claims, callers may still be
-//! granted the slots that they would have claimed within [`YOUNG_NS`] before the break.
+//! granted, with the reading from before the break, the slots that they would have claimed within [`YOUNG_NS`] at their
+//! earlier pace.
 
 /// The approximate maximum age of a reading of the clock with which slots are granted, in nanoseconds.
 const YOUNG_NS: u64 = 10_000;
@@ -41,7 +42,8 @@ pub(crate) fn more(used: u64, elapsed_ns: i64) -> u64 {
     if is_the_same(used, elapsed_ns) { more.min(MOST_SLOTS - 1 - used) } else { more }
 }
 
-/// Returns whether a reading counts as the last one, with which `used` further slots were granted.
+/// Returns whether a reading that was made `elapsed_ns` after the last one counts as the same reading. `used` slots
+/// were claimed in between.
 pub(crate) fn is_the_same(used: u64, elapsed_ns: i64) -> bool {
     elapsed_ns <= 0 && used < MOST_SLOTS
 }

@@ -30,7 +30,7 @@ pub(super) struct BentWindow {
     pub(super) bend: u64,
 }
 
-/// The data from which the time of a slot on a line is computed, as far as it does not depend on the slot.
+/// The data, equal for all slots of a line, from which the time of a slot is computed.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Formula {
     /// The anchor's time plus one nanosecond, because [`nanos`](crate::scale::Scale::nanos) adds one to each product.

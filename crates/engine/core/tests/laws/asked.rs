@@ -339,8 +339,8 @@ fn follow(setting: &Setting, steps: &[(Step, u64)]) {
     }
 }
 
-/// In the first case, time is forfeited, and then a change of the shard gives this process slots that were due at other
-/// processes. In the second case, a rate begins at a slot whose exact time is not a whole nanosecond.
+/// In the first two cases, time is forfeited, and then a change of the shard gives this process slots that were due at
+/// other processes. In the third case, a rate begins at a slot whose exact time is not a whole nanosecond.
 #[test]
 fn slots_that_have_come_stay_when_time_is_forfeited() {
     let late = || Step::Policy(1, None, None);

@@ -143,9 +143,9 @@ fn slots_start_on_time_beyond_the_reach_of_a_line() {
     }
 }
 
-/// At 100/s, every sleep takes 8 ms too long. Average makes up for that, and so does every policy within its tolerance
-/// except strict. Without tolerance, strictness 0.5 forfeits half of each lateness, and a ratio of 2 counts from each
-/// late start: slot 2 starts at 20 + 4 ms and 18 + 5 ms, and so on.
+/// At 100/s, every sleep takes 8 ms too long. Average makes up for that, and so does every other policy except strict,
+/// within its tolerance. Without tolerance, strictness 0.5 forfeits half of each lateness, and a ratio of 2 counts from
+/// each late start: slot 2 is due at 20 + 4 ms and at 18 + 5 ms, starts 8 ms later, and so on.
 #[test]
 fn overruns_of_pauses_are_made_up_for_within_the_tolerance_unless_strict() {
     for (number, tolerance, starts) in [
@@ -209,7 +209,7 @@ fn a_caller_that_has_seen_its_slot_due_does_not_wait_for_it_again() {
     }
 }
 
-/// A clock whose readings depend on the processor: in one thread it is behind by a microsecond.
+/// Simulates a clock whose readings differ between processors: in one thread it is a microsecond behind.
 #[derive(Debug, Default)]
 struct SkewedClock(ManualClock);
 

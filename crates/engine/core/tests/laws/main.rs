@@ -1,4 +1,5 @@
-//! Tests the laws of a pacer in virtual time. All tests are in one program, which is built much faster than many.
+//! Tests the laws of a pacer in virtual time. All tests are in one program, which is built much faster than one program
+//! for each file.
 
 mod asked;
 mod changes;

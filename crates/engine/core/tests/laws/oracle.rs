@@ -1,6 +1,6 @@
 //! Drives the pacer and a plain pacer under a mutex with the same random sequences, and compares their results.
 //!
-//! The answers and the ledgers are compared after every step, on a clock that the test moves. Set
+//! The results of all calls and the ledgers are compared after every step, on a clock that the test moves. Set
 //! `PROPTEST_CASES=100000` for a long test. All results must be the same, with these exceptions:
 //!
 //! * A lane claims slots in advance. How many it claims is read from the ledger, and only the guarantees for these

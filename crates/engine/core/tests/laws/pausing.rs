@@ -184,7 +184,7 @@ fn no_more_threads_spin_at_once_than_there_are_processors() {
         }
         acquire_with(processors, &clock, &pacer, |clock| {
             assert_eq!(clock.sleeps().len(), 1);
-            // A thread that found no processor does not try again for a while, whichever pacer it serves.
+            // A thread that was not allowed to spin does not try again for a while, whichever pacer it uses.
             let other = clock.pacer(Pacer::builder(rate("1k/s")).pause(Pause::Hybrid));
             assert!(spun_by(5, clock, &other).is_zero());
         });
@@ -214,8 +214,8 @@ fn a_thread_that_loses_the_processor_while_spinning_sleeps_for_twenty_millisecon
 }
 
 /// The load is 10/s with ratio 2, so slots may start every 50 ms while time is owed. Slot 1 started at 10 s. Slots 2
-/// and 3 are given back while a caller sleeps for slot 4, and slot 2 is claimed at 10.14 s, 90 ms later than it might
-/// have started. Slot 4 starts 100 ms after slot 2.
+/// and 3 are given back while a caller sleeps for slot 4, and slot 2 is claimed and started at 10.14 s, 90 ms later
+/// than it could have started. Slot 4 starts 100 ms after slot 2.
 #[test]
 fn a_second_stall_while_time_is_owed_holds_back_a_caller_that_sleeps_already() {
     let clock = Arc::new(Staged::default());

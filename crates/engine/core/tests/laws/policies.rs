@@ -42,7 +42,7 @@ fn catch_up(ratio: f64, interval_ns: u64) -> u64 {
     for slot in 1.. {
         let grant = pacer.acquire().expect("open");
         assert_balanced(&pacer);
-        // Intended starts stay on the average schedule: the wait time includes the owed time.
+        // Intended starts do not move, so the wait time includes the owed time.
         assert_eq!(intended_ns(grant), slot * 10 * MILLI);
         assert_eq!(actual_ns(grant), pacer.now().as_nanos());
         let gap = last.map_or(interval_ns, |last| actual_ns(grant) - last);

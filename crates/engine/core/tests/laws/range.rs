@@ -36,7 +36,7 @@ fn backlog_beyond_the_range_is_forfeited() {
     }
 }
 
-/// Nearly all of the 2^44 slots that are late at the slow rate lie on the fast part of the shape.
+/// While the rate is slow, nearly all of the 2^44 slots within the range lie on the fast part of the shape.
 #[test]
 fn a_backlog_is_cut_to_the_range_where_the_rate_was_another_one() {
     let clock = ManualClock::new();
@@ -209,7 +209,7 @@ fn random_slots_beyond_the_range_of_the_clock_are_never_due() {
     assert_eq!(pacer.claim().expect("open").due(), Ok(Nanos::MAX));
 }
 
-/// Slot 1 forfeits a second, so slot 2 follows a nanosecond after it.
+/// Slot 1 forfeits its lateness of a second, so slot 2 follows a nanosecond after the start of slot 1.
 #[test]
 fn a_slot_that_is_held_keeps_its_intended_start_beyond_the_range() {
     let clock = ManualClock::new();

@@ -194,7 +194,7 @@ fn there_is_no_credit_when_the_rate_is_raised() {
     pacer.try_acquire().expect("due at once");
     clock.advance(span(HOUR / 4));
     pacer.set_rate(rate("1000/s"));
-    // A quarter of the interval has passed; three quarters are left, now of 1 ms.
+    // A quarter of the interval has passed. Three quarters of an interval of 1 ms are left.
     assert_eq!(put_off_to(&pacer), HOUR / 4 + 750_000);
     clock.advance(span(750_000));
     assert_eq!(wait_ns(pacer.try_acquire().expect("due")), 0);

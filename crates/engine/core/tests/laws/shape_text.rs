@@ -87,6 +87,8 @@ fn usual_spellings_are_read() {
             "spike 1/min..3/min 1h",
             Shape::spike(level("1/min"), level("3/min"), 3_600 * SECOND).unwrap(),
         ),
+        ("peak 5k/s 30s", Shape::bell(Level::ZERO, high, 30 * SECOND).unwrap()),
+        ("peak 100/s..5k/s 30s", Shape::bell(low, high, 30 * SECOND).unwrap()),
         (
             "ladder 100/s..5k/s steps 5 each 1.5min",
             Shape::ladder(low, high, 5, 90 * SECOND).unwrap(),
@@ -118,6 +120,8 @@ fn the_rate_before() {
         ("ladder 1/s..5/s steps 3 each 1s, hold 1s", 5.0),
         ("sine 1/s..5/s period 1s, hold 1s", 1.0),
         ("spike 1/s..5/s 1s, hold 1s", 1.0),
+        ("peak 1/s..5/s 1s, hold 1s", 1.0),
+        ("hold 7/s 1s, peak 5/s 1s, hold 1s", 0.0),
         ("(hold 9/s 1s, ramp 1/s..5/s 1s), hold 1s", 5.0),
         ("ramp 1/s..5/s 1s, (hold 1s, hold 1s) x2", 5.0),
         ("hold 7/s 1s, ramp ..5/s 1s, hold 1s", 5.0),
@@ -239,13 +243,14 @@ fn items() -> impl Strategy<Value = Shape> {
     };
     let time =
         prop_oneof![2_u64..1 << 40, (1_u64..5_000).prop_map(|seconds| seconds * 1_000_000_000)];
-    (0_u32..6, rate(), rate(), time.prop_map(Duration::from_nanos), 2_u32..9).prop_map(
+    (0_u32..7, rate(), rate(), time.prop_map(Duration::from_nanos), 2_u32..9).prop_map(
         |(kind, from, to, time, steps)| match kind {
             0 => Shape::constant(from),
             1 => Shape::hold(from, time).unwrap(),
             2 => Shape::ramp(from, to, time).unwrap(),
             3 => Shape::sine(from, to, time).unwrap(),
             4 => Shape::spike(from, to, time).unwrap(),
+            5 => Shape::bell(from, to, time).unwrap(),
             _ => Shape::ladder(from, to, steps, time).unwrap(),
         },
     )
@@ -291,7 +296,7 @@ proptest! {
 
     #[test]
     fn any_words_are_parsed_or_refused(words in proptest::collection::vec(proptest::sample::select(vec![
-        "hold", "ramp", "sine", "spike", "ladder", "period", "steps", "each", "x", "x2", "x18446744073709551615",
+        "hold", "ramp", "sine", "spike", "peak", "ladder", "period", "steps", "each", "x", "x2", "x18446744073709551615",
         "forever", "mirror", "reverse", "take", "skip", "(", ")", ",", "..", "1/s", "5k/s", "0/s", "10G/s", "1/d", "9s", "1ns", "250d", "3", "é",
     ]), 0..30)) {
         let text = words.join(" ");

@@ -1,4 +1,4 @@
-//! Tests the laws of the engine with random shapes: kinds of callers, late policies, changes and pauses.
+//! Tests the laws of the engine with random shapes, for several kinds of callers, late policies, changes and pauses.
 
 use crate::common::random::shapes;
 use crate::common::{assert_balanced, at, intended_ns, intended_starts, span, wait_ns};

@@ -142,12 +142,14 @@ proptest! {
         check(&shape.repeat(times).unwrap(), &all, &samples);
     }
 
+    /// Checks that slots start in the first whole nanosecond of a wave or a peak that is computed with 500 bits.
     #[test]
-    fn waves_are_exact(from in exacts(), to in exacts(), ns in prop_oneof![1_u64..1 << 44, 1_u64 << 58..1 << 61], samples in samples()) {
-        let wave = Wave::new(from, to, ns * 2);
-        let shape = Shape::sine(to_level(from), to_level(to), Duration::from_nanos(2 * ns));
+    fn waves_are_exact(from in exacts(), to in exacts(), is_peak: bool, ns in prop_oneof![1_u64..1 << 44, 1_u64 << 58..1 << 61], samples in samples()) {
+        let wave = Wave::new(from, to, ns * 2, is_peak);
+        let shape = if is_peak { Shape::bell } else { Shape::sine };
+        let shape = shape(to_level(from), to_level(to), Duration::from_nanos(2 * ns));
         let Ok(shape) = shape else { return Ok(()) }; // too many slots
-        let total = (to_rational(from) + to_rational(to)) * whole(ns);
+        let total = &wave.mean * whole(2 * ns);
         let slots = u64::try_from(total.ceil().to_integer()).unwrap();
         prop_assert_eq!(shape.time_of(slots), None);
         for slot in samples.iter().map(|sample| sample % slots.max(1)).filter(|&slot| slot > 0) {
@@ -161,28 +163,37 @@ proptest! {
 
 const BITS: u32 = 500;
 
+/// A raised cosine, or its square, in fixed-point numbers.
 struct Wave {
     mean: BigRational,
-    half: BigRational,
+    /// The amplitudes of the first and the second harmonic.
+    harmonics: [BigRational; 2],
     period: u64,
     pi: BigInt,
 }
 
 impl Wave {
-    fn new(from: Exact, to: Exact, period: u64) -> Wave {
+    fn new(from: Exact, to: Exact, period: u64, is_peak: bool) -> Wave {
         let (from, to) = (to_rational(from), to_rational(to));
-        let mean = (&from + &to) / whole(2);
-        Wave { mean, half: (to - from) / whole(2), period, pi: pi() }
+        let (low, high) = (from.clone().min(to.clone()), from.clone().max(to.clone()));
+        // In eighths of the rise: (1 ± cos) / 2, and its square.
+        let [mean, second] = if is_peak { [3, 1] } else { [4, 0] };
+        let part = |eighths: i64| (&high - &low) * BigRational::new(eighths.into(), 8.into());
+        let harmonics = [(from - to) / whole(2), part(second)];
+        Wave { mean: &low + part(mean), harmonics, period, pi: pi() }
     }
 
-    /// Returns `mean t - half period / 2pi sin(2pi t / period)`, with [`BITS`] fraction bits.
+    /// Returns the sum of `mean t` and `amplitude period / 2pi n sin(2pi n t / period)` for each harmonic `n`, with
+    /// [`BITS`] fraction bits.
     fn count_by(&self, moment: u64) -> BigInt {
-        let one = BigInt::from(1) << BITS;
-        let angle = &self.pi * 2 * moment / self.period;
-        let sine = sine(&angle);
-        let even = &self.mean * whole(moment) * whole(one);
-        let waved = &self.half * whole(self.period) * BigRational::new(sine << BITS, &self.pi * 2);
-        (even - waved).to_integer()
+        let even = &self.mean * whole(moment) * whole(BigInt::from(1) << BITS);
+        let waved = (1_u32..).zip(&self.harmonics).map(|(n, amplitude)| {
+            let angle: BigInt = &self.pi * 2 * n * moment / self.period;
+            amplitude
+                * whole(self.period)
+                * BigRational::new(sine(&angle) << BITS, &self.pi * 2 * n)
+        });
+        waved.fold(even, |sum, waved| sum + waved).to_integer()
     }
 
     fn rounding() -> BigInt {
@@ -356,6 +367,8 @@ fn an_odd_nanosecond_is_not_lost() {
     for shape in [Shape::sine(low, high, time), Shape::spike(low, high, time)].map(Result::unwrap) {
         assert_eq!((shape.duration(), shape.count()), (Some(time), Some(6.0)));
     }
+    let peak = Shape::bell(low, high, time).unwrap();
+    assert_eq!((peak.duration(), peak.count()), (Some(time), Some(5.25)));
 }
 
 #[test]

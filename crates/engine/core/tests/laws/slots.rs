@@ -1,4 +1,4 @@
-//! Tests that every grant has the number of its slot in the whole load, as do `oracle.rs` and `leases.rs`.
+//! Tests that every grant has the number of its slot in the whole load. `oracle.rs` and `leases.rs` test this, too.
 
 use crate::common::{MILLI, SECOND, at, build, intended_ns, rate, span};
 use nanopace::driver::{self, Drive as _, Lease};
@@ -11,7 +11,7 @@ enum Change {
     Rate(u64),
     Ramp(u64, u64),
     Pause(u64),
-    /// New shares, which begin the given number of slots after the next one.
+    /// New shares, which begin the given number of slots after the next slot.
     Shares([u32; 3], u64),
 }
 

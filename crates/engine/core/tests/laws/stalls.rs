@@ -1,6 +1,6 @@
 //! Tests how grants report a stall, on a clock that the tests move. A wait time is exact under a late policy. In an
-//! open loop it is at most 10 us too short while callers keep their pace, and a stall may be missing from as many wait
-//! times as starts were made in 10 us.
+//! open loop it is at most 10 us too short while callers keep their pace, and a stall may be missing from at most as
+//! many wait times as starts were made in 10 us.
 
 use crate::common::{MICRO, MILLI, SECOND, at, rate, span, strictness};
 use nanopace::{Claim, Clock, Grant, Lane, ManualClock, Nanos, Pacer, PacerBuilder};

@@ -13,12 +13,13 @@ fn level() -> impl Strategy<Value = Level> {
 }
 
 fn part() -> impl Strategy<Value = Shape> {
-    (level(), level(), 2_u64..200_000_000, 0..4).prop_map(|(from, to, ns, kind)| {
+    (level(), level(), 2_u64..200_000_000, 0..5).prop_map(|(from, to, ns, kind)| {
         let time = Duration::from_nanos(ns);
         match kind {
             0 => Shape::hold(from, time),
             1 => Shape::ramp(from, to, time),
             2 => Shape::sine(from, to, time),
+            3 => Shape::bell(from, to, time),
             _ => Shape::spike(from, to, time),
         }
         .unwrap()

@@ -1,4 +1,4 @@
-//! Tests the times of an operation, computed from its grant.
+//! Tests the wait, service and response times of operations, which are computed from their grants.
 
 use crate::common::{MILLI, at, build, span};
 use nanopace::ManualClock;

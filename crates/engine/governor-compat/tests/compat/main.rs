@@ -1,4 +1,4 @@
-//! Tests the interface and the decisions of governor, in one test program.
+//! Tests that this crate has governor's interface, and tests its decisions, in one test program.
 
 mod direct;
 mod quota;

@@ -1,4 +1,4 @@
-//! Compares quotas and spans with those of the published governor.
+//! Compares quotas and decisions with those of the published governor, and tests arithmetic on times.
 
 use governor::Quota;
 use governor::clock::{Clock, FakeRelativeClock, Reference};

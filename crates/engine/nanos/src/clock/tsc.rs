@@ -52,8 +52,9 @@ const REFINED_AFTER_NS: u64 = 200_000_000;
 const MARK_TRIES: usize = 8;
 
 impl Mark {
-    /// Reads the counter and the operating system's clock [`MARK_TRIES`] times. Returns the pair with the shortest time
-    /// between its two counter readings: an interrupt within a pair would look like a difference in speed.
+    /// Reads the counter before and after the operating system's clock, [`MARK_TRIES`] times. Returns the try whose two
+    /// counter readings are closest together, because an interrupt between them would make the two clocks seem to run
+    /// at different speeds.
     fn new(clock: &quanta::Clock) -> Mark {
         let pair = || {
             let (before, time, after) = (clock.raw(), Instant::now(), clock.raw());

@@ -17,7 +17,7 @@ pub struct Event {
     pub(super) what: String,
 }
 
-/// The number of starts of each node in each column, by actual start, and the changes of the fleet.
+/// How many slots each node actually started in the time of each column, and the changes of the fleet.
 #[derive(Clone, Debug)]
 pub struct Record {
     pub(super) nodes: BTreeMap<u16, Vec<u32>>,

@@ -25,7 +25,7 @@ pub struct Outcome {
     pub truth: Truth,
     /// For each node: its number, how it ended, and its starts.
     pub nodes: Vec<(u16, Fate, Vec<Start>)>,
-    /// The number of times that nodes have restored the store's data.
+    /// How often nodes have restored the store's data.
     pub repairs: u64,
 }
 
@@ -116,7 +116,7 @@ impl Outcome {
         self.account.nodes.iter().find(|node| node.number == number)
     }
 
-    /// Returns whether a node reports that it was without the store for a while, or failed.
+    /// Returns whether a node failed, or reports that it was without the store for a while.
     #[must_use]
     pub fn was_blind(&self) -> bool {
         let told = |number| self.node(number).is_some_and(|node| node.twice > 0);

@@ -1,4 +1,4 @@
-//! Counts the number of times that each slot was started.
+//! Counts how often each slot was started.
 
 use crate::fleet::start::Start;
 use nanopace::{Arrivals, Shape, Shard};
@@ -6,13 +6,13 @@ use std::time::Duration;
 
 const ROUNDING: Duration = Duration::from_nanos(5);
 
-/// The number of times that each slot of a load was started, as the nodes recorded it.
+/// How often each slot of a load was started, according to the nodes' records.
 #[derive(Clone, Debug)]
 pub struct Truth {
     shape: Shape,
     /// The number of starts of each slot.
     pub times: Vec<u32>,
-    /// The number of starts at times without a slot, made by nodes that had missed a change.
+    /// The number of starts at times at which the load has no slot. Nodes that have missed a change make such starts.
     pub strays: u64,
 }
 
@@ -52,7 +52,7 @@ impl Truth {
         self.times.iter().map(|&times| u64::from(times.saturating_sub(1))).sum()
     }
 
-    /// Returns the number of slots between two times that were never started.
+    /// Returns the number of slots that were due between `from` and `until` and were never started.
     #[must_use]
     pub fn never_between(&self, from: Duration, until: Duration) -> u64 {
         let slot = |moment| {

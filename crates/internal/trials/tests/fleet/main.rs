@@ -1,5 +1,5 @@
-//! Tests fleets with real servers whose nodes, store and links fail in many ways. The account must stay correct: times
-//! may deviate much, because machines are busy, but the numbers of slots must be exact.
+//! Tests fleets with real servers whose nodes, store and links fail in many ways. The account must stay correct: starts
+//! may be late, because machines are busy, but the numbers of slots must be exact.
 
 mod changes;
 mod clocks;

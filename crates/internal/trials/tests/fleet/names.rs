@@ -1,4 +1,4 @@
-//! Tests names of runs, passwords and addresses.
+//! Tests run names, passwords and store addresses.
 
 use crate::{all_started, begin, each_product, one_product, stop, tell};
 use anyhow::Result;

@@ -69,7 +69,7 @@ fn copy(from: &Path, to: &Path) -> Result<()> {
 }
 
 /// The store returns with old data, as after a failover to a replica. It is down only briefly, or for longer than the
-/// nodes have claimed slots ahead.
+/// time for which the nodes have claimed slots ahead.
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn a_store_that_returns_as_an_old_copy_is_repaired() -> Result<()> {

@@ -26,7 +26,7 @@ use std::sync::Arc;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct MemoryConfig {
-    /// The limits, shared with snapshots. While there are snapshots, the next change copies the tables first.
+    /// The limits, shared with snapshots. If a snapshot shares the tables, the next change copies them first.
     tables: Mutex<Arc<Tables>>,
     /// The versions of the limits. They are raised while the tables are locked.
     versions: Versions,

@@ -7,7 +7,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use thiserror::Error;
 
-/// A store of each key's limits: the key's own, or the defaults of its longest prefix. Any thread can change them.
+/// A store that contains the limits of each key: its own limits, or those of the longest prefix that matches the key.
+/// Any thread can change them.
 ///
 /// Each decision queries the store, so an implementation should return limits from memory. [`MemoryConfig`] stores
 /// everything in memory. `DiskConfig` (feature `disk`) writes each change to disk first.

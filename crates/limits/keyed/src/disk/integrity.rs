@@ -10,7 +10,7 @@ use std::ops::Range;
 const MAGIC: [u8; 9] = *b"redb\x1A\n\xA9\r\n";
 /// The byte offsets of the layout in the header: five 32-bit numbers.
 const LAYOUT: Range<usize> = 12..32;
-/// The expected bytes per page, pages of a region's header, and pages of a region's data.
+/// The expected number of bytes per page, of header pages per region, and of data pages per region.
 const SIZES: [u32; 3] = [4096, 0, 1 << 20];
 
 /// The byte offset of the flags: which of the last two states is current (bit 0), and how that state was committed.
@@ -48,7 +48,7 @@ fn check_header(header: &[u8], length: usize) -> Result<(), Error> {
     }
 }
 
-/// Rewrites the whole file: after a failed flush, the system may count pages as written that are not on disk.
+/// Rewrites the whole file: after a failed flush, the system may count pages as written although they are not on disk.
 pub(super) fn restored(file: &LockedFile) -> Result<(), Error> {
     file.write(0, &content(file)?)?;
     Ok(file.sync_data()?)

@@ -17,7 +17,7 @@ pub(super) struct LockedFile {
 }
 
 /// A lock on a separate handle. Dropping it unlocks the file explicitly, because a child process that was just started
-/// briefly holds copies of all handles. These would keep the file locked.
+/// briefly holds copies of all handles. Without the explicit unlock, these copies would keep the file locked.
 #[derive(Debug)]
 struct Lock(File);
 

@@ -8,7 +8,7 @@ use std::fs::File;
 const KEYS: TableDefinition<'_, &str, &str> = TableDefinition::new("keys");
 const PREFIXES: TableDefinition<'_, &str, &str> = TableDefinition::new("prefixes");
 
-/// An entry: whether it is a prefix, its name, and its limits.
+/// An entry: whether its name is a prefix, its name, and its limits.
 pub(super) type Stored = (bool, String, String);
 
 pub(super) fn read(database: &Database) -> Result<Vec<Stored>, Error> {
@@ -23,8 +23,8 @@ pub(super) fn read(database: &Database) -> Result<Vec<Stored>, Error> {
     Ok(entries)
 }
 
-/// Begins a transaction that is committed in two phases. An incomplete last state is then known to be damaged, and is
-/// not replaced by an older state.
+/// Begins a transaction that is committed in two phases. An incomplete last state is then treated as damage, and not
+/// replaced by an older state.
 fn begin_write(database: &Database) -> Result<WriteTransaction, Error> {
     let mut transaction = database.begin_write()?;
     transaction.set_two_phase_commit(true);

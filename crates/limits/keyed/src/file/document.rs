@@ -22,10 +22,10 @@ impl ConfigSnapshot {
         })
     }
 
-    /// Writes a TOML document, replacing the file at `path`. Readers find the old document or the new one, never a
-    /// part. When this function returns, the new document is on disk. The new document keeps the permissions of the old
-    /// one, but not its owner. If `path` is a link to a file, the link stays and the file is replaced. A process that
-    /// is killed during the call may leave a file `.tmp...` in the folder of the document.
+    /// Writes a TOML document, replacing the file at `path`. Readers find the old document or the new one, never an
+    /// incomplete one. When this function returns, the new document is on disk. The new document keeps the permissions
+    /// of the old one, but not its owner. If `path` is a link to a file, the link stays and the file is replaced. A
+    /// process that is killed during the call may leave a file `.tmp...` in the folder of the document.
     ///
     /// # Errors
     /// [`ConfigError::Io`] if the document cannot be written. In that case, the old document stays, unless only the
@@ -58,8 +58,8 @@ fn replace(path: &Path, text: &str) -> io::Result<()> {
     sync_folder(&path)
 }
 
-/// Returns the permissions of the old file. If there is none, all users may read the new file, so that their processes
-/// can follow it.
+/// Returns the permissions of the old file. If there is no old file on Unix, returns permissions with which all users
+/// may read the new file, so that their processes can follow it.
 fn permissions(path: &Path) -> Option<Permissions> {
     let old = fs::metadata(path).ok().map(|file| file.permissions());
     #[cfg(unix)]

@@ -4,7 +4,8 @@ use nanopace_keyed::{Change, ConfigSnapshot, ConfigStore, MemoryConfig, Scope};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
-/// A change: whether it is for a prefix, the key or prefix, and the new count per second. `None` removes the limits.
+/// A change: whether it is for a prefix; the name of the prefix or key; the new count per second, where `None` removes
+/// the limits.
 type Step = (bool, String, Option<u64>);
 
 pub(crate) fn any_steps() -> impl Strategy<Value = Vec<Step>> {

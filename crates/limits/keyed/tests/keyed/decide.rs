@@ -234,7 +234,7 @@ fn excess_cost_of_a_removed_key_replaces_an_idle_key() {
     let keyed: Keyed<String, _, _> = builder.clock(clock.clone()).build().unwrap();
     let reservation = keyed.reserve("alice", 1).unwrap();
     clock.set(at(10 * SECOND));
-    keyed.try_acquire("bob").unwrap(); // alice is removed for it
+    keyed.try_acquire("bob").unwrap(); // removes alice, to make room
     clock.set(at(20 * SECOND));
     reservation.commit_costs(500);
     assert_eq!(keyed.standing("alice").unwrap().remaining, 0);

@@ -54,8 +54,8 @@ impl Limits {
     ///
     /// * a rate: the time that is owed, in microseconds; the moment at which it is owed, in microseconds; and
     ///   the number of requests that were refunded so far, modulo 2^32;
-    /// * a window of the clock: the number of the latest window that has admitted anything, the count of the
-    ///   window before it, and its own count.
+    /// * a window of the clock: the number of the latest window that has admitted anything, the count of the window
+    ///   before it, and the count of the latest window.
     ///
     /// Returns `None` if one of the limits counts single requests or slots ([`LimitKind::SlidingLog`],
     /// [`LimitKind::AggregatedWindow`]): their states need more than three numbers.

@@ -109,7 +109,7 @@ macro_rules! with_law {
 }
 
 impl Limit {
-    /// Creates a rate limit of `quota` ([`Gcra`]) whose burst is the whole count.
+    /// Creates a rate limit of `quota` ([`Gcra`]) whose burst is `quota.count()`.
     #[must_use]
     pub fn gcra(quota: Quota) -> Limit {
         Limit { quota, law: Law::Gcra { rule: Gcra::new(quota), burst: quota.count() } }
@@ -206,7 +206,8 @@ impl Limit {
         }
     }
 
-    /// A function of its own, so that the code of a rate is small enough to be inlined.
+    /// Decides for all kinds. Separate from [`try_acquire`](Limit::try_acquire), which handles rates, so that the code
+    /// for rates is small enough to be inlined.
     fn try_acquire_any(&self, state: &mut LimitState, now: Nanos, n: u64) -> Result<(), Rejected> {
         self.forget_refunds(state, now);
         with_law!(self, state, |rule, own| rule.try_acquire(own, now, n))
@@ -259,8 +260,8 @@ impl Limit {
         }
     }
 
-    /// Counts `n` requests that were admitted by other limits. At worst, they exhaust a rate, which recovers within the
-    /// time of one burst.
+    /// Counts `n` requests that were admitted by other limits. The debt of a rate is capped at its limit, so the rate
+    /// recovers within the time of one burst.
     pub(crate) fn debit_for_others(&self, state: &mut LimitState, now: Nanos, n: u64) {
         match (&self.law, state) {
             (Law::Gcra { rule, .. }, LimitState::Word { word, refunded }) => {

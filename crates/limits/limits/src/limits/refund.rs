@@ -122,7 +122,8 @@ impl Limits {
 /// The position at which a limit counted a request, for its refund.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CountedAt {
-    /// The debt of a rate after the request, the number of its window or slot, or its moment in a log.
+    /// The debt of a rate after the request, the number of the window or slot that counts the request, or the request's
+    /// moment in a log.
     at: u64,
     /// The number of requests that had been refunded to the rate when the request was counted.
     refunded: u32,

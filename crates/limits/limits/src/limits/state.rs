@@ -7,7 +7,8 @@ use alloc::vec::Vec;
 use core::slice;
 use nanopace_nanos::Nanos;
 
-/// The state of [`Limits`](crate::Limits) and of replaced limits that still count: 16 bytes for one limit of one word.
+/// The state of [`Limits`](crate::Limits) and of replaced limits that still count. The state of a single limit that
+/// needs only one word takes 16 bytes.
 #[derive(Clone, Debug)]
 pub struct LimitsState(Repr);
 

@@ -26,7 +26,7 @@ impl Ticks {
         Duration::from_nanos(self.interval_ns)
     }
 
-    /// Returns the number of moments after the origin that have come by `now`.
+    /// Returns the number of ticks after the origin, up to and including `now`.
     pub(crate) fn number(&self, now: Nanos) -> u64 {
         now.as_nanos().saturating_sub(self.origin.as_nanos()) / self.interval_ns
     }
@@ -58,8 +58,8 @@ pub(crate) struct RefillThread {
 }
 
 impl RefillThread {
-    /// Starts a thread that calls `refill` with the current time: at once, and then each time at the moment that the
-    /// last call returned, or earlier if it is woken.
+    /// Starts a thread that calls `refill` with the current time. The first call is made at once. Each call returns the
+    /// moment of the next call, which is made earlier if the thread is woken.
     pub(crate) fn start(
         clock: Arc<dyn Clock>,
         mut refill: impl FnMut(Nanos) -> Nanos + Send + 'static,
@@ -98,7 +98,7 @@ impl Drop for RefillThread {
     fn drop(&mut self) {
         self.stop();
         if let Some(thread) = self.thread.take() {
-            // A refill that panicked has printed the reason.
+            // If `refill` panicked, the panic message has already been printed.
             let _ = thread.join();
         }
     }

@@ -6,14 +6,14 @@ use crate::{Quota, Rejected, Rule};
 use nanopace_nanos::Nanos;
 
 /// The sliding window counter. It counts the requests of the current window, and a share of the requests of the
-/// previous window: the share of that window that is less than a period ago. The result is close to that of the
-/// [`SlidingLog`](crate::SlidingLog), in three words.
+/// previous window. This share equals the part of the previous window that lies within the last period. The result is
+/// close to that of the [`SlidingLog`](crate::SlidingLog), in three words.
 ///
 /// # Law
 ///
-/// Say the current window has admitted c, the previous window p, and the share e of the current window has passed. A
-/// request for n is admitted if p (1 - e) + c + n <= `count`. This is computed in whole numbers, without rounding. A
-/// request from before the latest window counts as made at that window's beginning.
+/// Say the current window has admitted c requests, the previous window has admitted p, and e is the fraction of the
+/// current window that has passed. A request for n is admitted if p (1 - e) + c + n <= `count`. This is computed in
+/// whole numbers, without rounding. A request from before the latest window counts as made at that window's beginning.
 ///
 /// The rule assumes that the requests of the previous window were spread evenly. If they were not, more than `count`
 /// may be admitted within one period, but fewer than twice as many, because a period spans at most two windows.

@@ -76,7 +76,7 @@ impl TokenBucket {
         Ok(TokenBucket { schedule: self.schedule.costing(cost)?, ..self })
     }
 
-    /// Returns this bucket with `tokens` tokens at the moment `start`, from 0 to the capacity.
+    /// Returns this bucket with `tokens` tokens, from 0 to the capacity, at the moment `start`.
     ///
     /// If each key has its own bucket, all buckets are refilled from `start` on, not from the key's first request. The
     /// bucket of a late key is therefore as full as if it had existed since `start`. The reason is that a rejected

@@ -1,7 +1,8 @@
 //! The arithmetic of the one-word rules: a debt of time, which is paid off as the clock advances.
 //!
 //! The word is the *theoretical arrival time*: the moment at which all admitted requests, one interval each, will have
-//! been paid off. A request is admitted if the debt, including its own intervals, is no more than the limit.
+//! been paid off. A request is admitted if the debt, with the intervals of the request added, does not exceed the
+//! limit.
 //!
 //! An interval need not be a whole number of nanoseconds, and rounding it would make it drift. So moments are counted
 //! in units of `interval / k`, where `k` is the interval in nanoseconds, rounded down. A unit lasts at least 1 ns and
@@ -200,7 +201,7 @@ impl Units {
         moment.as_nanos() - (self.shortfall(moment) >> 64) as u64
     }
 
-    /// Returns the first moment that is at least `units` when it is rounded down to units.
+    /// Returns the first moment that is at least `units` after conversion to units, rounded down.
     fn moment(&self, units: u64) -> Nanos {
         if self.shortfall_q64 == 0 {
             return Nanos::from_nanos(units);
@@ -209,7 +210,7 @@ impl Units {
         Nanos::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
     }
 
-    /// Returns the first moment that is at least `units` when it is rounded up to units.
+    /// Returns the first moment that is at least `units` after conversion to units, rounded up.
     fn first(&self, units: u64) -> Nanos {
         if self.shortfall_q64 == 0 || units == 0 {
             return Nanos::from_nanos(units);
@@ -240,7 +241,8 @@ pub(crate) fn whole(number: f64) -> u64 {
 macro_rules! one_word_rule {
     ($rule:ty, $initial:expr) => {
         impl $crate::Rule for $rule {
-            /// The moment at which all admitted requests will be paid off, in units of 1 ns to less than 2 ns.
+            /// The moment at which all admitted requests will be paid off, in units of at least 1 ns and less than 2
+            /// ns.
             type State = u64;
 
             fn fresh(&self) -> u64 {

@@ -4,8 +4,9 @@ use core::time::Duration;
 use nanopace_nanos::Nanos;
 
 /// A division by a number that is known beforehand, as one multiplication and a shift (T. Granlund and P. Montgomery,
-/// "Division by Invariant Integers using Multiplication", 1994). Take s such that divisor <= 2^s. Then 2^(63+s) /
-/// divisor, rounded up, is off by less than 2^s, which makes no difference for any number below 2^63.
+/// "Division by Invariant Integers using Multiplication", 1994). Take s such that divisor <= 2^s, and let m be 2^(63+s)
+/// / divisor, rounded up. Then m x divisor exceeds 2^(63+s) by less than 2^s, so for any n below 2^63, n x m /
+/// 2^(63+s), rounded down, equals n / divisor, rounded down.
 #[derive(Clone, Copy, Debug)]
 struct Divisor {
     magic: u64,
@@ -86,7 +87,7 @@ impl Windows {
     }
 }
 
-/// The latest window's number, the count of the window before it, and its own count.
+/// The number of the latest window, the count of the window before it, and the count of the latest window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     pub(crate) number: u64,

@@ -7,7 +7,8 @@
 //! **Requests that do not wait yield to the queue**: while it is not empty, a request that costs something is rejected
 //! ([`yield_to_waiters`](WaitQueue::yield_to_waiters)), with a retry time that is not before that of the first waiter
 //! ([`LastTry`]). If the first waiter stops asking, other requests yield until a second after the moment at which it
-//! should have asked again. A new first waiter is expected to ask when a request first yields to it.
+//! should have asked again. A new first waiter that has not asked yet counts as due to ask at the moment when a request
+//! first yields to it.
 //!
 //! A request that does not wait loads the number of waiters under the lock under which it is decided. A waiter enters
 //! the queue first, and then asks the limits under that lock, so a request that takes the lock after that sees the
@@ -18,7 +19,7 @@
 //! is refunded.
 //!
 //! When a limit changes, or a reservation is refunded, the first in the queue is woken to ask again. It enters the
-//! queue before it asks, so no wake-up is lost: a change that comes after its question wakes it. Models:
+//! queue before it asks, so no wake-up is lost: a change that is made after it has asked wakes it. Models:
 //! `a_refund_reaches_who_waits`, `the_next_in_line_is_called`.
 
 use crate::costs::OwnedCosts;

@@ -110,7 +110,8 @@ fn eight_limits_that_are_not_in_force_go_on_counting() {
     assert!(log.try_acquire(&mut state, at(0), 1).is_err());
 }
 
-/// Returns the number of admissions between 9.8 s and 13.8 s, if each of the limits is asked every millisecond.
+/// Returns how many requests are admitted between 9.8 s and 13.8 s, if each of the limits decides on one request every
+/// millisecond.
 fn let_in_within_four_seconds(texts: &[&str]) -> usize {
     let all: Vec<Limits> = texts.iter().map(|text| text.parse().expect("limits")).collect();
     let asked = |milli: u64| {

@@ -73,7 +73,7 @@ fn a_year_at_three_in_ten_nanoseconds_does_not_drift() {
     let quota = Quota::new(3, span(10)).unwrap();
     let limiter = Atomic::new(Gcra::with_burst(quota, 1_000_000_000_000_000_000).unwrap());
     for year in 1..=30_u64 {
-        let n = 9_460_800_000_000_000; // of a year's 3 in 10 ns
+        let n = 9_460_800_000_000_000; // the requests of a year at 3 per 10 ns
         assert_eq!(limiter.try_acquire_n_at(n, at(1)), Ok(()), "{year}");
     }
     let all: u128 = 30 * 9_460_800_000_000_000 * 10 / 3;

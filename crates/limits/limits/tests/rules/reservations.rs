@@ -50,7 +50,7 @@ fn debt_that_another_refund_has_paid_is_not_refunded() {
         let clock = ManualClock::new();
         let limiter = Limiter::with_clock(limits.parse().unwrap(), clock.clone());
         let (first, second) = (limiter.reserve(4).unwrap(), limiter.reserve(4).unwrap());
-        drop(first); // the second one is paid after 0.4 s now
+        drop(first); // the second request is now paid off after 0.4 s
         clock.set(at(600_000_000));
         limiter.try_acquire_costs(4).unwrap();
         drop(second);

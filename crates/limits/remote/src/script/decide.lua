@@ -8,10 +8,11 @@
 --          2 'take', or 'look' to change nothing
 --          3 the time in microseconds for tests; if empty, the server's clock is read
 --          4 the largest of the costs
---          5 how much more may be taken ahead, 6 how many times that must be left
---          then for each limit its law and what the request costs it
+--          5 the largest number of tokens to take ahead
+--          6 a divisor d: at most 1/d of the remaining tokens are taken ahead
+--          then for each limit its law and the cost of the request
 -- Returns  whether the request was admitted (2: the state belongs to other limits, nothing was done), the
---          time in microseconds, how much more was taken, and the state before. If the key holds
+--          time in microseconds, the number of tokens taken ahead, and the state before. If the key holds
 --          something that is not a state, the script fails and leaves it unchanged.
 local floor, max, min, match = math.floor, math.max, math.min, string.match
 
@@ -54,17 +55,18 @@ function rate.debit_for_others(limit, n)
   end
 end
 
--- How long the state counts from now on.
+-- Returns the time for which the state still counts.
 function rate.left(limit)
   return limit.x - (now - limit.y) + (limit.z > 0 and limit.b or 0)
 end
 
 -- Windows of the clock. Their law: `a` is the length, `b` the most that is admitted. Their state: `x`
--- is the number of the latest window that admitted anything, `z` its count. Only a sliding counter has
--- `y`, the count of the window before.
+-- is the number of the latest window that admitted anything, `z` the count of that window. Only a
+-- sliding counter has `y`, the count of the window before it.
 local windows = {}
 
--- The state in the current window. If the clock was set back, a later window stays the current one.
+-- Returns the state in the current window. If the clock was set back, a later window stays the current
+-- one.
 local function current(limit)
   local number = floor(now / limit.a)
   if number <= limit.x then return limit.x, limit.y, limit.z end
@@ -152,6 +154,6 @@ for place, limit in ipairs(limits) do
 end
 if not is_let_in and #kept == #limits then return { 0, now, 0, before } end
 if ARGV[3] ~= '' then left = left + 600000000 end -- a test's clock may stand still
--- In milliseconds, and two more than the part that rounding takes: no state that counts expires early.
+-- Rounded down to milliseconds, plus 2 ms, so that no state expires while it counts.
 redis.call('SET', KEYS[1], show(kept), 'PX', string.format('%.0f', floor(left / 1000) + 2))
 return { is_let_in and 1 or 0, now, more, before }

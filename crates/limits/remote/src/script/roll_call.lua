@@ -1,4 +1,4 @@
--- Registers or removes a process, and counts the registered ones.
+-- Registers or removes a process, and counts the registered processes.
 --
 -- KEYS[1]  a sorted set of processes; the score is the millisecond until which each counts
 -- ARGV     1 the process; 2 for how many milliseconds it counts from now on, 0 to remove it

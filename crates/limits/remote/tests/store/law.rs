@@ -60,8 +60,8 @@ impl Local {
     }
 }
 
-/// Compares two decisions; their times may differ by up to `most` microseconds. If two limits reject for times that
-/// differ by less, the decision may describe either limit.
+/// Compares two decisions; their times may differ by up to `most` microseconds. If the retry times of two limits differ
+/// by less than that, the decision may describe either limit.
 fn is_like(limits: &Limits, a: &Decision, b: &Decision, most: u64) -> bool {
     let apart = |a: Duration, b: Duration| a.abs_diff(b) <= Duration::from_micros(most);
     let is_retried_alike = match (a.retry(), b.retry()) {

@@ -2,12 +2,11 @@
 
 use super::Target;
 use super::behaviour::Behaviour;
-use super::latency::Latency;
 use super::share::Share;
 use super::stall::Stall;
 use clap::Args;
 use clap::value_parser;
-use nanopace_load::commands::{Embedded, EmbeddedTarget};
+use nanopace_load::commands::{Embedded, EmbeddedTarget, TimeDistribution};
 use std::error::Error;
 
 /// The length in bytes of the longest response body. A target stores the body once.
@@ -20,7 +19,7 @@ const LONGEST_BODY: i64 = 1 << 30;
 pub(crate) struct TargetArgs {
     /// Respond after this time, as in 1ms, or after a random time, as in 'exp 5ms' [see: help target]
     #[arg(long, value_name = "LATENCY", default_value_t, conflicts_with_all = ["url", "targets"])]
-    pub(crate) target_latency: Latency,
+    pub(crate) target_latency: TimeDistribution,
 
     /// Stop responding once: 2s@3s stops from 3 s to 5 s after the load starts
     #[arg(long, value_name = "TIME@TIME", conflicts_with_all = ["url", "targets"])]
@@ -88,7 +87,7 @@ mod tests {
     fn by_default_the_target_responds_ok_at_once() {
         let Line { url, targets, target } = Line::try_parse_from([""; 0]).unwrap();
         let Behaviour { latency, stall, errors, body, tls, .. } = target.behaviour();
-        assert_eq!((latency, errors), (Latency::default(), Share::default()));
+        assert_eq!((latency, errors), (TimeDistribution::default(), Share::default()));
         assert_eq!((url, targets, stall, body, tls), (None, None, None, 3, false));
     }
 

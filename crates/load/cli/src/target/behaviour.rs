@@ -1,12 +1,13 @@
 //! Defines the behaviour of the embedded target.
 
-use super::latency::Latency;
 use super::share::Share;
 use super::stall::Stall;
+use nanopace_load::commands::TimeDistribution;
 
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Behaviour {
-    pub(crate) latency: Latency,
+    /// The latency of each response.
+    pub(crate) latency: TimeDistribution,
     pub(crate) stall: Option<Stall>,
     /// The share of requests that fail.
     pub(crate) errors: Share,

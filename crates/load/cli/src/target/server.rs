@@ -15,7 +15,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time;
 
-/// The pause after a connection could not be accepted, because immediate attempts would keep a core busy.
+/// The pause after a connection could not be accepted. Without the pause, repeated attempts would keep a core busy.
 const RESPITE: Duration = Duration::from_millis(10);
 
 pub(super) struct Server {

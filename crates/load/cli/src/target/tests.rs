@@ -1,12 +1,12 @@
 //! Tests the target through its clients.
 
-use super::latency::Latency;
 use super::*;
 use http_body_util::{BodyExt, Full};
 use hyper::body::{Bytes, Incoming};
 use hyper::client::conn::{http1, http2};
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioExecutor, TokioIo};
+use nanopace_load::commands::TimeDistribution;
 #[cfg(feature = "target-tls")]
 use rustls::pki_types::pem::PemObject;
 #[cfg(feature = "target-tls")]
@@ -32,7 +32,7 @@ fn target(behaviour: Behaviour) -> Target {
 }
 
 fn constant(latency: Duration) -> Behaviour {
-    Behaviour { latency: Latency::Constant(latency), ..Behaviour::default() }
+    Behaviour { latency: TimeDistribution::Constant(latency), ..Behaviour::default() }
 }
 
 fn request(method: Method, body: Bytes) -> Request<Full<Bytes>> {

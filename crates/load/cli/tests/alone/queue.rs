@@ -146,10 +146,11 @@ impl Queue {
 
     /// Returns the allowed difference between the mean and the theory, given the measured rate and service times.
     ///
-    /// The measured rate and mean are a complete sufficient statistic for M/M/1, so the error of a formula that uses
-    /// them is independent of the remaining error (Basu). The variance of the formula is `rho^2 (5 - 4 rho + rho^2) /
-    /// (1 - rho)^4 m^2 / n`. Without it, `2 rho / (1 - rho)^4 m^2 / n` of the variance in `tolerance` remains. If the
-    /// measured second moment is used as well, even less remains.
+    /// The measured rate and mean service time are a complete sufficient statistic for M/M/1. By Basu's theorem, the
+    /// error of a formula that uses only them is independent of the difference between the measured mean wait and the
+    /// result of the formula. The variance of the formula is `rho^2 (5 - 4 rho + rho^2) / (1 - rho)^4 m^2 / n`. Without
+    /// it, `2 rho / (1 - rho)^4 m^2 / n` of the variance in `tolerance` remains. If the measured second moment is used
+    /// as well, even less remains.
     fn tolerance_given_moments(&self) -> f64 {
         let rho = self.utilisation();
         let deviation = (2.0 * rho / self.started).sqrt() / (1.0 - rho).powi(2);

@@ -36,7 +36,7 @@ fn keys_change_the_rate_and_end_the_run() {
     type_and_see(&mut session, "50\r", "of 250/s");
     type_and_see(&mut session, " ", "(paused)");
     type_and_see(&mut session, " ", "of 250/s  backlog");
-    // Terminals send Ctrl-\ for Ctrl-4. It is not a digit, so Enter sets nothing.
+    // Terminals send this byte for Ctrl-\ and for Ctrl-4. It is not a digit, so Enter sets nothing.
     type_and_see(&mut session, "\x1c\r", "of 250/s");
     type_and_see(&mut session, "0\r", "rate");
     type_and_see(&mut session, "q", " scheduled: ");

@@ -36,6 +36,15 @@ fn an_error_for_a_typo_suggests_a_correction() {
         ("--rate max --fail-if ratio>0.5", "always hold with --rate max, which asks for no rate"),
         ("--rate max --strictness 1", "--strictness: --rate max has no schedule"),
         ("--rate max --skip-later-than 1s", "--skip-later-than: --rate max has no schedule"),
+        ("--rate max -c 4..8", "--connections 4..8: with --rate max, no request is due while all"),
+        ("--rate max --realtime", "--realtime: with --rate max, load threads would keep"),
+        ("-c 8..4", "the smaller number comes first: write 4..8"),
+        (
+            "--per-connection 1s --rate 5",
+            "--rate: --per-connection sets when each connection starts",
+        ),
+        ("--per-connection 1s --arrivals poisson", "--arrivals: --per-connection sets when each"),
+        ("--per-connection 1s -c 4..8", "each connection adds to the rate: write one number"),
         ("man serch", "\"serch\" is no command; write one of search, plan"),
         ("completions tcl", "'tcl'"),
     ] {

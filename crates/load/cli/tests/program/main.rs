@@ -23,6 +23,7 @@ mod intervals;
 #[cfg(unix)]
 mod jobs;
 mod loads;
+mod merge;
 mod open_files;
 mod otlp;
 mod plan;
@@ -35,6 +36,7 @@ mod running;
 mod scenarios;
 mod search;
 mod server;
+mod several;
 mod shortages;
 mod stalls;
 #[cfg(target_os = "linux")]

@@ -225,7 +225,8 @@ fn an_error_in_a_file_has_its_line_and_column() {
         ("think = \"20ms\"", "think = \"20\"", "line 21 column 9: "),
         ("check.paid", "think = \"1s\"\ncheck.paid", "column 9: nothing follows"),
         ("check.paid", "think = \"1\"\ncheck.paid", "column 9: \"1\" is no time: time unit needed"),
-        ("check.paid", "think = \"-1s\"\ncheck.paid", "; write for example \"500ms\" or \"2s\""),
+        ("check.paid", "think = \"-1s\"\ncheck.paid", "; write a time such as 1ms, or exp,"),
+        ("think = \"20ms\"", "think = \"exp\"", "column 9: \"exp\" is no time: write exp MEAN"),
         ("think = \"20ms\"", "think = \"25h\"", "line 21 column 9: a think time is a day at most"),
         ("\"PUT\"", "\"CONNECT\"", "line 8 column 10: it opens a tunnel"),
         (

@@ -37,7 +37,8 @@ fn answer(mut stream: &TcpStream) {
     stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok").unwrap();
 }
 
-/// Returns the results of a run of one request. A run without timestamps is repeated: the kernel enables them late.
+/// Returns the results of a run of one request. A run without timestamps is repeated, because the kernel may enable
+/// them late.
 fn one(mut serve: impl FnMut(&TcpStream, &Child)) -> Value {
     let mut attempt = || {
         let (url, asked) = server();

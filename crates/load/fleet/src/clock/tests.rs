@@ -16,7 +16,8 @@ fn a_mapping_is_exact_for_years() {
 const SECOND_NS: u64 = 1_000_000_000;
 
 /// Returns by how many ms the store's clock is ahead, according to the best round trip. Each pair of `trips` contains
-/// the time in ms that the request takes (the answer takes none), and by how many ms the store's clock is really ahead.
+/// the time in ms that the request takes (the response takes none), and by how many ms the store's clock is really
+/// ahead.
 fn best_ahead_ms(trips: &[(u64, i64)]) -> i64 {
     let (mut samples, mut now_ns) = (Samples::default(), 0);
     for &(trip_ms, ahead_ms) in trips {

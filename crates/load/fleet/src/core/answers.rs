@@ -1,4 +1,4 @@
-//! Handles the store's answers, and requests that were not answered.
+//! Handles the store's responses, and requests that were not answered.
 
 use super::{Core, LastReply};
 use crate::error::FleetError;
@@ -22,9 +22,9 @@ impl Core {
         }
     }
 
-    /// Rejects the answer to a claim, because the store's clock is off by more than a frame. An immediate retry would
+    /// Rejects the response to a claim, because the store's clock is off by more than a frame. An immediate retry would
     /// not help. So [`request`](Core::request) returns `None` for the length of a frame. Its claims are then empty
-    /// until the node accepts an answer to a claim.
+    /// until the node accepts a response to a claim.
     pub(crate) fn refuses_answer(&mut self, now: u64) {
         self.sent_at = None;
         self.last_reply = LastReply::Refused;
@@ -67,7 +67,7 @@ impl Core {
             self.trips.took(trip_ns);
         }
         self.asks_from = 0;
-        // The answer to a mark does not return the owners. The claim that returns them may have to wait for other
+        // The response to a mark does not return the owners. The claim that returns them may have to wait for other
         // marks, and may then be too late, so the node may still have to decide alone.
         let is_mark = matches!(request, Request::Mark { .. });
         if self.last_reply == LastReply::Nothing && !is_mark {
@@ -75,7 +75,7 @@ impl Core {
         }
     }
 
-    /// Handles an answer according to which other nodes own these tracks, which this node wanted to run. If the frame
+    /// Handles a response according to which other nodes own these tracks, which this node wanted to run. If the frame
     /// has not closed, the node drops the tracks. Otherwise, the tracks that the node has run count as started twice.
     pub(super) fn clash(&mut self, clash: &Portion, now: u64) {
         let is_in_time = now < self.frames().closes(clash.frame);
@@ -121,7 +121,7 @@ impl Core {
         Ok(())
     }
 
-    /// Copies the state of the run from an answer, except for its load and its roster. Returns whether the store knows
+    /// Copies the state of the run from a response, except for its load and its roster. Returns whether the store knows
     /// less about the run than the node. In that case, and after a repair of the store's data, the node reports again
     /// what it knows.
     fn hears_of_run(&mut self, answer: &Claimed) -> bool {
@@ -158,7 +158,7 @@ impl Core {
                 return;
             }
         } else {
-            // The stage is already `Done` if the node decided about the frame without an answer.
+            // The stage is already `Done` if the node decided about the frame without a response.
             entry.stage = entry.stage.max(match ask.take {
                 Take::Own { .. } => Stage::Share,
                 Take::Share { .. } if ask.take != all => Stage::Rest,
@@ -209,7 +209,7 @@ impl Core {
         frame < self.run.floor && entry.is_some_and(|entry| entry.tracks.is_none())
     }
 
-    /// Makes the node send everything that it knows about the run to the store, and mark all its tracks.
+    /// Makes the node send the store everything that it knows about the run, and mark all tracks of the node.
     fn restore(&mut self) {
         self.urgent = Some(Request::Restore { node: self.node, run: Box::new(self.run.clone()) });
         self.mark_all();

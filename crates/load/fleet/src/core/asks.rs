@@ -45,14 +45,14 @@ impl Core {
         self.urgent.is_some() || self.failure.is_some() || marks_first
     }
 
-    /// Returns an empty claim. Its answer shows whether the store has lost data.
+    /// Returns an empty claim. Its response shows whether the store has lost data.
     pub(super) fn sign_of_life(&mut self, progress: &str) -> Request {
         self.claim(Vec::new(), progress)
     }
 
     /// Returns the next request of a node that is about to leave. Returns `None` as soon as the node knows its tracks
     /// of all frames before the one from which it takes no part, because its pacer accepts no tracks after the last
-    /// update. While an answer is pending, that frame moves on.
+    /// update. While a response is pending, that frame moves on.
     pub(crate) fn request_before_it_leaves(
         &mut self,
         now: u64,
@@ -68,7 +68,7 @@ impl Core {
     }
 
     /// Returns whether a leaving node must wait before its next request, because the store's clock is off or the store
-    /// has not answered.
+    /// has not responded.
     pub(crate) fn rests(&self, now: u64) -> bool {
         let may_ask = self.is_late || self.appetite < 1.0 || self.is_undecided(now);
         may_ask && now < self.asks_from
@@ -106,7 +106,7 @@ impl Core {
     /// Returns the asks of a late node that leaves. In frames for which the other nodes have already asked, and which
     /// have not closed, it asks for all tracks that are left. In later frames, it asks only for its own tracks. It
     /// cannot wait until the other nodes have asked for those frames: over a slow link, it would then never know all
-    /// its tracks. There are at most [`MOST_ASKED`] asks, because no lead is longer.
+    /// its tracks. There are at most [`MOST_ASKED`] asks, because no lead has more frames.
     fn last_asks(&self, now: u64) -> Vec<Ask> {
         let (rank, nodes) = self.run.roster.rank(self.node);
         let own = Take::Own { rank, nodes, most: self.frames().tracks };
@@ -129,11 +129,12 @@ impl Core {
     }
 
     /// Returns the time at which a claim with these asks expires. The store grants nothing to a claim that arrives
-    /// later, because its answer would be too late. The time from now until then is the shortest of:
+    /// later, because its response would be too late. The time from now until then is the shortest of:
     ///
-    /// * three quarters of the time that the node waits for an answer: the rest is for the answer's way back;
-    /// * half of the time until a frame begins of which the node already has tracks, because the answer must arrive
-    ///   before;
+    /// * three quarters of the time that the node waits for a response: the remaining quarter is for the response's way
+    ///   back;
+    /// * if the node already has tracks of an asked frame: half of the time until that frame begins, because the
+    ///   response must arrive before that;
     /// * two thirds of the time until the node decides alone, if it is about to do so.
     fn given_up_at(&self, asks: &[Ask]) -> u64 {
         let (now, patience) = (self.awake_at, self.patience_ns());
@@ -148,7 +149,7 @@ impl Core {
     }
 
     /// Returns a claim with these asks. While the store's clock is off, the claim is empty, because this node would not
-    /// use the granted tracks. The answer to the empty claim shows whether the clock is right again.
+    /// use the granted tracks. The response to the empty claim shows whether the clock is right again.
     fn claim(&mut self, mut asks: Vec<Ask>, progress: &str) -> Request {
         if self.last_reply == LastReply::Refused {
             asks.clear();
@@ -171,7 +172,7 @@ impl Core {
         })
     }
 
-    /// Returns the next request of a node that ends: first an empty claim, whose answer shows whether the store has
+    /// Returns the next request of a node that ends: first an empty claim, whose response shows whether the store has
     /// lost data, then repairs, and finally the results. `has_heard` says whether the empty claim was answered.
     pub(crate) fn last_request(
         &mut self,

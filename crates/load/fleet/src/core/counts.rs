@@ -13,7 +13,7 @@ const AGE_NS: u64 = 60_000_000_000;
 const MOST_PIECES: u64 = 1_024;
 
 impl Core {
-    /// Records that the store has answered a claim in this epoch. If it had not answered for more than half of
+    /// Records that the store has answered a claim in this epoch. If it had not responded for more than half of
     /// [`AGE_NS`], or if its data was restored, this is a disturbance, after which nodes have to report what they ran
     /// in old frames. After a shorter outage, the remaining half of [`AGE_NS`] is enough for these reports.
     pub(super) fn hears_store(&mut self, epoch: u64, now: u64) {
@@ -38,7 +38,8 @@ impl Core {
         Some(Request::Count { id: self.run.id.clone(), from, firsts })
     }
 
-    /// Stores the counts from an answer. Returns `false` if the store has counted fewer frames than this node knows of.
+    /// Stores the counts from a response. Returns `false` if the store has counted fewer frames than this node knows
+    /// of.
     pub(super) fn take_counted(&mut self, counted: &Counted) -> bool {
         if counted.until < self.run.counted.until {
             return false;

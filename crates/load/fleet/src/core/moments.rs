@@ -31,8 +31,8 @@ const SIGN_FRAMES: u64 = 5;
 /// in order.
 const APART_NS: u64 = 250_000;
 
-/// The times at which a node asks for a frame, and those at which the frame closes and begins, in nanoseconds of the
-/// run.
+/// The times at which a node asks for tracks of a frame, and at which the frame closes and begins, in nanoseconds since
+/// the beginning of the run.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Moments {
     own: u64,
@@ -74,7 +74,7 @@ impl Core {
     }
 
     /// Returns the frames in which the node can still use more tracks. If the pacer already has leases of a frame, the
-    /// frame must not have closed, and two round trips must fit in before it begins, so that the answer is in time. A
+    /// frame must not have closed, and two round trips must fit in before it begins, so that the response is in time. A
     /// claim that arrives too late for one of its frames would get nothing in the others either.
     pub(super) fn wanted_entries(&self, now: u64) -> impl Iterator<Item = (&Entry, Moments)> {
         let answered_at = now + 2 * self.trips.last_ns();
@@ -91,9 +91,9 @@ impl Core {
         self.run.first_unopened(now).min(self.frames().at(now + self.ahead_ns()) + LEAD + 1)
     }
 
-    /// Returns the time that is added to [`LEAD`] frames to get how long before a frame a node asks for it. It is two
-    /// round trips, because the previous request may have to be answered first, plus half a frame, because round trips
-    /// may become longer.
+    /// Returns how much earlier than [`LEAD`] frames before the beginning of a frame the node asks for its tracks: by
+    /// two round trips, because the previous request may have to be answered first, plus half a frame, because round
+    /// trips may become longer.
     pub(super) fn ahead_ns(&self) -> u64 {
         2 * self.trips.long_ns() + self.frames().frame_ns / 2
     }

@@ -1,4 +1,4 @@
-//! Tests the decisions of a node, with times and answers that the tests choose.
+//! Tests the decisions of a node, with times and responses that the tests choose.
 
 use super::*;
 use crate::message::{Answer, Ask, Claim, Claimed, Counted, Roster, State, Take, Version};
@@ -86,7 +86,7 @@ pub(super) fn claimed(core: &Core) -> Claimed {
     }
 }
 
-/// Returns a node that got no answers, and has run all its tracks without the store up to `frame`.
+/// Returns a node that got no responses, and has run all its tracks without the store up to `frame`.
 pub(super) fn blind_until(frame: u64) -> Core {
     let mut core = core();
     for at in 2..frame {
@@ -405,7 +405,7 @@ fn a_node_that_was_late_claims_more_by_a_sixteenth_per_frame() {
     );
 }
 
-/// A second mark would count the slots that were started twice a second time.
+/// After a second mark, the slots that were started twice would be counted again.
 #[test]
 fn tracks_run_without_the_store_are_marked_once() {
     let mut core = core();
@@ -600,7 +600,7 @@ fn granted(core: &Core, claim: &Claim) -> Claimed {
     Claimed { owners: owners.collect(), lead: claim.lead, ..claimed(core) }
 }
 
-/// While its answers are pending, the node takes part in more frames, for which it has not asked yet.
+/// While its responses are pending, the node takes part in more frames, for which it has not asked yet.
 #[test]
 fn a_node_that_leaves_over_a_slow_link_knows_what_it_has() {
     for (trip_frames, is_late) in

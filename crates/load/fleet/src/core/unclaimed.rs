@@ -31,7 +31,7 @@ impl Unclaimed {
         self.to_mark.push_front(portion);
     }
 
-    /// Records that the store has received the mark of these portions. Before the answer, more portions may have been
+    /// Records that the store has received the mark of these portions. Before the response, more portions may have been
     /// put at the front of `to_mark`. The owners of frames before `counted` have been forgotten, so the slots of these
     /// portions in such frames count as started twice.
     pub(super) fn marked(&mut self, portions: &[Portion], counted: u64) {
@@ -46,8 +46,8 @@ impl Unclaimed {
         *self.twice_by_frame.entry(frame).or_default() += slots;
     }
 
-    /// Records that frames before `until` have been counted. Their slots that were started twice are still counted as
-    /// such.
+    /// Records that frames before `until` have been counted. The slots of these frames that were started twice stay
+    /// counted as started twice.
     pub(super) fn forget(&mut self, until: u64) {
         let kept = self.twice_by_frame.split_off(&until);
         self.twice_besides += mem::replace(&mut self.twice_by_frame, kept).values().sum::<u64>();
@@ -63,8 +63,8 @@ impl Unclaimed {
         self.to_mark.retain(|portion| !(from..next).contains(&portion.frame));
     }
 
-    /// Makes the node mark these portions, which are all tracks that it has. In its answers, the store will report
-    /// again which of them other nodes own.
+    /// Makes the node mark these portions, which contain all tracks that it has or has run. In its responses, the store
+    /// will report again which of them other nodes own.
     pub(super) fn mark_all(&mut self, portions: impl Iterator<Item = Portion>) {
         self.twice_by_frame.clear();
         self.to_mark = portions.collect();

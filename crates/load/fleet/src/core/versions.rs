@@ -65,11 +65,11 @@ impl Core {
         self.resumes_in = high;
     }
 
-    /// Compares the versions in an answer with those that the node knows. Another change may have replaced the last one
-    /// that it knows.
+    /// Compares the versions in a response with those that the node knows. Another change may have replaced the last
+    /// one that it knows.
     pub(super) fn new_versions(&self, answer: &Claimed) -> NewVersions {
         let known = self.run.versions.len();
-        // The answer contains only the last ones of the store's `answer.known` versions.
+        // The response contains only the last ones of the store's `answer.known` versions.
         let listed = usize::try_from(answer.known).unwrap_or(usize::MAX);
         let start = listed.saturating_sub(answer.versions.len()).min(known);
         let pairs = self.run.versions[start..].iter().zip(&answer.versions);

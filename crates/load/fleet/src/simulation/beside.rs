@@ -1,4 +1,4 @@
-//! Checks that the scripts give the same answers in this process as on a real server.
+//! Checks that the scripts give the same responses in this process as on a real server.
 
 use crate::frames::Frames;
 use crate::message::{
@@ -8,7 +8,7 @@ use crate::store::{Played, RedisStore, Store};
 use std::thread;
 use std::time::Duration;
 
-/// A server, and the store in this process that must answer like the server.
+/// A server, and the store in this process that must respond like the server.
 struct Both {
     server: RedisStore,
     played: Played,
@@ -81,11 +81,11 @@ impl Both {
     }
 }
 
-/// Sends every kind of request to a server and to the store in this process, and compares the answers. The server must
-/// not have other users.
+/// Sends every kind of request to a server and to the store in this process, and compares the responses. The server
+/// must not have other users.
 ///
 /// # Panics
-/// Panics if the answers differ, or if the server cannot be reached.
+/// Panics if the responses differ, or if the server cannot be reached.
 pub fn play_beside(url: &str) {
     let real = RedisStore::new(url, "played").unwrap();
     let mut both = Both { server: real, played: Played::new(), sequence: 2 };
@@ -112,7 +112,7 @@ fn a_run(both: &mut Both) {
         .collect();
     both.sequence += 1;
     let (sequence, epoch) = (both.sequence, run.epoch);
-    // The store has not given an answer with this number, so it concludes that it has lost data.
+    // The store has not given a response with this number, so it concludes that it has lost data.
     let answered = sequence + 5;
     let mark = Request::Mark {
         id: id.clone(),

@@ -4,16 +4,16 @@ use crate::message::{Reply, Request};
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
-/// An event of the simulation. The ticket of a request is also that of its answer.
+/// An event of the simulation. The ticket of a request is also that of its response.
 #[derive(Debug)]
 pub(super) enum Event {
     /// A node's thread takes a turn. If several turns are queued for a node, only the last one that was queued counts.
     Turn { machine: usize, number: u64 },
     /// A request arrives at the store.
     Request { machine: usize, ticket: u64, request: Box<Request> },
-    /// An answer arrives at the node.
+    /// A response arrives at the node.
     Reply { machine: usize, ticket: u64, reply: Box<Reply> },
-    /// A node stops waiting for an answer.
+    /// A node stops waiting for a response.
     TimedOut { machine: usize, ticket: u64 },
     /// The fault with this index happens.
     Fault(usize),

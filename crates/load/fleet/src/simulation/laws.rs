@@ -17,8 +17,8 @@ fn each(setup: impl Fn(u32) -> Setup, law: impl Fn(&Outcome)) {
     each_of(1..=SEEDS, setup, law);
 }
 
-/// Returns three of the seeds, which are different ones for consecutive cases of a property. If `NANOPACE_ALL_SEEDS` is
-/// set, as in `just nightly`, returns all seeds.
+/// Returns three of the seeds. Consecutive cases of a property get different seeds. If `NANOPACE_ALL_SEEDS` is set, as
+/// in `just nightly`, returns all seeds.
 fn seeds_of(case: u32) -> Vec<u32> {
     let count = if env::var_os("NANOPACE_ALL_SEEDS").is_some() { SEEDS } else { 3 };
     (0..count).map(|number| (count * case + number) % SEEDS + 1).collect()
@@ -181,8 +181,8 @@ fn the_slots_of_a_killed_node_lie_between_bounds() {
     }
 }
 
-/// While the node was cut off, the other nodes started its part of the load, and it cannot report which slots it has
-/// started too.
+/// While the node was cut off, the other nodes started its part of the load. The node cannot report which of these
+/// slots it has also started.
 #[test]
 fn a_node_that_is_cut_off_and_then_killed_may_have_doubled_its_part() {
     for (limit, blind) in [(10_000, 700), (300, 700), (0, 700), (10_000, 2_200)] {
@@ -308,7 +308,7 @@ fn a_node_that_is_cut_off_makes_some_start_twice_and_they_are_counted() {
     each(setup, |outcome| {
         assert_eq!(outcome.lost, 0);
         // A quarter of the load, for the time of the cut-off and for the time until the node stops waiting for a lost
-        // answer.
+        // response.
         assert!(outcome.twice <= 10 * (12 * 50 + 400) / 4 + 400, "{}", outcome.twice);
         assert_eq!(outcome.account, (outcome.fired, 0, outcome.twice));
     });
@@ -373,8 +373,8 @@ fn a_change_that_was_lost_does_not_live_on_in_some_nodes() {
     }
 }
 
-/// During the whole run, round trips have a fixed length or jitter, and are equal for all nodes or different for one
-/// node.
+/// During the whole run, round trips take a fixed time or a random time. They are the same for all nodes, or different
+/// for one node.
 #[test]
 fn links_may_be_slow_for_ever() {
     for trip in [1, 10, 50, 150, 300] {

@@ -15,12 +15,12 @@ use nanopace::{ManualClock, Nanos};
 use std::mem;
 use std::time::Duration;
 
-/// A node that does not take part yet waits for an answer for at most this time.
+/// A node that does not take part yet waits for a response for at most this time.
 const PATIENCE: Duration = Duration::from_secs(3);
 
 #[derive(Debug)]
 pub(super) enum Phase {
-    /// The node measures the round-trip time to the store and the store's time before it joins.
+    /// Before it joins, the node measures the round-trip time to the store, and the store's time.
     Entering(Samples),
     /// The node has joined, and asks the store repeatedly whether the run has begun.
     Looking {

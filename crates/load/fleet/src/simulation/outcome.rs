@@ -18,17 +18,17 @@ pub struct Outcome {
     pub lost: u64,
     /// The number of starts of slots that had already been started.
     pub twice: u64,
-    /// The run's account of itself: the numbers of slots that were fired, lost, and started twice.
+    /// The numbers of slots that were fired, lost, and started twice, according to the run's account.
     pub account: (u64, i64, u64),
     /// The bounds of the account if silent nodes have started as many slots as possible: the largest number fired, the
     /// smallest number lost, and the largest number started twice.
     pub account_at_most: (u64, i64, u64),
     /// Whether all nodes have reported their results.
     pub is_told: bool,
-    /// Whether the account [closes](crate::Account::closes): the slots in its columns add up to the slots of the load.
+    /// Whether the account [closes](crate::Account::closes).
     pub closes: bool,
-    /// The total time by which the node's clock was set to follow the store's clock, for the node with the largest such
-    /// time.
+    /// The sum of the steps, forward or backward, by which a node's clock was set to the store's clock, for the node
+    /// with the largest sum.
     pub stepped: Duration,
     /// The number of frames that nodes ran without knowing the owners of their tracks.
     pub blind_frames: u64,
@@ -40,11 +40,12 @@ pub struct Outcome {
     pub utilisation: f64,
     /// The mean time that a request waited before the store handled it.
     pub wait: Duration,
-    /// The standard deviation of the differences between actual and intended starts, which inexact clocks cause.
+    /// The standard deviation of the differences between actual and intended starts. Inexact clocks cause these
+    /// differences.
     pub start_error: Duration,
     /// The largest difference between an actual and an intended start.
     pub most_start_error: Duration,
-    /// The largest share of the tracks of a frame that one node started, divided by a node's fair share.
+    /// The largest share of a frame's tracks that any one node started, divided by a node's fair share.
     pub largest_share: f64,
     /// The end of the last frame with a lost slot, measured from the beginning of the load. `None` if no slot was lost.
     pub last_lost: Option<Duration>,

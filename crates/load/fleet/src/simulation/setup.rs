@@ -16,15 +16,15 @@ pub struct Setup {
     pub arrivals: String,
     /// The shortest length of a frame, as for [`Fleet::frame`](crate::Fleet::frame).
     pub frame: Duration,
-    /// The time of a round trip between a node and the store without jitter. The request and the answer each take half
-    /// of it.
+    /// The time of a round trip between a node and the store without jitter. The request and the response each take
+    /// half of it.
     pub round_trip: Duration,
     /// The round-trip times of the first nodes, which replace `round_trip` for these nodes.
     pub round_trips: Vec<Duration>,
-    /// The mean additional time of a request or an answer, as a fraction of its time without jitter. The additional
+    /// The mean additional time of a request or a response, as a fraction of its time without jitter. The additional
     /// time is distributed exponentially, and is at most eight times the mean.
     pub jitter: f64,
-    /// The probability that a request or an answer is lost.
+    /// The probability that a request or a response is lost.
     pub loss: f64,
     /// The probability that a request arrives twice. The second copy arrives up to 100 ms after the first one.
     pub again: f64,
@@ -55,7 +55,7 @@ pub enum Fault {
     CutOff(usize, Duration),
     /// Sets the round-trip time of a node to this value.
     Link(usize, Duration),
-    /// Makes each request of a node take longer by this time. The answers take as long as before.
+    /// Makes each request of a node take longer by this time. The responses take as long as before.
     OneWay(usize, Duration),
     /// Lets one more node join.
     Join,

@@ -26,11 +26,11 @@ const TURNS: u64 = 4;
 
 const AFTER_NS: u64 = 1_000_000_000;
 
-/// Within this time after a clock was set, or within twenty frames if they are longer, all nodes have set their clocks
-/// to the store's clock.
+/// Within this time after a clock was set, or within twenty frames if twenty frames are longer, all nodes have set
+/// their clocks to the store's clock.
 const FOLLOWED_NS: u64 = 3_000_000_000;
 
-/// The account is read at this time after the end of the run, when all nodes without results count as dead.
+/// The account is read this long after the end of the run, when all nodes without results count as dead.
 const ABSENCE_NS: u64 = 1_000_000_000_000;
 
 pub(super) struct World<'a> {
@@ -98,7 +98,8 @@ impl<'a> World<'a> {
         self.outcome()
     }
 
-    /// Returns the time one second after the load has ended by the store's clock and all nodes follow this clock.
+    /// Returns the time one second after both conditions are met: the load has ended by the store's clock, and all
+    /// nodes follow that clock.
     fn ends_ns(&self) -> u64 {
         self.begun.as_ref().map_or(u64::MAX, |begun| {
             let end = begun.load.end().expect("the load ends");

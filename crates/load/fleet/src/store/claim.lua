@@ -1,6 +1,7 @@
--- Claims in several frames. A script of its own, because it is run more often than all others.
+-- Handles a claim in several frames. This is a separate script, because it runs much more often than the other one.
 
--- Until shortly before it begins, a frame is there for all. Then it is for nodes that have missed it.
+-- Returns whether a frame accepts this kind of claim. Until a quarter of a frame before it begins, all nodes can claim
+-- tracks of the frame. After that, only nodes that have missed the frame can.
 local function is_open(run, frame, versions, take)
   local knows = versions == run.version or (versions == run.version - 1 and frame < run.from)
   local is_closed = now >= begins(run, frame) - run.frame_us / 4
@@ -8,7 +9,7 @@ local function is_open(run, frame, versions, take)
     and now >= begins(run, frame - run.lead) and is_closed == (take == 'missed')
 end
 
--- How many versions a node and the run both know: none, if another change was made in place of its last one.
+-- Returns the number of versions that both a node and the run know: 0 if another change replaced the node's last one.
 local function agreed(run, versions, change)
   local own = run.change
   if versions < run.version then
@@ -17,12 +18,13 @@ local function agreed(run, versions, change)
   return (versions > run.version or own == change) and versions or 0
 end
 
--- The tracks without an owner. Most often all tracks have one, and a look at each would take long.
+-- Returns the tracks without an owner. Searches for zero bytes, because most often all tracks have an owner, and a
+-- check of each track would take long.
 local function unowned(known)
   local tracks = {}
   local at = known:find('\0\0', 1, true)
   while at do
-    -- Between two tracks it is the low byte of one and the high byte of the other.
+    -- At an even position, the two zero bytes belong to two different tracks.
     if at % 2 == 1 then
       tracks[#tracks + 1] = (at - 1) / 2
     end
@@ -31,7 +33,7 @@ local function unowned(known)
   return tracks
 end
 
--- Takes the requested tracks of a frame, and returns its owners.
+-- Makes the node the owner of the tracks that it can get, and returns the owners of the frame's tracks.
 local function ask(run, node, key, frame, take, a, b, most)
   local known, first = owners(run, key, frame)
   local free = {}
@@ -50,7 +52,7 @@ local function ask(run, node, key, frame, take, a, b, most)
   return own(key, known, first, free, node)
 end
 
--- node, sequence, versions, change, roster, progress, answered, epoch, lead, until_us, counted, then for each ask: key, frame, take, a, b, most
+-- Arguments: node, sequence, versions, change, roster, progress, answered, epoch, lead, until_us, counted, then for each ask: key, frame, take, a, b, most
 local function claim(run)
   local node, sequence, versions = ARGV[4], tonumber(ARGV[5]), agreed(run, tonumber(ARGV[6]), ARGV[7])
   local last = redis.call('HMGET', NODES, 'q' .. node, 'f' .. node)
@@ -59,7 +61,7 @@ local function claim(run)
   compare(run, known, tonumber(ARGV[10]), tonumber(ARGV[11]))
   raise(run, tonumber(ARGV[12]))
   local is_stale = now - run.origin_us > tonumber(ARGV[13])
-  -- A node that has left reports what it starts until it gives its results.
+  -- A node that has left still reports the slots that it starts, until it reports its results.
   if is_fresh and not (last[2] and redis.call('HEXISTS', KEYS[4], node) == 1) then
     hear(run, node, 'q' .. node, ARGV[5], 'p' .. node, ARGV[9])
   end

@@ -1,7 +1,7 @@
--- The common beginning of both scripts of a run.
--- KEYS: the run, its nodes, its versions, its results, then chunks of owners.
--- ARGV: how long keys are kept in milliseconds, what is asked, and its arguments.
--- Numbers above 14 digits have to be printed by %.0f. Every answer begins with a word and the time.
+-- The common beginning of both scripts.
+-- KEYS: the run, the run's nodes, its versions, its results, then chunks of owners.
+-- ARGV: the time for which keys are kept, in milliseconds; the kind of request; the arguments of the request.
+-- Numbers of more than 14 digits must be formatted with %.0f. Every response begins with a word and the time.
 
 local RUN, NODES, VERSIONS = KEYS[1], KEYS[2], KEYS[3]
 local KEEP = ARGV[1]
@@ -53,7 +53,8 @@ local function is_member(run, node)
   return (',' .. run.roster .. ','):find(',' .. node .. ',', 1, true) ~= nil
 end
 
--- A node that has been silent for 25 frames, and half a second at least, is not in the roster.
+-- Returns the time without requests after which a node is removed from the roster: 25 frames, but at least half a
+-- second, and four times as long before the run starts.
 local function absent_us(run)
   local absent = math.max(500000, 25 * run.frame_us)
   if run.state == 0 then
@@ -62,7 +63,7 @@ local function absent_us(run)
   return absent
 end
 
--- No node that has left or died has started anything from this frame on.
+-- Records that no node that has left or died has started a slot from this frame on.
 local function left_by(run, frame)
   if run.state == 1 and frame > run.left then
     run.left = frame
@@ -91,7 +92,7 @@ local function tend(run)
   end
 end
 
--- A sign of life.
+-- Records a sign of life of a node.
 local function hear(run, node, ...)
   redis.call('HSET', NODES, 's' .. node, text(now), ...)
   if not is_member(run, node) and run.state < 2 and not redis.call('HGET', NODES, 'f' .. node) then
@@ -106,7 +107,7 @@ local function begins(run, frame)
   return run.origin_us + frame * run.frame_us
 end
 
--- Two bytes for each track of a frame, high byte first; 0 is free.
+-- Returns the owners of a frame: two bytes for each track, high byte first; 0 means that the track is free.
 local function owners(run, key, frame)
   local width = 2 * run.tracks
   local first = frame % CHUNK * width
@@ -118,7 +119,7 @@ local function owner(known, track)
   return 256 * known:byte(2 * track + 1) + known:byte(2 * track + 2)
 end
 
--- The same with a node as the owner of some tracks, which are in order.
+-- Returns the owners with `node` as the owner of `tracks`, which are in ascending order.
 local function with(known, tracks, node)
   local mark, parts, from = string.char(math.floor(node / 256), node % 256), {}, 1
   for _, track in ipairs(tracks) do
@@ -129,7 +130,7 @@ local function with(known, tracks, node)
   return table.concat(parts)
 end
 
--- Makes a node the owner of some tracks, in order.
+-- Makes a node the owner of tracks, which are in ascending order.
 local function own(key, known, first, tracks, node)
   if #tracks == 0 then
     return known
@@ -141,7 +142,7 @@ local function own(key, known, first, tracks, node)
   return owned
 end
 
--- Opens frames for claims this many frames before they begin. The lead never shrinks.
+-- Opens frames for claims `lead` frames before they begin. The lead never shrinks.
 local function raise(run, lead)
   if lead > run.lead then
     run.lead = lead
@@ -149,14 +150,14 @@ local function raise(run, lead)
   end
 end
 
--- A new epoch: nodes report what they have, and nothing is claimed in frames that may have been open.
+-- Begins a new epoch: nodes report their tracks again, and frames that may have been open cannot be claimed.
 local function repaired(run, epoch)
   run.floor = math.max(0, math.floor((now - run.origin_us) / run.frame_us) + run.lead + 1)
   run.epoch = math.max(run.epoch, epoch) + 1
   redis.call('HSET', RUN, 'floor', text(run.floor), 'epoch', text(run.epoch))
 end
 
--- A node has had answers to later requests than this store knows: it has gone back.
+-- Detects a loss of data: a node has received responses to later requests than those that the store knows.
 local function compare(run, known, answered, epoch)
   if known < answered and run.epoch <= epoch then
     repaired(run, epoch)

@@ -1,4 +1,4 @@
-//! Parses the answers of the scripts.
+//! Parses the responses of the scripts.
 
 use crate::frames::Frames;
 use crate::message::{

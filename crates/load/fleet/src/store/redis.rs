@@ -21,7 +21,7 @@ const KEEP: Duration = Duration::from_secs(24 * 60 * 60);
 const ENDLESS: Duration = KEEP.saturating_mul(7);
 
 /// The store at a Redis or Valkey server. The connection is opened when it is needed. It is closed after any error,
-/// because the next answer on it could be that to an earlier request.
+/// because the next response on it could belong to an earlier request.
 pub(crate) struct RedisStore {
     place: Place,
     claim: Script,

@@ -1,4 +1,4 @@
--- Everything but claims.
+-- Handles all requests except claims.
 
 local WHAT, RESULTS = ARGV[2], KEYS[4]
 
@@ -16,8 +16,8 @@ end
 
 local ops = {}
 
--- Whether no node has been heard of for half a minute. Less would be too little: the store may have been stalled
--- itself.
+-- Returns whether no node has sent a request for half a minute. A shorter time would not be enough, because the store
+-- itself may have been stalled.
 local function is_deserted(run)
   local heard = 0
   for node = 1, run.joined do
@@ -26,7 +26,7 @@ local function is_deserted(run)
   return run.joined > 0 and now - heard > 30000000
 end
 
--- Whether no more results will come: all nodes are done, or silent.
+-- Returns whether no more results will come, because each node has reported its results or is silent.
 local function is_complete(run)
   local is_awaited = run.roster ~= ''
   for node = 1, run.joined do
@@ -46,14 +46,14 @@ local function is_past(run)
   return run.state == 1 and run.ends and now >= begins(run, run.ends)
 end
 
--- After its load's end a run is over as soon as no more results will come.
+-- Ends a run whose load has ended, if no more results will come.
 local function close(run)
   if is_past(run) and is_complete(run) then
     over(run)
   end
 end
 
--- name, id, awaited, frame_us, tracks, has_load, shape, arrivals, seed, ends, lead
+-- Arguments: name, id, awaited, frame_us, tracks, has_load, shape, arrivals, seed, ends, lead
 function ops.join(run)
   local name, id, awaited, frame_us, tracks = ARGV[3], ARGV[4], ARGV[5], tonumber(ARGV[6]), ARGV[7]
   local version, arrivals, seed, ends, lead = ARGV[9], ARGV[10], ARGV[11], ARGV[12], tonumber(ARGV[13])
@@ -61,7 +61,7 @@ function ops.join(run)
     tend(run)
     close(run)
   end
-  -- Its nodes still read its outcome.
+  -- The nodes of the ended run may still read its account.
   if run and run.state == 2 and run.joined > 1 and now - run.ended_us < 2000000 then
     return {'ending', now}
   end
@@ -102,7 +102,7 @@ function ops.join(run)
   return info('joined', node)
 end
 
--- node, if one of the run asks
+-- Argument: node, if a node of the run sends the request
 function ops.look(run)
   if ARGV[4] then
     hear(run, ARGV[4])
@@ -113,17 +113,17 @@ function ops.look(run)
   return info('run')
 end
 
--- The reports of the nodes.
+-- Returns the reports of the nodes.
 function ops.nodes()
   return {'nodes', now, redis.call('HGETALL', NODES), redis.call('HKEYS', RESULTS)}
 end
 
--- The results of nodes. Interim ones follow a letter.
+-- Returns the results of the nodes. The field names of interim results begin with a letter.
 function ops.results()
   return {'results', now, redis.call('HGETALL', RESULTS)}
 end
 
--- node, results
+-- Arguments: node, results
 function ops.tell()
   if redis.call('HEXISTS', RESULTS, ARGV[4]) == 0 then
     redis.call('HSET', RESULTS, 't' .. ARGV[4], ARGV[5])
@@ -131,7 +131,7 @@ function ops.tell()
   return {'done', now}
 end
 
--- The keys with owners.
+-- Returns the values of the keys with owners.
 function ops.owners(run)
   local answer = {'owners', now, run.counted}
   for i = 5, #KEYS do
@@ -140,7 +140,7 @@ function ops.owners(run)
   return answer
 end
 
--- node, sequence, answered, epoch, then for each portion: key, frame, tracks
+-- Arguments: node, sequence, answered, epoch, then for each portion: key, frame, tracks
 function ops.mark(run)
   local node, pieces = tonumber(ARGV[4]), {'pieces', now, run.counted}
   local known = tonumber(redis.call('HGET', NODES, 'q' .. ARGV[4]) or 0)
@@ -166,7 +166,7 @@ function ops.mark(run)
   return pieces
 end
 
--- from, then the first slot of each frame, and of the frame after them
+-- Arguments: from, then the first slot of each frame, and of the frame after them
 function ops.count(run)
   local from, behind, key, slots = tonumber(ARGV[4]), ARGV[4] + #ARGV - 5, KEYS[5], {}
   local known = redis.call('HGET', RUN, 'counts')
@@ -196,7 +196,7 @@ function ops.count(run)
   return {'counted', now, behind, counts}
 end
 
--- node, epoch, then fields and values of the run, and its versions after an empty one
+-- Arguments: node, epoch, then fields and values of the run, an empty argument, and the versions of the run
 function ops.restore(run)
   local epoch, i = tonumber(ARGV[5]), 6
   local given, versions = {}, {}
@@ -245,7 +245,7 @@ function ops.restore(run)
   return {'done', now}
 end
 
--- known, from, version, ends, change, behind
+-- Arguments: known, from, version, ends, change, behind
 function ops.change(run)
   local from = tonumber(ARGV[5])
   local is_known = run.version == tonumber(ARGV[4]) and run.change == ARGV[9]
@@ -269,7 +269,7 @@ local function part(run, node)
   set_roster(run, kept)
 end
 
--- node, the first frame that it takes no part in, then for each portion: key, frame, tracks
+-- Arguments: node, the first frame that it takes no part in, then for each portion: key, frame, tracks
 function ops.leave(run)
   local node, pieces = tonumber(ARGV[4]), {'pieces', now, run.counted}
   for i = 6, #ARGV, 3 do
@@ -290,7 +290,7 @@ function ops.leave(run)
   return pieces
 end
 
--- node, progress, results
+-- Arguments: node, progress, results
 function ops.finish(run)
   redis.call('HSET', NODES, 'p' .. ARGV[4], ARGV[5])
   local told = 't' .. ARGV[4]
@@ -311,7 +311,7 @@ function ops.finish(run)
     redis.call('HSET', RUN, 'last', run.last)
     others = run.last == ARGV[4] and 'done' or others
   elseif run.state == 1 and run.ends and now >= begins(run, run.ends - 2) then
-    -- A pacer gets the load's end when the last frame closes.
+    -- A pacer receives the end of the load when the last frame closes.
     others = 'awaited'
   end
   keep()

@@ -33,7 +33,7 @@ pub(crate) struct CalibrateArgs {
     #[arg(long, value_name = "NUMBER", default_value = "24", value_parser = seconds)]
     pub(crate) seconds: Duration,
 
-    /// Write the results as JSON; with -, the report goes to standard error
+    /// Write the results as JSON; with -, write them to standard output and the report to standard error
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
 

@@ -7,12 +7,12 @@ use crate::console::human;
 use std::fmt::{self, Display, Formatter};
 
 /// The maximum acceptable share of time taken. With a larger share, the p99 times, on which conclusions are based,
-/// would be several times longer.
+/// would be several times as long as without the disturbance.
 const MOST_TAKEN: f64 = 0.05;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Disturbance {
-    /// The largest share of the time that other programs took in a measurement, or `None` if it is unknown.
+    /// The largest share of a measurement's time that other programs took, or `None` if it is unknown.
     pub(crate) by_others: Option<f64>,
     /// The share of the spinning thread's time in gaps, or `None` if it was not measured.
     pub(crate) in_hiccups: Option<f64>,

@@ -3,8 +3,8 @@
 //! Gaps are **even** up to the rate at which the 99th percentile of lateness is a quarter of the interval. Up to that
 //! rate, hardly any gap between two starts differs from the interval by more than 25 %. Three other limits apply:
 //!
-//! * Sleeping may use a limited share of a core. At higher rates, several starts share a sleep.
-//! * Hybrid pausing may spin for a limited share of a core. At higher rates, it sleeps.
+//! * Sleeping may use a limited share of a core. At rates that would need a larger share, several starts share a sleep.
+//! * Hybrid pausing may spin for a limited share of a core. At rates that would need a larger share, it sleeps.
 //! * The interval is never shorter than the cost of a start.
 //!
 //! The **recommended** way to pause is the cheapest one that keeps gaps even at 10 k/s in one thread. Sleeping costs
@@ -21,7 +21,7 @@ use serde::Serialize;
 pub(crate) struct Facts {
     pub(crate) pause: Pause,
     pub(crate) lateness_p99_ns: u64,
-    /// The mean time spun for each start.
+    /// The mean time spent spinning for each start.
     pub(crate) spun_each_ns: f64,
 }
 

@@ -69,7 +69,7 @@ pub(crate) struct Starts {
     /// The share of gaps that differ from the interval by at most 25 %.
     pub(crate) even: Option<f64>,
     pub(crate) cpu_share: Option<f64>,
-    /// The mean time spun for each start under [`Pause::Hybrid`].
+    /// The mean time spent spinning for each start under [`Pause::Hybrid`].
     pub(crate) spun_each_ns: f64,
 }
 

@@ -114,8 +114,8 @@ pub(crate) struct LogTimeAxis {
 }
 
 impl LogTimeAxis {
-    /// Chooses a round start of at most `least_ns`, and a round end of at least `most_ns` and ten times the start. The
-    /// start is at least 1 us unless all times are below 1 us; shorter times are drawn at the start.
+    /// Chooses a round start of at most `least_ns`, and a round end of at least `most_ns` and at least ten times the
+    /// start. The start is at least 1 us unless all times are below 1 us; shorter times are drawn at the start.
     pub(crate) fn new(least_ns: u64, most_ns: u64) -> LogTimeAxis {
         let least = least_ns.max(1_000).min(most_ns).max(1);
         let from_ns = round_times().take_while(|&time| time <= least).last().unwrap_or(1);

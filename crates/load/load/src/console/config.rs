@@ -17,7 +17,8 @@ use clap::{Arg, ArgAction, ArgMatches, Command, Error};
 use file::ConfigFile;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::iter;
+use std::path::{Path, PathBuf};
 use toml::Table;
 
 /// The subcommand whose options a file can contain. Its name may be omitted.
@@ -41,6 +42,20 @@ pub(crate) fn matches(definition: &Command, mut words: Vec<OsString>) -> Result<
     words.splice(begin..begin, file.arguments(is_replaced));
     let refuse = |error| refused(format!("{}: {}", path.display(), one_line(&error)));
     command.try_get_matches_from_mut(words).map_err(refuse)
+}
+
+/// Reads a file with the options of a run, and with `own` options. Returns the definition of all these options, too.
+pub(crate) fn of_file(
+    definition: &Command,
+    own: impl IntoIterator<Item = Arg>,
+    path: &Path,
+) -> Result<(Command, ArgMatches)> {
+    let command = named_options(definition).args(own);
+    let file = ConfigFile::read(path, &command).map_err(refused)?;
+    let words = iter::once(OsString::new()).chain(file.arguments(|_| false));
+    let refuse = |error| refused(format!("{}: {}", path.display(), one_line(&error)));
+    let matches = command.clone().try_get_matches_from(words).map_err(refuse)?;
+    Ok((command, matches))
 }
 
 /// Parses only the command line. Missing required options are accepted, because they may be in the file.

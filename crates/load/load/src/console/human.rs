@@ -196,7 +196,7 @@ mod tests {
         ] {
             assert_eq!(short_hz(hz), text);
         }
-        // The highest rate is the largest number of starts that can be counted, in one nanosecond.
+        // The highest possible rate is about 2^64 starts per nanosecond, which is below 2^94 per second.
         for power in -60..94 {
             let text = short_hz(2.0_f64.powi(power) * 0.999_999);
             assert!(text.len() <= 9, "{text}");

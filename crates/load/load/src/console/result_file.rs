@@ -15,7 +15,8 @@ enum Place {
     Stdout,
     /// A pipe or a device, which can be written but not replaced.
     Stream(File),
-    /// A file that is overwritten in place: it has a hard link or another owner, or its directory admits no new file.
+    /// A file that is overwritten in place, because it has several hard links, because a new file would have a
+    /// different owner or group, or because no new file can be created in its directory.
     Old(File),
     /// A path whose file is replaced: a new file is written in the same directory and then renamed to this path.
     Replaced(PathBuf),

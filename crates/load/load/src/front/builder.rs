@@ -3,9 +3,10 @@
 use super::report::Report;
 use crate::load::schedule::table::WrittenShape;
 use crate::load::target::Target;
-use crate::running::args::{MOST_CONNECTIONS, MOST_THREADS, RunArgs};
+use crate::running::args::{MOST_THREADS, RunArgs};
 use crate::running::message::Message;
 use crate::running::outputs::Outputs;
+use crate::running::pool_size::{MOST_CONNECTIONS, PoolSize};
 use crate::running::run::{self, Ran};
 use crate::running::setup::Setup;
 use crate::shown::live::Live;
@@ -128,7 +129,44 @@ impl Load {
     /// # }
     /// ```
     pub fn sessions(mut self, sessions: u32) -> Load {
-        self.args.connections = sessions;
+        let size = &mut self.args.connections;
+        let most = if size.grows() { size.most } else { sessions };
+        *size = PoolSize { first: sessions, most };
+        self
+    }
+
+    /// Lets the number of sessions grow up to `most`, which must be more than that of [`sessions`](Load::sessions). A
+    /// session is added while a slot is due and all sessions are busy. Blocking targets and closures cannot use this.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use nanopace_load::{Done, Failure, Load, Slot, Target};
+    /// use std::time::Duration;
+    ///
+    /// struct Slow;
+    ///
+    /// impl Target for Slow {
+    ///     type Session = ();
+    ///
+    ///     async fn connect(&self, _index: usize) -> Result<(), Failure> {
+    ///         Ok(())
+    ///     }
+    ///
+    ///     async fn call(&self, _session: &mut (), _slot: Slot) -> Result<Done, Failure> {
+    ///         tokio::time::sleep(Duration::from_millis(20)).await;
+    ///         Ok(Done::new())
+    ///     }
+    /// }
+    ///
+    /// # fn main() -> Result<(), nanopace_load::LoadError> {
+    /// let load = Load::new("500/s".parse()?).sessions(1).sessions_up_to(50).requests(100);
+    /// println!("{}", load.run_blocking(Slow)?); // about 10 sessions are needed
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn sessions_up_to(mut self, most: u32) -> Load {
+        self.args.connections.most = most;
         self
     }
 
@@ -152,10 +190,10 @@ impl Load {
         self
     }
 
-    /// Runs the load until the 95 % confidence interval of a percentile is within a share of it. The goal is a string
-    /// such as `p99 5%` or `p99.9 service 10%`. The run ends after `longest` at the latest, not including the warm-up.
-    /// The load must have a constant rate, and [`duration`](Load::duration) and [`requests`](Load::requests) must not
-    /// be set. These conditions are checked when the load runs.
+    /// Runs the load until both ends of the 95 % confidence interval of a percentile are within a given share of the
+    /// percentile. The goal is a string such as `p99 5%` or `p99.9 service 10%`. The run ends after `longest` at the
+    /// latest, not including the warm-up. The load must have a constant rate, and [`duration`](Load::duration) and
+    /// [`requests`](Load::requests) must not be set. These conditions are checked when the load runs.
     ///
     /// # Errors
     ///
@@ -249,6 +287,14 @@ impl Load {
         self
     }
 
+    /// Lets the load threads run before other programs: under `SCHED_RR`, or at nice -15 where that is not allowed, or
+    /// else as before. The report says which. A thread that uses more than 80 % of a core for a second goes back to the
+    /// normal class. Only for Linux, and not for blocking targets or closures.
+    pub fn realtime(mut self) -> Load {
+        self.args.realtime = true;
+        self
+    }
+
     /// Adds a requirement for the results, such as `p99 response < 50ms`. Can be called repeatedly. After the run,
     /// [`Report::missed`] lists the requirements that were not met.
     ///
@@ -283,6 +329,13 @@ impl Load {
         self
     }
 
+    /// Sets the time after which the load starts, which is useful if it is one of several [`Loads`](crate::Loads). It
+    /// counts from the moment at which the sessions of all loads are open. The default is zero.
+    pub fn start_after(mut self, time: Duration) -> Load {
+        self.args.start = time;
+        self
+    }
+
     /// Runs the load to its end, on threads of its own. If the future is dropped, the run is given up.
     ///
     /// # Errors
@@ -290,14 +343,7 @@ impl Load {
     /// Returns an error if the target cannot be reached, if a number or a time of the load is out of range, or if the
     /// load cannot be run for another reason.
     pub async fn run<T: Target>(self, target: T) -> Result<Report, LoadError> {
-        let (sender, messages) = mpsc::channel();
-        let (done, report) = oneshot::channel();
-        let stop = Stop(sender.clone());
-        let run = move || drop(done.send(self.run_here(target, &sender, &messages)));
-        thread::Builder::new().name("load".to_owned()).spawn(run).map_err(LoadError::boxed)?;
-        let report = report.await;
-        drop(stop);
-        report.unwrap_or_else(|_| Err(LoadError::text("the run has panicked")))
+        in_background(move |sender, messages| self.run_here(target, sender, messages)).await
     }
 
     /// Like [`run`](Load::run), but blocks the calling thread. Inside an async runtime, use `run` instead, so that
@@ -319,13 +365,13 @@ impl Load {
     /// # }
     /// ```
     pub fn run_blocking<T: Target>(self, target: T) -> Result<Report, LoadError> {
-        let run = move || {
-            let (sender, messages) = mpsc::channel();
-            self.run_here(target, &sender, &messages)
-        };
-        // A thread that is inside a Tokio runtime cannot enter another one.
-        let ran = thread::scope(|scope| scope.spawn(run).join());
-        ran.unwrap_or_else(|_| Err(LoadError::text("the run has panicked")))
+        on_own_thread(move |sender, messages| self.run_here(target, sender, messages))
+    }
+
+    /// Returns the options of the load, if their values are valid.
+    pub(super) fn checked(self) -> Result<RunArgs, LoadError> {
+        self.check()?;
+        Ok(self.args)
     }
 
     fn run_here<T: Target>(
@@ -334,8 +380,7 @@ impl Load {
         sender: &Sender<Message>,
         messages: &Receiver<Message>,
     ) -> Result<Report, LoadError> {
-        self.check()?;
-        let mut setup = Setup::new(self.args, &[], |_| Ok(target))?;
+        let mut setup = Setup::new(self.checked()?, &[], |_| Ok(target))?;
         let outputs = Outputs::only(Live::Nowhere);
         let Ran { mut summary, .. } = run::perform(&setup, None, outputs, sender, messages)?;
         summary.warnings.extend(setup.prepared.tear_down());
@@ -348,8 +393,18 @@ impl Load {
         let time = "write a time longer than zero";
         let ranges = [
             (
-                (1..=MOST_CONNECTIONS).contains(&connections),
-                format!("sessions({connections}): write a number from 1 to {MOST_CONNECTIONS}"),
+                (1..=MOST_CONNECTIONS).contains(&connections.first),
+                format!(
+                    "sessions({}): write a number from 1 to {MOST_CONNECTIONS}",
+                    connections.first
+                ),
+            ),
+            (
+                (connections.first..=MOST_CONNECTIONS).contains(&connections.most),
+                format!(
+                    "sessions_up_to({}): write a number from {} to {MOST_CONNECTIONS}",
+                    connections.most, connections.first
+                ),
             ),
             (
                 (1..=MOST_THREADS).contains(&threads.unwrap_or(1)),
@@ -366,6 +421,33 @@ impl Load {
         let wrong = ranges.into_iter().find(|(holds, _)| !holds);
         wrong.map_or(Ok(()), |(_, told)| Err(LoadError::text(told)))
     }
+}
+
+/// Performs a run on a thread of its own. If the future is dropped, the run is given up.
+pub(super) async fn in_background<R: Send + 'static>(
+    run: impl FnOnce(&Sender<Message>, &Receiver<Message>) -> Result<R, LoadError> + Send + 'static,
+) -> Result<R, LoadError> {
+    let (sender, messages) = mpsc::channel();
+    let (done, report) = oneshot::channel();
+    let stop = Stop(sender.clone());
+    let run = move || drop(done.send(run(&sender, &messages)));
+    thread::Builder::new().name("load".to_owned()).spawn(run).map_err(LoadError::boxed)?;
+    let report = report.await;
+    drop(stop);
+    report.unwrap_or_else(|_| Err(LoadError::text("the run has panicked")))
+}
+
+/// Performs a run, and blocks the calling thread. A thread that is inside a Tokio runtime cannot enter another one, so
+/// the run gets its own thread.
+pub(super) fn on_own_thread<R: Send>(
+    run: impl FnOnce(&Sender<Message>, &Receiver<Message>) -> Result<R, LoadError> + Send,
+) -> Result<R, LoadError> {
+    let run = move || {
+        let (sender, messages) = mpsc::channel();
+        run(&sender, &messages)
+    };
+    let ran = thread::scope(|scope| scope.spawn(run).join());
+    ran.unwrap_or_else(|_| Err(LoadError::text("the run has panicked")))
 }
 
 /// Dropping this value stops the run. The future that waits for the report owns it.
@@ -394,7 +476,7 @@ impl Drop for Stop {
 pub struct LoadError(anyhow::Error);
 
 impl LoadError {
-    fn text(text: impl Display) -> LoadError {
+    pub(super) fn text(text: impl Display) -> LoadError {
         LoadError(anyhow::Error::msg(text.to_string()))
     }
 
@@ -448,12 +530,14 @@ mod tests {
         let numbers = [
             refused(|load| load.sessions(0)),
             refused(|load| load.sessions(1_000_001)),
+            refused(|load| load.sessions(20).sessions_up_to(10)),
             refused(|load| load.threads(0)),
             refused(|load| load.threads(1_025)),
         ];
         let told = [
             "sessions(0): write a number from 1 to 1000000",
             "sessions(1000001): write a number from 1 to 1000000",
+            "sessions_up_to(10): write a number from 20 to 1000000",
             "threads(0): write a number from 1 to 1024",
             "threads(1025): write a number from 1 to 1024",
         ];

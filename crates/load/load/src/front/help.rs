@@ -14,7 +14,7 @@ struct Topic {
     option: &'static str,
 }
 
-const TOPICS: [Topic; 8] = [
+const TOPICS: [Topic; 9] = [
     Topic {
         name: "rates",
         about: "How to write rates and parts of a load, and what a closed loop is",
@@ -50,6 +50,12 @@ const TOPICS: [Topic; 8] = [
         about: "The file of --scenario: several requests in a row",
         text: include_str!("topics/scenarios.txt"),
         option: "scenario",
+    },
+    Topic {
+        name: "loads",
+        about: "Several loads in one run: the files of --load",
+        text: include_str!("topics/loads.txt"),
+        option: "load_file",
     },
     Topic {
         name: "target",

@@ -5,10 +5,13 @@ use crate::console::unreachable::Unreachable;
 use crate::judged::summary::Summary;
 use crate::judged::whole::Whole;
 use crate::running::compare::{self, CompareArgs};
+use crate::running::files::ResultFiles;
 use crate::running::fleet;
 use crate::running::fleet::args::FleetCommand;
 use crate::running::fleet::report;
+use crate::running::loads::LoadsSetup;
 use crate::running::member::Member;
+use crate::running::merge::{self, MergeArgs};
 use crate::running::run::{self, NotJoined, Ran};
 use crate::running::search::Job;
 use crate::running::setup::Setup;
@@ -31,7 +34,7 @@ pub(crate) const FAILED: u8 = 1;
 pub(crate) const REFUSED: u8 = 2;
 /// The exit status if a requirement was missed.
 pub(crate) const MISSED: u8 = 3;
-/// The exit status if the load was incomplete, or if a search found no answer.
+/// The exit status if the load was incomplete, or if a search was interrupted or limited by the generator.
 pub(crate) const INCOMPLETE: u8 = 4;
 /// The exit status if the target or the store of a fleet cannot be reached.
 pub(crate) const UNREACHABLE: u8 = 5;
@@ -61,12 +64,26 @@ pub(crate) fn run(mut setup: Setup) -> Ended {
     ran.logged.map_err(|error| (FAILED, error))?;
     let whole = finished.map_err(|error| (UNREACHABLE, error))?;
     let is_well = whole.is_none_or(|whole| whole.is_well());
-    let is_as_required = ran.summary.missed.is_empty() && is_well;
-    Ok(match ran.summary.incomplete {
-        _ if !is_as_required => ExitCode::from(MISSED),
+    Ok(status(&ran.summary, is_well))
+}
+
+/// Runs several loads that have been set up.
+pub(crate) fn run_loads(mut setup: LoadsSetup) -> Ended {
+    let Ran { summary, logged, .. } = setup.run().map_err(|error| (FAILED, error))?;
+    let detail = setup.args.report.detail();
+    let text = setup.files.output.write_text(&RunReport { summary: &summary, detail });
+    written(&setup.files, &summary, text, None).map_err(|error| (FAILED, error.into()))?;
+    logged.map_err(|error| (FAILED, error))?;
+    Ok(status(&summary, true))
+}
+
+/// Returns the exit status of a run with these results.
+fn status(summary: &Summary, is_well: bool) -> ExitCode {
+    match summary.incomplete {
+        _ if !(summary.missed.is_empty() && is_well) => ExitCode::from(MISSED),
         Some(_) => ExitCode::from(INCOMPLETE),
         None => ExitCode::SUCCESS,
-    })
+    }
 }
 
 pub(crate) fn search(mut job: Job) -> Ended {
@@ -92,6 +109,13 @@ pub(crate) fn compare(args: &CompareArgs) -> Ended {
     Ok(if is_well { ExitCode::SUCCESS } else { ExitCode::from(MISSED) })
 }
 
+/// Merges the results of the parts of a load.
+pub(crate) fn merge(args: &MergeArgs) -> Ended {
+    let (whole, written) = merge::perform(args).map_err(refused)?;
+    written.map_err(|error| (FAILED, error.into()))?;
+    Ok(status(&whole, true))
+}
+
 /// Writes the results to all outputs, even if one fails. In a fleet, then reports the results to the store, waits for
 /// the other nodes, and writes the combined results. The requirements apply to the whole fleet, or to this node alone
 /// if it leaves before the others have finished.
@@ -101,24 +125,24 @@ fn publish(
     member: Option<Member>,
 ) -> (io::Result<()>, anyhow::Result<Option<Whole>>) {
     let report = RunReport { summary: &ran.summary, detail: setup.args.report.detail() };
-    let text = setup.output.write_text(&report);
+    let text = setup.files.output.write_text(&report);
     let node = member.as_ref().map(ToString::to_string);
     let finished = member.map_or(Ok(None), |member| finish(setup, ran, member));
     let text = text.and(match (&finished, node) {
         (Ok(Some(whole)), Some(node)) => {
-            setup.output.write_text(&format!("fleet     {node} is done\n\n{whole}"))
+            setup.files.output.write_text(&format!("fleet     {node} is done\n\n{whole}"))
         }
-        (Ok(None), Some(node)) => setup.output.write_text(&format!(
+        (Ok(None), Some(node)) => setup.files.output.write_text(&format!(
             "fleet     {node} is done; fleet report shows all of them together\n{}",
             MissedLines(&ran.summary.missed)
         )),
         _ => Ok(()),
     });
     let whole = finished.as_ref().ok().and_then(Option::as_ref);
-    (written(setup, &ran.summary, text, whole), finished)
+    (written(&setup.files, &ran.summary, text, whole), finished)
 }
 
-/// Returns the results of all nodes, or `None` if other nodes are still running.
+/// Returns the results of all nodes, or `None` if it is unknown whether all nodes have finished.
 fn finish(setup: &Setup, ran: &mut Ran, member: Member) -> anyhow::Result<Option<Whole>> {
     let criteria = setup.args.criteria();
     let Some((at, control)) = member.finish(&ran.summary.stats, ran.not_started)? else {
@@ -140,18 +164,18 @@ fn append(path: &Path, text: &str) -> io::Result<()> {
 }
 
 fn written(
-    setup: &Setup,
+    files: &ResultFiles,
     summary: &Summary,
     text: io::Result<()>,
     whole: Option<&Whole>,
 ) -> io::Result<()> {
-    let page = setup.html.as_ref().map(|file| file.write_text(&page::html(summary)));
-    let junit = setup.junit.as_ref().map(|file| file.write_text(&junit::xml(summary)));
+    let page = files.html.as_ref().map(|file| file.write_text(&page::html(summary)));
+    let junit = files.junit.as_ref().map(|file| file.write_text(&junit::xml(summary)));
     let short = || Markdown(summary).to_string();
-    let shorts = setup.summary.as_ref().map(|file| file.write_text(&short()));
+    let shorts = files.summary.as_ref().map(|file| file.write_text(&short()));
     let step = env::var_os(STEP_SUMMARY).filter(|file| !file.is_empty());
     let step = step.map(|file| append(Path::new(&file), &short()));
-    let json = setup.output.write_json(|| json::Object::new(summary, whole.map(WholeObject::new)));
+    let json = files.output.write_json(|| json::Object::new(summary, whole.map(WholeObject::new)));
     page.unwrap_or(Ok(()))
         .map_err(|error| io::Error::other(format!("cannot write --html: {error}")))?;
     json.map_err(|error| io::Error::other(format!("cannot write --json: {error}")))?;

@@ -7,6 +7,7 @@ use crate::load::target::Target;
 use crate::running::args::RunArgs;
 use crate::running::compare::{self, CompareArgs};
 use crate::running::fleet::args::FleetCommand;
+use crate::running::merge::{self, MergeArgs};
 use crate::running::search::Job;
 use crate::running::search::args::SearchArgs;
 use crate::running::setup::Setup;
@@ -23,6 +24,7 @@ const RUN: &str = "run";
 const SEARCH: &str = "search";
 const FLEET: &str = "fleet";
 const COMPARE: &str = "compare";
+const MERGE: &str = "merge";
 
 const ABOUT_RUN: &str =
     "Run the load and report wait, service and response times; the same without this word";
@@ -30,6 +32,7 @@ const ABOUT_SEARCH: &str =
     "Find the highest rate that meets an objective, such as p99 response < 20ms";
 const ABOUT_COMPARE: &str =
     "Compare runs by their --json files: which differences are beyond chance?";
+const ABOUT_MERGE: &str = "Merge the --json files of all parts of a load";
 const ABOUT_FLEET: &str = "Watch and control a run that several machines share";
 
 const MORE: &str = "\
@@ -40,6 +43,7 @@ enum Command<A: Args> {
     Search(Search<A>),
     Fleet(FleetCommand),
     Compare(CompareArgs),
+    Merge(MergeArgs),
     Print(String),
 }
 
@@ -61,12 +65,12 @@ struct Search<A: Args> {
 
 /// Runs a complete load generator: reads the command line, creates the target and performs the command.
 ///
-/// The options are those of `A` and those of a load: rate, shape, arrivals, seed, shard, connections, threads,
+/// The options are the author's own and those of a load: rate, shape, arrivals, seed, shard, connections, threads,
 /// duration, warm-up, timeout, late policy, requirements, HTML, JSON, CSV, HDR logs, HTTP control, metrics, fleets.
 /// `--help` lists them, and `--config` reads them from a file. The command `search` finds the highest rate that meets
-/// an objective, `compare` compares runs, `fleet` watches and controls a fleet, and `help` explains how to write rates,
-/// shapes, arrivals and requirements. On a terminal, a run shows a full-screen view. Ctrl-C ends the run, and its
-/// report goes to standard output.
+/// an objective, `compare` compares runs, `merge` merges the parts of a load, `fleet` watches and controls a fleet, and
+/// `help` explains how to write rates, shapes, arrivals and requirements. On a terminal, a run shows a full-screen
+/// view. Ctrl-C ends the run, and its report goes to standard output.
 ///
 /// The exit status is 0 for success, 1 if results could not be written, 2 if the command line is invalid, 3 if a
 /// requirement was missed (or no rate met the objective of a search), 4 if the load is incomplete, 5 if the target or
@@ -142,6 +146,7 @@ where
         }
         Ok(Command::Fleet(command)) => job::fleet(&command),
         Ok(Command::Compare(args)) => job::compare(&args),
+        Ok(Command::Merge(args)) => job::merge(&args),
         Ok(Command::Print(text)) => print(text.as_bytes()),
         Err(error) => usage(&error),
     }
@@ -178,6 +183,7 @@ fn read<A: Args>(words: Vec<OsString>) -> Result<Command<A>, clap::Error> {
         Some((SEARCH, search)) => Search::from_arg_matches(search).map(Command::Search),
         Some((FLEET, fleet)) => FleetCommand::from_arg_matches(fleet).map(Command::Fleet),
         Some((COMPARE, files)) => CompareArgs::from_arg_matches(files).map(Command::Compare),
+        Some((MERGE, files)) => MergeArgs::from_arg_matches(files).map(Command::Merge),
         run => {
             let mut run: Run<A> = Run::from_arg_matches(run.map_or(&matches, |(_, run)| run))?;
             run.load.settle(&definition, &matches);
@@ -197,6 +203,7 @@ fn definition<A: Args>(program: Option<&OsString>) -> clap::Command {
     let search = Search::<A>::augment_args(new(SEARCH));
     let fleet = FleetCommand::augment_subcommands(new(FLEET)).subcommand_required(true);
     let compare = CompareArgs::augment_args(new(COMPARE)).after_help(compare::HELP);
+    let merge = MergeArgs::augment_args(new(MERGE)).after_help(merge::HELP);
     let whole = Run::<A>::augment_args(new(name.as_deref().unwrap_or("load")));
     let [whole, run, search] = [whole, run, search].map(|it| help::hide_rare(it, &own));
     whole
@@ -207,7 +214,7 @@ fn definition<A: Args>(program: Option<&OsString>) -> clap::Command {
         .disable_help_subcommand(true)
         .after_help(MORE)
         .subcommands([run.about(ABOUT_RUN), search.about(ABOUT_SEARCH), fleet.about(ABOUT_FLEET)])
-        .subcommands([compare.about(ABOUT_COMPARE), pages::command()])
+        .subcommands([compare.about(ABOUT_COMPARE), merge.about(ABOUT_MERGE), pages::command()])
 }
 
 #[cfg(test)]
@@ -284,7 +291,7 @@ mod tests {
         let Ok(Command::Run(run)) = read("dir/tool --text a --rate 7/s") else {
             panic!("it is a run")
         };
-        assert_eq!((run.own.text.as_str(), run.load.connections), ("a", 16));
+        assert_eq!((run.own.text.as_str(), run.load.connections.most), ("a", 16));
         let Ok(Command::Search(search)) = read("tool search --text b -c 3") else {
             panic!("it is a search")
         };

@@ -1,6 +1,6 @@
 //! Provides the results of a load as values, and as text, HTML and JSON.
 
-use crate::judged::summary::Summary;
+use crate::judged::summary::{LoadResults, Summary};
 use crate::judged::verdict::Verdict;
 use crate::load::own_times::{Name, OwnTimes, Part, counters};
 use crate::results::confidence::{Batched, Range};
@@ -9,6 +9,7 @@ use crate::results::percentiles::Sample;
 use crate::shown::report::{Detail, RunReport};
 use crate::shown::{json, page};
 use std::fmt::{self, Display, Formatter};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// The results of a finished load. They are available as values, as a text report, as an HTML page and as a JSON
@@ -48,12 +49,25 @@ use std::time::Duration;
 /// ```
 #[derive(Debug)]
 pub struct Report {
-    summary: Summary,
+    summary: Arc<Summary>,
 }
 
 impl Report {
     pub(crate) fn new(summary: Summary) -> Report {
-        Report { summary }
+        Report { summary: Arc::new(summary) }
+    }
+
+    /// Returns the report of each load with its name, if this is the report of several [`Loads`](crate::Loads). The
+    /// loads are in the order in which they were added.
+    pub fn loads(&self) -> impl Iterator<Item = (&str, Report)> {
+        let report = |load: &LoadResults| Report { summary: Arc::clone(&load.summary) };
+        self.summary.loads.iter().map(move |load| (load.name.as_str(), report(load)))
+    }
+
+    /// Returns the report of the load with this name, if there is one.
+    #[must_use]
+    pub fn load(&self, name: &str) -> Option<Report> {
+        self.loads().find(|(it, _)| *it == name).map(|(_, report)| report)
     }
 
     /// Returns the number of calls that were started.
@@ -92,7 +106,7 @@ impl Report {
         self.summary.stats.unfinished
     }
 
-    /// Returns the kinds of failures, each with the number of its calls.
+    /// Returns each kind of failure, with the number of calls that failed in this way.
     pub fn failures(&self) -> impl Iterator<Item = (String, u64)> {
         self.summary.stats.failures.iter().map(|(kind, count)| (kind.to_string(), *count))
     }

@@ -19,10 +19,15 @@ pub(crate) struct HttpRunArgs<E: EmbeddedTarget> {
     #[command(flatten)]
     pub(crate) requests: RequestArgs<E>,
 
-    /// Replay this HAR file's requests to its first host, with their timing; append hosts=all or hosts=HOST,HOST to
-    /// choose the hosts
+    /// Replay this HAR file's requests at their times; only to the first request's host unless you append hosts=all
+    /// or hosts=HOST,HOST
     #[arg(long, value_name = "FILE", conflicts_with = "arrivals", value_parser = har, help_heading = "Requests")]
     pub(crate) har: Option<ArrivalProcess>,
+
+    /// Run the load in this file, in the format of --config; repeat the option to run several loads at once [see: help
+    /// loads]
+    #[arg(id = "load_file", long = "load", value_name = "FILE", help_heading = "Load")]
+    pub(crate) load_files: Vec<PathBuf>,
 }
 
 fn har(text: &str) -> Result<ArrivalProcess, String> {
@@ -54,12 +59,12 @@ pub(crate) struct RequestArgs<E: EmbeddedTarget> {
     #[arg(long, value_name = "URL", help_heading = "Requests")]
     pub(crate) url: Option<String>,
 
-    /// Send the requests in this file in turn, and start over at its end (vegeta's HTTP or JSON format);
-    /// - is standard input
+    /// Send the requests in this file (vegeta's HTTP or JSON format; - is standard input) in turn, and start over
+    /// at its end
     #[arg(long, value_name = "FILE", conflicts_with_all = ["url", "method", "body", "body_file", "form"], help_heading = "Requests")]
     pub(crate) targets: Option<PathBuf>,
 
-    /// Run the scenarios in this TOML file; each slot sends several requests [see: help scenarios]
+    /// Run the scenarios in this TOML file; each slot sends the requests of one scenario [see: help scenarios]
     #[arg(long, value_name = "FILE", conflicts_with_all = ["url", "targets", "method", "body", "body_file", "form", "items"], help_heading = "Requests")]
     pub(crate) scenario: Option<PathBuf>,
 

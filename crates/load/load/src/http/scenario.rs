@@ -12,6 +12,7 @@ use super::client::steps::{Check, Condition, Scenario, Step, Take};
 use super::template::values::{fits_header, fits_json, fits_path, fits_url};
 use super::template::{self, is_one};
 use super::template::{Form, Place};
+use super::time_distribution::TimeDistribution;
 use file::{File, LookSpec, ScenarioSpec, StepSpec, Wrong, wrong};
 use hyper::Method;
 use hyper::body::Bytes;
@@ -22,11 +23,11 @@ use std::path::Path;
 use std::time::Duration;
 use toml::{Spanned, Value};
 
-/// The groups of failures that steps have in addition to those of their requests, as metrics count them.
+/// The groups under which metrics count failed checks, and failures to extract a value.
 pub(crate) const GROUPS: [&str; 2] = ["check", "take"];
 
-/// The longest valid think time. A longer one is probably in the wrong unit.
-const LONGEST_THINK: Duration = Duration::from_secs(86_400);
+/// The maximum think time. A longer value probably has the wrong unit. A longer random time is cut off.
+pub(crate) const LONGEST_THINK: Duration = Duration::from_secs(86_400);
 
 /// Reads the scenarios in a file, and adds them to a plan.
 ///
@@ -119,7 +120,7 @@ impl Reader<'_, '_> {
             .think
             .as_ref()
             .map(|text| think_time(text.get_ref()).map_err(|told| wrong(text.span().start, told)));
-        let think = think.transpose()?.unwrap_or(Duration::ZERO);
+        let think = think.transpose()?.unwrap_or_default();
         let checks = checks(label, &spec.check, self.draft)?;
         Ok(Step { request, label, think, takes: Vec::new(), checks })
     }
@@ -159,13 +160,15 @@ impl Reader<'_, '_> {
     }
 }
 
-/// Parses the think time before the next step. It may be zero.
-fn think_time(text: &str) -> Result<Duration, String> {
-    let wrong =
-        |error| format!("{text:?} is no time: {error}; write for example \"500ms\" or \"2s\"");
-    let time = humantime::parse_duration(text).map_err(wrong)?;
-    let is_short = time <= LONGEST_THINK;
-    is_short.then_some(time).ok_or_else(|| "a think time is a day at most".to_owned())
+/// Reads the think time before the next step, which may be zero or random.
+fn think_time(text: &str) -> Result<TimeDistribution, String> {
+    let think = text.parse().map_err(|error| format!("{text:?} is no time: {error}"))?;
+    match think {
+        TimeDistribution::Constant(time) if time > LONGEST_THINK => {
+            Err("a think time is a day at most".to_owned())
+        }
+        think => Ok(think),
+    }
 }
 
 /// Returns the condition that an extracted value must meet for one use of it.

@@ -16,6 +16,9 @@ pub(crate) fn advice(summary: &Summary) -> Option<String> {
     let text = match summary.verdict {
         Verdict::NothingRecorded => "let the run go on until its --warmup is over",
         Verdict::TargetFailing => return None,
+        Verdict::TargetBehind if summary.title.given.contains("per-connection") => {
+            "write a longer --per-connection than the target takes for a request"
+        }
         Verdict::TargetBehind => {
             "lower --rate, or raise --connections if the target can serve more at once"
         }

@@ -216,9 +216,9 @@ mod tests {
     #[test]
     fn beside_a_percentile_the_generators_own_delay_is_as_long_as_it_may_be() {
         for (generator, queued_ms, percent, told) in [
-            // Half of the requests may have the whole delay between them, so the bound is twice the mean of 0.1 ms.
+            // Half of the requests may account for all of the delay, so the bound is twice the mean of 0.1 ms.
             (0.01, 0, 50.0, "at most 200us (2.0 %) of the response p50"),
-            // One request in a hundred may have the whole delay, but no request waited for longer than 4 ms.
+            // One request in a hundred may account for all of the delay, but no request waited for longer than 4 ms.
             (0.01, 0, 99.0, "at most 4.00ms (40.0 %) of the response p99"),
             (0.000_1, 0, 99.0, "at most 100us (1.0 %) of the response p99"),
             (0.01, 100, 99.9, "at most 5.00ms (50.0 %) of the response p99.9"),

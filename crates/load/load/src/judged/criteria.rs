@@ -8,13 +8,14 @@
 //!   `50ms` or `1.5s`.
 //! - The same statistics of `first-byte`, `first-item`, `first-item-response` and `item-gap` times, if the items of
 //!   responses are timed, and of `sending` and `reading` times, if kernel timestamps are enabled.
-//! - The number of any of these times, written as `count` instead of a percentile. The limit is a number.
+//! - How many times of one of these kinds were recorded, written with `count` instead of a percentile: `count
+//!   response`. The limit is a number.
 //! - `due`, `started`, `completed`, `failed`, `skipped`, `retried`, `unfinished` or `unstarted`, which are numbers of
 //!   requests.
 //! - `errors` (the failed share of the started requests), `ratio` (the started share of the scheduled requests) or
 //!   `gaps` (the share of gaps within 25 % of nominal). The limit is a share, such as `0.1%` or `0.001`.
 //! - `achieved`, which is the number of requests started per second. The limit is a rate, such as `4.9k/s`.
-//! - `lateness target` or `lateness generator`, which are times.
+//! - `lateness target` or `lateness generator`: the total lateness that this side caused. The limit is a time.
 //! - `confidence p99`, `confidence p99.9 service`: the distance from a percentile of `response`, `service` or `wait`
 //!   times to the farther end of its 95 % confidence interval. The limit is a share of the percentile.
 //!
@@ -27,11 +28,11 @@
 //!
 //! The operators are `<`, `<=`, `>`, `>=` and `=`, also written `==`.
 //!
-//! If a request got no response, only a lower bound of its response time is known: the time until the request was given
-//! up. For `<` and `<=`, the response time counts as infinite. For `>` and `>=`, it counts as the lower bound.
+//! If a request failed or was given up, only a lower bound of its response time is known: the time until then. For `<`
+//! and `<=`, the response time counts as infinite. For `>` and `>=`, it counts as the lower bound.
 //!
 //! If a run has no value for a figure, every criterion with this figure is missed. For example, a limit on the p99 of
-//! response times must fail if no request received a response.
+//! service times must fail if no request was completed.
 
 mod certainty;
 mod figure;
@@ -115,8 +116,8 @@ impl Criterion {
         self.figure.part()
     }
 
-    /// Returns whether a higher rate can only make the criterion fail, so that there is a highest rate at which it
-    /// holds.
+    /// Returns whether a higher rate can make the criterion fail but never make it hold, so that there is a highest
+    /// rate at which it holds.
     pub(crate) fn breaks_above_a_rate(&self) -> bool {
         match self.figure.better() {
             Some(Better::Less) => matches!(self.operator, Operator::Below | Operator::AtMost),

@@ -1,7 +1,7 @@
 //! Summarizes the result of a run in one line. The line names the most serious finding: a missed requirement, an
 //! incomplete load, the verdict or a caution.
 
-use super::summary::Summary;
+use super::summary::{Summary, late};
 use super::verdict::Verdict;
 use crate::console::human::{count, visible};
 use std::fmt::{self, Display, Formatter};
@@ -24,8 +24,11 @@ pub(crate) struct Headline {
 
 impl Headline {
     pub(crate) fn new(summary: &Summary) -> Headline {
-        let verdict = summary.verdict.headline(&summary.stats.lateness);
-        let (result, why) = verdict.split_once(": ").unwrap_or((&verdict, ""));
+        let verdict = summary.verdict_line();
+        // The name of a load comes first.
+        let name = late(&summary.loads).first().map_or(0, |late| late.name.len() + 2);
+        let result = verdict[name..].find(": ").map_or(verdict.len(), |at| name + at);
+        let (result, why) = (&verdict[..result], verdict.get(result + 2..).unwrap_or_default());
         let is_closed = summary.verdict == Verdict::ClosedLoop;
         let cautions = cautions(summary).count();
         let (grade, result, why) = if let Some(first) = summary.missed.first() {

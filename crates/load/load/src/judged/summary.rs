@@ -3,6 +3,7 @@
 use super::checks::{self, Finding};
 use super::comparison::Comparison;
 use super::criteria::{self, Criterion, Figures, Goal, Percentile, Required};
+use super::merged_part::MergedPart;
 use super::shortages;
 use super::verdict::{Evidence, Verdict};
 use crate::console::human::{self, count, float};
@@ -15,12 +16,16 @@ use crate::results::gaps::Quality;
 use crate::results::lateness::Lateness;
 use crate::results::machine_cpu::Meanwhile;
 use crate::results::over_time::OverTime;
+use crate::results::pool_growth::PoolGrowth;
 use crate::results::quota::Quota;
 use crate::results::randomness::Randomness;
+use crate::results::realtime::RealtimeResult;
+use crate::results::started_at::StartedAt;
 use crate::results::stats::OperationStats;
 use crate::results::think_times::ThinkTimes;
 use nanopace::{Ledger, Nanos};
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 use toml::Table;
 
@@ -38,11 +43,16 @@ pub(crate) struct Summary {
     pub(crate) over_time: OverTime,
     pub(crate) stats: OperationStats,
     pub(crate) gaps: Option<Quality>,
-    pub(crate) ledger: Ledger,
+    /// The pacer's ledger at the end of the schedule. `None` for the sum of several schedules.
+    pub(crate) ledger: Option<Ledger>,
     /// The CPU time of the load threads, or `None` if the system does not report it.
     pub(crate) processor: Option<CpuTime>,
     pub(crate) resolved_in: Duration,
     pub(crate) own_times: Vec<OwnTimes>,
+    /// How far the pool of connections has grown, if it can grow.
+    pub(crate) pool: Option<PoolGrowth>,
+    /// The scheduling class of the load threads, if a run asked for another one.
+    pub(crate) realtime: Option<RealtimeResult>,
     pub(crate) is_closed: bool,
     pub(crate) verdict: Verdict,
     pub(crate) warnings: Vec<String>,
@@ -52,8 +62,22 @@ pub(crate) struct Summary {
     pub(crate) missed: Vec<String>,
     pub(crate) required: Vec<Required>,
     pub(crate) findings: Vec<Finding>,
+    /// The loads of the run, if these are the results of several loads.
+    pub(crate) loads: Vec<LoadResults>,
     /// The comparison with the baseline, or the reason why the runs cannot be compared.
     pub(crate) beside: Option<Result<Comparison, String>>,
+    /// The parts whose results were summed.
+    pub(crate) parts: Vec<MergedPart>,
+}
+
+/// One of several loads with its results. Times count from the start of the run.
+#[derive(Debug)]
+pub(crate) struct LoadResults {
+    pub(crate) name: String,
+    pub(crate) start: Duration,
+    /// The end of the warm-up.
+    pub(crate) recorded_from: Duration,
+    pub(crate) summary: Arc<Summary>,
 }
 
 #[derive(Clone, Debug)]
@@ -61,6 +85,8 @@ pub(crate) struct Title {
     pub(crate) url: String,
     pub(crate) scenario_hash: Option<String>,
     pub(crate) start: SystemTime,
+    /// The start that `--start-at` requested, if it was given.
+    pub(crate) start_at: Option<StartedAt>,
     pub(crate) settings: Table,
     /// The names of the options that were given.
     pub(crate) given: BTreeSet<String>,
@@ -149,10 +175,12 @@ impl Summary {
             over_time: results.over_time,
             stats,
             gaps: results.gaps,
-            ledger: run_end.ledger,
+            ledger: Some(run_end.ledger),
             processor: results.processor,
             resolved_in: results.resolved_in,
             own_times: Vec::new(),
+            pool: None,
+            realtime: None,
             is_closed: results.is_closed,
             verdict: if is_recorded {
                 Verdict::new(&evidence).of_closed_loop(results.is_closed)
@@ -166,7 +194,9 @@ impl Summary {
             missed: Vec::new(),
             required: Vec::new(),
             findings: if is_recorded { findings } else { Vec::new() },
+            loads: Vec::new(),
             beside: None,
+            parts: Vec::new(),
         }
     }
 
@@ -181,7 +211,16 @@ impl Summary {
     }
 
     pub(crate) fn sentence(&self) -> String {
-        self.verdict.sentence(&self.stats.lateness)
+        match late(&self.loads).first() {
+            Some(late) => format!("{}: {}", late.name, late.summary.sentence()),
+            None => self.verdict.sentence(&self.stats.lateness),
+        }
+    }
+
+    /// Returns the verdict in one line.
+    pub(crate) fn verdict_line(&self) -> String {
+        let own = || self.verdict.headline(&self.stats.lateness);
+        late(&self.loads).first().map_or_else(own, |late| late.verdict_line())
     }
 
     pub(crate) fn early_end(&self) -> Option<String> {
@@ -215,6 +254,12 @@ impl Summary {
         self.own_times = own_times;
     }
 
+    /// Records the scheduling class of the load threads, and warnings about it.
+    pub(crate) fn note_realtime(&mut self, realtime: Option<RealtimeResult>) {
+        self.warnings.extend(realtime.into_iter().flat_map(RealtimeResult::warnings));
+        self.realtime = realtime;
+    }
+
     pub(crate) fn note(&mut self, required: Required) {
         self.missed.extend(required.missed.clone());
         self.required.push(required);
@@ -237,6 +282,21 @@ impl Summary {
             ..Figures::so_far(&self.stats)
         }
     }
+}
+
+impl LoadResults {
+    /// Returns the name of the load, and its verdict in one line.
+    pub(crate) fn verdict_line(&self) -> String {
+        format!("{}: {}", self.name, self.summary.verdict_line())
+    }
+}
+
+/// Returns the loads that were not well, the worst one first. Loads of which nothing was recorded are last.
+pub(crate) fn late(loads: &[LoadResults]) -> Vec<&LoadResults> {
+    let is_late = |load: &&LoadResults| !load.summary.verdict.is_well();
+    let mut late: Vec<_> = loads.iter().filter(is_late).collect();
+    late.sort_by_key(|load| load.summary.verdict == Verdict::NothingRecorded);
+    late
 }
 
 fn findings(results: &RunResults<'_>) -> Vec<Finding> {
@@ -299,7 +359,7 @@ fn scarcity(time: CpuTime, duration: Duration, stats: &OperationStats) -> Option
     is_scarce.then(|| format!("CPU time was scarce{waited}"))
 }
 
-/// Returns a warning if the load threads were stopped while at least 1 % of the responses were awaited. The times at
+/// Returns a warning if at least 1 % of the responses were awaited while their load threads were stopped. The times at
 /// which these responses arrived are unknown, so their service times include the stop.
 fn stopping(stats: &OperationStats) -> Option<String> {
     let (answers, most) = stats.stopped;
@@ -413,7 +473,7 @@ mod tests {
                 asked: AskedLoad::default(),
                 recorded: AskedLoad::default(),
                 required: 100.0,
-                ledger: fixture.ledger,
+                ledger: fixture.ledger.unwrap(),
             },
             constant_hz: Some(10.0),
             is_closed: false,

@@ -40,7 +40,7 @@ pub(crate) struct Evidence {
     pub(crate) wait_p99: Duration,
     pub(crate) service_p99: Duration,
     pub(crate) lateness: Lateness,
-    /// The share that other programs had in the CPU time while the generator waited for the CPU.
+    /// The share that other programs had in the CPU time that was not idle.
     pub(crate) others: f64,
     /// The failed share of the started operations.
     pub(crate) failed: f64,
@@ -229,8 +229,8 @@ mod tests {
     #[test]
     fn the_table() {
         let cases = [
-            // The columns are: the ratio, the p99 of the wait and the service time in ms, the lateness that the target
-            // and the generator caused, and the failed share.
+            // The columns are: the ratio, the p99 of the wait time and of the service time in ms, the lateness that the
+            // target and the generator caused, and the failed share.
             (1.00, 0, 1, 0.0, 0.1, 0.0, OnSchedule),
             (1.00, 10, 1, 1.0, 1.0, 0.01, OnSchedule),
             (0.99, 0, 1, 1.0, 0.0, 0.0, OnSchedule),

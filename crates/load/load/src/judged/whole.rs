@@ -6,7 +6,8 @@ use crate::console::human::float;
 use crate::load::own_times::OwnTimes;
 use crate::results::confidence::Confidence;
 use crate::results::nodes::results::Results;
-use crate::results::over_time::OverTime;
+use crate::results::nodes::timeline::Timeline;
+use crate::results::over_time::{Interval, OverTime};
 use crate::results::stats::OperationStats;
 use nanopace::Shape;
 use nanopace_fleet::{Account, NodeResults, RunStatus};
@@ -116,9 +117,9 @@ impl Whole {
         };
         let mut over_time = OverTime::new();
         let timeline = self.told.sum.as_ref().map(|sum| sum.timeline.clone());
-        let intervals = timeline.map(|timeline| timeline.intervals(asked)).unwrap_or_default();
-        for interval in intervals {
-            over_time.add(interval);
+        for interval in timeline.map(Timeline::intervals).unwrap_or_default() {
+            // Slots that no node has claimed were requested, too.
+            over_time.add(Interval { asked: asked(interval.from, interval.to), ..interval });
         }
         over_time
     }

@@ -1,10 +1,10 @@
 //! Computes for how long a strictness above 1 would hold slots back if the generator had no delays of its own.
 //!
 //! With such a strictness, a slot may start when two moving bounds have both reached its intended start. The first
-//! bound is the schedule. The second bound begins at a slot that starts late, and then advances faster than the
-//! schedule by the factor of the strictness. In the pacer, the second bound also begins at slots that start late
-//! because of the generator. In this module, the second bound is a [`BurstLine`], which begins only at slots that had
-//! to wait for the target. All threads share one [`BurstLine`], because they share the schedule.
+//! bound is the schedule. The second bound begins at a slot that starts late, and then advances at the speed of the
+//! schedule multiplied by the strictness. In the pacer, the second bound also begins at slots that start late because
+//! of the generator. In this module, the second bound is a [`BurstLine`], which begins only at slots that had to wait
+//! for the target. All threads share one [`BurstLine`], because they share the schedule.
 
 use nanopace::{Nanos, Strictness};
 use std::time::Duration;
@@ -35,7 +35,7 @@ impl BurstLine {
         (strictness.get() > Strictness::STRICT.get()).then_some(line)
     }
 
-    /// Returns for how long a slot that has not started has been held back by the time `now`. The slot has had a free
+    /// Returns for how long, until `now`, a slot that has not started has been held back. The slot has had a free
     /// connection since the time `free`.
     pub(crate) fn held(&self, intended: Nanos, free: Nanos, now: Nanos) -> Duration {
         self.last.reaches(intended, self.ratio).min(now) - free

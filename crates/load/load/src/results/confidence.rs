@@ -4,17 +4,18 @@
 //! therefore contains less information about a percentile than the same number of independent times. The interval is
 //! computed in these steps:
 //!
-//! 1. The *design effect* is the ratio of two variances of the share of times up to the percentile: the variance that
-//!    is measured between batches of the run ([`OverTime::batches`]), and the variance that independent times would
-//!    have. If neighbouring batches are still correlated, the design effect is multiplied by `(1 + r) / (1 - r)`, where
-//!    `r` is their correlation (Tafazzoli and Wilson, *Skart*, 2011).
-//! 2. The number of times, divided by the design effect, is the effective number of times (Korn and Graubard, 1998).
-//! 3. The binomial distribution of the effective number gives the two ranks between which the percentile lies. The
-//!    times at these ranks are the ends of the interval (Woodruff, 1952).
+//! 1. The *design effect* is the ratio of two variances of the share of recorded times that do not exceed the
+//!    percentile: the variance that is measured between batches of the run ([`OverTime::batches`]), and the variance
+//!    that independent times would have. If neighbouring batches are still correlated, the design effect is multiplied
+//!    by `(1 + r) / (1 - r)`, where `r` is their correlation (Tafazzoli and Wilson, *Skart*, 2011).
+//! 2. The sample size, which is the number of recorded times, is divided by the design effect. The result is the
+//!    effective sample size (Korn and Graubard, 1998).
+//! 3. The binomial distribution for the effective sample size gives the two ranks between which the percentile lies.
+//!    The times at these ranks are the ends of the interval (Woodruff, 1952).
 //!
 //! The simulations in the tests show when the interval is valid: the run must be long compared with the time over which
-//! response times depend on each other. An interval is called *rough* if fewer than ten effective times are above (or
-//! below) the percentile.
+//! response times depend on each other. An interval is called *rough* if fewer than ten times of the effective sample
+//! are above the percentile, or fewer than ten below it.
 
 #[cfg(test)]
 pub(crate) mod simulated;
@@ -119,8 +120,8 @@ impl Batched<'_> {
         }
     }
 
-    /// Returns the effective number of times for this quantile: the number of independent times that would determine
-    /// the time at the quantile as exactly as the times of the run do.
+    /// Returns the effective sample size for this quantile: how many independent times would determine the quantile as
+    /// exactly as the recorded times of the run do.
     pub(crate) fn effective(&self, quantile: f64) -> f64 {
         let time = self.sample.times.value_at_quantile(quantile);
         let [above, below] = [true, false].map(|with_time| self.shares(time, with_time));
@@ -140,7 +141,7 @@ impl Batched<'_> {
     }
 }
 
-/// A share of times: `all` is the number of times, and `counted` is the number of those that are not above a limit.
+/// A share of recorded times: `all` of them were recorded, and `counted` of them do not exceed a limit.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Share {
     pub(crate) counted: f64,
@@ -160,7 +161,7 @@ pub(crate) fn whole(shares: &[Share]) -> Share {
     })
 }
 
-/// Returns the number of independent times that would contain as much information as all batches together.
+/// Returns how many independent times would contain as much information as all batches together.
 pub(crate) fn effective(shares: &[Share]) -> f64 {
     whole(shares).all / design_effect(shares) * (Z / student(float_of(shares.len()) - 1.0)).powi(2)
 }
@@ -190,7 +191,7 @@ pub(crate) fn variance(shares: &[Share]) -> f64 {
 
 /// Returns the two ranks, as shares, between which the time at `quantile` lies. They are the 2.5 % and the 97.5 %
 /// quantile of a binomial distribution for `effective` times. The function uses the first terms of the Cornish-Fisher
-/// expansion, and widens the range by half a time on each side, because the binomial distribution has steps.
+/// expansion, and widens the range by half a rank on each side, because the binomial distribution has steps.
 fn ranks(quantile: f64, effective: f64) -> (f64, f64) {
     let deviation = (quantile * (1.0 - quantile) / effective).sqrt();
     let middle = quantile + (Z * Z - 1.0) * (1.0 - 2.0 * quantile) / (6.0 * effective);

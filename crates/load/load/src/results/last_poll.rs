@@ -2,8 +2,8 @@
 //!
 //! When a thread finds a response, the response may have arrived at any time since the thread's previous poll. A thread
 //! that sleeps until a response arrives wakes at that time. But a thread that was stopped, was busy, or waited for the
-//! CPU may find responses that arrived earlier. This whole time is attributed to the generator, because the target may
-//! have responded at its beginning.
+//! CPU may find responses that arrived earlier. In this case, the whole time since the previous poll is attributed to
+//! the generator, because the target may have responded at its beginning.
 //!
 //! A sleeping thread wakes every 10 ms for a **beat**. If the beat is late, the thread was unable to poll until then.
 //! If it neither ran nor waited for the CPU in this time, it was **stopped**: by a signal, or because its whole machine
@@ -33,7 +33,7 @@ pub(crate) struct LastPoll {
     /// The time at which the thread fell asleep, or `None` if it is awake.
     asleep: Option<Nanos>,
     woke: Nanos,
-    /// The earliest time at which responses can have arrived that the thread finds before it sleeps again.
+    /// The earliest possible arrival time of the responses that the thread finds before it sleeps again.
     looked: Nanos,
     /// The end of the stop, if the thread was stopped just before it woke. Otherwise, the same time as `looked`.
     counted: Nanos,
@@ -103,7 +103,7 @@ impl LastPoll {
         self.wakes += 1;
     }
 
-    /// Records a beat. `processor` is the thread's CPU time. Another beat must follow.
+    /// Records a beat. `processor` is the thread's CPU time. The next beat is due after [`BEAT`].
     pub(crate) fn beat(&mut self, now: Nanos, processor: CpuTime) {
         self.queued = processor.since(self.processor).queued() / self.wakes.max(1);
         (self.processor, self.wakes) = (processor, 0);

@@ -87,7 +87,8 @@ impl Lateness {
         Lateness { generator: self.generator - queued, queued: self.queued - queued, ..self }
     }
 
-    /// Returns the lateness with `queued`, or at most the generator's part, recorded as time spent waiting for the CPU.
+    /// Returns the lateness, with `queued` as the time that the program waited for the CPU. This time is limited to the
+    /// generator's part.
     pub(crate) fn with_queued(self, queued: Duration) -> Lateness {
         Lateness { queued: queued.as_secs_f64().min(self.generator), ..self }
     }
@@ -154,6 +155,22 @@ impl IdealConnections {
         IdealConnections { free_since, given_up: Duration::ZERO, behind: Duration::ZERO }
     }
 
+    /// Adds a connection that is free from `now` on, if the schedule has been moved by `moved`.
+    pub(crate) fn add(&mut self, now: Nanos, moved: Duration) {
+        self.free_since.push(Reverse(now - self.ahead(moved)));
+    }
+
+    /// Takes out one connection, which is then simulated on its own.
+    pub(crate) fn split(&mut self) -> IdealConnections {
+        let free_since = self.free_since.pop().into_iter().collect();
+        IdealConnections { free_since, ..*self }
+    }
+
+    /// Returns whether no connection is free.
+    pub(crate) fn are_busy(&self) -> bool {
+        self.free_since.is_empty()
+    }
+
     /// Records that a slot starts at `now`. `moved` is the time by which the schedule has been moved. `burst` may hold
     /// the slot back if it is late.
     pub(crate) fn start(
@@ -178,7 +195,7 @@ impl IdealConnections {
         self.free_since.push(Reverse(start.free + busy - start.moved));
     }
 
-    /// Returns the time at which the first ideal connection is free, or `None` if there are no connections. `in_use`
+    /// Returns the earliest time at which an ideal connection is free, or `None` if there are no connections. `in_use`
     /// contains the slots that have started and not ended, each with the time for which it occupies its connection.
     pub(crate) fn free_from(
         &self,

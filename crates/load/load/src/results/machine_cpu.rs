@@ -3,16 +3,16 @@
 
 use crate::console::human::float;
 
-/// The minimum number of ticks between two readings. They are about one second of one core. For fewer ticks, no shares
-/// are reported.
+/// The minimum CPU time between two readings, in the kernel's units of usually 10 ms, over all cores. For less time, no
+/// shares are reported.
 const LEAST_TICKS: u64 = 100;
 
-/// The number of ticks of all cores since the machine was started.
+/// The CPU time of all cores since the machine was started, in the kernel's units of usually 10 ms (`USER_HZ`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct MachineCpu {
     all: u64,
     idle: u64,
-    /// The ticks that the host of a virtual machine took away from it.
+    /// The time that the host of a virtual machine took away from it.
     stolen: u64,
     own: u64,
     /// The clock rate of the fastest core in kHz, or `None` if the system does not report it.

@@ -5,10 +5,14 @@ use super::percentiles::Sample;
 use super::stats::OperationStats;
 use crate::console::human;
 use hdrhistogram::Histogram;
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// The maximum number of intervals. If there are more, each pair of neighbouring intervals is joined.
 pub(crate) const MOST: usize = 300;
+
+/// The length of an interval of several loads is a multiple of this number of milliseconds.
+const WIDTH_MS: u128 = 250;
 
 const MOST_BATCHES: usize = 64;
 
@@ -106,6 +110,13 @@ impl Interval {
         human::float(self.brief.started()) / self.length().as_secs_f64()
     }
 
+    /// Adds the operations of another load in the same interval.
+    fn add(&mut self, other: &Interval) {
+        let slots = self.backlog.slots + other.backlog.slots;
+        self.join(other);
+        self.backlog.slots = slots;
+    }
+
     pub(crate) fn join(&mut self, next: &Interval) {
         self.to = self.to.max(next.to);
         self.asked += next.asked;
@@ -153,6 +164,47 @@ impl OverTime {
         if let Some(interval) = self.intervals.get_mut(behind.saturating_sub(1)) {
             interval.due.count(outcome);
         }
+    }
+
+    /// Returns the sum of the records of several loads, each with the start of its load. The new intervals are at least
+    /// as long as the longest one of the loads. Each old interval counts in the new one that contains its middle.
+    pub(crate) fn sum(loads: &[(Duration, &OverTime)]) -> OverTime {
+        let all = || loads.iter().flat_map(|(_, load)| &load.intervals);
+        let width = all().map(|of| of.length().as_millis().next_multiple_of(WIDTH_MS)).max();
+        let width = width.unwrap_or(WIDTH_MS);
+        let mut sum: BTreeMap<u128, Interval> = BTreeMap::new();
+        for &(start, load) in loads {
+            for (number, interval) in load.parts(start, width) {
+                sum.entry(number).and_modify(|sum| sum.add(&interval)).or_insert(interval);
+            }
+        }
+        let mut intervals: Vec<_> = sum.into_values().collect();
+        // The first and the last part may be shorter.
+        let spans = || loads.iter().filter_map(|(start, load)| load.span(*start));
+        if let Some((first, from)) = intervals.first_mut().zip(spans().map(|span| span.0).min()) {
+            first.from = first.from.max(from);
+        }
+        if let Some((last, to)) = intervals.last_mut().zip(spans().map(|span| span.1).max()) {
+            last.to = last.to.min(to);
+        }
+        OverTime { intervals, each: 1, last: 1 }
+    }
+
+    fn span(&self, start: Duration) -> Option<(Duration, Duration)> {
+        Some((start + self.intervals.first()?.from, start + self.intervals.last()?.to))
+    }
+
+    /// Joins the intervals into parts of `width` ms, counted from a moment `start` before the first one.
+    fn parts(&self, start: Duration, width: u128) -> BTreeMap<u128, Interval> {
+        let at =
+            |number: u128| Duration::from_millis(u64::try_from(number * width).unwrap_or(u64::MAX));
+        let mut parts: BTreeMap<u128, Interval> = BTreeMap::new();
+        for interval in &self.intervals {
+            let number = (start + (interval.from + interval.to) / 2).as_millis() / width;
+            let part = Interval { from: at(number), to: at(number + 1), ..interval.clone() };
+            parts.entry(number).and_modify(|of| of.join(&part)).or_insert(part);
+        }
+        parts
     }
 
     /// Returns at most `most` intervals. Each of them is joined from the same number of recorded intervals, which is a

@@ -16,7 +16,7 @@ use std::time::Duration;
 /// If a call blocks a thread with other sessions for longer than this, it is reported.
 const LONG: Duration = Duration::from_millis(1);
 
-/// The numbers and times of operations. Times are in nanoseconds.
+/// The counts and times of operations. Times are in nanoseconds.
 ///
 /// Each slot counts once as started, skipped or unstarted. Each started slot also counts once as completed, failed or
 /// unfinished, when this is known.
@@ -26,8 +26,8 @@ pub(crate) struct OperationStats {
     /// The service times of completed operations, from the send to the completion. These are the times that a
     /// closed-loop tool reports.
     pub(crate) service: Histogram<u64>,
-    /// The response times, from the intended start to the end. If an operation did not complete, its response time is a
-    /// lower bound: the time for which it had been due when it was given up.
+    /// The response times, from the intended start to the end. If a slot was not completed, its response time is a
+    /// lower bound: the time from its intended start until it failed, was given up or was skipped.
     pub(crate) response: Histogram<u64>,
     /// The response times that are lower bounds.
     pub(crate) bounds: Histogram<u64>,
@@ -245,7 +245,7 @@ impl OperationStats {
         Some(since)
     }
 
-    /// Resets all numbers and times, but keeps the allocated memory.
+    /// Resets all counts and times, but keeps the allocated memory.
     pub(crate) fn clear(&mut self) {
         self.histograms().into_iter().for_each(Histogram::reset);
         self.failures.clear();

@@ -138,8 +138,8 @@ impl Tally {
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Buckets {
-    /// For each bound, the number of times that are at most this bound and above the previous one. The last bucket has
-    /// no upper bound.
+    /// How many recorded times are in each bucket: at most its bound, and above the bound of the previous bucket. The
+    /// last bucket has no upper bound.
     pub(crate) counts: [u64; BOUNDS_NS.len() + 1],
     pub(crate) sum: Duration,
 }

@@ -3,8 +3,10 @@
 use super::control::args::ControlArgs;
 use super::member::address::without_password;
 use super::member::args::{FleetArgs, LOAD};
+use super::pool_size::PoolSize;
 #[cfg(feature = "otlp")]
 use super::push::args::PushArgs;
+use super::start_at::StartAt;
 use crate::console::config;
 use crate::console::human::positive_duration;
 use crate::judged::comparison::demand::Demand;
@@ -13,6 +15,7 @@ use crate::judged::criteria::{Criterion, Goal};
 use crate::load::schedule;
 use crate::load::schedule::args::ScheduleArgs;
 use crate::shown::report::Detail;
+use anyhow::bail;
 use clap::{ArgMatches, Args, Command, Parser};
 use nanopace::Strictness;
 use std::collections::BTreeSet;
@@ -20,13 +23,12 @@ use std::path::PathBuf;
 use std::time::Duration;
 use toml::{Table, Value};
 
-/// The maximum of `--connections`. A larger number is likely to be a mistake.
-pub(crate) const MOST_CONNECTIONS: u32 = 1_000_000;
-/// The maximum of `--threads`. A larger number is likely to be a mistake.
+/// The largest accepted value of `--threads`. Larger values are likely to be a mistake.
 pub(crate) const MOST_THREADS: u16 = 1024;
 
 /// The options of a run, as a group for command lines with other options.
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "options")]
 pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) schedule: ScheduleArgs,
@@ -35,12 +37,16 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "TIME", value_parser = positive_duration, help_heading = "Load")]
     pub(crate) duration: Option<Duration>,
 
+    /// Start at this moment, as 2026-01-31T12:00:00Z, seconds since 1970, or +10s rounded up to the next ten seconds
+    #[arg(long, value_name = "TIME", conflicts_with = "run_name", help_heading = "Load")]
+    pub(crate) start_at: Option<StartAt>,
+
     /// End after exactly this number of requests, including skipped requests and excluding the warm-up
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Load")]
     pub(crate) requests: Option<u64>,
 
-    /// Run until the 95 % confidence interval of a percentile is within a share of it, as in "p99 5%" [see: help
-    /// requirements]
+    /// Run until both ends of a percentile's 95 % confidence interval are within a share of it, as in "p99 5%" [see:
+    /// help requirements]
     #[arg(long, value_name = "GOAL", help_heading = "Load")]
     pub(crate) until_confident: Option<Goal>,
 
@@ -48,9 +54,19 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "TIME", requires = "until_confident", value_parser = positive_duration, help_heading = "Load")]
     pub(crate) longest: Option<Duration>,
 
-    /// Open this number of connections, each with at most one request in flight
-    #[arg(long, short = 'c', value_name = "COUNT", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_CONNECTIONS)), help_heading = "Connections")]
-    pub(crate) connections: u32,
+    /// Open this number of connections, each with one request in flight at most; 16..512 grows as needed
+    #[arg(
+        long,
+        short = 'c',
+        value_name = "COUNT",
+        default_value = "16",
+        help_heading = "Connections"
+    )]
+    pub(crate) connections: PoolSize,
+
+    /// Start a request on each connection once per this time, instead of --rate or --shape
+    #[arg(long, value_name = "TIME", value_parser = positive_duration, help_heading = "Load")]
+    pub(crate) per_connection: Option<Duration>,
 
     /// Abort a request after this time and count it as failed
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = positive_duration, help_heading = "Connections")]
@@ -60,7 +76,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..=i64::from(MOST_THREADS)), help_heading = "Connections")]
     pub(crate) threads: Option<u16>,
 
-    /// Set how missed slots are made up for: 0 at once, 1 never, 1.1 at up to 110 % of the rate
+    /// Set how fast to make up for missed slots: 0 = at once, 1 = never, 1.1 = at up to 110 % of the rate
     #[arg(long, value_name = "NUMBER", default_value_t, help_heading = "When late")]
     pub(crate) strictness: Strictness,
 
@@ -68,9 +84,13 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration, help_heading = "When late")]
     pub(crate) max_backlog: Option<Duration>,
 
-    /// Skip requests that would start more than this time late, and count them [default: skip none]
+    /// Skip requests that would start more than this time late; count them as skipped [default: skip none]
     #[arg(long, value_name = "TIME", value_parser = positive_duration, help_heading = "When late")]
     pub(crate) skip_later_than: Option<Duration>,
+
+    /// Run load threads before other programs: with a real-time priority, or at nice -15 if that is not allowed
+    #[arg(long, help_heading = "Connections")]
+    pub(crate) realtime: bool,
 
     /// Pin thread i to core i; after the last core, continue with the first
     #[arg(long, help_heading = "Connections")]
@@ -110,6 +130,13 @@ pub(crate) struct RunArgs {
     #[arg(skip)]
     pub(crate) given: BTreeSet<String>,
 
+    /// The name of the load, if it is one of several.
+    #[arg(skip)]
+    pub(crate) name: String,
+    /// The time from the start of the run to the start of the load, if it is one of several.
+    #[arg(skip)]
+    pub(crate) start: Duration,
+
     #[arg(skip)]
     pub(crate) svg: Option<PathBuf>,
 
@@ -140,7 +167,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "FILE", help_heading = "Results")]
     pub(crate) junit: Option<PathBuf>,
 
-    /// Write a short summary in Markdown; in GitHub Actions, the step summary gets it even without this option
+    /// Write a short summary in Markdown; in GitHub Actions, it is added to the step summary even without this option
     #[arg(long, value_name = "FILE", help_heading = "Results")]
     pub(crate) summary: Option<PathBuf>,
 
@@ -200,6 +227,9 @@ impl RunArgs {
                 *url = without_password(url);
             }
         }
+        if let Some(Value::String(shard)) = self.settings.get_mut("shard") {
+            *shard = schedule::args::from_one(shard);
+        }
         if let Some(recording) = self.schedule.arrivals.recording() {
             self.settings.insert("arrivals".to_owned(), recording.to_string().into());
         }
@@ -220,7 +250,7 @@ impl RunArgs {
     pub(crate) fn criteria(&self) -> Vec<Criterion> {
         let figure = |requirement: &Requirement| match requirement {
             Requirement::Figure(criterion) => Some(criterion.clone()),
-            Requirement::Change(_) => None,
+            Requirement::Change(_) | Requirement::OfLoad(..) => None,
         };
         let given = self.fail_if.iter().filter_map(figure);
         given.chain(self.fail_below.map(Criterion::at_least_ratio)).collect()
@@ -228,8 +258,19 @@ impl RunArgs {
 
     pub(crate) fn demands(&self) -> impl Iterator<Item = &Demand> {
         self.fail_if.iter().filter_map(|requirement| match requirement {
-            Requirement::Figure(_) => None,
             Requirement::Change(demand) => Some(demand),
+            Requirement::Figure(_) | Requirement::OfLoad(..) => None,
+        })
+    }
+
+    /// Rejects requirements that name a load, in a run of one load.
+    pub(crate) fn check_no_load_names(&self) -> anyhow::Result<()> {
+        let named = self.fail_if.iter().find_map(|requirement| match requirement {
+            Requirement::OfLoad(name, criterion) => Some((name, criterion)),
+            _ => None,
+        });
+        named.map_or(Ok(()), |(name, criterion)| {
+            bail!("--fail-if \"{name}: {criterion}\": only loads of --load have names: leave {name:?} out")
         })
     }
 }

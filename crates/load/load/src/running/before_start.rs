@@ -2,11 +2,11 @@
 //! connections.
 
 use super::message::{Message, Stage};
-use super::workers::shared::RunShared;
-use super::workers::threads::{self, Threads};
+use super::workers::threads;
 use crate::load::action::{Action, Refusal};
 use crate::shown::keys;
 use crossterm::event::KeyEvent;
+use nanopace::{Nanos, Pacer};
 use std::sync::mpsc::Receiver;
 
 /// The stage before the schedule starts. A method that handles a message returns true if the run should end.
@@ -14,18 +14,17 @@ use std::sync::mpsc::Receiver;
 pub(crate) struct BeforeStart;
 
 impl BeforeStart {
-    /// Waits until the threads have opened their connections, but not for threads that are still blocked after the
-    /// timeout. Returns `false` if the run should end.
+    /// Waits until all threads are ready. Returns `false` if the run should end, or if a thread has ended.
     pub(crate) fn wait(
         mut self,
         messages: &Receiver<Message>,
-        threads: &Threads,
-        shared: &RunShared,
+        are_ready: impl Fn() -> bool,
+        have_ended: impl Fn() -> bool,
     ) -> bool {
-        while *shared.ready.borrow() + threads.held(shared.timeout) < threads.count() {
+        while !are_ready() {
             let ends = match messages.recv_timeout(threads::GLANCE) {
                 Ok(message) => message.reach(&mut self),
-                Err(_) => threads.have_ended(),
+                Err(_) => have_ended(),
             };
             if ends {
                 return false;
@@ -33,6 +32,24 @@ impl BeforeStart {
         }
         // If all threads were ready at once, the loop has not read any message.
         !messages.try_iter().any(|message| message.reach(&mut self))
+    }
+
+    /// Waits until `moment`. Returns `false` if the run should end.
+    pub(crate) fn wait_until(
+        mut self,
+        moment: Nanos,
+        messages: &Receiver<Message>,
+        clock: &Pacer,
+    ) -> bool {
+        loop {
+            let left = moment - clock.now();
+            if left.is_zero() {
+                return true;
+            }
+            if messages.recv_timeout(left).is_ok_and(|message| message.reach(&mut self)) {
+                return false;
+            }
+        }
     }
 }
 

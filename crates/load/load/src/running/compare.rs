@@ -45,7 +45,7 @@ pub(crate) struct CompareArgs {
     #[arg(long, value_name = "CHANGE")]
     fail_if: Vec<Demand>,
 
-    /// Write the comparison as JSON; with -, the report goes to standard error
+    /// Write the comparison as JSON; with -, write it to standard output and the report to standard error
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
 
@@ -90,7 +90,7 @@ pub(crate) fn perform(args: &CompareArgs) -> anyhow::Result<Shown> {
 }
 
 /// Reads the `--baseline`, if there is one, and rejects it before the run if it clearly cannot be compared with the
-/// run. A requirement about a change without a baseline is an error.
+/// run. Without a baseline, a requirement about a change is an error.
 pub(crate) fn baseline(args: &RunArgs) -> anyhow::Result<Option<StoredRun>> {
     let Some(path) = &args.baseline else {
         ensure!(args.demands().next().is_none(), "--fail-if: a change needs a --baseline");
@@ -156,8 +156,8 @@ fn recording(text: &[u8]) -> anyhow::Result<StoredRun> {
     Ok(recording)
 }
 
-/// Rejects results without a version or of a later version, because their format is unknown.
-fn check_version(version: Option<&str>) -> anyhow::Result<()> {
+/// Rejects results of a later version and results without a known version, because their format is unknown.
+pub(super) fn check_version(version: Option<&str>) -> anyhow::Result<()> {
     let own = env!("CARGO_PKG_VERSION");
     let known = |text: &str| {
         let mut parts = text.split('.').map(str::parse::<u64>);

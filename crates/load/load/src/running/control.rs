@@ -1,10 +1,20 @@
-//! Serves the state of a run and accepts commands over HTTP/1.1. The page `docs/run/reference.md` lists the paths.
+//! Serves the state of a run and accepts commands over HTTP/1.1.
 //!
-//! A rejected request has no effect, except that the run may still perform a command after the status 503. The response
-//! contains the reason, with one of these statuses: 400 for an invalid rate or shape, 401 for a missing or wrong token,
-//! 403 for a request from a web page, 404 for an unknown path, 405 for a method that the path does not accept, 408 for
-//! a body that does not arrive, 409 for a command that the run cannot perform at this time, 411 for a missing body, 413
-//! for a body that is too long, 503 if the run does not respond in time.
+//! | | |
+//! |---|---|
+//! | `GET /status` | the state of the run, as JSON |
+//! | `GET /metrics` | the same as metrics: `OpenMetrics` if the client prefers it, otherwise plain text |
+//! | `PUT /rate` | the body is a rate, as for `--rate` |
+//! | `PUT /shape` | the body is a shape, as for `--shape`, but not a file |
+//! | `POST /pause`, `POST /resume` | |
+//! | `POST /stop` | ends the schedule; a second time, gives up the missing responses |
+//!
+//! If the run has several loads, a command with `?load=NAME` is for one of them, and a rate or a shape needs the name.
+//!
+//! Commands return the new state, as `/status` does. A rejected request has no effect. The response contains the
+//! reason, with one of these statuses: 400 for a body that is not a valid rate or shape, 401 without the token, 403
+//! from a web page, 404, 405, 408 for a body that does not arrive, 409 for a command that the run cannot carry out at
+//! this time, 411 without a body, 413 for a body that is too long, 503 if the run does not respond in time.
 
 pub(crate) mod args;
 mod connections;
@@ -16,7 +26,7 @@ mod server;
 mod state;
 
 use super::message::Message;
-use crate::shown::snapshot::Snapshot;
+use super::observed::Observed;
 use anyhow::Context;
 use args::ControlArgs;
 use guard::{Guard, Token};
@@ -59,15 +69,15 @@ pub(crate) struct Control {
 }
 
 impl Control {
+    /// Starts the control server on a listener, for a run of these loads.
     pub(crate) fn start(
         control_listener: &ControlListener,
-        url: &str,
-        snapshots: watch::Receiver<Option<Arc<Snapshot>>>,
+        loads: Vec<Observed>,
         messages: Sender<Message>,
     ) -> anyhow::Result<Control> {
         let guard = Guard { token: control_listener.token.clone() };
         let handlers =
-            Arc::new(Handlers::new(url, control_listener.url(), guard, snapshots, messages));
+            Arc::new(Handlers { loads, control: control_listener.url(), guard, messages });
         let listener = control_listener.listener.try_clone()?;
         let runtime = Builder::new_current_thread().enable_all().build()?;
         let (over, is_over) = watch::channel(false);

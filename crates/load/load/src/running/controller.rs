@@ -15,7 +15,7 @@ use super::outputs::Outputs;
 use super::policy::{Deciding, Policy};
 use super::workers::shared::RunShared;
 use super::workers::span::RunSpan;
-use super::workers::threads::{self, Threads};
+use super::workers::threads::{self, PartThreads};
 use crate::console::human::count;
 use crate::judged::criteria::{Criterion, Figures};
 use crate::judged::summary::{Ending, RunResults, Summary, Title};
@@ -117,9 +117,9 @@ impl<'run> Controller<'run> {
     }
 
     /// Returns whether a requirement is certain to be missed. In a step of a search, also returns true if all
-    /// requirements are certain to hold. If the generator made a step late, requirements are judged without the wait
-    /// times, and are not lost while the p99 wait time exceeds [`HICCUP`], because such lateness may reveal nothing
-    /// about the target.
+    /// requirements are certain to hold. If the generator caused more of a step's lateness than the target,
+    /// requirements are judged without the wait times, and do not count as lost while the p99 wait time exceeds
+    /// [`HICCUP`], because such lateness may reveal nothing about the target.
     fn is_decided(&mut self) -> bool {
         let decided = self.policy.deciding.as_ref().zip(self.totals.so_far.as_ref());
         let Some((Deciding { criteria, is_search, .. }, so_far)) = decided else { return false };
@@ -188,9 +188,9 @@ impl<'run> Controller<'run> {
         self.overdue += left.iter().filter(is_overdue).map(|(_, slots)| slots).sum::<u64>();
     }
 
-    /// Waits until all responses have arrived or have been given up. Requests that are then still in flight count as
-    /// unfinished, even if their thread is stuck. Does not wait for threads whose sessions are not open.
-    pub(crate) fn wait_for_answers(&mut self, messages: &Receiver<Message>, threads: &Threads) {
+    /// Waits until all responses have arrived or have been given up. Requests that are still in flight after that
+    /// count as unfinished, even if their thread is stuck. Threads whose sessions are not open are not waited for.
+    pub(crate) fn wait_for_answers(&mut self, messages: &Receiver<Message>, threads: &PartThreads) {
         let mut answers = Answers { controller: self, given_up: None };
         while threads.are_at_work() && !answers.is_out_of_patience() {
             match messages.recv_timeout(threads::GLANCE) {
@@ -208,7 +208,8 @@ impl<'run> Controller<'run> {
         title: Title,
         resolved_in: Duration,
     ) -> (Summary, anyhow::Result<()>) {
-        // Workers that were waiting for a slot when the schedule ended have given back the slot, so it is counted now.
+        // Workers that were waiting for a slot when the schedule ended have given back their slots, so these are
+        // counted here.
         self.count_left(&run_end);
         self.totals.close(&run_end, &self.policy);
         self.show(Phase::Over, false);
@@ -291,7 +292,7 @@ struct Answers<'control, 'run> {
 }
 
 impl Answers<'_, '_> {
-    fn tick(&mut self, threads: &Threads) {
+    fn tick(&mut self, threads: &PartThreads) {
         let Some(is_second) = self.controller.totals.tick() else { return };
         let tally = &self.controller.totals.tally;
         let (answers, rests) = (tally.in_flight(), tally.think_times.now());

@@ -1,15 +1,54 @@
-//! Checks the files that a run reads and writes: no output may be another output or an input.
+//! Checks the files that a run reads and writes: no two outputs may be the same file, and no output may be an input.
 
 use super::args::RunArgs;
-use crate::console::{is_stdout, keep_apart};
+use crate::console::{Output, ResultFile, is_stdout, keep_apart};
 use anyhow::bail;
 use std::path::Path;
 
 /// An input file, with the option or the purpose for which it is read.
 pub(crate) type Input<'a> = (&'static str, &'a Path);
 
-/// Rejects outputs that are also another output or an input, and outputs that must be regular files but are not.
+/// The files for the results of a run, whose old contents are still there.
+#[derive(Debug)]
+pub(crate) struct ResultFiles {
+    /// The output for the report and the JSON object.
+    pub(crate) output: Output,
+    /// The file for the HTML page.
+    pub(crate) html: Option<ResultFile>,
+    /// The file for the requirements as `JUnit` test cases.
+    pub(crate) junit: Option<ResultFile>,
+    /// The file for the short summary.
+    pub(crate) summary: Option<ResultFile>,
+}
+
+impl ResultFiles {
+    pub(crate) fn create(args: &RunArgs) -> anyhow::Result<ResultFiles> {
+        let csv_on_stdout = args.csv.as_deref().is_some_and(is_stdout);
+        let output = Output::create(args.json.as_deref())?.beside(csv_on_stdout);
+        let [html, junit, summary] = [&args.html, &args.junit, &args.summary]
+            .map(|path| path.as_deref().map(ResultFile::create).transpose());
+        Ok(ResultFiles { output, html: html?, junit: junit?, summary: summary? })
+    }
+}
+
+/// Rejects two outputs to the same file and an output that is also an input. Only `--json` and `--csv` may write to
+/// standard output; the other outputs are rejected there.
 pub(crate) fn check(args: &RunArgs, others: &[Input<'_>]) -> anyhow::Result<()> {
+    check_are_files(args)?;
+    keep_apart(outputs(args), all_inputs(args, others))
+}
+
+/// Checks a run of several loads like [`check`]. Each load is given with the files that its target is created from.
+pub(crate) fn check_all(args: &RunArgs, loads: &[(&RunArgs, &[Input<'_>])]) -> anyhow::Result<()> {
+    check_are_files(args)?;
+    let outputs = loads
+        .iter()
+        .fold(outputs(args).to_vec(), |all, (load, _)| [all, outputs(load).to_vec()].concat());
+    let read = loads.iter().flat_map(|(load, others)| all_inputs(load, others));
+    keep_apart(outputs, inputs(args).chain(read))
+}
+
+fn check_are_files(args: &RunArgs) -> anyhow::Result<()> {
     for (option, what, file) in [
         ("hdr", "interval log", &args.hdr),
         ("html", "page", &args.html),
@@ -23,8 +62,11 @@ pub(crate) fn check(args: &RunArgs, others: &[Input<'_>]) -> anyhow::Result<()> 
             );
         }
     }
-    let inputs = inputs(args).chain(args.schedule.inputs()).chain(others.iter().copied());
-    keep_apart(outputs(args), inputs)
+    Ok(())
+}
+
+fn all_inputs<'a>(args: &'a RunArgs, others: &'a [Input<'a>]) -> impl Iterator<Item = Input<'a>> {
+    inputs(args).chain(args.schedule.inputs()).chain(others.iter().copied())
 }
 
 pub(crate) fn spare<'a>(

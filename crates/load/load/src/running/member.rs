@@ -190,8 +190,8 @@ impl Member {
     }
 
     /// Reports the results and the number of granted slots that were not started. Unless the node has left, waits until
-    /// all nodes have finished. Returns a connection for reading the results of all nodes, or `None` if some nodes have
-    /// not finished.
+    /// all nodes have finished. Returns a connection for reading the results of all nodes, or `None` if it is unknown
+    /// whether all nodes have finished.
     pub(crate) fn finish(
         self,
         stats: &OperationStats,

@@ -12,8 +12,9 @@ pub(crate) enum Message {
     Key(KeyEvent),
     #[cfg(feature = "otlp")]
     Tell(String),
-    /// Perform this action for a program, which waits for the result.
-    Ask(Action, oneshot::Sender<Result<(), Refusal>>),
+    /// Perform this action for a program, which waits for the result. The number is the index of a load, or `None` for
+    /// all loads of the run.
+    Ask(Option<usize>, Action, oneshot::Sender<Result<(), Refusal>>),
 }
 
 /// A stage of a run: before, during or after its schedule. A method that returns true ends the stage.
@@ -42,12 +43,12 @@ impl Message {
             Message::LastSlot => return stage.last_slot(),
             #[cfg(feature = "otlp")]
             Message::Tell(text) => stage.tell(text),
-            Message::Ask(Action::Stop, answer) => {
+            Message::Ask(_, Action::Stop, answer) => {
                 let is_over = stage.stop();
                 reply(answer, Ok(()));
                 return is_over;
             }
-            Message::Ask(action, answer) => reply(answer, stage.act(action)),
+            Message::Ask(_, action, answer) => reply(answer, stage.act(action)),
         }
         false
     }

@@ -1,4 +1,4 @@
-//! Raises the limit of open files before a run to the number that the run needs.
+//! Raises the limit of open files before a run at least to the number that the run needs.
 
 use super::workers::any_backend::AnyBackend;
 use super::workers::threads;
@@ -13,14 +13,15 @@ const OTHERS: u64 = 50;
 /// The number of files of each thread: an event queue, a waker and timers.
 const EACH_THREAD: u64 = 8;
 
-fn needed(target: &Arc<dyn AnyBackend>, sessions: u32, threads: Option<u16>) -> u64 {
+/// Returns the maximum number of files that a run with this number of sessions opens.
+pub(super) fn needed(target: &Arc<dyn AnyBackend>, sessions: u32, threads: Option<u16>) -> u64 {
     // No rate is given, because a search changes the rate.
     let threads = threads::sessions(target, sessions, threads, None);
     let runtimes = if Arc::clone(target).blocking().is_some() { 1 } else { threads.len() };
     target.open_files(&threads) + OTHERS + EACH_THREAD * runtimes as u64
 }
 
-/// Raises the limit of open files to the number that the run needs. Fails if the hard limit is too low.
+/// Raises the limit of open files at least to the number that the run needs. Fails if the hard limit is too low.
 pub(super) fn allow(
     target: &Arc<dyn AnyBackend>,
     sessions: u32,
@@ -38,8 +39,19 @@ pub(super) fn allow(
     )
 }
 
-/// If the hard limit is below `needs`, returns the hard limit. Otherwise raises the soft limit to twice `needs`,
-/// because attempts to connect can overlap, and so can the steps of a search.
+/// Raises the limit of open files to the number that several loads need together.
+///
+/// # Errors
+/// Returns an error if the hard limit is too low.
+pub(super) fn allow_together(needs: u64) -> anyhow::Result<()> {
+    let Some(most) = limit_below(needs)? else { return Ok(()) };
+    bail!(
+        "the loads need {needs} open files, and {most} are allowed: raise the limit (ulimit -n {needs})"
+    )
+}
+
+/// If the hard limit is below `needs`, returns the hard limit. Otherwise raises the soft limit to twice `needs`, or to
+/// the hard limit if that is lower, because attempts to connect can overlap, and so can the steps of a search.
 #[cfg(unix)]
 fn limit_below(needs: u64) -> io::Result<Option<u64>> {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};

@@ -7,9 +7,8 @@ pub(crate) mod args;
 pub(crate) mod collector;
 
 use super::message::Message;
-use crate::shown::metrics;
+use super::observed::{Observed, families};
 use crate::shown::metrics::otlp::Source;
-use crate::shown::snapshot::Snapshot;
 use collector::Collector;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
@@ -17,7 +16,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, SystemTime};
 use tokio::runtime::{Builder, Runtime};
 use tokio::select;
-use tokio::sync::{oneshot, watch};
+use tokio::sync::oneshot;
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
 #[derive(Debug)]
@@ -37,11 +36,11 @@ impl Push {
     pub(crate) fn start(
         collector: Arc<Collector>,
         every: Duration,
-        snapshots: watch::Receiver<Option<Arc<Snapshot>>>,
+        loads: Vec<Observed>,
         messages: Sender<Message>,
     ) -> anyhow::Result<Push> {
         let runtime = Builder::new_current_thread().enable_all().build()?;
-        let pusher = Pusher { collector, snapshots, messages, pushed: Pushed::default() };
+        let pusher = Pusher { collector, loads, messages, pushed: Pushed::default() };
         let (end, ended) = oneshot::channel();
         let push = move || run(runtime, pusher, every, ended);
         let thread = thread::Builder::new().name("otlp".to_owned()).spawn(push)?;
@@ -66,7 +65,7 @@ fn run(runtime: Runtime, pusher: Pusher, every: Duration, ended: oneshot::Receiv
 
 struct Pusher {
     collector: Arc<Collector>,
-    snapshots: watch::Receiver<Option<Arc<Snapshot>>>,
+    loads: Vec<Observed>,
     messages: Sender<Message>,
     pushed: Pushed,
 }
@@ -93,9 +92,10 @@ impl Pusher {
     /// Sends the current metrics. Unless `again` is `None`, reports the first failure and the interval `again` between
     /// attempts.
     async fn push(&mut self, again: Option<Duration>) {
-        let Some(snapshot) = self.snapshots.borrow().clone() else { return };
-        let families = metrics::families(Some(&snapshot));
-        let message = Source::new(snapshot.start).message(&families, SystemTime::now());
+        let looks: Vec<_> = self.loads.iter().map(Observed::look).collect();
+        let starts = looks.iter().filter_map(|(_, snapshot)| Some(snapshot.as_ref()?.start));
+        let Some(start) = starts.min() else { return };
+        let message = Source::new(start).message(&families(&looks), SystemTime::now());
         let sent = self.collector.send(message).await;
         self.pushed.all += 1;
         if let Err(error) = sent {

@@ -2,33 +2,35 @@
 
 use super::before_start::BeforeStart;
 use super::compare;
-use super::control::Control;
 use super::controller::Controller;
 use super::invitation::Invitation;
-use super::keyboard::Keyboard;
 use super::measuring::steps::StepRecorders;
 use super::member::Member;
 use super::member::part_times::PartTimes;
 use super::message::Message;
+use super::observed::Observed;
 use super::outputs::Outputs;
-#[cfg(feature = "otlp")]
-use super::push::Push;
 use super::setup::Setup;
+use super::steering::Steering;
+use super::workers::cores::Core;
+use super::workers::realtime::Realtime;
 use super::workers::shared::RunShared;
 use super::workers::span::RunSpan;
-use super::workers::threads::Threads;
+use super::workers::threads::{LoadPart, PartThreads, Threads};
+use super::workers::turns::Turns;
 use crate::console::Progress;
-use crate::console::interrupt::Interrupt;
 use crate::console::machine::Machine;
 use crate::judged::summary::{Summary, Title};
 use crate::shown::live::Live;
 use crate::shown::logs::Logs;
 use anyhow::Context;
+use nanopace::driver::Drive;
+use nanopace::{Nanos, StdClock};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{self, Receiver, Sender};
-use tokio::sync::watch;
+use std::time::SystemTime;
 
 /// The number of interrupts that a run handles: the first ends the schedule, the second ends the wait for responses.
 pub(crate) const INTERRUPTS: usize = 2;
@@ -55,30 +57,15 @@ impl std::fmt::Display for NotJoined {
     }
 }
 
-/// Returns the results and, in a fleet, the node. Returns `None` if the run was stopped before its fleet started.
+/// Performs the run that has been set up. Returns its results, and its node if it belongs to a fleet. Returns `None`
+/// if the run was stopped before its fleet started, or during the countdown to its start.
 pub(crate) fn run(setup: &Setup, logs: Logs) -> anyhow::Result<Option<(Ran, Option<Member>)>> {
     let (sender, messages) = mpsc::channel();
-    let stop = sender.clone();
-    // The receiver is dropped only when the run has ended, so an error has no effect.
     let interrupts = INTERRUPTS + setup.invitation.as_ref().map_or(0, |_| LEAVES);
-    let interrupt = Interrupt::on_signals(interrupts, move || drop(stop.send(Message::Stop)))?;
-    let interrupted = interrupt.flag();
-    // The keyboard is dropped at the end of this function, so that the report is printed on a restored terminal.
-    let keyboard = Keyboard::listen(sender.clone(), interrupt);
-    let (watch, snapshots) = watch::channel(None);
-    let control = setup.control_listener.as_ref().map(|control_listener| {
-        // The line is printed before the full-screen view opens, because no other output is visible during it.
-        Progress::of_a_job().add_line(&format!("control at {}", control_listener.url()));
-        Control::start(control_listener, &setup.target.name(), snapshots.clone(), sender.clone())
-    });
-    let control = control.transpose()?;
-    #[cfg(feature = "otlp")]
-    let push = setup.collector.as_ref().map(|collector| {
-        let every = setup.args.push.otlp_interval;
-        Push::start(Arc::clone(collector), every, snapshots, sender.clone())
-    });
-    #[cfg(feature = "otlp")]
-    let push = push.transpose()?;
+    let (watch, observed) = Observed::new(None, setup.target.name());
+    // It is dropped at the end of this function, so that the report is printed on a restored terminal.
+    let steering = Steering::start(&setup.args, &setup.access, interrupts, &[observed], &sender)?;
+    let interrupted = Arc::clone(&steering.interrupted);
     let target = Arc::clone(&setup.target);
     let parts = PartTimes::new(move || target.take_own_times());
     let member = match &setup.invitation {
@@ -90,13 +77,15 @@ pub(crate) fn run(setup: &Setup, logs: Logs) -> anyhow::Result<Option<(Ran, Opti
             }
         }
     };
+    let start_at = setup.args.start_at.as_ref();
+    if start_at.is_some_and(|at| !at.count_down(setup.args.connections.first, &messages)) {
+        return Ok(None);
+    }
     let title = setup.title(member.as_ref());
-    let live = Live::new(&title, keyboard.is_some(), !setup.args.no_tui);
+    let live = Live::new(&title, steering.has_keys(), !setup.args.no_tui);
     let outputs = Outputs { logs, live, watch };
     let done = perform(setup, member.as_ref(), outputs, &sender, &messages);
-    drop(control);
-    #[cfg(feature = "otlp")]
-    push.and_then(Push::end).iter().for_each(|told| Progress::of_a_job().add_line(told));
+    steering.end();
     Ok(Some((done?, member)))
 }
 
@@ -138,73 +127,149 @@ fn join(
 pub(crate) fn perform(
     setup: &Setup,
     member: Option<&Member>,
-    mut outputs: Outputs,
+    outputs: Outputs,
     sender: &Sender<Message>,
     messages: &Receiver<Message>,
 ) -> anyhow::Result<Ran> {
-    let connections = setup.connections();
-    let (pacer, timeout) = (setup.pacer(member)?, setup.args.timeout);
-    setup.target.paced_by(&pacer);
-    let shared = Arc::new(RunShared::new(pacer, timeout, &connections, setup.gives_up()));
-    setup.target.counted_by(Arc::new(StepRecorders::new(&shared.recorders, &connections)));
-    let threads = Threads::start(&setup.target, &shared, &connections, &setup.cores)?;
-    let is_wanted = BeforeStart.wait(messages, &threads, &shared);
-    let span = start_schedule(setup, member, &shared, sender.clone(), is_wanted)?;
-    outputs.logs.begin(span.began);
-    let mut controller = Controller::new(&shared, span, member, setup.policy()?, outputs);
-    controller.expect(&setup.target.labels());
-    match member {
-        _ if is_wanted => controller.run(messages),
-        // Slots that cannot be given back are lost, and the account of the fleet counts them as lost.
-        Some(member) => drop(member.leave()),
-        None => {}
-    }
-    let run_end = controller.end();
-    controller.wait_for_answers(messages, &threads);
+    let count = setup.connections().len();
+    let (threads, loads) = open(&[setup], member, count, &setup.cores)?;
+    let is_wanted = wait_until_open(&loads, messages)
+        && setup.args.start_at.as_ref().is_none_or(|at| at.wait(messages));
+    let run = |load: OpenLoad<'_>| {
+        let begin = load.shared.pacer.now() + setup.args.start;
+        load.run(is_wanted.then_some(begin), member, outputs, sender, messages)
+    };
+    let ran = loads.into_iter().next().map(run).context("no load")?;
     threads.join()?;
-    let title = Title {
+    ran
+}
+
+/// A load whose threads are opening its connections or have opened them.
+pub(crate) struct OpenLoad<'run> {
+    pub(super) setup: &'run Setup,
+    pub(super) shared: Arc<RunShared>,
+    pub(super) threads: PartThreads,
+}
+
+/// Starts `count` threads, which open the connections of all loads.
+pub(super) fn open<'run>(
+    setups: &[&'run Setup],
+    member: Option<&Member>,
+    count: usize,
+    cores: &[Core],
+) -> anyhow::Result<(Threads, Vec<OpenLoad<'run>>)> {
+    let clock = StdClock::new();
+    let parts = setups.iter().map(|setup| part(setup, member, &clock));
+    let parts: Vec<_> = parts.collect::<anyhow::Result<_>>()?;
+    let (threads, by_part) = Threads::start(&parts, count, cores)?;
+    let shared = parts.into_iter().map(|part| part.shared);
+    let loads = setups.iter().zip(shared).zip(by_part);
+    let open = loads.map(|((setup, shared), threads)| OpenLoad { setup, shared, threads });
+    Ok((threads, open.collect()))
+}
+
+/// Waits until the connections of all loads are open. Returns `false` if the run should end.
+pub(super) fn wait_until_open(loads: &[OpenLoad<'_>], messages: &Receiver<Message>) -> bool {
+    let are_ready = || loads.iter().all(OpenLoad::is_ready);
+    BeforeStart.wait(messages, are_ready, || loads.iter().any(|load| load.threads.have_ended()))
+}
+
+fn part(setup: &Setup, member: Option<&Member>, clock: &StdClock) -> anyhow::Result<LoadPart> {
+    let connections = setup.connections();
+    let (pacer, timeout) = (setup.pacer(member, clock)?, setup.args.timeout);
+    setup.target.paced_by(&pacer);
+    let turns = setup.args.per_connection.map(|_| Turns::new(connections.iter().sum()));
+    let realtime = setup.args.realtime.then(Realtime::default);
+    let shared = RunShared::new(pacer, timeout, &setup.first(&connections), setup.gives_up());
+    let shared = Arc::new(RunShared { turns, realtime, ..shared });
+    setup.target.counted_by(Arc::new(StepRecorders::new(&shared.recorders, &connections)));
+    Ok(LoadPart { target: Arc::clone(&setup.target), shared, connections })
+}
+
+impl OpenLoad<'_> {
+    /// Returns whether all threads have opened their connections. Threads that are still blocked after the timeout are
+    /// not waited for.
+    pub(super) fn is_ready(&self) -> bool {
+        let OpenLoad { shared, threads, .. } = self;
+        *shared.ready.borrow() + threads.held(shared.timeout) >= threads.count()
+    }
+
+    /// Runs the schedule, which begins at the moment `begin`, and sums up its results. Without a moment, the schedule
+    /// ends before it begins.
+    pub(super) fn run(
+        self,
+        begin: Option<Nanos>,
+        member: Option<&Member>,
+        mut outputs: Outputs,
+        sender: &Sender<Message>,
+        messages: &Receiver<Message>,
+    ) -> anyhow::Result<Ran> {
+        let OpenLoad { setup, shared, threads } = self;
+        let begin = begin.filter(|begin| BeforeStart.wait_until(*begin, messages, &shared.pacer));
+        let span = start_schedule(setup, member, &shared, sender.clone(), begin)?;
+        outputs.logs.begin(span.began);
+        let mut controller = Controller::new(&shared, span, member, setup.policy()?, outputs);
+        controller.expect(&setup.target.labels());
+        match member {
+            _ if begin.is_some() => controller.run(messages),
+            // Slots that cannot be given back are lost, and the account of the fleet counts them as lost.
+            Some(member) => drop(member.leave()),
+            None => {}
+        }
+        let run_end = controller.end();
+        controller.wait_for_answers(messages, &threads);
+        shared.turns.iter().for_each(Turns::give_back);
+        let title = title(setup, span.began);
+        let (mut summary, logged) = controller.sum_up(run_end, title, setup.target.resolved_in());
+        summary.note_own(member.map_or_else(|| setup.target.take_own_times(), Member::own_times));
+        summary.warnings.extend(setup.target.warnings());
+        summary.note_realtime(shared.realtime.as_ref().map(Realtime::result));
+        summary.pool = shared.pool.growth(setup.args.connections, span.start);
+        if member.is_none() {
+            summary.require(&setup.args.criteria());
+        }
+        if let Some(baseline) = &setup.baseline {
+            compare::beside(baseline, setup.args.demands(), &mut summary);
+        }
+        Ok(Ran { summary, logged, not_started: span.not_started() })
+    }
+}
+
+fn title(setup: &Setup, start: SystemTime) -> Title {
+    Title {
         url: setup.target.name(),
         scenario_hash: setup.target.scenario_hash(),
-        start: span.began,
+        start,
+        start_at: setup.args.start_at.as_ref().map(|at| at.started(start)),
         settings: setup.args.settings.clone(),
         given: setup.args.given.clone(),
         rate_is_default: setup.args.rate_is_default(),
         machine: Machine::here(),
-    };
-    let (mut summary, logged) = controller.sum_up(run_end, title, setup.target.resolved_in());
-    summary.note_own(member.map_or_else(|| setup.target.take_own_times(), Member::own_times));
-    summary.warnings.extend(setup.target.warnings());
-    if member.is_none() {
-        summary.require(&setup.args.criteria());
     }
-    if let Some(baseline) = &setup.baseline {
-        compare::beside(baseline, setup.args.demands(), &mut summary);
-    }
-    Ok(Ran { summary, logged, not_started: span.not_started() })
 }
 
-/// Starts the schedule, and notifies the target and the workers. If `is_wanted` is false, the schedule ends before any
-/// slot can start.
+/// Starts the schedule as of the moment `begin`, and notifies the target and the workers. Without a moment, because the
+/// run should already end, the schedule ends before any slot can start.
 pub(super) fn start_schedule<'run>(
     setup: &Setup,
     member: Option<&Member>,
     shared: &'run RunShared,
     messages: Sender<Message>,
-    is_wanted: bool,
+    begin: Option<Nanos>,
 ) -> anyhow::Result<&'run RunSpan> {
     let pacer = &shared.pacer;
     let span = if let Some(member) = member {
         let length = member.length(setup.args.warmup);
         RunSpan::new(pacer, member.starts(), length, messages)
     } else {
-        // Claiming the first slot fixes the exact start of the schedule. The slot is given back before a worker looks
-        // for it, because a worker ends if it finds no slot.
+        // Claiming the first slot fixes the exact start of the schedule. The slot is given back before any worker asks
+        // for a slot, because a worker that finds no slot ends.
         let first = pacer.claim()?;
-        pacer.resume();
+        pacer.resume_at(begin.unwrap_or_else(|| pacer.now()));
         let start = first.due()? - setup.first;
         RunSpan::new(pacer, start, setup.length()?, messages)
     };
-    if !is_wanted {
+    if begin.is_none() {
         span.end_run(span.start);
     }
     setup.target.schedule_starts();

@@ -8,7 +8,7 @@
 use super::args::RunArgs;
 use crate::judged::criteria::Criterion;
 use anyhow::{bail, ensure};
-use nanopace::Strictness;
+use nanopace::{Rate, Strictness};
 use std::time::Duration;
 
 /// A closed loop has no schedule, so it rejects these options.
@@ -31,6 +31,75 @@ pub(crate) fn settle_closed_loop(args: &mut RunArgs) -> anyhow::Result<()> {
     );
     args.strictness = Strictness::STRICT;
     Ok(())
+}
+
+/// The options about schedules and processes that cannot be used if each connection has its own slots.
+const NOT_PER_CONNECTION: [&str; 9] = [
+    "rate",
+    "shape",
+    "arrivals",
+    "har",
+    "strictness",
+    "max-backlog",
+    "skip-later-than",
+    "shard",
+    "run",
+];
+
+/// Sets the rate if each connection starts one request per interval.
+///
+/// # Errors
+/// Returns an error if another option sets the schedule, or if slots cannot belong to connections.
+pub(crate) fn settle_per_connection(args: &mut RunArgs) -> anyhow::Result<()> {
+    let Some(interval) = args.per_connection else { return Ok(()) };
+    if let Some(name) = NOT_PER_CONNECTION.iter().find(|name| args.given.contains(**name)) {
+        bail!(
+            "--{name}: --per-connection sets when each connection starts its requests: leave one of them out"
+        );
+    }
+    let size = args.connections;
+    ensure!(
+        !size.grows(),
+        "--connections {size}: with --per-connection, each connection adds to the rate: write one number"
+    );
+    let rate = Rate::per(size.most.into(), interval)?;
+    args.schedule.rate = Some(rate);
+    args.settings.insert("rate".to_owned(), rate.to_string().into());
+    args.settings.remove("rate_is_default");
+    Ok(())
+}
+
+/// Rejects options about connections and threads that do not fit a closed loop, whose connections are always busy, or
+/// blocking calls, whose threads start before the run.
+pub(crate) fn check_workers(args: &RunArgs, is_blocking: bool) -> anyhow::Result<()> {
+    let (size, is_closed) = (args.connections, args.schedule.is_closed);
+    let fixed =
+        |why| format!("--connections {size}: {why}: write one number, such as {}", size.most);
+    let (grows, is_realtime) = (size.grows(), args.realtime);
+    let refused = [
+        (
+            grows && is_closed,
+            fixed("with --rate max, no request is due while all connections are busy"),
+        ),
+        (grows && is_blocking, fixed("each session with blocking calls has a thread")),
+        (
+            args.per_connection.is_some() && is_blocking,
+            "--per-connection: calls block: write --rate".to_owned(),
+        ),
+        (
+            is_realtime && is_closed,
+            "--realtime: with --rate max, load threads would keep other programs from running: \
+             leave one of them out"
+                .to_owned(),
+        ),
+        (
+            is_realtime && (is_blocking || !cfg!(target_os = "linux")),
+            "--realtime: not for calls that block, and only on Linux: leave it out".to_owned(),
+        ),
+    ];
+    refused
+        .into_iter()
+        .try_for_each(|(is_refused, told)| if is_refused { bail!(told) } else { Ok(()) })
 }
 
 /// The default of `--longest`.

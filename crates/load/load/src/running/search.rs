@@ -2,8 +2,8 @@
 //!
 //! Each step is a run over new connections. It waits for all its responses, so the target has no work left when the
 //! next step starts. Slots that were due at the end of the step but had not started are given up. A step ends as soon
-//! as its objective is certain to be missed or certain to be met. If no request of a step succeeds, a single request is
-//! sent. If this request fails too, the rate is not the cause, so the search ends.
+//! as its objective is certain to be missed or certain to be met. If no request of a step succeeds, single requests are
+//! sent until one succeeds. If they still fail after three seconds, the rate is not the cause, so the search ends.
 
 mod alone;
 pub(crate) mod args;
@@ -122,7 +122,7 @@ impl Job {
         let quota = steps.iter().rev().find_map(|step| step.quota.clone());
         Ok(Results {
             url: self.setup.target.name(),
-            connections: self.setup.args.connections,
+            connections: self.setup.args.connections.most,
             start,
             took: began.elapsed(),
             warnings: self.setup.target.warnings().into_iter().chain(quota).collect(),
@@ -151,7 +151,7 @@ impl Job {
         if self.interrupt.is_triggered() {
             return Ok(None);
         }
-        let connections = self.setup.args.connections;
+        let connections = self.setup.args.connections.most;
         Ok(Some(self.promise.judge(step, &summary, connections)))
     }
 
@@ -171,13 +171,13 @@ impl Job {
     /// Writes all outputs, even if one fails. Returns the result of each output.
     pub(crate) fn publish(&self, results: &Results) -> [io::Result<()>; 3] {
         let promise = &self.promise;
-        let json = self.setup.output.write_json(|| object::Object::new(results, promise));
+        let json = self.setup.files.output.write_json(|| object::Object::new(results, promise));
         let drawn = self.svg.as_ref().map_or(Ok(()), |svg| {
             let picture = plot::svg(results, promise).map_err(io::Error::other)?;
             svg.write_text(&picture)
         });
         let width = console::width(io::stdout().is_terminal());
-        [json, drawn, self.setup.output.write_text(&SearchReport { results, promise, width })]
+        [json, drawn, self.setup.files.output.write_text(&SearchReport { results, promise, width })]
     }
 }
 

@@ -2,24 +2,23 @@
 
 use super::args::RunArgs;
 use super::compare;
-use super::control::ControlListener;
-use super::files::{self, Input};
+use super::files::{self, Input, ResultFiles};
 use super::invitation::Invitation;
 use super::member::Member;
 use super::open_files;
 use super::policy::{Deciding, Policy};
 use super::prepared::Prepared;
-#[cfg(feature = "otlp")]
-use super::push::collector::Collector;
 use super::run_mode;
+use super::start_at::StartAt;
+use super::steering::Access;
 use super::workers::any_backend::AnyBackend;
 use super::workers::apart::{apart, held};
 use super::workers::cores::{self, Core};
 use super::workers::guarded::Guarded;
 use super::workers::length::{Counted, RunLength, Spacing};
 use super::workers::threads;
+use crate::console::human;
 use crate::console::unreachable::Unreachable;
-use crate::console::{Output, ResultFile, human, is_stdout};
 use crate::judged::comparison::stored_run::StoredRun;
 use crate::judged::criteria::{Criterion, Percentile};
 use crate::load::backend::Backend;
@@ -62,14 +61,11 @@ pub(crate) struct Setup {
     /// The cores that threads are pinned to. Empty if threads are not pinned.
     pub(crate) cores: Vec<Core>,
     pub(crate) invitation: Option<Invitation>,
-    pub(crate) control_listener: Option<ControlListener>,
-    #[cfg(feature = "otlp")]
-    pub(crate) collector: Option<Arc<Collector>>,
+    /// The ways in which programs can reach the run.
+    pub(crate) access: Access,
     pub(crate) baseline: Option<StoredRun>,
-    pub(crate) output: Output,
-    pub(crate) html: Option<ResultFile>,
-    pub(crate) junit: Option<ResultFile>,
-    pub(crate) summary: Option<ResultFile>,
+    /// The files for the results.
+    pub(crate) files: ResultFiles,
     pub(crate) logs: Logs,
 }
 
@@ -90,6 +86,9 @@ impl Setup {
         make: Make<'_>,
     ) -> anyhow::Result<Setup> {
         run_mode::settle_closed_loop(&mut args)?;
+        args.check_no_load_names()?;
+        check_start(&args)?;
+        run_mode::settle_per_connection(&mut args)?;
         run_mode::check_until_confident(&args)?;
         run_mode::check_fail_fast(&args)?;
         files::check(&args, inputs)?;
@@ -102,22 +101,17 @@ impl Setup {
         let end = if args.schedule.is_replay() { Duration::MAX } else { end };
         let cores = if args.pin { cores()? } else { Vec::new() };
         let baseline = compare::baseline(&args)?;
-        let control_listener = ControlListener::open(&args.control)?;
-        #[cfg(feature = "otlp")]
-        let collector = args.push.collector()?.map(Arc::new);
+        let access = Access::open(&args)?;
         let target = make(&args)?;
         check(&*target, &args.criteria())?;
         let most = target.most_slots().map(|slots| part_of(slots, &args)).transpose()?;
         let counted = counted(&args, most)?;
-        open_files::allow(&target, args.connections, args.threads)?;
+        run_mode::check_workers(&args, Arc::clone(&target).blocking().is_some())?;
+        open_files::allow(&target, args.connections.most, args.threads)?;
         let prepared = Prepared::new(&target)?;
         probe(&target, args.timeout)?;
         // Files are opened last, so that an invalid run does not change the results of the previous run.
-        let csv_on_stdout = args.csv.as_deref().is_some_and(is_stdout);
-        let output = Output::create(args.json.as_deref())?.beside(csv_on_stdout);
-        let [html, junit, summary] = [&args.html, &args.junit, &args.summary]
-            .map(|path| path.as_deref().map(ResultFile::create).transpose());
-        let (html, junit, summary) = (html?, junit?, summary?);
+        let files = ResultFiles::create(&args)?;
         let csv = args
             .csv
             .as_deref()
@@ -125,6 +119,7 @@ impl Setup {
             .transpose()?;
         let hdr = args.hdr.as_deref().map(HdrLog::create).transpose()?;
         let logs = Logs::new(hdr, csv, args.warmup);
+        check_start(&args)?;
         Ok(Setup {
             args,
             target,
@@ -136,14 +131,9 @@ impl Setup {
             objective: Vec::new(),
             cores,
             invitation,
-            control_listener,
-            #[cfg(feature = "otlp")]
-            collector,
+            access,
             baseline,
-            output,
-            html,
-            junit,
-            summary,
+            files,
             logs,
         })
     }
@@ -158,25 +148,38 @@ impl Setup {
         Ok(())
     }
 
-    /// Returns the number of connections of each thread.
+    /// Returns the maximum number of connections of each thread.
     pub(crate) fn connections(&self) -> Vec<usize> {
-        let RunArgs { connections, threads, schedule, .. } = &self.args;
-        let hz = schedule.constant_hz().ok().flatten().filter(|_| !schedule.is_closed);
-        threads::sessions(&self.target, *connections, *threads, hz)
+        let RunArgs { connections, threads, .. } = &self.args;
+        threads::sessions(&self.target, connections.most, *threads, self.hz())
     }
 
-    /// Returns the pacer of the node, or creates a pacer that is paused until the schedule starts.
-    pub(crate) fn pacer(&self, member: Option<&Member>) -> anyhow::Result<Pacer> {
+    /// Returns the number of slots per second, if it is constant.
+    pub(super) fn hz(&self) -> Option<f64> {
+        let schedule = &self.args.schedule;
+        schedule.constant_hz().ok().flatten().filter(|_| !schedule.is_closed)
+    }
+
+    /// Returns the number of connections of each thread at the start, if they are `most` in the end.
+    pub(crate) fn first(&self, most: &[usize]) -> Vec<usize> {
+        let size = self.args.connections;
+        let spread = || threads::spread(size.first as usize, most.len());
+        if size.grows() { spread() } else { most.to_vec() }
+    }
+
+    /// Creates a pacer for the requested load. It is paused until the schedule starts. In a fleet, the pacer of the
+    /// node is returned instead.
+    pub(crate) fn pacer(&self, member: Option<&Member>, clock: &StdClock) -> anyhow::Result<Pacer> {
         match member {
             Some(member) => Ok(member.pacer()),
-            None => Ok(self.pacer_builder()?.build()),
+            // Unlike the default clock, this one need not be calibrated, which takes up to 0.2 s.
+            None => Ok(self.pacer_builder()?.clock(clock.clone()).build()),
         }
     }
 
     pub(super) fn pacer_builder(&self) -> anyhow::Result<PacerBuilder> {
         let args = &self.args;
-        // Unlike the default clock, this clock needs no calibration, which takes up to 0.2 s.
-        let builder = args.schedule.pacer()?.clock(StdClock::new());
+        let builder = args.schedule.pacer()?;
         let mut builder = builder.strictness(args.strictness).start_paused();
         if let Some(limit) = args.max_backlog {
             builder = builder.max_backlog(limit);
@@ -296,6 +299,11 @@ impl Setup {
     }
 }
 
+/// Returns an error if the start has passed.
+fn check_start(args: &RunArgs) -> anyhow::Result<()> {
+    args.start_at.as_ref().map_or(Ok(()), StartAt::check)
+}
+
 fn spacing(schedule: &ScheduleArgs) -> Spacing {
     match () {
         () if schedule.is_closed => Spacing::Other,
@@ -347,7 +355,8 @@ pub(super) fn check(target: &dyn AnyBackend, criteria: &[Criterion]) -> anyhow::
     Ok(())
 }
 
-fn cores() -> anyhow::Result<Vec<Core>> {
+/// Returns the cores that threads can be pinned to.
+pub(super) fn cores() -> anyhow::Result<Vec<Core>> {
     let cores = cores::allowed();
     ensure!(!cores.is_empty(), "--pin: this system does not list its cores");
     Ok(cores)

@@ -6,15 +6,20 @@ mod backoff;
 mod blocking;
 pub(crate) mod cores;
 pub(crate) mod deadline;
+pub(crate) mod growth;
 pub(crate) mod guarded;
 mod held;
 pub(crate) mod length;
+pub(crate) mod pool;
+pub(crate) mod realtime;
 pub(crate) mod shared;
 mod slots;
 pub(crate) mod span;
 pub(crate) mod thread_cpu;
 pub(crate) mod threads;
+pub(crate) mod turns;
 mod worker;
+mod worker_slots;
 
 #[cfg(test)]
 mod tests;

@@ -80,9 +80,12 @@ fn schedule(f: &mut Formatter<'_>, summary: &Summary) -> fmt::Result {
                 "gaps      {near} within 25 % of nominal, coefficient of variation {variation:.3}"
             )?;
         }
-        None => writeln!(f, "gaps      not judged: too few starts, or arrivals that are not even")?,
+        None => writeln!(
+            f,
+            "gaps      not judged: too few starts, arrivals that are not even, or several processes"
+        )?,
     }
-    let ledger = &summary.ledger;
+    let Some(ledger) = &summary.ledger else { return lateness(f, summary) };
     let [elapsed, allocated, idle, waiting, backlog] =
         [ledger.elapsed, ledger.allocated, ledger.idle, ledger.waiting, ledger.backlog]
             .map(human::time);
@@ -90,6 +93,10 @@ fn schedule(f: &mut Formatter<'_>, summary: &Summary) -> fmt::Result {
         f,
         "ledger    {elapsed} elapsed = {allocated} allocated + {idle} idle + {waiting} waiting + {backlog} backlog"
     )?;
+    lateness(f, summary)
+}
+
+fn lateness(f: &mut Formatter<'_>, summary: &Summary) -> fmt::Result {
     let shares = summary.stats.lateness.shares();
     if shares.is_empty() {
         return writeln!(f, "lateness  none");
@@ -111,7 +118,8 @@ fn cpu(f: &mut Formatter<'_>, summary: &Summary) -> fmt::Result {
     if spun.is_zero() {
         return Ok(());
     }
-    let share = percent(spun.as_secs_f64() / summary.ledger.elapsed.as_secs_f64());
+    let Some(ledger) = &summary.ledger else { return Ok(()) };
+    let share = percent(spun.as_secs_f64() / ledger.elapsed.as_secs_f64());
     writeln!(f, "spinning  {}: {share} of a core, all threads together", human::time(spun))
 }
 

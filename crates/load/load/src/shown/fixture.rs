@@ -19,6 +19,7 @@ pub(crate) fn empty() -> Summary {
         scenario_hash: None,
         url: "http://127.0.0.1/".to_owned(),
         start: SystemTime::UNIX_EPOCH,
+        start_at: None,
         settings: toml::from_str("rate = '5k/s'\nheader = []\npin = false").unwrap(),
         given: ["rate".to_owned()].into(),
         rate_is_default: false,
@@ -34,10 +35,12 @@ pub(crate) fn empty() -> Summary {
         over_time: OverTime::new(),
         stats: OperationStats::new(),
         gaps: None,
-        ledger: Pacer::builder(Rate::per_second(1).unwrap()).start_paused().build().ledger(),
+        ledger: Some(Pacer::builder(Rate::per_second(1).unwrap()).start_paused().build().ledger()),
         processor: None,
         resolved_in: Duration::ZERO,
         own_times: Vec::new(),
+        pool: None,
+        realtime: None,
         is_closed: false,
         verdict: Verdict::OnSchedule,
         warnings: Vec::new(),
@@ -47,7 +50,9 @@ pub(crate) fn empty() -> Summary {
         missed: Vec::new(),
         required: Vec::new(),
         findings: Vec::new(),
+        loads: Vec::new(),
         beside: None,
+        parts: Vec::new(),
     }
 }
 

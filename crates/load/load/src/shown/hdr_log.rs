@@ -19,8 +19,8 @@ const NANOS_PER_MILLI: f64 = 1e6;
 
 const CANNOT_WRITE: &str = "cannot write the interval log";
 
-/// The log of HDR histograms. The lines of each second are written when it has ended, so the lines so far are kept if
-/// the run ends unexpectedly.
+/// The log of HDR histograms. The lines of a second are written at its end, so the lines so far are kept if the run
+/// ends unexpectedly.
 #[derive(Debug)]
 pub(crate) struct HdrLog(LogFile);
 

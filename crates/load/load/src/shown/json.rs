@@ -6,7 +6,9 @@ use super::labels::{self, LabelObject};
 use super::spectrum::{self, Point};
 use crate::console::machine::Machine;
 use crate::judged::checks::Finding;
-use crate::judged::summary::Summary;
+use crate::judged::merged;
+use crate::judged::merged_part::MergedPart;
+use crate::judged::summary::{LoadResults, Summary};
 use crate::judged::verdict::Verdict;
 use crate::load::kind;
 use crate::load::own_times::{OwnTimes, Part, counters, timed};
@@ -14,7 +16,10 @@ use crate::results::confidence::Confidence;
 use crate::results::outcome::{Due, Ending};
 use crate::results::over_time::Interval;
 use crate::results::percentiles::Percentiles;
+use crate::results::pool_growth::PoolGrowth;
+use crate::results::realtime::RealtimeResult;
 use crate::results::retained_histograms::RetainedHistograms;
+use crate::results::started_at::StartedAt;
 use hdrhistogram::Histogram;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -29,6 +34,11 @@ pub(crate) struct Object<F> {
     #[serde(skip_serializing_if = "Option::is_none")]
     scenario_hash: Option<String>,
     start: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    start_at: Option<StartedAt>,
+    /// The parts whose results were summed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    parts: Vec<MergedPart>,
     settings: Table,
     target_rate: f64,
     achieved_rate: f64,
@@ -56,7 +66,11 @@ pub(crate) struct Object<F> {
     lateness: Lateness,
     processor: Option<Processor>,
     gaps: Gaps,
-    ledger: Ledger,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pool: Option<PoolGrowth>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    realtime: Option<RealtimeResult>,
+    ledger: Option<Ledger>,
     spun_ns: u64,
     verdict: Verdict,
     checks: Vec<CheckObject>,
@@ -66,10 +80,16 @@ pub(crate) struct Object<F> {
     spectrum: Spectrum,
     machine: Machine,
     histograms: RetainedHistograms,
+    /// The results of a part of a load, as `merge` reads them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    shard_results: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     comparison: Option<ComparisonObject>,
     #[serde(skip_serializing_if = "Option::is_none")]
     not_compared: Option<String>,
+    /// The objects of the loads, if the run had several loads.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    loads: BTreeMap<String, Object<()>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     fleet: Option<F>,
 }
@@ -230,6 +250,8 @@ impl<F> Object<F> {
             url: title.url.clone(),
             scenario_hash: title.scenario_hash.clone(),
             start: humantime::format_rfc3339_millis(title.start).to_string(),
+            start_at: title.start_at.clone(),
+            parts: summary.parts.clone(),
             settings: title.settings.clone(),
             target_rate: summary.target_hz,
             achieved_rate: summary.achieved_hz,
@@ -263,7 +285,9 @@ impl<F> Object<F> {
                 within_25_percent: summary.gaps.map(|gaps| gaps.within_25_percent),
                 coefficient_of_variation: summary.gaps.map(|gaps| gaps.coefficient_of_variation),
             },
-            ledger: Ledger::new(&summary.ledger),
+            pool: summary.pool,
+            realtime: summary.realtime,
+            ledger: summary.ledger.as_ref().map(Ledger::new),
             spun_ns: nanos(stats.spun),
             verdict: summary.verdict,
             checks: summary.findings.iter().map(CheckObject::new).collect(),
@@ -276,12 +300,18 @@ impl<F> Object<F> {
             },
             machine: title.machine.clone(),
             histograms: RetainedHistograms::new(&summary.confidence()),
+            shard_results: merged::encoded(summary),
             comparison: beside
                 .and_then(|beside| Some(ComparisonObject::new(beside.as_ref().ok()?, &[]))),
             not_compared: beside.and_then(|beside| beside.as_ref().err().cloned()),
+            loads: summary.loads.iter().map(named).collect(),
             fleet,
         }
     }
+}
+
+fn named(load: &LoadResults) -> (String, Object<()>) {
+    (load.name.clone(), Object::new(&load.summary, None))
 }
 
 impl ResultsObject {

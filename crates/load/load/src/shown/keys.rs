@@ -82,6 +82,11 @@ pub(crate) fn is_stop(key: KeyEvent) -> bool {
     matches!(Prompt::default().press(key), Some(Action::Stop))
 }
 
+/// Returns whether this key alone is an action.
+pub(crate) fn is_complete(key: KeyEvent) -> bool {
+    Prompt::default().press(key).is_some()
+}
+
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Prompt {
     typing: Option<(PromptKind, Typed)>,
@@ -260,7 +265,7 @@ mod tests {
 
     #[test]
     fn keys_with_ctrl_or_alt_do_nothing() {
-        // A terminal sends Ctrl-\ as Ctrl-4.
+        // A terminal sends the same byte for Ctrl-\ and Ctrl-4.
         for modifiers in [KeyModifiers::CONTROL, KeyModifiers::ALT] {
             let mut prompt = Prompt::default();
             for c in ['4', '+', ' ', 'q'] {

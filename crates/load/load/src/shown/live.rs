@@ -12,6 +12,8 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub(crate) enum Live {
     Lines(Progress),
+    /// Lines that begin with the name of a load.
+    Named(Progress, String),
     Nowhere,
     /// The full-screen view, and the lines to print after it has closed.
     Screen(Screen, Vec<String>),
@@ -32,6 +34,14 @@ impl Live {
         Live::Lines(progress)
     }
 
+    /// Creates a display for each of several loads with their names. Each load prints a line per second.
+    pub(crate) fn of_loads(titles: &[(&str, RunTitle)], has_keys: bool) -> Vec<Live> {
+        status::introduce_all(&Progress::of_a_job(), titles, has_keys);
+        let width = titles.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
+        let names = titles.iter().map(|(name, _)| format!("{name:width$}"));
+        names.map(|name| Live::Named(Progress::of_a_job(), name)).collect()
+    }
+
     pub(crate) fn show(
         &self,
         snapshot: &Arc<Snapshot>,
@@ -42,7 +52,10 @@ impl Live {
         match self {
             Live::Screen(screen, _) => screen.show(snapshot, over_time, prompt),
             Live::Lines(progress) if is_time_for_a_line => progress.show(&Status(snapshot)),
-            Live::Lines(_) | Live::Nowhere => {}
+            Live::Named(progress, name) if is_time_for_a_line => {
+                progress.add_line(format!("{name} {}", Status(snapshot)).trim_end());
+            }
+            Live::Lines(_) | Live::Named(..) | Live::Nowhere => {}
         }
     }
 
@@ -50,7 +63,7 @@ impl Live {
     #[cfg(feature = "otlp")]
     pub(crate) fn tell(&mut self, text: String) {
         match self {
-            Live::Lines(progress) => progress.tell(&text),
+            Live::Lines(progress) | Live::Named(progress, _) => progress.tell(&text),
             Live::Screen(_, told) => told.push(text),
             Live::Nowhere => {}
         }
@@ -60,7 +73,7 @@ impl Live {
     pub(crate) fn end(self) {
         match self {
             Live::Lines(progress) => progress.end(),
-            Live::Nowhere => {}
+            Live::Named(..) | Live::Nowhere => {}
             Live::Screen(screen, told) => {
                 drop(screen);
                 for text in &told {

@@ -23,14 +23,15 @@ impl Display for Markdown<'_> {
         figures(f, summary)?;
         labels(f, &summary.stats)?;
         failures(f, &summary.stats)?;
-        if summary.required.is_empty() {
-            return Ok(());
+        if !summary.required.is_empty() {
+            writeln!(f, "\n| required | |\n|---|---|")?;
         }
-        writeln!(f, "\n| required | |\n|---|---|")?;
-        summary.required.iter().try_for_each(|Required { text, missed, .. }| {
+        for Required { text, missed, .. } in &summary.required {
             let missed = missed.as_ref().map_or("holds".to_owned(), |missed| plain(missed));
-            writeln!(f, "| {} | {missed} |", plain(text))
-        })
+            writeln!(f, "| {} | {missed} |", plain(text))?;
+        }
+        let mut loads = summary.loads.iter();
+        loads.try_for_each(|load| write!(f, "\n## {}\n\n{}", load.name, Markdown(&load.summary)))
     }
 }
 

@@ -1,6 +1,6 @@
 //! Defines the metrics of a run, which are counters, gauges and distributions, independently of their format.
 //!
-//! The number of metrics does not grow during a run, because the values of labels come from short lists.
+//! The number of metrics is limited, because the values of labels come from short lists.
 
 #[cfg(feature = "otlp")]
 pub(crate) mod otlp;
@@ -37,7 +37,8 @@ pub(crate) enum Data<'run> {
 
 #[derive(Debug)]
 pub(crate) struct Point<V> {
-    pub(crate) label: Option<(&'static str, String)>,
+    /// The names and the values of its labels.
+    pub(crate) labels: Vec<(&'static str, String)>,
     pub(crate) value: V,
 }
 
@@ -73,6 +74,51 @@ pub(crate) fn families(snapshot: Option<&Snapshot>) -> Vec<Family<'_>> {
         families.extend(labels(&snapshot.tally));
     }
     families
+}
+
+/// Joins the metrics of several loads: each metric gets the label `load` with the name of its load, if there is one.
+pub(crate) fn joined<'run, 'name>(
+    loads: impl IntoIterator<Item = (Option<&'name str>, Vec<Family<'run>>)>,
+) -> Vec<Family<'run>> {
+    let mut all: Vec<Family<'run>> = Vec::new();
+    for (name, families) in loads {
+        for mut family in families {
+            family.data.add_label(name);
+            match all.iter_mut().find(|of| of.name == family.name) {
+                Some(same) => same.data.append(family.data),
+                None => all.push(family),
+            }
+        }
+    }
+    all
+}
+
+impl Data<'_> {
+    fn add_label(&mut self, load: Option<&str>) {
+        fn add<V>(points: &mut [Point<V>], load: &str) {
+            for point in points {
+                point.labels.insert(0, ("load", load.to_owned()));
+            }
+        }
+        let Some(load) = load else { return };
+        match self {
+            Data::Counters(points) => add(points, load),
+            Data::Gauges(points) => add(points, load),
+            Data::Times(points) => add(points, load),
+        }
+    }
+}
+
+impl<'run> Data<'run> {
+    /// Appends the points of the same metric of another load.
+    fn append(&mut self, other: Data<'run>) {
+        match (self, other) {
+            (Data::Counters(points), Data::Counters(more)) => points.extend(more),
+            (Data::Gauges(points), Data::Gauges(more)) => points.extend(more),
+            (Data::Times(points), Data::Times(more)) => points.extend(more),
+            _ => {}
+        }
+    }
 }
 
 fn counts(tally: &Tally, skipped: u64) -> Vec<Family<'_>> {
@@ -146,7 +192,7 @@ fn rates(snapshot: &Snapshot) -> Vec<Family<'_>> {
 }
 
 fn times(tally: &Tally) -> Vec<Family<'_>> {
-    let one = |times| vec![Point { label: None, value: times }];
+    let one = |times| vec![Point { labels: Vec::new(), value: times }];
     vec![
         distribution("wait", "From the intended start to the start", one(&tally.wait)),
         distribution("service", SERVICE, one(&tally.service)),
@@ -162,7 +208,7 @@ fn labels(tally: &Tally) -> Vec<Family<'_>> {
     };
     let times = |times: fn(&LabelTally) -> &Buckets| {
         let point =
-            |(label, of)| Point { label: Some((LABEL, str::to_owned(label))), value: times(of) };
+            |(label, of)| Point { labels: vec![(LABEL, str::to_owned(label))], value: times(of) };
         tally.labels_apart().map(point).collect()
     };
     if tally.labels_apart().next().is_none() {
@@ -190,7 +236,7 @@ fn counter(
     unit: Option<Unit>,
     value: u64,
 ) -> Family<'static> {
-    Family { name, help, unit, data: Data::Counters(vec![Point { label: None, value }]) }
+    Family { name, help, unit, data: Data::Counters(vec![Point { labels: Vec::new(), value }]) }
 }
 
 fn counters(
@@ -199,7 +245,7 @@ fn counters(
     label: &'static str,
     values: BTreeMap<String, u64>,
 ) -> Family<'static> {
-    let point = |(key, value)| Point { label: Some((label, key)), value };
+    let point = |(key, value)| Point { labels: vec![(label, key)], value };
     let data = Data::Counters(values.into_iter().map(point).collect());
     Family { name, help, unit: None, data }
 }
@@ -210,7 +256,7 @@ fn gauge(
     unit: Option<Unit>,
     value: f64,
 ) -> Family<'static> {
-    Family { name, help, unit, data: Data::Gauges(vec![Point { label: None, value }]) }
+    Family { name, help, unit, data: Data::Gauges(vec![Point { labels: Vec::new(), value }]) }
 }
 
 fn gauges(
@@ -220,7 +266,7 @@ fn gauges(
     values: impl IntoIterator<Item = (&'static str, &'static str, f64)>,
 ) -> Family<'static> {
     let point =
-        |(label, key, value): (_, &str, _)| Point { label: Some((label, key.to_owned())), value };
+        |(label, key, value): (_, &str, _)| Point { labels: vec![(label, key.to_owned())], value };
     Family { name, help, unit, data: Data::Gauges(values.into_iter().map(point).collect()) }
 }
 
@@ -289,7 +335,7 @@ mod tests {
         assert_eq!([completed, failed].map(counts), [[1, 0], [0, 1]]);
         assert_eq!([service, response].map(counts), [[1, 0], [1, 1]]);
         let Data::Times(points) = &response.data else { panic!("times") };
-        assert_eq!(points[1].label, Some(("label", "write".to_owned())));
+        assert_eq!(points[1].labels, [("label", "write".to_owned())]);
     }
 
     #[test]
@@ -299,7 +345,7 @@ mod tests {
         };
         let current: Vec<_> = phases.iter().filter(|phase| phase.value > 0.0).collect();
         assert_eq!(current.len(), 1);
-        assert_eq!(current[0].label, Some(("phase", "preparing".to_owned())));
+        assert_eq!(current[0].labels, [("phase", "preparing".to_owned())]);
         assert_eq!(phase(None), "preparing");
     }
 }

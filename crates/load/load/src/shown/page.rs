@@ -24,7 +24,7 @@ use super::report::notes;
 use crate::console::human;
 use crate::judged::advice::advice;
 use crate::judged::headline::{Grade, Headline};
-use crate::judged::summary::Summary;
+use crate::judged::summary::{LoadResults, Summary};
 use crate::judged::verdict::Verdict;
 use crate::results::confidence::Confidence;
 use crate::results::over_time::OverTime;
@@ -38,13 +38,33 @@ const SCRIPT: &str = include_str!("page/script.js");
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; \
                       base-uri 'none'; form-action 'none'";
 
+/// Returns the HTML page of a run. If the run had several loads, each one has a part after the whole.
 pub(crate) fn html(summary: &Summary) -> String {
+    let content = html! {
+        (content(summary))
+        @for LoadResults { name, summary, .. } in &summary.loads {
+            article { h2.load { "Load " (name) } (with_own_ids(name, content(summary))) }
+        }
+    };
+    document(&summary.title.url, &content)
+}
+
+/// The attributes whose values are IDs of elements.
+const IDS: [&str; 4] = [" id=\"", " data-table=\"", " aria-labelledby=\"", " aria-describedby=\""];
+
+/// Makes the IDs of a part of the page different from those of other parts. Quotation marks in texts are escaped, so
+/// no text looks like an attribute.
+fn with_own_ids(part: &str, content: Markup) -> Markup {
+    let unique = |html: String, id: &&str| html.replace(*id, &format!("{id}{part}-"));
+    PreEscaped(IDS.iter().fold(content.into_string(), unique))
+}
+
+fn content(summary: &Summary) -> Markup {
     let stats = &summary.stats;
     let hidden = hidden(stats, summary.verdict);
     let over_time = charts(&summary.over_time, stats, hidden.as_deref());
     let labels = labels::section(stats);
-    let content = html! { (heading(summary)) (over_time) (labels) (baseline::section(summary)) (tables(summary)) };
-    document(&summary.title.url, &content)
+    html! { (heading(summary)) (over_time) (labels) (baseline::section(summary)) (tables(summary)) }
 }
 
 pub(crate) fn document(title: &str, content: &Markup) -> String {

@@ -11,7 +11,7 @@ use crate::console::human::{self, count};
 use crate::judged::advice::advice;
 use crate::judged::criteria::Required;
 use crate::judged::headline::{Headline, cautions};
-use crate::judged::summary::Summary;
+use crate::judged::summary::{LoadResults, Summary};
 use crate::results::stats::OperationStats;
 use std::cmp::Reverse;
 use std::fmt::{self, Display, Formatter};
@@ -34,8 +34,16 @@ pub(crate) struct RunReport<'run> {
 
 impl Display for RunReport<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let summary = self.summary;
-        match self.detail {
+        let (summary, detail) = (self.summary, self.detail);
+        for LoadResults { name, summary, .. } in &summary.loads {
+            let end = if detail == Detail::Headline { "" } else { "\n" };
+            let report = RunReport { summary, detail };
+            write!(f, "{}{report}{end}", heading("load", name, detail))?;
+        }
+        if !summary.loads.is_empty() {
+            f.write_str(&heading("whole", &summary.title.url, detail))?;
+        }
+        match detail {
             Detail::Headline => writeln!(f, "{}", Headline::new(summary)),
             Detail::Brief => {
                 let table = BriefTable(summary).to_string();
@@ -57,6 +65,11 @@ impl Display for RunReport<'_> {
             }
         }
     }
+}
+
+/// Returns the heading of the report of one of several loads, or of the whole run.
+fn heading(kind: &str, name: &str, detail: Detail) -> String {
+    if detail == Detail::Headline { format!("{name}: ") } else { format!("{kind:<9} {name}\n") }
 }
 
 /// Returns the headline, the reasons for it, the figures and the cautions. If there are more than `room` lines, notes
@@ -103,8 +116,10 @@ pub(crate) fn notes(summary: &Summary) -> Vec<(&'static str, String)> {
         notes.push(("load", format!("incomplete: {why}")));
     }
     if !is_well && (is_missed || summary.incomplete.is_some()) {
-        notes.push(("verdict", summary.verdict.headline(&summary.stats.lateness)));
+        notes.push(("verdict", summary.verdict_line()));
     }
+    notes.extend(summary.title.start_at.iter().map(|start| ("start", start.to_string())));
+    notes.extend(summary.parts.iter().map(|part| ("part", part.to_string())));
     notes.extend(summary.beside.as_ref().map(|beside| match beside {
         Ok(comparison) => ("baseline", upshot(&comparison.rows)),
         Err(why) => ("baseline", format!("not compared: {why}")),
@@ -123,7 +138,14 @@ pub(crate) fn notes(summary: &Summary) -> Vec<(&'static str, String)> {
 fn figures(summary: &Summary) -> Vec<String> {
     let stats = &summary.stats;
     let lines = [rate(summary), requests(stats, summary.is_closed)].into_iter();
-    lines.chain(errors(stats)).chain(counter_line(&summary.own_times)).collect()
+    let pool = summary.pool.map(|pool| format!("pool      {pool}"));
+    let realtime = summary.realtime.map(|class| format!("realtime  {class}"));
+    lines
+        .chain(errors(stats))
+        .chain(pool)
+        .chain(realtime)
+        .chain(counter_line(&summary.own_times))
+        .collect()
 }
 
 fn rate(summary: &Summary) -> String {

@@ -57,7 +57,7 @@ impl Snapshot {
     pub(crate) fn verdict(&self) -> Option<Verdict> {
         let Tally { started, wait, service, think_times, .. } = &self.tally;
         let share = |part, all| if all > 0 { float(part) / float(all) } else { 0.0 };
-        // If a request has been due for at most a [`HICCUP`], it does not count as late yet.
+        // The requests of a backlog of at most a [`HICCUP`] do not count as late yet.
         let overdue = if self.backlog.time > HICCUP { self.backlog.slots } else { 0 };
         let evidence = Evidence {
             ratio: share(*started, started.saturating_add(overdue)),

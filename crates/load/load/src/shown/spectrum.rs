@@ -4,7 +4,7 @@ use crate::console::human::float;
 use hdrhistogram::Histogram;
 use serde::Serialize;
 
-/// With each of these steps, `1 - step / 10^n` is one of the quantiles that have `n` nines.
+/// For each of these steps, `1 - step / 10^n` is a quantile with at least `n - 1` and fewer than `n` nines.
 const STEPS: [u64; 9] = [10, 9, 8, 7, 6, 5, 4, 3, 2];
 /// The maximum number of nines. No run has enough requests for a quantile with more nines.
 const NINES: u32 = 12;
@@ -16,15 +16,15 @@ pub(crate) struct Point {
     pub(crate) ns: u64,
 }
 
-/// Returns the times at round quantiles, followed by the longest time. Quantiles for which there are too few times are
-/// left out.
+/// Returns the times at round quantiles, followed by the longest time. Quantiles for which too few times were recorded
+/// are left out.
 pub(crate) fn points(times: &Histogram<u64>) -> Vec<Point> {
     let at = |quantile| Point { quantile, ns: times.value_at_quantile(quantile) };
     let known = quantiles(times.len()).map(at);
     known.chain((!times.is_empty()).then(|| at(1.0))).collect()
 }
 
-/// Returns the round quantiles that are exceeded by at least one of `times` times.
+/// Returns each round quantile `q` for which `(1 - q) * times` is greater than 1.
 fn quantiles(times: u64) -> impl Iterator<Item = f64> {
     let round = (1..=NINES).flat_map(|nines| STEPS.map(|step| (step, 10_u64.pow(nines))));
     round

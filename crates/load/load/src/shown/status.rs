@@ -9,12 +9,24 @@ use std::fmt;
 
 const LEGEND: &str = "time, achieved of requested rate, backlog, p50/p99 of wait and response times in the last second";
 const KEYS: &str = "keys: + and - change the rate, space pauses, 2k and Enter sets it, q stops";
+const KEYS_OF_LOADS: &str = "keys, for all loads: + and - change the rates, space pauses, q stops";
 
 pub(crate) fn introduce(progress: &Progress, title: &RunTitle, has_keys: bool) {
     progress.add_line(&title.to_string());
     progress.add_line(LEGEND);
     if has_keys {
         progress.add_line(KEYS);
+    }
+}
+
+/// Like [`introduce`], for several loads with their names.
+pub(crate) fn introduce_all(progress: &Progress, loads: &[(&str, RunTitle)], has_keys: bool) {
+    for (name, title) in loads {
+        progress.add_line(&format!("{name}: {title}"));
+    }
+    progress.add_line(LEGEND);
+    if has_keys {
+        progress.add_line(KEYS_OF_LOADS);
     }
 }
 

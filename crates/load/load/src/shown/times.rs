@@ -23,10 +23,10 @@ const NOTE: &str =
 /// The sign that precedes a percentile whose confidence interval is not reliable, because there are too few requests.
 const ABOUT: &str = "~";
 
-/// The minimum number of times above a percentile. With fewer, the percentile depends on chance.
+/// How many recorded times must be above a percentile. With fewer, the percentile depends on chance.
 const LONGER: f64 = 5.0;
 
-/// A brief table of percentiles. It leaves out percentiles for which there are too few times. It also contains the
+/// A brief table of percentiles. It leaves out percentiles for which too few times were recorded. It also contains the
 /// times that only the target can measure.
 #[derive(Debug)]
 pub(crate) struct BriefTable<'run>(pub(crate) &'run Summary);
@@ -66,7 +66,7 @@ impl Display for BriefTable<'_> {
     }
 }
 
-/// Returns whether there are enough times for a percentile. The median and the longest time are always shown.
+/// Returns whether enough times were recorded for a percentile. The median and the longest time are always shown.
 fn is_carried(times: u64, quantile: f64) -> bool {
     [0.5, 1.0].contains(&quantile) || (float(times) * (1.0 - quantile)).round() >= LONGER
 }

@@ -1,5 +1,5 @@
-//! Does the work before the lock is released: updates the counts, drops the parts of the schedule that are no longer
-//! needed, and publishes the state for callers.
+//! Updates the counts, drops the parts of the schedule that are no longer needed, and publishes the state for callers,
+//! before the lock is released.
 
 use super::{Entry, Locked};
 use crate::Clock;

@@ -12,11 +12,12 @@ pub(crate) fn shapes() -> impl Strategy<Value = Shape> {
         4 => (0_u32..7, 1_u64..=10).prop_map(|(power, n)| Rate::per_second(n * 10_u64.pow(power)).unwrap().into()),
     ];
     let time = (1_u64..1_000).prop_map(Duration::from_millis);
-    let part = (0..5, level.clone(), level, time).prop_map(|(kind, from, to, time)| match kind {
+    let part = (0..6, level.clone(), level, time).prop_map(|(kind, from, to, time)| match kind {
         0 => Shape::hold(from, time).unwrap(),
         1 => Shape::ramp(from, to, time).unwrap(),
         2 => Shape::sine(from, to, time).unwrap(),
         3 => Shape::spike(from, to, time).unwrap(),
+        4 => Shape::bell(from, to, time).unwrap(),
         _ => Shape::ladder(from, to, 4, time / 4).unwrap(),
     });
     let row = prop::collection::vec(part, 1..4)

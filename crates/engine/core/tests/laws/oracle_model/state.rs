@@ -256,7 +256,7 @@ impl State {
             self.reached_about(now + rules.lead).map(|reached| self.slots_by(reached));
         let range = self.settled..self.next;
         self.undecided |= (least..most).any(|slot| range.contains(&slot));
-        // The real pacer has not recorded which slots started early, before the rate fell.
+        // The real pacer does not record which slots started early before the rate fell.
         self.undecided |= self.settled > least;
         self.settled = self.settled.max(self.next.min(least));
     }

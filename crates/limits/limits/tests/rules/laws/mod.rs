@@ -143,7 +143,8 @@ pub(crate) fn agrees<R: Rule>(
     Ok(())
 }
 
-/// Checks that `bound` holds for the distance of any two moments, both included.
+/// Checks that the requests that are admitted from one moment to another, both included, are at most `bound` of the
+/// time between them in nanoseconds.
 pub(crate) fn is_bounded<R: Rule>(
     rule: &R,
     arrivals: &[Arrival],

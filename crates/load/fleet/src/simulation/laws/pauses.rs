@@ -25,8 +25,8 @@ impl Pause {
         Pause { random, nodes, begins, woke, faults: Vec::new() }
     }
 
-    /// Pauses each node and the store with a probability of two thirds. The processes continue within a second of each
-    /// other.
+    /// Pauses each node and the store, each with a probability of two thirds. The processes continue within a second of
+    /// each other.
     fn stops(&mut self) {
         for process in 0..=self.nodes {
             let later = if self.random.bool() { 0 } else { self.random.u32(..1_000) };
@@ -39,8 +39,8 @@ impl Pause {
         }
     }
 
-    /// Adds the delays of the given kind after the pause: none (0), a late answer of the store (1), slow links (2), or
-    /// slow requests only (3).
+    /// Adds the delays of the given kind after the pause: none (0), a late response of the store (1), slow links (2),
+    /// or slow requests only (3).
     fn delays(&mut self, kind: u32, trip: u32) {
         let delay = self.random.u32(5..1_000);
         if kind == 1 {
@@ -77,7 +77,7 @@ fn drawn(seed: u64, kind: u32) -> Setup {
 }
 
 /// Checks that no slot is lost, and that the account adds up (`closes`). Slots may start twice only if a node was
-/// *blind*, which means that it decided alone because the store had not answered.
+/// *blind*, which means that it decided alone because the store had not responded.
 fn loses_nothing(setup: &Setup) -> Outcome {
     let outcome = simulate(setup);
     assert_eq!(outcome.lost, 0, "{setup:?}\n{outcome:?}");
@@ -95,7 +95,7 @@ fn a_pause_of_any_processes_and_a_delay_lose_nothing() {
     }
 }
 
-/// With these seeds, which were found among 10 000, round trips became faster or slower while nodes asked for tracks
+/// With these seeds, which were found among 10 000, round trips became shorter or longer while nodes asked for tracks
 /// that other nodes had left.
 #[test]
 fn a_change_of_the_round_trips_after_a_pause_loses_nothing() {
@@ -105,7 +105,7 @@ fn a_change_of_the_round_trips_after_a_pause_loses_nothing() {
     }
 }
 
-/// The first answer after the pause is late, because the link is slow or because the store was paused for longer.
+/// The first response after the pause is late, because the link is slow or because the store was paused for longer.
 #[test]
 fn a_fleet_that_pauses_starts_all_when_the_first_answer_is_late() {
     for (nodes, still) in [(1, 1_500), (4, 1_500), (1, 5_000), (4, 5_000)] {

@@ -42,7 +42,7 @@ pub(crate) struct ClientArgs {
     #[arg(long, short = 'F', value_name = "FIELD", conflicts_with_all = ["body", "body_file"])]
     pub(crate) form: Vec<Field>,
 
-    /// Use HTTP/2 only [default: HTTP/1.1]
+    /// Use HTTP/2 instead of HTTP/1.1
     #[arg(long, hide = !HAS_HTTP2, help_heading = CONNECTIONS)]
     pub(crate) http2: bool,
 
@@ -75,7 +75,7 @@ pub(crate) struct ClientArgs {
     #[arg(long, short = 'a', value_name = "USER:PASS", value_parser = user)]
     pub(crate) basic_auth: Option<String>,
 
-    /// Time the items of streamed responses; KIND is sse, lines or "sse /choices/0/delta/content" [see: help
+    /// Time streamed items; KIND is lines, sse, or sse and a JSON pointer: "sse /choices/0/delta/content" [see: help
     /// requirements]
     #[arg(long, value_name = "KIND")]
     pub(crate) items: Option<Items>,

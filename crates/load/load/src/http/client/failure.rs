@@ -26,7 +26,7 @@ pub(crate) enum Failure {
     Proxy(u16),
     Tls(Tls),
     HungUp,
-    /// A connection that had carried a request before ended before any byte of this response arrived.
+    /// The connection had already carried another request, and ended before any byte of this response arrived.
     ClosedIdle,
     /// The connection ended, and it is certain that the server has not processed the request.
     NotTaken,

@@ -58,7 +58,7 @@ impl Labels {
         self.names.len()
     }
 
-    /// Returns whether a request can have this label, whatever the status of its response.
+    /// Returns whether this is the label of a request with some response status, or without a response.
     pub(crate) fn may_have(&self, label: &str) -> bool {
         self.names.iter().any(|name| name.may_have(label))
     }

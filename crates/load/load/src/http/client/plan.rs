@@ -173,7 +173,7 @@ impl Draft<'_> {
         Ok(self.requests.count() - 1)
     }
 
-    /// Compiles a text with which responses to the step that was added last are compared.
+    /// Compiles an expected text. The responses to the step that was added last are compared with it.
     pub(crate) fn expected(&mut self, text: &str) -> anyhow::Result<Template> {
         self.compiler.template(text, Place::Body)
     }
@@ -338,8 +338,7 @@ impl Plan {
     ///
     /// * The server has certainly not processed the request (RFC 9113, section 8.7).
     /// * The connection was closed while it was idle, the options allow a retry, and the method is safe (RFC 9110,
-    ///   section
-    ///   9.2.1).
+    ///   section 9.2.1).
     pub(crate) fn is_sent_again(
         &self,
         request: Prepared,
@@ -387,6 +386,11 @@ impl Plan {
 
     pub(crate) fn values<'a>(&'a self, number: u64, taken: &'a [Vec<u8>]) -> Values<'a> {
         Values::of_step(0, number, self.seed, self.data.as_ref(), taken)
+    }
+
+    /// Returns the random values for the think time after this step of a slot. They differ from those of all requests.
+    pub(crate) fn think_values(&self, slot: u64, step: u64) -> Values<'_> {
+        Values::of_step((1 << 32) + step, slot, self.seed, None, &[])
     }
 
     /// Returns the first request of slot 0, which is sent before the run.

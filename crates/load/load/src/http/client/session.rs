@@ -20,7 +20,7 @@ use hyper::StatusCode;
 use nanopace::{Nanos, Pacer};
 use std::mem;
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 pub(crate) struct Session {
     plan: Arc<Plan>,
@@ -32,8 +32,8 @@ pub(crate) struct Session {
     memory: Memory,
     /// Observes the responses, if items are timed or values are extracted.
     observer: Option<ResponseObserver>,
-    /// Whether the session can use [`send_flat`](Session::send_flat): HTTP/1.1 without cookies, kernel timestamps and
-    /// an observer.
+    /// Whether the session can use [`send_flat`](Session::send_flat): HTTP/1.1 without cookies, without kernel
+    /// timestamps and without an observer.
     is_flat: bool,
     pub(crate) index: usize,
     pub(crate) is_recorded: bool,
@@ -90,7 +90,12 @@ impl Answer {
 }
 
 impl Session {
-    /// Creates a session that has no open connections. Must be called within a tokio runtime.
+    /// Draws the think time after this step of a slot. It depends only on the slot, the step and the seed.
+    pub(crate) fn think_time(&self, step: &Step, (slot, number): (u64, u64)) -> Duration {
+        step.think.sample(&mut self.plan.think_values(slot, number).random)
+    }
+
+    /// Creates the session with this number. Must be called within a tokio runtime.
     pub(crate) fn new(plan: &Arc<Plan>, clock: &Pacer, index: usize) -> Session {
         let (mut memory, observer) = (Memory::new(), observer(plan, clock));
         memory.jars.resize_with(if plan.cookies { plan.endpoints.len() } else { 0 }, Jar::default);
@@ -187,8 +192,8 @@ impl Session {
         (answer, self.plan.label(request, answer.head_status()))
     }
 
-    /// Does the same as [`send_prepared`](Session::send_prepared), but only over HTTP/1.1 without an observer, cookies
-    /// and kernel timestamps. It needs less CPU time, because it has fewer nested futures.
+    /// Does the same as [`send_prepared`](Session::send_prepared), but only over HTTP/1.1 without an observer, without
+    /// cookies and without kernel timestamps. It needs less CPU time, because it has fewer nested futures.
     async fn send_flat(&mut self, request: Prepared, now: Nanos) -> Answer {
         self.deadline.set(self.plan.timeout);
         let is_young = self.is_young(request.endpoint, now);
@@ -235,7 +240,7 @@ impl Session {
     }
 
     /// Sends a request on the open connection, if there is one and it accepts the request. If not, or if the request
-    /// may be retried, sends it on a new connection.
+    /// fails and may be retried, sends it on a new connection.
     async fn send_prepared(&mut self, request: Prepared, now: Nanos) -> Answer {
         self.deadline.set(self.plan.timeout);
         let first = self.send_on_open(request, now).await;

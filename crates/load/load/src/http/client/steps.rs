@@ -7,9 +7,9 @@ use super::response::extraction::{Missing, Part, SearchedResponse, Source};
 use super::response::retained::Wanted;
 use crate::http::template::Template;
 use crate::http::template::values::Values;
+use crate::http::time_distribution::TimeDistribution;
 use crate::load::kind::FailureKind;
 use serde_json::Value;
-use std::time::Duration;
 
 #[derive(Debug)]
 pub(crate) struct Scenario {
@@ -22,8 +22,8 @@ pub(crate) struct Scenario {
 pub(crate) struct Step {
     pub(crate) request: usize,
     pub(crate) label: &'static str,
-    /// The think time, which is the pause between the response to this step and the start of the next step.
-    pub(crate) think: Duration,
+    /// The think time: the pause between the response to this step and the next step.
+    pub(crate) think: TimeDistribution,
     pub(crate) takes: Vec<Take>,
     pub(crate) checks: Vec<Check>,
 }

@@ -22,6 +22,7 @@ use super::connection::Connection;
 use super::plan::{Draft, Plan};
 use super::session::Session;
 use super::single_request;
+use super::steps::Step;
 use crate::net::trust::Trust;
 use clap::Parser;
 use nanopace::{Nanos, Pacer, Rate};
@@ -54,7 +55,26 @@ fn block_on<F: Future>(client: F) -> F::Output {
     Builder::new_current_thread().enable_all().build().unwrap().block_on(client)
 }
 
-/// The future of a call is moved as a whole before it begins, so it must be small.
+/// The times depend only on the seed, the slot and the step. Their mean is that of the distribution.
+#[test]
+fn think_times_are_drawn_for_each_slot_and_step() {
+    let plan = plan("http://127.0.0.1:1/", &[], Duration::from_secs(1)).unwrap();
+    let think = "exp 2s".parse().unwrap();
+    let step = Step { request: 0, label: "a", think, takes: Vec::new(), checks: Vec::new() };
+    block_on(async {
+        let draw = |slot, number| session(&plan).think_time(&step, (slot, number)).as_secs_f64();
+        let drawn: Vec<_> = (0..10_000).map(|slot| draw(slot, 0)).collect();
+        assert!(drawn.iter().eq(&(0..10_000).map(|slot| draw(slot, 0)).collect::<Vec<_>>()));
+        assert!(
+            (0..10_000_u16)
+                .all(|slot| (draw(slot.into(), 1) - drawn[usize::from(slot)]).abs() > 0.0)
+        );
+        // Five standard deviations of the mean.
+        assert!((drawn.iter().sum::<f64>() / 10_000.0 - 2.0).abs() < 0.1, "{drawn:?}");
+    });
+}
+
+/// The future of a call is moved as a whole before it begins, so its size matters.
 #[test]
 fn the_future_of_a_call_does_not_contain_that_of_opening_a_connection() {
     let plan = plan("http://127.0.0.1:1/", &[], Duration::from_secs(1)).unwrap();

@@ -1,6 +1,6 @@
-//! Sends the steps of a scenario in order.
+//! Sends the steps of a scenario, one after the other.
 
-use super::think;
+use super::{LONGEST_THINK, think};
 use crate::http::client::session::{Answer, Session};
 use crate::http::client::steps::{Scenario, Step};
 use crate::load::kind::FailureKind;
@@ -25,8 +25,9 @@ pub(crate) async fn run(
             count(step, session, &answer, outcome, [due, end]);
         }
         outcome.map_err(|kind| answer.failure(kind).with(whole))?;
-        (due, now) = (end + step.think, end);
-        if let Some(steps) = session.counted_by.as_ref().filter(|_| !step.think.is_zero()) {
+        let think = session.think_time(step, (slot.number(), number)).min(LONGEST_THINK);
+        (due, now) = (end + think, end);
+        if let Some(steps) = session.counted_by.as_ref().filter(|_| !think.is_zero()) {
             steps.rest(session.index, slot, due);
             think::until(due, session.clock()).await;
             now = steps.go_on(session.index, slot);

@@ -18,8 +18,8 @@ impl Part {
     }
 }
 
-/// Returns the segments of a path that consist only of dots and column values. Segments with a raw value are left out,
-/// because a raw value may be any text.
+/// Returns the segments of a path that consist of dots and at least one column value, and of nothing else. Segments
+/// with a raw value are left out, because a raw value may be any text.
 pub(super) fn parts(pieces: &[Piece]) -> Vec<Part> {
     let (mut parts, mut open) = (Vec::new(), Some(Part::default()));
     for piece in pieces {

@@ -11,9 +11,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 pub(crate) enum Piece {
     Text(Box<[u8]>),
     Slot,
-    /// The time of day in the format of RFC 3339.
+    /// The current date and time in the format of RFC 3339.
     Now,
-    /// The time in milliseconds since 1970.
+    /// The current time in milliseconds since 1970.
     NowMs,
     /// A random UUID with 122 random bits (RFC 9562, section 5.4).
     Uuid,
@@ -34,7 +34,7 @@ pub(crate) enum Form {
 }
 
 impl Piece {
-    /// Returns whether the piece is the same text each time it is filled for the same slot.
+    /// Returns whether the piece becomes the same text in all templates that are filled for the same slot.
     pub(crate) fn is_steady(&self) -> bool {
         matches!(self, Piece::Text(_) | Piece::Slot | Piece::Column(..) | Piece::Taken(..))
     }

@@ -1,5 +1,4 @@
-//! Provides the values of placeholders. Except for the time, they depend only on the slot number, the step and the
-//! seed.
+//! Provides the values of placeholders. Random values depend only on the slot number, the step and the seed.
 
 use crate::load::data::Data;
 use crate::load::data::order::mixed;
@@ -65,7 +64,7 @@ pub(crate) fn fits_json(value: &[u8]) -> bool {
     std::str::from_utf8(value).is_ok()
 }
 
-/// Appends a value. It is percent-encoded, so that it stays within one path segment or one part of a query.
+/// Appends a value with percent-encoding, so that it stays within one path segment or one part of a query.
 pub(crate) fn encode(value: &[u8], to: &mut Vec<u8>) {
     for byte in value {
         if is_unreserved(*byte) {

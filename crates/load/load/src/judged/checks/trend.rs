@@ -1,6 +1,6 @@
-//! Detects whether times changed during a run, and when. For each batch, the number of times that are not above the
-//! median of the whole run is counted, and its difference from the expected number is added to a cumulative sum. The
-//! largest absolute value of this sum is compared with the value that chance would cause. This is Page's test with the
+//! Detects whether times changed during a run, and when. Counts, for each batch, the recorded times that do not exceed
+//! the median of the whole run, and adds the difference from the expected count to a cumulative sum. The largest
+//! absolute value of this sum is compared with the value that chance would cause. This is Page's test with the
 //! distribution of a Brownian bridge. The standard deviation is estimated separately for the parts before and after the
 //! change.
 

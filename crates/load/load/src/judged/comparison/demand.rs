@@ -1,5 +1,5 @@
-//! Parses the requirements of `--fail-if`. There are two kinds: a limit of a figure (`p99 response < 50ms`), and a
-//! forbidden change from a baseline (`p99 response slower by 5%`).
+//! Parses the kinds of requirements of `--fail-if`: a limit of a figure (`p99 response < 50ms`), also of one of several
+//! loads (`writes: p99 response < 50ms`), and a forbidden change from a baseline (`p99 response slower by 5%`).
 
 use super::{Comparison, Figure, Row, Word};
 use crate::console::human::percent;
@@ -91,6 +91,8 @@ fn worse(figure: Figure) -> Word {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Requirement {
     Figure(Criterion),
+    /// A limit of a figure of the load with this name, such as `writes: p99 response < 50ms`.
+    OfLoad(String, Criterion),
     Change(Demand),
 }
 
@@ -101,7 +103,18 @@ impl FromStr for Requirement {
         if text.contains(" by ") {
             return text.parse().map(Requirement::Change);
         }
-        let criterion = text.parse::<Criterion>().map_err(|error| error.to_string());
-        criterion.map(Requirement::Figure)
+        let of_load = text.split_once(':').map(|(name, text)| (name.trim(), text));
+        let of_load = of_load.filter(|(name, _)| is_load_name(name));
+        let read = |text: &str| text.parse::<Criterion>().map_err(|error| error.to_string());
+        let Some((name, rest)) = of_load else { return read(text).map(Requirement::Figure) };
+        // Spaces in place of the name keep the columns of errors.
+        let spaces = " ".repeat(text.len() - rest.len());
+        read(&(spaces + rest)).map(|criterion| Requirement::OfLoad(name.to_owned(), criterion))
     }
+}
+
+/// Returns whether a load can have this name: letters, digits, `-`, `_` and `.`.
+pub(crate) fn is_load_name(text: &str) -> bool {
+    let is_allowed = |letter: char| letter.is_ascii_alphanumeric() || "-_.".contains(letter);
+    !text.is_empty() && text.chars().all(is_allowed)
 }

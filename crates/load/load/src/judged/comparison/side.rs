@@ -9,8 +9,8 @@ use crate::results::retained_histograms::{Batch, Times};
 use hdrhistogram::Histogram;
 use std::iter;
 
-/// If a side has at least this number of runs, the variance between runs is used too, because it includes differences
-/// from run to run.
+/// If a side has at least this number of runs, the variance between runs is used too. The variance between batches does
+/// not include differences between runs.
 const LEAST_RUNS: usize = 3;
 
 const LEAST_FAILED: f64 = 10.0;

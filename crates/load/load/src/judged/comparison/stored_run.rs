@@ -11,9 +11,8 @@ use std::collections::BTreeSet;
 /// Two loads, or the lengths of two runs, count as equal if their relative difference is at most this.
 const MOST_APART: f64 = 0.05;
 
-/// Settings that are not compared here, because they do not affect the results of a run, or because they are compared
-/// in a different way.
-const ASIDE: [&str; 30] = [
+/// Settings that don't affect the results of a run, and settings that are compared in other ways.
+const ASIDE: [&str; 31] = [
     "arrivals",
     "baseline",
     "blind",
@@ -39,6 +38,7 @@ const ASIDE: [&str; 30] = [
     "run",
     "seed",
     "shape",
+    "start-at",
     "summary",
     "target-seed",
     "until-confident",

@@ -34,8 +34,9 @@ fn recording(queue: Queue, requests: f64, seed: u64) -> StoredRun {
     }
 }
 
-/// Compares pairs of runs, of which the second is `slower`. Returns a function that returns for how many pairs the
-/// comparison of a percentile of the response times had a given result.
+/// Compares pairs of runs. In the second run of a pair, the server takes `slower` times as long for each request.
+/// Returns a function that returns for how many pairs the comparison of a percentile of the response times had a given
+/// result.
 fn words(slower: f64, requests: f64, pairs: u64, percents: &[f64]) -> impl Fn(f64, Word) -> usize {
     let mut words = Vec::new();
     for pair in 0..pairs {

@@ -16,7 +16,7 @@ use crate::results::labels::OTHERS;
 use crate::results::percentiles::{GROWS, Sample};
 use hdrhistogram::Histogram;
 
-/// A number of requests that no run exceeds: 1 million per second for 35 years. An `f64` represents numbers of up to 8
+/// A number of requests that no run exceeds: 1 million per second for 35 years. An `f64` represents integers of up to 8
 /// times this size exactly.
 const MANY: u64 = 1 << 50;
 
@@ -111,7 +111,7 @@ impl Statistic {
         if more == 0 {
             return Range { low, high: low };
         }
-        // All further times may be lower bounds, and the time for which a lower bound is recorded may be infinite.
+        // All further times may be lower bounds, and a time of which only a lower bound is known may be infinite.
         let bounds = sample.bounds.cloned().unwrap_or_else(|| Histogram::new_from(&times));
         let bounds = with_zeros(bounds, more);
         let high = self.value(Sample::bounded(&times, &bounds)).unwrap_or(low);

@@ -17,7 +17,7 @@ use std::time::Duration;
 pub(crate) struct Figures<'run> {
     /// The wait times: the actual start minus the intended start of each slot.
     pub(crate) wait: &'run Histogram<u64>,
-    /// The service times: the completion minus the actual start of each request.
+    /// The service times: the completion minus the send of each completed request.
     pub(crate) service: &'run Histogram<u64>,
     /// The response times: the completion minus the intended start of each request. If a request did not complete, its
     /// time is a lower bound.
@@ -104,7 +104,7 @@ pub(crate) struct Value {
     pub(crate) least: f64,
     /// The highest possible value. It is infinite if there is no upper bound.
     pub(crate) most: f64,
-    /// The number of times that are lower bounds, and the number of all times.
+    /// How many of the recorded times are only lower bounds, and how many times were recorded in total.
     pub(crate) bounds: (u64, u64),
 }
 

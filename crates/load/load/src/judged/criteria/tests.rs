@@ -204,8 +204,7 @@ fn a_missed_criterion_shows_the_figure_and_the_limit() {
     }
 }
 
-/// Checks a criterion against 500 times: 460 times of 1 ms, and 40 times of which only the lower bound of 350 ms is
-/// known.
+/// Checks a criterion against 500 response times: 460 of 1 ms, and 40 of which only the lower bound of 350 ms is known.
 fn check_bounded(criterion: &str) -> Option<String> {
     let (stats, bounds) = (OperationStats::new(), times([350; 40]));
     let all = times([1; 460].into_iter().chain([350; 40]));

@@ -88,8 +88,8 @@ impl Measured {
 }
 
 impl Promise {
-    /// Creates an objective from criteria. If no criterion limits the errors or the ratio, a default limit of it is
-    /// added.
+    /// Creates an objective from criteria. Adds a default limit of the errors if no criterion limits them, and a
+    /// default limit of the ratio if no criterion limits it.
     pub(crate) fn new(until: Vec<Criterion>) -> Promise {
         let mut always = Vec::new();
         if !until.iter().any(Criterion::names_errors) {
@@ -210,7 +210,6 @@ pub(crate) mod tests {
     use crate::results::lateness::Lateness;
     use crate::results::over_time::OverTime;
     use crate::results::stats::OperationStats;
-    use nanopace::{Pacer, Rate};
     use std::time::SystemTime;
 
     /// Returns the summary of 1000 requests at a rate of 1000/s. `target` and `generator` are the total lateness in
@@ -230,6 +229,7 @@ pub(crate) mod tests {
                 scenario_hash: None,
                 url: String::new(),
                 start: SystemTime::UNIX_EPOCH,
+                start_at: None,
                 settings: toml::Table::new(),
                 given: [].into(),
                 rate_is_default: false,
@@ -243,10 +243,12 @@ pub(crate) mod tests {
             over_time: OverTime::new(),
             stats,
             gaps: None,
-            ledger: Pacer::new(Rate::per_second(1).unwrap()).ledger(),
+            ledger: None,
             processor: None,
             resolved_in: Duration::ZERO,
             own_times: Vec::new(),
+            pool: None,
+            realtime: None,
             is_closed: false,
             verdict,
             warnings: Vec::new(),
@@ -256,7 +258,9 @@ pub(crate) mod tests {
             missed: Vec::new(),
             required: Vec::new(),
             findings: Vec::new(),
+            loads: Vec::new(),
             beside: None,
+            parts: Vec::new(),
         }
     }
 

@@ -6,10 +6,10 @@
 //! first two results differ. The result of the majority counts. If this changes the result at one end, the search
 //! continues until the bracket is narrow again.
 //!
-//! If the generator could not keep up in a step, the step shows nothing about the target, so it is repeated. If the
-//! generator fails again, the rate counts as the generator's limit, and becomes the upper end of the bracket. The
-//! search then reports the limit of the generator instead of a result for the target, unless the target misses the
-//! objective at a rate close above the highest rate that meets it.
+//! If the generator could not keep up in a step, the step shows nothing about the target, so it is repeated. After
+//! three such failures at a rate, the rate counts as the generator's limit, and becomes the upper end of the bracket.
+//! The search then reports the limit of the generator instead of a result for the target, unless the target misses the
+//! objective at a rate slightly above the highest rate that meets it.
 
 #[cfg(test)]
 mod tests;
@@ -18,7 +18,7 @@ use crate::console::human::four_digits;
 use serde::Serialize;
 use std::cmp::Ordering;
 
-/// If the generator has failed this number of times at a rate, the rate counts as the generator's limit.
+/// If the generator could not keep up in this number of steps at a rate, the rate counts as the generator's limit.
 const MOST_FAILURES: u32 = 3;
 /// The number of results that are necessary to confirm an end of the bracket.
 const CONFIRMED: u32 = 2;
@@ -49,7 +49,7 @@ pub(crate) struct Step {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Purpose {
-    /// The step looks for the second end of the bracket.
+    /// The step searches for the second end of the bracket.
     Bracket,
     /// The step is between the two ends of the bracket.
     Bisect,

@@ -22,7 +22,7 @@ pub(crate) struct Results {
     pub(crate) precision: f64,
     pub(crate) steps: Vec<Measured>,
     pub(crate) end: End,
-    /// The failure of the request that was sent alone, if this ended the search.
+    /// The failure of the last request that was sent alone, if this failure ended the search.
     pub(crate) failure: Option<FailureKind>,
 }
 
@@ -34,7 +34,7 @@ pub(crate) enum End {
     Steps,
     Time,
     Interrupted,
-    /// No request of a step succeeded, and neither did a request that was sent alone after the step.
+    /// No request of a step succeeded, and none of the requests that were sent alone after the step did.
     TargetFailing,
 }
 

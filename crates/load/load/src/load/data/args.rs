@@ -11,7 +11,7 @@ pub(crate) struct DataArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) data: Option<PathBuf>,
 
-    /// Use rows in this order; shuffled is random, with each row once per pass
+    /// Use rows in this order; shuffled uses each row once per pass
     #[arg(long, value_enum, value_name = "ORDER", default_value_t, requires = "data")]
     pub(crate) data_order: DataOrder,
 

@@ -59,7 +59,7 @@ impl Rows {
         Ok(Rows(data))
     }
 
-    /// Returns the row of a slot. After the last row, slots use the first row again.
+    /// Returns the row of a slot. In the default order, the slot after the last row uses the first row again.
     #[must_use]
     pub fn of(&self, slot: Slot) -> Row<'_> {
         Row { data: &self.0, row: self.0.row_of_slot(slot.number()) }

@@ -6,7 +6,7 @@ use crate::console::human;
 use anyhow::Context;
 use clap::builder::ArgPredicate;
 use clap::{ArgGroup, Args};
-use nanopace::{Arrivals, Pacer, PacerBuilder, Rate, RateError, Shape, Shard};
+use nanopace::{Arrivals, Pacer, PacerBuilder, Rate, RateError, Shape, Shard, ShardError};
 use std::path::Path;
 use std::time::Duration;
 
@@ -41,7 +41,7 @@ pub(crate) struct ScheduleArgs {
 
     /// Run only this part of the load: 1/3 is the first of three equal parts [see: help rates] [default: the
     /// whole load]
-    #[arg(long, value_name = "INDEX/COUNT")]
+    #[arg(long, value_name = "INDEX/COUNT", value_parser = shard)]
     pub(crate) shard: Option<Shard>,
 
     /// Whether there is no schedule: each request starts when a connection is free for it.
@@ -52,6 +52,18 @@ pub(crate) struct ScheduleArgs {
 /// Parses a rate. `max` becomes the highest rate, which stands for a closed loop.
 fn rate(text: &str) -> Result<Rate, RateError> {
     if text == MAX { Ok(Rate::FASTEST) } else { text.parse() }
+}
+
+/// Reads a shard.
+fn shard(text: &str) -> Result<Shard, ShardError> {
+    from_one(text).parse()
+}
+
+/// Converts a shard such as `0+1/3`, whose index counts from 0, to `1/3`.
+pub(crate) fn from_one(text: &str) -> String {
+    let index = |index: &str| index.parse::<u32>().ok()?.checked_add(1);
+    let split = text.split_once("+1/").and_then(|(zero, rest)| Some((index(zero)?, rest)));
+    split.map_or_else(|| text.to_owned(), |(index, rest)| format!("{index}/{rest}"))
 }
 
 impl ScheduleArgs {

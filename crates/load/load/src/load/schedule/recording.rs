@@ -21,6 +21,7 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
+pub(crate) use time::moment;
 pub(super) use time::seconds;
 use time::{Format, Unit};
 

@@ -1,5 +1,5 @@
-//! Defines the results that a node reports to the store for the merged report. It reports interim results every second,
-//! and final results at the end.
+//! Defines the results that a node reports to the store for the merged report. A node reports interim results every
+//! second, and final results at the end.
 
 use super::timeline::{MOST, Part, Timeline};
 use crate::load::details::Traffic;
@@ -8,7 +8,7 @@ use crate::load::own_times::{self, OwnTimes, Part as OfAnswer};
 use crate::results::labels::{Labelled, Labels};
 use crate::results::lateness::Lateness;
 use crate::results::outcome::{Due, Ending};
-use crate::results::over_time::{Backlog, Brief};
+use crate::results::over_time::{Backlog, Brief, OverTime};
 use crate::results::stats::{OperationStats, SetUps};
 use crate::results::think_times::ThinkTimes;
 use anyhow::{Context, ensure};
@@ -22,8 +22,8 @@ use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::time::Duration;
 
-/// The version of the format. Results in a different version are not added up.
-const FORM: u32 = 8;
+/// The version of the format of the results. Results in another version are not added up.
+const FORM: u32 = 9;
 
 /// The maximum size of results that are accepted, in bytes before compression.
 const LONGEST: u64 = 64 << 20;
@@ -77,12 +77,25 @@ struct LabelHead {
 struct PartHead {
     number: u64,
     backlog: (u64, Duration),
+    asked: f64,
     failed: u64,
     answered: u64,
     endings: Vec<(Ending, u64)>,
 }
 
 impl Results {
+    /// Collects the results of a finished run, whose recorded part lasted until `until`.
+    pub(crate) fn of(
+        until: Duration,
+        stats: &OperationStats,
+        own_times: &[OwnTimes],
+        over_time: &OverTime,
+    ) -> Results {
+        let (stats, own_times) = (stats.clone(), own_times.to_vec());
+        Results { until, stats, own_times, timeline: Timeline::of(over_time) }
+    }
+
+    /// Serializes the results for the store.
     pub(crate) fn to_bytes(&self) -> anyhow::Result<Vec<u8>> {
         let mut bytes = ZlibEncoder::new(Vec::new(), Compression::fast());
         serde_json::to_writer(&mut bytes, &self.head())?;
@@ -115,7 +128,7 @@ impl Results {
         Ok(Results { until: head.until, stats, own_times, timeline })
     }
 
-    /// Deserializes only the numbers and times of operations, and the time of the load up to which they are complete.
+    /// Deserializes only the counts and times of operations, and the time of the load up to which they are complete.
     pub(crate) fn sum_from_bytes(bytes: &[u8]) -> anyhow::Result<(Duration, OperationStats)> {
         let (head, mut rest) = Head::read(bytes)?;
         Ok((head.until, head.counts.stats(&mut rest)?))
@@ -251,6 +264,7 @@ impl PartHead {
         PartHead {
             number,
             backlog: (part.backlog.slots, part.backlog.time),
+            asked: part.asked,
             failed: part.brief.failed,
             answered: part.brief.answered,
             endings: part.due.endings.iter().map(|(ending, slots)| (*ending, *slots)).collect(),
@@ -259,12 +273,12 @@ impl PartHead {
 
     fn part(self, rest: &mut impl Read) -> anyhow::Result<Part> {
         let [wait, service, response, bounds] = read(rest)?;
-        let PartHead { backlog: (slots, time), failed, answered, endings, .. } = self;
+        let PartHead { backlog: (slots, time), asked, failed, answered, endings, .. } = self;
         let brief = Brief { wait, service, response, bounds, failed, answered };
         let [wait, response, bounds] = read(rest)?;
         let mut due = Due { endings: BTreeMap::new(), wait, response, bounds };
         due.endings.extend(endings);
-        Ok(Part { backlog: Backlog { slots, time }, brief, due })
+        Ok(Part { backlog: Backlog { slots, time }, asked, brief, due })
     }
 }
 
@@ -328,7 +342,7 @@ mod tests {
     }
 
     fn intervals(results: Results) -> Vec<Interval> {
-        results.timeline.intervals(|_, _| 0.0)
+        results.timeline.intervals()
     }
 
     #[test]
@@ -400,7 +414,7 @@ mod tests {
             whole[..whole.len() / 2].to_vec(),
             packed(&text[..text.len() - 1]),
             packed(&text[..end]),
-            with("\"form\":8", "\"form\":7"),
+            with("\"form\":9", "\"form\":8"),
             with("\"width\":1", "\"width\":3"),
             with("\"number\":0", "\"number\":120"),
             with("\"target\":0.0", "\"target\":-1.0"),

@@ -1,8 +1,9 @@
-//! Counts operations over time on the nodes of a fleet. All nodes divide the load into parts at the same times, so the
-//! counts of their parts can be added up.
+//! Counts operations over time on the nodes of a fleet. All nodes divide the load at the same points in time, so their
+//! counts can be added.
 
+use crate::console::human;
 use crate::results::outcome::{Due, Outcome};
-use crate::results::over_time::{Backlog, Brief, Interval};
+use crate::results::over_time::{Backlog, Brief, Interval, OverTime};
 use hdrhistogram::Histogram;
 use std::collections::BTreeMap;
 use std::mem;
@@ -25,6 +26,8 @@ pub(crate) struct Part {
     /// The largest backlog that was measured in the part. When several nodes are added up, this is the sum of their
     /// slots, and the longest of their times.
     pub(crate) backlog: Backlog,
+    /// The number of slots that were requested of the nodes.
+    pub(crate) asked: f64,
     pub(crate) brief: Brief,
     pub(crate) due: Due,
 }
@@ -34,13 +37,28 @@ impl Timeline {
         Timeline { width: 1, parts: BTreeMap::new(), span: (Duration::MAX, Duration::ZERO) }
     }
 
+    /// Creates the timeline of a finished run.
+    pub(crate) fn of(over_time: &OverTime) -> Timeline {
+        let mut timeline = Timeline::new();
+        for interval in over_time.intervals() {
+            // Ticks are up to some milliseconds late.
+            while interval.length().as_secs_f64().round() > human::float(timeline.width) {
+                timeline.widen();
+            }
+            timeline.add(interval.from, interval);
+        }
+        timeline
+    }
+
     /// Adds an interval of at most one second, which begins at the time `at` of the load.
     pub(crate) fn add(&mut self, at: Duration, interval: &Interval) {
         let length = interval.length();
         self.reach((at, at + length));
         let part = self.part(at + length / 2);
         part.backlog = part.backlog.max(interval.backlog);
+        part.asked += interval.asked;
         part.brief.add(&interval.brief);
+        part.due.add(&interval.due);
     }
 
     /// Counts an outcome of slots that were due at the time `due` of the load.
@@ -85,14 +103,15 @@ impl Timeline {
         self
     }
 
-    /// Returns the parts as intervals. `asked` returns the number of slots that the load requires between two times.
-    pub(crate) fn intervals(self, asked: impl Fn(Duration, Duration) -> f64) -> Vec<Interval> {
+    /// Converts the parts into intervals.
+    pub(crate) fn intervals(self) -> Vec<Interval> {
         let Timeline { width, span: (begin, end), .. } = self;
         let at = |number: u64| Duration::from_secs(number * width);
-        let intervals = self.parts.into_iter().map(|(number, Part { backlog, brief, due })| {
-            let (from, to) = (at(number).max(begin), at(number + 1).min(end));
-            Interval { from, to, asked: asked(from, to), backlog, brief, due }
-        });
+        let intervals =
+            self.parts.into_iter().map(|(number, Part { backlog, asked, brief, due })| {
+                let (from, to) = (at(number).max(begin), at(number + 1).min(end));
+                Interval { from, to, asked, backlog, brief, due }
+            });
         intervals.filter(|interval| interval.from < interval.to).collect()
     }
 }
@@ -106,10 +125,11 @@ impl Part {
         let brief = Brief { wait, service, response, bounds, failed: 0, answered: 0 };
         let [wait, response, bounds] = [(); 3].map(|()| times());
         let due = Due { endings: BTreeMap::new(), wait, response, bounds };
-        Part { backlog: Backlog::default(), brief, due }
+        Part { backlog: Backlog::default(), asked: 0.0, brief, due }
     }
 
     fn add(&mut self, other: &Part) {
+        self.asked += other.asked;
         self.brief.add(&other.brief);
         self.due.add(&other.due);
     }
@@ -133,7 +153,7 @@ mod tests {
             brief.wait.record_n(1_000, started).unwrap();
             let (from, to) = (Duration::ZERO, Duration::from_millis(250));
             let backlog = Backlog { slots: started, time: Duration::ZERO };
-            timeline.add(at, &Interval { from, to, asked: 0.0, backlog, brief, due: Due::new() });
+            timeline.add(at, &Interval { from, to, asked: 0.25, backlog, brief, due: Due::new() });
             let response_time = Duration::from_millis(1);
             let (intended_start, ending) = (Nanos::ZERO, Ending::Completed);
             let slots = started;
@@ -160,9 +180,8 @@ mod tests {
                 started + quarter.checked_sub(4 * joined).map_or(0, |quarter| other[quarter])
             });
             let both: Vec<u64> = both.collect();
-            let asked = |from: Duration, to: Duration| to.as_secs_f64() - from.as_secs_f64();
-            let sum = node(0, &one).plus(node(joined as u64, other)).intervals(asked);
-            let whole = node(0, &both).intervals(asked);
+            let sum = node(0, &one).plus(node(joined as u64, other)).intervals();
+            let whole = node(0, &both).intervals();
             let told = |all: &[Interval]| -> Vec<_> {
                 all.iter().map(|of| (of.from, of.to, of.brief.started(), of.due.slots())).collect()
             };
@@ -170,9 +189,9 @@ mod tests {
             prop_assert_eq!(started(&sum), both.iter().sum::<u64>());
             prop_assert!(sum.len() as u64 <= MOST);
             prop_assert!(sum.windows(2).all(|pair| pair[0].to == pair[1].from));
-            let seconds = float(both.len() as u64) / 4.0;
             let asked: f64 = sum.iter().map(|of| of.asked).sum();
-            prop_assert!((asked - seconds).abs() < 0.01, "{} {}", asked, seconds);
+            let quarters = float((one.len() + other.len()) as u64);
+            prop_assert!((asked - quarters / 4.0).abs() < 0.01, "{} {}", asked, quarters);
         }
     }
 }

@@ -3,21 +3,20 @@
 use super::guard::Guard;
 use super::responses::{Refused, json, text_of};
 use super::route::Route;
-use super::state::State;
+use super::state::{LoadsState, State};
 use crate::load::action::Action;
 use crate::running::message::Message;
+use crate::running::observed::{Observed, families};
 use crate::shown::metrics::text::{Format, exposition};
-use crate::shown::snapshot::Snapshot;
 use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
 use hyper::body::{Body, Bytes};
 use hyper::header::{ACCEPT, CONTENT_LENGTH, HeaderMap, TRANSFER_ENCODING};
 use hyper::{Request, Response, StatusCode};
 use nanopace::Shape;
 use std::error::Error;
-use std::sync::Arc;
 use std::sync::mpsc::Sender;
 use std::time::Duration;
-use tokio::sync::{oneshot, watch};
+use tokio::sync::oneshot;
 use tokio::time::timeout;
 
 /// The maximum length of a body, in bytes.
@@ -31,48 +30,44 @@ const DEADLINE: Duration = Duration::from_secs(5);
 
 #[derive(Debug)]
 pub(super) struct Handlers {
-    url: String,
-    control: String,
-    guard: Guard,
-    snapshots: watch::Receiver<Option<Arc<Snapshot>>>,
-    messages: Sender<Message>,
+    pub(super) loads: Vec<Observed>,
+    /// The URL of the control server.
+    pub(super) control: String,
+    pub(super) guard: Guard,
+    pub(super) messages: Sender<Message>,
 }
 
 #[derive(Debug)]
 pub(super) enum ControlRequest {
     Status,
     Metrics(Format),
-    Order(Action),
+    /// A command for the load with this index, or for all loads.
+    Order(Option<usize>, Action),
 }
 
 impl Handlers {
-    pub(super) fn new(
-        url: &str,
-        control: String,
-        guard: Guard,
-        snapshots: watch::Receiver<Option<Arc<Snapshot>>>,
-        messages: Sender<Message>,
-    ) -> Handlers {
-        Handlers { url: url.to_owned(), control, guard, snapshots, messages }
-    }
-
+    /// Reads and checks a complete request.
     pub(super) async fn hear<B>(&self, request: Request<B>) -> Result<ControlRequest, Refused>
     where
         B: Body,
         B::Error: Into<Box<dyn Error + Send + Sync>>,
     {
         self.guard.admit(request.uri(), request.headers())?;
-        Ok(match Route::of(request.method(), request.uri().path())? {
+        let route = Route::of(request.method(), request.uri().path())?;
+        let load = self.load(route, request.uri().query())?;
+        Ok(match route {
             Route::Status => ControlRequest::Status,
             Route::Metrics => ControlRequest::Metrics(format(request.headers())),
             Route::Rate => {
                 let rate = text(request).await?.parse().map_err(malformed)?;
-                ControlRequest::Order(Action::SetRate(rate))
+                ControlRequest::Order(load, Action::SetRate(rate))
             }
-            Route::Shape => ControlRequest::Order(Action::SetShape(shape(&text(request).await?)?)),
-            Route::Pause => ControlRequest::Order(Action::Pause),
-            Route::Resume => ControlRequest::Order(Action::Resume),
-            Route::Stop => ControlRequest::Order(Action::Stop),
+            Route::Shape => {
+                ControlRequest::Order(load, Action::SetShape(shape(&text(request).await?)?))
+            }
+            Route::Pause => ControlRequest::Order(load, Action::Pause),
+            Route::Resume => ControlRequest::Order(load, Action::Resume),
+            Route::Stop => ControlRequest::Order(load, Action::Stop),
         })
     }
 
@@ -83,27 +78,69 @@ impl Handlers {
         let answer = match asked {
             Ok(ControlRequest::Status) => Ok(self.status()),
             Ok(ControlRequest::Metrics(format)) => Ok(self.metrics(format)),
-            Ok(ControlRequest::Order(action)) => self.order(action).await,
+            Ok(ControlRequest::Order(load, action)) => self.order(load, action).await,
             Err(refused) => Err(refused),
         };
         answer.unwrap_or_else(Refused::response)
     }
 
+    /// Returns the index of the load that the query of a request names, or `None` for all loads.
+    fn load(&self, route: Route, query: Option<&str>) -> Result<Option<usize>, Refused> {
+        let names = || {
+            let names: Vec<_> = self.loads.iter().filter_map(|load| load.name.as_deref()).collect();
+            names.join(", ")
+        };
+        let mut parts = query.unwrap_or_default().split('&');
+        let Some(name) = parts.find_map(|part| part.strip_prefix("load=")) else {
+            let is_change = matches!(route, Route::Rate | Route::Shape);
+            if is_change && self.loads.len() > 1 {
+                let reason = format!("name a load with ?load=NAME; the loads are {}", names());
+                return Err(Refused::new(StatusCode::BAD_REQUEST, reason));
+            }
+            return Ok(None);
+        };
+        let index = self.loads.iter().position(|load| load.name.as_deref() == Some(name));
+        let none = || {
+            let all = if names().is_empty() {
+                "the run has one, without a name".to_owned()
+            } else {
+                names()
+            };
+            Refused::new(StatusCode::NOT_FOUND, format!("there is no load {name:?}: {all}"))
+        };
+        index.map(Some).ok_or_else(none)
+    }
+
     fn status(&self) -> Response<Full<Bytes>> {
-        let snapshot = self.snapshots.borrow().clone();
-        json(&State::new(&self.url, &self.control, snapshot.as_deref()))
+        if let [load] = &self.loads[..]
+            && load.name.is_none()
+        {
+            return json(&self.state(load));
+        }
+        let loads = self.loads.iter();
+        let named = loads.filter_map(|load| Some((load.name.as_deref()?, self.state(load))));
+        json(&LoadsState::new(named.collect()))
+    }
+
+    fn state<'run>(&'run self, load: &'run Observed) -> State<'run> {
+        let (_, snapshot) = load.look();
+        State::new(&load.url, &self.control, snapshot.as_deref())
     }
 
     fn metrics(&self, format: Format) -> Response<Full<Bytes>> {
-        let snapshot = self.snapshots.borrow().clone();
-        text_of(format.content_type(), exposition(snapshot.as_deref(), format))
+        let looks: Vec<_> = self.loads.iter().map(Observed::look).collect();
+        text_of(format.content_type(), exposition(&families(&looks), format))
     }
 
-    /// Passes a command to the controller, and waits until it has been performed. Returns the new state.
-    async fn order(&self, action: Action) -> Result<Response<Full<Bytes>>, Refused> {
+    /// Passes a command to the controller, and waits until it has been carried out. Returns the new state.
+    async fn order(
+        &self,
+        load: Option<usize>,
+        action: Action,
+    ) -> Result<Response<Full<Bytes>>, Refused> {
         let (sender, answer) = oneshot::channel();
         let over = || Refused::new(StatusCode::CONFLICT, "the run is over");
-        self.messages.send(Message::Ask(action, sender)).map_err(|_| over())?;
+        self.messages.send(Message::Ask(load, action, sender)).map_err(|_| over())?;
         match timeout(DEADLINE, answer).await {
             Ok(Ok(Ok(()))) => Ok(self.status()),
             Ok(Ok(Err(refusal))) => Err(Refused::new(StatusCode::CONFLICT, refusal.text())),

@@ -93,6 +93,7 @@ async fn converse(
 mod tests {
     use super::*;
     use crate::running::control::guard::Guard;
+    use crate::running::observed::Observed;
     use std::sync::mpsc;
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
@@ -112,8 +113,9 @@ mod tests {
         const MANY: usize = 300;
         let (_snapshots, seen) = watch::channel(None);
         let guard = Guard { token: None };
-        let handlers =
-            Arc::new(Handlers::new("url", "here".to_owned(), guard, seen, mpsc::channel().0));
+        let loads = vec![Observed { name: None, url: "url".to_owned(), snapshots: seen }];
+        let (control, messages) = ("here".to_owned(), mpsc::channel().0);
+        let handlers = Arc::new(Handlers { loads, control, guard, messages });
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
         let (mut greedy, first) = client(&listener, &REQUEST.repeat(MANY)).await;
         let (mut modest, second) = client(&listener, REQUEST).await;

@@ -21,6 +21,19 @@ pub(super) struct State<'run> {
     going: Option<Going>,
 }
 
+/// The JSON object of a run of several loads: the state of each load by its name.
+#[derive(Debug, Serialize)]
+pub(super) struct LoadsState<'run> {
+    version: &'static str,
+    loads: BTreeMap<&'run str, State<'run>>,
+}
+
+impl<'run> LoadsState<'run> {
+    pub(super) fn new(loads: BTreeMap<&'run str, State<'run>>) -> LoadsState<'run> {
+        LoadsState { version: env!("CARGO_PKG_VERSION"), loads }
+    }
+}
+
 #[derive(Debug, Serialize)]
 struct Going {
     elapsed_seconds: f64,

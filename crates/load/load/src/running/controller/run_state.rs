@@ -46,7 +46,7 @@ impl<'run> RunState<'run> {
     /// Returns the current rate of all processes in slots per second. During a pause, returns the rate after the pause.
     pub(crate) fn hz(&self) -> f64 {
         match self.pacer().rate() {
-            // The pacer returns this rate if the shape's rate is zero or even lower than this rate.
+            // The pacer returns this rate if the shape's rate is lower, for example zero.
             Rate::SLOWEST if self.pacer().shape().is_some() => 0.0,
             rate => rate.as_hz(),
         }

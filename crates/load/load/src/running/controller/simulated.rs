@@ -3,6 +3,7 @@
 
 mod early_end;
 mod laws;
+mod merged;
 
 use super::Controller;
 use crate::console::machine::Machine;
@@ -262,7 +263,8 @@ fn run_setup(setup: &Setup, course: &Course) -> Ran {
     clock.advance(Duration::from_secs(7));
     let shared = RunShared::new(pacer, Duration::MAX, &[CONNECTIONS], setup.gives_up());
     let (sender, messages) = mpsc::channel();
-    let span = start_schedule(setup, None, &shared, sender, true).unwrap();
+    let begin = Some(shared.pacer.now());
+    let span = start_schedule(setup, None, &shared, sender, begin).unwrap();
     let outputs = Outputs::only(Live::Nowhere);
     let mut controller = Controller::new(&shared, span, None, setup.policy().unwrap(), outputs);
     let connections = (0..CONNECTIONS).map(|_| Connection::Free).collect();
@@ -285,6 +287,7 @@ fn run_setup(setup: &Setup, course: &Course) -> Ran {
     let title = Title {
         url: String::new(),
         scenario_hash: None,
+        start_at: None,
         start: SystemTime::UNIX_EPOCH,
         settings: Table::new(),
         given: BTreeSet::new(),

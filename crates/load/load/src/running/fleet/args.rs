@@ -72,7 +72,8 @@ pub(crate) struct ReportArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
 
-    /// Write one CSV line per second (per 2, 4, ... s in long runs); with -, the report goes to standard error
+    /// Write one CSV line per second (per 2, 4, ... s in long runs); with -, write the CSV to standard output and the
+    /// report to standard error
     #[arg(long, value_name = "FILE")]
     pub(crate) csv: Option<PathBuf>,
 
@@ -101,7 +102,7 @@ impl RunAt {
 /// The option for a JSON object.
 #[derive(Debug, Args)]
 pub(crate) struct Json {
-    /// Write the result as JSON; with -, the report goes to standard error
+    /// Write the result as JSON; with -, write it to standard output and the text to standard error
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
 }

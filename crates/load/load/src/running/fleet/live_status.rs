@@ -17,11 +17,11 @@ use std::io::{self, IsTerminal, Write};
 use std::thread;
 use std::time::Duration;
 
-/// The interval between two looks at the store. Nodes report their results at the same interval.
+/// The interval between two reads of the status from the store. Nodes report their results at the same interval.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// The maximum number of consecutive looks at a store that does not contain the run. The nodes refill a store that was
-/// emptied within this number of looks.
+/// The maximum number of consecutive reads of the status that do not find the run in the store. If the store was
+/// emptied, the nodes restore its data within this number of reads.
 const PATIENCE: u32 = 5;
 
 /// The numbers of columns and rows if the terminal does not report its size.
@@ -35,7 +35,7 @@ struct FleetView {
 }
 
 /// Shows a run until it is over or another run has replaced it. While the store does not respond, shows the error.
-/// Fails if the store does not contain the run for more than [`PATIENCE`] looks.
+/// Fails if more than [`PATIENCE`] consecutive reads of the status do not find the run in the store.
 pub(super) fn show(control: &Control, at: &RunAddress) -> anyhow::Result<io::Result<()>> {
     let is_terminal = io::stdout().is_terminal();
     let mut tellings = Tellings::default();

@@ -149,7 +149,7 @@ impl<'run> Collector<'run> {
 
     /// Judges the gaps between the starts of all threads, in chronological order.
     fn judge_starts(&mut self) {
-        // No start up to this moment can still arrive.
+        // No further start up to this time can arrive.
         let complete_until = self.take_starts();
         self.starts.sort_unstable();
         let complete = self.starts.partition_point(|start| *start <= complete_until);

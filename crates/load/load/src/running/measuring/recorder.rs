@@ -186,6 +186,48 @@ impl Recorder {
         self.record().last_poll.is_stuck(self.clock.now(), allowed)
     }
 
+    /// Returns the number of connections of the thread.
+    pub(crate) fn connections(&self) -> usize {
+        self.record().count
+    }
+
+    /// Returns whether all connections of the thread are busy, and would be even if the generator caused no delay. A
+    /// slot has been due for `age`, and waits for one.
+    pub(crate) fn lacks_connection(&self, age: Duration) -> bool {
+        let record = &*self.record();
+        let now = self.clock.now();
+        // A generator without delays would be ahead by up to this time.
+        let ahead = record.in_flight.iter().map(|begun| begun.start.by_generator()).max();
+        let unseen = now - record.looked_until(now);
+        record.connections.are_busy() && age > ahead.unwrap_or_default() + unseen
+    }
+
+    /// Takes out an ideal connection to the target, and one to a target that responds at once. Slots of one connection
+    /// are recorded while these are [swapped](Recorder::swap_ideal) in.
+    pub(crate) fn split_ideal(&self) -> [IdealConnections; 2] {
+        let record = &mut *self.record();
+        record.instant_target.get_or_insert_with(|| IdealConnections::new(0));
+        [record.connections.split(), IdealConnections::new(1)]
+    }
+
+    /// Exchanges the ideal connections of the thread with these.
+    pub(crate) fn swap_ideal(&self, [connections, instant_target]: &mut [IdealConnections; 2]) {
+        let record = &mut *self.record();
+        mem::swap(&mut record.connections, connections);
+        record.instant_target.iter_mut().for_each(|it| mem::swap(it, instant_target));
+    }
+
+    /// Adds a connection that the thread begins to open during the run.
+    pub(crate) fn add_connection(&self) -> Start {
+        let record = &mut *self.record();
+        let now = self.clock.now();
+        let moved = record.moved.by(now);
+        record.count += 1;
+        let ideal = [Some(&mut record.connections), record.instant_target.as_mut()];
+        ideal.into_iter().flatten().for_each(|ideal| ideal.add(now, moved));
+        record.connections.start(now, now, moved, None)
+    }
+
     /// Returns the number of connections being opened outside calls. Until it is 0, the thread takes no slot.
     pub(crate) fn opening(&self) -> usize {
         self.record().opening
@@ -260,7 +302,8 @@ impl Recorder {
         let now = self.clock.now();
         let paused = record.moved.paused(now);
         record.connections.end(start, (now - start.actual).saturating_sub(paused));
-        record.opening -= 1;
+        // A connection that is added during the run is not counted.
+        record.opening = record.opening.saturating_sub(1);
     }
 
     pub(crate) fn step(&self, step: &Operation) {
@@ -413,6 +456,55 @@ impl<R: Deref<Target = Recorder>> Drop for Flight<R> {
 mod tests {
     use super::*;
     use nanopace::{ManualClock, Rate};
+
+    /// A recorder of two connections, and its clock.
+    fn two() -> (Arc<Recorder>, ManualClock) {
+        let clock = ManualClock::new();
+        let pacer = Pacer::builder(Rate::per_second(200).unwrap()).clock(clock.clone()).build();
+        let recorder = Recorder::all(&pacer, &[2], false).remove(0);
+        recorder.blocks();
+        (recorder, clock)
+    }
+
+    fn at(ms: u64) -> Nanos {
+        Nanos::from_nanos(ms * 1_000_000)
+    }
+
+    #[test]
+    fn a_slot_lacks_a_connection_only_if_all_are_busy_and_none_was_started_as_late() {
+        let (recorder, clock) = two();
+        let lacks = |ms| recorder.lacks_connection(Duration::from_millis(ms));
+        let first = recorder.start(at(0), true);
+        clock.advance(Duration::from_millis(10));
+        assert!(!lacks(5));
+        let second = recorder.start(at(8), true);
+        assert!(!lacks(2) && lacks(3));
+        first.end(Answer::completed(at(0)));
+        assert!(!lacks(3));
+        drop(second);
+    }
+
+    /// The first connection is busy until 25 ms. The second one is free, but its slot of 10 ms starts at 25 ms.
+    #[test]
+    fn a_slot_waits_for_its_own_connection_or_for_the_generator() {
+        let (recorder, clock) = two();
+        let mut own = [(); 2].map(|()| recorder.split_ideal());
+        let mut start = |connection: usize, intended: u64, ended: Option<Flight>| {
+            recorder.swap_ideal(&mut own[connection]);
+            ended.map(|flight| flight.end(Answer::completed(at(0))));
+            let flight = recorder.start(at(intended), true);
+            recorder.swap_ideal(&mut own[connection]);
+            flight
+        };
+        let first = start(0, 0, None);
+        clock.advance(Duration::from_millis(25));
+        let next = [start(0, 5, Some(first)), start(1, 10, None)];
+        let mut stats = OperationStats::new();
+        recorder.swap_stats(&mut stats);
+        let Lateness { target, generator, .. } = stats.lateness;
+        assert!((target - 0.020).abs() < 1e-9 && (generator - 0.015).abs() < 1e-9, "{target}");
+        drop(next);
+    }
 
     #[test]
     fn a_thread_is_stuck_if_its_beats_have_stopped() {

@@ -20,7 +20,7 @@ pub(crate) struct FleetArgs {
     #[arg(long = "run", value_name = "NAME")]
     pub(crate) run_name: Option<String>,
 
-    /// Wait for this number of nodes before the run starts [default: 1]
+    /// Start the run when this number of nodes has joined [default: 1]
     #[arg(long, value_name = "COUNT", requires = "run_name")]
     pub(crate) nodes: Option<u32>,
 
@@ -28,7 +28,7 @@ pub(crate) struct FleetArgs {
     #[arg(long, value_name = "TIME", requires = "run_name", default_value = "5min", value_parser = humantime::parse_duration)]
     pub(crate) join_timeout: Duration,
 
-    /// Claim slots in frames of at least this time (1ms to 10s); longer frames put less load on the store [default:
+    /// Claim slots in frames of at least this length (1ms to 10s); longer frames put less load on the store [default:
     /// 100ms]
     #[arg(long, value_name = "TIME", requires = "run_name", value_parser = frame)]
     pub(crate) frame: Option<Duration>,
@@ -37,7 +37,7 @@ pub(crate) struct FleetArgs {
     #[arg(long, value_name = "TIME", requires = "run_name", default_value = "10s", value_parser = humantime::parse_duration)]
     pub(crate) blind: Duration,
 
-    /// After the --blind time, hold the load until the store is reachable again, or stop the load
+    /// After the --blind time, pause this node until the store is reachable (hold) or end it (stop)
     #[arg(long, value_name = "WHAT", requires = "run_name", default_value = "hold")]
     pub(crate) when_blind: Then,
 

@@ -4,7 +4,8 @@ use crate::console::human::positive_duration;
 use crate::console::is_stdout;
 use crate::judged::criteria::Criterion;
 use crate::load::schedule::arrivals::ArrivalProcess;
-use crate::running::args::{MOST_CONNECTIONS, RunArgs};
+use crate::running::args::RunArgs;
+use crate::running::pool_size::{MOST_CONNECTIONS, PoolSize};
 use anyhow::ensure;
 use clap::Args;
 use nanopace::Rate;
@@ -129,7 +130,7 @@ impl SearchArgs {
         run.threads = self.threads;
         run.pin = self.pin;
         run.warmup = self.settle;
-        run.connections = self.connections;
+        run.connections = PoolSize::fixed(self.connections);
         run.timeout = self.timeout;
         run.json = self.json;
         run.svg = self.svg;
@@ -196,7 +197,7 @@ mod tests {
             ["p99 response < 50ms"]
         );
         let run = args.into_run();
-        assert_eq!((run.connections, run.warmup), (16, Duration::from_millis(500)));
+        assert_eq!((run.connections.most, run.warmup), (16, Duration::from_millis(500)));
         assert!(run.fail_if.is_empty() && run.requests.is_none());
     }
 

@@ -2,6 +2,7 @@
 
 use super::shared::RunShared;
 use super::worker::Worker;
+use super::worker_slots::{AnySlot, WorkerSlots};
 use crate::load::backend::Backend;
 use crate::load::target::{Done, Failure, Slot};
 use crate::results::lateness::Start;
@@ -71,16 +72,22 @@ impl<T: Backend> AnyBackend for T {
     }
 }
 
+/// Processes these slots, and closes the session.
+async fn work<T: Backend>(mut worker: Worker<T>, slots: impl WorkerSlots) {
+    worker.work(slots).await;
+    worker.close().await;
+}
+
 impl<T: Backend> Work for Worker<T> {
     fn prepare(&mut self, opening: Start) -> Boxed<'_, ()> {
         Box::pin(Worker::prepare(self, opening))
     }
 
     fn work(self: Box<Self>) -> Boxed<'static, ()> {
-        let mut worker = *self;
-        Box::pin(async move {
-            worker.work().await;
-            worker.close().await;
-        })
+        // Each has its own code, so that a run without own slots is not slower.
+        match self.own_slots() {
+            None => Box::pin(work(*self, AnySlot)),
+            Some(own) => Box::pin(work(*self, own)),
+        }
     }
 }

@@ -40,13 +40,14 @@ struct Worker {
 
 type Session<'a> = Option<Box<dyn BlockingSession + 'a>>;
 
-/// Starts one thread for each recorder, and a thread that monitors them. The monitor counts as ready when all threads
-/// have taken their tickets or the timeout has passed. It ends with the last thread that has a ticket, or when the run
-/// is given up.
+/// Starts one thread for each recorder, and a thread that monitors them. The monitor is counted as ready when all
+/// sessions are open or the timeout has passed. It ends with the last thread that has a session, or when the run is
+/// given up, and then drops its `token`.
 pub(super) fn start(
     sessions: &Arc<dyn BlockingSessions>,
     shared: &Arc<RunShared>,
     cores: &[Core],
+    token: Arc<()>,
 ) -> io::Result<JoinHandle<anyhow::Result<()>>> {
     let runtime = Builder::new_current_thread().enable_time().build()?;
     let (sign, signs) = unbounded_channel();
@@ -59,7 +60,7 @@ pub(super) fn start(
     drop(sign);
     let shared = Arc::clone(shared);
     thread::Builder::new().name("load".to_owned()).spawn(move || {
-        let mut give_up = shared.give_up.subscribe();
+        let (mut give_up, _token) = (shared.give_up.subscribe(), token);
         runtime.block_on(async {
             tokio::select! {
                 () = look_after(&shared, &all, signs) => {}

@@ -6,8 +6,8 @@ use std::time::Duration;
 use tokio::task::coop::has_budget_remaining;
 use tokio::time::{Instant, Sleep, sleep_until};
 
-/// If a thread notices the end of a timeout later than this, it may have been unable to check for the response. The
-/// deadline is then extended once by the same time.
+/// If a thread notices the end of a timeout with more than this delay, it may have been unable to check for the
+/// response. The deadline is then extended once by the same time.
 const LATE: Duration = Duration::from_millis(10);
 
 /// The deadline of the current request. The runtime's timer is reset only when it fires, which is about once per

@@ -1,7 +1,10 @@
-//! Defines the state that the load threads and the controller of a run share.
+//! Defines the state that the threads of a run share.
 
+use super::pool::Pool;
+use super::realtime::Realtime;
 use super::span::RunSpan;
 use super::thread_cpu::LoadThreads;
+use super::turns::Turns;
 use crate::running::measuring::recorder::Recorder;
 use nanopace::Pacer;
 use std::sync::Arc;
@@ -23,6 +26,12 @@ pub(crate) struct RunShared {
     pub(crate) ended: SetOnce<()>,
     /// Becomes true when the missing responses are given up.
     pub(crate) give_up: watch::Sender<bool>,
+    /// The growth of the pool of connections.
+    pub(crate) pool: Pool,
+    /// The slots of each connection, if slots belong to connections.
+    pub(crate) turns: Option<Turns>,
+    /// The scheduling class of the load threads, if it is raised.
+    pub(crate) realtime: Option<Realtime>,
     pub(crate) threads: LoadThreads,
 }
 
@@ -43,6 +52,9 @@ impl RunShared {
             span: SetOnce::new(),
             ended: SetOnce::new(),
             give_up: watch::Sender::new(false),
+            pool: Pool::default(),
+            turns: None,
+            realtime: None,
             threads: LoadThreads::default(),
             pacer,
         }

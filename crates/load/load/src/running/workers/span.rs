@@ -110,7 +110,7 @@ impl RunSpan {
         self.warm_up.get().copied().or_else(|| has_begun().then(asked))
     }
 
-    /// Returns the amount of load in the warm-up. A pause in the warm-up delays some of its slots until the recorded
+    /// Returns the amount of load in the warm-up. A pause in the warm-up delays some of its slots into the recorded
     /// part. With a fixed number of requests, these slots still count as warm-up.
     fn asked_in_warm_up(&self) -> AskedLoad {
         let asked = self.asked_by_pacer(self.recorded_from);
@@ -148,7 +148,7 @@ impl RunSpan {
     }
 
     fn planned_end(&self) -> Nanos {
-        // Relaxed: nothing else is published through this moment. No loom model: one atomic.
+        // Relaxed: nothing else is published through this value. No loom model: one atomic.
         Nanos::from_nanos(self.planned_end.load(Ordering::Relaxed))
     }
 
@@ -285,8 +285,8 @@ impl RunSpan {
             let asked = if is_over { self.asked_in_all(at) } else { self.asked(at) };
             let recorded =
                 self.warm_up().map_or_else(AskedLoad::default, |before| asked.since(before));
-            // An even slot is required only after its interval has passed. Until then, the slot may just have fallen
-            // due.
+            // In an even load, a slot is required only after its interval has passed. Until then, the slot may just
+            // have fallen due.
             let is_by_count = self.length.spacing == Spacing::Even && !is_over;
             RunEnd {
                 at,

@@ -3,7 +3,9 @@
 
 mod blocking;
 mod closed;
+mod growing;
 mod held;
+mod turns;
 mod until;
 
 use crate::judged::summary::Summary;

@@ -3,6 +3,8 @@
 use super::any_backend::{AnyBackend, Work};
 use super::blocking;
 use super::cores::{self, Core};
+use super::growth::Growth;
+use super::realtime::Realtime;
 use super::shared::RunShared;
 use super::thread_cpu;
 use crate::results::last_poll::BEAT;
@@ -12,10 +14,10 @@ use nanopace_async::AsyncPacer;
 use std::convert::Infallible;
 use std::io;
 use std::panic;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
-use tokio::runtime::{Builder, Runtime};
+use std::time::{Duration, Instant};
+use tokio::runtime::Builder;
 use tokio::sync::Semaphore;
 use tokio::task::{JoinError, JoinSet};
 use tokio::time;
@@ -29,33 +31,62 @@ const FEW: usize = 8;
 /// The interval between two checks of whether threads have ended.
 pub(crate) const GLANCE: Duration = Duration::from_millis(10);
 
+/// The time in which a thread ends after all of its work has ended, unless it resolves a name.
+const FAREWELL: Duration = Duration::from_secs(1);
+
+/// A load that threads run.
+pub(crate) struct LoadPart {
+    pub(crate) target: Arc<dyn AnyBackend>,
+    pub(crate) shared: Arc<RunShared>,
+    /// The number of connections of each thread that runs the load.
+    pub(crate) connections: Vec<usize>,
+}
+
+/// The load threads of a run. One set of threads runs all loads of the run.
 #[derive(Debug)]
 pub(crate) struct Threads(Vec<Thread>);
 
 #[derive(Debug)]
 struct Thread {
     handle: JoinHandle<anyhow::Result<()>>,
+    /// One for each load that the thread runs. It is gone when the thread has ended its part of that load.
+    working: Vec<Weak<()>>,
+}
+
+/// The threads of one load.
+#[derive(Debug)]
+pub(crate) struct PartThreads(Vec<PartThread>);
+
+#[derive(Debug)]
+struct PartThread {
+    working: Weak<()>,
     /// `None` for the thread that monitors the other threads, because it makes no calls.
     recorder: Option<Arc<Recorder>>,
 }
 
-/// Returns the number of sessions of each thread. By default, there is one thread per core, or per two cores if the
-/// target also runs on this machine, but no more threads than a load of `hz` calls per second needs. Fewer threads wake
-/// up less often for the same calls. A session whose calls block has a thread of its own.
+/// Spreads sessions over threads, by default as many as [`suitable`]. A session whose calls block has a thread of its
+/// own.
 pub(crate) fn sessions(
     target: &Arc<dyn AnyBackend>,
     sessions: u32,
     threads: Option<u16>,
     hz: Option<f64>,
 ) -> Vec<usize> {
-    let sessions = sessions as usize;
     if Arc::clone(target).blocking().is_some() {
-        return vec![1; sessions];
+        return vec![1; sessions as usize];
     }
+    let threads = threads.map_or_else(|| suitable(target, sessions, hz), usize::from);
+    spread(sessions as usize, threads.min(sessions as usize))
+}
+
+/// Returns the number of threads for a load: one thread per core. If the target runs on this machine too, half of the
+/// cores are left to the target. There are no more threads than a load of `hz` calls per second needs, because with
+/// fewer threads there are fewer wake-ups for the same calls.
+pub(crate) fn suitable(target: &Arc<dyn AnyBackend>, sessions: u32, hz: Option<f64>) -> usize {
     let cores = thread::available_parallelism().map_or(1, usize::from);
-    let own = if target.is_local() { beside_target(cores, sessions) } else { cores };
+    let own = if target.is_local() { beside_target(cores, sessions as usize) } else { cores };
     let needed = hz.zip(target.calls_per_thread()).map_or(own, |(hz, each)| needed(hz, each));
-    spread(sessions, threads.map_or(own.min(needed), usize::from).min(sessions))
+    own.min(needed)
 }
 
 /// Returns the number of threads beside a target on this machine. With few sessions, threads sleep most of the time,
@@ -71,50 +102,82 @@ fn needed(hz: f64, each: f64) -> usize {
     threads.max(1)
 }
 
-/// Returns the number of connections of each thread.
-fn spread(connections: usize, threads: usize) -> Vec<usize> {
+/// Spreads `connections` over `threads`. Returns the number of connections of each thread.
+pub(crate) fn spread(connections: usize, threads: usize) -> Vec<usize> {
     (0..threads).map(|i| (connections + i) / threads).collect()
 }
 
 impl Threads {
-    /// Starts the threads. A thread is ready when it has tried to open all its connections. For blocking calls, starts
-    /// one thread per session and a monitor.
+    /// Starts `count` threads, which run all `parts` together, and the threads of each part whose calls block: one per
+    /// session, and one that monitors them. Also returns the threads of each part. A thread is counted as ready for a
+    /// part when its connections are open.
     pub(crate) fn start(
-        target: &Arc<dyn AnyBackend>,
-        shared: &Arc<RunShared>,
-        connections: &[usize],
+        parts: &[LoadPart],
+        count: usize,
         cores: &[Core],
-    ) -> anyhow::Result<Threads> {
-        if let Some(sessions) = Arc::clone(target).blocking() {
-            let started = blocking::start(&sessions, shared, cores);
-            let handle = started.context("cannot start the load")?;
-            return Ok(Threads(vec![Thread { handle, recorder: None }]));
+    ) -> anyhow::Result<(Threads, Vec<PartThreads>)> {
+        let (mut threads, mut by_part) = (Threads(Vec::new()), Vec::new());
+        let mut works: Vec<Vec<ThreadPart>> = (0..count).map(|_| Vec::new()).collect();
+        // Each part begins at the thread after the last one of the part before it, so that small parts are spread.
+        let mut next = (0..count).cycle();
+        for part in parts {
+            if let Some(sessions) = Arc::clone(&part.target).blocking() {
+                let token = Arc::new(());
+                let working = Arc::downgrade(&token);
+                let handle = blocking::start(&sessions, &part.shared, cores, token);
+                let handle = handle.context("cannot start the load")?;
+                threads.0.push(Thread { handle, working: vec![working.clone()] });
+                by_part.push(PartThreads(vec![PartThread { working, recorder: None }]));
+                continue;
+            }
+            let spread = part.spread();
+            by_part.push(PartThreads(spread.iter().map(PartThread::of).collect()));
+            spread.into_iter().zip(&mut next).for_each(|(work, thread)| works[thread].push(work));
         }
-        let mut threads = Threads(Vec::new());
-        let mut first = 0;
-        for (index, &count) in connections.iter().enumerate() {
+        for (index, parts) in works.into_iter().enumerate().filter(|(_, parts)| !parts.is_empty()) {
+            let working = parts.iter().map(|part| Arc::downgrade(&part.token)).collect();
             let core = cores.iter().cycle().nth(index).copied();
-            let recorder = Some(Arc::clone(&shared.recorders[index]));
-            let (target, shared) = (Arc::clone(target), Arc::clone(shared));
-            let load = ThreadLoad { target, shared, index, first, count };
-            let handle = load.start(core).context("cannot start the load")?;
-            threads.0.push(Thread { handle, recorder });
-            first += count;
+            let handle = start(parts, index, core).context("cannot start the load")?;
+            threads.0.push(Thread { handle, working });
         }
-        Ok(threads)
+        Ok((threads, by_part))
     }
 
+    /// Joins the threads whose work has ended, and returns the first error. The other threads are left running. If a
+    /// joined thread has panicked, the panic continues in the caller.
+    pub(crate) fn join(self) -> anyhow::Result<()> {
+        let ended = self.0.into_iter().filter(Thread::has_ended).map(|thread| thread.handle);
+        ended.into_iter().try_for_each(|thread| {
+            thread.join().unwrap_or_else(|payload| panic::resume_unwind(payload))
+        })
+    }
+}
+
+impl Thread {
+    /// Returns whether the thread has ended. If its work has ended, waits a little for the thread.
+    fn has_ended(&self) -> bool {
+        let begin = Instant::now();
+        let is_working = || self.working.iter().any(|working| working.strong_count() > 0);
+        while !self.handle.is_finished() && !is_working() && begin.elapsed() < FAREWELL {
+            thread::sleep(GLANCE / 10);
+        }
+        self.handle.is_finished()
+    }
+}
+
+impl PartThreads {
+    /// Returns the number of threads.
     pub(crate) fn count(&self) -> usize {
         self.0.len()
     }
 
     pub(crate) fn have_ended(&self) -> bool {
-        self.0.iter().any(|thread| thread.handle.is_finished())
+        self.0.iter().any(PartThread::has_ended)
     }
 
     /// Returns whether any thread may have calls in flight: it has not ended, and its sessions are open.
     pub(crate) fn are_at_work(&self) -> bool {
-        self.0.iter().any(|thread| !thread.handle.is_finished() && !thread.is_opening())
+        self.0.iter().any(|thread| !thread.has_ended() && !thread.is_opening())
     }
 
     /// Returns the number of threads that have been stuck for longer than `timeout` while opening their sessions.
@@ -126,94 +189,158 @@ impl Threads {
     pub(crate) fn stuck(&self) -> usize {
         self.0.iter().filter(|thread| thread.is_stuck(Duration::ZERO)).count()
     }
-
-    /// Joins the threads that have ended. The other threads keep running. A panic of a joined thread continues in the
-    /// caller.
-    pub(crate) fn join(self) -> anyhow::Result<()> {
-        let handles = self.0.into_iter().map(|thread| thread.handle);
-        handles.filter(JoinHandle::is_finished).try_for_each(|thread| {
-            thread.join().unwrap_or_else(|payload| panic::resume_unwind(payload))
-        })
-    }
 }
 
-impl Thread {
+impl PartThread {
+    fn of(part: &ThreadPart) -> PartThread {
+        let recorder = Some(Arc::clone(part.recorder()));
+        PartThread { working: Arc::downgrade(&part.token), recorder }
+    }
+
+    fn has_ended(&self) -> bool {
+        self.working.strong_count() == 0
+    }
+
     fn is_opening(&self) -> bool {
         self.recorder.as_ref().is_some_and(|recorder| recorder.opening() > 0)
     }
 
     fn is_stuck(&self, allowed: Duration) -> bool {
         let recorder = self.recorder.as_ref();
-        !self.handle.is_finished() && recorder.is_some_and(|recorder| recorder.is_stuck(allowed))
+        !self.has_ended() && recorder.is_some_and(|recorder| recorder.is_stuck(allowed))
     }
 }
 
-/// The part of the load that one thread runs.
-struct ThreadLoad {
+impl LoadPart {
+    /// Returns the part of each thread.
+    fn spread(&self) -> Vec<ThreadPart> {
+        let mut first = 0;
+        let parts = self.connections.iter().enumerate().map(|(index, &count)| {
+            let (target, shared) = (Arc::clone(&self.target), Arc::clone(&self.shared));
+            first += count;
+            ThreadPart { target, shared, index, first: first - count, count, token: Arc::new(()) }
+        });
+        parts.collect()
+    }
+}
+
+/// The part of a load that one thread runs.
+struct ThreadPart {
     target: Arc<dyn AnyBackend>,
     shared: Arc<RunShared>,
+    /// The number of the thread among those of the load.
     index: usize,
     /// The number of the thread's first connection.
     first: usize,
+    /// The number of the thread's connections, including those that are opened later.
     count: usize,
+    /// Dropped when the part has ended.
+    token: Arc<()>,
 }
 
-impl ThreadLoad {
-    fn start(self, core: Option<Core>) -> io::Result<JoinHandle<anyhow::Result<()>>> {
-        let (sleeps, wakes) =
-            [(); 2].map(|()| Arc::clone(&self.shared.recorders[self.index])).into();
-        let runtime = Builder::new_current_thread()
-            .enable_all()
-            .on_thread_park(move || sleeps.sleeps(thread_cpu::of_this_thread))
-            .on_thread_unpark(move || wakes.wakes(thread_cpu::of_this_thread))
-            .build()?;
-        thread::Builder::new().name(format!("load-{}", self.index)).spawn(move || {
-            core.into_iter().for_each(cores::pin);
-            self.run(&runtime)
-        })
+/// Starts a thread that runs these parts of loads.
+fn start(
+    parts: Vec<ThreadPart>,
+    number: usize,
+    core: Option<Core>,
+) -> io::Result<JoinHandle<anyhow::Result<()>>> {
+    let recorders: Vec<_> = parts.iter().map(|part| Arc::clone(part.recorder())).collect();
+    let runtime = observed(recorders).enable_all().build()?;
+    thread::Builder::new().name(format!("load-{number}")).spawn(move || {
+        core.into_iter().for_each(cores::pin);
+        runtime.block_on(run(parts))
+    })
+}
+
+/// Prepares a runtime that reports each sleep of its thread to these recorders.
+fn observed(recorders: Vec<Arc<Recorder>>) -> Builder {
+    let (processor, mut runtime) = (thread_cpu::of_this_thread, Builder::new_current_thread());
+    match <[Arc<Recorder>; 1]>::try_from(recorders) {
+        // Without a loop, because a thread may sleep after each request.
+        Ok([sleeps]) => {
+            let wakes = Arc::clone(&sleeps);
+            runtime.on_thread_park(move || sleeps.sleeps(processor));
+            runtime.on_thread_unpark(move || wakes.wakes(processor));
+        }
+        Err(sleep) => {
+            let wake = sleep.clone();
+            runtime.on_thread_park(move || sleep.iter().for_each(|it| it.sleeps(processor)));
+            runtime.on_thread_unpark(move || wake.iter().for_each(|it| it.wakes(processor)));
+        }
+    }
+    runtime
+}
+
+/// Runs the parts of a thread until all have ended.
+async fn run(parts: Vec<ThreadPart>) -> anyhow::Result<()> {
+    let mut parts: JoinSet<_> = parts.into_iter().map(ThreadPart::run).collect();
+    while let Some(part) = parts.join_next().await {
+        or_panic(part).transpose()?;
+    }
+    Ok(())
+}
+
+impl ThreadPart {
+    fn recorder(&self) -> &Arc<Recorder> {
+        &self.shared.recorders[self.index]
     }
 
-    /// Works until no slot is left and all responses have arrived or are given up. Requests that are given up are
-    /// dropped with the runtime, and count as unfinished. A thread that is stuck in a call does not react.
-    fn run(self, runtime: &Runtime) -> anyhow::Result<()> {
+    /// Sends requests until there are no more slots and all responses have arrived, or until they are given up.
+    /// Requests that are given up are dropped, and count as unfinished. A thread that is stuck in a call does not
+    /// react, and is left running.
+    async fn run(self) -> anyhow::Result<()> {
         self.shared.threads.add_current();
-        let mut give_up = self.shared.give_up.subscribe();
-        let worked = runtime.block_on(async {
-            tokio::select! {
-                worked = self.work() => worked,
-                never = self.beat() => match never {},
-                _ = give_up.wait_for(|given_up| *given_up) => Ok(()),
-            }
-        });
+        let (mut give_up, mut tasks) = (self.shared.give_up.subscribe(), JoinSet::new());
+        let worked = tokio::select! {
+            worked = self.work(&mut tasks) => worked,
+            never = self.beat() => match never {},
+            _ = give_up.wait_for(|given_up| *given_up) => Ok(()),
+        };
+        tasks.shutdown().await;
         self.shared.threads.end_current();
         worked
     }
 
     /// Wakes the thread regularly and records each wake-up, so that a stuck thread can be recognised.
     async fn beat(&self) -> Infallible {
+        let mut raised = self.shared.realtime.as_ref().map(Realtime::raise);
         loop {
-            self.shared.recorders[self.index].beat(thread_cpu::of_this_thread());
+            let used = thread_cpu::of_this_thread();
+            self.recorder().beat(used);
+            if let Some(thread) = &mut raised {
+                thread.check(self.shared.pacer.now(), used.had);
+            }
             time::sleep(BEAT).await;
         }
     }
 
-    async fn work(&self) -> anyhow::Result<()> {
+    async fn work(&self, tasks: &mut JoinSet<()>) -> anyhow::Result<()> {
         let line = AsyncPacer::new(self.shared.pacer.clone()).context("no timer for the load")?;
         let workers = self.prepare(&line).await;
         self.shared.ready.send_modify(|threads| *threads += 1);
-        let mut tasks: JoinSet<()> = workers.into_iter().map(Work::work).collect();
-        while let Some(task) = tasks.join_next().await {
-            or_panic(task);
+        for worker in workers {
+            tasks.spawn(worker.work());
         }
-        self.shared.recorders[self.index].spun(line.spun());
+        let left = self.first + self.recorder().connections()..self.first + self.count;
+        let mut growth = Growth { shared: Arc::clone(&self.shared), left };
+        loop {
+            tokio::select! {
+                Some(more) = growth.more() => {
+                    more.for_each(|index| drop(tasks.spawn(self.open_later(&line, index))));
+                }
+                Some(task) = tasks.join_next() => drop(or_panic(task)),
+                else => break,
+            }
+        }
+        self.recorder().spun(line.spun());
         Ok(())
     }
 
     async fn prepare(&self, line: &AsyncPacer) -> Vec<Box<dyn Work>> {
         let openings = Arc::new(Semaphore::new(AT_ONCE));
         let mut tasks = JoinSet::new();
-        for index in self.first..self.first + self.count {
-            let recorder = &self.shared.recorders[self.index];
+        let recorder = self.recorder();
+        for index in self.first..self.first + recorder.connections() {
             let mut worker = Arc::clone(&self.target).worker(&self.shared, recorder, line, index);
             let (opening, openings) = (recorder.open(), Arc::clone(&openings));
             tasks.spawn(async move {
@@ -228,6 +355,18 @@ impl ThreadLoad {
             workers.extend(or_panic(worker));
         }
         workers
+    }
+
+    /// Opens a connection during the run, and works with it.
+    fn open_later(&self, line: &AsyncPacer, index: usize) -> impl Future<Output = ()> + use<> {
+        let recorder = &self.shared.recorders[self.index];
+        let mut worker = Arc::clone(&self.target).worker(&self.shared, recorder, line, index);
+        let (opening, shared) = (recorder.add_connection(), Arc::clone(&self.shared));
+        async move {
+            worker.prepare(opening).await;
+            shared.pool.opened(shared.pacer.now());
+            worker.work().await;
+        }
     }
 }
 

@@ -5,6 +5,7 @@ use super::guarded::Guarded;
 use super::held::watched;
 use super::shared::RunShared;
 use super::span::Admission;
+use super::worker_slots::{OwnSlots, WorkerSlots};
 use crate::load::backend::Backend;
 use crate::load::details::{Details, SetUp};
 use crate::load::kind::FailureKind;
@@ -12,10 +13,8 @@ use crate::load::target::{Done, Failure, Slot};
 use crate::results::lateness::Start;
 use crate::results::operation::Answer;
 use crate::running::measuring::recorder::Recorder;
-use nanopace::{Grant, Nanos, Refused};
+use nanopace::Nanos;
 use nanopace_async::AsyncPacer;
-use std::future::poll_fn;
-use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -58,13 +57,18 @@ impl<T: Backend> Worker<T> {
         self.recorder.opened(opening);
     }
 
-    /// Takes slots and makes their calls until no slot is left. Takes one slot at a time, so that a call in flight does
-    /// not withhold other slots from other workers.
-    pub(crate) async fn work(&mut self) {
+    /// Returns the slots of this worker's connection, or `None` if slots do not belong to connections.
+    pub(super) fn own_slots(&self) -> Option<OwnSlots> {
+        OwnSlots::new(&self.shared, &self.recorder, self.index)
+    }
+
+    /// Processes these slots from the schedule's start until there are no more. A worker takes one slot at a time, so a
+    /// worker with a call in flight does not withhold other slots from other workers.
+    pub(super) async fn work(&mut self, mut slots: impl WorkerSlots) {
         let (shared, recorder) = (Arc::clone(&self.shared), Arc::clone(&self.recorder));
         let span = shared.span.wait().await;
         let mut clock = None;
-        while let Ok((grant, now)) = acquire(&self.line, clock).await {
+        while let Ok((grant, now)) = slots.next(&self.line, clock).await {
             let intended_start = span.intended_start(grant, now);
             let slot = (grant.slot(), intended_start);
             let is_recorded = match span.admit(slot, now) {
@@ -75,11 +79,15 @@ impl<T: Backend> Worker<T> {
                 }
                 Admission::Over => return,
             };
+            slots.swap_ideal(&recorder);
             let flight = recorder.start_at(now, intended_start, is_recorded);
+            slots.swap_ideal(&recorder);
             let (start, place) = (flight.started(), flight.place());
             let slot = Slot { number: slot.0, intended_start, start, is_recorded, place };
             let answer = self.call(slot).await;
+            slots.swap_ideal(&recorder);
             clock = Some(flight.end(answer));
+            slots.swap_ideal(&recorder);
             if !answer.is_connected {
                 backoff::wait(&shared, span, now).await;
                 clock = None;
@@ -134,20 +142,6 @@ impl<T: Backend> Worker<T> {
         self.session = Some(session);
         Ok(set_ups)
     }
-}
-
-/// Takes a slot. Returns it with the current time. If there was no wait for the slot, `clock`, which the caller has
-/// just read, is the current time.
-async fn acquire(line: &AsyncPacer, mut clock: Option<Nanos>) -> Result<(Grant, Nanos), Refused> {
-    let mut acquired = pin!(line.acquire());
-    let acquired = poll_fn(|cx| {
-        let polled = acquired.as_mut().poll(cx);
-        clock = clock.filter(|_| polled.is_ready());
-        polled
-    });
-    let grant = acquired.await?;
-    let now = clock.unwrap_or_else(|| line.pacer().now());
-    Ok((grant, now.max(grant.actual_start())))
 }
 
 /// Returns the result of a call. `set_up` is the setup time of a session that was opened for the call.

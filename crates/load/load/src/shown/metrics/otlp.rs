@@ -126,7 +126,7 @@ fn number<V>(point: &Point<V>, value: Number, span: Span) -> NumberDataPoint {
 }
 
 fn attributes<V>(point: &Point<V>) -> Vec<KeyValue> {
-    point.label.iter().map(|(key, value)| text(key, value.clone())).collect()
+    point.labels.iter().map(|(key, value)| text(key, value.clone())).collect()
 }
 
 fn histogram(point: &Point<&Buckets>, span: Span) -> HistogramDataPoint {

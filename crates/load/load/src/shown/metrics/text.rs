@@ -3,10 +3,9 @@
 //! [OpenMetrics]: https://prometheus.io/docs/specs/om/open_metrics_spec/
 //! [plain]: https://prometheus.io/docs/instrumenting/exposition_formats/
 
-use super::{Data, Family, Point, Unit, families};
+use super::{Data, Family, Point, Unit};
 use crate::console::human::float;
 use crate::results::tally::{BOUNDS_NS, Buckets};
-use crate::shown::snapshot::Snapshot;
 use std::fmt::Display;
 use std::iter::{once, zip};
 
@@ -60,11 +59,12 @@ impl Range {
     }
 }
 
-pub(crate) fn exposition(snapshot: Option<&Snapshot>, format: Format) -> String {
+/// Returns these metrics of a run as text.
+pub(crate) fn exposition(families: &[Family<'_>], format: Format) -> String {
     let mut text = head("nanopace_build", "info", "The program that tells this", None, format);
     let version = ("version", env!("CARGO_PKG_VERSION").to_owned());
     text += &sample("nanopace_build_info", &[version], 1);
-    text.extend(families(snapshot).iter().map(|family| written(family, format)));
+    text.extend(families.iter().map(|family| written(family, format)));
     if format == Format::OpenMetrics { text + "# EOF\n" } else { text }
 }
 
@@ -106,7 +106,7 @@ fn head(name: &str, kind: &str, help: &str, unit: Option<&str>, format: Format) 
 type Label = (&'static str, String);
 
 fn labels<V>(point: &Point<V>) -> &[Label] {
-    point.label.as_slice()
+    &point.labels
 }
 
 fn sample(name: &str, labels: &[Label], value: impl Display) -> String {
@@ -130,7 +130,7 @@ fn histogram(name: &str, point: &Point<&Buckets>) -> String {
     let buckets = zip(bounds, times.counts).map(|(bound, count)| {
         below += count;
         let bound = ("le", number(bound));
-        let labels: Vec<_> = once(bound).chain(point.label.clone()).collect();
+        let labels: Vec<_> = once(bound).chain(point.labels.clone()).collect();
         sample(&format!("{name}_bucket"), &labels, below)
     });
     [sum, count].into_iter().chain(buckets).collect()
@@ -143,6 +143,7 @@ fn number(value: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::shown::metrics::families;
     use std::time::Duration;
 
     #[test]
@@ -169,8 +170,8 @@ mod tests {
 
     #[test]
     fn the_formats_differ_in_heads_and_end() {
-        let open = exposition(None, Format::OpenMetrics);
-        let plain = exposition(None, Format::Plain);
+        let open = exposition(&families(None), Format::OpenMetrics);
+        let plain = exposition(&families(None), Format::Plain);
         assert!(open.starts_with("# HELP nanopace_build The program that tells this.\n# TYPE nanopace_build info\nnanopace_build_info{version=\""), "{open}");
         assert!(open.ends_with("nanopace_phase{phase=\"over\"} 0.0\n# EOF\n"), "{open}");
         let info = "# TYPE nanopace_build_info gauge\nnanopace_build_info{version=";
@@ -182,9 +183,9 @@ mod tests {
 
     #[test]
     fn families_are_written_with_units_labels_and_buckets() {
-        let label = Some(("label", "a\"b\\c\nd".to_owned()));
+        let labels = vec![("label", "a\"b\\c\nd".to_owned())];
         let family = |name, unit, data| Family { name, help: "Of it", unit, data };
-        let read = Data::Counters(vec![Point { label: label.clone(), value: 7 }]);
+        let read = Data::Counters(vec![Point { labels, value: 7 }]);
         let read = family("read", Some(Unit::Bytes), read);
         let expected = "# HELP nanopace_read_bytes Of it.\n# TYPE nanopace_read_bytes counter\n\
                         # UNIT nanopace_read_bytes bytes\n\
@@ -198,7 +199,7 @@ mod tests {
             times.counts[bucket] += 1;
         }
         let times =
-            Data::Times(vec![Point { label: Some(("label", "a".to_owned())), value: &times }]);
+            Data::Times(vec![Point { labels: vec![("label", "a".to_owned())], value: &times }]);
         let text = written(&family("wait", Some(Unit::Seconds), times), Format::Plain);
         let lines: Vec<_> = text.lines().skip(2).collect();
         let bound = number(float(BOUNDS_NS[0]) / 1e9);

@@ -44,7 +44,7 @@ impl Chart {
                         @if !self.silent.is_empty() { (key_silent()) }
                     }
                 }
-                svg.plot role="img" aria-labelledby=(format!("{title} {about}")) height=(self.height) {
+                svg.plot role="img" aria-labelledby=(title) aria-describedby=(about) height=(self.height) {
                     title id=(title) { (self.name) }
                     desc id=(about) { (self.about) }
                     (self.shades())

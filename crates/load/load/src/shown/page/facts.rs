@@ -139,6 +139,8 @@ pub(crate) fn connections(summary: &Summary) -> Markup {
         ("bytes read", count(read)),
         ("bytes written", count(written)),
     ];
+    facts.extend(summary.pool.map(|pool| ("pool", pool.to_string())));
+    facts.extend(summary.realtime.map(|class| ("realtime", class.to_string())));
     if let Some(items) = summary.items() {
         let rate = float(items) / summary.duration.as_secs_f64();
         facts.push(("items", format!("{}: {}", count(items), human::hz(rate))));
@@ -185,7 +187,7 @@ pub(crate) fn lateness(lateness: &Lateness) -> Markup {
 }
 
 pub(crate) fn ledger(summary: &Summary) -> Markup {
-    let ledger = &summary.ledger;
+    let Some(ledger) = &summary.ledger else { return html! { p { "Each process has its own." } } };
     let parts = [
         ("allocated", ledger.allocated),
         ("idle", ledger.idle),
@@ -210,7 +212,7 @@ pub(crate) fn starts(summary: &Summary) -> Markup {
             format!("{:.3}", gaps.coefficient_of_variation),
         ));
     } else if !summary.is_closed {
-        let why = "not judged: too few starts, or arrivals that are not even";
+        let why = "not judged: too few starts, arrivals that are not even, or several processes";
         facts.push(("gaps", why.to_owned()));
     }
     if let Some(time) = summary.processor {

@@ -107,7 +107,8 @@ fn column(interval: &Interval, axis: LogTimeAxis) -> Vec<Spot> {
     spots
 }
 
-/// Returns the rows that contain times, each with its number of times per second.
+/// Returns, for each step of the histogram with recorded times, its row of the heat map, and how many of these times
+/// there are per second. A row can occur several times.
 fn rates(times: &Histogram<u64>, seconds: f64, axis: LogTimeAxis) -> Vec<(usize, f64)> {
     let steps = times.iter_recorded();
     let rate = |step: IterationValue<u64>| {

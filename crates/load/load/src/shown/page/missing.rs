@@ -30,8 +30,8 @@ impl Series {
     }
 }
 
-/// Draws failed requests by kind, and requests that never started. Skipped requests cannot be drawn, because their due
-/// times are unknown.
+/// Draws failed requests by kind, unfinished requests, and requests that never started. Skipped requests cannot be
+/// drawn, because their due times are unknown.
 pub(crate) fn chart(times: &Times, skipped: u64) -> Markup {
     let not_drawn = match skipped {
         0 => String::new(),

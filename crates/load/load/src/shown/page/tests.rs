@@ -4,7 +4,7 @@ use super::html;
 use crate::console::human;
 use crate::judged::comparison::Comparison;
 use crate::judged::comparison::stored_run::StoredRun;
-use crate::judged::summary::Summary;
+use crate::judged::summary::{LoadResults, Summary};
 use crate::judged::verdict::Verdict;
 use crate::results::labels::tests::ended;
 use crate::results::lateness::Lateness;
@@ -17,9 +17,11 @@ use roxmltree::{Document, Node};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 use std::{env, fs};
 use tempfile::TempDir;
+use toml::Table;
 
 pub(crate) const HOSTILE: &str =
     "http://x/<script>alert('1')</script>\"onload=\"f()&amp;ü/日本/\u{202e}";
@@ -47,7 +49,7 @@ fn all() -> Vec<(&'static str, Summary)> {
     ]
 }
 
-/// Returns a comparison of a run with itself. A difference is added whose text contains markup.
+/// Returns a comparison of a run with itself. Adds a difference whose text contains markup.
 fn comparison() -> Comparison {
     let json = serde_json::to_string(&Object::new(&long(40, 500), None::<()>)).unwrap();
     let [first, second] = [(); 2].map(|()| [serde_json::from_str::<StoredRun>(&json).unwrap()]);
@@ -335,5 +337,25 @@ fn pages_are_written_where_they_are_wanted() {
         let text = fs::read_to_string(&page).unwrap();
         assert!(text.starts_with("<!DOCTYPE html>") && text.ends_with("</html>"), "{name}");
         assert!(pages.insert(page), "two pages are called {name}");
+    }
+}
+
+#[test]
+fn the_parts_of_several_loads_have_their_own_charts() {
+    let load = |name: &str| LoadResults {
+        name: name.to_owned(),
+        start: Duration::ZERO,
+        recorded_from: Duration::ZERO,
+        summary: Arc::new(long(40, 500)),
+    };
+    let whole = Summary::of_loads(vec![load("reads"), load("writes")], Table::new());
+    let page = xml(&html(&whole));
+    let document = Document::parse(&page).unwrap();
+    let ids: Vec<_> = document.descendants().filter_map(|node| node.attribute("id")).collect();
+    let mut unique = BTreeSet::new();
+    assert!(ids.iter().all(|id| unique.insert(*id)), "{ids:?}");
+    for name in ["data-table", "aria-labelledby", "aria-describedby"] {
+        let named: Vec<_> = document.descendants().filter_map(|it| it.attribute(name)).collect();
+        assert!(named.len() == 24 && named.iter().all(|id| unique.contains(id)), "{named:?}");
     }
 }

@@ -59,8 +59,8 @@ impl LogAxis {
 }
 
 impl Results {
-    /// Returns the rate, the time in seconds, and the outcome of each step. A time of zero is replaced with 1 ns,
-    /// because zero is not on a logarithmic axis.
+    /// Returns the rate, the time in seconds, and the outcome of each step that has a value of the figure. A time of
+    /// zero is replaced with 1 ns, because zero is not on a logarithmic axis.
     pub(crate) fn points(&self) -> impl Iterator<Item = (f64, f64, Outcome)> + Clone {
         let seconds = |time: Duration| time.max(Duration::from_nanos(1)).as_secs_f64();
         self.steps

@@ -13,7 +13,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-/// The size in bytes from which on a file is read while it is sent. A file that contains placeholders is always read
+/// The minimum size in bytes of a file that is read while it is sent. A file that contains placeholders is always read
 /// into memory.
 const LARGE: u64 = 64 << 20;
 
@@ -58,7 +58,7 @@ impl From<Bytes> for Content {
 }
 
 impl Content {
-    /// Reads a file or standard input into memory. A large file is only opened.
+    /// Reads a file or standard input into memory. A large file without placeholders is opened, but not kept in memory.
     ///
     /// # Errors
     /// Returns an error if the file cannot be read.

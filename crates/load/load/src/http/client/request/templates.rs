@@ -18,7 +18,7 @@ use std::sync::Arc;
 /// The headers that determine how a request is framed. They must not contain placeholders.
 const OURS: [HeaderName; 3] = [CONNECTION, CONTENT_LENGTH, TRANSFER_ENCODING];
 
-/// The size in bytes from which on requests share a piece without placeholders, instead of each having a copy.
+/// The minimum size in bytes of a piece without placeholders that requests share instead of each having a copy.
 const LARGE: usize = 1 << 16;
 
 #[derive(Debug)]

@@ -60,7 +60,7 @@ impl ItemTimer {
         }
     }
 
-    /// Handles the end of the response. An item that was incomplete until then may count.
+    /// Handles the end of the response. An item that is unfinished at the end may count.
     pub(crate) fn end(&mut self) {
         for _ in 0..self.scanner.at_end() {
             self.seen.items.push(self.now);
@@ -118,8 +118,8 @@ mod tests {
     use nanopace::{ManualClock, Rate};
     use std::time::Duration;
 
-    /// Returns the recorded times of a response that was due at 2 ms and sent at 5 ms. Each part arrives this number of
-    /// milliseconds after the previous one.
+    /// Returns the recorded times of the response to a request that was due at 2 ms and sent at 5 ms. Each part arrives
+    /// this number of milliseconds after the previous one.
     fn times(parts: &[(u64, &str)]) -> [Vec<u64>; 4] {
         let clock = ManualClock::new();
         let pacer = Pacer::builder(Rate::per_second(1).unwrap()).clock(clock.clone()).build();

@@ -46,7 +46,7 @@ impl FromStr for Items {
 #[derive(Clone, Debug)]
 pub(crate) struct Scanner {
     kind: ItemKind,
-    /// The length of the current line. It is not counted beyond five characters.
+    /// The length of the current line in bytes, which is counted only up to five.
     length: usize,
     /// Whether the current line, as far as it was read, can be a data line.
     is_data: bool,

@@ -35,8 +35,8 @@ pub(crate) struct Addresses {
 
 #[derive(Debug)]
 struct State {
-    /// The number of connections that have tried a first address, and the number of further addresses that were tried
-    /// after the first one.
+    /// The number of connections that have tried a first address, and the number of further addresses that these
+    /// connections have tried.
     turns: [usize; 2],
     records: Vec<Record>,
 }
@@ -45,7 +45,8 @@ struct State {
 struct Record {
     connected: u64,
     failed: u64,
-    /// The failure of the last attempt that failed, or `None` if another address was faster.
+    /// The failure of the last attempt that failed, or `None` if that attempt was given up because another address was
+    /// faster.
     failure: Option<Failure>,
     avoided_until: Option<Instant>,
 }
@@ -170,8 +171,8 @@ impl Addresses {
         Some(next)
     }
 
-    /// Returns a warning with the addresses that have failed, if connections to other addresses succeeded. Returns
-    /// `None` if there is only one address.
+    /// Returns a warning that lists the addresses with failed attempts, if an attempt at any address has succeeded.
+    /// Returns `None` if there is only one address.
     pub(crate) fn warning(&self) -> Option<String> {
         let records = &self.state().records;
         if records.len() == 1 {

@@ -66,8 +66,9 @@ impl Connection {
         poll_fn(|cx| Poll::Ready(self.io.poll_unasked(cx, &mut room).is_pending())).await
     }
 
-    /// Sends a request and reads the whole response. If the response ends before the whole request was sent, the
-    /// connection is over: the server may never read the rest of the request, so a further request would have to wait.
+    /// Sends a request and reads the whole response, or only its head if the observer needs no more. If the response
+    /// ends before the whole request was sent, the connection is over: the server may never read the rest of the
+    /// request, so a further request would have to wait.
     pub(crate) async fn exchange(
         &mut self,
         request: &Outgoing<'_>,

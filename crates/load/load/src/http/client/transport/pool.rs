@@ -1,5 +1,5 @@
-//! Shares HTTP/2 connections between the sessions of a thread. A connection is closed when the runtime of its thread
-//! ends.
+//! Shares HTTP/2 connections between the sessions of a thread. A connection is closed at the latest when the runtime of
+//! its thread ends.
 
 use super::http2;
 use std::sync::{Arc, Mutex, PoisonError, Weak};

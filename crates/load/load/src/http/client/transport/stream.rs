@@ -12,8 +12,8 @@ use tokio::net::TcpStream;
 use tokio::task::coop::consume_budget;
 use tokio::task::yield_now;
 
-/// The number of bytes for which a read uses one unit of the task's cooperative budget. Otherwise, a server that never
-/// stops sending could keep a task running for seconds.
+/// The number of bytes for which a read uses one unit of the task's cooperative budget. If reads used no budget, a
+/// server that never stops sending could keep a task running for seconds.
 const STEP: usize = 4096;
 
 /// A stream to a server: TCP or a Unix socket, with or without TLS.
@@ -34,7 +34,7 @@ pub(crate) trait Io: AsyncRead + AsyncWrite + Unpin + Send {
 }
 
 impl Io for TcpStream {
-    /// Does the same without a system call and without a lock if nothing has arrived.
+    /// Implements [`Io::poll_unasked`] without a system call and without a lock if nothing has arrived.
     fn poll_unasked(
         &mut self,
         _: &mut Context<'_>,

@@ -39,7 +39,7 @@ fn course(requests: &[Request]) -> Vec<(OperationStats, u64)> {
     course
 }
 
-/// Returns the results of a run that ends in this state, when the given number of slots is overdue.
+/// Returns the results of a run that ends in this state, with the given number of overdue slots.
 fn cut((stats, in_flight): &(OperationStats, u64), overdue: u64) -> OperationStats {
     let mut stats = stats.clone();
     (0..*in_flight).for_each(|_| stats.unfinished(Duration::from_nanos(7)));

@@ -63,7 +63,7 @@ struct Timed {
     entry: Entry,
 }
 
-/// The latest valid time, in nanoseconds since 1970. It is in the year 2262; a load cannot last longer.
+/// The latest valid time, in nanoseconds since 1970. It is in the year 2262.
 const LATEST: u128 = (1 << 63) - 2;
 
 const CACHED: &str = "from the browser's cache";

@@ -4,7 +4,7 @@ use crate::console::human;
 use std::fmt::{self, Display, Formatter};
 use std::iter;
 use std::ops::Range;
-use std::time::{Duration, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Unit {
@@ -77,6 +77,16 @@ pub(super) fn read(text: &str, unit: Option<&'static Unit>) -> Result<(Format, u
              the first line names them, as in offset,url",
             human::visible(&text.chars().take(60).collect::<String>())
         )),
+    }
+}
+
+/// Reads a date with a zone, or a number that counts from 1970.
+pub(crate) fn moment(text: &str) -> Option<SystemTime> {
+    match read(text, None) {
+        Ok((Format::Since1970(_) | Format::Date { has_zone: true }, ns)) => {
+            UNIX_EPOCH.checked_add(Duration::from_nanos(u64::try_from(ns).ok()?))
+        }
+        _ => None,
     }
 }
 

@@ -2,17 +2,21 @@
 
 use super::{Course, Ran, run};
 use crate::console::human::float;
-use crate::judged::summary::Summary;
+use crate::judged::headline::Headline;
+use crate::judged::summary::{LoadResults, Summary};
 use crate::judged::verdict::Verdict::{GeneratorBehind, OnSchedule, TargetBehind};
 use crate::load::action::{Action, Refusal};
 use crate::results::over_time::Interval;
 use nanopace::{Ledger, Rate};
 use proptest::prelude::*;
+use std::sync::Arc;
 use std::time::Duration;
+use toml::Table;
 
 /// Checks that the report contains every slot of the load exactly once.
 fn assert_has_slots(ran: &Ran, slots: u64, case: &str) {
-    let Summary { stats, ledger, .. } = &ran.summary;
+    let stats = &ran.summary.stats;
+    let ledger = ran.summary.ledger.unwrap();
     assert_eq!(stats.due(), slots, "{case}");
     assert!((ran.asked() - float(slots)).abs() < 1e-6, "{case}: asked {}", ran.asked());
     assert!(ran.intervals().iter().all(|interval| interval.asked >= 0.0), "{case}");
@@ -73,7 +77,7 @@ fn a_load_that_is_over_has_no_more_slots() {
         let over = ran.intervals().iter().filter(|interval| interval.from >= end);
         assert!(over.clone().count() >= 6, "{warmup}: {:?}", ran.summary.duration);
         assert!(over.clone().all(|interval| interval.asked == 0.0), "{warmup}");
-        let Ledger { elapsed, allocated, .. } = ran.summary.ledger;
+        let Ledger { elapsed, allocated, .. } = ran.summary.ledger.unwrap();
         assert_eq!((elapsed, allocated), (end, end));
         let (first, last) = (ran.rates.first().unwrap(), ran.rates.last().unwrap());
         assert_eq!((&first[..], &last[..]), ("100/s", "0.0/s"), "{warmup}");
@@ -302,5 +306,46 @@ proptest! {
         if duration_ms.is_none() {
             assert_has_slots(&ran, requests, &options);
         }
+    }
+}
+
+#[test]
+fn several_loads_add_up_and_the_late_one_is_named() {
+    let late = Course { stalls: LONG.to_vec(), ..Course::default() };
+    for (course, told) in [(Course::default(), "On schedule"), (late, "b: The target could not")] {
+        let loads = [
+            ("a", 0, "--rate 100/s --requests 1000", &Course::default()),
+            ("b", 3, "--shape ramp_0/s..80/s_10s --warmup 1s", &course),
+            ("c", 60, "--rate 7/s --requests 70", &Course::default()),
+        ];
+        let loads = loads.map(|(name, start, options, course)| LoadResults {
+            name: name.to_owned(),
+            start: Duration::from_secs(start),
+            recorded_from: Duration::from_secs(start + u64::from(name == "b")),
+            summary: Arc::new(run(options, course).summary),
+        });
+        let sum = |of: fn(&Summary) -> u64| loads.iter().map(|load| of(&load.summary)).sum::<u64>();
+        let counts: [fn(&Summary) -> u64; 5] = [
+            |it| it.stats.due(),
+            |it| it.stats.started(),
+            |it| it.stats.response.len(),
+            |it| it.over_time.intervals().iter().map(|of| of.brief.started()).sum(),
+            |it| it.over_time.intervals().iter().map(|of| of.due.slots()).sum(),
+        ];
+        let asked = |it: &Summary| it.over_time.intervals().iter().map(|of| of.asked).sum::<f64>();
+        let (sums, all_asked) =
+            (counts.map(sum), loads.iter().map(|it| asked(&it.summary)).sum::<f64>());
+        let whole = Summary::of_loads(loads.into(), Table::new());
+        assert_eq!(counts.map(|of| of(&whole)), sums, "{told}");
+        let over_time = whole.over_time.intervals();
+        assert!((asked(&whole) - all_asked).abs() < 1e-6, "{told}");
+        assert!(over_time.windows(2).all(|pair| pair[0].to <= pair[1].from), "{told}");
+        let ends = [over_time[0].from, over_time[over_time.len() - 1].to].map(|at| at.as_millis());
+        assert_eq!(ends, [0, 70_000]);
+        assert_eq!(whole.duration.as_millis(), 70_000);
+        let hz = float(sums[0]) / 70.0;
+        assert!((whole.target_hz - hz).abs() < 0.1, "{} {hz}", whole.target_hz);
+        let headline = Headline::new(&whole).to_string();
+        assert!(headline.starts_with(told), "{headline}");
     }
 }

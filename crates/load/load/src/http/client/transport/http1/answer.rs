@@ -16,7 +16,7 @@ pub(crate) struct Answer {
 
 #[derive(Clone, Copy, Debug)]
 enum Place {
-    /// The head is incomplete: this number of its first bytes has been searched, and does not contain its end.
+    /// The head is incomplete. This number of its first bytes has been searched for its end, without success.
     Head(usize),
     Body(Head, Body),
 }

@@ -47,7 +47,7 @@ struct Head {
     about: About,
 }
 
-/// The settings that the request's own headers determine: whether it has a length, its transfer codings, and whether it
+/// The settings that the headers of a request determine: whether it has a length, its transfer codings, and whether it
 /// is the last request on the connection.
 #[derive(Clone, Debug, Default)]
 struct About {

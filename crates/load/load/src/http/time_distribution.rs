@@ -1,4 +1,4 @@
-//! Defines the latency distributions of the embedded target.
+//! Defines distributions of times: the latencies of the embedded target, and think times.
 //!
 //! The parameters are those that dashboards and other tools use. For example, a log-normal latency has a median and a
 //! sigma, as in [WireMock](https://wiremock.org/docs/simulating-faults/).
@@ -9,28 +9,54 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
+/// A distribution of times, such as latencies or think times. It is parsed from `20ms`, `exp 2s` or `lognormal 10ms 0.5`.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Latency {
-    /// The same time for every response.
+pub enum TimeDistribution {
+    /// Always the same time.
     Constant(Duration),
-    /// Half of the times are below 0.69 times the mean, and one in 100 is above 4.6 times the mean.
-    Exponential { mean: Duration },
-    /// Any time between the bounds is equally likely.
-    Uniform { min: Duration, max: Duration },
-    /// Negative draws count as zero.
-    Normal { mean: Duration, deviation: Duration },
-    /// Resembles most real servers. One in 100 times is above e^(2.33 sigma) times the median.
-    LogNormal { median: Duration, sigma: f64 },
-    /// For any x of at least 1, the share of the times above x times the minimum is x^-shape. With a shape of 1 or
-    /// less, the mean is infinite.
-    Pareto { min: Duration, shape: f64 },
+    /// An exponential distribution. Half of the times are below 0.69 times the mean, and one in 100 is above 4.6 times
+    /// the mean.
+    Exponential {
+        /// The mean.
+        mean: Duration,
+    },
+    /// A uniform distribution between two bounds.
+    Uniform {
+        /// The lower bound.
+        min: Duration,
+        /// The upper bound.
+        max: Duration,
+    },
+    /// A normal distribution. Negative draws count as zero.
+    Normal {
+        /// The mean.
+        mean: Duration,
+        /// The standard deviation.
+        deviation: Duration,
+    },
+    /// A log-normal distribution, which resembles most real servers. Half of the times are above the median, and one in
+    /// 100 is above e^(2.33 sigma) times the median.
+    LogNormal {
+        /// The median.
+        median: Duration,
+        /// The standard deviation of the logarithm.
+        sigma: f64,
+    },
+    /// A distribution with a heavy tail: for any x of at least 1, a share of x^-shape of the times is above x times the
+    /// minimum. If the shape is 1 or less, there is no mean.
+    Pareto {
+        /// The shortest time.
+        min: Duration,
+        /// The exponent.
+        shape: f64,
+    },
 }
 
-use Latency::{Constant, Exponential, LogNormal, Normal, Pareto, Uniform};
+use TimeDistribution::{Constant, Exponential, LogNormal, Normal, Pareto, Uniform};
 
-impl Latency {
-    /// Draws a latency. A latency that is too long for a [`Duration`] becomes [`Duration::MAX`].
-    pub(crate) fn sample(&self, rng: &mut Rng) -> Duration {
+impl TimeDistribution {
+    /// Draws a time. A time that is too long for a [`Duration`] becomes the longest one.
+    pub fn sample(&self, rng: &mut Rng) -> Duration {
         match *self {
             Constant(latency) => latency,
             Uniform { min, max } => min + max.saturating_sub(min).mul_f64(rng.f64()),
@@ -63,17 +89,17 @@ fn seconds(seconds: f64) -> Duration {
     Duration::try_from_secs_f64(seconds.max(0.0)).unwrap_or(Duration::MAX)
 }
 
-impl Default for Latency {
+impl Default for TimeDistribution {
     fn default() -> Self {
         Constant(Duration::ZERO)
     }
 }
 
-impl FromStr for Latency {
+impl FromStr for TimeDistribution {
     type Err = String;
 
     /// Parses a time, or the name of a distribution followed by its parameters, separated by spaces.
-    fn from_str(text: &str) -> Result<Latency, String> {
+    fn from_str(text: &str) -> Result<TimeDistribution, String> {
         let words: Vec<_> = text.split_whitespace().collect();
         match words[..] {
             ["exp", mean] => Ok(Exponential { mean: time(mean)? }),
@@ -102,28 +128,28 @@ fn usage(name: &str) -> Option<&'static str> {
     })
 }
 
-fn constant(text: &str) -> Result<Latency, String> {
+fn constant(text: &str) -> Result<TimeDistribution, String> {
     humantime::parse_duration(text).map(Constant).map_err(|error| {
         let others = "exp, uniform, normal, lognormal or pareto";
         format!("{error}; write a time such as 1ms, or {others} and its parameters in quotes")
     })
 }
 
-fn uniform(min: Duration, max: Duration) -> Result<Latency, String> {
+fn uniform(min: Duration, max: Duration) -> Result<TimeDistribution, String> {
     if min > max {
         return Err("the minimum is above the maximum; write 'uniform MIN MAX'".to_owned());
     }
     Ok(Uniform { min, max })
 }
 
-fn lognormal(median: Duration, sigma: &str) -> Result<Latency, String> {
+fn lognormal(median: Duration, sigma: &str) -> Result<TimeDistribution, String> {
     match sigma.parse() {
         Ok(sigma) if (0.0..f64::INFINITY).contains(&sigma) => Ok(LogNormal { median, sigma }),
         _ => Err(format!("{sigma:?}: sigma is a number from 0 on, such as 0.5")),
     }
 }
 
-fn pareto(min: Duration, shape: &str) -> Result<Latency, String> {
+fn pareto(min: Duration, shape: &str) -> Result<TimeDistribution, String> {
     match shape.parse() {
         Ok(shape) if shape > 0.0 && shape < f64::INFINITY => Ok(Pareto { min, shape }),
         _ => Err(format!("{shape:?}: the shape is a number above 0, such as 2")),
@@ -134,7 +160,8 @@ fn time(text: &str) -> Result<Duration, String> {
     humantime::parse_duration(text).map_err(|error| format!("{text:?}: {error}"))
 }
 
-impl fmt::Display for Latency {
+impl fmt::Display for TimeDistribution {
+    /// Writes the distribution in the form that [`TimeDistribution::from_str`] parses.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
             Constant(latency) => write!(f, "{}", word(latency)),
@@ -159,11 +186,11 @@ mod tests {
         Duration::from_millis(ms)
     }
 
-    fn latency(text: &str) -> Latency {
+    fn latency(text: &str) -> TimeDistribution {
         text.parse().unwrap()
     }
 
-    fn draw(latency: Latency, count: usize) -> Vec<Duration> {
+    fn draw(latency: TimeDistribution, count: usize) -> Vec<Duration> {
         let mut rng = Rng::with_seed(1);
         (0..count).map(|_| latency.sample(&mut rng)).collect()
     }
@@ -207,7 +234,7 @@ mod tests {
             ("pareto 1ms 0", "above 0"),
             ("pareto 1ms nan", "above 0"),
         ] {
-            let error = text.parse::<Latency>().unwrap_err();
+            let error = text.parse::<TimeDistribution>().unwrap_err();
             assert!(error.contains(what), "{text}: {error}");
         }
     }

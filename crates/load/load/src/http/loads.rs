@@ -1,0 +1,97 @@
+//! Reads the files of `--load`, each with the options of one of several loads over HTTP.
+
+use super::Http;
+use super::args::{HttpRunArgs, RequestArgs};
+use super::embedded::EmbeddedTarget;
+use crate::console::{config, refusal};
+use crate::running::args::RunArgs;
+use crate::running::loads::{GivenLoad, LoadsSetup};
+use crate::running::setup::boxed;
+use anyhow::ensure;
+use clap::{Arg, Command, FromArgMatches};
+use std::path::Path;
+
+/// The options of the whole run, which are not in the files of loads.
+const OF_THE_RUN: &str = "load threads pin json html junit summary quiet verbose no-tui fail-if realtime \
+                          fail-below control control-token-file otlp otlp-interval";
+
+/// The options that a run of several loads does not have.
+const OF_ONE_LOAD: &str = "run fleet start-at until-confident longest baseline fail-fast";
+
+fn is_in(list: &str, name: &str) -> bool {
+    list.split_whitespace().any(|it| it == name)
+}
+
+/// Sets up a run of several loads.
+pub(crate) fn setup<E: EmbeddedTarget>(
+    definition: &Command,
+    args: HttpRunArgs<E>,
+) -> anyhow::Result<LoadsSetup> {
+    let HttpRunArgs { load_files, load: args, .. } = args;
+    check(
+        &args,
+        "beside --load",
+        |name| !is_in(OF_THE_RUN, name),
+        |name| {
+            format!(
+                "--{name} is an option of one load: write it into the file of the load, as {name} = ..."
+            )
+        },
+    )?;
+    let loads = load_files.iter().map(|file| read::<E>(definition, file));
+    let loads = loads.collect::<anyhow::Result<Vec<_>>>()?;
+    let (loads, requests): (Vec<_>, Vec<_>) = loads.into_iter().unzip();
+    let given = load_files.iter().zip(loads).zip(&requests).map(|((file, args), requests)| {
+        let mut inputs = requests.inputs();
+        inputs.push(("--load", file));
+        GivenLoad { args, inputs, make: boxed(move |load| Http::new(requests, load)) }
+    });
+    LoadsSetup::new(args, given.collect())
+}
+
+/// Reads the file of a load. The name of the load is the name of the file, unless the file has another name.
+fn read<E: EmbeddedTarget>(
+    definition: &Command,
+    file: &Path,
+) -> anyhow::Result<(RunArgs, RequestArgs<E>)> {
+    let start = Arg::new("start").long("start").value_parser(humantime::parse_duration);
+    let own = [Arg::new("name").long("name"), start];
+    let error = |error: clap::Error| anyhow::Error::msg(refusal::text(&error));
+    let (command, matches) = config::of_file(definition, own, file).map_err(error)?;
+    let mut args = HttpRunArgs::<E>::from_arg_matches(&matches).map_err(error)?;
+    args.settle(&command, &matches);
+    let HttpRunArgs { load: mut args, requests, .. } = args;
+    let stem = || file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    args.name = matches.get_one("name").cloned().unwrap_or_else(stem);
+    args.start = matches.get_one("start").copied().unwrap_or_default();
+    let place = format!("in {}", file.display());
+    check(
+        &args,
+        &place,
+        |name| is_in(OF_THE_RUN, name),
+        |name| {
+            format!(
+                "{}: {name} is an option of the whole run: give it on the command line",
+                file.display()
+            )
+        },
+    )?;
+    Ok((args, requests))
+}
+
+/// Rejects given options that are misplaced, and options that a run of several loads does not have.
+fn check(
+    args: &RunArgs,
+    place: &str,
+    is_misplaced: impl Fn(&str) -> bool,
+    told: impl Fn(&str) -> String,
+) -> anyhow::Result<()> {
+    for name in &args.given {
+        ensure!(
+            !is_in(OF_ONE_LOAD, name),
+            "--{name} {place}: a run of several loads does not have it: leave it out"
+        );
+        ensure!(!is_misplaced(name), told(name));
+    }
+    Ok(())
+}

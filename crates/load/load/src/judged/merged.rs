@@ -1,0 +1,233 @@
+//! Sums the results of processes that have started one load together with `--shard`.
+
+use super::merged_part::MergedPart;
+use super::summary::{Summary, Title};
+use super::verdict::{Evidence, Verdict};
+use crate::console::human::float;
+use crate::console::machine::Machine;
+use crate::results::nodes::results::Results;
+use crate::results::over_time::OverTime;
+use crate::results::started_at::StartedAt;
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use serde::Deserialize;
+use std::time::{Duration, SystemTime};
+use toml::Table;
+
+/// The options that define the load. They must be the same for all parts.
+#[rustfmt::skip]
+const LOAD: [&str; 17] = [
+    "rate", "shape", "arrivals", "seed", "duration", "requests", "warmup", "url", "targets", "scenario", "har", "data",
+    "data-order", "data-end", "strictness", "max-backlog", "skip-later-than",
+];
+
+/// The results of one part, as far as they are needed here.
+#[derive(Debug, Deserialize)]
+pub(crate) struct PartFile {
+    url: String,
+    start: String,
+    scenario_hash: Option<String>,
+    settings: Table,
+    target_rate: f64,
+    started: u64,
+    ratio: Option<f64>,
+    verdict: String,
+    incomplete: Option<String>,
+    warnings: Vec<String>,
+    checks: Vec<Check>,
+    machine: Machine,
+    start_at: Option<StartedAt>,
+    shard_results: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Check {
+    is_well: bool,
+    text: String,
+}
+
+/// A part that has been read.
+struct Part<'a> {
+    name: &'a str,
+    index: usize,
+    /// In how many parts the load was divided, or the weights of the parts.
+    division: &'a str,
+    start: SystemTime,
+    file: &'a PartFile,
+    results: Results,
+}
+
+/// Encodes what a merge needs of a run, if the run is a part of a load.
+pub(crate) fn encoded(summary: &Summary) -> Option<String> {
+    summary.title.settings.get("shard")?;
+    let Summary { duration, stats, own_times, over_time, .. } = summary;
+    let bytes = Results::of(*duration, stats, own_times, over_time).to_bytes();
+    Some(BASE64_STANDARD.encode(bytes.ok()?))
+}
+
+/// Sums these parts, each with the name of its file. Returns an error with the reason if they are not exactly the parts
+/// of one load.
+pub(crate) fn merged(files: &[(String, PartFile)]) -> Result<Summary, String> {
+    let mut parts = files.iter().map(Part::read).collect::<Result<Vec<_>, _>>()?;
+    parts.sort_by_key(|part| part.index);
+    parts.iter().try_for_each(|part| part.check_load(&parts[0]))?;
+    check_numbers(&parts)?;
+    check_starts(&parts)?;
+    Ok(sum(&parts))
+}
+
+impl<'a> Part<'a> {
+    fn read((name, file): &'a (String, PartFile)) -> Result<Part<'a>, String> {
+        let shard = file.settings.get("shard").and_then(|shard| shard.as_str()?.split_once('/'));
+        let index = shard.and_then(|(index, division)| Some((index.parse().ok()?, division)));
+        let Some((results, (index, division))) = file.shard_results.as_ref().zip(index) else {
+            return Err(format!("{name} is no part of a load: run it with --shard INDEX/COUNT"));
+        };
+        let wrong = |why: String| format!("cannot merge {name}: {why}");
+        let bytes = BASE64_STANDARD.decode(results).map_err(|error| wrong(error.to_string()))?;
+        let results = Results::from_bytes(&bytes).map_err(|error| wrong(format!("{error:#}")))?;
+        let start = file.start_at.as_ref().map_or(&file.start, |start_at| &start_at.moment);
+        let start = humantime::parse_rfc3339(start).map_err(|error| wrong(error.to_string()))?;
+        Ok(Part { name, index, division, start, file, results })
+    }
+
+    /// Returns what must be the same for all parts.
+    fn load(&self) -> Vec<(String, String)> {
+        let or_none = |value: Option<String>| value.unwrap_or_else(|| "none".to_owned());
+        let value = |name| or_none(self.file.settings.get(name).map(ToString::to_string));
+        let settings = LOAD.into_iter().map(|name| (format!("--{name}"), value(name)));
+        let count = ("the number of parts".to_owned(), self.division.to_owned());
+        let hash = ("the scenario".to_owned(), or_none(self.file.scenario_hash.clone()));
+        [count, hash].into_iter().chain(settings).collect()
+    }
+
+    fn check_load(&self, first: &Part<'_>) -> Result<(), String> {
+        let both = first.load().into_iter().zip(self.load());
+        let Some(((what, one), (_, two))) = both.into_iter().find(|(one, two)| one != two) else {
+            return Ok(());
+        };
+        let (first, name) = (first.name, self.name);
+        Err(format!("the loads differ: {what} is {one} in {first} and {two} in {name}"))
+    }
+
+    /// Returns the number of slots that must have started if none was late.
+    fn required(&self) -> f64 {
+        let (stats, ratio) = (&self.results.stats, self.file.ratio.unwrap_or_default());
+        if ratio > 0.0 { float(stats.started()) / ratio } else { float(stats.due()) }
+    }
+
+    /// Returns the warnings and the checks that found something.
+    fn warnings(&self) -> impl Iterator<Item = String> {
+        let checks = self.file.checks.iter().filter(|check| !check.is_well);
+        let texts = self.file.warnings.iter().chain(checks.map(|check| &check.text));
+        texts.map(|text| format!("{}: {text}", self.name))
+    }
+
+    fn clock_error(&self) -> Option<f64> {
+        self.file.start_at.as_ref()?.clock_error_seconds
+    }
+
+    fn merged(&self) -> MergedPart {
+        MergedPart {
+            file: self.name.to_owned(),
+            shard: format!("{}/{}", self.index, self.division),
+            started: self.file.started,
+            verdict: self.file.verdict.clone(),
+            clock_error_seconds: self.clock_error(),
+        }
+    }
+}
+
+/// Checks that each part of the load is there once.
+fn check_numbers(parts: &[Part<'_>]) -> Result<(), String> {
+    let division = parts[0].division;
+    let weights = division.split(':').count();
+    let count = if weights > 1 { weights } else { division.parse().unwrap_or(usize::MAX) };
+    for number in 1..=count {
+        let mut names = parts.iter().filter(|part| part.index == number).map(|part| part.name);
+        match (names.next(), names.next()) {
+            (Some(_), None) => {}
+            (None, _) => return Err(format!("part {number}/{division} is missing")),
+            (Some(one), Some(two)) => {
+                return Err(format!("{one} and {two} are both part {number}/{division}"));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Checks that no two parts started further apart than their clocks may be off.
+fn check_starts(parts: &[Part<'_>]) -> Result<(), String> {
+    let error = |part: &Part<'_>| part.clock_error().unwrap_or_default();
+    for (one, two) in parts.iter().flat_map(|one| parts.iter().map(move |two| (one, two))) {
+        let apart = two.start.duration_since(one.start).unwrap_or_default();
+        if apart.as_secs_f64() > error(one) + error(two) {
+            let apart = humantime::format_duration(apart);
+            return Err(format!(
+                "{} started {apart} later than {}: start all parts with the same --start-at",
+                two.name, one.name
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Sums parts of one load, in order.
+fn sum(parts: &[Part<'_>]) -> Summary {
+    let others = parts[1..].iter().map(|part| part.results.clone());
+    let all = others.fold(parts[0].results.clone(), Results::plus);
+    let Results { until: duration, stats, own_times, timeline } = all;
+    let started = float(stats.started());
+    let required: f64 = parts.iter().map(Part::required).sum();
+    let ratio = if required > 0.0 { f64::min(started / required, 1.0) } else { 1.0 };
+    let evidence = Evidence::new(&stats, ratio, 0.0);
+    let mut over_time = OverTime::new();
+    timeline.intervals().into_iter().for_each(|interval| over_time.add(interval));
+    let why = |part: &Part<'_>| Some(format!("{}: {}", part.name, part.file.incomplete.as_ref()?));
+    let incomplete = parts.iter().filter_map(why).reduce(|all, why| format!("{all}; {why}"));
+    Summary {
+        loads: Vec::new(),
+        pool: None,
+        realtime: None,
+        title: title(&parts[0]),
+        target_hz: parts.iter().map(|part| part.file.target_rate).sum(),
+        achieved_hz: started / duration.as_secs_f64().max(1e-9),
+        ratio,
+        failed_share: evidence.failed,
+        duration,
+        over_time,
+        verdict: if stats.due() > 0 { Verdict::new(&evidence) } else { Verdict::NothingRecorded },
+        stats,
+        gaps: None,
+        ledger: None,
+        processor: None,
+        resolved_in: Duration::ZERO,
+        own_times,
+        is_closed: false,
+        warnings: parts.iter().flat_map(Part::warnings).collect(),
+        is_cut_short: incomplete.is_some(),
+        incomplete,
+        lost: None,
+        missed: Vec::new(),
+        required: Vec::new(),
+        findings: Vec::new(),
+        beside: None,
+        parts: parts.iter().map(Part::merged).collect(),
+    }
+}
+
+/// Returns the title of the whole load, without the options that differ between the parts.
+fn title(first: &Part<'_>) -> Title {
+    let mut settings = first.file.settings.clone();
+    settings.retain(|name, _| LOAD.contains(&name));
+    Title {
+        url: first.file.url.clone(),
+        scenario_hash: first.file.scenario_hash.clone(),
+        start: first.start,
+        start_at: None,
+        given: settings.keys().cloned().collect(),
+        settings,
+        rate_is_default: false,
+        machine: first.file.machine.clone(),
+    }
+}

@@ -1,0 +1,33 @@
+//! Describes how far a growing pool of connections has grown.
+
+use crate::console::human;
+use serde::Serialize;
+use std::fmt::{self, Display, Formatter};
+use std::time::Duration;
+
+/// The number of connections of a growing pool.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub(crate) struct PoolGrowth {
+    /// The number of connections at the start.
+    pub(crate) first: usize,
+    /// The number up to which the pool can grow.
+    pub(crate) most: usize,
+    /// The number of connections that were needed at most.
+    pub(crate) opened: usize,
+    /// When the last connection was opened, from the start of the load; `None` if the pool did not grow.
+    pub(crate) last_opened_seconds: Option<f64>,
+}
+
+impl Display for PoolGrowth {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let PoolGrowth { first, most, opened, .. } = self;
+        let Some(seconds) = self.last_opened_seconds else {
+            return write!(f, "the first {} sufficed", human::count(*first, "connection"));
+        };
+        let after = human::time(Duration::from_secs_f64(seconds));
+        if opened == most {
+            return write!(f, "all {most} connections were opened, the last after {after}");
+        }
+        write!(f, "at most {opened} connections were needed; the last was opened after {after}")
+    }
+}

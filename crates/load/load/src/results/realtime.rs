@@ -1,0 +1,51 @@
+//! Describes the scheduling class in which load threads ran: `--realtime`.
+
+use crate::console::human::count;
+use serde::Serialize;
+use std::fmt::{self, Display, Formatter};
+
+/// A scheduling class. Better classes are greater.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub(crate) enum Class {
+    #[serde(rename = "normal")]
+    Normal,
+    /// The normal class with a nice value of -15.
+    #[serde(rename = "nice -15")]
+    Nice,
+    /// `SCHED_RR` with priority 10.
+    #[serde(rename = "SCHED_RR 10")]
+    RoundRobin,
+}
+
+/// The scheduling class of the load threads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct RealtimeResult {
+    /// The class that all threads got.
+    pub(crate) class: Class,
+    /// The number of threads that went back to the normal class.
+    pub(crate) returned: usize,
+}
+
+impl RealtimeResult {
+    /// Returns warnings about a class that was not allowed, and about threads that went back.
+    pub(crate) fn warnings(self) -> impl Iterator<Item = String> {
+        let lower = (self.class < Class::RoundRobin).then(|| {
+            format!("{self}: SCHED_RR needs CAP_SYS_NICE or RLIMIT_RTPRIO 10 (ulimit -r 10)")
+        });
+        let returned = (self.returned > 0).then(|| {
+            let threads = count(self.returned, "thread");
+            format!("{threads} used over 80 % of a core for 1 s and went back to the normal class")
+        });
+        [lower, returned].into_iter().flatten().map(|told| format!("--realtime: {told}"))
+    }
+}
+
+impl Display for RealtimeResult {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.class {
+            Class::RoundRobin => "load threads ran under SCHED_RR 10",
+            Class::Nice => "load threads ran at nice -15",
+            Class::Normal => "load threads ran in the normal class",
+        })
+    }
+}

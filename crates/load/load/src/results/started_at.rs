@@ -1,0 +1,76 @@
+//! Describes the start of a run with `--start-at`, by the clock of its machine.
+
+use crate::console::human;
+use serde::{Deserialize, Serialize};
+use std::fmt::{self, Display, Formatter};
+use std::process::{Command, Stdio};
+use std::time::{Duration, SystemTime};
+
+/// The start of a run with `--start-at`.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub(crate) struct StartedAt {
+    /// The requested start, as RFC 3339.
+    pub(crate) moment: String,
+    /// How much later the schedule started.
+    late_seconds: f64,
+    /// The maximum error of the machine's clock, or `None` if it is not known.
+    pub(crate) clock_error_seconds: Option<f64>,
+}
+
+impl StartedAt {
+    /// Describes a schedule that began at `began` instead of `moment`.
+    pub(crate) fn new(moment: SystemTime, began: SystemTime) -> StartedAt {
+        StartedAt {
+            moment: humantime::format_rfc3339(moment).to_string(),
+            late_seconds: began.duration_since(moment).unwrap_or_default().as_secs_f64(),
+            clock_error_seconds: clock_error(),
+        }
+    }
+}
+
+impl Display for StartedAt {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let (moment, late) = (&self.moment, self.late_seconds * 1e3);
+        write!(f, "at {moment}, {late:.1}ms late; {}", clock(self.clock_error_seconds))
+    }
+}
+
+/// Describes the error of a clock.
+pub(crate) fn clock(error_seconds: Option<f64>) -> String {
+    let error = error_seconds.and_then(|error| Duration::try_from_secs_f64(error).ok());
+    let told = |error| format!("clock off by at most {}", human::time(error));
+    error.map_or_else(|| "clock error unknown".to_owned(), told)
+}
+
+/// Returns the maximum error of the machine's clock in seconds, if chrony knows it. A program without unsafe code
+/// cannot ask the kernel (`adjtimex`).
+fn clock_error() -> Option<f64> {
+    let mut chrony = Command::new("chronyc");
+    chrony.args(["-c", "tracking"]).stdin(Stdio::null()).stderr(Stdio::null());
+    of_tracking(&String::from_utf8(chrony.output().ok()?.stdout).ok()?)
+}
+
+/// Returns the maximum error from the output of `chronyc -c tracking`, as the manual of chrony defines it: the offset of
+/// the clock, the root dispersion and half of the root delay.
+fn of_tracking(output: &str) -> Option<f64> {
+    let fields: Vec<&str> = output.trim().split(',').collect();
+    let seconds = |index: usize| fields.get(index)?.parse::<f64>().ok();
+    let is_synchronised = *fields.get(13)? != "Not synchronised";
+    let error = seconds(4)?.abs() + seconds(11)? + seconds(10)? / 2.0;
+    is_synchronised.then_some(error)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_error_of_a_clock_is_offset_and_dispersion_and_half_of_the_delay() {
+        let output =
+            |offset, leap| format!("A2,1.2.3.4,4,1.1,{offset},0,0,0,0,0,0.5,0.125,64.2,{leap}\n");
+        assert_eq!(of_tracking(&output("-0.25", "Normal")), Some(0.625));
+        for bad in [output("0", "Not synchronised"), output("x", "Normal"), "506 no".to_owned()] {
+            assert_eq!(of_tracking(&bad), None, "{bad}");
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! Lists the loads of a run for programs that watch and control the run.
+
+use crate::shown::metrics::{self, Family};
+use crate::shown::snapshot::Snapshot;
+use std::sync::Arc;
+use tokio::sync::watch;
+
+/// A load that programs watch.
+#[derive(Clone, Debug)]
+pub(crate) struct Observed {
+    /// The name of the load, or `None` if the run consists of this load alone.
+    pub(crate) name: Option<String>,
+    /// The URL of the target.
+    pub(crate) url: String,
+    /// The last snapshot of the load, or `None` before its schedule starts.
+    pub(crate) snapshots: watch::Receiver<Option<Arc<Snapshot>>>,
+}
+
+impl Observed {
+    /// Creates an observed load without a snapshot, and the channel that publishes its snapshots.
+    pub(crate) fn new(
+        name: Option<String>,
+        url: String,
+    ) -> (watch::Sender<Option<Arc<Snapshot>>>, Observed) {
+        let (watch, snapshots) = watch::channel(None);
+        (watch, Observed { name, url, snapshots })
+    }
+
+    /// Returns the current snapshot, with the name of the load.
+    pub(crate) fn look(&self) -> (Option<&str>, Option<Arc<Snapshot>>) {
+        (self.name.as_deref(), self.snapshots.borrow().clone())
+    }
+}
+
+/// Returns the metrics of these loads.
+pub(crate) fn families<'run>(
+    looks: &'run [(Option<&str>, Option<Arc<Snapshot>>)],
+) -> Vec<Family<'run>> {
+    let each = looks.iter().map(|(name, snapshot)| (*name, metrics::families(snapshot.as_deref())));
+    metrics::joined(each)
+}

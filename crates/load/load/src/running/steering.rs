@@ -1,0 +1,95 @@
+//! Starts everything that watches and controls a run: signals, keys, the control server and pushed metrics.
+
+use super::args::RunArgs;
+use super::control::{Control, ControlListener};
+use super::keyboard::Keyboard;
+use super::message::Message;
+use super::observed::Observed;
+#[cfg(feature = "otlp")]
+use super::push::{Push, collector::Collector};
+use crate::console::Progress;
+use crate::console::interrupt::Interrupt;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::mpsc::Sender;
+
+/// The ways in which programs can reach a run.
+#[derive(Debug)]
+pub(crate) struct Access {
+    /// The listener of the control server, at which programs can read the state of the run and control it.
+    control: Option<ControlListener>,
+    /// The collector that metrics are sent to.
+    #[cfg(feature = "otlp")]
+    collector: Option<Arc<Collector>>,
+}
+
+impl Access {
+    /// Opens the listener of the control server, and prepares the collector of metrics.
+    pub(crate) fn open(args: &RunArgs) -> anyhow::Result<Access> {
+        Ok(Access {
+            control: ControlListener::open(&args.control)?,
+            #[cfg(feature = "otlp")]
+            collector: args.push.collector()?.map(Arc::new),
+        })
+    }
+}
+
+/// Watches and controls a run until it is dropped or ended. Dropping it restores the terminal.
+pub(super) struct Steering {
+    keyboard: Option<Keyboard>,
+    /// Set by the first interrupt.
+    pub(super) interrupted: Arc<AtomicBool>,
+    control: Option<Control>,
+    #[cfg(feature = "otlp")]
+    push: Option<Push>,
+}
+
+impl Steering {
+    /// Starts to send messages about `interrupts` interrupts, keys and commands.
+    pub(super) fn start(
+        args: &RunArgs,
+        access: &Access,
+        interrupts: usize,
+        loads: &[Observed],
+        sender: &Sender<Message>,
+    ) -> anyhow::Result<Steering> {
+        let stop = sender.clone();
+        // The receiver is dropped only when the run has ended.
+        let interrupt = Interrupt::on_signals(interrupts, move || drop(stop.send(Message::Stop)))?;
+        let interrupted = interrupt.flag();
+        let keyboard = Keyboard::listen(sender.clone(), interrupt);
+        let control = access.control.as_ref().map(|listener| {
+            // The line is printed before the full-screen view opens, because no other output is visible during it.
+            Progress::of_a_job().add_line(&format!("control at {}", listener.url()));
+            Control::start(listener, loads.to_vec(), sender.clone())
+        });
+        #[cfg(feature = "otlp")]
+        let push = access.collector.as_ref().map(|collector| {
+            let every = args.push.otlp_interval;
+            Push::start(Arc::clone(collector), every, loads.to_vec(), sender.clone())
+        });
+        #[cfg(not(feature = "otlp"))]
+        let _ = args;
+        Ok(Steering {
+            keyboard,
+            interrupted,
+            control: control.transpose()?,
+            #[cfg(feature = "otlp")]
+            push: push.transpose()?,
+        })
+    }
+
+    /// Returns whether keys can be read.
+    pub(super) fn has_keys(&self) -> bool {
+        self.keyboard.is_some()
+    }
+
+    /// Ends the control server, and sends the metrics for the last time.
+    pub(super) fn end(mut self) {
+        drop(self.control.take());
+        #[cfg(feature = "otlp")]
+        self.push.take().and_then(Push::end).iter().for_each(|told| {
+            Progress::of_a_job().add_line(told);
+        });
+    }
+}

@@ -1,0 +1,52 @@
+//! Gives each connection its own slots: `--per-connection 2s`.
+//!
+//! Slot s of the load belongs to connection s mod n, even while that connection is busy. Slots are claimed in order. A
+//! worker claims slots until it gets its own, and keeps the others for their workers. A claim that its worker does not
+//! start is given back at the end of the run, and counts as unstarted.
+
+use nanopace::{Claim, Ended, Pacer};
+use std::collections::VecDeque;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// The claimed slots of each connection.
+#[derive(Debug)]
+pub(crate) struct Turns(Mutex<Claims>);
+
+#[derive(Debug)]
+struct Claims {
+    /// The number of slots that were claimed so far.
+    claimed: usize,
+    of: Vec<VecDeque<Claim<'static>>>,
+}
+
+impl Turns {
+    /// Creates the turns of this number of connections.
+    pub(crate) fn new(connections: usize) -> Turns {
+        let of = (0..connections).map(|_| VecDeque::new()).collect();
+        Turns(Mutex::new(Claims { claimed: 0, of }))
+    }
+
+    /// Claims the next slot of the connection with this index.
+    pub(super) fn claim(&self, index: usize, pacer: &Pacer) -> Result<Claim<'static>, Ended> {
+        let Claims { claimed, of } = &mut *self.claims();
+        loop {
+            if let Some(claim) = of[index].pop_front() {
+                return Ok(claim);
+            }
+            let owner = *claimed % of.len();
+            of[owner].push_back(pacer.claim()?.into_owned());
+            *claimed += 1;
+        }
+    }
+
+    /// Gives back the slots that were not started, after the pacer was closed and all workers have ended. A worker that
+    /// is stuck may still come back.
+    pub(crate) fn give_back(&self) {
+        self.claims().of.iter_mut().for_each(VecDeque::clear);
+    }
+
+    fn claims(&self) -> MutexGuard<'_, Claims> {
+        // A thread that panics ends the run with its own message; this must not add another.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
