@@ -6,6 +6,9 @@ use std::fmt::{self, Display, Formatter};
 use std::process::{Command, Stdio};
 use std::time::{Duration, SystemTime};
 
+/// The lateness of a start from which a report warns.
+const MOST_LATE: Duration = Duration::from_millis(100);
+
 /// The start of a run with `--start-at`.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub(crate) struct StartedAt {
@@ -25,6 +28,13 @@ impl StartedAt {
             late_seconds: began.duration_since(moment).unwrap_or_default().as_secs_f64(),
             clock_error_seconds: clock_error(),
         }
+    }
+
+    /// Returns a warning if the schedule started so late that the parts of the load hardly ran side by side.
+    pub(crate) fn warning(&self) -> Option<String> {
+        let late = Duration::try_from_secs_f64(self.late_seconds).unwrap_or(Duration::MAX);
+        let told = || format!("this part started {} after --start-at", human::time(late));
+        (late > MOST_LATE).then(told)
     }
 }
 
@@ -63,6 +73,15 @@ fn of_tracking(output: &str) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_start_that_is_much_too_late_is_a_warning() {
+        let moment = SystemTime::UNIX_EPOCH;
+        let warning = |late| StartedAt::new(moment, moment + late).warning();
+        assert_eq!(warning(MOST_LATE), None);
+        let told = "this part started 2.60s after --start-at";
+        assert_eq!(warning(Duration::from_millis(2_600)).as_deref(), Some(told));
+    }
 
     #[test]
     fn the_error_of_a_clock_is_offset_and_dispersion_and_half_of_the_delay() {

@@ -21,6 +21,7 @@ use super::workers::turns::Turns;
 use crate::console::Progress;
 use crate::console::machine::Machine;
 use crate::judged::summary::{Summary, Title};
+use crate::results::started_at::StartedAt;
 use crate::shown::live::Live;
 use crate::shown::logs::Logs;
 use anyhow::Context;
@@ -223,6 +224,7 @@ impl OpenLoad<'_> {
         let (mut summary, logged) = controller.sum_up(run_end, title, setup.target.resolved_in());
         summary.note_own(member.map_or_else(|| setup.target.take_own_times(), Member::own_times));
         summary.warnings.extend(setup.target.warnings());
+        summary.warnings.extend(summary.title.start_at.as_ref().and_then(StartedAt::warning));
         summary.note_realtime(shared.realtime.as_ref().map(Realtime::result));
         summary.pool = shared.pool.growth(setup.args.connections, span.start);
         if member.is_none() {
