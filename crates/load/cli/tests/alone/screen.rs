@@ -56,13 +56,26 @@ impl Terminal {
         while !is_shown(self.parser.screen()) {
             let shown = self.parser.screen().contents();
             assert!(begin.elapsed() < TIMEOUT, "no {what:?} in\n{shown}");
-            thread::sleep(Duration::from_millis(5));
-            // Each item is a byte, even within a character of several bytes.
-            let read = iter::from_fn(|| self.session.try_read()).take(1_000);
-            let bytes: Vec<u8> = read.map(|char| u8::try_from(char).unwrap()).collect();
-            self.parser.process(&bytes);
-            self.written.extend(bytes);
+            self.read();
         }
+    }
+
+    /// Waits until the terminal has received the text, which may be covered at once.
+    fn until_written(&mut self, text: &str) {
+        let begin = Instant::now();
+        while !self.written().contains(text) {
+            assert!(begin.elapsed() < TIMEOUT, "no {text:?} in\n{}", self.written());
+            self.read();
+        }
+    }
+
+    fn read(&mut self) {
+        thread::sleep(Duration::from_millis(5));
+        // Each item is a byte, even within a character of several bytes.
+        let read = iter::from_fn(|| self.session.try_read()).take(1_000);
+        let bytes: Vec<u8> = read.map(|char| u8::try_from(char).unwrap()).collect();
+        self.parser.process(&bytes);
+        self.written.extend(bytes);
     }
 
     fn see(&mut self, text: &str) {
@@ -242,7 +255,7 @@ fn the_view_covers_output_of_other_programs() {
     terminal.see("running");
     let name = terminal.word_behind("terminal ");
     fs::write(name, "\x1b[3;1Hsomebody else was here").unwrap();
-    terminal.see("somebody else was here");
+    terminal.until_written("somebody else was here");
     terminal.until("the view", |screen| !screen.contents().contains("somebody"));
     terminal.type_and_see("q", " scheduled: ");
     terminal.is_as_before(&ENDED);
