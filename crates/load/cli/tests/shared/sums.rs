@@ -32,6 +32,9 @@ fn assert_known(value: &Value) {
 
 /// Returns the number of slots that the intervals must have requested, which is the whole load if its size is fixed.
 fn asked(results: &Value) -> f64 {
+    if let Some(loads) = results["loads"].as_object() {
+        return loads.values().map(asked).sum();
+    }
     let number = |name: &str| results[name].as_f64().unwrap();
     let settings = &results["settings"];
     let is_recorded = settings["arrivals"].as_str().is_some_and(|it| it.starts_with("replay:"));
