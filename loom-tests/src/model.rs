@@ -90,12 +90,14 @@ pub fn at(nanos: u64) -> Nanos {
     Nanos::from_nanos(nanos)
 }
 
-/// Returns a clock at zero, and a builder of a pacer with this rate that runs on the clock, without a tolerance.
+/// Returns a clock at zero, and a builder of a pacer with this rate and without a tolerance. The pacer runs on the
+/// clock.
 pub fn manual(text: &str) -> (ManualClock, PacerBuilder) {
     on_manual_clock(Pacer::builder(rate(text)))
 }
 
-/// Returns a clock at zero, and a builder of a pacer with this shape that runs on the clock, without a tolerance.
+/// Returns a clock at zero, and a builder of a pacer with this shape and without a tolerance. The pacer runs on the
+/// clock.
 pub fn shaped(text: &str) -> (ManualClock, PacerBuilder) {
     on_manual_clock(Pacer::shaped(shape(text)))
 }

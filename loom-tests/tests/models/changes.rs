@@ -53,7 +53,7 @@ fn snapshot_is_read_whole(first: &str, other: &str, new: Nanos) {
 
 /// Threads: one that acquires a slot, one that sets the rate to one per second and moves the clock forward by 10 us,
 /// ten intervals of the old rate. Three slots are due. Edits: `index_of` uses the new piece for slots that were due
-/// before it; the addition is split into a load and a store.
+/// before it; the `fetch_add` of a claim is split into a load and a store.
 #[test]
 fn a_rate_change_loses_no_slot() {
     explore_less(1, "a_rate_change_loses_no_slot", || {

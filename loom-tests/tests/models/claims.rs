@@ -6,8 +6,8 @@ use loom_tests::{
 };
 use nanopace::{Claim, ManualClock, Nanos, Pacer, Refused};
 
-/// Threads: two that each acquire two slots. Four slots are due; the last clock reading shows only for two of them that
-/// they are due. Edit: the addition is split into a load and a store.
+/// Threads: two that each acquire two slots. Four slots are due, but the last clock reading shows this for only two of
+/// them. Edit: the `fetch_add` of a claim is split into a load and a store.
 #[test]
 fn claims_are_unique() {
     explore("claims_are_unique", || {
@@ -28,7 +28,7 @@ fn claims_are_unique() {
 
 /// Threads: one that calls `try_acquire` twice, one that calls `acquire` twice. Four slots are due. Edits: `exchange`
 /// is split into a load, a comparison and a store; `try_claim_fast` grants the slot that it has checked, and not the
-/// one that its addition claims.
+/// slot that it claims.
 #[test]
 fn tried_claims_are_unique() {
     explore("tried_claims_are_unique", || {
@@ -97,7 +97,7 @@ fn the_last_slot_has_one_owner() {
 }
 
 /// Threads: one that acquires two slots as one operation, one that acquires two slots. Edits: a row moves the word by
-/// one slot only; the addition is split into a load and a store.
+/// one slot only; the `fetch_add` of a claim is split into a load and a store.
 #[test]
 fn rows_are_unique() {
     explore("rows_are_unique", || {
@@ -150,7 +150,7 @@ fn the_reading_never_goes_back() {
 }
 
 /// Threads: one that drops a claim, one that acquires a slot. All slots are due. Edit: `make_free` stores the slot as
-/// returned although it was the latest claim and is taken back.
+/// returned although it has taken the slot back, as the latest claim.
 #[test]
 fn a_dropped_claim_is_handed_out_once() {
     explore_less(1, "a_dropped_claim_is_handed_out_once", || {

@@ -36,8 +36,8 @@ fn a_run_goes_back_once() {
 }
 
 /// Threads: one that drops a lane that has started two slots and holds a third; one that changes the rate and acquires
-/// a slot. Four slots are due. Edits: `make_free` stores slots as returned although it has taken them back; `exchange`
-/// or the addition is split into a load and a store.
+/// a slot. Four slots are due. Edits: `make_free` stores slots as returned although it has taken them back; `exchange`,
+/// or the `fetch_add` of a claim, is split into a load and a store.
 #[test]
 fn a_run_goes_back_once_during_a_rate_change() {
     explore("a_run_goes_back_once_during_a_rate_change", || {
@@ -107,8 +107,9 @@ fn lanes_share_nothing() {
 
 /// A lane stops when the pacer is closed, and its starts count as granted.
 ///
-/// Threads: one whose lane acquires twice, so that it holds a third slot, checks whether the pacer is closed, and is
-/// dropped; one that closes the pacer. Four slots are due. Edit: `Run::next` does not check the version.
+/// Threads: one that acquires two slots with a lane, so that the lane holds a third slot, then acquires again if the
+/// pacer is closed, and drops the lane; one that closes the pacer. Four slots are due. Edit: `Run::next` does not check
+/// the version.
 #[test]
 fn a_closed_lane_gives_back() {
     explore("a_closed_lane_gives_back", || {

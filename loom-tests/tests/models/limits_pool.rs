@@ -78,7 +78,7 @@ fn a_change_reaches_who_waits() {
 
 /// A smaller pool refuses a caller that waits, or is about to wait, for more tokens than the pool can hold.
 ///
-/// Threads: one that acquires two tokens, one that makes the pool smaller. Edits: `set_size` turns no caller away;
+/// Threads: one that acquires two tokens, one that makes the pool smaller. Edits: `set_size` rejects no caller;
 /// `acquire` checks the pool and joins the queue under two locks.
 #[test]
 fn a_smaller_pool_strands_nobody() {

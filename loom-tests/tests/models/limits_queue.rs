@@ -9,7 +9,6 @@ use nanopace_limits::{Limiter, Wait};
 use std::task::Waker;
 use std::time::Duration;
 
-/// Returns a limiter of two requests per day, and a reservation of both requests.
 fn exhausted() -> (Limiter, nanopace_limits::Reservation) {
     let limiter = Limiter::with_clock("2/day".parse().unwrap(), ManualClock::new());
     let reservation = limiter.reserve(2).unwrap();

@@ -54,9 +54,9 @@ fn open(limits: &str) -> Limiter {
 
 /// Requests with and without the lock are together admitted exactly as often as the limit allows.
 ///
-/// Threads: one that makes two requests without the lock, one that makes a request with a decision, which takes the
-/// lock, and then one without it; three can be admitted. Edits: a request without the lock is split into a load and a
-/// store; `close` is split into a load and a store.
+/// Threads: one that makes two requests without the lock, one that calls `decide`, which takes the lock, and then makes
+/// a request without the lock. The limit admits three requests. Edits: a request without the lock is split into a load
+/// and a store; `close` is split into a load and a store.
 #[test]
 fn an_open_word_is_counted_once() {
     explore("an_open_word_is_counted_once", || {
@@ -74,8 +74,8 @@ fn an_open_word_is_counted_once() {
 
 /// A request that loaded the word before a change of the limits does not count by the old limits after the change.
 ///
-/// Threads: one that makes a request without the lock, one that halves the limits and makes a request; one of the two
-/// is admitted. Edit: the fast path is opened for all limits.
+/// Threads: one that makes a request without the lock, one that halves the limits and makes a request. One of the two
+/// requests is admitted. Edit: the fast path is opened for all limits.
 #[test]
 fn a_change_reaches_who_asks_without_the_lock() {
     explore("a_change_reaches_who_asks_without_the_lock", || {

@@ -9,8 +9,6 @@ fn pacer(clock: &Watched, text: &str, pause: Pause) -> Pacer {
     Pacer::builder(rate(text)).clock(clock.clone()).pause(pause).build()
 }
 
-/// Closing ends the spinning of a caller, and its slot is given back.
-///
 /// Threads: one that acquires a slot due in an hour, one that closes the pacer as soon as the other spins. Edit: a
 /// caller that spins does not check whether the plan is current.
 #[test]

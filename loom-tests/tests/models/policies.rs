@@ -37,7 +37,7 @@ fn starts_ms(starts: &[Start; 2]) -> [Result<u64, u64>; 2] {
     })
 }
 
-/// Threads: two that claim and start a slot, 10 s late. Edit: `Schedule::start` lets a straggler forfeit time too.
+/// Threads: two that claim and start a slot, 10 s late. Edit: `Schedule::start` lets a settled slot forfeit time too.
 #[test]
 fn a_strict_gap_is_forfeited_once() {
     explore("a_strict_gap_is_forfeited_once", || {

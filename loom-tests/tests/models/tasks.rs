@@ -64,7 +64,6 @@ impl Timer for Alarm {
     }
 }
 
-/// Returns an alarm and a pacer of this rate, of which slot 0 has started.
 fn line(rate: &str) -> (Alarm, AsyncPacer) {
     let (clock, builder) = manual(rate);
     let pacer = builder.build();
@@ -112,8 +111,6 @@ fn the_lead_is_handed_over() {
     });
 }
 
-/// A cancelled leader claims no slot, and the next task gets the slot.
-///
 /// Threads: a task that acquires a slot after a leader; one that drops the leader and moves the clock forward. Edits: a
 /// dropped task calls no other task and sets no timer, or does not leave the queue.
 #[test]
@@ -131,8 +128,6 @@ fn a_cancelled_leader_hands_over() {
     });
 }
 
-/// Closing ends the wait of the leader, and of the task after it.
-///
 /// Threads: two tasks that each acquire a slot; one that closes the pacer. Edits: `close` wakes no caller; tasks that
 /// watch are not woken; the watch is not set.
 #[test]
@@ -151,7 +146,7 @@ fn a_close_ends_the_line() {
 }
 
 /// Threads: a task that waits for an hour; one that sets the rate to 1000/s and moves the clock forward by 1 ms.
-/// Edits: the watch is not set.
+/// Edit: the watch is not set.
 #[test]
 fn a_change_reaches_the_leader() {
     explore_less(1, "a_change_reaches_the_leader", || {
@@ -166,7 +161,7 @@ fn a_change_reaches_the_leader() {
 }
 
 /// Threads: a task that waits for an hour after a leader; one that drops the leader, sets the rate to 1000/s and moves
-/// the clock forward by 1 ms. Edits: the watch is not set.
+/// the clock forward by 1 ms. Edit: the watch is not set.
 #[test]
 fn a_change_reaches_the_next_leader() {
     explore_less(1, "a_change_reaches_the_next_leader", || {
@@ -202,7 +197,8 @@ fn a_task_that_does_not_come_is_passed_over() {
 }
 
 /// Threads: a task that awaits a slot that is due in an hour; one that sets the rate to 1000/s and moves the clock
-/// forward by 1 ms. Edits: a task with a claim reads the due time before it watches; a change wakes no such task.
+/// forward by 1 ms. Edits: a task with a claim reads the due time before it watches; a change wakes no task with a
+/// claim.
 #[test]
 fn a_change_reaches_a_claim() {
     explore_less(1, "a_change_reaches_a_claim", || {

@@ -66,10 +66,10 @@ fn a_claimed_slot_stays_with_its_process() {
     });
 }
 
-/// A slot that may start is not given to another process, because a caller may be granted it without the lock.
+/// A slot that may start is not given to another process, because a caller may be granted the slot without the lock.
 ///
 /// Threads: one that tries to acquire a slot that is due in less than the sleep threshold; one that pauses the pacer
-/// and gives the slots from that one on to two processes. Edits: the change considers only claimed slots; the change
+/// and gives that slot and all later slots to two processes. Edits: the change considers only claimed slots; the change
 /// does not count slots that may start early as due; the change is never refused.
 #[test]
 fn a_slot_that_is_due_stays_with_its_process() {
@@ -216,9 +216,8 @@ fn a_block_goes_back_once() {
     });
 }
 
-/// Threads: one whose lane has started two slots and holds a third, checks whether the pacer is closed, acquires a slot
-/// if it is, and is dropped; one that closes the pacer. Four slots are due. Edit: `Block::next` does not check the
-/// version.
+/// Threads: one whose lane has started two slots and holds a third, and that acquires a slot if the pacer is closed,
+/// and drops the lane; one that closes the pacer. Four slots are due. Edit: `Block::next` does not check the version.
 #[test]
 fn a_closed_lane_gives_back_its_block() {
     explore("a_closed_lane_gives_back_its_block", || {
@@ -236,8 +235,8 @@ fn a_closed_lane_gives_back_its_block() {
     });
 }
 
-/// A reader of the drawn slots sees one whole draw: a slot has one owner and keeps its time, even if others are drawn
-/// and it is given back.
+/// A reader of the drawn slots sees one whole draw: a slot has one owner and keeps its time, even if more slots are
+/// drawn and the slot is given back.
 ///
 /// Threads: one that acquires a slot; one that claims the drawn slot, starts the slot before it, which draws more
 /// slots, and gives the claim back. Edits: the sequence is checked once; a sequence that shows a writer at work is
@@ -261,8 +260,8 @@ fn drawn_slots_are_read_whole() {
     });
 }
 
-/// Threads: one that checks whether the pacer is closed, and acquires a slot if it is; one that closes it. Edit: the
-/// version is not checked.
+/// Threads: one that acquires a slot if the pacer is closed; one that closes the pacer. Edit: the version is not
+/// checked.
 #[test]
 fn drawn_slots_end_with_a_close() {
     explore("drawn_slots_end_with_a_close", || {
@@ -315,8 +314,8 @@ fn drawn() -> (ManualClock, Pacer, [u64; 8], [Grant; 3]) {
 
 /// A change of the speed reaches a caller that sleeps for a recorded arrival. A caller after the last arrival returns.
 ///
-/// Threads: one that acquires a slot, for an arrival in an hour; one that makes time run a thousand times as fast,
-/// acquires a slot too, and moves the clock forward. Edits: `wake_moved` wakes no sleeper; a replay does not end.
+/// Threads: one that acquires a slot, for an arrival in an hour; one that raises the speed a thousandfold, acquires a
+/// slot too, and moves the clock forward. Edits: `wake_moved` wakes no sleeper; a replay does not end.
 #[test]
 fn a_replay_strands_no_caller() {
     explore("a_replay_strands_no_caller", || {

@@ -20,7 +20,7 @@ pub(crate) const TRIES: usize = 8;
 
 /// The future that [`AsyncPacer::acquire`](crate::AsyncPacer::acquire) and its variants return.
 ///
-/// If it is polled again after it has completed, it returns the same result again.
+/// If the future is polled again after it has completed, it returns the same result again.
 #[derive(Debug)]
 #[must_use = "futures do nothing unless polled"]
 pub struct Acquire<'l>(Waiting<&'l Line>);
@@ -78,7 +78,6 @@ impl<L: Deref<Target = Line>> Waiting<L> {
         }
     }
 
-    /// Returns the result if the future has completed. Otherwise wakes its own task, so that other tasks run first.
     #[cold]
     fn pass(&self, context: &Context<'_>) -> Poll<Result<Grant, Refused>> {
         if self.done.is_none() {

@@ -8,8 +8,8 @@ use nanopace::{Claim, Ended, Grant, Nanos, Refused};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-/// A claimed slot, as a future that completes when the slot is due. If the future is dropped before that, the slot is
-/// given back and another task gets it.
+/// A claimed slot, as a future that completes when the slot is due. If the future is dropped before it has completed,
+/// the slot is given back and another task gets it.
 ///
 /// Use a claim to prepare an operation ahead of its start, or to keep a slot from going to another task. Any number of
 /// tasks may await claims at the same time: each task is woken for its own slot. A change of the schedule wakes all
@@ -53,8 +53,8 @@ impl AsyncPacer {
         Ok(self.await_claim(claim))
     }
 
-    /// Returns a future that completes when this claim is due. Use it for a claim that was made on another thread. The
-    /// claim must be one of the same [`pacer`](AsyncPacer::pacer).
+    /// Returns a future that completes when `claim` is due. Use this method for a claim that was made on another
+    /// thread. The claim must be one of the same [`pacer`](AsyncPacer::pacer).
     ///
     /// ```
     /// use nanopace::{Pacer, Rate};

@@ -55,7 +55,7 @@ impl AsyncLane {
         LaneAcquire { waiting, lane: &mut self.lane }
     }
 
-    /// Starts the next slot if it is due now, like [`Lane::try_acquire`]. Use it in tasks that start all due
+    /// Starts the next slot if it is due now, like [`Lane::try_acquire`]. Use this method in tasks that start all due
     /// operations at once.
     ///
     /// # Errors
@@ -71,8 +71,8 @@ impl AsyncLane {
         self.lane.pacer()
     }
 
-    /// Gives back the slots that the lane has claimed and not started. Call this method if the task will not acquire
-    /// for a long time.
+    /// Gives back the slots that the lane has claimed and not started. Call this method if the task will not acquire a
+    /// slot for a long time.
     pub fn give_back(&mut self) {
         self.lane.give_back();
     }

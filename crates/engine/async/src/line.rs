@@ -23,8 +23,8 @@
 //!
 //! # No wake-up is lost
 //!
-//! * The line sets the watch before it reads the schedule, so every later change rings the bell. It reads the schedule
-//!   under its own lock, and sets the timer or calls a task before it releases the lock.
+//! * The line sets the watch before it reads the schedule, so every later change rings the bell. The line reads the
+//!   schedule under its own lock, and sets the timer or calls a task before it releases the lock.
 //! * A called task is not called again before it is polled. If the bell rings before that, the next task is called
 //!   instead. A called task whose future is not polled delays the other tasks by at most twice [`PATIENCE`], because
 //!   the bell rings again within that time.
@@ -56,12 +56,12 @@ const HOLD_WITHIN: Duration = Duration::from_micros(30);
 /// called instead.
 const PATIENCE: Duration = Duration::from_millis(2);
 
-/// The maximum number of times in a row that the timer is set. It is set again if setting it took too long.
+/// The maximum number of times in a row that the timer is set. The timer is set again if setting it took too long.
 const SETS: usize = 3;
 
-/// The cost of a wake-up, as a multiple of the cost of setting the timer. It includes the wake-ups of other threads,
-/// which start the operations that are due at that time. In measurements with oha at 100 k/s, a multiple of 3 cost 20 %
-/// more CPU time than oha's own 1 ms timer, 6 or 12 cost 7 % more, and 24 cost 2 % more.
+/// The cost of a wake-up, as a multiple of the cost of setting the timer. This cost includes the wake-ups of other
+/// threads, which start the operations that are due at that time. In measurements with oha at 100 k/s, a multiple of 3
+/// cost 20 % more CPU time than oha's own 1 ms timer, 6 or 12 cost 7 % more, and 24 cost 2 % more.
 const WAKE_PER_SET: u32 = 12;
 
 /// The upper bound of the measured cost of setting the timer. A higher value means that the thread was descheduled.
@@ -77,7 +77,7 @@ pub(crate) struct Line {
     queue: Mutex<Queue>,
 }
 
-/// Wakes a line for the timer or for the watch. It does not keep the line alive.
+/// The waker that the timer or the watch wakes to ring the line. A bell does not keep the line alive.
 struct Bell {
     line: Weak<Line>,
     tells_changes: bool,
@@ -215,7 +215,8 @@ impl Line {
 
 impl Stay<'_> {
     /// Reads the schedule, and ensures that the task whose turn is next is called in time. `asking` is the task that
-    /// calls this method. If it is the turn of `asking`, and it should hold on for its slot, returns for how long.
+    /// calls this method. If the turn of `asking` is next, and `asking` should hold on for its slot, returns for how
+    /// long.
     fn look(&mut self, asking: Option<u64>) -> Option<Duration> {
         if self.queue.is_idle() {
             return None;
@@ -285,9 +286,9 @@ impl Stay<'_> {
         }
     }
 
-    /// Returns whether a task should stay on the processor for a slot that is due at `due`. It should if the slot is
-    /// due, or is due so soon that the task holds on. A task does not hold on if slots are so close that one ring
-    /// serves several slots: otherwise it would never sleep.
+    /// Returns whether a task should stay on the processor for a slot that is due at `due`. The task should stay if the
+    /// slot is due, or is due so soon that the task holds on. A task does not hold on if slots are so close that one
+    /// ring serves several slots: otherwise it would never sleep.
     fn holds_on(&self, due: Nanos, now: Nanos) -> bool {
         let left = due - now;
         let is_near = left < HOLD_WITHIN && self.queue.holding.affords(left);
@@ -326,8 +327,8 @@ impl Stay<'_> {
         due - self.queue.waking.lead(due - started) - self.queue.set_cost
     }
 
-    /// Sets the timer to ring at `at`, unless it will ring earlier: setting it again costs more than an early wake-up.
-    /// While the pacer is paused, `at` is `Nanos::MAX`, and only a change rings the bell.
+    /// Sets the timer to ring at `at`, unless the timer will ring earlier: setting the timer again costs more than an
+    /// early wake-up. While the pacer is paused, `at` is `Nanos::MAX`, and only a change rings the bell.
     fn set_timer_if_earlier(&mut self, at: Nanos, now: Nanos) {
         if at < Nanos::MAX && (self.queue.alarm <= now || at < self.queue.alarm) {
             self.line.set_timer(at);

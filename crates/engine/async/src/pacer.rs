@@ -10,8 +10,8 @@ use std::time::Duration;
 
 /// Paces async tasks: each `acquire().await` completes when the next slot is due.
 ///
-/// Clones share one FIFO queue of waiting tasks. Use one `AsyncPacer` per runtime, created inside that runtime: the
-/// timer is in the runtime's reactor and rings only while the reactor is driven. Several `AsyncPacer`s can share one
+/// Clones share one FIFO queue of waiting tasks. Use one `AsyncPacer` per runtime, created inside that runtime: if the
+/// timer is in the runtime's reactor, it rings only while the reactor is driven. Several `AsyncPacer`s can share one
 /// [`Pacer`]. Use one pacer for threads and another for tasks: a thread that blocks claims its slot ahead of time, so
 /// tasks on the same pacer get only the slots that threads leave.
 ///
@@ -38,7 +38,7 @@ pub struct AsyncPacer(pub(crate) Arc<Line>);
 
 impl AsyncPacer {
     /// Creates an `AsyncPacer` for `pacer`, with the best timer for the caller's runtime. On Linux inside a tokio
-    /// runtime, the timer is a timerfd in the runtime's reactor. Otherwise it is a thread.
+    /// runtime, the timer is a timerfd in the runtime's reactor. Otherwise the timer is a thread.
     ///
     /// A tokio runtime without I/O (`enable_io` or `enable_all`) can't be distinguished from a runtime with I/O, and
     /// tokio panics when the timer is registered in it. If panics unwind, this panic is caught, the panic hook prints

@@ -4,7 +4,6 @@
 use nanopace::Nanos;
 use std::time::Duration;
 
-/// The maximum time by which the timer rings before a slot is due.
 const LEAD_LIMIT: Duration = Duration::from_micros(250);
 
 /// The inverse of the average fraction of time that tasks may spin.
@@ -39,7 +38,6 @@ impl Waking {
         self.usual = (self.usual * 15 + late) / 16;
     }
 
-    /// Returns how much earlier than a slot the timer should ring, for slots at this interval.
     pub(crate) fn lead(&self, interval: Duration) -> Duration {
         self.p90_late.min(self.usual + interval / USUAL_SHARE).min(interval / 2)
     }

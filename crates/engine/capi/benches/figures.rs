@@ -52,7 +52,6 @@ fn least(times: impl Iterator<Item = f64>) -> f64 {
     times.fold(f64::INFINITY, f64::min)
 }
 
-/// Builds the C program next to the library that cargo has just built.
 fn build() -> Result<PathBuf, Box<dyn Error>> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let executable = env::current_exe()?;

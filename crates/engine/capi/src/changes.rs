@@ -77,7 +77,6 @@ pub unsafe extern "C" fn nanopace_set_strictness(
     unsafe { change(pacer, set) }
 }
 
-/// Converts a limit in nanoseconds. Zero means no limit.
 fn limit(ns: u64) -> Option<Duration> {
     Some(Duration::from_nanos(ns)).filter(|limit| !limit.is_zero())
 }

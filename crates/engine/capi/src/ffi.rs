@@ -5,7 +5,6 @@ use std::ffi::{CStr, c_char};
 use std::mem::MaybeUninit;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Runs the body of an exported function, and converts its result to a status.
 #[inline]
 pub(crate) fn guarded(run: impl FnOnce() -> Result<(), Failure>) -> Status {
     // Unwind safe: after a panic the data is in the state in which the engine leaves it, which is unwind safe.

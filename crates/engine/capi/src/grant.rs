@@ -8,7 +8,7 @@ use nanopace::{Nanos, Refused};
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Grant {
-    /// The time at which the operation starts according to the schedule. Response times count from this time.
+    /// The time at which the operation should start according to the schedule. Response times count from this time.
     pub intended_start_ns: u64,
     /// The time at which the operation was allowed to start.
     pub actual_start_ns: u64,

@@ -129,8 +129,8 @@ pub unsafe extern "C" fn nanopace_lane_try_acquire(
     })
 }
 
-/// Gives back the slots that the lane has claimed and not started. Call it before the worker stops acquiring for a long
-/// time. After this call, any thread may become the next owner.
+/// Gives back the slots that the lane has claimed and not started. Call this function before the worker stops acquiring
+/// for a long time. After this call, any thread may become the next owner.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanopace_lane_give_back(lane: *mut LaneHandle) -> Status {
     guarded(|| {

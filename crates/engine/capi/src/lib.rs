@@ -5,9 +5,9 @@
 //!
 //! * A pointer is null or points to a value of its type. If a required pointer is null, the function returns
 //!   [`Status::Null`]. An out pointer may be null if its function says so.
-//! * A handle must come from the function that creates its type. It can be used in any thread. If it is freed twice,
-//!   or used after it was freed, the function returns [`Status::Freed`] until 256 more handles of its type have been
-//!   freed.
+//! * A handle must come from the function that creates its type. A handle can be used in any thread, unless its type
+//!   says otherwise. If a handle is freed twice, or used after it was freed, the function returns [`Status::Freed`]
+//!   until 256 more handles of its type have been freed.
 //! * Strings are UTF-8 and end with a zero byte.
 //! * Do not call these functions in a signal handler, which could run within another call of the same thread.
 //! * No panic unwinds into the caller: a panic is caught and becomes [`Status::Panicked`]. No panic of the engine is

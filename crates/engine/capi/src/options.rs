@@ -12,7 +12,8 @@ use std::time::Duration;
 pub enum Clock {
     /// `CLOCK_MONOTONIC`. Its times can be compared with those of other programs.
     Monotonic = 0,
-    /// The processor's counter. Reading it takes half the time, but its times have their own origin.
+    /// The processor's counter. A reading takes half as long as one of `CLOCK_MONOTONIC`, but the times have their own
+    /// origin.
     Counter = 1,
     /// A clock for tests, which stays at 0 until `nanopace_advance` moves it.
     Manual = 2,
@@ -65,9 +66,9 @@ pub struct Options {
     /// The share of a core that each thread may spend on spinning when the pause is "hybrid", from 0 to
     /// 1. 0.25 by default.
     pub spin_share: f64,
-    /// The number of slots after which the schedule ends. No end by default. Such an end is final.
+    /// The number of slots after which the schedule ends permanently. No end by default.
     pub slots: u64,
-    /// The time after slot 0 at which the schedule ends. No end by default. Such an end is final.
+    /// The time after slot 0 at which the schedule ends permanently. No end by default.
     pub until_ns: u64,
     /// A value of `nanopace_clock`.
     pub clock: u32,

@@ -22,7 +22,7 @@ pub struct PacerHandle {
 
 static FREED: Freed<PacerHandle> = Freed::new();
 
-/// Returns the pacer of a handle.
+/// Returns the handle that the pointer points to, unless the pointer is null or the handle was freed.
 ///
 /// # Safety
 /// The handle is null, or was made here and has not been freed for longer than the rules of this crate (`lib.rs`)
@@ -95,7 +95,7 @@ pub unsafe extern "C" fn nanopace_free(pacer: *mut PacerHandle) -> Status {
 }
 
 /// Claims the next slot, blocks until its intended start, and writes a grant that contains how late the start is.
-/// Signals do not interrupt it: use `nanopace_poller_wait` if they must.
+/// Signals do not interrupt this call. To check for a signal periodically, call `nanopace_poller_wait` instead.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanopace_acquire(pacer: *const PacerHandle, grant: *mut Grant) -> Status {
     guarded(|| {
@@ -112,7 +112,7 @@ pub unsafe extern "C" fn nanopace_acquire(pacer: *const PacerHandle, grant: *mut
 /// Starts the next slot if it is due. Otherwise claims no slot, returns `NANOPACE_STATUS_NOT_YET`, and writes the time
 /// at which the slot is due to `due_ns`, which may be null. Never blocks.
 ///
-/// Every function with a `due_ns` writes it for all statuses from `NANOPACE_STATUS_NOT_YET` to
+/// Every function with a `due_ns` writes to `due_ns` for all statuses from `NANOPACE_STATUS_NOT_YET` to
 /// `NANOPACE_STATUS_TOO_FAR_AHEAD`, and for no other status. `UINT64_MAX` means that the slot has no due time by the
 /// current schedule: the pacer is paused, the rate stays zero, or the schedule has ended.
 #[unsafe(no_mangle)]
@@ -126,7 +126,7 @@ pub unsafe extern "C" fn nanopace_try_acquire(
 }
 
 /// Acquires a slot like `nanopace_acquire`, but gives up if the slot can't start within `timeout_ns` nanoseconds from
-/// now. In that case it claims no slot, and returns `NANOPACE_STATUS_NOT_YET` as soon as this is known.
+/// now. In that case the function claims no slot, and returns `NANOPACE_STATUS_NOT_YET` as soon as this is known.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanopace_acquire_timeout(
     pacer: *const PacerHandle,
@@ -140,8 +140,8 @@ pub unsafe extern "C" fn nanopace_acquire_timeout(
 }
 
 /// Claims the next `n` slots as one operation, for operations whose size is counted in bytes or rows. Blocks until the
-/// intended start of the first of them. With zero slots, it claims no slot and starts now; the number of the slot is
-/// then `UINT64_MAX`.
+/// intended start of the first of them. If `n` is 0, the function claims no slot and the operation starts now; the slot
+/// number of the grant is then `UINT64_MAX`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanopace_acquire_many(
     pacer: *const PacerHandle,
@@ -152,7 +152,8 @@ pub unsafe extern "C" fn nanopace_acquire_many(
     unsafe { take(pacer, grant, std::ptr::null_mut(), |pacer| pacer.clone().acquire_many(n)) }
 }
 
-/// Starts the next `n` slots as one operation if the first of them is due. Otherwise acts like `nanopace_try_acquire`.
+/// Starts the next `n` slots as one operation if the first of them is due. Otherwise claims no slot, like
+/// `nanopace_try_acquire`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanopace_try_acquire_many(
     pacer: *const PacerHandle,
@@ -188,8 +189,8 @@ unsafe fn take(
 }
 
 /// Claims the next slot, blocks until its intended start, and also starts the other slots that are due, at most `most`
-/// slots in total. Use it in a language from which calls of C are slow. `grants` must have room for `most` grants, and
-/// `taken` receives the number of started slots.
+/// slots in total. Use this function in a language from which calls of C are slow. `grants` must have room for `most`
+/// grants, and `taken` receives the number of started slots.
 ///
 /// If no slot is left but some have been started, the function returns `NANOPACE_STATUS_OK`, and the next call returns
 /// the reason why no slot is left. If `most` is zero, the function returns `NANOPACE_STATUS_WRONG`.

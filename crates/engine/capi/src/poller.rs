@@ -17,7 +17,8 @@ pub struct PollerHandle(Exclusive<Poller>);
 
 static FREED: Freed<PollerHandle> = Freed::new();
 
-/// Creates a poller. It holds no slot until it is first polled.
+/// Creates a poller. The poller holds no slot before the first call of `nanopace_poller_poll` or
+/// `nanopace_poller_wait`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanopace_poller_new(
     pacer: *const PacerHandle,
@@ -47,10 +48,10 @@ pub unsafe extern "C" fn nanopace_poller_free(poller: *mut PollerHandle) -> Stat
     })
 }
 
-/// Starts the poller's slot if it is due. A poller without a slot first claims the next one. If the slot is not due,
-/// the poller keeps it. The function then returns `NANOPACE_STATUS_NOT_YET` or `NANOPACE_STATUS_PAUSED`, and writes
-/// the slot's due time by the current schedule to `due_ns`, which may be null. After a change of the schedule, poll
-/// again. Never blocks.
+/// Starts the poller's slot if it is due. A poller without a slot first claims the next slot. If the slot is not due,
+/// the poller keeps it. The function then returns `NANOPACE_STATUS_NOT_YET` or `NANOPACE_STATUS_PAUSED`, and writes the
+/// slot's due time by the current schedule to `due_ns`, which may be null. After a change of the schedule, poll again.
+/// Never blocks.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanopace_poller_poll(
     poller: *mut PollerHandle,
@@ -64,8 +65,8 @@ pub unsafe extern "C" fn nanopace_poller_poll(
 }
 
 /// Blocks until the poller's slot starts, but no longer than about `timeout_ns` nanoseconds. A poller without a slot
-/// first claims the next one. After a timeout, the function returns the same as `nanopace_poller_poll`, and the poller
-/// keeps the slot. Use it if the caller has to check periodically for an event, for example a signal.
+/// first claims the next slot. After a timeout, the function returns the same as `nanopace_poller_poll`, and the poller
+/// keeps the slot. Use this function if the caller has to check periodically for an event, for example a signal.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanopace_poller_wait(
     poller: *mut PollerHandle,

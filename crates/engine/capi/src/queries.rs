@@ -44,8 +44,8 @@ pub struct Counters {
 pub struct State {
     /// The time of the call on the pacer's clock.
     pub now_ns: u64,
-    /// The rate at the time of the call, in slots per second of the whole load. It is 0 while a shape's rate is zero or
-    /// at most one per day, and after the end of a shape. A pause does not change it.
+    /// The rate at the time of the call, in slots per second of the whole load. The rate is 0 while a shape's rate is
+    /// zero or at most one per day, and after the end of a shape. A pause does not change the rate.
     pub rate_hz: f64,
     /// Whether the schedule's time is stopped.
     pub is_paused: bool,

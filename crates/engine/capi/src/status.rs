@@ -14,7 +14,7 @@ pub enum Status {
     NotYet = 1,
     /// The pacer is paused.
     Paused = 2,
-    /// The schedule has no slot left. After the end of a shape, `nanopace_set_load` continues it; an end by
+    /// The schedule has no slot left. After the end of a shape, `nanopace_set_load` continues the schedule; an end by
     /// `nanopace_options.slots` or `until_ns` is final.
     Finished = 3,
     /// The pacer is closed.
@@ -134,7 +134,7 @@ impl From<Refused> for Failure {
     }
 }
 
-/// Describes a status in words. If it is the status of the calling thread's last failure, the text contains the
+/// Describes a status in words. If `status` is that of the calling thread's last failure, the text contains the
 /// details, for example the position of an error in a string.
 ///
 /// Copies as much as fits into the `length` bytes of `buffer`, with a zero byte at the end, and returns the length of

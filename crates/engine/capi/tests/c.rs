@@ -41,7 +41,6 @@ fn cc() -> Command {
     cc
 }
 
-/// Returns the C++ compiler, which also compiles the C sources.
 fn cpp() -> Command {
     let mut cpp = Command::new(compiler("CXX", "c++"));
     cpp.args(CPP17).args(["-x", "c++"]);

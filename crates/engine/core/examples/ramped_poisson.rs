@@ -7,7 +7,6 @@ use nanopace::{Arrivals, ManualClock, Nanos, Pacer, Shape};
 use std::error::Error;
 use std::time::Duration;
 
-/// Returns the number of slots that start in each second.
 fn counts(shape: &Shape, arrivals: Arrivals) -> Result<[u32; 10], Box<dyn Error>> {
     let builder = Pacer::shaped(shape.clone()).arrivals(arrivals);
     let pacer = builder.clock(ManualClock::jumping()).build();

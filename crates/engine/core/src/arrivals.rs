@@ -42,11 +42,11 @@ use std::time::Duration;
 ///
 /// A process and its seed determine every slot. Slots are the same on every machine, however often and in whatever
 /// order they are computed. Two pacers with the same process and seed have the same arrivals. Arrivals with different
-/// seeds are independent of each other. Different processes with the same seed may not be independent: gamma processes
-/// of all shapes (Poisson is gamma of shape 1) are computed from the same random numbers, and so are exact Poisson
-/// processes of all lengths. The random numbers are the key stream of `ChaCha8`, which never changes. Logarithms come
-/// from the crate `libm`, not from the platform. A later version of this crate or of `libm` may round the positions of
-/// some slots differently. A test detects such a change, and the changelog reports it.
+/// seeds are independent of each other. Different processes with the same seed are not always independent: gamma
+/// processes of all shapes (Poisson is gamma of shape 1) are computed from the same random numbers, and so are exact
+/// Poisson processes of all lengths. The random numbers are the key stream of `ChaCha8`, which never changes.
+/// Logarithms come from the crate `libm`, not from the platform. A later version of this crate or of `libm` may round
+/// the positions of some slots differently. A test detects such a change, and the changelog reports it.
 ///
 /// # Cost
 ///
@@ -75,7 +75,6 @@ enum Kind {
     Replay(Recording),
 }
 
-/// The range of the shapes for which gamma-distributed gaps can be computed precisely.
 const GAMMA_SHAPES: std::ops::RangeInclusive<f64> = 0.01..=1e6;
 
 impl Arrivals {
@@ -157,8 +156,9 @@ impl Arrivals {
     /// Offsets are read when they are needed, and dropped when their slots are past, so a recording may have any
     /// length. At most 2^20 offsets are kept ahead of the slots that are in use. Up to 2^20 past offsets are kept while
     /// a caller holds a slot among them. If more than 2^20 arrivals pass while a caller holds a slot, the slot gets the
-    /// time of a later arrival. The caller that claims a slot reads the offsets while other callers wait. Reading must
-    /// therefore not block for long, must not panic, and must not call the pacer.
+    /// a caller holds a slot among them. If more than 2^20 arrivals pass while a caller holds a slot, the slot gets the
+    /// time of a later arrival. The caller that claims a slot reads the offsets while other callers wait. The iterator
+    /// must therefore not block for long, must not panic, and must not call the pacer.
     ///
     /// ```
     /// use nanopace::Arrivals;
@@ -175,7 +175,7 @@ impl Arrivals {
         Arrivals(Kind::Replay(Recording::new(recorded)))
     }
 
-    /// Returns this process with another seed. Even arrivals and a replay have no seed and do not change.
+    /// Returns this process with the seed `new`. Even arrivals and a replay have no seed and do not change.
     #[must_use]
     pub fn with_seed(mut self, new: u64) -> Arrivals {
         match &mut self.0 {

@@ -15,8 +15,8 @@ use std::time::Duration;
 /// The default tolerance, which is longer than the usual oversleep of a pause.
 const TOLERANCE: Duration = Duration::from_micros(100);
 
-/// Builds a [`Pacer`]. Every setting has a default, and values outside a setting's range are clamped to it, so `build`
-/// can't fail.
+/// Builds a [`Pacer`]. Every setting has a default, and values outside a setting's range are clamped to the range, so
+/// `build` can't fail.
 ///
 /// ```
 /// use nanopace::{ManualClock, Pacer, Pause, Strictness};
@@ -214,7 +214,6 @@ impl PacerBuilder {
         self
     }
 
-    /// See [`driver::leased`](crate::driver::leased).
     pub(crate) fn leased(mut self) -> PacerBuilder {
         self.leased = true;
         self
@@ -351,8 +350,8 @@ impl PacerBuilder {
 
     /// Sets how a caller pauses until its slot is due. The default is [`Pause::Sleep`].
     ///
-    /// The choice determines how much CPU time a pause costs and how precisely it ends. It does not change the
-    /// schedule.
+    /// The choice determines how much CPU time a pause costs and how precisely the pause ends. The choice does not
+    /// change the schedule.
     ///
     /// ```
     /// use nanopace::{ManualClock, Pacer, Pause};
@@ -372,7 +371,7 @@ impl PacerBuilder {
     }
 
     /// Sets the share of a core that each thread may spend on going to sleep and waking up, from 0 to 1. The default is
-    /// [`Pause::DEFAULT_SLEEP_SHARE`], a tenth. Values outside the range are clamped to it, and NaN counts as 0. Shares
+    /// [`Pause::DEFAULT_SLEEP_SHARE`], a tenth. Values outside this range are clamped, and NaN counts as 0. Shares
     /// below 3e-6 are raised to 3e-6, so that no sleep is stretched to more than a few seconds.
     ///
     /// A thread measures the CPU time that a sleep costs it: about 3 us on bare metal, and ten times as much on some
@@ -383,9 +382,9 @@ impl PacerBuilder {
     /// By default sleeps are stretched only where slots are less than 30 us apart. Starts at up to 33 k/s are
     /// therefore as evenly spaced as sleeping allows, whatever the sleeps cost. If you set a share, it applies at
     /// every rate. Under strict, sleeps are never stretched, because strict would not make up for the lateness.
-    /// Otherwise they are stretched by at most half of the lateness that is made up for at once. This lateness is
-    /// limited by the [`tolerance`](PacerBuilder::tolerance) under a partial strictness or a burst ratio, by the
-    /// maximum backlog and by the limit for skipping, if one is set.
+    /// Under other policies, they are stretched by at most half of the lateness that is made up for at once. The
+    /// [`tolerance`](PacerBuilder::tolerance) limits this lateness under a partial strictness or a burst ratio. The
+    /// maximum backlog and the limit for skipping also limit this lateness, if they are set.
     ///
     /// ```
     /// use nanopace::Pacer;
@@ -405,8 +404,7 @@ impl PacerBuilder {
     }
 
     /// Sets the share of a core that each thread may spend on spinning under [`Pause::Hybrid`], from 0 to 1. The
-    /// default is [`Pause::DEFAULT_SPIN_SHARE`], a quarter. Values outside the range are clamped to it, and NaN counts
-    /// as 0.
+    /// default is [`Pause::DEFAULT_SPIN_SHARE`], a quarter. Values outside this range are clamped, and NaN counts as 0.
     ///
     /// A thread can save up at most 1 ms of spinning, whatever the share, and starts with 1 ms. When less than 0.5 ms
     /// is left, the thread sleeps for longer and spins for less before each start. When nothing is left, the thread

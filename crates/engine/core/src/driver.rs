@@ -23,8 +23,8 @@ mod sealed {
     impl Sealed for crate::Pacer {}
 }
 
-/// Returns the builder of a pacer that has no slots until some are [leased](Drive::lease) to it. Callers wait until
-/// slots are leased. Without this call, the pacer has the slots of its [`shard`](PacerBuilder::shard).
+/// Changes `builder` so that its pacer has no slots until slots are [leased](Drive::lease) to the pacer. Callers wait
+/// until slots are leased. Without this call, the pacer has the slots of its [`shard`](PacerBuilder::shard).
 ///
 /// ```
 /// use nanopace::driver::{Drive, Lease, leased};
@@ -45,9 +45,9 @@ pub fn leased(builder: PacerBuilder) -> PacerBuilder {
 /// of slots.
 pub trait Drive: sealed::Sealed {
     /// Replaces the shape as if the load had followed `shape` from the beginning of the load: each slot n that is not
-    /// yet due is intended to start at the time at which slot n is due on `shape`. Use it in a process that receives a
-    /// change of a load late, if other processes follow the same load. Do not use it after a change that made the
-    /// current load begin later than the pacer.
+    /// yet due is intended to start at the time at which slot n is due on `shape`. Use this method in a process that
+    /// receives a change of a load late, if other processes follow the same load. Do not use this method if the current
+    /// load began later than the pacer, for example after [`Pacer::set_shape`].
     ///
     /// Slots that were due by the old shape keep their times. Time that a late policy had forfeited no longer counts
     /// as [`idle`](crate::Ledger::idle). Slots whose new times have passed count as due at the time of this call: a
@@ -74,8 +74,8 @@ pub trait Drive: sealed::Sealed {
     /// ```
     fn correct_shape(&self, shape: Shape);
 
-    /// Ends a pause like [`Pacer::resume`], as of `moment`, which must not be later than now. Use it to start several
-    /// schedules on one clock at the same moment.
+    /// Ends a pause like [`Pacer::resume`], as of `moment`, which must not be later than now. Use this method to start
+    /// several schedules on one clock at the same moment.
     ///
     /// ```
     /// use nanopace::driver::Drive;
@@ -126,8 +126,8 @@ pub trait Drive: sealed::Sealed {
     /// slot, the new leases begin at the end of its leases. Returns the number of the slot at which the new leases
     /// begin.
     ///
-    /// The slots before the returned number do not change, even if `from` is lower. ([`lease`](Drive::lease) returns
-    /// an error in that case.) A lease that ends before the previous one is empty.
+    /// The slots before the returned number do not change, even if `from` is lower. ([`lease`](Drive::lease) returns an
+    /// error in that case.) A lease that ends before the previous lease ends is empty.
     ///
     /// ```
     /// use nanopace::driver::{Drive, Lease, leased};
@@ -289,8 +289,8 @@ impl Drive for Pacer {
 /// only makes slots later. While the pacer is paused, a change of the rate or the policy need not wake a task.
 ///
 /// A wake-up is only a hint to check the schedule again. No wake-up is lost: a task that first calls
-/// [`set`](Watch::set) and then reads the schedule is woken by each of these changes that it has not seen. Each wake-up
-/// needs another call of `set`.
+/// [`set`](Watch::set) and then reads the schedule is woken by each of these changes that the read did not show. After
+/// each wake-up, the task has to call `set` again.
 ///
 /// ```
 /// use nanopace::driver::Drive;

@@ -109,8 +109,8 @@ impl Engine {
         self.start_by(i64::MAX, attempt).map_err(|(refused, _)| refused)
     }
 
-    /// Pauses until the slots of `attempt` may start, and starts them. Returns an error if they may not start when the
-    /// clock reaches `limit`. That error contains the slots that the attempt keeps.
+    /// Pauses until the slots of `attempt` may start, and starts them. Returns an error if the slots may not start by
+    /// `limit`. That error contains the slots that the attempt keeps.
     fn start_by(
         &self,
         limit: i64,

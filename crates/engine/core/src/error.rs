@@ -104,7 +104,7 @@ pub enum ShapeError {
     TooManySlots,
     /// The shape has more than 65536 parts, or more than 64 levels of nesting.
     TooManyParts,
-    /// A shape that never ends would be followed by another shape, repeated or reversed.
+    /// A shape that never ends cannot be repeated or reversed, and no other shape can follow it.
     Endless,
     /// A shape would be repeated zero times.
     NoTimes,
@@ -238,7 +238,7 @@ pub enum Refused {
     Finished,
     /// The pacer is paused. It is not known when it will be resumed.
     Paused,
-    /// No slot can start yet. By the current schedule, the next one can start at this time on the pacer's clock.
+    /// No slot can start yet. By the current schedule, the next slot can start at this time on the pacer's clock.
     NotUntil(Nanos),
     /// More than 2^44 slots that are not due yet have been claimed. The positions of later slots would wrap around.
     TooFarAhead,

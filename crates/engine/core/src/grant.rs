@@ -77,8 +77,8 @@ impl Grant {
     /// the first one. A grant of no slots ([`acquire_many`](crate::Pacer::acquire_many) with zero) has the number
     /// `u64::MAX`.
     ///
-    /// No two grants of a load have the same number, whichever call, lane, claim or process they come from. All
-    /// [shards](crate::Shard) of a load together, and all nodes of a fleet together, have each number once. Slots are
+    /// No two grants of a pacer have the same number, whichever call, lane or claim they come from. If several
+    /// processes share a load, each number belongs to exactly one of the load's [shards](crate::Shard). Slots are
     /// numbered in the order of their intended starts. The exception is two slots on a curve whose exact starts are
     /// less than a nanosecond apart: their intended starts may be in the opposite order, a nanosecond apart.
     ///
@@ -161,7 +161,7 @@ impl Grant {
         self.start.nanos().saturating_sub(self.intended_ns)
     }
 
-    /// Returns the time at which the operation starts according to the schedule.
+    /// Returns the time at which the operation should start according to the schedule.
     ///
     /// This time is final: later changes of the rate, pauses and policies do not move it.
     ///
@@ -234,7 +234,7 @@ impl Grant {
 
     /// Returns the service time of an operation that completed at `end`: `end` minus actual start. Returns zero if
     /// `end` is earlier than the actual start. A service time hides the stalls of the target. Report the
-    /// [`response_time`](Grant::response_time) instead, which is service time plus wait time.
+    /// [`response_time`](Grant::response_time) instead, which includes the wait time.
     ///
     /// ```
     /// use nanopace::{ManualClock, Pacer};

@@ -13,9 +13,9 @@ use std::sync::Arc;
 /// by one, so that no slot waits for a slow operation while another worker could start it. Under a late policy every
 /// lane claims its slots one by one.
 ///
-/// The lane gives back its claimed slots that have not started in three cases: it is dropped,
-/// [`give_back`](Lane::give_back) is called, or it acquires after the schedule has changed. Slots that are given back
-/// are handed out again.
+/// The lane gives back its claimed slots that have not started when the lane is dropped, when
+/// [`give_back`](Lane::give_back) is called, and when the lane acquires a slot after the schedule has changed. Slots
+/// that are given back are handed out again.
 ///
 /// ```
 /// use nanopace::{Pacer, Rate};
@@ -205,7 +205,6 @@ impl Lane {
         self.start(Attempt::if_due(1), grant)
     }
 
-    /// Starts the next slot that the lane holds. Returns `None` if the lane holds no slot or the schedule has changed.
     #[inline]
     fn next_taken(&mut self) -> Option<Grant> {
         let version = self.pacer.0.timeline.version();
@@ -233,7 +232,6 @@ impl Lane {
         grant
     }
 
-    /// Claims a run. Returns `None` if no slot is due, or if the decision needs the lock.
     fn take_run(&mut self) -> Option<()> {
         let Engine { timeline, clock, .. } = &*self.pacer.0;
         let (run, read_at) = timeline.claim_run(self.pace, &self.held, &**clock)?;

@@ -53,8 +53,8 @@ use std::time::Duration;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Ledger {
-    /// The schedule time since the start: the clock's time, minus the time during which the pacer was paused. It stops
-    /// when the schedule has ended.
+    /// The schedule time since the start: the clock's time, minus the time during which the pacer was paused. The
+    /// schedule time stops when the schedule has ended.
     pub elapsed: Duration,
     /// The part of the elapsed time that belongs to slots that have been claimed or skipped.
     pub allocated: Duration,

@@ -20,8 +20,8 @@ use std::time::Duration;
 /// time. [`acquire_many`](Pacer::acquire_many) claims several slots for one operation. [`claim`](Pacer::claim) claims
 /// a slot and leaves the pausing to you.
 ///
-/// The schedule depends on the rate and not on the target: an *open loop*. Response times are measured from the
-/// intended start, which avoids *coordinated omission* (Gil Tene, "How NOT to Measure Latency"). A
+/// By default the schedule depends on the rate and not on the target: an *open loop*. Response times are measured from
+/// the intended start, which avoids *coordinated omission* (Gil Tene, "How NOT to Measure Latency"). A
 /// [`Strictness`](crate::Strictness) sets how a late start affects the slots after it.
 ///
 /// ```

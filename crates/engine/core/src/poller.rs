@@ -40,7 +40,8 @@ pub struct Poller {
 }
 
 impl Pacer {
-    /// Returns a poller, which starts one slot at a time without blocking. It holds no slot until it is first polled.
+    /// Returns a poller, which starts one slot at a time without blocking. The poller holds no slot before the first
+    /// call of [`poll`](Poller::poll) or [`wait_for`](Poller::wait_for).
     ///
     /// ```
     /// use nanopace::{ManualClock, Pacer, Rate};
@@ -59,7 +60,7 @@ impl Pacer {
 }
 
 impl Poller {
-    /// Starts the poller's slot if it is due. A poller without a slot first claims the next one. The poller keeps a
+    /// Starts the poller's slot if it is due. A poller without a slot first claims the next slot. The poller keeps a
     /// slot that is not due. Never blocks.
     ///
     /// Poll again after a change of the schedule: the slot may be due earlier. [`Watch`](crate::driver::Watch) reports
@@ -99,7 +100,7 @@ impl Poller {
     }
 
     /// Blocks until the poller's slot is due, but no longer than about `timeout`, and starts the slot if it is due. A
-    /// poller without a slot first claims the next one, as [`Pacer::acquire`] does. After a timeout the poller keeps
+    /// poller without a slot first claims the next slot, as [`Pacer::acquire`] does. After a timeout the poller keeps
     /// its slot.
     ///
     /// Call this method in a loop if the caller has to check periodically for an event, such as a signal or a request
@@ -148,7 +149,6 @@ impl Poller {
         self.started(tried)
     }
 
-    /// Returns the grant of a slot that has started. Keeps a claimed slot that is not known to be due.
     #[inline]
     fn started(&mut self, tried: Result<Grant, NotGranted>) -> Option<Grant> {
         match tried {

@@ -16,7 +16,6 @@ pub(crate) const REACH: i64 = 1 << 62;
 /// The maximum number of ticks by which a slot may be late or early on the schedule: 2^44 slots.
 pub(crate) const RANGE: i64 = REACH / 4;
 
-/// Returns the distance from `a` to `b`, which is negative if `b` lies before `a`.
 pub(crate) const fn ticks_between(a: u64, b: u64) -> i64 {
     b.wrapping_sub(a).cast_signed()
 }
@@ -33,8 +32,6 @@ pub(crate) const fn first_after(position: u64) -> u64 {
     (position | (SLOT - 1)).wrapping_add(1)
 }
 
-/// Returns the number of slots from `start` to `end`, which are both positions of slots. Returns zero if `end` is not
-/// after `start`.
 pub(crate) const fn slots_between(start: u64, end: u64) -> u64 {
     let ticks = ticks_between(start, end);
     if ticks > 0 { ticks.unsigned_abs() / SLOT } else { 0 }

@@ -148,8 +148,8 @@ impl Rate {
         Ok(Rate { operations: operations / divisor, period_ns: period_ns / divisor })
     }
 
-    /// Returns the rate in operations per second, rounded to an `f64`. Use it only for display: schedules are computed
-    /// from the exact fraction.
+    /// Returns the rate in operations per second, rounded to an `f64`. Use this method only for display: schedules are
+    /// computed from the exact fraction.
     ///
     /// ```
     /// use nanopace::Rate;
@@ -163,8 +163,8 @@ impl Rate {
         self.operations as f64 * NANOS_PER_SECOND as f64 / self.period_ns as f64
     }
 
-    /// Returns the time between two intended starts in nanoseconds, rounded to an `f64`. It ranges from 0.1 ns to a
-    /// day. (GCRA calls this time the emission interval.)
+    /// Returns the time between two intended starts in nanoseconds, rounded to an `f64`. The result ranges from 0.1 ns
+    /// to a day. (GCRA calls this time the emission interval.)
     ///
     /// ```
     /// use nanopace::Rate;
@@ -179,7 +179,6 @@ impl Rate {
         self.period_ns as f64 / self.operations as f64
     }
 
-    /// Returns the number of operations and their period in nanoseconds, in lowest terms.
     pub(crate) fn fraction(self) -> (u128, u128) {
         (self.operations, self.period_ns)
     }

@@ -34,8 +34,8 @@ impl Scale {
             numerator << (numerator.leading_zeros() - 1),
             denominator << (denominator.leading_zeros() - 1),
         );
-        // The ratio is 2^shift * n/d, with n/d in (1/2, 2). This brings n/d into (1, 2], then divides bit by bit. A
-        // bit is set only if there is a remainder after it.
+        // The ratio is 2^shift * n/d, with n/d in (1/2, 2). The code below brings n/d into (1, 2], and then divides bit
+        // by bit. A bit is set only if there is a remainder after it.
         let (mut rest, shift) = if n <= d { (n << 1, shift - 1) } else { (n, shift) };
         let mut mantissa = 0_u64;
         for _ in 0..64 {
@@ -68,7 +68,6 @@ impl Scale {
         Scale::new(libm::ldexp(nanos, bits) as u64, bits as u8)
     }
 
-    /// Converts a number of nanoseconds to units of the mantissa.
     #[expect(clippy::cast_possible_truncation, reason = "saturates, as it should")]
     pub(crate) fn units(self, nanos: f64) -> i64 {
         libm::ldexp(nanos, self.bits.get().into()) as i64

@@ -14,8 +14,8 @@
 //! * Time is *forfeited* when a late start moves the slots after it.
 //! * `asked` counts the slots that the load would have if no time had been forfeited.
 //! * Time is *owed* when a late start moves no slot, but the slots after it may start at no more than a multiple of the
-//!   rate. They follow the segment `catch_up` until it reaches the schedule. Slots that `catch_up` has reached are
-//!   *paid*.
+//!   rate. These slots follow the segment `catch_up` until `catch_up` reaches the schedule. Slots that `catch_up` has
+//!   reached are *paid*.
 //!
 //! # Rules
 //!
@@ -27,9 +27,9 @@
 //! * A slot may start when both the schedule and `catch_up` have reached it. This applies two rates at once, as in the
 //!   dual GCRA of ATM (ITU-T I.371).
 //!
-//! Under strict this is GCRA's virtual scheduling algorithm without a tolerance (ITU-T I.371): intended starts are its
-//! theoretical arrival times. Other strictnesses move the intended starts less. An axis with slots of equal size, along
-//! which time runs at the rate, is virtual time, as in `VirtualClock` (Zhang, 1990).
+//! Under strict, the schedule is GCRA's virtual scheduling algorithm without a tolerance (ITU-T I.371): intended starts
+//! are GCRA's theoretical arrival times. Other strictnesses move the intended starts less. An axis with slots of equal
+//! size, along which time runs at the rate, is virtual time, as in `VirtualClock` (Zhang, 1990).
 
 mod account;
 mod asked;
@@ -127,7 +127,6 @@ impl Schedule {
         }
     }
 
-    /// Returns a number that grows with every change that moves a slot or the end.
     pub(crate) fn revision(&self) -> u64 {
         self.history.revision() + self.end.revision()
     }
@@ -144,7 +143,6 @@ impl Schedule {
         self.history.slots().has_arrivals()
     }
 
-    /// Returns the part of [`History::stretch`] before the end of the schedule.
     pub(crate) fn stretch(&self, position: u64) -> Option<Stretch> {
         let stretch = self.history.stretch(position)?;
         Some(Stretch { ends_at: self.before_end(stretch.ends_at), ..stretch })
@@ -245,13 +243,13 @@ impl Schedule {
         (of_load as f64 / self.history.slots().share_from(position)) as i64
     }
 
-    /// Returns the schedule's time, which stops at its end, so that the backlog does not grow after the end.
+    /// Returns the schedule's time, which stops at the schedule's end, so that the backlog does not grow after the end.
     fn time_until_end(&self, now: i64) -> i64 {
         self.schedule_time(now).min(self.end.moment(&self.history))
     }
 
     /// Records that `claimed` slots in total lie before the position `next`. Callers must call this method at least
-    /// once for every 2^47 claimed slots, because positions wrap around after more.
+    /// once for every 2^47 claimed slots, because positions that are farther apart cannot be compared.
     pub(crate) fn count_claimed(&mut self, next: u64, claimed: u64) {
         self.history.count_claimed(next, claimed);
         self.end.count_claimed(next, claimed);
@@ -284,7 +282,7 @@ impl Schedule {
         // A constant rate becomes a shape, too, because the load began at `origin`, before the anchor, and a
         // line can't begin before its anchor.
         self.load = Load::Shape(Box::new(shape));
-        // If the shape has already ended, it ends at `time`.
+        // A shape that would already have ended ends at `time`.
         self.end = self.end.with_shape(self.load.end(self.origin).max(time));
         self.rescale_catch_up(time);
     }
@@ -448,7 +446,8 @@ impl Schedule {
             }
             let next = earlier(next, self.reached(now));
             let earliest = earliest().map_or(next, |earliest| earlier(earliest, next));
-            // One more slot is kept: the count of a position between it and the next slot lies between their counts.
+            // One more slot is kept, because the count of a position between two slots lies between the counts of these
+            // slots.
             slots
                 .forget_before(before(later(earliest, next.wrapping_sub(after(0, MOST_ARRIVALS)))));
         }

@@ -1,7 +1,8 @@
 //! Provides a binary search over times or slots that starts from a guess.
 
-/// Returns the first number from 1 to `last` for which `reached` returns true, or `last` if it is false for all others.
-/// The search doubles its steps away from `guess`, and then halves the remaining range: fewer than 130 calls.
+/// Returns the first number from 1 to `last` for which `reached` returns true, or `last` if `reached` returns false for
+/// all smaller numbers. The search doubles its steps away from `guess`, and then halves the remaining range. It takes
+/// fewer than 130 calls.
 pub(crate) fn first(last: i64, guess: i64, reached: impl Fn(i64) -> bool) -> i64 {
     let guess = guess.clamp(1, last);
     let backwards = reached(guess);

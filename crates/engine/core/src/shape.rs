@@ -47,19 +47,19 @@ use std::time::Duration;
 /// ```
 ///
 /// The *count* of a shape at a given time is the area under its rate up to that time: the number of slots, including
-/// the fraction of the next slot. Slot n starts in the first whole nanosecond at which the count is n. If the rate
-/// stays zero from that time on, the slot starts when the rate rises again. Slot 0 therefore starts as soon as the rate
-/// is above zero, and a shape with a count of N contains the slots with numbers below N. Counts are exact to 2^-64
-/// slots and times to the nanosecond. Repeating a shape adds no error: even after 10^15 slots of a repeated shape, the
-/// times have not drifted. (A [`custom`](Shape::custom) curve is only as exact as its own function.)
+/// the fraction of the next slot. Slot n starts in the first whole nanosecond at which the count is n. If the rate is
+/// zero at that time, the slot starts when the rate rises again. Slot 0 therefore starts as soon as the rate is above
+/// zero, and a shape with a count of N contains the slots with numbers below N. Counts are exact to 2^-64 slots and
+/// times to the nanosecond. Repeating a shape adds no error: even after 10^15 slots of a repeated shape, the times have
+/// not drifted. (A [`custom`](Shape::custom) curve is only as exact as its own function.)
 ///
 /// A pacer that is built with [`Pacer::shaped`](crate::Pacer::shaped) follows a shape, and starts each slot within 1
 /// ns of its exact time. See [Schedules](crate::_documentation::schedules) for details.
 ///
-/// Build shapes by combining parts, with methods or from [a string](#impl-FromStr-for-Shape). A clone is cheap. A
-/// shape has at most 65536 parts, at most 64 levels of nesting, a duration below 2^63 ns (292 years) and a count below
-/// 2^63. The parts of a repeated shape count once. A shape that never ends is exempt from the limits of duration and
-/// count; its count stops at 2^63.
+/// Build shapes by combining parts, with methods or from [a string](#impl-FromStr-for-Shape). A clone is cheap. A shape
+/// has at most 65536 parts, at most 64 levels of nesting, a duration below 2^63 ns (292 years) and a count below 2^63.
+/// If a shape is repeated, its parts are counted only once. A shape that never ends is exempt from the limits of
+/// duration and count; its count stops at 2^63.
 ///
 /// ```
 /// use nanopace::{Rate, Shape};
@@ -109,8 +109,8 @@ impl Shape {
         approximate(self.program.count_at(span_ns(elapsed)))
     }
 
-    /// Returns the rate after `elapsed`, in slots per second. At a jump, this is the rate after the jump. After the end
-    /// of the shape, it is 0.
+    /// Returns the rate at `elapsed`, in slots per second. At a jump, returns the rate after the jump. After the end of
+    /// the shape, returns 0.
     #[must_use]
     pub fn rate_at(&self, elapsed: Duration) -> f64 {
         self.rate_at_ns(span_ns(elapsed))
@@ -179,7 +179,7 @@ impl Shape {
         self.program.time_ns()
     }
 
-    /// Takes time as a function of the count. Returns how long the chord that begins at `elapsed_ns` stays within 1 ns
+    /// Treats time as a function of the count. Returns how long the chord that begins at `elapsed_ns` stays within 1 ns
     /// of the curve, and whether the rate falls there. The duration is a lower bound, at least 1, and `i64::MAX` after
     /// the end.
     pub(crate) fn straight_ns(&self, elapsed_ns: i64) -> (i64, bool) {
@@ -195,7 +195,7 @@ impl Shape {
         here.is_some_and(|here| here.going_ns > 0 && here.leaf.straight_for(here.since_ns) > 1)
     }
 
-    /// Takes time as a function of the count. Returns how long a parabola that begins at `elapsed_ns` stays within 1/4
+    /// Treats time as a function of the count. Returns how long a parabola that begins at `elapsed_ns` stays within 1/4
     /// ns of the curve. Returns zero if a chord is as good, or if the duration is not known.
     pub(crate) fn bent_ns(&self, elapsed_ns: i64) -> i64 {
         let here = self.program.leaf_at(elapsed_ns.max(0));

@@ -8,8 +8,8 @@
 //!
 //! No wake-up is lost. A sleeper enters under the registry's lock, and only if the version by which it planned is still
 //! current. A change makes that version invalid before it takes that lock. So either the sleeper has entered when the
-//! change looks for sleepers, or it sees the change. A chosen sleeper that wakes before it is unparked also leaves
-//! under that lock, and so sees the change. Models: `no_wake_up_is_lost`, `a_change_reaches_every_sleeper`.
+//! change looks for sleepers, or the sleeper sees the change. A chosen sleeper that wakes before it is unparked also
+//! leaves under that lock, and so sees the change. Models: `no_wake_up_is_lost`, `a_change_reaches_every_sleeper`.
 
 use crate::Unparker;
 use crate::position::{last_up_to, ticks_between};
@@ -125,7 +125,6 @@ impl Sleepers {
         WakeUps { threads: Vec::new(), tasks: self.0.lock().take_watching() }
     }
 
-    /// Chooses the sleepers whose slots may start earlier than planned, or can no longer start by their deadlines.
     pub(crate) fn moved(&self, release: impl Fn(u64) -> i64) -> WakeUps {
         let must_wake = |(&position, sleeper): (&u64, &Sleeper)| {
             let release = release(position);
@@ -166,8 +165,6 @@ impl Sleepers {
 }
 
 impl Registry {
-    /// Queues the sleepers at these positions. Returns the first [`HERD`] sleepers of the queue, and all tasks that
-    /// watch for changes.
     fn choose(&mut self, positions: Vec<u64>) -> WakeUps {
         for position in positions {
             let sleeper = self.asleep.remove(&position);

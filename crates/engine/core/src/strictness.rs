@@ -20,8 +20,8 @@ use std::str::FromStr;
 /// [`Grant::wait_time`](crate::Grant::wait_time).
 ///
 /// The diagrams below all show the same case. The rate is 10/s, so the interval is 100 ms, which is six characters
-/// wide. The operation of slot 0 stalls for 300 ms, and the others take no time. The upper line shows the intended
-/// starts, and the lower line the actual starts.
+/// wide. The operation of slot 0 stalls for 300 ms, and the operations of the other slots take no time. The upper line
+/// shows the intended starts, and the lower line the actual starts.
 ///
 /// # Average: 0
 ///
@@ -31,7 +31,7 @@ use std::str::FromStr;
 /// ```
 ///
 /// Intended starts do not move. Missed slots start as fast as callers acquire them, until starts are on schedule again.
-/// This is an *open loop*. It is the default because it is the only strictness under which intended starts do not
+/// Average is an *open loop*. It is the default because it is the only strictness under which intended starts do not
 /// depend on the target, so response times are those of users who arrive on schedule. The cost is a burst after each
 /// stall. You can limit the burst with [`PacerBuilder::max_backlog`](crate::PacerBuilder::max_backlog).
 ///
@@ -93,13 +93,13 @@ use std::str::FromStr;
 /// actual starts     0 stalls ---------1     2     3     4     5
 /// ```
 ///
-/// A late start forfeits its whole gap. Slot 2 is intended one interval after the actual start of slot 1, so slots
-/// stay at least an interval apart, and missed time is never made up for. Forfeited time includes the time by which
-/// the pacer's own pauses overrun, so the achieved rate is a little below the rate that was set. This is the virtual
+/// A late start forfeits its whole gap. Slot 2 is intended one interval after the actual start of slot 1, so slots stay
+/// at least an interval apart, and missed time is never made up for. Forfeited time includes the time by which the
+/// pacer's own pauses overrun, so the achieved rate is a little below the rate that was set. Strict is the virtual
 /// scheduling algorithm of GCRA without a tolerance (ITU-T I.371).
 ///
 /// Only a straggler can start less than an interval from another slot. A straggler is a slot that starts after a later
-/// slot has started, because its caller held a claim or overslept. It moves no other slot.
+/// slot has started, because the straggler's caller held a claim or overslept. A straggler moves no other slot.
 ///
 /// ```
 /// # use nanopace::{ManualClock, Nanos, Pacer, Strictness};

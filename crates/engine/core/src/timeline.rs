@@ -26,8 +26,8 @@
 //!   moment each, never two at once. There is one exception: each lane's run is read under the lock of the list of
 //!   lanes. No waker and no thread is woken under any of these locks.
 //! * **Order of reading.** Without the lock, a caller reads the version, then the clock, then the version again. If
-//!   both versions are the same, the reading belongs to that schedule, and a plan made by it is valid until the version
-//!   changes.
+//!   both versions are the same, the reading belongs to that schedule, and a plan made with it is valid until the
+//!   version changes.
 //! * **Order of changing.** A change has these steps, in this order: take the lock, withdraw the published state, read
 //!   the clock, change the schedule, choose the sleepers to be woken, publish the new state. No caller therefore starts
 //!   a slot by the old schedule with a reading that was made after the change.
@@ -120,7 +120,6 @@ impl Timeline {
         timeline
     }
 
-    /// Returns the version of the published state. A plan is valid as long as the version stays the same.
     #[inline]
     pub(crate) fn version(&self) -> u64 {
         self.published.version()
@@ -138,7 +137,8 @@ impl Timeline {
         clock.now().max(Nanos::from_nanos(self.published.reading()))
     }
 
-    /// Returns a grant without a slot, whose number is `u64::MAX`. Reports the reading of the clock to all threads.
+    /// Returns a grant without a slot: the grant's slot number is `u64::MAX`. Reports the reading of the clock to all
+    /// threads.
     pub(crate) fn start_now(&self, clock: &dyn Clock) -> Grant {
         let now = self.now(clock).signed();
         self.report(now);
@@ -150,7 +150,6 @@ impl Timeline {
         self.published.report_at(self.next(), now);
     }
 
-    /// Returns the time until `release`, or zero if that time is shorter than the sleep threshold.
     pub(crate) fn delay(&self, release: Nanos, clock: &dyn Clock) -> Duration {
         let delay = release - self.now(clock);
         if span_ns(delay) <= self.sleep_threshold_ns { Duration::ZERO } else { delay }
@@ -278,8 +277,8 @@ impl Timeline {
 
     fn claim_drawn(&self, attempt: &Attempt) -> Option<Grant> {
         let drawn = self.drawn.as_ref().filter(|_| attempt.held.is_none() && attempt.slots == 1)?;
-        // Another start may have reported a later reading. It is loaded before the version, so that no slot starts by
-        // the old schedule with a reading that was made after a change. Model:
+        // Another start may have reported a later reading. The last reported reading is loaded before the version, so
+        // that no slot starts by the old schedule with a reading that was made after a change. Model:
         // `drawn_slots_move_before_they_start_later`.
         let reported = self.published.reading();
         loop {

@@ -21,7 +21,6 @@ const LANE_BYTES: usize = 256;
 /// The maximum memory of a lane with the intended starts of the unevenly spaced slots that it claims at once.
 const UNEVEN_LANE_BYTES: usize = 2 << 10;
 
-/// Returns the value of `make`, and the memory that stays allocated while the value lives, including the value itself.
 fn bytes<T>(make: impl FnOnce() -> T) -> (T, usize) {
     let before = ALLOCATOR.current_usage();
     let value = make();

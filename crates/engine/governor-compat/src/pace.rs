@@ -11,8 +11,8 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::task::{Context, Waker};
 use std::time::Duration;
 
-/// The lateness that is made up for with every burst size. Without it, a quota with bursts of one cell would lose time
-/// whenever a task is woken late.
+/// The lateness that is made up for with every burst size. Without this minimum, a quota with bursts of one cell would
+/// lose time whenever a task is woken late.
 const ALWAYS_MADE_UP_FOR: Duration = Duration::from_millis(100);
 
 const DAY: Duration = Duration::from_secs(86_400);
@@ -40,7 +40,8 @@ impl Pace {
         Pace { quota, pacer: builder.build(), slots_per_cell, line: OnceLock::new() }
     }
 
-    /// Admits `n` cells as one operation if the first of them is due. Otherwise returns the time until it is due.
+    /// Admits `n` cells as one operation if the first of them is due. Otherwise returns the time until that cell is
+    /// due.
     pub(crate) fn take(&self, n: NonZeroU32) -> Result<(), Duration> {
         match self.pacer.try_acquire_many(self.slots(n)) {
             Ok(_) => Ok(()),

@@ -26,8 +26,8 @@ const CLOSE: Duration = Duration::from_nanos(500);
 /// limiter that uses the clock.
 ///
 /// [`TscClock`] is the default clock of pacers and limiters. [`StdClock`] reads the operating system's clock.
-/// `MonotonicClock` returns the same values that other programs on the machine read. [`ManualClock`] moves only when a
-/// test moves it.
+/// `MonotonicClock` returns the same values that other programs on the machine read. [`ManualClock`] is for tests, and
+/// does not follow real time.
 ///
 /// ```
 /// use nanopace_nanos::{Clock, Nanos, Parker, StdClock};
@@ -86,7 +86,7 @@ pub trait Clock: Debug + Send + Sync {
     /// after it has read `now`, which is before `until`.
     ///
     /// By default, this method executes a spin-loop hint, which lets the core's other hardware thread run. Within 0.5
-    /// us of `until` it does nothing, because a hint would delay the start.
+    /// us of `until`, the method does nothing, because a hint would delay the start.
     fn relax(&self, now: Nanos, until: Nanos) {
         if until - now > CLOSE {
             hint::spin_loop();

@@ -60,8 +60,8 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Puts the calling thread to sleep until its [`Unparker`] wakes it. Implementations of [`Clock`](crate::Clock) and
-/// threads that wait on a clock use it.
+/// Puts the calling thread to sleep until its [`Unparker`] wakes it. Parkers are used by threads that wait on a clock,
+/// and by implementations of [`Clock`](crate::Clock).
 ///
 /// A parker has its own token, unlike [`std::thread::park`]. The caller's own parking and the parking of a pacer or a
 /// limiter therefore never consume each other's wake-ups.

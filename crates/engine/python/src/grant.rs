@@ -31,7 +31,7 @@ impl Grant {
         self.0.slot()
     }
 
-    /// The time at which the operation starts according to the schedule, in nanoseconds.
+    /// The time at which the operation should start according to the schedule, in nanoseconds.
     #[getter]
     fn intended_start_ns(&self) -> u64 {
         self.0.intended_start().as_nanos()

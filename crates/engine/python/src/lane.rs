@@ -57,7 +57,8 @@ impl Lane {
         if_due(self.own()?.try_acquire())
     }
 
-    /// Gives back the slots that the lane has claimed and not started. Call it before a long time without acquiring.
+    /// Gives back the slots that the lane has claimed and not started. Call this method before the worker stops
+    /// acquiring for a long time.
     fn give_back(&self) -> PyResult<()> {
         self.own()?.give_back();
         Ok(())

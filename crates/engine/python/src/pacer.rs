@@ -67,7 +67,8 @@ impl Pacer {
         if_due(self.0.try_acquire())
     }
 
-    /// Starts the next `n` slots as one operation if they are due now. Otherwise claims no slot, and returns None.
+    /// Starts the next `n` slots as one operation if the first of them is due now. Otherwise claims no slot, and
+    /// returns None.
     fn try_acquire_many(&self, n: &Bound<'_, PyAny>) -> PyResult<Option<Grant>> {
         if_due(self.0.try_acquire_many(slots(n)?))
     }
@@ -86,7 +87,8 @@ impl Pacer {
         Lane::of(&self.0)
     }
 
-    /// Returns the due time of the next free slot, by `time.monotonic_ns()`, or None while the pacer is paused.
+    /// Returns the due time of the next free slot, by `time.monotonic_ns()`. Returns None if no due time is known, for
+    /// example while the pacer is paused.
     fn next_due_ns(&self) -> PyResult<Option<u64>> {
         let due = self.0.next_due().map_err(ended)?;
         Ok(Some(due.as_nanos()).filter(|_| due != nanopace::Nanos::MAX))

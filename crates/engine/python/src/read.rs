@@ -28,7 +28,6 @@ pub(crate) fn whole(value: &Bound<'_, PyAny>, what: &str, min: u64, max: u64) ->
     number_as(value, min, max, || format!("{what} is a whole number from {min} to {max}"))
 }
 
-/// Reads a time on the clock of `time.monotonic_ns()`.
 pub(crate) fn moment(value: &Bound<'_, PyAny>, what: &str) -> PyResult<u64> {
     number_as(value, 0, u64::MAX, || {
         format!("{what} is a moment, a whole number of nanoseconds: write time.monotonic_ns()")
@@ -46,7 +45,6 @@ fn number_as(
     number.ok_or_else(|| wrong(say()))
 }
 
-/// Reads a duration of zero or more, in seconds or as a `timedelta`.
 pub(crate) fn time(value: &Bound<'_, PyAny>, what: &str) -> PyResult<Duration> {
     let say = || format!("{what} is a time of 0 seconds or more, such as 0.5 or a timedelta");
     if value.is_instance_of::<PyDelta>() {
@@ -94,7 +92,6 @@ fn converted<'py>(value: &Bound<'py, PyAny>, method: &str) -> PyResult<Option<Bo
     class.hasattr(method)?.then(|| class.call_method1(method, (value,))).transpose()
 }
 
-/// Returns the part of a name that an error message contains.
 pub(crate) fn beginning(name: &str) -> String {
     name.chars().take(60).collect()
 }

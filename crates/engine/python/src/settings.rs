@@ -20,7 +20,6 @@ pub(crate) fn load_text(value: &Bound<'_, PyAny>) -> PyResult<String> {
     }
 }
 
-/// Applies the settings to the builder. None means the default.
 pub(crate) fn apply(
     mut builder: PacerBuilder,
     settings: Option<&Bound<'_, PyDict>>,

@@ -12,7 +12,6 @@ use std::time::Duration;
 /// The maximum number of intended starts in a list. They take 1 GiB of memory.
 const MOST: usize = 1 << 27;
 
-/// The number of starts between two checks for signals.
 const AT_A_TIME: usize = 1 << 18;
 
 /// A function of time that gives the rate of a load. It is built from a rate or a shape.
@@ -74,7 +73,6 @@ impl Shape {
     }
 }
 
-/// Returns the number of starts, or an error if it exceeds [`MOST`].
 fn few(count: u64) -> PyResult<usize> {
     let count = usize::try_from(count).ok().filter(|&count| count <= MOST);
     count.ok_or_else(|| {

@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Wake, Waker};
 
 /// Starts one slot at a time for an event loop. Call `poll` until it returns a grant. Whenever it returns None, wait
-/// until `fileno` is readable. It becomes readable when the slot is due or the load changes.
+/// until `fileno` is readable. The descriptor becomes readable when the slot is due or the schedule changes.
 ///
 /// The timer keeps its slot between polls. One caller at a time polls it; other callers queue after that one.
 /// Deadlines are times of `time.monotonic_ns()`.
@@ -39,8 +39,8 @@ impl Timer {
         Ok(Timer { poller: Mutex::new(pacer.poller()), pacer, watch, alarm })
     }
 
-    /// Returns the file descriptor to wait for, until it is readable, for example with `select`, `asyncio` or
-    /// `gevent`. Don't read from it.
+    /// Returns the file descriptor that becomes readable when `poll` has to be called again. Wait for it with, for
+    /// example, `select`, `asyncio` or `gevent`. Don't read from it.
     fn fileno(&self) -> i32 {
         self.alarm.timer.as_raw_fd()
     }
@@ -111,7 +111,6 @@ impl Timer {
     }
 }
 
-/// Returns when a caller that continues to wait after a refusal has to check again, or `None` for never.
 fn look_again(refusal: Refused, deadline: Option<Nanos>) -> Option<Nanos> {
     match refusal {
         Refused::NotUntil(due) => Some(due),

@@ -44,7 +44,6 @@ pub(crate) fn wait(
     }
 }
 
-/// Returns `Ok` if the caller has to wait again after this refusal, and otherwise the error.
 pub(crate) fn goes_on(refusal: Refused, deadline: Option<Nanos>) -> PyResult<()> {
     match refusal {
         Refused::NotUntil(due) if deadline.is_some_and(|end| end < due) => {

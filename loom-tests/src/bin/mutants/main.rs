@@ -1,5 +1,5 @@
-//! Shows that the models detect errors: applies each stored edit to a copy of the workspace, and checks that its models
-//! fail.
+//! Shows that the models detect errors: applies each stored edit to a copy of the workspace, and checks that the models
+//! of that edit fail.
 //!
 //! ```text
 //! cargo run -p loom-tests --bin mutants             every edit
@@ -94,7 +94,6 @@ struct Trial {
 }
 
 impl Trial {
-    /// Parses a line before the diff. Returns `None` if the line states no expected result.
     fn parse(line: &str) -> Option<Trial> {
         let trial = |model: &str, expected| Trial { model: model.trim().to_owned(), expected };
         let caught = line.strip_prefix("# model: ").map(|model| trial(model, Verdict::Caught));

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 impl Line {
     /// Registers a task to be called when its claim is due. `due` returns that time. If the task should hold on for the
-    /// slot, does not register it, and returns for how long.
+    /// slot, does not register the task, and returns for how long.
     pub(crate) fn keep(
         &self,
         call: &mut Option<Call>,

@@ -1,8 +1,8 @@
 //! Stores the waiting tasks, which of them have been called, and the line's measurements.
 //!
-//! A task *comes* when it is polled. If its slot is not due, it then *stands* in the queue, *uncalled*. The line
-//! *calls* it by waking it. A called task keeps its position. The first uncalled task *leads*. `line.rs` describes the
-//! bell.
+//! A task *comes* when it is polled. If its slot is not due, the task then *stands* in the queue, *uncalled*. The line
+//! *calls* a task by waking it. A called task keeps its position. The first uncalled task *leads*. `line.rs` describes
+//! the bell.
 
 use crate::waking::{Holding, Waking};
 use nanopace::Nanos;
@@ -10,7 +10,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::task::Waker;
 use std::time::Duration;
 
-/// The assumed cost of setting the timer before it has been measured.
 const SET_COST_AT_FIRST: Duration = Duration::from_micros(5);
 
 #[derive(Debug)]
@@ -20,7 +19,6 @@ pub(super) struct Queue {
     pub(super) uncalled: BTreeSet<u64>,
     pub(super) deadlines: BTreeSet<(Nanos, u64)>,
     pub(super) rows: BTreeSet<(u32, u64)>,
-    /// The tasks that await claims. They are not in the queue.
     pub(super) claims: BTreeMap<Call, Waker>,
     pub(super) last_ticket: u64,
     pub(super) is_watched: bool,
@@ -72,7 +70,6 @@ impl Queue {
         self.uncalled.is_empty() && self.claims.is_empty()
     }
 
-    /// Returns whether only a change of the schedule leads to another call, for example because the pacer is paused.
     pub(super) fn waits_for_a_change(&self) -> bool {
         self.alarm == Nanos::ZERO && self.uncalled.len() == self.waiting.len()
     }
@@ -87,7 +84,7 @@ impl Queue {
         Ticket(self.last_ticket)
     }
 
-    /// Adds a task to the queue, uncalled. Returns its previous waker, if that differs.
+    /// Adds a task to the queue, uncalled. Returns the task's previous waker, if that waker differs from `waker`.
     pub(super) fn stand(&mut self, number: u64, wish: Wish, waker: &Waker) -> Option<Waker> {
         self.uncalled.insert(number);
         if wish.deadline != Nanos::MAX {

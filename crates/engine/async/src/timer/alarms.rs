@@ -11,13 +11,13 @@ use std::time::{Duration, Instant};
 /// queue is.
 ///
 /// The `AsyncPacer` calls the timer while it holds its own lock, always with the same waker. The timer must wake that
-/// waker from another thread or from the runtime, never inside a call.
+/// waker from another thread or from the runtime, never inside a call of one of these methods.
 ///
 /// Pass a timer to [`AsyncPacer::with_timer`](crate::AsyncPacer::with_timer).
 pub trait Timer: fmt::Debug + Send + Sync + 'static {
-    /// Sets the alarm: the timer wakes `waker` after `delay`. After that, the timer wakes it repeatedly, at intervals
-    /// of at most three times `again`, until the alarm is set again or stopped. The timer may also wake it at other
-    /// times. An additional wake-up does not replace the wake-up after `delay`.
+    /// Sets the alarm: the timer wakes `waker` after `delay`. After that, the timer wakes `waker` repeatedly, at
+    /// intervals of at most three times `again`, until the alarm is set again or stopped. The timer may also wake
+    /// `waker` at other times. An additional wake-up does not replace the wake-up after `delay`.
     fn set(&self, delay: Duration, again: Duration, waker: &Waker);
 
     /// Notifies the timer that the waker was woken, by this timer or by other code. The alarm must stay active. Timers

@@ -7,8 +7,8 @@ use std::task::Waker;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// A timer with its own thread, which sleeps until the alarm and then wakes the task. It works in every runtime. A
-/// wake-up takes one more context switch than with a timer in the runtime's reactor.
+/// A timer with its own thread, which sleeps until the alarm and then wakes the task. The timer works in every runtime.
+/// A wake-up takes one more context switch than with a timer in the runtime's reactor.
 #[derive(Debug)]
 pub struct ThreadTimer(Arc<Shared>);
 
@@ -57,7 +57,6 @@ impl Drop for ThreadTimer {
 }
 
 impl Alarm {
-    /// Sets the alarm to go off again after its interval. Returns the waker of the alarm.
     fn next(&mut self, now: Instant) -> Option<Waker> {
         let (at, again, waker) = self.set.as_mut()?;
         *at = now + *again;

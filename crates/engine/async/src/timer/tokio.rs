@@ -59,7 +59,7 @@ impl TokioTimer {
             Reactor::new().map(Place::Reactor).or_else(|_| ThreadTimer::new().map(Place::Thread));
         let Ok(moved) = moved else { return };
         *place = moved;
-        // The move loses the timer's setting: the queue sets the timer again when it rings.
+        // The move loses the timer's setting: the queue sets the timer again when the timer rings.
         let soon = Duration::from_millis(1);
         let _ = act(&mut place).and_then(|()| place.set(soon, soon, waker));
     }

@@ -99,7 +99,8 @@ fn a_clock_that_stops_before_a_slot_keeps_no_task_busy() {
     assert!(in_line.done.is_some() && claim.done.is_some());
 }
 
-/// A slot that was given back cannot go to a task that wants several slots. The task after it gets the slot at once.
+/// A slot that was given back cannot go to a task that wants several slots. The next task in the queue gets the slot at
+/// once.
 #[test]
 fn a_slot_that_came_back_goes_past_a_row() {
     let world = World::new("10/s", |builder| builder);

@@ -406,7 +406,6 @@ fn a_future_that_is_not_polled_delays_no_other() {
     }
 }
 
-/// Returns the counter of the polls of a task whose slot is due in an hour.
 fn polls_in_an_idle_line(line: &AsyncPacer, runtime: &Runtime) -> Arc<AtomicU32> {
     let polls = Arc::new(AtomicU32::new(0));
     let (counted, mut acquire) = (Arc::clone(&polls), Box::pin(start(line)));
@@ -482,7 +481,7 @@ fn a_waker_that_panics_strands_no_task() {
     });
 }
 
-/// Fails if the time per deadline grows with the number of deadlines.
+/// If the time per deadline grew with the number of deadlines, this test would be slow.
 #[test]
 fn thousands_of_deadlines_can_wait() {
     let line = AsyncPacer::with_timer(Pacer::new(rate("1/h")), Counting::default());
@@ -543,7 +542,6 @@ fn a_task_sleeps_between_slots_that_are_close() {
     assert_eq!(times_set.load(Ordering::Relaxed), 1);
 }
 
-/// While the pacer is paused, no wake-up time is known: only a change wakes the task.
 #[test]
 fn no_timer_is_set_while_the_pacer_is_paused() {
     let timer = Counting::default();

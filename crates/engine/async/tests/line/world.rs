@@ -23,7 +23,7 @@ pub(crate) fn ms(millis: u64) -> Nanos {
 /// The time of the next ring, the interval of repeated rings, and the waker.
 type Alarm = Option<(Nanos, Duration, Waker)>;
 
-/// A timer on the manual clock. It rings again as late as the contract of [`Timer`] allows.
+/// A timer on the manual clock. The timer rings again as late as the contract of [`Timer`] allows.
 #[derive(Clone, Debug)]
 struct ManualTimer {
     clock: ManualClock,
@@ -58,7 +58,6 @@ impl World {
         World { clock, pacer, line, timer, rings: Cell::new(0) }
     }
 
-    /// Moves the clock to `end`, from one ring of the timer to the next, and runs `tasks` at each ring and at `end`.
     pub(crate) fn run_to(&self, end: Nanos, tasks: &mut [&mut dyn Run]) {
         run_all(tasks);
         while let Some(waker) = self.next_ring(end) {

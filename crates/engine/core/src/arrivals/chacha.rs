@@ -52,7 +52,6 @@ fn row(a: u64, b: u64) -> Row {
     [a as u32, (a >> 32) as u32, b as u32, (b >> 32) as u32]
 }
 
-/// Computes four quarter rounds, one for each column.
 #[inline]
 fn round([mut a, mut b, mut c, mut d]: [Row; 4]) -> [Row; 4] {
     a = add(a, b);

@@ -166,7 +166,6 @@ fn random_processes_have_the_largest_number_of_slots() {
     }
 }
 
-/// Slot `n` is due near count `n + 1`, within a few standard deviations.
 #[test]
 fn far_slots_are_where_they_belong() {
     let far = 1_000_000_000_000_000_u64;
@@ -281,7 +280,6 @@ fn the_mean_gap_is_one() {
     }
 }
 
-/// Returns the variance of the number of slots in windows of `window` counts, divided by the mean number.
 fn dispersion(arrivals: &Process, window: u64) -> f64 {
     let by = |n: u64| arrivals.slots_by(Count::from(n * window) * ONE + ONE / 3);
     let slots: Vec<f64> = (0..u64::from(WINDOWS))

@@ -70,7 +70,6 @@ impl Process {
         slots.min(MOST)
     }
 
-    /// Returns whether all slots up to `count` are known. A replay may not have read some of them yet.
     pub(crate) fn is_known_until(&self, count: Count) -> bool {
         match &mut *self.0.borrow_mut() {
             Source::Replay(replay) => replay.is_known_until(count),
@@ -78,7 +77,6 @@ impl Process {
         }
     }
 
-    /// Allows a replay to read arrivals ahead of this slot. Returns whether it may now read more than before.
     pub(crate) fn read_ahead(&self, slot: u64) -> bool {
         match &mut *self.0.borrow_mut() {
             Source::Replay(replay) => replay.read_ahead(slot),

@@ -57,7 +57,7 @@ impl Replay {
     }
 
     /// Returns the count at which the slot is due, or `None` if the recording ends before the slot. For a forgotten
-    /// slot, returns the count of the next slot that is known, or of the last one that was read.
+    /// slot, returns the count of the next slot that is known, or of the last slot that was read.
     pub(super) fn count_of(&mut self, slot: u64) -> Option<Count> {
         while self.read() <= slot {
             self.read_one()?;
@@ -72,7 +72,6 @@ impl Replay {
         (self.first + u64::try_from(known).unwrap_or(0)).min(self.limit)
     }
 
-    /// Returns whether [`slots_by`](Replay::slots_by) counts all slots up to `count`, without reaching its limit.
     pub(super) fn is_known_until(&mut self, count: Count) -> bool {
         self.slots_by(count) < self.limit
     }

@@ -26,7 +26,7 @@ pub(super) struct Tree {
     key: Key,
     shape: f64,
     gaps: u64,
-    /// The root, and the last nodes on the way from it to a leaf.
+    /// The root, followed by the lowest nodes on the path from the root to a leaf.
     path: Vec<Node>,
     leaves: Vec<Leaf>,
 }
@@ -154,7 +154,7 @@ fn share(numbers: &mut Numbers, shape: f64, left_gaps: u64, right_gaps: u64) -> 
     fraction(left / (left + right))
 }
 
-/// Converts `part`, which is from 0 to 1, to units of 2^-64. The result is below 1.
+/// Converts `part`, a number from 0 to 1, to units of 2^-64. A part of 1 becomes 2^64 - 1 units.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,

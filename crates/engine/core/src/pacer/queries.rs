@@ -7,7 +7,7 @@ use std::ops::Range;
 
 impl Pacer {
     /// Returns whether the schedule has no slot left. See [`PacerBuilder::slots`](crate::PacerBuilder::slots) and
-    /// [`PacerBuilder::until`](crate::PacerBuilder::until). Operations that have started may not have completed yet.
+    /// [`PacerBuilder::until`](crate::PacerBuilder::until). Operations that have started may still be running.
     ///
     /// ```
     /// use nanopace::{ManualClock, Pacer};
@@ -100,9 +100,9 @@ impl Pacer {
         self.0.timeline.with_schedule(|schedule| schedule.asked_before(moment.signed()))
     }
 
-    /// Returns how many slots the load contains up to `moment`, including the fraction of the current interval that
-    /// has passed. For random arrivals this is the average number, and for a [shard](crate::Shard) its share of the
-    /// number. [`asked_before`](Pacer::asked_before) counts whole slots.
+    /// Returns how many slots the load contains up to `moment`, including the fraction of the current interval that has
+    /// passed. For random arrivals this is the average number. A [shard](crate::Shard) counts only its share of the
+    /// load. [`asked_before`](Pacer::asked_before) counts whole slots.
     ///
     /// ```
     /// use nanopace::{ManualClock, Pacer};
@@ -125,8 +125,8 @@ impl Pacer {
     /// applies are skipped first.
     ///
     /// There may be billions of slots, so they are returned in batches, in order. A batch is a pair: the intended start
-    /// of its last slot, and its number of slots. The intended starts of a batch differ by at most 1/10000 of the time
-    /// from its first slot to the end of `span`.
+    /// of the batch's last slot, and the number of slots in the batch. The intended starts of a batch differ by at most
+    /// 1/10000 of the time from the batch's first slot to the end of `span`.
     ///
     /// ```
     /// use nanopace::{ManualClock, Pacer};

@@ -69,7 +69,6 @@ impl ThreadEstimates {
         is_saving: false,
     };
 
-    /// Returns `None` if the clock does not advance automatically.
     pub(super) fn of(pause: &CallerPause<'_>) -> Option<ThreadEstimates> {
         if !pause.clock.is_real() {
             return None;
@@ -110,15 +109,13 @@ impl ThreadEstimates {
         }
     }
 
-    /// Returns the earliest time at which the thread may wake again without spending more than its share of a core on
-    /// sleeps.
     pub(super) fn wakes_again(&self, pausing: &Pausing) -> i64 {
         self.slept_to.saturating_add(pausing.sleep_period_ns(self.cost.value()))
     }
 
     /// Returns how the thread spends a pause of `delay`, if it may spin for `earned` from one start to the next.
     ///
-    /// * The thread spins through a delay if its share is enough to do so at every start.
+    /// * The thread spins through a delay if its share allows such a spin at every start.
     /// * If sleeps end in time, the thread sleeps before every start, because a mix of spins and sleeps would make the
     ///   gaps between starts uneven.
     /// * If even the shortest sleep ends too late, the thread spins from full credit until the credit is used up, and
@@ -147,7 +144,6 @@ impl ThreadEstimates {
         !self.is_saving && delay <= self.credit()
     }
 
-    /// Advances the estimates to `now`. Credits the fraction `share` of the time since the last call.
     pub(super) fn pass(&mut self, now: i64, share: f64) {
         let passed = now.saturating_sub(self.credited).clamp(0, 1_000_000_000);
         self.credit = self.credit.saturating_add(share_of(passed, share)).min(MOST_CREDIT_NS);
@@ -171,7 +167,6 @@ impl ThreadEstimates {
         self.is_saving |= self.credit < MOST_MARGIN_NS;
     }
 
-    /// Records a spin of `nanos` since `credited`, in which the thread lost the processor for up to `longest_gap`.
     pub(super) fn lost_processor(&mut self, nanos: i64, longest_gap: i64) {
         if longest_gap > CROWDED_NS {
             self.crowded = nanos.saturating_add(CROWDED_FOR_NS);

@@ -4,7 +4,7 @@
 ///
 /// Each value moves the estimate one step towards that value. The size of the step does not depend on the distance, so
 /// a stall of a second moves the estimate no further than any other large value. A step up is `percent` % of a whole
-/// step, and a step down is the rest of it. Steps therefore balance where `percent` % of the values lie below the
+/// step, and a step down is `100 - percent` %. Steps therefore balance where `percent` % of the values lie below the
 /// estimate (stochastic approximation: Robbins and Monro, 1951). A whole step is an eighth of the estimate plus 32 ns,
 /// so the estimate adapts at any scale.
 #[derive(Clone, Copy, Debug)]
@@ -56,8 +56,6 @@ impl Forecast {
         self.mean + self.deviation.value
     }
 
-    /// Adjusts the mean and the quantile to the value `seen`. For the mean, an excess counts as at most twice the
-    /// quantile.
     pub(super) fn learn(&mut self, seen: i64) {
         let deviation = seen - self.mean;
         self.mean += deviation.min(2 * self.deviation.value) / 4;

@@ -11,7 +11,7 @@ pub(crate) struct Pausing {
     /// The number of the pacer, which is unique within the process.
     pub(super) pacer: u64,
     pub(crate) strategy: Pause,
-    /// The share of its time that a thread may spend on going to sleep, from 0 to 1.
+    /// The share of a core that a thread may spend on going to sleep and waking up, from 0 to 1.
     pub(crate) sleep_share: f64,
     pub(crate) spin_share: f64,
     /// If slots are at least this far apart, each start has its own sleep, whatever the sleeps cost.

@@ -5,8 +5,8 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-/// The way in which an early caller waits for its slot. The strategies differ in how much CPU time a pause costs and
-/// in how precisely it ends.
+/// The way in which an early caller waits for its slot. The strategies differ in how much CPU time a pause costs and in
+/// how precisely the pause ends.
 ///
 /// No strategy ends a pause before the slot may start. While the pacer itself is paused, its callers sleep under every
 /// strategy.
@@ -31,9 +31,9 @@ pub enum Pause {
     #[default]
     Sleep,
     /// Sleeps until shortly before the intended start, then spins. While a core is free, operations start at most some
-    /// tenths of a microsecond late. A thread spins for at most a quarter of the time
-    /// ([`PacerBuilder::spin_share`](crate::PacerBuilder::spin_share)). It sleeps instead when this share is used up,
-    /// or when spinning keeps other threads from running.
+    /// tenths of a microsecond late. A thread spins for at most a share of the time
+    /// ([`PacerBuilder::spin_share`](crate::PacerBuilder::spin_share)), a quarter by default. The thread sleeps instead
+    /// of spinning when this share is used up, or when spinning keeps other threads from running.
     Hybrid,
     /// Yields the processor to other threads repeatedly. Use this strategy if sleeping is not precise enough and there
     /// are more threads than cores. It uses all the CPU time that no other thread uses.

@@ -68,7 +68,6 @@ fn unit_ns(unit: &str) -> Option<u128> {
     })
 }
 
-/// Splits after the leading digits and decimal points.
 fn split_number(text: &str) -> (&str, &str) {
     text.split_at(text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len()))
 }
@@ -79,7 +78,6 @@ struct Decimal {
 }
 
 impl Decimal {
-    /// Parses a decimal number, which may be followed by `k`, `M` or `G`.
     fn parse(text: &str) -> Result<Decimal, RateError> {
         if text.starts_with('-') {
             return Err(RateError::Negative);

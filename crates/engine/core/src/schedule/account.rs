@@ -15,7 +15,8 @@ pub(crate) struct Account {
 
 impl Account {
     pub(crate) fn count_returned(&mut self, unused: i64) {
-        // `unused` is exact while the pieces of the slots are in memory. It must never exceed the allocated time.
+        // `unused` is exact only while the pieces of the slots are in memory. It is therefore limited to the allocated
+        // time.
         let unused = unused.min(self.allocated);
         self.allocated -= unused;
         self.backlog += unused;
@@ -37,7 +38,8 @@ impl Schedule {
         Account { elapsed, allocated, idle: self.idle, waiting: late - backlog, backlog }
     }
 
-    /// Returns how much of the schedule's time up to `now` belongs to the returned slots from `start` to `end`.
+    /// Returns how much of the schedule's time up to `now` belongs to the slots from `start` to `end`, which were given
+    /// back.
     pub(crate) fn unused(&self, start: u64, end: u64, now: i64) -> i64 {
         debug_assert!(ticks_between(start, end) > 0, "a range has slots");
         let time = self.time_until_end(now);

@@ -61,7 +61,8 @@ impl Asked {
         self.since = self.since.saturating_add(span_ns);
     }
 
-    /// Returns the number of slots of all loads by `time`, or by `since` if that is later. `load` is the current load.
+    /// Returns the number of slots of all loads by `time`, or by `since` if `since` is later. `load` is the current
+    /// load.
     pub(super) fn count_at(&self, load: &Load, time: i64) -> Count {
         let count_of_this = |time: i64| load.count_at_ns(time.saturating_sub(self.origin));
         self.count + count_of_this(time.max(self.since)) - count_of_this(self.since)

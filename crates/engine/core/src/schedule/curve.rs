@@ -5,9 +5,10 @@
 //! the load's count grows by `ratio_q32` / 2^32.
 //!
 //! Usually `since` is the beginning of the segment. A *corrected* load gets the times that it would have if it had
-//! followed another shape since it began ([`History::correct`](super::history::History::correct)). Its curve counts
-//! from that beginning, where the load's count was 0. Its anchor is the position that the load had reached when it was
-//! corrected, which may be before or after the position that the new shape has reached.
+//! followed another shape since it began ([`History::correct`](super::history::History::correct)). The curve of such a
+//! load counts from the beginning of the load, where the load's count was 0. The curve's anchor is the position that
+//! the load had reached when it was corrected, which may be before or after the position that the new shape has
+//! reached.
 //!
 //! Times are rounded as for a [`Line`](super::Line), so `time_of(p) <= t` is equivalent to `p <= position_at(t)`,
 //! except that all positions up to the anchor stay reached while the rate is zero.
@@ -105,8 +106,8 @@ impl Curve {
         let time_of =
             |shape_count| self.origin.saturating_add(self.shape.time_of_count(shape_count));
         if load_count < self.load_since {
-            // That count lies before the segment. If it lies before the shape, too, the slot starts when the shape
-            // begins: it does not wait until the rate rises from zero.
+            // That count lies before the segment. If the count also lies before the shape, the slot starts when the
+            // shape begins: it does not wait until the rate rises from zero.
             let less = self.load_to_shape(self.load_since - load_count);
             return self.shape_since.checked_sub(less).map_or(self.origin, time_of);
         }
@@ -116,8 +117,8 @@ impl Curve {
 
     /// Returns the last position that is reached at `time`. While the rate is zero, a slot that lies exactly at the
     /// count is not reached: it waits until the rate rises again. The result is then never before the anchor, because
-    /// the slots up to the anchor were reached before this piece began. While the rate is not zero, after a correction
-    /// to a smaller load, the result can be before the anchor, until the load has reached the anchor again.
+    /// the slots up to the anchor were reached before this piece began. If the load was corrected to a smaller one and
+    /// the rate is not zero, the result can be before the anchor until the load has reached the anchor again.
     pub(crate) fn position_at(&self, time: i64, slots: &Slots) -> u64 {
         let (reached, is_waiting) = self.reached_at(time);
         let reached = reached.map(|count| slots.position_by(count));
@@ -161,7 +162,6 @@ impl Curve {
         }
     }
 
-    /// Converts an increase of the load's count to one of the shape's count, rounded up.
     #[inline]
     fn load_to_shape(&self, more: Count) -> Count {
         if self.ratio_q32 == ONE_Q32 {
@@ -172,7 +172,6 @@ impl Curve {
         whole.saturating_mul(ONE_Q32.into()).saturating_add((rest << 32).div_ceil(ratio))
     }
 
-    /// Converts an increase of the shape's count to one of the load's count, rounded down.
     fn shape_to_load(&self, more: Count) -> Count {
         if self.ratio_q32 == ONE_Q32 {
             return more;
@@ -183,7 +182,8 @@ impl Curve {
     }
 
     /// Returns whether a line may begin at `time` with the slot at the count `first`, which was reached within the
-    /// nanosecond before. It may not if the rate drops there: the slots since then would take longer at the lower rate.
+    /// nanosecond before. A line may not begin where the rate drops: the slots since then would take longer at the
+    /// lower rate.
     pub(crate) fn may_begin_at(&self, first: Count, time: i64) -> bool {
         // Where the rate does not jump, the counts need not be compared.
         if self.shape.is_smooth_at(time.saturating_sub(self.origin)) {
@@ -193,12 +193,10 @@ impl Curve {
         now.saturating_sub(first) <= next - now
     }
 
-    /// Returns the result of [`Shape::straight_ns`] from `time` on.
     pub(crate) fn straight(&self, time: i64) -> (i64, bool) {
         self.shape.straight_ns(time.saturating_sub(self.origin))
     }
 
-    /// Returns the result of [`Shape::bent_ns`] from `time` on.
     pub(crate) fn bent_ns(&self, time: i64) -> i64 {
         self.shape.bent_ns(time.saturating_sub(self.origin))
     }

@@ -62,13 +62,13 @@ use crate::scale::Scale;
 /// The minimum length of a parabola, in slots. Where a parabola has fewer slots, a chord is as good.
 const FEW_SLOTS: f64 = 2.0;
 
-/// The maximum number of slots of a parabola. It keeps rounding errors small.
+/// The maximum number of slots of a parabola. The limit keeps rounding errors small.
 const MOST_SLOTS: u64 = 1 << 18;
 
 /// The minimum duration of a parabola. The rounded anchor makes a shorter parabola too inexact.
 const SHORTEST_NS: i64 = 64;
 
-/// The maximum duration of a parabola. It keeps rounding errors small.
+/// The maximum duration of a parabola. The limit keeps rounding errors small.
 const LONGEST_NS: i64 = 1 << 32;
 
 const TICKS: f64 = 65_536.0;

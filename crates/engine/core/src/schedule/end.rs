@@ -34,7 +34,6 @@ impl End {
         End { by_shape: moment, revision: self.revision + 1, ..self }
     }
 
-    /// Records that `claimed` slots lie before the position `next`. Computes `position` when it comes within range.
     pub(super) fn count_claimed(&mut self, next: u64, claimed: u64) {
         if let Some(left) = self.slots.and_then(|slots| slots.checked_sub(claimed))
             && self.position.is_none()
@@ -89,7 +88,8 @@ impl End {
         moment < i64::MAX && (moment >= self.by_duration || moment > self.by_shape)
     }
 
-    /// Returns whether the end by duration has been reached at `moment`. After it, no change continues the schedule.
+    /// Returns whether the end by duration has been reached at `moment`. After that end, no change continues the
+    /// schedule.
     pub(super) fn is_over(&self, moment: i64) -> bool {
         moment >= self.by_duration
     }

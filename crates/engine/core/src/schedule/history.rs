@@ -24,8 +24,8 @@ use crate::shard::Shard;
 #[derive(Clone, Debug)]
 struct Piece {
     segment: Segment,
-    /// The time from which the piece applies. A line reaches its anchor up to a tick before that time, or later if the
-    /// load was corrected to a smaller one.
+    /// The time from which the piece applies. A line reaches its anchor at this time or at most a tick earlier. After a
+    /// correction to a smaller load, a line can reach its anchor after this time.
     since: i64,
     /// The last position of the piece. The next piece may begin later, if pieces between the two have been dropped.
     ends_at: u64,
@@ -85,7 +85,6 @@ impl History {
         self.revision
     }
 
-    /// Returns the index of the last piece whose anchor lies before `position`, or otherwise of the first piece.
     #[inline]
     fn index_of(&self, position: u64) -> usize {
         self.pieces.iter().rposition(|piece| piece.is_before(position)).unwrap_or(0)
@@ -143,8 +142,8 @@ impl History {
         Some(Begin { position, time, wanted, ends_at_most, even })
     }
 
-    /// Returns a slot at which a stretch to the slot at `position` can begin, and the time of that slot. That slot is
-    /// the one before `position`, if its time is known and a line may begin at it. Otherwise it is the slot at
+    /// Returns a slot at which a stretch to the slot at `position` can begin, and the time of that slot. This is the
+    /// slot before `position` if the time of that slot is known and a line may begin there, and otherwise the slot at
     /// `position`.
     fn known_near(&self, curve: &Curve, position: u64) -> (u64, i64) {
         let previous = before(position);
@@ -231,7 +230,6 @@ impl History {
         self.reached_on(self.pieces.len() - 1, time)
     }
 
-    /// Returns the last position that the piece at `index` has reached at `time`.
     fn reached_on(&self, index: usize, time: i64) -> u64 {
         let segment = &self.pieces[index].segment;
         let reached = segment.position_at(time, &self.slots);
@@ -296,19 +294,16 @@ impl History {
         self.slots.count_claimed(next, claimed);
     }
 
-    /// Calls [`Slots::set_shard`]. Slots before the position `next` may have started.
     pub(crate) fn set_shard(&mut self, shard: Shard, from: u64, next: u64) -> bool {
         self.revision += 1;
         self.slots.set_shard(shard, from, next)
     }
 
-    /// Calls [`Slots::lease`]. Slots before the position `not_started` may have started.
     pub(crate) fn lease(&mut self, from: u64, leases: &[Lease], not_started: u64) -> bool {
         self.revision += 1;
         self.slots.lease(from, leases, self.first_not_started(not_started))
     }
 
-    /// Calls [`Slots::first_leasable`]. Slots before the position `not_started` may have started.
     pub(crate) fn first_leasable(&self, not_started: u64) -> u64 {
         self.slots.first_leasable(self.first_not_started(not_started))
     }

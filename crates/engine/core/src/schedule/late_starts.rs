@@ -43,8 +43,8 @@ impl Schedule {
         Fate::Starts
     }
 
-    /// Moves the slots after the one at `position` as if it started at `time`, unless they have already moved that far.
-    /// The forfeited time becomes idle time. Slots of a corrected load may move by more.
+    /// Moves the slots after the slot at `position` as if that slot started at `time`, unless they have already moved
+    /// that far. The forfeited time becomes idle time. Slots of a corrected load may move by more.
     fn forfeit_until(&mut self, position: u64, time: i64, is_started: bool) {
         let passes = self.history.passes(position);
         if time > passes {

@@ -40,7 +40,6 @@ impl Line {
         self.position.wrapping_add_signed(ticks)
     }
 
-    /// Returns this line with its anchor at another position, whose time is rounded to a whole nanosecond.
     pub(crate) fn anchored(&self, position: u64) -> Line {
         Line { time: self.time_of(position), position, scale: self.scale }
     }

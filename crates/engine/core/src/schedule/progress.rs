@@ -8,8 +8,8 @@ use crate::position::{after, before, earlier, later, slots_between, ticks_betwee
 use std::iter;
 use std::ops::Range;
 
-/// The intended starts of a batch differ by at most 1/`FINENESS` of the time from its first slot to the end of the
-/// requested span.
+/// The intended starts of a batch differ by at most 1/`FINENESS` of the time from the batch's first slot to the end of
+/// the requested span.
 const FINENESS: i64 = 10_000;
 
 impl Schedule {
@@ -43,12 +43,12 @@ impl Schedule {
         }
     }
 
-    /// Returns `moment`, but at most the nanosecond after the beginning of the pause, from which no slot starts.
+    /// Returns `moment`, but at most the nanosecond after the beginning of the pause. No slot starts from that
+    /// nanosecond on.
     fn stopped(&self, moment: i64) -> i64 {
         self.paused_since.map_or(moment, |since| moment.min(since.saturating_add(1)))
     }
 
-    /// Returns the first slot that is intended to start at `moment` or later, but no slot after the end.
     fn first_from(&self, moment: i64) -> u64 {
         let first = self.history.first_from(moment);
         self.end().map_or(first, |end| earlier(first, end))

@@ -21,7 +21,7 @@ pub(crate) enum Segment {
 
 #[derive(Clone, Debug)]
 pub(crate) enum Speed {
-    /// The length of a tick of a line.
+    /// The length of a tick of a [`Line`].
     Scale(Scale),
     /// A shape that begins at `origin`, at `ratio_q32` times its rate. The ratio is in units of 2^-32.
     Shape { shape: Shape, origin: i64, ratio_q32: u64 },
@@ -57,7 +57,7 @@ impl Segment {
     }
 
     /// Returns the segment that continues at `now` with another speed. The fraction of the current interval that has
-    /// passed at `now` stays passed.
+    /// passed at `now` also counts at the new speed.
     pub(crate) fn continued(&self, speed: &Speed, now: i64, slots: &Slots) -> Segment {
         let position = self.position_at(now, slots);
         match (self, speed) {

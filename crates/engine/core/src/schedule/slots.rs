@@ -34,7 +34,7 @@ pub(crate) struct Slots {
     /// last stripe may be *open*: it is not known yet which of its slots are this process's. Its first slot is the
     /// *frontier*.
     stripes: Vec<Stripe>,
-    /// The position and the own number of one slot of this process, from which all others are counted.
+    /// The position and the own number of one slot of this process. All other slots are counted from that slot.
     counted: (u64, u64),
 }
 
@@ -44,7 +44,8 @@ struct Stripe {
     own_from: u64,
     /// The number in the whole load of the slot at which the stripe begins.
     from: u64,
-    /// The process's share of these slots. `None` if the process has none of them, or if the stripe is open.
+    /// The process's share of the stripe's slots. `None` if the process has none of these slots, or if the stripe is
+    /// open.
     shard: Option<Shard>,
 }
 
@@ -100,7 +101,6 @@ impl Slots {
         Some(Even { more: last - own, slot: self.slot_of(own)?, stride })
     }
 
-    /// Returns this process's share of the load's slots from `position` on. Returns 1 if no shard applies there.
     pub(crate) fn share_from(&self, position: u64) -> f64 {
         let stripe = self.stripe_of(self.own_at(position).unwrap_or(0));
         stripe.and_then(|stripe| stripe.shard.as_ref()).map_or(1.0, Shard::share)
@@ -151,8 +151,6 @@ impl Slots {
         self.slot_of(own).unwrap_or_else(leases_end)
     }
 
-    /// Adds a stripe that begins at the slot `from`. If `shard` is the shard of the last stripe, that stripe continues
-    /// instead.
     fn extend(&mut self, from: u64, shard: Option<Shard>) {
         if self.stripes.last().is_none_or(|last| last.shard != shard) {
             self.stripes.push(Stripe { own_from: self.own_before(from), from, shard });
@@ -298,7 +296,6 @@ impl Slots {
         self.stripe_of(own).map_or(Some(own), |stripe| stripe.slot_of(own))
     }
 
-    /// Returns the stripe of the slot with this own number, or `None` if the slot lies before all stripes.
     fn stripe_of(&self, own: u64) -> Option<&Stripe> {
         self.stripes.iter().rfind(|stripe| stripe.own_from <= own)
     }
@@ -320,7 +317,7 @@ impl Slots {
     }
 }
 
-/// Returns how many of the [`SLOT`] parts of a gap lie within `ahead`, rounded down to less than [`SLOT`].
+/// Returns how many of the [`SLOT`] equal parts of a gap lie within `ahead`, rounded down to less than [`SLOT`].
 fn parts(ahead: Count, gap: Count) -> u64 {
     let parts = match ahead.checked_mul(SLOT.into()) {
         Some(ahead) => ahead / gap,

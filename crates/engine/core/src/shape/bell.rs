@@ -9,8 +9,8 @@ use std::f64::consts::PI;
 /// A rate that rises from `low` by `rise` in `time_ns`, like `sin^4(x / 2)` for `x` from 0 to pi.
 ///
 /// With `sin^4(x / 2) = (3 - 4 cos x + cos 2x) / 8`, the count is `low t + rise t / 8 (3 - 4 sin x / x + sin 2x / 2x)`.
-/// As a series with `z = x^2`, the last term is `rise t / 80 z^2 (1 - ...)`. This is used for the first half of the
-/// time. In the second half, it is the term of the whole time less that of the remaining time `t`, which is, with
+/// As a series with `z = x^2`, the last term is `rise t / 80 z^2 (1 - ...)`. This series is used for the first half of
+/// the time. In the second half, it is the term of the whole time less that of the remaining time `t`, which is, with
 /// `z = (pi - x)^2`, `rise t / 8 (8 - 4/3 z (1 - ...))`.
 ///
 /// The two series have the terms `(4^k - 4) / (2k + 1)!` and `(4^k + 4) / (2k + 1)!` times `z^k`, with alternating
@@ -91,7 +91,8 @@ impl Bell {
     }
 
     /// Returns the approximate time at which the count is `count`, by Newton's method. The curve of the count bends
-    /// upwards. The method starts after the root, where one term alone would reach the count: `sin(x / 2) >= x / pi`.
+    /// upwards. The method starts where one term alone would reach the count. That time is after the root, because
+    /// `sin(x / 2) >= x / pi`.
     pub(super) fn time_of(&self, count: f64) -> f64 {
         let (low, rise) = (approximate(self.low), approximate(self.rise));
         let (wave, length) = (self.wave(), float(self.time_ns));

@@ -88,7 +88,8 @@ impl Shape {
         }
     }
 
-    /// Returns this shape backwards in time: its first `t` has as many slots as the last `t` of the original.
+    /// Returns this shape backwards in time: the first `t` of the result has as many slots as the last `t` of this
+    /// shape.
     ///
     /// ```
     /// use nanopace::{Level, Rate, Shape};
@@ -137,7 +138,7 @@ impl Shape {
         Ok(Shape::of(program.then(back)?, text.with("mirror")))
     }
 
-    /// Returns the first `time` of this shape, or the whole shape if it is shorter.
+    /// Returns the first `time` of this shape, or the whole shape if the shape is shorter than `time`.
     ///
     /// ```text
     /// |       .

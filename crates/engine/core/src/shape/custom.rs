@@ -15,9 +15,9 @@ const DAY_NS: i64 = 86_400_000_000_000;
 ///
 /// The time of each slot is found by a search, which calls the function up to a few hundred times, under the pacer's
 /// lock. The function must therefore be fast, must not panic, and must not call the pacer. It must always return the
-/// same result for the same time. Slot n starts in the first nanosecond at which the count is n or more. Where a custom
-/// curve is flat, the slot therefore starts at the beginning of the flat part. In other shapes, where the rate is
-/// [zero](crate::Level::ZERO), the slot starts at the end of the flat part.
+/// same result for the same time. Slot n starts in the first nanosecond at which the count is n or more. If a custom
+/// curve is flat at the count n, slot n therefore starts at the beginning of the flat part. In other shapes, where the
+/// rate is [zero](crate::Level::ZERO), slot n starts at the end of the flat part.
 ///
 /// ```
 /// use nanopace::{Curve, Shape};
@@ -39,8 +39,8 @@ const DAY_NS: i64 = 86_400_000_000_000;
 /// # Ok::<(), nanopace::ShapeError>(())
 /// ```
 pub trait Curve: Debug + Send + Sync {
-    /// Returns the number of slots by `elapsed`, with fractions of slots. It must be 0 at 0, finite, never decreasing,
-    /// and below 2^63.
+    /// Returns the number of slots by `elapsed`, with fractions of slots. The number must be 0 at time 0, finite and
+    /// below 2^63, and must never decrease.
     fn count_at(&self, elapsed: Duration) -> f64;
 
     /// Returns the rate at `elapsed`, in slots per second, for charts and for [`Pacer::rate`](crate::Pacer::rate). The

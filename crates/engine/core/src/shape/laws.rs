@@ -281,8 +281,8 @@ fn float(ns: i64) -> f64 {
     ns as f64
 }
 
-/// Takes time as a function of the count. Returns the distance in nanoseconds of the curve at `t + part` from the chord
-/// that begins at `t` and lasts for `length`.
+/// Treats time as a function of the count. Returns the distance in nanoseconds of the curve at `t + part` from the
+/// chord that begins at `t` and lasts for `length`.
 fn deviation(shape: &Shape, t: i64, length: i64, part: i64) -> f64 {
     let grown =
         |part: i64| approximate(shape.program.count_at(t + part) - shape.program.count_at(t));

@@ -1,5 +1,5 @@
-//! Defines the leaves of shapes: curves with a formula whose rate never falls, curves that a user defines, and both of
-//! these backwards in time.
+//! Defines the leaves of shapes: curves with a formula, whose rate never falls, curves that a user defines, and both
+//! kinds of curves backwards in time.
 
 use super::bell::Bell;
 use super::custom::{self, Curve};
@@ -80,7 +80,7 @@ impl Leaf {
     }
 
     /// Rounding may increase a count by up to 2 units per nanosecond, and a later count by less. The total is increased
-    /// by that many units, so that the total minus any count is never below the exact difference.
+    /// by 2 units per nanosecond, so that the total minus any count is never below the exact difference.
     fn new(form: Form, time_ns: i64) -> Leaf {
         let time = time_ns.unsigned_abs();
         let count = form.count_at(time);

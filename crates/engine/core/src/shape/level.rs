@@ -31,8 +31,8 @@ impl Level {
     /// ```
     pub const ZERO: Level = Level(None);
 
-    /// Returns the level in operations per second, rounded to an `f64`. It is zero, or from 1 per day to 10 G per
-    /// second.
+    /// Returns the level in operations per second, rounded to an `f64`. The result is zero, or from 1 per day to 10 G
+    /// per second.
     ///
     /// ```
     /// use nanopace::Level;
@@ -45,7 +45,7 @@ impl Level {
         self.0.map_or(0.0, Rate::as_hz)
     }
 
-    /// Returns the rate, or `None` if it is zero.
+    /// Returns the rate, or `None` if the level is zero.
     ///
     /// ```
     /// use nanopace::{Level, Rate};

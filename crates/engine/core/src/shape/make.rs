@@ -169,8 +169,8 @@ impl Shape {
         Shape::there_and_back(Leaf::rise, "spike", (base.into(), peak.into()), time)
     }
 
-    /// Returns a smooth peak: the rate rises from `base` to `peak` and falls back, like a bell curve. Strings call it
-    /// `peak`.
+    /// Returns a smooth peak: the rate rises from `base` to `peak` and falls back, like a bell curve. In strings, this
+    /// shape is called `peak`.
     ///
     /// ```text
     /// |      . .
@@ -179,10 +179,11 @@ impl Shape {
     /// +---------------
     /// ```
     ///
-    /// The rate is `base + (peak - base) * sin^4(pi t / time)`. It is above half of the height for 0.36 of the time;
-    /// for a [sine](Shape::sine), it is half of the time. The whole peak has `(5 base + 3 peak) / 8 * time` slots. If
-    /// `base` is above `peak`, the halves are exchanged. If the time is an odd number of nanoseconds, the second half
-    /// is 1 ns longer.
+    /// The rate is `base + (peak - base) * sin^4(pi t / time)`. It is above the middle between `base` and `peak` for
+    /// 0.36 of the time. (In a [sine](Shape::sine), the rate is above the middle for half of the time.) The whole peak
+    /// has `(5 base + 3 peak) / 8 * time` slots. If `base` is above `peak`, the rate is `peak + (base - peak) *
+    /// cos^4(pi t / time)` and the number of slots is `(3 base + 5 peak) / 8 * time`. If the time is an odd number of
+    /// nanoseconds, the second half is 1 ns longer.
     ///
     /// ```
     /// use nanopace::{Level, Rate, Shape};
@@ -300,12 +301,12 @@ impl Shape {
         parts.try_fold(first, |shape, part| shape.then(part?))
     }
 
-    /// Returns a curve that you define. It ends after `time`, or never if `time` is `None`. See [`Curve`].
+    /// Returns a curve that you define. The curve ends after `time`, or never if `time` is `None`. See [`Curve`].
     ///
     /// The curve is checked at two sets of times: 1001 evenly spaced ones, over a day if the curve never ends, and 1
-    /// ns, 2 ns, 4 ns and so on, up to 146 years. At other times it is not checked: a negative count or NaN counts as
-    /// 0, and a count above the last one counts as the last one. If the curve decreases between the checked times,
-    /// slots near the decrease start at some time near it.
+    /// ns, 2 ns, 4 ns and so on, up to 146 years. At other times the curve is not checked: a negative count or NaN
+    /// counts as 0, and a count above the last one counts as the last one. If the curve decreases between the checked
+    /// times, slots near the decrease start at some time near the decrease.
     ///
     /// ```
     /// use nanopace::{Curve, Shape};
@@ -328,7 +329,7 @@ impl Shape {
     ///
     /// # Errors
     /// Returns [`ShapeError::Curve`] if the function is not a valid curve at one of the checked times,
-    /// [`ShapeError::Empty`] if `time` is zero, and [`ShapeError::TooLong`] if it is 2^63 ns or longer.
+    /// [`ShapeError::Empty`] if `time` is zero, and [`ShapeError::TooLong`] if `time` is 2^63 ns or longer.
     pub fn custom(
         curve: impl Curve + 'static,
         time: Option<Duration>,

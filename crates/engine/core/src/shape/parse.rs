@@ -30,9 +30,9 @@ impl FromStr for Shape {
     ///
     /// A part can be followed by one or several of these words: `x3` (three times), `forever`, `mirror` (followed by
     /// the same part backwards), `reverse` (backwards), `take 10s` (its first 10 s) and `skip 10s` (the part after its
-    /// first 10 s). They apply to that part only. To apply them to several parts, put these parts in parentheses. If a
-    /// part ends where `take` or `skip` cut it, the part after it has to state the rate with which it begins. (A `hold`
-    /// keeps its rate when it is cut.)
+    /// first 10 s). Each word applies to that part only. To apply a word to several parts, put these parts in
+    /// parentheses. If a part ends where `take` or `skip` cut it, the part after it has to state the rate with which it
+    /// begins. (A `hold` keeps its rate when it is cut.)
     ///
     /// Rates are written as for [`Rate`](crate::Rate); `0/s` is also valid. A time is a number and one of the units
     /// `ns`, `us`, `ms`, `s`, `min`, `h` and `d`.

@@ -216,7 +216,6 @@ impl Program {
         }
     }
 
-    /// Returns the result of [`Leaf::steady_time_of`] if the program is a single leaf, and otherwise `None`.
     pub(super) fn steady_time_of(&self, count: Count) -> Option<i64> {
         match self {
             Program::Leaf(leaf) => leaf.steady_time_of(count),
@@ -341,8 +340,7 @@ impl Row {
         (part.before + part.program.count_at(time_ns - part.start_ns)).min(MOST)
     }
 
-    /// Returns the time at which the row reaches `count`. It lies in the last part before which the row's count is
-    /// lower.
+    /// Returns the time at which the row reaches `count`. This time lies in the last part that begins at a lower count.
     fn time_of(&self, count: Fine) -> i64 {
         let part = &self.parts[self.parts.partition_point(|part| part.before < count) - 1];
         part.start_ns.saturating_add(part.program.time_of(count - part.before))

@@ -36,10 +36,10 @@ impl Rise {
     }
 
     /// The maximum relative error of [`time_of`](Rise::time_of): 16 roundings of 2^-53. Each of its three numbers
-    /// (`low`, `growth` and `count`) has two roundings. In the root these have weights of at most 1, 1 and 1/2, because
-    /// the rate does not fall. The steps of the formula, in which there is no cancellation, add four roundings.
-    /// Rounding up the [counts](Fine) adds less than one more: a rate at which a slot comes is above 2^-122 slots per
-    /// nanosecond.
+    /// (`low`, `growth` and `count`) has two roundings. The relative errors of these numbers enter the result with
+    /// weights of at most 1, 1/2 and 1, because the rate does not fall. The steps of the formula, in which there is no
+    /// cancellation, add four roundings. Rounding up the [counts](Fine) adds less than one more: a rate at which a slot
+    /// comes is above 2^-122 slots per nanosecond.
     pub(super) const ERROR: f64 = 16.0 * (f64::EPSILON / 2.0);
 
     /// Returns the approximate time at which the count is `count`: the root of `low t + growth t^2 = count`, in the

@@ -35,7 +35,7 @@ impl Trend {
         by_slope.min(by_change).min(self.steady_ns())
     }
 
-    /// Takes time as a function of the count. Returns how long a parabola stays within 1/4 ns of the curve. The
+    /// Treats time as a function of the count. Returns how long a parabola stays within 1/4 ns of the curve. The
     /// parabola meets the curve at this time, after half of its duration, and at its end. Returns zero where a chord is
     /// as good.
     ///

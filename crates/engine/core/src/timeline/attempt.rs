@@ -41,7 +41,6 @@ pub(crate) struct Attempt {
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct EndedPause {
-    /// The version of the schedule by which the pause was planned.
     pub(super) version: u64,
     /// The reading of the clock that ended the pause.
     pub(super) at: i64,
@@ -63,7 +62,6 @@ pub(super) struct AskLock;
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Plan {
-    /// The version of the schedule under which the plan is valid.
     pub(crate) version: u64,
     pub(crate) now: i64,
     pub(crate) position: u64,
@@ -98,7 +96,7 @@ impl Attempt {
         Attempt { held: Some(claimed), ..Attempt::new(claimed.slots, i64::MAX) }
     }
 
-    /// Creates an attempt that keeps the claimed slots. If these slots are skipped, it claims the next ones.
+    /// Creates an attempt that keeps the claimed slots. If these slots are skipped, the attempt claims the next slots.
     pub(crate) fn with_fixed(claimed: Claimed) -> Attempt {
         Attempt { is_fixed: true, ..Attempt::with(claimed) }
     }
@@ -117,8 +115,8 @@ impl Plan {
         !self.is_paused() && self.due <= self.now
     }
 
-    /// Returns whether the slot can start by `deadline`. A slot that is due always can. While the pacer is paused, the
-    /// start is unknown, so only a deadline that has passed rules it out.
+    /// Returns whether the slot can start by `deadline`. A slot that is due can always start. While the pacer is
+    /// paused, the time of the start is unknown, so the function returns false only if the deadline has passed.
     pub(super) fn can_start_by(&self, deadline: i64) -> bool {
         if self.is_paused() { self.now < deadline } else { self.due <= deadline.max(self.now) }
     }

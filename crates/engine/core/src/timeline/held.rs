@@ -85,8 +85,8 @@ impl Held {
         let in_a_run = self.lanes.lock().runs().map(|(start, _)| start).reduce(earlier);
         let ranges = self.ranges.lock();
         let Some((first, _)) = ranges.first_key_value() else { return in_a_run };
-        // If positions wrap around between the ranges, the earliest one has the lowest number that is at least
-        // `REACH` above the lowest of all.
+        // If positions wrap around between the ranges, the earliest range has the lowest key that is at least `REACH`
+        // above the lowest key of all.
         let behind = ranges.range(first.wrapping_add_signed(REACH)..).next();
         let first = behind.map_or(*first, |(&start, _)| start);
         Some(in_a_run.map_or(first, |run| earlier(run, first)))

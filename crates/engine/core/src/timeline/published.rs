@@ -22,13 +22,13 @@
 //!
 //! # The horizon
 //!
-//! The horizon is the first slot that is not known to be due. In a new state it is the first slot after the anchor.
-//! The horizon also moves without the lock, as long as the state stays the same. Otherwise a thread that is preempted
-//! while it has the lock would make every other thread read the clock until it runs again. Within a state the horizon
-//! only moves forwards, by compare-and-swap. `reading` and `claimed`, which record when the clock was read and which
-//! position claims had reached at that reading, move before the horizon does. A thread that reads the new horizon,
-//! with `Acquire`, gets these values or later ones, so no grant is stamped with a time before its slot was known to be
-//! due.
+//! The horizon is the first slot that is not known to be due. In a new state it is the first slot after the anchor. The
+//! horizon also moves without the lock, as long as the state stays the same. If it moved only under the lock, a thread
+//! that is preempted while it has the lock would make every other thread read the clock until the preempted thread runs
+//! again. Within a state the horizon only moves forwards, by compare-and-swap. `reading` and `claimed`, which record
+//! when the clock was read and which position claims had reached at that reading, move before the horizon does. A
+//! thread that reads the new horizon, with `Acquire`, gets these values or later ones, so no grant is stamped with a
+//! time before its slot was known to be due.
 //!
 //! The lowest 16 bits of the horizon are a *tag*, from the number of its state, so that a reading of the clock that
 //! was made in an earlier state does not move the horizon. A thread that moves the horizon loads it, then checks with
@@ -59,7 +59,7 @@ const WITHOUT_STRETCH: u64 = 1 << 14;
 const CLOSED: u64 = 1 << 15;
 const BENT: u64 = 1 << 16;
 /// The bit that is set with [`WITHOUT_STRETCH`] if slots may be drawn: the next slot lies on no line, and no start
-/// moves another slot. It is one of [`SHIFTS`], which are not needed without a stretch.
+/// moves another slot. The bit is one of [`SHIFTS`], which are not needed without a stretch.
 const DRAWABLE: u64 = 1;
 const UNEVEN: u64 = WITHOUT_STRETCH | DRAWABLE;
 /// The lowest of the bits that count the states. These bits lie above all others.
@@ -145,7 +145,6 @@ impl Published {
         self.version.load(Relaxed)
     }
 
-    /// Returns the next position to be claimed, as it was at the last reading of the clock.
     #[inline]
     pub(super) fn claimed(&self) -> u64 {
         // Relaxed: the value is only a guess. If it is wrong, the caller claims a slot that it may have to give back,
@@ -275,8 +274,8 @@ impl Published {
     }
 
     /// Reports the reading `now`, at which claims had reached the position `claimed`, unless it counts as the same
-    /// reading as the last one. Lets due slots from `claimed` on start with it, as many as the pace allows. Returns the
-    /// latest reading that was reported before.
+    /// reading as the last one. Lets due slots from `claimed` on start with the reading `now`, as many as the pace
+    /// allows. Returns the latest reading that was reported before.
     pub(super) fn report_and_advance(&self, snapshot: &Snapshot, claimed: u64, now: i64) -> i64 {
         let last = self.last_reading();
         if !reading::is_the_same(
@@ -290,8 +289,8 @@ impl Published {
     }
 
     /// Reports the reading `now`, at which claims had reached the position `claimed`, unless it counts as the same
-    /// reading as the last one. Returns how many slots from `claimed` on may start with it, at the pace since the last
-    /// reading.
+    /// reading as the last one. Returns how many slots from `claimed` on may start with the reading `now`, at the pace
+    /// since the last reading.
     pub(super) fn report_more(&self, claimed: u64, now: i64) -> u64 {
         let last = self.last_reading();
         let used = slots_between(last.claimed, claimed);

@@ -2,9 +2,9 @@
 //!
 //! The wait time of a slot is too short by the age of the reading with which it was granted. The number of slots for
 //! one reading therefore follows the pace at which callers claim slots, measured in real time between two readings. At
-//! a steady pace, a reading is at most about [`YOUNG_NS`] old. After a break between two claims, callers may still be
-//! granted, with the reading from before the break, the slots that they would have claimed within [`YOUNG_NS`] at their
-//! earlier pace.
+//! a steady pace, a reading is at most about [`YOUNG_NS`] old. After a break between two claims, the reading from
+//! before the break may still serve as many slots as callers would have claimed within [`YOUNG_NS`] at their earlier
+//! pace.
 
 /// The approximate maximum age of a reading of the clock with which slots are granted, in nanoseconds.
 const YOUNG_NS: u64 = 10_000;
@@ -26,17 +26,17 @@ impl Pace {
 
 /// Returns how many slots may be granted with a reading, if `used` slots were claimed in the `elapsed_ns` since the
 /// last reading. The result is the number of slots that take less than [`YOUNG_NS`] at that pace, at most
-/// [`MOST_SLOTS`], and at most twice `used`, because a pace measured over a few slots is not precise. It includes the
-/// slot for which the reading is made, which starts even if the result is zero.
+/// [`MOST_SLOTS`], and at most twice `used`, because a pace measured over a few slots is not precise. The result
+/// includes the slot for which the reading is made. That slot starts even if the result is zero.
 fn allowance(used: u64, elapsed_ns: i64) -> u64 {
     let used = used.min(MOST_SLOTS);
     let at_this_pace = (used * YOUNG_NS).saturating_sub(1) / elapsed_ns.max(1).unsigned_abs();
     at_this_pace.min(2 * used).min(MOST_SLOTS)
 }
 
-/// Returns how many slots may be granted with a reading in addition to the one for which it was made. If no time has
-/// passed since the last reading, both count as one reading. After [`MOST_SLOTS`] slots, the clock is too coarse to
-/// distinguish starts, and the count starts again from zero.
+/// Returns how many slots may be granted with a reading in addition to the slot for which the reading was made. If no
+/// time has passed since the last reading, the two readings count as one. After [`MOST_SLOTS`] slots, the clock is too
+/// coarse to distinguish starts, and the count starts again from zero.
 pub(crate) fn more(used: u64, elapsed_ns: i64) -> u64 {
     let more = allowance(used, elapsed_ns).saturating_sub(1);
     if is_the_same(used, elapsed_ns) { more.min(MOST_SLOTS - 1 - used) } else { more }

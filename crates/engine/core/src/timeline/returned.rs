@@ -30,7 +30,6 @@ impl Returned {
         self.ranges().map(due).sum()
     }
 
-    /// Returns the ranges in order. A range is the position of its first slot and the position after its last one.
     pub(super) fn ranges(&self) -> impl Iterator<Item = (u64, u64)> {
         let position = |key: u64| self.origin.wrapping_add(key);
         self.ranges.iter().map(move |(&start, &end)| (position(start), position(end)))
@@ -71,7 +70,6 @@ impl Returned {
         self.earliest_range().map(|(start, _)| start)
     }
 
-    /// Returns the stored slot that has `slots` others before it.
     pub(super) fn nth(&self, slots: u64) -> Option<u64> {
         let mut left = slots;
         self.ranges().find_map(|(start, end)| {

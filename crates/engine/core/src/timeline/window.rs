@@ -147,7 +147,7 @@ impl Snapshot {
         self.stretch.first_ahead(now)
     }
 
-    /// Returns whether a [`run`](Snapshot::run) may begin at `start`. It may not begin at the anchor, because
+    /// Returns whether a [`run`](Snapshot::run) may begin at `start`. A run may not begin at the anchor, because
     /// [`Formula`] would compute a time for the anchor that is a nanosecond too late.
     pub(super) fn has_run_from(&self, start: u64) -> bool {
         start != self.stretch.line.position

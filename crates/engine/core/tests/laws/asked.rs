@@ -25,7 +25,7 @@ enum Step {
     /// Claims a slot and gives it back while later ones start.
     GiveBack(u8),
     Rate(usize),
-    /// Sets a ramp of this many nanoseconds from one rate to another, with which the load ends.
+    /// Sets a ramp between two rates, which lasts this many nanoseconds. The load ends with the ramp.
     Ramp(usize, usize, u64),
     Pause,
     Resume,

@@ -9,7 +9,6 @@ use nanopace::{Ended, ManualClock, Pacer, Refused};
 use std::thread;
 use std::time::Duration;
 
-/// Returns a pacer of 10/s whose slot 0 has started. Slot 1 is 10 s late.
 fn ten_seconds_late() -> (ManualClock, Pacer) {
     let clock = ManualClock::new();
     let pacer = build("10/s", &clock).build();

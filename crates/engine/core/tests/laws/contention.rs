@@ -36,8 +36,6 @@ fn crew(
     (0..threads).map(worker).collect()
 }
 
-/// Acquires the slots that were given back, and asserts that every slot was started once. Slots are `interval_ns`
-/// apart.
 fn assert_each_slot_once(pacer: &Pacer, mut starts: Starts, interval_ns: u64) {
     let taken = starts.len();
     let slots = starts.iter().max().expect("some starts") / interval_ns + 1;

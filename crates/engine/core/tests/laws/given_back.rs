@@ -93,7 +93,6 @@ fn a_lane_that_gives_back_still_reads_the_clock_in_time() {
     }
 }
 
-/// Returns the number of slots that a lane claims at once after it has given slots back `times` times.
 fn run_after(times: usize) -> u64 {
     let clock = ManualClock::new();
     let pacer = build("100M/s", &clock).build();

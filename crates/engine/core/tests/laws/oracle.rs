@@ -366,7 +366,6 @@ impl Pair {
     }
 }
 
-/// Runs the sequence, up to the first step whose correct outcome is undecided.
 fn run(setting: &Setting, steps: &[Step]) -> Result<(), Undecided> {
     let mut pair = Pair::new(setting);
     for step in steps {

@@ -72,7 +72,6 @@ struct Measured {
 const LEARNT: usize = 1_000;
 const STARTS: usize = 5_000;
 
-/// Measures one thread that only acquires slots, after its estimates have settled.
 fn measure(wake_ups: WakeUps, starts_per_s: u64, pause: Pause) -> Measured {
     let in_a_new_thread = move || {
         let [now, random] = [0, starts_per_s].map(AtomicU64::new);

@@ -17,8 +17,8 @@ use std::time::Duration;
 
 type Step = Box<dyn FnOnce() + Send>;
 
-/// A clock for one thread. While a caller waits on it, asleep or spinning, another thread runs the next step. Sleeps
-/// overrun by 1 us.
+/// A clock for one thread. While a caller waits on this clock, asleep or spinning, another thread runs the next step.
+/// Sleeps overrun by 1 us.
 #[derive(Default)]
 struct Staged {
     now: AtomicU64,
@@ -147,8 +147,6 @@ fn a_change_reaches_callers_that_spin() {
     }
 }
 
-/// Returns how long the thread spins for its next `starts` starts. Asserts that the thread sleeps once for each of
-/// them.
 fn spun_by(starts: usize, clock: &Staged, pacer: &Pacer) -> Duration {
     let before = pacer.counters().spun;
     clock.sleeps();
@@ -157,8 +155,6 @@ fn spun_by(starts: usize, clock: &Staged, pacer: &Pacer) -> Duration {
     pacer.counters().spun.saturating_sub(before)
 }
 
-/// Acquires a slot. While this thread waits, another thread does the same, and so on for `more` other threads. The last
-/// one then runs `then`.
 fn acquire_with(more: usize, clock: &Arc<Staged>, pacer: &Pacer, then: fn(&Arc<Staged>)) {
     if let Some(rest) = more.checked_sub(1) {
         let (others_clock, other) = (Arc::clone(clock), pacer.clone());
@@ -263,7 +259,7 @@ mod linux {
         }
     }
 
-    /// Returns the timer slack of three sleeps, and the slack after them, of a thread whose own slack is 70 us.
+    /// Sets this thread's own timer slack to 70 us. Returns its slack during each of three sleeps, and after them.
     fn slack(pause: Pause, set: impl FnOnce(PacerBuilder) -> PacerBuilder) -> (Vec<u64>, u64) {
         set_current_timer_slack(NonZeroU64::new(70 * MICRO)).expect("Linux has it");
         let clock = Arc::new(SlackNotes::default());

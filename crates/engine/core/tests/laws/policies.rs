@@ -7,7 +7,6 @@ use crate::common::{
 use nanopace::{ManualClock, Pacer, Refused, Strictness};
 use std::sync::Arc;
 
-/// Returns a pacer of 100/s whose slot 0 started at 0 s. At 10.01 s, slot 1 is 10 s late.
 fn stalled(number: f64) -> (ManualClock, Pacer) {
     let clock = ManualClock::new();
     let pacer = build("100/s", &clock).strictness(strictness(number)).build();

@@ -60,8 +60,6 @@ impl Worker {
         Worker { clock, pacer, lane, way, starts: 0 }
     }
 
-    /// Starts an operation if a slot is due, and then lets `nanos` pass. Returns `None` if the operation is refused
-    /// because no slot is due.
     fn operate(&mut self, nanos: u64) -> Option<Told> {
         self.starts += 1;
         let told = self.start().map(|grant| {
@@ -145,7 +143,6 @@ fn a_stall_goes_unnoticed_by_as_many_starts_as_were_made_in_ten_microseconds() {
     }
 }
 
-/// A stall after the first operation is reported by the second and the third start.
 #[test]
 fn the_starts_after_a_first_stall_report_it() {
     for way in WAYS {

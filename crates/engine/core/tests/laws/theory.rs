@@ -1,9 +1,9 @@
 //! Compares one worker and a simulated server, paced by the engine in virtual time, with textbook formulas (Kleinrock,
 //! *Queueing Systems*, volume 1, 1975, chapters 3, 5 and 6).
 //!
-//! A worker that runs one operation at a time is a single server. Late operations are the queue in front of it.
-//! Response times from the *intended* start are those of that queue; a load generator that measures from the actual
-//! start (coordinated omission) does not see it.
+//! A worker that runs one operation at a time is a single server. Late operations are the queue in front of that
+//! server. Response times from the *intended* start include the time in this queue. A load generator that measures from
+//! the actual start (coordinated omission) leaves that time out.
 
 use crate::common::{MILLI, SECOND, assert_balanced, build, span, strictness};
 use nanopace::{Arrivals, Claim, Level, ManualClock, Nanos, Pacer, Rate, Shape, Strictness};
@@ -13,7 +13,6 @@ use rand_distr::{Distribution, Exp, Geometric};
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// The service time of an operation: the server completes 1 000 operations per second, in one millisecond each.
 const SERVICE: Duration = Duration::from_millis(1);
 const SERVED_PER_SECOND: f64 = 1e3;
 
@@ -106,7 +105,6 @@ fn one_worker(
     (0..operations).map(operation).collect()
 }
 
-/// Runs a worker whose operations claim geometrically distributed numbers of slots, one arrival in `1 / p` slots.
 fn random_arrivals(
     loads: (u32, usize),
     mut service: impl FnMut(&mut dyn Rng) -> Duration,
@@ -244,8 +242,9 @@ impl Waiting<'_> {
     }
 }
 
-/// A strict pacer is itself a server: its slots are an interval apart, and an unused slot is lost. Poisson arrivals
-/// that claim from it are M/D/1, in this case with arrivals at any time, and not only in the slots of a finer schedule.
+/// A strict pacer is itself a server: its slots are an interval apart, and an unused slot is lost. Callers that arrive
+/// at Poisson times and claim slots from the pacer are an M/D/1 queue. In this test, callers can arrive at any time,
+/// and not only in the slots of a finer schedule.
 #[test]
 fn random_claims_from_a_strict_pacer_are_m_d_1() {
     for (thousandths, batch) in LOADS {
@@ -278,7 +277,6 @@ const QUICK_NS: u64 = MILLI / 5;
 const STALL_NS: u64 = SECOND;
 const STALLED: u64 = 1_000;
 
-/// Runs one worker with the stall, and returns its response times, in nanoseconds, in the order of the slots.
 fn one_stall(number: f64, operations: u64) -> (Pacer, Vec<u64>) {
     let clock = ManualClock::jumping();
     let pacer = build("1000/s", &clock).strictness(strictness(number)).build();

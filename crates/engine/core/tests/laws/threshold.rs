@@ -5,7 +5,6 @@ use crate::common::{MICRO, MILLI, SECOND, actual_ns, at, build, intended_ns, spa
 use nanopace::driver::Drive as _;
 use nanopace::{ManualClock, Nanos, Pacer, Refused};
 
-/// Returns a pacer of 1000/s whose slot 0 has started, and a clock at `left_ns` before slot 1.
 fn before_slot_1(left_ns: u64, threshold_ns: u64) -> (ManualClock, Pacer) {
     let clock = ManualClock::jumping();
     let pacer = build("1000/s", &clock).sleep_threshold(span(threshold_ns)).build();

@@ -46,7 +46,6 @@ fn asleep(count: u64, clock: &CountingClock, pacer: &Pacer, deadline: Nanos) -> 
     (0..count).map(one).collect()
 }
 
-/// Returns a pacer of 10/s whose slot 0 has started, and its clock.
 fn ten_per_second() -> (CountingClock, Pacer) {
     let clock = CountingClock::default();
     let pacer = Pacer::builder(rate("10/s")).tolerance(Duration::ZERO).clock(clock.clone()).build();

@@ -51,7 +51,7 @@ pub trait Clock {
     /// Returns the clock on which the schedule of a limiter runs. With `None`, the default, the schedule runs in real
     /// time.
     ///
-    /// governor does not have this method. It is for clocks of tests, such as
+    /// governor does not have this method. The method is for clocks of tests, such as
     /// [`FakeRelativeClock`](crate::clock::FakeRelativeClock).
     fn pacing(&self) -> Option<Arc<dyn nanopace::Clock>> {
         None

@@ -29,7 +29,6 @@ fn per_second(number: u32) -> (Limiter, FakeRelativeClock) {
     fake(Quota::per_second(cells(number)))
 }
 
-/// Returns the number of cells that are admitted without waiting.
 fn passed(limiter: &Limiter) -> usize {
     (0..100_000).take_while(|_| limiter.check().is_ok()).count()
 }

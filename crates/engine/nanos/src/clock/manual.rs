@@ -5,7 +5,7 @@ use crate::{Clock, Nanos, Parker, Unparker};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A clock that moves only when a test or a simulation moves it. Clones share the same time.
+/// A clock for tests and simulations, which does not follow real time. Clones share the same time.
 ///
 /// A thread that pauses on this clock sleeps until another thread has moved the clock far enough. A pause on a clock
 /// from [`jumping`](ManualClock::jumping) does not sleep: it moves the clock to the end of the pause and returns at

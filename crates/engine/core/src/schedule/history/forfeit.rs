@@ -7,12 +7,12 @@
 //! A corrected load ([`History::correct`]) has slots with times from before its piece began to apply:
 //!
 //! * For slots after its anchor, the piece applies from the time at which the load began.
-//! * If the load was corrected to a *smaller* one, its segment may not have reached the slot that starts. The slots
+//! * If the load was corrected to a *smaller* one, its segment has possibly not reached the slot that starts. The slots
 //!   after that slot then wait for the segment: only the segment's anchor moves. For example, at 10/s slots 0 to 8 have
 //!   started, and at 1 s the load is corrected to 1/s. If slot 9 starts at 1.6 s and forfeits the time until then, slot
 //!   10 is intended to start at 10 s, by the corrected load, and not at 2.6 s.
-//! * If the load was corrected to a *larger* one after `time`, its piece is appended again as a change of speed. The
-//!   time of the slots that it had made due at once is forfeited, too.
+//! * If the load was corrected to a *larger* one after `time`, the piece of that load is appended again as a change of
+//!   speed. The time of the slots that the correction had made due at once is forfeited, too.
 
 use super::super::segment::Segment;
 use super::{History, Piece, has_no_slot};
@@ -30,8 +30,9 @@ impl Piece {
 }
 
 impl History {
-    /// Moves the slots after the one at `position` as if it started at `time`, after its intended start. If the slot at
-    /// `position` has not started, it keeps its intended start, unless it lies at the anchor of the first line.
+    /// Moves the slots after the slot at `position` as if that slot started at `time`, which must be after its intended
+    /// start. If the slot at `position` has not started, it keeps its intended start, unless it lies at the anchor of
+    /// the first line.
     pub(crate) fn forfeit(&mut self, position: u64, time: i64, is_started: bool) {
         let rules = |piece: &Piece| piece.rules(position, time);
         let index = self.pieces.iter().rposition(rules).unwrap_or(0);
@@ -61,8 +62,8 @@ impl History {
     }
 
     /// Appends a piece again at its own time, after slots have moved. If the piece had not reached these slots by that
-    /// time, they wait for it, and so do slots that were not known then. Otherwise, slots that were not known then get
-    /// their times from the piece before, as if they had been known.
+    /// time, they wait for the piece, and so do slots that were not known then. Otherwise, slots that were not known
+    /// then get their times from the piece before, as if they had been known.
     fn append_again(&mut self, piece: &Piece) {
         let count_at = |segment: &Segment| segment.count_at(piece.since, &self.slots);
         if count_at(&piece.segment) < count_at(self.current()) {

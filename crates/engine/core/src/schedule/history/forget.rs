@@ -6,7 +6,7 @@ use crate::position::{earlier, first_after};
 /// The number of most recent pieces that are always kept, because slots on them may be held without a record.
 const EXACT: usize = 32;
 
-/// The number of pieces up to which a search for unneeded ones is not worth its cost.
+/// The number of pieces up to which a search for unneeded pieces is not worth its cost.
 const KEPT: usize = EXACT + 4;
 
 /// The maximum number of older pieces on which no caller holds a slot.
@@ -40,8 +40,8 @@ impl History {
     }
 
     /// Drops pieces on which no caller has a slot any more, and pieces that have no slot. A piece without a slot
-    /// matters only while a slot may still be moved into the time in which it applied. When the slot at `free` is
-    /// intended to start after that time, neither it nor a later slot can be moved there.
+    /// matters only while a slot may still be moved into the time in which the piece applied. If the slot at `free` is
+    /// intended to start after that time, neither that slot nor a later slot can be moved there.
     fn forget_unneeded(&mut self, free: u64, is_held: impl Fn(&Piece, &Piece) -> bool) {
         let (time, old) = (self.time_of(free), self.old());
         let is_unneeded = |(index, (piece, next)): (usize, (&Piece, &Piece))| {
@@ -63,7 +63,7 @@ impl History {
 
     /// Drops old pieces on which no caller holds a slot, until [`MOST`] of these pieces are left. The slots of a
     /// dropped piece move by at most the time from the beginning of the previous piece to the beginning of the next
-    /// one. The pieces for which this time is shortest are dropped first.
+    /// piece. The pieces for which this time is shortest are dropped first.
     fn forget_slightest(&mut self, is_held: impl Fn(&Piece, &Piece) -> bool) {
         if self.pieces.len() <= MOST {
             return;

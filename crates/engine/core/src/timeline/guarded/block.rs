@@ -6,16 +6,16 @@ use crate::schedule::Schedule;
 use crate::timeline::{Claimed, LaneRun, Pace, Timeline};
 use crate::{Clock, Grant};
 
-/// The maximum number of slots of a block. It keeps a lane small and the time under the lock short.
+/// The maximum number of slots of a block. The limit keeps a lane small and the time under the lock short.
 const LONGEST: usize = 64;
 
-/// Unevenly spaced slots that are due at one reading of the clock. See [`Run`](crate::timeline::Run) for even ones.
+/// Unevenly spaced slots that are due at one reading of the clock. See [`Run`](crate::timeline::Run) for evenly spaced
+/// slots.
 #[derive(Debug, Default)]
 pub(crate) struct Block {
     version: u64,
     grants: Vec<Grant>,
     used: usize,
-    /// The position after the last slot.
     end_position: u64,
 }
 
@@ -92,8 +92,6 @@ impl Entry<'_> {
         Some(now)
     }
 
-    /// Claims the drawn slots of the block. Returns false, with an empty block, if no slots were drawn or another
-    /// thread has just claimed them.
     fn claim_slots_of(&self, block: &mut Block, start: u64) -> bool {
         let end = block.end_position;
         let is_claimed = end != start && self.timeline.exchange(start, end);
@@ -135,8 +133,8 @@ impl Entry<'_> {
         }
     }
 
-    /// Returns whether the schedule's last slot is the last of these slots. The caller that claims it has to wake
-    /// waiting tasks, so it is not drawn, but claimed separately under the lock.
+    /// Returns whether the schedule's last slot is the last of these slots. The caller that claims the schedule's last
+    /// slot has to wake waiting tasks, so that slot is not drawn, but claimed separately under the lock.
     fn has_the_last(&self, start: u64, slots: u64) -> bool {
         self.locked.schedule.ends_before(after(start, slots))
     }

@@ -39,7 +39,6 @@ impl Entry<'_> {
         self.follow_arrivals(next, now);
     }
 
-    /// Reads recorded arrivals ahead of the position `next`, and drops those that no caller needs any more.
     pub(super) fn follow_arrivals(&mut self, next: u64, now: i64) {
         let Locked { schedule, returned, .. } = &mut *self.locked;
         let held = &self.timeline.held;
@@ -47,7 +46,6 @@ impl Entry<'_> {
         schedule.follow_arrivals(next, now, earliest);
     }
 
-    /// Does the upkeep for a caller in an open loop, whose reading of the clock is `now`.
     pub(in crate::timeline) fn upkeep(&mut self, now: i64) {
         self.locked.latest_reading = self.locked.latest_reading.max(now);
         self.tidy(now);

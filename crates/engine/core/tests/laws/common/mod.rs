@@ -96,7 +96,6 @@ pub(crate) fn finish<T>(what: &str, threads: Vec<JoinHandle<T>>, step: impl FnMu
     threads.into_iter().map(|thread| thread.join().expect("no panic")).collect()
 }
 
-/// Starts `n` threads that acquire a slot. Returns when each of them has claimed one.
 pub(crate) fn sleepers(n: u64, pacer: &Pacer) -> Vec<JoinHandle<Result<Grant, Ended>>> {
     let taken = pacer.ledger().granted;
     let threads = (0..n)

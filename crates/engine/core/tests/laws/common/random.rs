@@ -30,7 +30,6 @@ pub(crate) fn shapes() -> impl Strategy<Value = Shape> {
         .prop_map(|(whole, cuts)| cuts.into_iter().fold(whole, cut))
 }
 
-/// Returns the first part of the shape or the part after it, or the whole shape if the part would be empty.
 fn cut(shape: Shape, (first, part): (bool, f64)) -> Shape {
     let time = shape.duration().unwrap().mul_f64(part);
     let cut = if first { shape.clone().take(time) } else { shape.clone().skip(time) };

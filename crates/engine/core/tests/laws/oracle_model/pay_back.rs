@@ -21,7 +21,6 @@ pub(super) struct PayBack {
 }
 
 impl PayBack {
-    /// Returns a segment that reaches `count` at `now`. Later slots follow at a multiple of the pace.
     pub(super) fn through(pace: &Pace, ratio: f64, count: f64, now: When, slack: Slack) -> PayBack {
         PayBack::anchored(Segment::through(pace, ratio, count, now.at), count, now, slack)
     }

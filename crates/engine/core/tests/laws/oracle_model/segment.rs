@@ -146,8 +146,8 @@ impl Pace {
         }
     }
 
-    /// Returns the pace for these slots. A constant rate is a line only if slot n lies at the count n. Otherwise it
-    /// becomes a shape.
+    /// Returns the pace for these slots. A constant rate is a line only if slot n lies at the count n. Otherwise the
+    /// constant rate becomes a shape.
     pub(super) fn over(self, slots: &Slots, origin: f64) -> Pace {
         match self.interval().filter(|_| !slots.is_plain) {
             Some(interval) => Pace::Shape(Arc::new(Curve::constant(interval)), origin),

@@ -38,8 +38,6 @@ impl Slack {
         }
     }
 
-    /// Adds the error of the forfeited time `closed`. The slots after it continue from a time whose error is at most
-    /// `off`.
     pub(super) fn forfeit(&mut self, new: &Segment, time: f64, closed: f64, off: f64) {
         let blur = new.blur(time, off + TWICE_NS + closed * Q32);
         self.slots = self.slots.max(blur);
@@ -64,7 +62,6 @@ impl When {
         self.off() + self.at.fract() == 0.0
     }
 
-    /// Applies `rises`, which must be an increasing function, to the time and its bounds.
     pub(super) fn map(self, rises: impl Fn(f64) -> f64) -> When {
         When { low: rises(self.low), at: rises(self.at), high: rises(self.high) }
     }

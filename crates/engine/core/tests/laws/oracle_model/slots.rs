@@ -109,7 +109,6 @@ impl Slots {
         self.own.get(slot as usize).map_or(f64::INFINITY, |(_, count)| *count)
     }
 
-    /// Returns the number of slots up to this count, minus one.
     pub(super) fn slot_by(&mut self, count: f64) -> f64 {
         if self.is_plain {
             return count;

@@ -34,8 +34,6 @@ impl State {
         self.current().count_at(time).min(paid.unwrap_or(f64::MAX))
     }
 
-    /// Returns the segment for owed time, if time is owed at `time`. Time that is still owed when a shape ends becomes
-    /// backlog.
     fn owed(&self, time: f64) -> Option<&PayBack> {
         self.pay_back.as_ref().filter(|_| time < self.shape_ends)
     }
@@ -238,7 +236,6 @@ impl State {
         Ok(())
     }
 
-    /// Makes a slot free again. If the latest slots are free, they become the next ones.
     pub(super) fn give_back(&mut self, slot: u64) {
         self.returned.insert(slot);
         while self.next > self.settled && self.returned.remove(&(self.next - 1)) {
@@ -305,8 +302,8 @@ impl State {
         }
     }
 
-    /// Starts the held slot, if it is due. If it is skipped, the next slot that is not too late replaces it, and starts
-    /// or is held.
+    /// Starts the held slot, if it is due. If the held slot is skipped, the next slot that is not too late replaces it,
+    /// and starts or is held.
     pub(super) fn start_held(
         &mut self,
         mut slot: u64,
@@ -349,7 +346,6 @@ impl State {
         Answer::Granted { intended, start, slot: self.slots.borrow_mut().number(slot) }
     }
 
-    /// Applies the policy to the start of `slots` slots. Returns false if the slots are skipped.
     fn judge(
         &mut self,
         slot: u64,

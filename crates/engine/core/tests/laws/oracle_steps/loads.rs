@@ -143,7 +143,6 @@ impl Split {
         Shard::weighted(index, &self.weights).expect("a shard")
     }
 
-    /// Returns how many slots of each cycle this process has, and the length of a cycle in slots.
     pub(crate) fn part(&self) -> (usize, u64) {
         let weight = usize::try_from(self.weights[self.index]).expect("a small number");
         (weight, self.weights.iter().copied().map(u64::from).sum())

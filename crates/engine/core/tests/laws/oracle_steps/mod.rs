@@ -81,7 +81,6 @@ pub(crate) struct Setting {
     pub(crate) until_ns: Option<u64>,
 }
 
-/// Generates settings with sequences of steps. Some sequences are long, and hold slots across hundreds of changes.
 pub(crate) fn sequence() -> impl Strategy<Value = (Setting, Vec<Step>)> {
     let profile = prop_oneof![3 => Just(Profile::Slow), 1 => Just(Profile::Fast)];
     let length = prop_oneof![29 => 1_usize..64, 1 => 200_usize..500];
