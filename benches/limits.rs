@@ -65,7 +65,8 @@ fn cost<W: FnMut() -> bool + Send>(threads: usize, hire: impl Fn() -> W + Sync) 
     1e9 / work.per_second()
 }
 
-/// Prints all candidates compared with the first one. The `bounded` candidates after it are compared with the bound.
+/// Prints all candidates compared with the first one. The `bounded` candidates after the first one are also judged by
+/// `bound`.
 fn compare(mut candidates: Vec<Candidate<'_>>, bounded: usize, bound: f64) {
     let mut rounds: Vec<&mut dyn FnMut() -> f64> =
         candidates.iter_mut().map(|(_, round)| &mut **round as _).collect();
@@ -120,7 +121,6 @@ fn asking(rule: impl Rule<State: From<u64> + Into<u64>>) -> impl Fn() -> bool + 
     move || limiter.try_acquire().is_ok()
 }
 
-/// Returns a function that makes a request to a limiter with a rate and the limits in `more`.
 fn front_door(more: &str) -> impl Fn() -> bool + Sync {
     let limiter = Limiter::new(generous_text(more).parse().expect("limits"));
     move || limiter.try_acquire().is_ok()

@@ -55,7 +55,6 @@ fn main() -> io::Result<()> {
     Ok(())
 }
 
-/// A function that runs a round of one candidate with a jitter, and returns the starts per second.
 type Round = fn(Duration) -> f64;
 
 fn compare(what: &str, ways: [(&str, Round); 2]) -> Vec<Figure> {
@@ -126,7 +125,6 @@ fn keyed() -> Keyed<u32> {
     Keyed::per_second((RATE / KEYS).into()).burst(BURST.into()).build().expect("limits")
 }
 
-/// Returns the starts per second after the initial burst.
 fn per_second(starts: &AtomicU64) -> f64 {
     thread::sleep(WARM_UP);
     // Relaxed: a statistic that orders nothing.

@@ -78,7 +78,7 @@ impl HurriedClock {
         self.0.clock.leap(span.div_f64(crate::float(self.0.factor)));
     }
 
-    /// Returns the number of readings by this thread and by threads that have ended.
+    /// Returns the number of readings. The latest readings by other threads that still run may be missing.
     #[must_use]
     pub fn readings(&self) -> u64 {
         self.0.readings.iter().map(|readings| readings.load(Relaxed)).sum()

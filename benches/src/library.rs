@@ -26,7 +26,6 @@ impl Target for Nothing {
     }
 }
 
-/// A blocking driver that responds after it has yielded its thread once.
 #[derive(Debug)]
 struct Blocking;
 
@@ -54,9 +53,6 @@ pub struct Calls {
 
 impl Calls {
     /// Measures sessions that are tasks on one thread.
-    ///
-    /// # Panics
-    /// Panics if a load cannot be run.
     #[must_use]
     pub fn of_tasks(sessions: u32) -> Calls {
         Calls::measure(
@@ -66,9 +62,6 @@ impl Calls {
     }
 
     /// Measures sessions with a thread each.
-    ///
-    /// # Panics
-    /// Panics if a load cannot be run.
     #[must_use]
     pub fn of_threads(sessions: u32) -> Calls {
         Calls::measure(
@@ -148,7 +141,6 @@ fn bare_thread(end: Instant) -> u64 {
     calls
 }
 
-/// Returns the CPU time of the process per call, in nanoseconds. `work` returns its number of calls.
 fn per_call(work: impl FnOnce() -> u64) -> f64 {
     let before = os::process_time();
     let calls = work();

@@ -19,27 +19,18 @@ mod platform {
     }
 
     /// Reads the monotonic clock.
-    ///
-    /// # Panics
-    /// Panics if the clock is before its origin.
     #[must_use]
     pub fn now() -> Duration {
         duration(clock_gettime(rustix::time::ClockId::Monotonic))
     }
 
     /// Returns the CPU time of the calling thread.
-    ///
-    /// # Panics
-    /// Panics if the clock is before its origin.
     #[must_use]
     pub fn thread_time() -> Duration {
         duration(clock_gettime(rustix::time::ClockId::ThreadCPUTime))
     }
 
     /// Returns the CPU time of all threads of the process.
-    ///
-    /// # Panics
-    /// Panics if the clock is before its origin.
     #[must_use]
     pub fn process_time() -> Duration {
         duration(clock_gettime(rustix::time::ClockId::ProcessCPUTime))

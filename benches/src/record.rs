@@ -36,7 +36,7 @@ struct Quoted {
     name: String,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     tables: Vec<String>,
-    /// The ratio to the baseline with the unit `x`, or the value of a figure without a baseline.
+    /// The ratio to the baseline, with the unit `x`. For a figure without a baseline: the figure's value.
     value: f64,
     /// The upper end of the range, if several runs differ.
     #[serde(default, skip_serializing_if = "Option::is_none")]

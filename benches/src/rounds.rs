@@ -4,7 +4,7 @@ use crate::float;
 use std::hint::black_box;
 use std::time::Instant;
 
-/// Returns the duration of a call in nanoseconds. All compared loops pass the result of each call through a
+/// Returns the mean duration of a call in nanoseconds. All compared loops pass the result of each call through a
 /// [`black_box`], because the black box decides whether the compiler unrolls the loop. Unrolling changes the result by
 /// a third of the duration of an atomic addition.
 #[inline(never)]
@@ -39,8 +39,8 @@ impl Samples {
         self.ratios_to(baseline).median()
     }
 
-    /// Returns the 95 % confidence interval of the median of the rounds' ratios to the baseline. It holds for every
-    /// distribution, because the number of ratios below the true median is binomial.
+    /// Returns the 95 % confidence interval of the median of the rounds' ratios to the baseline. The interval is valid
+    /// for every distribution, because the number of ratios below the true median is binomial.
     #[must_use]
     pub fn ratio_range(&self, baseline: &Samples) -> [f64; 2] {
         let ratios = self.ratios_to(baseline);

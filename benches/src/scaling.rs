@@ -8,10 +8,10 @@
 
 use serde::{Deserialize, Serialize};
 
-/// A lane claims the number of slots that it grants within this time, in nanoseconds.
+/// The target duration of a run, in nanoseconds. A lane claims the number of slots that it grants within this time at
+/// its own pace.
 const YOUNG: f64 = 10_000.0;
 
-/// The maximum number of slots in a run.
 const MOST_SLOTS: f64 = 2048.0;
 
 /// The measured throughput of lanes.
@@ -30,7 +30,7 @@ pub struct Model {
     pub shared: f64,
     /// The time between two shared `acquire` calls of two threads, with the transfer of the word between cores.
     pub hand_over: f64,
-    /// The cost of a grant from a lane's run, and of the caller's use of it.
+    /// The cost of a grant from a lane's run, and of its use by the caller.
     pub grant: f64,
     /// The cost of a run beyond its grants, for a single lane.
     pub run: f64,
@@ -38,7 +38,7 @@ pub struct Model {
     pub served: f64,
 }
 
-/// The distance between the two cores of this machine, the unit of distances.
+/// The unit of distances: the distance between the two cores of this machine.
 pub const HERE: f64 = 1.0;
 
 impl Model {
@@ -102,8 +102,8 @@ impl Model {
         per_nano * slots * 1e3
     }
 
-    /// Returns the length to which runs converge: the number of slots that a lane grants within 10 us at its own pace,
-    /// at most twice the length of the previous run.
+    /// Returns the number of slots to which runs converge. A run has the number of slots that a lane grants within 10
+    /// us at its own pace, but at most twice as many as the previous run, and at most 2048.
     #[must_use]
     pub fn slots(&self, cores: u32, distance: f64) -> f64 {
         let next = |slots: f64| {

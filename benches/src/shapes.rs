@@ -100,18 +100,12 @@ pub fn poisson() -> PacerBuilder {
 }
 
 /// Measures threads that acquire random arrivals from one pacer, with slots that are due.
-///
-/// # Panics
-/// Panics if a slot is lost or granted twice.
 #[must_use]
 pub fn poisson_shared(threads: usize, span: Duration) -> Work {
     sweep::by_pacer(&pacers::late(poisson(), LATE).0, threads, span, Pacer::acquire)
 }
 
-/// Measures threads that acquire random arrivals from one pacer, each with its own lane, with slots that are due.
-///
-/// # Panics
-/// Panics if a slot is lost or granted twice.
+/// Measures threads that each acquire random arrivals from one pacer with their own lane. All slots are due.
 #[must_use]
 pub fn poisson_lanes(threads: usize, span: Duration) -> Work {
     sweep::by_lanes(&pacers::late(poisson(), LATE).0, threads, span)

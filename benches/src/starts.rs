@@ -122,9 +122,6 @@ fn start_one(lane: &mut Lane) {
 
 /// Returns, for each of `count` callers in turn, the time in nanoseconds from a change of the rate until the sleeping
 /// caller has started.
-///
-/// # Panics
-/// Panics if a sleeper is granted its slot before the change.
 #[must_use]
 pub fn reached(count: usize) -> Vec<f64> {
     (0..count).map(|_| reach_one()).collect()

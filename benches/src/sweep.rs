@@ -28,18 +28,12 @@ pub fn bare(threads: usize, span: Duration) -> Work {
 }
 
 /// Measures threads that acquire from one pacer and read the wait time, with slots that are due.
-///
-/// # Panics
-/// Panics if a slot is lost or granted twice.
 #[must_use]
 pub fn shared(threads: usize, span: Duration) -> Work {
     by_pacer(&pacers::behind(), threads, span, Pacer::acquire)
 }
 
 /// Measures threads that acquire from one pacer with `try_acquire` and read the wait time, with slots that are due.
-///
-/// # Panics
-/// Panics if a slot is lost, granted twice or refused.
 #[must_use]
 pub fn tried(threads: usize, span: Duration) -> Work {
     by_pacer(&pacers::behind(), threads, span, Pacer::try_acquire)
@@ -64,19 +58,13 @@ pub fn by_pacer<E>(
     work
 }
 
-/// Measures threads that acquire slots that are due, each with its own lane.
-///
-/// # Panics
-/// Panics if a slot is lost or granted twice.
+/// Measures threads that each acquire slots with their own lane. All slots are due.
 #[must_use]
 pub fn lanes(threads: usize, span: Duration) -> Work {
     by_lanes(&pacers::behind(), threads, span)
 }
 
-/// Measures threads like [`lanes`], but with shorter runs: the clock runs `factor` times too fast.
-///
-/// # Panics
-/// Panics if a slot is lost or granted twice.
+/// Measures the same as [`lanes`], but with shorter runs, because the clock runs `factor` times too fast.
 #[must_use]
 pub fn lanes_in_runs(factor: u32, threads: usize, span: Duration) -> Runs {
     let (pacer, clock) = pacers::hurried(factor);
@@ -86,7 +74,7 @@ pub fn lanes_in_runs(factor: u32, threads: usize, span: Duration) -> Runs {
     Runs { slots, mega: work.per_second() / 1e6 }
 }
 
-/// Measures threads that acquire slots of one pacer, each with its own lane.
+/// Measures threads that each acquire slots of one pacer with their own lane.
 ///
 /// # Panics
 /// Panics if a slot is lost or granted twice.

@@ -15,7 +15,6 @@ use tokio::sync::{Mutex, mpsc};
 use tokio::task::JoinSet;
 use tokio::time::{Interval, MissedTickBehavior, interval_at, sleep};
 
-/// The start of an operation, and its lateness if the way reports it.
 #[derive(Clone, Copy)]
 pub(crate) struct Start {
     pub(crate) at: Duration,

@@ -18,7 +18,8 @@ enum Step {
     Hz(f64),
     /// A change of the load to a shape. The string need not be a valid shape.
     Shape(String),
-    /// A change of the shard. The number is the distance in slots from the claimed slots to the new shard's first slot.
+    /// A change of the shard. The last number is the distance in slots from the claimed slots to the new shard's first
+    /// slot.
     Shard(u8, u8, u32),
     Strictness(f64),
     MaxBacklog(Option<Duration>),
@@ -154,7 +155,7 @@ impl World {
         }
     }
 
-    /// Returns whether a row after all claimed slots would start within the clock's 292 years.
+    /// Adds `slots` to the total of all rows. Returns whether the next row would start within the clock's 292 years.
     fn comes_to_its_turn(&mut self, slots: u32) -> bool {
         self.in_rows += u64::from(slots);
         let years_left =

@@ -12,14 +12,13 @@ pub enum Number {
     Small(u8),
     /// A large number, or one with many digits.
     Scaled(u32, u8),
-    /// The given distance below the latest time of a [`Nanos`].
+    /// The latest time of a [`Nanos`], minus this number.
     BelowTheLastMoment(u8),
     /// Any 64-bit number.
     Any(u64),
 }
 
 impl Number {
-    /// Returns the number.
     #[must_use]
     pub fn get(self) -> u64 {
         match self {

@@ -4,7 +4,6 @@ use anyhow::Result;
 use serde::Serialize;
 use std::fmt;
 
-/// The rates in the plot. The constants below are the sizes of the plot.
 const PLOTTED: [u32; 2] = [2_000, 10_000];
 const LEFT: usize = 130;
 const ROOM: usize = 400;

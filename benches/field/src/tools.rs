@@ -1,4 +1,4 @@
-//! Lists the load generators, how each is started, and where it records its starts.
+//! Lists the load generators: the command of each, and where the start times of its operations are recorded.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -81,7 +81,6 @@ pub const TOOLS: [Tool; 9] = [
     },
 ];
 
-/// Returns the arguments of a program in the folder `loads`.
 fn rate_and_seconds(run: &Run) -> Vec<String> {
     vec![run.rate.to_string(), run.seconds.to_string()]
 }

@@ -5,7 +5,7 @@
 //! ```
 //!
 //! The nodes run the real code, and the simulated store makes the real store's decisions. Network, clocks and the
-//! store's processing times are assumed. A version always prints the same figures.
+//! store's processing times are assumed. Each version of this program always prints the same figures.
 
 use nanopace_benches::chart::{Chart, Line};
 use nanopace_benches::float;

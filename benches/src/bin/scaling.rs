@@ -19,10 +19,10 @@ const ROUNDS: usize = 15;
 /// fewer slots would vary in length.
 const FACTORS: [[u32; 2]; 3] = [[60, 45], [40, 32], [7, 7]];
 
-/// The maximum error on this machine at which a model is extrapolated.
+/// The maximum error of the model on this machine. With a larger error, the model is not extrapolated.
 const MOST_ERROR: f64 = 0.25;
 
-/// The duration of an operation, in nanoseconds.
+/// The assumed duration of an operation, in nanoseconds.
 const OPERATION: f64 = 100.0;
 
 /// All measurements on 1 and 2 cores. Throughputs are in millions per second.
@@ -60,7 +60,6 @@ fn main() {
     }
 }
 
-/// Prints the rows. Returns the model's largest error in the rows to which it was not fitted.
 fn most_off(rows: &[Row]) -> f64 {
     println!("| M grants/s | cores | measured | model | off |");
     rows.iter().for_each(Row::print);
@@ -125,7 +124,7 @@ impl Row {
     }
 }
 
-/// Distances between cores, as multiples of this machine's distance.
+/// The assumed distances between cores, as multiples of the distance between this machine's cores.
 const NEAR_AND_FAR: [f64; 2] = [1.0, 3.0];
 
 fn extrapolate(model: &Model) {

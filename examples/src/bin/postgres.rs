@@ -45,7 +45,7 @@ impl Target for Bank {
         Ok(Done::new().label("move"))
     }
 
-    /// Called once, before the sessions are opened.
+    /// The library calls this function once, before it opens the sessions.
     async fn setup(&self) -> Result<(), Failure> {
         let (client, connection) = self.0.connect(NoTls).await?;
         tokio::spawn(connection);

@@ -30,7 +30,7 @@ impl Target for Keys {
     }
 
     async fn call(&self, redis: &mut MultiplexedConnection, slot: Slot) -> Result<Done, Failure> {
-        // Equal numbers are equal operations, in each process and each run.
+        // Slots with the same number make the same call, in each process and each run.
         let key = slot.number().wrapping_mul(0x9e37_79b9_7f4a_7c15) % self.count;
         if slot.number() % 10 == 0 {
             let () = redis.set(key, slot.number()).await?;

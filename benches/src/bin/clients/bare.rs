@@ -11,7 +11,6 @@ use tokio::net::TcpStream;
 use tokio::runtime::Builder;
 use tokio::task::JoinSet;
 
-/// Sends requests for `time` on `connections` connections with a thread per core. Returns the number of responses.
 pub(crate) fn run(server: SocketAddr, connections: u32, time: Duration) -> Fallible<u64> {
     let end = Instant::now() + time;
     let cores = thread::available_parallelism().map_or(1, usize::from);

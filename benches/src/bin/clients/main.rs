@@ -53,7 +53,6 @@ struct Run {
     processor: Processor,
 }
 
-/// The CPU time of a client, in seconds.
 #[derive(Clone, Copy, Debug)]
 struct Processor {
     user: f64,
@@ -72,7 +71,6 @@ const CLIENTS: [Client; 4] = [
     Client { name: "oha", run: oha },
 ];
 
-/// The first argument of this program when it runs as the bare loop.
 const BARE: &str = "--bare";
 
 fn main() -> Fallible<()> {
@@ -174,7 +172,6 @@ fn wrk_p50() -> Fallible<f64> {
     Ok(humantime::parse_duration(&whole_units(p50.trim()))?.as_secs_f64() * 1e6)
 }
 
-/// Formats `152.00us` as `152us`.
 fn whole_units(text: &str) -> String {
     let unit = text.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
     format!("{}{unit}", text.split('.').next().unwrap_or_default())

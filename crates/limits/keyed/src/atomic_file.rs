@@ -10,7 +10,6 @@ pub(crate) fn aside(path: &Path) -> io::Result<NamedTempFile> {
     NamedTempFile::new_in(folder(path))
 }
 
-/// Flushes the directory entry of `path` to disk. Does nothing on systems other than Unix.
 pub(crate) fn sync_folder(path: &Path) -> io::Result<()> {
     if cfg!(unix) { File::open(folder(path))?.sync_all() } else { Ok(()) }
 }

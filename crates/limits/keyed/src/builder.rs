@@ -97,8 +97,8 @@ impl<K, C, S> KeyedBuilder<K, C, S> {
         KeyedBuilder { when_full, ..self }
     }
 
-    /// Sets the time for which idle keys are kept. A decision whose moment is earlier than a clean-up by at most this
-    /// time still finds the state of its key. The default is one second.
+    /// Sets the minimum time for which a key is kept after it has become idle. The removal of the key then changes no
+    /// decision whose moment is earlier than the removal by at most this time. The default is one second.
     pub fn lag(self, lag: Duration) -> Self {
         KeyedBuilder { lag, ..self }
     }
@@ -114,7 +114,7 @@ impl<K, C, S> KeyedBuilder<K, C, S> {
         KeyedBuilder { clock: Box::new(clock), ..self }
     }
 
-    /// Sets the name under which the decisions are counted, as [`Keyed::named`] does.
+    /// Sets the name under which the metrics count the decisions, as [`Keyed::named`] does.
     #[cfg(feature = "metrics")]
     #[cfg_attr(docsrs, doc(cfg(feature = "metrics")))]
     pub fn named(self, name: &str) -> Self {

@@ -10,7 +10,6 @@ use std::borrow::Borrow;
 use std::hash::{BuildHasher, Hash};
 use std::sync::Arc;
 
-/// Decides on requests. Looks up a key's limits at its first request, and again after a configuration change.
 #[derive(Debug)]
 pub(crate) struct DecisionEngine<C, K, S> {
     config: C,
@@ -31,7 +30,6 @@ impl<C, K: Hash + Eq, S: BuildHasher> DecisionEngine<C, K, S> {
         &self.store
     }
 
-    /// Takes the lock of the key, calls `now`, and runs `decide` on the key's limits and their state at that moment.
     pub(crate) fn step<Q, T>(
         &self,
         key: &Q,
@@ -91,7 +89,8 @@ impl<C, K: Hash + Eq, S: BuildHasher> DecisionEngine<C, K, S> {
         Q: ?Sized,
         C: LimitsOf<Q>,
     {
-        // The version is read before the limits: a change between the two is then seen by the next decision.
+        // The version is read before the limits: the next decision then sees a change that is made between the two
+        // reads.
         let version = self.config.version_for(key);
         if key_state.is_current(version) {
             return Ok(());

@@ -20,7 +20,7 @@ use tables::write;
 
 /// A configuration in a file. A change is on disk before [`set`](ConfigStore::set) returns, so no change is lost when
 /// the process dies. The whole configuration is in memory as well, and is read from there. Only changes access the
-/// disk, and each change flushes it.
+/// disk. Each change flushes the file.
 ///
 /// The file is a [`redb`] database in file format 3.
 ///
@@ -122,8 +122,6 @@ impl fmt::Debug for DiskConfig {
     }
 }
 
-/// Creates an empty store in a temporary file, and moves the complete file to `path`, unless another process has
-/// created a file there.
 fn begin(path: &Path) -> Result<(), ConfigError> {
     let io = |source| ConfigError::Io { path: path.to_owned(), source };
     let new = aside(path).map_err(io)?;

@@ -29,8 +29,9 @@ const STILL: Duration = Duration::from_millis(100);
 /// ```
 ///
 /// The whole configuration is in memory as well, and is read from there. A thread checks the file after every interval.
-/// If the file's time, length or location on disk has changed, the thread reads the file, and makes the changes in one
-/// step ([`ConfigStore::apply`] describes how decisions see the changes). Keys with unchanged limits are not affected.
+/// If the file's modification time, length or location on disk has changed, the thread reads the file, and applies the
+/// new document in one step ([`ConfigStore::apply`] describes how decisions see the changes). Keys with unchanged
+/// limits are not affected.
 ///
 /// # Guarantees
 ///
@@ -39,13 +40,13 @@ const STILL: Duration = Duration::from_millis(100);
 ///   change uses it at once.
 /// * **Whole documents**: [`save`](ConfigSnapshot::save) and the changes of this store replace the file in one step. An
 ///   editor may write into the file itself, so a document takes effect only when two checks at least 0.1 s apart have
-///   found the same file, or when the file was moved to its path. If an editor pauses for longer, an incomplete
-///   document takes effect.
+///   found the same file, or when the file was moved to its path. If an editor pauses between two writes for longer
+///   than these 0.1 s, an incomplete document can take effect.
 /// * **Damage**: if the file is missing or not a valid document, the last good document stays in force, and
 ///   [`trouble`](FileConfig::trouble) returns the reason.
 /// * **Nothing lost**: changes through this store are made one after the other, even if different processes make them.
 ///   These changes do not wait for an editor: a document that a person saves during a change may be overwritten. A
-///   change by a program removes comments.
+///   change by a program removes all comments from the document.
 ///
 /// Each change writes the whole document. If many keys change often, let one process use `DiskConfig` and
 /// [save](ConfigSnapshot::save) a document for the others from time to time.
@@ -68,7 +69,7 @@ const STILL: Duration = Duration::from_millis(100);
 #[derive(Debug)]
 pub struct FileConfig {
     followed: Arc<Followed>,
-    /// Ends the thread when it is dropped.
+    /// The thread ends when this sender is dropped.
     _stop: Sender<()>,
 }
 
@@ -85,7 +86,7 @@ struct Seen {
     /// The fingerprint of the document that was read last. `None` if the file could change without changing its
     /// fingerprint.
     fingerprint: Option<Fingerprint>,
-    /// The fingerprint of the file at the last check, and the time of the first check that found it.
+    /// The fingerprint of the file at the last check, and the time of the first check that found this fingerprint.
     found: Option<(Fingerprint, Instant)>,
     trouble: Option<Arc<ConfigError>>,
 }
@@ -110,8 +111,8 @@ impl FileConfig {
         Ok(FileConfig { followed, _stop: stop })
     }
 
-    /// Reads the file now, without waiting until it has stopped changing. Then returns the
-    /// [`trouble`](FileConfig::trouble) as an error, if there is any.
+    /// Checks the file now, and reads it if it may have changed, without waiting until it has stopped changing. Then
+    /// returns the [`trouble`](FileConfig::trouble) as an error, if there is any.
     ///
     /// # Errors
     /// Returns the errors of [`follow`](FileConfig::follow). After an error, the last good document stays in force.
@@ -120,7 +121,7 @@ impl FileConfig {
         self.trouble().map_or(Ok(()), Err)
     }
 
-    /// Returns the reason why the document that was found last is not in force, or `None` if it is in force.
+    /// Returns the error of the last attempt to read the file, or `None` if that attempt succeeded.
     #[must_use]
     pub fn trouble(&self) -> Option<Arc<ConfigError>> {
         lock(&self.followed.seen).trouble.clone()
@@ -196,7 +197,7 @@ impl Followed {
 }
 
 impl Seen {
-    /// Returns whether the file has not changed for [`STILL`], or was moved to its path.
+    /// Records the fingerprint. Returns whether the file has not changed for [`STILL`], or was moved to its path.
     fn is_stable(&mut self, fingerprint: &Fingerprint, now: Instant) -> bool {
         match &self.found {
             Some((found, since)) if found == fingerprint => now.duration_since(*since) >= STILL,

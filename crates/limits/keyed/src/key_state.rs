@@ -22,7 +22,7 @@ pub(crate) struct KeyLimits {
     limits: Arc<Limits>,
     /// The version of the key's limits, read before they were looked up.
     version: u64,
-    /// The state of a key, if it is more than a word. In that case, this value belongs to that key alone.
+    /// The key's state, if that state is more than a word. In that case, no other key shares this `KeyLimits`.
     own: Option<LimitsState>,
 }
 
@@ -85,7 +85,6 @@ impl KeyState {
         from <= now && from < Nanos::MAX
     }
 
-    /// Replaces the limits by those that were just looked up. The counts carry over.
     pub(crate) fn follow(&mut self, current: Arc<KeyLimits>, now: Nanos) {
         let carried = self.step(|old, state| {
             if *old != current.limits {
@@ -107,7 +106,6 @@ impl KeyLimits {
 }
 
 impl RecentLimits {
-    /// The maximum number of entries. When it is reached, all entries are dropped, and looked up again.
     const MOST: usize = 1_024;
 
     pub(crate) fn get(&self, limits: Arc<Limits>, version: u64) -> Arc<KeyLimits> {

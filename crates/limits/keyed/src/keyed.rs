@@ -23,7 +23,8 @@ pub(crate) const LAG: Duration = Duration::from_secs(1);
 /// # Time
 ///
 /// The clock is read under the lock under which a decision is made, so the decisions on a key are made in the order of
-/// their clock readings. A limit therefore holds in every span of that clock, however the threads are scheduled.
+/// their clock readings. A limit therefore holds in every span of time on that clock, however the threads are
+/// scheduled.
 ///
 /// # Keys
 ///
@@ -37,9 +38,9 @@ pub(crate) const LAG: Duration = Duration::from_secs(1);
 ///
 /// # Cost
 ///
-/// * Memory: for each key, the key and 17 bytes, times 1.5 on average, because tables grow by doubling. A key with
-///   limits of its own, or whose limits have a state of more than a word, takes 48 more bytes. Several limits take
-///   another 48 bytes, and 16 bytes for each limit. Logs and aggregated windows take memory in addition.
+/// * Memory: each key takes its own size plus 17 bytes, multiplied by 1.5 on average because tables grow by doubling. A
+///   key with limits of its own, or whose limits have a state of more than a word, takes 48 more bytes. Several limits
+///   take another 48 bytes, and 16 bytes for each limit. Logs and aggregated windows take memory in addition.
 /// * A decision takes one hash of the key (a [`ConfigStore`](crate::ConfigStore) adds a second one), the lock of a
 ///   shard that few other keys share, and the steps of the rules.
 ///
@@ -251,7 +252,6 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
         self.inner.engine.look(key, || self.clock().now(), look)
     }
 
-    /// Decides on a request that does not wait. Updates the metrics after the lock is released.
     pub(crate) fn answer<Q, T>(
         &self,
         key: &Q,

@@ -94,9 +94,10 @@ impl Uniform {
     pub fn set(&self, limits: Limits) {
         let mut own = lock(&self.limits);
         *own = Arc::new(limits);
-        // Relaxed: the number is written under the lock of the limits, after they were changed. A decision that reads
-        // this number and then locks the limits locks them after this change: if it had locked them before, its read
-        // would have come before this write. Model: `a_change_for_all_is_seen_by_every_later_decision`.
+        // Relaxed: the version is raised under the lock of the limits, after the limits were changed. A decision that
+        // reads the raised version and then locks the limits locks them after this change: if the decision had locked
+        // them earlier, its read would have come before this write. Model:
+        // `a_change_for_all_is_seen_by_every_later_decision`.
         self.version.fetch_add(1, Relaxed);
     }
 }

@@ -29,7 +29,7 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
     }
 }
 
-/// A request that a [`Keyed`] has counted for a key before its caller knows whether the request will be made, or what
+/// A request that a [`Keyed`] has counted for a key before the caller knows whether the request will be made, or what
 /// it will cost. Dropping the reservation refunds the request, as for a [`Reservation`](nanopace_limits::Reservation).
 #[derive(Debug)]
 #[must_use = "dropping it takes the request back"]

@@ -12,13 +12,13 @@ use std::hash::{BuildHasher, Hash};
 use std::time::Duration;
 
 /// The number of cells that each insertion of a key searches for idle keys. With this number, the whole table is
-/// searched before it could double, so idle keys stay fewer than active ones.
+/// searched before the table could double, so idle keys stay fewer than active ones.
 const CELLS_PER_INSERTION: usize = 8;
 /// The number of cells searched for idle keys when the store is full, or when settling a cost adds a key.
 const CELLS_FOR_ROOM: usize = 256;
-/// The number of keys of each shard in a full store: three quarters of a table of 2^15 cells, which grows at seven
-/// eighths. With more shards, decisions miss the cache more often; with fewer shards, a table is locked for longer
-/// while it is rehashed.
+/// The number of keys of each shard in a full store: three quarters of a table of 2^15 cells, which grows when seven
+/// eighths of the cells are full. With more shards, decisions miss the cache more often; with fewer shards, a table is
+/// locked for longer while it is rehashed.
 const KEYS_PER_SHARD: usize = 24_576;
 
 /// Decides what happens to a new key when the number of keys is at its maximum.
@@ -34,22 +34,18 @@ pub enum WhenFull {
 
 /// The states of all keys.
 ///
-/// Keys are spread by hash over shards, each with its own mutex. No operation locks more than one shard at a time. An
-/// insertion checks eight cells for idle keys, so memory is proportional to the number of active keys.
+/// Keys are spread by hash over shards, each with its own mutex. No operation locks more than one shard at a time.
 ///
 /// **Removal never changes a decision.** A key is removed if all decisions on it, except those at moments more than
 /// `lag` ago, are the same without its state. After the removal of a key that became idle at t, a decision in the same
 /// shard with a moment before t counts as made at t. So nothing is admitted twice, however long a thread slept between
 /// reading its clock and asking.
-///
-/// **The bound on keys is hard**: there are never more than `max_keys`, however many threads insert keys.
 pub(crate) struct KeyStore<K, S> {
     hasher: S,
     shards: Box<[CachePadded<Mutex<Shard<K>>>]>,
     /// The number of keys. An insertion raises it beforehand, if it is less than `max_keys`; a removal lowers it
     /// afterwards.
     keys: CachePadded<AtomicU64>,
-    /// The number of shards that sweeps have visited so far. The next sweep begins with the shard after them.
     swept: AtomicU64,
     max_keys: u64,
     when_full: WhenFull,
@@ -85,16 +81,16 @@ impl<K: Hash + Eq, S: BuildHasher> KeyStore<K, S> {
     }
 
     pub(crate) fn keys(&self) -> usize {
-        // Relaxed: no insertion relies on this number: `reserve` checks the bound itself. This number may be outdated
-        // when it is returned, so there is no model.
+        // Relaxed: no insertion relies on this number, because `reserve` checks the bound itself. This number may be
+        // outdated when it is returned, so there is no model.
         usize::try_from(self.keys.load(Relaxed)).unwrap_or(usize::MAX)
     }
 
     /// Removes keys that are idle at `now`. Checks at most `cells` cells, and returns the number of removed keys.
     /// `usize::MAX` checks every cell once, unless other sweeps run at the same time.
     ///
-    /// If `now` is far in the future, keys that still count are removed. Later decisions in their shards count as made
-    /// when these keys would have become idle.
+    /// If `now` is far in the future, keys whose requests still count are removed. Later decisions in the shards of
+    /// these keys count as made when the keys would have become idle.
     pub(crate) fn sweep(&self, now: Nanos, mut cells: usize) -> usize {
         let mut removed = 0;
         for _ in 0..self.shards.len() {
@@ -182,8 +178,8 @@ impl<K: Hash + Eq, S: BuildHasher> KeyStore<K, S> {
         step(&mut state, at)
     }
 
-    /// Changes the state of a key. If the key is new, its state is stored if it is not idle and there is room. Returns
-    /// `key`, or `None` if this call has moved it into the store.
+    /// Changes the state of a key. The state of a new key is stored only if that state is not idle and the store has
+    /// room. Returns `key`, or `None` if this call has moved the key into the store.
     pub(crate) fn amend(
         &self,
         key: K,
@@ -255,7 +251,6 @@ impl<K> Shard<K> {
         Shard { entries: HashTable::new(), hand: 0, horizon: Nanos::ZERO }
     }
 
-    /// Checks one cell, and removes its key if it is idle. Returns the moment from which the removed key was idle.
     fn look_at_one(&mut self, idle_from: impl Fn(&KeyState) -> Option<Nanos>) -> Option<Nanos> {
         self.hand = if self.hand + 1 < self.entries.num_buckets() { self.hand + 1 } else { 0 };
         let entry = self.entries.get_bucket_entry(self.hand).ok()?;

@@ -23,13 +23,11 @@ const START: Nanos = Nanos::from_nanos(1_500_000_000);
 const PHASES: [u64; 7] = [1, 2, 5, 10, 20, 0, 20];
 /// The length of a phase, in periods.
 const PHASE: u32 = 10;
-/// The number of requests that the retrying caller makes.
 const REQUESTS: u64 = 100;
-/// The time from a rejection to the retry.
 const RETRY: Duration = Duration::from_millis(10);
 
-/// A limiter: its name, and a function that decides about a request at a moment. It returns the moment at which an
-/// admitted request goes through. Only a queue returns a later moment than the request's.
+/// A limiter with its name. `decide` takes the moment of a request, and returns the moment at which the admitted
+/// request goes through. Only a queue returns a later moment than it was given.
 pub(crate) struct Limiter {
     pub(crate) name: &'static str,
     decide: Box<dyn FnMut(Nanos) -> Result<Nanos, Rejected>>,
@@ -59,7 +57,7 @@ impl Limiter {
 pub(crate) fn limiters() -> Result<Vec<Limiter>, QuotaError> {
     let quota = Quota::new(COUNT, PERIOD)?;
     let refilled = RefilledBucket::unattended(quota, COUNT, COUNT, 1, ManualClock::new())?;
-    // A new pool is empty: this one begins to fill one period before the first request.
+    // A new pool is empty. This pool begins to fill one period before the first request.
     let filling = ManualClock::new();
     filling.advance(PERIOD / 2);
     let pool = ManagedPool::unattended(quota, COUNT, 1.25, PERIOD / 100, filling)?;
@@ -128,7 +126,6 @@ impl Phase {
     }
 }
 
-/// Returns the index of the phase and the moment of each request.
 fn requests() -> impl Iterator<Item = (usize, Nanos)> {
     let moments = |(phase, rate): (usize, u64)| {
         let begin = START + PERIOD * PHASE * u32::try_from(phase).expect("a few phases");

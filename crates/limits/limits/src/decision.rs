@@ -87,19 +87,19 @@ impl CostsRejected {
 pub struct Standing {
     /// The maximum number of requests that is ever admitted at once.
     pub limit: u64,
-    /// The maximum number of requests that could be admitted at once at that moment.
+    /// The maximum number of requests that could be admitted at once at the moment of this standing.
     pub remaining: u64,
-    /// The time from that moment until [`limit`](Standing::limit) requests can be admitted at once, if no request is
-    /// admitted before that.
+    /// The time from the moment of this standing until [`limit`](Standing::limit) requests can be admitted at once, if
+    /// no request is admitted before.
     pub reset: Duration,
 }
 
 /// The decision on a request, and the number of requests that can be admitted after it.
 ///
-/// With several limits, the numbers of a decision describe one of them. If the limits reject the request, the numbers
-/// describe the limit that rejects it for the longest time, unless a limit that counts rejected requests delays the
-/// retry even longer. In that case, and if the request is admitted, the numbers describe the limit with the fewest
-/// remaining requests.
+/// With several limits, the numbers of a decision describe one of them. If the request is admitted, the numbers
+/// describe the limit with the fewest remaining requests. If the request is rejected, the numbers describe the limit
+/// that rejects it for the longest time. But if a limit that counts rejected requests delays the retry beyond that
+/// time, the numbers describe the limit with the fewest remaining requests.
 ///
 /// # Header fields
 ///
@@ -208,8 +208,6 @@ impl Decision {
     }
 }
 
-/// Formats a policy: its name, the maximum number `most` of requests that are admitted at once, and its window in
-/// seconds, if it has one.
 pub(crate) fn policy(name: &str, most: u64, window: Option<u128>) -> String {
     let window = window.and_then(|seconds| u64::try_from(seconds).ok());
     let window = window.map_or_else(String::new, |seconds| format!(";w={}", integer(seconds)));

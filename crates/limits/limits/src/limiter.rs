@@ -44,10 +44,10 @@ use std::sync::Arc;
 /// # Time
 ///
 /// The clock is read under the lock under which the decision is made, so decisions are made in the order of their clock
-/// readings. A limit therefore holds in every span of that clock, however the threads are scheduled.
+/// readings. A limit therefore holds in every span of time on that clock, however the threads are scheduled.
 ///
-/// A limiter with a single rate keeps its bound without that order. Until its limits change, its requests take no lock
-/// while the queue is empty.
+/// A limiter with a single rate keeps its bound even if decisions are made in another order. Until its limits change,
+/// its requests take no lock while the queue is empty.
 ///
 /// # Waiting
 ///
@@ -62,7 +62,7 @@ pub struct Limiter {
 
 #[derive(Debug)]
 struct Inner {
-    /// Padded, so that writing to it does not invalidate the cache line of the clock.
+    /// Padded, so that writing to the fast path does not invalidate the cache line of the clock.
     fast_path: CachePadded<FastPath>,
     shared: CachePadded<Mutex<Shared>>,
     clock: Box<dyn Clock>,
@@ -134,9 +134,9 @@ impl Limiter {
     /// Sets whether requests that do not wait yield to those that wait. This changes the returned handle only, not
     /// other clones. If `fair` is false, requests that do not wait overtake the queue, and may starve waiting requests.
     ///
-    /// By default, a request that costs something is rejected while others wait. Its retry time is not before that of
-    /// the first request in the queue, and may be in the past if the first request has not retried yet. Limits that
-    /// count rejected requests (`sliding-log-all`) count these rejections too.
+    /// By default, a request that costs something is rejected while others wait. Its retry time is not earlier than
+    /// that of the first request in the queue. The retry time may be in the past if the first request has not retried
+    /// yet. Limits that count rejected requests (`sliding-log-all`) count these rejections too.
     #[must_use]
     pub fn fair(self, fair: bool) -> Limiter {
         Limiter { is_fair: fair, ..self }
@@ -283,8 +283,8 @@ impl Limiter {
         self.inner.queue.yield_to_waiters(&(), limits, state, now, costs)
     }
 
-    /// Runs `step` under the lock, with the limits, their state and the current time. Closes the fast path before that,
-    /// and calls [`FastPath::open`] afterwards if the queue is empty.
+    /// Runs `step` under the lock, with the limits, their state and the current time. Closes the fast path before
+    /// `step`, and calls [`FastPath::open`] after `step` if the queue is empty.
     pub(crate) fn with<T>(
         &self,
         step: impl FnOnce(&mut Arc<Limits>, &mut LimitsState, Nanos) -> T,

@@ -33,7 +33,7 @@ pub use state::LimitsState;
 ///   which it may have been admitted. A rate begins exhausted at worst: it then admits a request after one interval.
 /// * A replaced limit keeps counting until its requests are paid off or have left its window, and continues if it comes
 ///   back into force before that. So lowering a limit and raising it again gains no capacity. At most eight replaced
-///   limits are kept: those that count for longest.
+///   limits are kept: those that will count for the longest time.
 ///
 /// # Alternating limits
 ///
@@ -64,7 +64,7 @@ pub use state::LimitsState;
 pub struct Limits(SmallVec<[Limit; 1]>);
 
 impl Limits {
-    /// Combines several limits. Without any limit, every request is admitted; this is `unlimited`.
+    /// Combines several limits. An empty list admits every request, as the string `unlimited` does.
     pub fn new(limits: impl IntoIterator<Item = Limit>) -> Limits {
         Limits(limits.into_iter().collect())
     }
@@ -95,9 +95,9 @@ impl Limits {
         LimitsState::new(in_force.into_iter().map(CountedLimit::into_state).collect(), replaced)
     }
 
-    /// Returns the index and the standing of the limit with the fewest remaining requests. If several limits have none
-    /// remaining, it is the one of them with the longest reset. Without limits, the index is 0, and `u64::MAX` requests
-    /// remain.
+    /// Returns the index and the standing of the limit with the fewest remaining requests. If several limits have no
+    /// remaining requests, returns the one with the longest reset. Without limits, the index is 0, and `u64::MAX`
+    /// requests remain.
     #[must_use]
     pub fn tightest(&self, state: &LimitsState, now: Nanos) -> (usize, Standing) {
         let standings = self.each_with(state).map(|(limit, state)| limit.standing(state, now));
@@ -182,7 +182,6 @@ impl Limits {
         answer
     }
 
-    /// Counts an admitted request. A request whose costs are all zero changes nothing.
     pub(crate) fn count_each(&self, state: &mut LimitsState, now: Nanos, costs: Costs<'_>) {
         if costs.largest() > 0 {
             self.advance(state, now);
@@ -190,7 +189,8 @@ impl Limits {
         }
     }
 
-    /// Checks a request against all limits. If several limits reject it, the error is the one with the longest wait.
+    /// Checks a request against all limits. If several limits reject the request, returns the error with the longest
+    /// wait. Limits that count rejected requests may lengthen this wait.
     pub(crate) fn check_each(
         &self,
         state: &LimitsState,
@@ -269,7 +269,8 @@ impl Limits {
         longest.map_or(Ok(()), |rejected| Err(rejected.into()))
     }
 
-    /// Rejects a request because another one waits until `first`, unless the request costs nothing or is too large.
+    /// Rejects a request because another one waits until `first`. Does not reject a request that costs nothing, is too
+    /// large, or has a wrong number of costs.
     pub(crate) fn yield_to_waiters(
         &self,
         state: &mut LimitsState,
@@ -291,7 +292,7 @@ impl Limits {
     }
 
     /// Returns the decision on a request that [`yield_to_waiters`](crate::custom::WaitQueue::yield_to_waiters)
-    /// rejected. Its number of remaining requests is 0.
+    /// rejected. The decision's number of remaining requests is 0.
     #[must_use]
     pub fn decide_queued(&self, state: &LimitsState, now: Nanos, rejected: Rejected) -> Decision {
         let (which, standing) = self.tightest(state, now);

@@ -12,7 +12,8 @@ use nanopace_nanos::Nanos;
 /// at the request, and [`debit`](Rule::debit) it if it is admitted. A rejected request does not count, unless
 /// [`refuse`](Rule::refuse) is implemented.
 ///
-/// Moments may go backwards. A rule that depends on their order treats an earlier moment as the latest one.
+/// Moments may go backwards. A rule that depends on the order of moments treats a moment before the latest one as the
+/// latest one.
 ///
 /// ```
 /// use nanopace_nanos::Nanos;
@@ -70,7 +71,8 @@ pub trait Rule: Debug + Send + Sync {
     /// [`Rejected`] if the request may not be admitted.
     fn peek(&self, state: &Self::State, now: Nanos, n: u64) -> Result<(), Rejected>;
 
-    /// Counts `n` requests as admitted at `now`, after [`peek`](Rule::peek) has allowed it for this state.
+    /// Counts `n` requests as admitted at `now`. Call this only after [`peek`](Rule::peek) has admitted them in this
+    /// state.
     fn debit(&self, state: &mut Self::State, now: Nanos, n: u64);
 
     /// Records a rejected request of `n`, from 1 to [`most`](Rule::most), at `now`. By default, nothing is recorded.
@@ -98,7 +100,8 @@ pub trait Rule: Debug + Send + Sync {
         fits
     }
 
-    /// Returns how many requests remain at `now`, and the time until all can be admitted at once.
+    /// Returns how many requests remain at `now`, and the time until [`most`](Rule::most) requests can be admitted at
+    /// once.
     fn standing(&self, state: &Self::State, now: Nanos) -> Standing {
         let limit = self.most();
         let reset = match self.peek(state, now, limit) {

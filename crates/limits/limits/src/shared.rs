@@ -144,7 +144,7 @@ impl<R: Rule> TryAcquire for Locked<R> {
 #[cfg(feature = "std")]
 #[derive(Debug)]
 pub struct Clocked<L, C> {
-    /// Padded, so that writing to it does not invalidate the cache line of the clock.
+    /// Padded, so that writing to the limiter does not invalidate the cache line of the clock.
     limiter: CachePadded<L>,
     clock: C,
 }

@@ -21,7 +21,6 @@ fn locked<R: Rule>() -> Size {
     (size_of::<R::State>(), size_of::<Locked<R>>())
 }
 
-/// Returns the size of a reference-counted state, and its size with the handle, the reference counts and the mutex.
 fn shared<Handle, Shared>() -> Size {
     let counts = 2 * size_of::<usize>();
     (size_of::<Shared>(), size_of::<Handle>() + counts + size_of::<Mutex<Shared>>())

@@ -36,8 +36,8 @@ impl<'a> Wait<'a> {
     /// after its timeout. So several processes that wait for the same moment do not all continue at once.
     ///
     /// Other requests are admitted during the jitter, so it does not reduce throughput. But successive requests may
-    /// continue together: within a span, up to as many continue as the limits admit in that span and the `jitter`
-    /// before it.
+    /// continue together: in any span of time, no more requests continue than the limits admit in that span plus the
+    /// `jitter` before it.
     #[must_use]
     pub fn jitter(self, jitter: Duration) -> Wait<'a> {
         Wait { jitter, ..self }

@@ -8,7 +8,7 @@
 //!
 //! The reply is five integers: 0 if the request was admitted and 1 if not; the limit, which is `max_burst` + 1; the
 //! number of requests that are left; the retry time in seconds, or -1; and the time until the whole limit is available,
-//! in seconds. Seconds are rounded up, so a request at that time is admitted.
+//! in seconds. Seconds are rounded up, so a request after the retry time is admitted.
 
 use nanopace_limits::{Limit, Limits, Quota};
 use nanopace_remote::{Decision, Remote};

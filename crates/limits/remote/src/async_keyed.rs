@@ -53,8 +53,8 @@ impl<C: LimitsOf<str>> AsyncRemoteKeyed<C> {
         &self.keyed
     }
 
-    /// Returns the reason for the last failure on the connection that tasks share, or `None` if the store has responded
-    /// since or has not failed.
+    /// Returns the reason for the last failure on the connection that tasks share. Returns `None` if there was no
+    /// failure yet, or if the store has responded without a failure since then.
     #[must_use]
     pub fn trouble(&self) -> Option<StoreError> {
         self.store.trouble()

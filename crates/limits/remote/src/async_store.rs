@@ -72,8 +72,8 @@ impl AsyncStore {
     ) -> Result<Value, StoreError> {
         if self.breaker.is_open() {
             self.connect_in_background();
-            // Some programs run their runtime only while decisions are made, so this gives the connecting task time to
-            // run.
+            // Some programs run their runtime only while decisions are made, so this yield gives the connecting task
+            // time to run.
             yield_now().await;
             return Err(StoreError::Broken);
         }

@@ -83,8 +83,8 @@ impl<C> RemoteBuilder<C> {
     }
 
     /// Sets a clock that replaces the store's own, for tests in virtual time. The store uses its time in whole
-    /// microseconds. All limiters with this prefix must share it. The store then keeps states for ten minutes longer
-    /// than needed.
+    /// microseconds. All limiters with this prefix must share that clock. The store then keeps states for ten minutes
+    /// longer than needed.
     pub fn store_clock(self, clock: impl Clock + 'static) -> Self {
         Self { store_clock: Some(Arc::new(clock)), ..self }
     }

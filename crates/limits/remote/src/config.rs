@@ -16,8 +16,8 @@ use std::time::Duration;
 /// The name of the hash field with the version, next to the fields with the limits.
 const VERSION: &str = "v";
 
-/// A configuration in a store. Any number of processes follow it, and any of them may change it. Both
-/// [`RemoteKeyed`](crate::RemoteKeyed) and [`Keyed`](nanopace_keyed::Keyed) accept it.
+/// A configuration in a store. Any number of processes can follow and change the configuration. Both
+/// [`RemoteKeyed`](crate::RemoteKeyed) and [`Keyed`](nanopace_keyed::Keyed) accept a `RemoteConfig`.
 ///
 /// ```no_run
 /// use nanopace_keyed::{ConfigStore, Scope};
@@ -54,7 +54,7 @@ const VERSION: &str = "v";
 #[derive(Debug)]
 pub struct RemoteConfig {
     followed: Arc<Followed>,
-    /// Ends the thread when it is dropped.
+    /// The thread ends when this sender is dropped.
     _stop: Sender<()>,
 }
 
@@ -106,7 +106,7 @@ impl RemoteConfig {
         self.trouble().map_or(Ok(()), Err)
     }
 
-    /// Returns the reason why the configuration in the store is not in force, or `None` if it is in force.
+    /// Returns the error of the last check of the store, or `None` if that check succeeded.
     #[must_use]
     pub fn trouble(&self) -> Option<Arc<RemoteError>> {
         self.followed.lock().trouble.clone()

@@ -72,7 +72,6 @@ impl<C: LimitsOf<str>> Core<C> {
         self.config.limits_for(key).ok_or(RemoteRejected::Key(KeyRejected::NoLimits))
     }
 
-    /// Begins a decision. Completes it if the store is not needed.
     pub(crate) fn begin(&self, key: &str, costs: Costs<'_>) -> Result<Start, RemoteRejected> {
         self.counters.decision();
         // The version is read first. If the limits are newer than this version, later decisions do not use the tokens
@@ -171,7 +170,6 @@ impl<C: LimitsOf<str>> Core<C> {
         }
     }
 
-    /// Returns the decision that the limits make if nothing was admitted before.
     fn on_fresh_state(&self, plan: &Plan, costs: &[u64]) -> Result<Decision, RemoteRejected> {
         let decision = plan.limits.decide_costs(&mut plan.limits.fresh(), self.clock.now(), costs);
         Ok(decision.map_err(KeyRejected::from)?)
@@ -210,8 +208,6 @@ mod tests {
     use nanopace_nanos::ManualClock;
     use std::io::ErrorKind;
 
-    /// Returns the decision on a request that the limits would admit, after the call of the store failed with `error`,
-    /// and the number of degraded decisions.
     fn concluded(on_loss: OnLoss, error: &StoreError) -> (Result<(), RemoteRejected>, u64) {
         let config = Arc::new(Uniform::new("8/s".parse().unwrap()));
         let names = KeyNames::new("users".to_owned()).unwrap();

@@ -1,5 +1,5 @@
-//! A decision as a conversation with the store: chooses the next call and interprets responses. This module does no
-//! I/O, so threads and tasks share it.
+//! Makes a decision in a conversation with the store: chooses the next call, and interprets the responses. This module
+//! does no I/O, so threads and tasks share it.
 //!
 //! The script decides, and returns the state before its decision. From that state, the local rules compute the complete
 //! decision, with the number of remaining requests and the retry time.
@@ -15,7 +15,8 @@ use redis::Value;
 use std::iter;
 use std::time::Duration;
 
-/// A decision fails if other processes have changed the limits of the key's state more often than this.
+/// A decision fails if other processes change the limits of the key's state more than this number of times during the
+/// decision.
 const ATTEMPTS: u32 = 16;
 
 #[derive(Debug)]
@@ -116,9 +117,9 @@ impl<'a> Decide<'a> {
         self.conclude(verdict == 1, now, more, &before).map(Step::Done)
     }
 
-    /// Returns the error of a decision whose call has failed with `error`. After a timeout, this is
-    /// [`StoreError::Contended`] if the store responded to an earlier call of the decision: the store was not lost, but
-    /// the limits changed so often that the time ran out.
+    /// Ends a decision whose call has failed with `error`, and returns the error of the decision. After a timeout, that
+    /// error is [`StoreError::Contended`] if the store responded to an earlier call of the decision: the store was not
+    /// lost, but the limits changed so often that the time ran out.
     pub(crate) fn failed(&mut self, error: StoreError) -> StoreError {
         if !matches!(error, StoreError::Timeout | StoreError::Connection(_)) {
             // An error is a response too: nothing was counted.
@@ -170,7 +171,6 @@ fn moments(now: Nanos, is_let_in: bool) -> impl Iterator<Item = Nanos> {
     iter::once(now).chain(apart.map(moved))
 }
 
-/// Parses a state. An empty string is the state of a new key.
 pub(crate) fn state_of(limits: &Limits, text: &str) -> Result<LimitsState, StoreError> {
     if text.is_empty() {
         return Ok(limits.fresh());
@@ -185,7 +185,8 @@ pub(crate) fn look(key: &str, micros: Option<u64>) -> Call {
     Call { source: &DECIDE, key: key.to_owned(), arguments }
 }
 
-/// Returns the call that replaces a state unless it has changed. `micros` is set if a test sets the time.
+/// Returns the call that replaces the state `before`, unless the state has changed. `micros` is set if a test sets the
+/// time.
 pub(crate) fn replace(
     plan: &Plan,
     key: &str,

@@ -23,7 +23,7 @@ pub enum RemoteError {
         "that is not the address of a store: write redis://host/, redis://user:password@host:6379/0, or unix:///path; rediss://host/ with the feature `tls` of nanopace-remote"
     )]
     Url,
-    /// The store could not be reached.
+    /// The store could not be reached, or has returned an error.
     #[error(transparent)]
     Store(#[from] StoreError),
     /// The limits are not valid.
@@ -160,15 +160,15 @@ impl StoreError {
     }
 }
 
-/// The reason why a request was rejected. The request was not counted, unless the limits count rejected requests or the
-/// store counted it before it was lost.
+/// The reason why a request was rejected. The request was not counted, unless the limits count rejected requests, or
+/// the store counted the request and its response did not arrive.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum RemoteRejected {
     /// The limits of the key reject the request, the key has no limits, or the number of costs is wrong.
     #[error(transparent)]
     Key(#[from] KeyRejected),
-    /// The store has not decided, and [`OnLoss`](crate::OnLoss) denies requests.
+    /// The store has not decided, and [`OnLoss`](crate::OnLoss) denies requests or does not apply to this error.
     #[error(transparent)]
     Store(#[from] StoreError),
     /// The key has a limit that a store does not support.

@@ -156,8 +156,9 @@ impl<C: LimitsOf<str>> RemoteKeyed<C> {
         core.counters.stats(core.leases.as_ref().map_or(0, Leases::leased))
     }
 
-    /// Returns the reason for the store's last failure, or `None` if the store has responded since or has not failed.
-    /// Limiters of one [`Remote`] share its connections, so they share this reason.
+    /// Returns the reason for the store's last failure. Returns `None` if the store has not failed yet, or if it has
+    /// responded without a failure since then. Limiters of one [`Remote`] share its connections, so they share this
+    /// reason.
     #[must_use]
     pub fn trouble(&self) -> Option<StoreError> {
         self.inner.store().pool().trouble()

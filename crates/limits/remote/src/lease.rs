@@ -151,7 +151,7 @@ impl Leases {
         brought.unwrap_or(0).clamp(1, 1 << 32)
     }
 
-    /// Returns the limits that the store applies. They leave room for tokens that are used later.
+    /// Returns the limits that the store applies. These limits leave room for tokens that are used later.
     pub(crate) fn reserved(&self, limits: &Limits) -> Limits {
         let validity = self.validity(limits);
         Limits::new(limits.each().iter().map(|limit| reserved(limit, validity)))

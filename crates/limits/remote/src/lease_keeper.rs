@@ -30,7 +30,7 @@ pub(crate) struct LeaseKeeper<C: LimitsOf<str> + 'static> {
     core: Core<C>,
     /// The random name of this limiter among those that lease with the same prefix.
     name: String,
-    /// Ends the thread when it is dropped.
+    /// The thread ends when this sender is dropped.
     _stop: Sender<()>,
 }
 
@@ -68,7 +68,8 @@ impl<C: LimitsOf<str>> LeaseKeeper<C> {
         }
     }
 
-    /// Registers this process as leasing for `time` (zero removes it), and stores the number of leasing processes.
+    /// Registers this process as leasing for `time` (zero removes the registration), and stores the number of leasing
+    /// processes.
     fn answer_roll_call(&self, leases: &Leases, time: Duration) {
         let arguments = vec![self.name.clone(), time.as_millis().to_string()];
         let call = Call { source: &ROLL_CALL, key: self.core.names.processes(), arguments };

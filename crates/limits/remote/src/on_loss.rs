@@ -35,10 +35,10 @@ pub enum OnLoss {
     /// Requests are admitted, except those that are too large for the limits.
     Allow,
     /// This process decides on requests by its part of the limits. The value is the number of processes, 1 or more.
-    /// Each limit's rate and burst are divided by this number. A burst or a window's count of less than one is rounded
-    /// up to one. These decisions ignore the counts in the store. Their moments, such as that of `NotUntil`, are by
-    /// this process's clock instead of the store's. At most 65 536 keys are stored at a time, each in its full length.
-    /// A new key beyond that number is rejected.
+    /// Each limit's rate and burst are divided by this number. A burst of less than one is rounded up to one. A
+    /// window's count of less than one becomes one request in a longer window. These decisions ignore the counts in the
+    /// store. Their moments, such as that of `NotUntil`, are by this process's clock instead of the store's. At most
+    /// 65,536 keys are stored at a time, each in its full length. A new key beyond that number is rejected.
     LocalShare(u32),
 }
 
@@ -87,8 +87,8 @@ fn divided(limit: &Limit, parts: u64) -> Option<Limit> {
     }
 }
 
-/// Returns a quota of the whole number of requests that one part may make in each window. If that is zero, returns one
-/// request in a window of several periods.
+/// Returns a quota of the whole number of requests that one part may make in each window. If that number is zero,
+/// returns one request in a window of several periods.
 fn window(quota: Quota, parts: u64) -> Option<Quota> {
     match quota.count() / parts {
         0 => slower(quota, 1, parts.div_ceil(quota.count())),

@@ -19,7 +19,6 @@ impl Plan {
         Ok(Self { text: limits.to_string(), laws, limits })
     }
 
-    /// Returns whether nothing is counted, because all costs are zero, or one cost is more than its limit ever admits.
     pub(crate) fn counts_nothing(&self, costs: &[u64]) -> bool {
         costs.iter().all(|cost| *cost == 0)
             || costs.iter().zip(self.limits.each()).any(|(cost, limit)| *cost > limit.most())

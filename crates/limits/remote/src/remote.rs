@@ -22,7 +22,7 @@ pub struct Remote {
     owner: Arc<Owner>,
 }
 
-/// Ends the background thread when it is dropped, which happens when no [`Remote`] and no limiter is left.
+/// Ends the background thread when the last [`Remote`] or limiter is dropped.
 #[derive(Debug)]
 struct Owner {
     pool: Arc<Pool>,

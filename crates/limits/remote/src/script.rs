@@ -1,7 +1,7 @@
 //! The scripts that run in the store, and their calls.
 //!
-//! They are scripts rather than functions of a library in the store, because every store supports scripts, even stores
-//! that forbid functions. If a store does not have a script, the call is repeated with the script's source.
+//! Scripts are used instead of functions of a library in the store, because every store supports scripts, even a store
+//! that forbids functions. If a store does not have a script, the call is repeated with the script's source.
 
 use redis::{Cmd, Script, cmd};
 use std::sync::LazyLock;

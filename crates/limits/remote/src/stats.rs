@@ -58,7 +58,7 @@ impl Counters {
     }
 }
 
-/// The tokens of a request that was sent and has no response yet. A drop counts them as lost.
+/// The tokens of a request that was sent and has no response yet. Dropping this value counts these tokens as lost.
 #[derive(Debug)]
 pub(crate) struct AtRisk<'a> {
     pub(crate) tokens: u64,

@@ -80,7 +80,6 @@ impl Pool {
         self.breaker.is_open()
     }
 
-    /// Waits for a connection. Returns an error if this takes more than twice the timeout for making a connection.
     pub(crate) fn wait_for_connection(&self) -> Result<(), StoreError> {
         let deadline = Instant::now() + self.settings.connect_timeout * 2;
         self.give_back(self.take(deadline)?, None);
@@ -143,7 +142,8 @@ impl Pool {
         asked
     }
 
-    /// Runs a call on a connection. Drops the connection if the response is missing, because it must not be used again.
+    /// Runs a call on a connection. Drops the connection if the response is missing, because the response could arrive
+    /// during a later call.
     fn ask_on(
         &self,
         mut link: Link,

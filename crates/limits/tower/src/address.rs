@@ -106,7 +106,8 @@ where
     }
 }
 
-/// The address of a client that connects through proxies, which write it into a header field. The key is an [`IpAddr`].
+/// The address of a client that connects through proxies. The proxies write this address into a header field. The key
+/// is an [`IpAddr`].
 ///
 /// # Why the number of proxies is needed
 ///

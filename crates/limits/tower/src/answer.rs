@@ -42,7 +42,7 @@ pub trait Answer<R> {
 pub struct TextOrGrpc;
 
 /// A gRPC response without a body: status 200, with `grpc-status` and `grpc-message` among the header fields. The
-/// [protocol] calls that *Trailers-Only*. [`LimitLayer::grpc`](crate::LimitLayer::grpc) sets this response.
+/// [protocol] calls such a response *Trailers-Only*. [`LimitLayer::grpc`](crate::LimitLayer::grpc) sets this response.
 ///
 /// Over HTTP/1.1, the status is that of the [rejection](Rejection::status), because gRPC needs HTTP/2.
 ///

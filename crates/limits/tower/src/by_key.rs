@@ -10,7 +10,7 @@ use std::hash::{BuildHasher, Hash};
 
 /// Finds the key of a request.
 ///
-/// It is implemented for [`HeaderName`], with the value of the field as the key; for the sender's address
+/// This trait is implemented for [`HeaderName`], with the value of the field as the key; for the sender's address
 /// ([`Peer`](crate::Peer), [`Forwarded`](crate::Forwarded)); and for every function from `&Request<B>` to `Option<K>`.
 /// Your own implementation can borrow the key from the request, so that a known key is not copied:
 ///

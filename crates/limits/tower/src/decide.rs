@@ -55,7 +55,8 @@ pub(crate) fn outcome(verdict: Verdict) -> Decided {
     if verdict.decision().is_allowed() { Ok(Some(verdict)) } else { Err(Rejection::Limit(verdict)) }
 }
 
-/// Computes the cost of a request for each limit. Every function from `&Request<B>` to `u64` implements this trait.
+/// Computes the cost of a request, which is the same for all limits. Every function from `&Request<B>` to `u64`
+/// implements this trait.
 pub trait Cost<B> {
     /// Returns the cost of this request. A request that costs nothing is always admitted.
     fn cost(&self, request: &Request<B>) -> u64;

@@ -23,7 +23,8 @@ impl<D> LimitLayer<D> {
 }
 
 impl<F, K, L: LimitsByKey<K>> LimitLayer<ByKey<F, K, L>> {
-    /// Creates a layer with limits for each key that `key`, any implementation of [`KeyOf`](crate::KeyOf), finds.
+    /// Creates a layer with limits for each key. `key` finds the key of a request, and can be any implementation of
+    /// [`KeyOf`](crate::KeyOf).
     #[must_use]
     pub fn by_key(key: F, limits: L) -> Self {
         LimitLayer::new(ByKey::new(key, limits))

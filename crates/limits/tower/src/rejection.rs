@@ -39,7 +39,7 @@ impl Rejection {
     /// |---|---|
     /// | the limits rejected the request | 429 Too Many Requests |
     /// | the number of keys is at its maximum | 503 Service Unavailable: the cause is other clients, not this one |
-    /// | the store is lost, and requests are denied then | 503 Service Unavailable |
+    /// | the store made no decision, and the request was denied | 503 Service Unavailable |
     /// | no limits are configured for the key | 403 Forbidden |
     /// | the request has no key | 400 Bad Request, or 500 if the server should have provided it |
     /// | anything else | 500 Internal Server Error |

@@ -148,7 +148,6 @@ pin_project! {
         S: Service<Request<B>>,
         D: Decide<B>,
     {
-        /// The request and its service wait for the decision.
         Deciding {
             #[pin]
             decision: D::Later,

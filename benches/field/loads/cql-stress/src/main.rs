@@ -22,7 +22,7 @@ const FAILURE: Duration = Duration::from_millis(50);
 /// The response times, as the tool reports them with `fixed=`.
 static TIMES: Mutex<Vec<Duration>> = Mutex::new(Vec::new());
 
-/// The inverse of the fraction of operations that fail at their first attempt. With 0, no operation fails.
+/// One in this number of operations fails at its first attempt. With 0, no operation fails.
 struct OneIn(u64);
 
 struct Start {

@@ -26,9 +26,8 @@ use std::sync::Arc;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct MemoryConfig {
-    /// The limits, shared with snapshots. If a snapshot shares the tables, the next change copies them first.
     tables: Mutex<Arc<Tables>>,
-    /// The versions of the limits. They are raised while the tables are locked.
+    /// Raised only while `tables` is locked.
     versions: Versions,
 }
 
@@ -118,23 +117,23 @@ impl Versions {
         }
     }
 
-    /// Returns the sum of two counters that only rise, so it is unchanged only if both counters are unchanged.
+    /// Returns the sum of two counters that only rise, so the sum is unchanged only if both counters are unchanged.
     fn of(&self, key: &str) -> u64 {
         // Relaxed: as in `raise`. Model: `a_change_is_seen_by_every_later_decision`.
         self.prefixes.load(Relaxed).wrapping_add(self.counter(key).load(Relaxed))
     }
 
-    /// Raises the counters of these changes. The caller has the tables locked, and has made the changes.
+    /// Raises the counters of these changes. The caller holds the lock of the tables, and has made the changes.
     fn raise(&self, changes: &[Change<'_>]) {
         for change in changes {
             let counter = match change.scope {
                 Scope::Key(key) => self.counter(key),
                 Scope::Prefix(_) => &self.prefixes,
             };
-            // Relaxed: the number is written under the lock of the tables, after they were changed. A decision that
-            // reads this number and then locks the tables locks them after this change: if it had locked them before,
-            // its read would have come before this write. Models: `a_change_is_seen_by_every_later_decision`,
-            // `a_batch_is_seen_as_a_whole`.
+            // Relaxed: the counter is raised under the lock of the tables, after the tables were changed. A decision
+            // that reads the raised counter and then locks the tables locks them after this change: if the decision had
+            // locked them earlier, its read would have come before this write. Models:
+            // `a_change_is_seen_by_every_later_decision`, `a_batch_is_seen_as_a_whole`.
             counter.fetch_add(1, Relaxed);
         }
     }

@@ -120,7 +120,6 @@ pub(crate) struct Tables {
 }
 
 impl Tables {
-    /// Makes the change. Returns whether the key or prefix had limits before.
     pub(crate) fn change(&mut self, change: &Change<'_>) -> bool {
         let (table, name) = match change.scope {
             Scope::Key(key) => (&mut self.keys, key),
@@ -137,9 +136,8 @@ impl Tables {
         self.keys.get(key).or_else(|| self.defaults_of(key)).cloned()
     }
 
-    /// Returns the limits of the longest prefix of the key. Prefixes are searched in descending order, beginning at the
-    /// key. After a prefix that does not match, the search continues from the longest prefix that it and the key have
-    /// in common.
+    /// Returns the limits of the longest prefix of the key. After a prefix that does not match, the search continues at
+    /// the longest beginning that this prefix and the key have in common.
     fn defaults_of(&self, key: &str) -> Option<&Arc<Limits>> {
         let mut upper = key;
         loop {

@@ -8,10 +8,11 @@ use std::sync::Arc;
 use thiserror::Error;
 
 /// A store that contains the limits of each key: its own limits, or those of the longest prefix that matches the key.
-/// Any thread can change them.
+/// Any thread can change the limits.
 ///
-/// Each decision queries the store, so an implementation should return limits from memory. [`MemoryConfig`] stores
-/// everything in memory. `DiskConfig` (feature `disk`) writes each change to disk first.
+/// Each decision calls [`version_of`](ConfigStore::version_of). The first decision on a key, and the first one after a
+/// change, also call [`limits_of`](ConfigStore::limits_of). An implementation should therefore read both from memory.
+/// [`MemoryConfig`] stores everything in memory. `DiskConfig` (feature `disk`) writes each change to disk first.
 ///
 /// # Several changes at once
 ///
@@ -31,8 +32,8 @@ pub trait ConfigStore: Debug + Send + Sync {
     fn limits_of(&self, key: &str) -> Option<Arc<Limits>>;
 
     /// Returns a number that is different after each change of this key's limits, and possibly after other changes. In
-    /// [`MemoryConfig`](crate::MemoryConfig), these other changes are those of prefixes, and of keys that share one of
-    /// 1,024 counters with this key.
+    /// [`MemoryConfig`](crate::MemoryConfig), the number is also different after each change of a prefix, and after
+    /// each change of a key that shares one of 1,024 counters with this key.
     ///
     /// A caller that reads the version before it calls [`limits_of`](ConfigStore::limits_of) may keep the limits until
     /// the version changes.
@@ -45,7 +46,8 @@ pub trait ConfigStore: Debug + Send + Sync {
     /// effect. Returns the number of changes that replaced or removed limits.
     ///
     /// # Errors
-    /// [`ConfigError`] if the changes could not be stored. In that case, nothing has changed.
+    /// [`ConfigError`] if the changes could not be stored. In that case, decisions use the limits from before the
+    /// changes.
     fn apply(&self, changes: &[Change<'_>]) -> Result<usize, ConfigError>;
 
     /// Sets the limits of a key or a prefix.

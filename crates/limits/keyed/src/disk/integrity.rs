@@ -10,7 +10,7 @@ use std::ops::Range;
 const MAGIC: [u8; 9] = *b"redb\x1A\n\xA9\r\n";
 /// The byte offsets of the layout in the header: five 32-bit numbers.
 const LAYOUT: Range<usize> = 12..32;
-/// The expected number of bytes per page, of header pages per region, and of data pages per region.
+/// The expected sizes: bytes per page, header pages per region, and data pages per region.
 const SIZES: [u32; 3] = [4096, 0, 1 << 20];
 
 /// The byte offset of the flags: which of the last two states is current (bit 0), and how that state was committed.
@@ -61,14 +61,13 @@ pub(super) fn examined(file: &LockedFile) -> Result<(Database, Vec<Stored>), Err
     Ok((checked(file.clone())?, entries))
 }
 
-/// Reads the newest complete state of a file's bytes. Clears the two-phase flag if the other state may be newer.
 fn current(bytes: &mut [u8]) -> Result<Vec<Stored>, Error> {
     let current = loaded(bytes)?;
     if !is_other_newer(bytes) {
         return Ok(current);
     }
-    // The process may have died before it switched to the other state, which may be incomplete. If states were not
-    // committed in two phases, the database takes the newest complete state.
+    // The process may have died before it switched to the other state, which may be incomplete. Without the two-phase
+    // flag, the database uses the newest complete state.
     bytes[FLAGS] &= !TWO_PHASES;
     loaded(bytes)
 }

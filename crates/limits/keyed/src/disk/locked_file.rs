@@ -23,7 +23,7 @@ struct Lock(File);
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        // If this fails, the lock ends when the last handle is closed.
+        // If the unlock fails, the lock ends when the last handle is closed.
         let _ = self.0.unlock();
     }
 }

@@ -31,7 +31,7 @@ fn begin_write(database: &Database) -> Result<WriteTransaction, Error> {
     Ok(transaction)
 }
 
-/// Creates a database in an empty file, with both tables, so that a store without limits has them too.
+/// Creates a database in an empty file, with both tables, because `read` fails if a table is missing.
 pub(super) fn create(file: File) -> Result<(), Error> {
     let database = Database::builder().create_with_backend(FileBackend::new(file)?)?;
     let transaction = begin_write(&database)?;

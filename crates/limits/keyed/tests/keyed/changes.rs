@@ -236,7 +236,7 @@ fn of_many_limits_those_that_count_for_longest_are_kept() {
     assert_eq!(admitted(&engine, second), 8);
     for number in 1..30 {
         set(&engine, &format!("{number}/s burst {}", 40 - number));
-        // A limit is in force only after a decision, so this makes one for zero requests.
+        // A limit is in force only after a decision, so this line makes a decision for zero requests.
         assert!(engine.try_acquire_n_at("key", 0, at(2 * second)).is_ok(), "{number}");
     }
     set(&engine, "8/h");

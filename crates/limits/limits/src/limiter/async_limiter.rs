@@ -9,11 +9,11 @@ use std::time::Duration;
 
 /// A [`Limiter`] for tasks: [`until_ready`](AsyncLimiter::until_ready) waits until a request is admitted.
 ///
-/// Waiting tasks and threads form one FIFO queue. Requests that do not wait yield to it ([`Limiter::fair`]).
+/// Waiting tasks and threads form one FIFO queue. Requests that do not wait yield to this queue ([`Limiter::fair`]).
 ///
-/// Cancelling is safe. Nothing is counted for a task while it waits. A dropped future leaves the queue; if it is
-/// dropped during its [jitter](Wait::jitter), it refunds its costs. A future that is polled once and then never again
-/// delays the requests after it. Requests that do not wait yield to it for two seconds at most.
+/// Cancelling is safe. Nothing is counted for a task while it waits. A dropped future leaves the queue. If a future is
+/// dropped during its [jitter](Wait::jitter), its costs are refunded. A future that is polled once and then never again
+/// delays the requests after it in the queue. Requests that do not wait yield to such a future for two seconds at most.
 #[derive(Clone, Debug)]
 pub struct AsyncLimiter {
     limiter: Limiter,
@@ -29,7 +29,7 @@ impl AsyncLimiter {
         Ok(AsyncLimiter::with_timer(limiter, timer::best()?))
     }
 
-    /// Creates a limiter for tasks that waits with this timer.
+    /// Creates a limiter for tasks. Waiting tasks use this timer.
     pub fn with_timer(limiter: Limiter, timer: impl Timer) -> AsyncLimiter {
         AsyncLimiter { limiter, alarms: Alarms::new(timer) }
     }

@@ -51,7 +51,7 @@ impl LimitsBuilder {
         LimitsBuilder { clock: Box::new(clock), ..self }
     }
 
-    /// Sets the name under which the limiter's decisions are counted, as [`Limiter::named`] does.
+    /// Sets the name under which the metrics count the limiter's decisions, as [`Limiter::named`] does.
     #[cfg(feature = "metrics")]
     #[cfg_attr(docsrs, doc(cfg(feature = "metrics")))]
     pub fn named(self, name: &str) -> LimitsBuilder {

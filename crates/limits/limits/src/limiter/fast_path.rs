@@ -9,9 +9,9 @@
 //! Another request with a later reading may have been decided before, but a rate still keeps its bound
 //! ([`Gcra`](crate::Gcra)).
 //!
-//! While the fast path is closed, only the holder of the lock writes here. A request that loaded the word before it was
-//! moved fails to exchange it. It takes the lock instead, and then sees the changes that were made under the lock.
-//! Models: `an_open_word_is_counted_once`, `a_change_reaches_who_asks_without_the_lock`.
+//! While the fast path is closed, only the holder of the lock writes here. If a request loaded the word before the word
+//! was moved, the exchange of that request fails. The request then takes the lock, and sees the changes that were made
+//! under the lock. Models: `an_open_word_is_counted_once`, `a_change_reaches_who_asks_without_the_lock`.
 
 use crate::limits::{Law, LimitState, LimitsState};
 use crate::sync::{AtomicU64, Relaxed};
@@ -24,9 +24,8 @@ const CLOSED: u64 = u64::MAX;
 
 #[derive(Debug)]
 pub(crate) struct FastPath {
-    /// The limit whose word may be stored in `word`: the limiter's only limit, if that is a rate.
+    /// The limit whose word may be stored in `word`: the limit that the limiter began with, if that was a single rate.
     limit: Option<Limit>,
-    /// The word, or [`CLOSED`]. Requests exchange the value they decided on; the holder of the lock also writes it.
     word: AtomicU64,
 }
 
@@ -39,8 +38,6 @@ impl FastPath {
         FastPath { limit, word: AtomicU64::new(CLOSED) }
     }
 
-    /// Decides on a request without the lock. Returns `None` if the fast path is closed; the caller then has to take
-    /// the lock.
     #[inline]
     pub(crate) fn try_acquire(&self, n: u64, clock: &dyn Clock) -> Option<Result<(), Rejected>> {
         let Some(Limit { law: Law::Gcra { rule, .. }, .. }) = &self.limit else { return None };
@@ -65,7 +62,7 @@ impl FastPath {
         None
     }
 
-    /// Moves the word into the guarded state. The caller has just taken the lock.
+    /// Moves the word into the guarded state. The caller holds the lock.
     pub(crate) fn close(&self, state: &mut LimitsState) {
         // Relaxed: only the holder of the lock opens or closes the fast path. Model: as below.
         if self.word.load(Relaxed) == CLOSED {
@@ -78,7 +75,7 @@ impl FastPath {
         }
     }
 
-    /// Moves the word here if decisions need nothing else and the limits are those that the limiter began with. The
+    /// Opens the fast path if the word is the whole state and the limits are those that the limiter began with. The
     /// caller holds the lock, and the queue is empty.
     pub(crate) fn open(&self, limits: &Limits, state: &mut LimitsState) {
         if let Some(LimitState::Word { word, .. }) = state.only()

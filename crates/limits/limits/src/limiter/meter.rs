@@ -63,7 +63,8 @@ impl Meter {
         }
     }
 
-    /// Counts a request at the end of its wait: as admitted after that time, or as rejected.
+    /// Counts a request at the end of its wait. `end` is the waiting time of an admitted request, or the error of a
+    /// rejected one.
     #[inline]
     pub fn waited<E>(&self, end: &Result<Duration, E>) {
         self.answered(end.is_ok());

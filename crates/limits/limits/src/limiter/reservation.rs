@@ -43,9 +43,9 @@ impl Reservation {
         self.receipt = None;
     }
 
-    /// Counts the actual cost of the request. If it is lower than the reserved cost, the difference is refunded. If it
-    /// is higher, the difference is counted, even if it exceeds the limit. Requests are then rejected until the excess
-    /// is paid off. A limit for which `actual` has no cost keeps the reserved cost.
+    /// Counts the actual cost of the request. If the actual cost is lower than the reserved cost, the difference is
+    /// refunded. If the actual cost is higher, the difference is counted, even beyond the limit. Requests are then
+    /// rejected until the excess is paid off. A limit for which `actual` has no cost keeps the reserved cost.
     pub fn commit_costs<'a>(mut self, actual: impl Into<Costs<'a>>) {
         if let Some(receipt) = self.receipt.take() {
             self.limiter.settle(&receipt, actual.into());

@@ -85,7 +85,7 @@ pub enum LimitsError {
     /// `unlimited` as one of several limits, or as a single [`Limit`].
     #[error("`unlimited` means no limit: write it alone, or write limits without it")]
     Unlimited,
-    /// More limits in a string than are allowed. Contains their number.
+    /// More limits in a string than are allowed. Contains the number of limits in the string.
     #[error("{0} limits at once: write {most} at most", most = MOST_AT_ONCE)]
     TooMany(usize),
     /// A burst for a kind of limit that has no burst.
@@ -233,7 +233,6 @@ impl Limit {
         with_law!(self, state, |rule, own| rule.peek(own, now, n))
     }
 
-    /// Decides like [`peek`](Limit::peek) about a request that is not counted if it is rejected.
     #[cfg(feature = "std")]
     pub(crate) fn check_uncounted(
         &self,
@@ -260,7 +259,7 @@ impl Limit {
         }
     }
 
-    /// Counts `n` requests that were admitted by other limits. The debt of a rate is capped at its limit, so the rate
+    /// Counts `n` requests that were admitted by other limits. The debt of a rate is capped at its maximum, so the rate
     /// recovers within the time of one burst.
     pub(crate) fn debit_for_others(&self, state: &mut LimitState, now: Nanos, n: u64) {
         match (&self.law, state) {
@@ -273,8 +272,6 @@ impl Limit {
         }
     }
 
-    /// Returns the moment from which this limit admits a request that another limit rejects at `now`. Returns `None`
-    /// unless this limit counts rejected requests and delays this one.
     pub(crate) fn retry_elsewhere(&self, state: &LimitState, now: Nanos, n: u64) -> Option<Nanos> {
         match (&self.law, state) {
             (Law::Log { rule }, LimitState::Log(log)) => rule.retry_elsewhere(log, now, n),
@@ -366,7 +363,6 @@ impl Limit {
     }
 }
 
-/// Adds `less` to the number of refunded requests, which skips 0 when it wraps around.
 pub(crate) fn count_refund(refunded: &mut u32, less: u32) {
     if less > 0 {
         *refunded = refunded.wrapping_add(less).max(1);

@@ -81,8 +81,9 @@ impl Limits {
     ///
     /// * If the actual cost is lower, each limit that has not changed since the request refunds the difference, except
     ///   debt that time has paid off and counts that have left their window.
-    /// * If the actual cost is higher, all limits count the difference, including those that have changed, even if they
-    ///   are exceeded. If the number of limits has changed, each changed limit counts the largest of these differences.
+    /// * If the actual cost is higher, all limits, including those that have changed, count the difference, even beyond
+    ///   their maximum. If the number of limits has changed, each changed limit counts the largest of these
+    ///   differences.
     /// * A cost that is missing in `actual` stays unchanged.
     pub fn settle<'a>(
         &self,
@@ -143,8 +144,8 @@ impl Limit {
         }
     }
 
-    /// Refunds `n` requests that were counted at `place`. After that, a request is admitted only if it would also be
-    /// admitted had the refunded requests never been counted.
+    /// Refunds `n` requests that were counted at `place`. No later request is admitted that would be rejected if the
+    /// refunded requests had never been counted.
     pub(crate) fn take_back(&self, state: &mut LimitState, place: CountedAt, now: Nanos, n: u64) {
         match (&self.law, state) {
             (Law::Gcra { rule, .. }, LimitState::Word { word, refunded }) => {

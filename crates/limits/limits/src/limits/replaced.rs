@@ -34,7 +34,7 @@ impl CountedLimit {
 
     /// Returns `limit` with the state with which it begins at `now`: the state of the same limit among `others`, or
     /// else a fresh state with their counts. If `others` contains the same limit several times, the state of
-    /// `same_place` is used if that is one of them, and otherwise the state that has counted most.
+    /// `same_place` is used if `same_place` is that limit, and otherwise the state that has counted most.
     pub(crate) fn begin(
         limit: Limit,
         same_place: Option<&CountedLimit>,
@@ -64,7 +64,6 @@ impl CountedLimit {
         }
     }
 
-    /// Returns the total count of a window at `now`, or 0 for a GCRA limit.
     fn sum(&self, now: Nanos) -> u64 {
         let let_in = self.limit.let_in(&self.state, now);
         let_in.iter().fold(0, |sum, (_, n)| sum.saturating_add(*n))
@@ -145,7 +144,6 @@ impl Replaced {
         &self.0
     }
 
-    /// Removes the limits that no longer count at `now`. Returns whether none remains.
     pub(crate) fn has_ended(&mut self, now: Nanos) -> bool {
         self.0.iter_mut().for_each(|account| account.limit.advance(&mut account.state, now));
         self.0.retain(|account| !account.is_idle(now));

@@ -14,7 +14,7 @@ pub struct LimitsState(Repr);
 
 #[derive(Clone, Debug)]
 enum Repr {
-    /// The state of one limit that has not replaced any limit which still counts.
+    /// The state of a single limit, if no replaced limit still counts.
     One(LimitState),
     Many(Box<Many>),
 }

@@ -75,7 +75,6 @@ impl Level {
         }
     }
 
-    /// Returns the number of tokens that were taken out of the pool since the start.
     fn taken(&self) -> u128 {
         self.refilled - self.pool.waiting() - u128::from(self.pool.active())
     }
@@ -204,7 +203,6 @@ impl State {
         self.queue.drain(..).for_each(|waiter| waiter.tell(Err(AcquireError::Closed)));
     }
 
-    /// Returns `now`, or the moment up to which the level is current if that is later.
     fn changed_at(&self, now: Nanos) -> Nanos {
         now.max(self.level.latest)
     }
@@ -270,7 +268,6 @@ pub(crate) struct Flow {
 pub(crate) struct Stretch {
     quota: Quota,
     start: Nanos,
-    /// The number of tokens that had accrued before this stretch.
     before: u128,
     /// The fraction of the next token that had accrued before this stretch, in units of 1 / `period`; below 1.
     carry: u64,

@@ -2,13 +2,13 @@
 
 use crate::QuotaError;
 
-/// An active pool that requests take from, and a waiting pool for tokens that do not fit into it. The waiting tokens
-/// flow back at a bounded pace. No token is created, destroyed or scaled.
+/// An active pool that requests take from, and a waiting pool for tokens that do not fit into the active pool. The
+/// waiting tokens flow back at a bounded pace. No token is created, destroyed or scaled.
 ///
 /// # Law
 ///
-/// Take a `size` and a backfill `ratio` of 1 or more. The backfill share is `size` x (`ratio` - 1), rounded to a
-/// whole token. A refill with r tokens
+/// The pool has a `size` and a backfill `ratio` of 1 or more. The backfill share is `size` x (`ratio` - 1), rounded to
+/// a whole token. A refill with r tokens
 ///
 /// 1. fills the active pool up to `size`, and puts the rest into the waiting pool;
 /// 2. moves tokens back from the waiting pool into the active pool: the minimum of the room up to `size` x `ratio`, of
@@ -104,7 +104,7 @@ impl TokenPool {
         self.active += moved;
     }
 
-    /// Takes `tokens` from the active pool, all or none. Returns whether it did.
+    /// Takes all of these `tokens` from the active pool, or none. Returns whether the tokens were taken.
     #[must_use]
     pub fn take(&mut self, tokens: u64) -> bool {
         let left = self.active.checked_sub(tokens);

@@ -65,7 +65,6 @@ pub struct AggregatedState {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Slot {
-    /// The number of slots between the clock's origin and this slot.
     index: u64,
     count: u64,
 }

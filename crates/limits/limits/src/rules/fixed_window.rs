@@ -63,7 +63,6 @@ impl FixedWindow {
         Counts { number, before: 0, now }
     }
 
-    /// Returns the counts in the window of `now`, or in the latest window that was seen if that is later.
     #[inline]
     fn latest(&self, state: u64, now: Nanos) -> Counts {
         Counts { before: 0, ..self.seen(state).in_window(self.windows.number(now)) }

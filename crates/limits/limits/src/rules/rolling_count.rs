@@ -64,7 +64,7 @@ impl RollingCount {
         self.total
     }
 
-    /// Drops the events that are older than the interval at `now`, and returns the number of the others.
+    /// Drops the events that are older than the interval at `now`, and returns the number of the remaining events.
     pub fn advance(&mut self, now: Nanos) -> u64 {
         self.latest = self.latest.max(now);
         while let Some(&(moment, n)) = self.log.front() {
@@ -96,7 +96,7 @@ impl RollingCount {
         self.latest.max(now) - moment > self.interval
     }
 
-    /// Returns the moment from which at most `most` events are within the interval, if none is added.
+    /// Returns the moment from which at most `most` events are within the interval, if no event is added.
     pub(crate) fn falls_to(&self, most: u64) -> Nanos {
         let last = last_to_leave(self.log.iter().copied(), self.total, most);
         last.map_or(self.latest, |moment| self.leaves(moment))
@@ -111,7 +111,6 @@ impl RollingCount {
         moment + self.interval + Duration::from_nanos(1)
     }
 
-    /// Removes the oldest events, as long as at least `enough` events remain.
     pub(crate) fn keep(&mut self, enough: u64) {
         while let Some(&(_, n)) = self.log.front() {
             if self.total - n < enough {

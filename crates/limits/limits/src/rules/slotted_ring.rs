@@ -57,7 +57,7 @@ impl<const N: usize> RingCount<N> {
         self.total
     }
 
-    /// Drops the events of slots that have left the ring at `now`, and returns the number of the others.
+    /// Drops the events of slots that have left the ring at `now`, and returns the number of the remaining events.
     pub fn advance(&mut self, now: Nanos) -> u64 {
         let slot = self.slots.number(now);
         let passed = slot.saturating_sub(self.newest);
@@ -79,7 +79,7 @@ impl<const N: usize> RingCount<N> {
         self.total
     }
 
-    /// Returns the number of events within the ring at `now`, if none is added. This call changes nothing.
+    /// Returns the number of events within the ring at `now`, if no event is added. This call changes nothing.
     #[must_use]
     pub fn total_at(&self, now: Nanos) -> u64 {
         let passed = self.slots.number(now).saturating_sub(self.newest);
@@ -90,7 +90,7 @@ impl<const N: usize> RingCount<N> {
         self.total - left.map(|place| self.counts[place]).sum::<u64>()
     }
 
-    /// Returns the moment from which at most `most` events are within the ring, if none is added.
+    /// Returns the moment from which at most `most` events are within the ring, if no event is added.
     fn falls_to(&self, most: u64) -> Nanos {
         let oldest = (self.newest + 1).saturating_sub(N as u64);
         let counts = (oldest..=self.newest).map(|number| (number, self.counts[place::<N>(number)]));

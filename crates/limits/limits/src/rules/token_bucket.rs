@@ -79,8 +79,9 @@ impl TokenBucket {
     /// Returns this bucket with `tokens` tokens, from 0 to the capacity, at the moment `start`.
     ///
     /// If each key has its own bucket, all buckets are refilled from `start` on, not from the key's first request. The
-    /// bucket of a late key is therefore as full as if it had existed since `start`. The reason is that a rejected
-    /// request leaves no state: a bucket that began empty at the first request would be empty at every request.
+    /// bucket of a new key is therefore as full as if the bucket had existed since `start`. The reason is that a
+    /// rejected request leaves no state: a bucket that began empty at the first request would be empty at every
+    /// request.
     ///
     /// # Errors
     /// [`QuotaError::InitialTooLarge`] for more than the capacity.

@@ -47,13 +47,11 @@ impl VirtualSchedule {
         }
     }
 
-    /// Returns the number of requests that are owed at `now`, which may be a fraction.
     pub(crate) fn requests_owed(&self, owed: u64, now: Nanos) -> f64 {
         let owed = owed.saturating_sub(self.units.round_up(now));
         double(owed) / double(self.cost_units)
     }
 
-    /// Returns the debt with which `requests` requests are owed at `moment`, to the nearest unit.
     pub(crate) fn owing_requests(&self, requests: f64, moment: Nanos) -> u64 {
         let owed = whole(requests * double(self.cost_units));
         self.units.round_up(moment).saturating_add(owed)
@@ -149,8 +147,8 @@ impl VirtualSchedule {
         u32::try_from(units.div_ceil(self.cost_units)).unwrap_or(u32::MAX >> 1).min(u32::MAX >> 1)
     }
 
-    /// Returns the debt after `n` more requests, capped at the limit, and the number of requests that the cap removes,
-    /// rounded up.
+    /// Returns the debt after `n` more requests, which do not raise the debt above the maximum, and the number of
+    /// requests that this cap removes, rounded up.
     pub(crate) fn exhausted(&self, owed: u64, now: Nanos, n: u64) -> (u64, u32) {
         let all = self.owing_beyond(owed, now, n);
         let most = owed.max(self.units.round_up(now) + self.limit_units);
@@ -201,7 +199,7 @@ impl Units {
         moment.as_nanos() - (self.shortfall(moment) >> 64) as u64
     }
 
-    /// Returns the first moment that is at least `units` after conversion to units, rounded down.
+    /// Returns the first moment whose conversion to units, rounded down, is at least `units`.
     fn moment(&self, units: u64) -> Nanos {
         if self.shortfall_q64 == 0 {
             return Nanos::from_nanos(units);
@@ -210,7 +208,7 @@ impl Units {
         Nanos::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
     }
 
-    /// Returns the first moment that is at least `units` after conversion to units, rounded up.
+    /// Returns the first moment whose conversion to units, rounded up, is at least `units`.
     fn first(&self, units: u64) -> Nanos {
         if self.shortfall_q64 == 0 || units == 0 {
             return Nanos::from_nanos(units);
@@ -236,8 +234,8 @@ pub(crate) fn whole(number: f64) -> u64 {
     (number + 0.5) as u64
 }
 
-/// Implements the rule for a type with a field `schedule`. Its state is one word, and `$initial` computes the initial
-/// word.
+/// Implements [`Rule`](crate::Rule) for a type with a field `schedule`. The state of such a rule is one word, and
+/// `$initial` computes the initial word.
 macro_rules! one_word_rule {
     ($rule:ty, $initial:expr) => {
         impl $crate::Rule for $rule {

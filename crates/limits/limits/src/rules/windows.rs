@@ -96,7 +96,6 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Returns the counts in the window with the number `number`, or in the latest known window if that is later.
     #[inline]
     pub(crate) fn in_window(self, number: u64) -> Counts {
         match number.checked_sub(self.number) {
@@ -106,7 +105,7 @@ impl Counts {
         }
     }
 
-    /// Returns the number of windows, beginning with this one, in which the counts matter.
+    /// Returns the number of windows, beginning with window `number`, in which the counts matter.
     pub(crate) fn in_sight(&self) -> u64 {
         match (self.before, self.now) {
             (_, 1..) => 2,
@@ -147,7 +146,6 @@ impl Counts {
         Some(next + Duration::from_nanos(earliest_ns))
     }
 
-    /// Returns the counts after a refund of `n` requests in `window`. If that window no longer counts, nothing changes.
     pub(crate) fn without(self, window: u64, n: u64) -> Counts {
         match self.number.checked_sub(window) {
             Some(0) => Counts { now: self.now.saturating_sub(n), ..self },

@@ -1,25 +1,25 @@
 //! The queue of requests that wait for a limit: FIFO, one queue for each key.
 //!
-//! Only the *first* in the queue asks the limits, and it asks again at the moment from which they would admit it. When
-//! it leaves the queue, admitted or not, it wakes the next waiter. So an admission takes one wake-up, however long the
-//! queue is, and no waiter overtakes another.
+//! Only the *first* waiter in the queue asks the limits. It asks again at the moment from which the limits would admit
+//! its request. When the first waiter leaves the queue, admitted or not, it wakes the next waiter. So an admission
+//! takes one wake-up, however long the queue is, and no waiter overtakes another.
 //!
-//! **Requests that do not wait yield to the queue**: while it is not empty, a request that costs something is rejected
-//! ([`yield_to_waiters`](WaitQueue::yield_to_waiters)), with a retry time that is not before that of the first waiter
-//! ([`LastTry`]). If the first waiter stops asking, other requests yield until a second after the moment at which it
-//! should have asked again. A new first waiter that has not asked yet counts as due to ask at the moment when a request
-//! first yields to it.
+//! **Requests that do not wait yield to the queue**: while the queue is not empty, a request that costs something is
+//! rejected ([`yield_to_waiters`](WaitQueue::yield_to_waiters)), with a retry time that is not before that of the first
+//! waiter ([`LastTry`]). If the first waiter stops asking, other requests yield until a second after the moment at
+//! which it should have asked again. A new first waiter that has not asked yet counts as due to ask at the moment when
+//! a request first yields to it.
 //!
 //! A request that does not wait loads the number of waiters under the lock under which it is decided. A waiter enters
 //! the queue first, and then asks the limits under that lock, so a request that takes the lock after that sees the
 //! waiter and yields. Model: `nobody_overtakes_who_waits_for_a_limit`.
 //!
 //! **A waiter in the queue holds nothing**, so nothing is refunded when it gives up. Jitter comes after the queue: an
-//! admitted request leaves the queue, and then its caller sleeps. If the caller is dropped while it sleeps, the request
-//! is refunded.
+//! admitted request leaves the queue, and then its caller sleeps. If the waiter is dropped during that sleep, the
+//! request is refunded.
 //!
-//! When a limit changes, or a reservation is refunded, the first in the queue is woken to ask again. It enters the
-//! queue before it asks, so no wake-up is lost: a change that is made after it has asked wakes it. Models:
+//! When a limit changes, or a reservation is refunded, the first in the queue is woken to ask again. A waiter enters
+//! the queue before it asks, so no wake-up is lost: a change that is made after the waiter has asked wakes it. Models:
 //! `a_refund_reaches_who_waits`, `the_next_in_line_is_called`.
 
 use crate::costs::OwnedCosts;
@@ -36,7 +36,8 @@ use std::sync::Arc;
 use std::task::Waker;
 use std::time::Duration;
 
-/// The time for which requests still yield to the first in the queue after it should have asked again.
+/// The time for which requests still yield to the first waiter after the moment at which this waiter should have asked
+/// again.
 const GRACE: Duration = Duration::from_secs(1);
 
 /// Queues of threads and tasks, one for each key, in which [`Waiter`](crate::custom::Waiter)s wait.
@@ -54,7 +55,8 @@ struct Queues<K> {
 #[derive(Default)]
 struct OneQueue {
     entries: BTreeMap<u64, Entry>,
-    /// The latest attempt of the first in the queue. `None` until it has asked, or until a request has yielded to it.
+    /// The latest attempt of the first in the queue. `None` if this waiter has not asked yet, and no request has
+    /// yielded to it yet.
     last_try: Option<LastTry>,
 }
 
@@ -63,7 +65,6 @@ struct Entry {
     waker: Waker,
 }
 
-/// The latest attempt of the first in the queue, which was rejected.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LastTry {
     pub(crate) admitted_from: Nanos,
@@ -141,7 +142,8 @@ impl<K: Hash + Eq> WaitQueue<K> {
     }
 
     /// Returns the moment from which the first in the queue is admitted. Returns `None` if the queue is empty, or if
-    /// the first in the queue has stopped asking.
+    /// the first in the queue has stopped asking. If the first in the queue has not asked yet, this call counts as its
+    /// latest attempt.
     #[cold]
     fn first_admitted_from<Q>(&self, key: &Q, now: Nanos) -> Option<Nanos>
     where
@@ -214,7 +216,6 @@ impl<K: Hash + Eq> WaitQueue<K> {
         }
     }
 
-    /// Returns the costs of at most [`MOST_AHEAD`] waiters ahead of the ticket, in the order of the queue.
     pub(crate) fn costs_ahead<Q>(&self, key: &Q, Ticket(number): Ticket) -> Vec<OwnedCosts>
     where
         K: Borrow<Q>,
@@ -226,7 +227,6 @@ impl<K: Hash + Eq> WaitQueue<K> {
         ahead.take(MOST_AHEAD).map(|(_, entry)| entry.costs.clone()).collect()
     }
 
-    /// Leaves the queue. Wakes the next waiter if the caller was first.
     pub(crate) fn leave<Q>(&self, key: &Q, ticket: &mut Option<Ticket>)
     where
         K: Borrow<Q>,
@@ -286,7 +286,6 @@ impl<K> fmt::Debug for WaitQueue<K> {
 /// The maximum number of waiters ahead that a forecast considers. With more waiters, the forecast is too early.
 const MOST_AHEAD: usize = 1_000;
 
-/// Computes when a request is admitted after those ahead of it, on copies of the limits and their state.
 pub(crate) struct Forecast {
     limits: Arc<Limits>,
     state: LimitsState,

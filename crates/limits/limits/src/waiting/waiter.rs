@@ -85,8 +85,8 @@ impl<'a, G: Waitable> Waiter<'a, G> {
         Waiter { limiter, wait, came, deadline, ticket: None, admitted: None }
     }
 
-    /// Admits the request if its turn has come and the limits allow it. [`Step::Done`] contains the time that it has
-    /// waited, or the error.
+    /// Admits the request if its turn has come and the limits allow it. [`Step::Done`] contains the time that the
+    /// request has waited, or the error.
     pub fn step(&mut self, waker: &Waker) -> Step<End<G>> {
         let now = self.limiter.clock().now();
         if let Some((_, moment)) = self.admitted {
@@ -128,8 +128,6 @@ impl<'a, G: Waitable> Waiter<'a, G> {
         }
     }
 
-    /// Returns the error of a request that is never admitted, or only after its deadline, and `None` for any other
-    /// rejected request.
     fn hopeless(&self, now: Nanos, refusal: G::Refusal) -> Option<WaitError<G::Refusal>> {
         match G::not_until(&refusal) {
             None => Some(WaitError::Rejected(refusal)),
@@ -140,7 +138,6 @@ impl<'a, G: Waitable> Waiter<'a, G> {
         }
     }
 
-    /// Asks the limits, as the first in the queue. Leaves the queue if the request is admitted or the wait fails.
     fn try_as_first(&mut self, now: Nanos) -> Step<End<G>> {
         match self.ask_limits() {
             Ok(receipt) => {

@@ -7,7 +7,6 @@ use proptest::prelude::*;
 use std::num::NonZeroU16;
 use std::time::Duration;
 
-/// The definition of the window, computed from the list of all admissions.
 struct Definition {
     count: u64,
     period: u128,

@@ -51,7 +51,6 @@ fn token_bucket(
     }
 }
 
-/// Returns the departure time of each admitted request, in nanoseconds.
 fn departures(quota: Quota, let_in: &[Arrival]) -> Vec<u128> {
     let mut departures: Vec<u128> = Vec::new();
     for arrival in let_in {

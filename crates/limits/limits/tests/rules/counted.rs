@@ -1,4 +1,4 @@
-//! Tests that a limiter with a name counts its decisions, and one without counts nothing.
+//! Tests that a limiter with a name counts its decisions, and that a limiter without a name counts nothing.
 
 use metrics_util::debugging::{DebugValue, DebuggingRecorder, Snapshotter};
 #[cfg(feature = "async")]

@@ -44,7 +44,8 @@ fn early_ns(quota: Quota) -> u64 {
     if quota.period_ns().is_multiple_of(quota.count()) { 0 } else { 2 }
 }
 
-/// Returns the burst plus one request for each interval of the span, both ends included.
+/// Returns the maximum number of requests that are admitted in a span: the burst, and one for each interval in the
+/// span.
 fn most_in(quota: Quota, burst: u64, length_ns: u64) -> u128 {
     let earned = u128::from(length_ns + early_ns(quota)) * u128::from(quota.count())
         / u128::from(quota.period_ns());

@@ -16,7 +16,8 @@ fn quota() -> Quota {
     Quota::new(COUNT, span(SECOND)).unwrap()
 }
 
-/// Generates requests in the order in which they are decided, each with a timestamp from that moment or earlier.
+/// Generates requests in the order in which they are decided, each with a timestamp that is not later than its
+/// decision.
 fn requests() -> impl Strategy<Value = Vec<Arrival>> {
     let late_ns = prop_oneof![0..50 * MILLI, 0..2 * SECOND];
     let request = late_ns.prop_flat_map(|late_ns| {

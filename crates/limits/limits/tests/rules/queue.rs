@@ -33,7 +33,8 @@ fn not_until(nanos: u64) -> Result<(), Rejected> {
     Err(Rejected::NotUntil(at(nanos)))
 }
 
-/// Returns how long each request waited, if requests that do not wait are made at the given interval.
+/// Returns how long each request in `came` waited, while a request that does not wait is made every `asks_every`
+/// microseconds.
 fn waited(text: &str, came: &[(u64, u64)], asks_every: Option<u64>) -> Vec<Option<Duration>> {
     let micros = Duration::from_micros;
     let (clock, limiter) = limiter(text);
@@ -63,7 +64,6 @@ proptest! {
     }
 }
 
-/// Two requests, of cost 3 and 1, wait at 100/s after the burst of 10 is used up.
 #[test]
 fn a_yielding_request_gets_the_moment_of_the_first() {
     let (clock, limiter) = limiter("100/s burst 10");
@@ -156,7 +156,8 @@ fn a_waiter_that_stops_asking_loses_its_priority() {
     drop(second);
 }
 
-/// Returns how the last request ends at its first step, or `None` if it has to wait, and how it ends without a timeout.
+/// Returns the result of the last request after its first step, or `None` if the request has to wait, and its final
+/// result. `timeout` is the timeout of that request.
 fn foretold(text: &str, came: &[(u64, u64)], timeout: Option<u64>) -> (Option<End>, End) {
     let micros = Duration::from_micros;
     let (clock, limiter) = limiter(text);

@@ -114,7 +114,7 @@ fn an_invalid_change_has_no_effect() {
     assert_eq!(bucket.try_acquire_n_at(5, Nanos::ZERO), not_until(seconds(5)));
 }
 
-/// A step of a test. `Ask` requests `n` tokens at a moment `back` nanoseconds before the clock's time.
+/// `Ask` requests `n` tokens at a moment `back` nanoseconds before the clock's time.
 #[derive(Clone, Copy, Debug)]
 enum Step {
     Advance(u64),

@@ -173,7 +173,6 @@ fn not_until(moment: Nanos) -> Result<Duration, Rejected> {
     Err(Rejected::NotUntil(moment))
 }
 
-/// Starts a thread that acquires `tokens`. Returns once the thread waits.
 fn waiter(pool: &Arc<ManagedPool>, tokens: u64) -> JoinHandle<Result<Duration, AcquireError>> {
     let queued = pool.queued();
     let thread = thread::spawn({

@@ -10,7 +10,6 @@ use nanopace_limits::{
 use nanopace_nanos::Nanos;
 use proptest::prelude::*;
 
-/// Returns the arrivals, each at the latest moment so far.
 fn effective(let_in: &[Arrival]) -> Vec<Arrival> {
     let mut latest = Nanos::ZERO;
     let forward = |arrival: &Arrival| {

@@ -42,7 +42,6 @@ pub(crate) fn ask<T: redis::FromRedisValue>(server: &Server, words: &[&str]) -> 
     command.arg(&words[1..]).query(&mut connection).unwrap()
 }
 
-/// Waits until `is_so` returns true. Panics after 20 s.
 pub(crate) fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     let end = Instant::now() + Duration::from_secs(20);
     while !is_so() {

@@ -6,12 +6,10 @@ use nanopace_keyed::KeyRejected;
 use nanopace_remote::{Rejected, RemoteKeyed, RemoteRejected};
 use nanopace_services::Server;
 
-/// Returns the moment at which the key expires, in nanoseconds since the Unix epoch.
 fn expires(server: &Server) -> u64 {
     ask::<u64>(server, &["PEXPIRETIME", "nanopace:{alice}"]) * 1_000_000
 }
 
-/// Returns the moment from which another request is admitted, in nanoseconds since the Unix epoch.
 fn not_until(users: &RemoteKeyed) -> u64 {
     match users.try_acquire("alice") {
         Err(RemoteRejected::Key(KeyRejected::Limit(Rejected::NotUntil(moment)))) => {
@@ -21,7 +19,6 @@ fn not_until(users: &RemoteKeyed) -> u64 {
     }
 }
 
-/// Returns how much later the key expires than necessary, in nanoseconds. Panics if it expires too early.
 fn late(expires: u64, counts_until: u64, what: &str) -> u64 {
     let late = expires.checked_sub(counts_until);
     late.unwrap_or_else(|| panic!("{what}: {} ns early", counts_until - expires))

@@ -36,7 +36,8 @@ impl Local {
         (limits.decide_costs(&mut state, now, costs).unwrap(), state)
     }
 
-    /// Compares at this moment and at most `most` microseconds around it. Keeps the states that agree.
+    /// Compares `decision` with the local decisions at `micros`, and 1 and `most` microseconds before and after that
+    /// time. Keeps the states that lead to the same decision, at most 32. Returns whether any state is left.
     fn decides_like(
         &mut self,
         limits: &Limits,
@@ -85,7 +86,7 @@ fn requests_in(micros: u64, limit: Limit) -> u64 {
     }
 }
 
-/// Returns the allowed error of the store in microseconds: 1, if no burst takes longer than a year.
+/// Returns the allowed error of the store in microseconds: 1, and 1 more for each whole year of the longest burst.
 fn allowed(limits: &[Limits]) -> u64 {
     let burst_ns = |limit: &Limit| {
         u128::from(limit.most()) * u128::from(limit.quota().period_ns())
@@ -96,11 +97,11 @@ fn allowed(limits: &[Limits]) -> u64 {
     1 + u64::try_from(parts).unwrap()
 }
 
-/// The time of a request, in microseconds.
+/// The time of a request in microseconds. `Later` counts from the previous request, and `Window` from the beginning of
+/// the next window of the first limit.
 #[derive(Clone, Copy, Debug)]
 enum When {
     Later(i64),
-    /// A time relative to the beginning of the next window of the first limit, in microseconds.
     Window(i64),
 }
 

@@ -4,7 +4,7 @@ use crate::common::{ask, servers, store};
 use nanopace_remote::{OnLoss, Remote, RemoteKeyed, StoreError};
 use nanopace_services::{Product, Server};
 
-/// Starts a server that has room for a few thousand keys, and evicts the keys that expire next.
+/// Starts a server that has room for a few thousand keys, and evicts the keys that expire soonest.
 fn small(product: Product) -> Server {
     let server = Server::with(product).setting("maxmemory-policy", "volatile-ttl").start().unwrap();
     let used: String = ask(&server, &["INFO", "memory"]);

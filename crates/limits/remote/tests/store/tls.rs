@@ -7,7 +7,6 @@ use std::fs;
 use std::net::TcpListener;
 use std::process::Command;
 
-/// The environment variable that passes the address of the server to a child process of this test.
 const URL: &str = "NANOPACE_TEST_TLS_URL";
 
 const THIS_TEST: &str = "tls::an_address_with_tls_works_and_a_stranger_is_not_trusted";

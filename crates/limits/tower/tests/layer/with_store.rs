@@ -17,7 +17,6 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use tokio::net::TcpListener;
 
-/// The environment variable that passes the address of the store to a child process of this test.
 const URL: &str = "NANOPACE_TEST_STORE_URL";
 const LIMITS: &str = "10/day, 20/day burst 12";
 

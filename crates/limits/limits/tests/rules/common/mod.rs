@@ -2,7 +2,6 @@
 
 pub(crate) mod waiters;
 
-/// Waits until `done` returns true. Panics after 60 s.
 #[cfg(feature = "pools")]
 pub(crate) fn until(what: &str, mut done: impl FnMut() -> bool) {
     let started = std::time::Instant::now();

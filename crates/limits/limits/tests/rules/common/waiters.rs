@@ -1,4 +1,5 @@
-//! Requests that wait for one limiter, in virtual time. Each acts only when its waker is woken or its alarm is due.
+//! Requests that wait for one limiter, in virtual time. Each request acts only when its waker is woken or its alarm is
+//! due.
 
 use nanopace_limits::custom::{Step, Waiter};
 use nanopace_limits::{CostsRejected, Limiter, Wait, WaitError};

@@ -1,7 +1,7 @@
 //! The laws that every limiter keeps, and random arrivals to test them.
 //!
 //! The test file of each limiter contains its definition, a function of all earlier admissions ([`agrees`]), and its
-//! bound on the admissions in a span ([`is_bounded`]). It also checks the other laws.
+//! bound on the admissions in a span ([`is_bounded`]). That file also checks the other laws.
 
 use nanopace_limits::{Locked, Quota, Rejected, Rule, TryAcquire};
 use nanopace_nanos::Nanos;
@@ -110,7 +110,6 @@ fn sequence(
     })
 }
 
-/// Generates arrivals on a clock that sometimes goes backwards.
 pub(crate) fn arrivals(
     period_ns: u64,
     count: u64,
@@ -143,8 +142,7 @@ pub(crate) fn agrees<R: Rule>(
     Ok(())
 }
 
-/// Checks that the requests that are admitted from one moment to another, both included, are at most `bound` of the
-/// time between them in nanoseconds.
+/// Checks that in any span, both ends included, at most `bound` of the span's length in nanoseconds are admitted.
 pub(crate) fn is_bounded<R: Rule>(
     rule: &R,
     arrivals: &[Arrival],
@@ -332,7 +330,6 @@ pub(crate) fn quotas() -> impl Strategy<Value = Quota> {
     quota.prop_map(|(count, period_ns)| Quota::new(count, span(period_ns)).expect("a quota"))
 }
 
-/// Generates quotas of up to 20 per period, whose interval is a whole number of nanoseconds.
 pub(crate) fn whole_quotas() -> impl Strategy<Value = Quota> {
     let interval_ns = (5_u32..63).prop_flat_map(|bits| 1..=Nanos::MAX.as_nanos() >> bits);
     (1..=20_u64, interval_ns).prop_map(|(count, interval_ns)| {
