@@ -99,7 +99,6 @@ impl Options {
         Ok(Server { child, port, options: self, folder, _temporary: temporary })
     }
 
-    /// Runs the server on a free port. If another process takes that port first, tries a different port.
     fn run_anywhere(&self, folder: &Path) -> io::Result<(Child, u16)> {
         let attempt = || -> io::Result<(Child, u16)> {
             let port = port::free()?;

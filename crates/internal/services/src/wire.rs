@@ -6,7 +6,6 @@ use std::time::Duration;
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Sends a command, and returns the raw response. An error response becomes an error.
 pub(crate) fn ask(address: SocketAddr, command: &str) -> io::Result<String> {
     let answer = exchange(address, command, PATIENCE)?;
     if answer.starts_with('-') {

@@ -100,7 +100,6 @@ fn links(page: &str) -> Vec<String> {
     found
 }
 
-/// Returns the lines of a page outside code blocks.
 fn prose(page: &str) -> impl Iterator<Item = &str> {
     let mut is_example = false;
     page.lines().filter(move |line| {

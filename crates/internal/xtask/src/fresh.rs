@@ -13,7 +13,6 @@ use std::process::Command;
 const CONFIG: &str =
     "[source.crates-io]\nreplace-with = \"packages\"\n\n[source.packages]\ndirectory = ";
 
-/// The recorded numbers of dependencies, one crate per line.
 const RECORDED: &str = "crates/internal/xtask/dependencies.txt";
 
 pub(crate) fn user(root: &'static str, installs: bool) -> Vec<Step> {
@@ -130,8 +129,6 @@ impl User {
         succeeds(shell.env("HOME", &self.home).env("PATH", self.path()?))
     }
 
-    /// Returns the `PATH` of the user: the folder of the user's installed programs, the compiler's folder, and the
-    /// system's folders.
     fn path(&self) -> Result<std::ffi::OsString, String> {
         let usual = env::var_os("PATH").unwrap_or_default();
         let compiler = Path::new(cargo().get_program()).parent().map(Path::to_owned);

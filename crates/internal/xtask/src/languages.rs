@@ -86,7 +86,6 @@ fn java_tools() -> Option<PathBuf> {
         .find(|folder| version(folder).is_some_and(|version| version >= JAVA))
 }
 
-/// Returns the Java version in a folder. `javac -version` prints, for example, `javac 25.0.3`.
 fn version(folder: &Path) -> Option<u32> {
     let told = Command::new(folder.join("javac")).arg("-version").output().ok()?.stdout;
     let told = String::from_utf8(told).ok()?;

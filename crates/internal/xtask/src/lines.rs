@@ -5,7 +5,6 @@ use std::ffi::OsStr;
 use std::fs;
 use std::path::Path;
 
-/// Prints the number of lines of Rust, and of lines of code in the published crates without their tests.
 pub(crate) fn print(root: &Path) {
     let folders = wings::folders(&root.join("crates")).unwrap_or_default();
     let published =

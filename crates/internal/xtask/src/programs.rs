@@ -25,7 +25,6 @@ impl Program {
         Program { name, folder: folder.into(), path: path.into(), words: words.to_vec() }
     }
 
-    /// Returns the program with only these tests, which run one after the other.
     pub(crate) fn with_only(&self, names: &[String]) -> Program {
         let options = self.words.iter().filter(|word| word.starts_with('-')).cloned();
         let words = options

@@ -47,7 +47,7 @@ fn state(root: &Path) -> String {
 struct Package {
     source: PathBuf,
     environment: PathBuf,
-    /// The hash of the sources whose tests have passed.
+    /// The file with the hash of the sources whose tests have passed.
     passed: PathBuf,
 }
 

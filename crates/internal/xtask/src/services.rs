@@ -145,7 +145,6 @@ pub(crate) fn variables() -> Variables {
     variables
 }
 
-/// Returns the folders with Postgres programs. Debian has one folder per version.
 fn postgres(root: &Path) -> impl Iterator<Item = PathBuf> + use<> {
     let versions = fs::read_dir(root.join("usr/lib/postgresql")).into_iter().flatten().flatten();
     versions.map(|version| version.path().join("bin"))

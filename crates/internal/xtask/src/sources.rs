@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use syn::{Attribute, Item, Meta};
 
-/// The path of a module from the crate's root. The path of the root is empty.
+/// The path of a module in its crate. It is empty for the crate's root module.
 pub(crate) type ModulePath = Vec<String>;
 
 /// Parses the files of all modules of the crate in `folder`, from `src/lib.rs` or `src/main.rs`. Modules for tests are

@@ -1,8 +1,9 @@
 //! Checks that the modules of a crate have no circular dependencies.
 //!
-//! Each folder is checked separately. The nodes of its dependency graph are its modules, each with the modules below
-//! it, and the file of the folder's own module. A module depends on another one if it names an item of that module. A
-//! name that a module only re-exports belongs to the module that defines it. Tests are ignored.
+//! Each folder is checked separately. The nodes of a folder's dependency graph are the modules in the folder, each with
+//! the modules below it, and the file of the module to which the folder belongs. A module depends on another one if it
+//! names an item of that module. A name that a module only re-exports belongs to the module that defines it. Tests are
+//! ignored.
 
 mod circles;
 mod modules;

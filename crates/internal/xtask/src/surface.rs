@@ -13,7 +13,7 @@ pub(crate) struct Surface {
     methods: usize,
     /// The items by their paths from the crate's root, each with its kind and the names of its members.
     rows: BTreeMap<String, (&'static str, Vec<String>)>,
-    /// For each definition, the listed name of the item.
+    /// The listed name of each item, by the path of its definition.
     shown: BTreeMap<ModulePath, String>,
 }
 

@@ -60,7 +60,6 @@ pub(crate) fn packages(root: &Path, wing: &str) -> io::Result<Vec<String>> {
     Ok(of_wing.map(|member| member.name).collect())
 }
 
-/// Prints each forbidden dependency and hidden item. Returns whether the crates follow the rules.
 pub(crate) fn check(crates: &Path) -> bool {
     let members = folders(crates).and_then(|all| all.iter().map(|it| member(it)).collect());
     let wrong = members.map(|members: Vec<Member>| wrong(&members));

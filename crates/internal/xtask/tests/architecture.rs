@@ -13,7 +13,6 @@ fn page() -> String {
     fs::read_to_string(root().join("docs/ARCHITECTURE.md")).unwrap()
 }
 
-/// A crate whose layers the page lists.
 struct Layered {
     name: &'static str,
     first: &'static str,
@@ -96,7 +95,8 @@ fn module(file: &str) -> &str {
     file.split(['/', '.']).next().unwrap()
 }
 
-/// Returns the files of `core` and `nanos` by path below `crates/engine`, without `src`, comments and unit tests.
+/// Returns the code of the files of `core` and `nanos`, without comments and unit tests. The key is the file's path
+/// below `crates/engine` without `src`.
 fn engine_sources() -> BTreeMap<String, String> {
     let of = |name: &'static str| {
         let files = texts(&root().join("crates/engine").join(name).join("src"));

@@ -10,7 +10,6 @@ const SHORT: [(&str, &[(&str, char)]); 2] = [
     ("search", &[("timeout", 't')]),
 ];
 
-/// Adds the short options, and the URL in the usage line.
 pub(crate) fn added(definition: Command) -> Command {
     let short = |name: &str| SHORT.into_iter().find(|(it, _)| *it == name).map(|(_, short)| short);
     with_short(definition, short("run").unwrap_or_default())

@@ -37,10 +37,6 @@ pub(crate) fn completions(args: &CompletionsArgs, mut definition: Command) -> Ve
     script
 }
 
-/// Returns the manual page about a command.
-///
-/// # Errors
-/// Fails if there is no such command.
 pub(crate) fn man(args: &ManArgs, mut whole: Command) -> anyhow::Result<Vec<u8>> {
     let mut page = Vec::new();
     whole.build();

@@ -39,7 +39,6 @@ struct Target {
 }
 
 impl Target {
-    /// Starts a target on a free loopback port.
     pub(crate) fn start(behaviour: &Behaviour) -> anyhow::Result<Target> {
         let identity = behaviour.tls.then(Identity::new).transpose()?;
         let (tls, certificate) = identity.map(|it| (it.acceptor, it.certificate_pem)).unzip();

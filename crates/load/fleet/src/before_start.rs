@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// The interval at which a waiting node reads the state of the run.
+/// The pause between two reads of the state of the run.
 const LOOK: Duration = Duration::from_millis(20);
 
 pub(crate) struct Waiting<W> {
@@ -20,8 +20,6 @@ impl<W: FnMut(Waits) -> ControlFlow<()>> Waiting<W> {
         Waiting { watch, began: Instant::now(), limit }
     }
 
-    /// Calls `watch`, and sleeps for one interval. Fails if `watch` ends the wait, or if the maximum waiting time has
-    /// passed.
     pub(crate) fn goes_on(&mut self, waits: Waits) -> Result<(), FleetError> {
         if (self.watch)(waits).is_break() {
             return Err(FleetError::Waiting(waits));

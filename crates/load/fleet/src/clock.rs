@@ -6,8 +6,8 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// Counts nanoseconds since the run began. The clock never goes back, and runs slightly faster or slower than the
-/// machine's clock. It jumps forward only after the machine's clock or the store's clock was set, or after the machine
-/// was suspended.
+/// machine's clock. After it is first set, it jumps forward only if the machine's clock or the store's clock was set,
+/// or if the machine was suspended.
 #[derive(Clone, Debug)]
 pub(crate) struct RunClock<C = TscClock>(Arc<Inner<C>>);
 
@@ -43,7 +43,6 @@ impl Mapping {
 }
 
 impl RunClock {
-    /// Creates a clock that stays at 0, the beginning of the run, until it is first set.
     pub(crate) fn standing() -> RunClock {
         RunClock::over(TscClock::new())
     }
@@ -77,13 +76,12 @@ impl<C: Clock> RunClock<C> {
         self.0.mapping.store(Mapping { base_ns: now_ns + early_ns, run_ns, faster_ppb: 0 });
     }
 
-    /// Returns whether the run's clock was stopped when the machine's clock showed `base_ns`, because the store's time
-    /// had not reached the time of the run's clock.
+    /// Returns whether the mapping begins after `base_ns`: the run's clock was stopped at that time, or has been
+    /// corrected since.
     fn stood(&self, base_ns: u64) -> bool {
         base_ns < self.0.mapping.load().base_ns
     }
 
-    /// Makes the run's clock faster than the machine's clock by `faster_ppb`, starting with this call.
     fn lead(&self, faster_ppb: i64) {
         let base_ns = self.base_ns();
         let run_ns = self.0.mapping.load().at(base_ns);
@@ -153,8 +151,8 @@ impl Sample {
 }
 
 /// The number of round trips that a node makes before it joins. While the node waits for other nodes, it makes more
-/// round trips, and only the latest ones count. If a clock is set during that time, the earlier round trips are
-/// dropped.
+/// round trips, and only the latest eight count. If a clock is set during that time, the round trips before the change
+/// are dropped.
 const SAMPLES: usize = 8;
 
 #[derive(Debug, Default)]
@@ -175,7 +173,6 @@ impl Samples {
         self.0.len() >= SAMPLES
     }
 
-    /// Returns the round trip that took the least time. Panics if there are no round trips.
     pub(crate) fn best(&self) -> Sample {
         let best = self.0.iter().min_by_key(|sample| sample.round_trip_ns());
         *best.expect("they are enough")
@@ -188,8 +185,8 @@ pub(crate) struct Leader {
     since_ns: u64,
     /// How much slower the machine's clock advances than the store's clock, as measured so far, in parts per 10^9.
     slower_ppb: i64,
-    /// The time at which the store's clock began to be off by more than a frame, and the round trips since then. `None`
-    /// while it is not off.
+    /// The time at which the store's clock began to differ from the run's clock by more than a frame, and the round
+    /// trips since then. `None` while the difference is smaller.
     off: Option<Off>,
     stepped_ns: u64,
 }

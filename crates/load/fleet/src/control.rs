@@ -15,7 +15,8 @@ use std::time::{Duration, Instant};
 /// at the same time.
 const TRIES: usize = 20;
 
-/// A node confirms a change within this time, unless it cannot reach the store or its frames are very long.
+/// How long a change waits for a node to confirm it. A node needs longer only if it cannot reach the store, or if its
+/// frames are very long.
 const HEARD_IN: Duration = Duration::from_secs(10);
 
 const LOOK: Duration = Duration::from_millis(50);

@@ -49,14 +49,10 @@ pub(crate) struct Core {
     node: NodeId,
     run: Run,
     load: Load,
-    /// The frames around the current one with the node's tracks in each, and the tracks that the node has run in the
-    /// past.
     book: FrameWindow,
     unclaimed: Unclaimed,
-    /// The time at which the node lost the store, and how long the node may continue without it.
     blind: StoreOutage,
-    /// The number of frames that the node has run blind. It includes frames in which the node has no tracks, but no
-    /// frames that the node gave up.
+    /// The number of frames that the node has run blind. It includes frames in which the node has no tracks.
     blind_frames: u64,
 
     is_late: bool,
@@ -67,7 +63,6 @@ pub(crate) struct Core {
     appetite: f64,
 
     sequence: u64,
-    /// The number of the last claim or mark that was answered.
     last_answered: u64,
     sent_at: Option<u64>,
     last_reply: LastReply,
@@ -84,10 +79,9 @@ pub(crate) struct Core {
     missed_since: Option<u64>,
     heard_at: u64,
     /// The time of the last disturbance: the store answered again after a long outage, or its data was restored. After
-    /// either, nodes have to report what they have run.
+    /// a disturbance, nodes have to report what they have run.
     disturbed_at: u64,
 
-    /// Leases that the pacer must give up because the load has changed.
     cut: Option<Cut>,
     /// The slot that the pacer had reached under an old load when the load was changed.
     reached_slot: u64,
@@ -114,7 +108,7 @@ enum LastReply {
 pub(crate) struct Update {
     pub(crate) frame: u64,
     pub(crate) slot: u64,
-    /// One lease for each frame. If they reach the end of the node's part of the load, an empty lease follows.
+    /// One lease for each frame. If the leases reach the end of the node's part of the load, an empty lease follows.
     pub(crate) leases: Vec<Lease>,
     /// Whether the pacer may apply the leases from a slot later than `slot`, if it has already started `slot` or later
     /// slots. This is allowed if the node has no tracks from `frame` on.
@@ -206,7 +200,6 @@ impl Core {
         self.unclaimed.twice()
     }
 
-    /// Returns the number of slots that were leased to the pacer, that it did not give up, and that were due by `now`.
     pub(crate) fn due_slots(&mut self, now: u64) -> u64 {
         self.book.due_slots(now, self.frames().at(now), &mut self.load)
     }
@@ -268,8 +261,9 @@ impl Core {
         unknown.map(|entry| entry.frame).filter(closed)
     }
 
-    /// Makes the node run its own tracks of the undecided frames. The node gives up a frame if it has been blind for
-    /// too long, or if it had already missed the frame when it began to wait for a response.
+    /// Makes the node run its own tracks of the undecided frames, and the tracks that the store has granted there. The
+    /// node runs only the granted tracks of a frame if it has been blind for too long, or if it had already missed the
+    /// frame when it began to wait for a response.
     fn decide_alone(&mut self, now: u64) {
         let since = self.missed_since.take().unwrap_or(now);
         for frame in self.undecided().collect::<Vec<u64>>() {
@@ -328,7 +322,6 @@ impl Core {
         self.sent_at.is_some()
     }
 
-    /// Returns how long the node waits for the response to a claim.
     pub(crate) fn patience(&self) -> Duration {
         Duration::from_nanos(self.patience_ns())
     }
@@ -337,8 +330,6 @@ impl Core {
         self.trips.patience_ns((LEAD + 1) * self.frames().frame_ns)
     }
 
-    /// Returns the number of entries for past frames. Consecutive frames share an entry if the node has the same part
-    /// of them.
     #[cfg(any(test, feature = "simulation"))]
     pub(crate) fn rows(&self) -> usize {
         self.book.past().rows()
@@ -389,8 +380,8 @@ impl Core {
         self.is_told_of_end = update.frame + update.leases.len() as u64 > self.end();
     }
 
-    /// Returns the first frame in which a node that leaves at `now` takes no part. Until that frame, other nodes have
-    /// time to ask for its tracks.
+    /// Returns the first frame in which a node that leaves at `now` takes no part. The frame is so late that other
+    /// nodes can still ask for this node's tracks of it.
     fn leaves_from(&self, now: u64) -> u64 {
         self.frames().at(now + self.frames().frame_ns / 2) + 3
     }

@@ -164,8 +164,8 @@ impl Driver {
         Ok(others)
     }
 
-    /// Passes the tracks that the node knows to the pacer. If later slots may already have started, the pacer rejects
-    /// the tracks, and their slots are lost.
+    /// Passes the node's known tracks to the pacer. If the pacer may already have started later slots, it rejects the
+    /// tracks, and their slots are lost.
     fn tell(&mut self) {
         while let Some(update) = self.core.update() {
             let is_taken = self.is_taken(&update);
@@ -196,7 +196,7 @@ impl Driver {
     }
 
     /// Makes the node leave. It first claims the tracks that no other node will claim, and then gives back its tracks
-    /// of frames that have not begun.
+    /// of the frames in which it takes no part any more.
     fn leave(&mut self) -> Result<(), FleetError> {
         let ends = Instant::now() + ENDS_IN;
         let mut is_answered = true;

@@ -103,7 +103,7 @@ pub enum FleetError {
     /// All attempts at a change failed, because other changes of the run were made at the same time.
     #[error("others changed the run at the same moment: try again")]
     Contended,
-    /// The run cannot be paused, because it is paused, or cannot be resumed, because it is not paused.
+    /// The run cannot be paused, because it is already paused, or cannot be resumed, because it is not paused.
     #[error("the run is {0}")]
     Paused(&'static str),
     /// The new shape cannot be combined with the load so far.

@@ -160,7 +160,7 @@ impl Fleet {
         Fleet { join_timeout: limit, ..self }
     }
 
-    /// Configures the node's pacer: for example how it pauses, or [`skip_later_than`](PacerBuilder::skip_later_than).
+    /// Configures the node's pacer, for example with [`skip_later_than`](PacerBuilder::skip_later_than).
     ///
     /// * The fleet sets the shape, arrivals, shard, clock, start and end of the pacer.
     /// * [`until`](PacerBuilder::until) and [`slots`](PacerBuilder::slots) have no effect, because slots that a node

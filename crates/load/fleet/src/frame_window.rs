@@ -41,8 +41,8 @@ pub(crate) struct FrameWindow {
     entries: VecDeque<Entry>,
     next: u64,
     past: UncountedFrames,
-    /// The number of the pacer's slots in past frames that have left the window, counted under the load with which they
-    /// were run, plus the number of slots that the pacer started from leases that it gave up later.
+    /// The number of slots that the pacer has run in frames that have left the window, plus the number of slots that it
+    /// started from leases that it gave up later.
     slots: u64,
 }
 

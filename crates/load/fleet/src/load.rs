@@ -21,7 +21,8 @@ pub(crate) struct Load {
     shape: Shape,
     /// The shape that continues after the pause, or `None` if the load is not paused.
     rest: Option<Shape>,
-    /// The first slots of frames that were used recently. They are stored because each is needed several times.
+    /// Recently used frames, each with the number of its first slot. They are stored because each is needed several
+    /// times.
     known: Vec<(u64, u64)>,
 }
 
@@ -186,7 +187,6 @@ fn process(arrivals: &str, seed: u64) -> Result<Arrivals, FleetError> {
     Ok(arrivals.parse::<Arrivals>()?.with_seed(seed))
 }
 
-/// Returns the number of empty frames at the beginning of a run, which is also the first frame that can have slots.
 pub(crate) fn head_frames() -> u64 {
     HEAD
 }

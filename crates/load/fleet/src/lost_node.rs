@@ -5,7 +5,7 @@ use crate::load::Load;
 use crate::message::{NodeText, Run, State};
 use crate::progress::Progress;
 
-/// A silent node that has reported no results.
+/// A node that has reported no results, and that probably never will.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LostNode {
     /// The frame in which the node sent its last report. If the store was stalled, it may have received the report much
@@ -51,13 +51,12 @@ impl LostNode {
         })
     }
 
-    /// Returns the number of slots that the node had reported as started and that other nodes may own.
     pub(crate) fn unmarked(&self) -> u64 {
         self.unmarked
     }
 
-    /// Returns the largest number of slots of other nodes that the node may have started before the frame `until`. It
-    /// is computed for the frames in which the node's part has the most slots.
+    /// Returns the largest number of slots of other nodes that the node may have started before the frame `until`. The
+    /// node can have run without the store for only `frames` of these frames, so those with the most slots count.
     pub(crate) fn perhaps_twice(&self, frames: Frames, load: &mut Load, until: u64) -> u64 {
         let mut parts: Vec<u64> =
             (self.from..until).map(|frame| self.part(frames, load, frame)).collect();

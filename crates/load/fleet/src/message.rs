@@ -34,7 +34,6 @@ pub(crate) enum Request {
         id: String,
         node: NodeId,
         sequence: u64,
-        /// The sequence number of the last claim or mark that was answered, as in a [`Claim`].
         answered: u64,
         epoch: u64,
         portions: Vec<Portion>,
@@ -97,7 +96,6 @@ pub(crate) struct Join {
     pub(crate) awaited: u32,
     /// The frames that this node needs because of its round-trip time.
     pub(crate) frames: Frames,
-    /// The lead that this node needs, as in a [`Claim`].
     pub(crate) lead: u64,
     /// The load that the node requires, or `None` if it uses the load of the run.
     pub(crate) load: Option<LoadText>,
@@ -131,7 +129,6 @@ pub(crate) struct Claim {
     /// The number of the change that created the last of the `versions` versions that the node knows.
     pub(crate) change: u64,
     pub(crate) roster: u64,
-    /// The first frame that has not been counted, as far as the node knows.
     pub(crate) counted: u64,
     pub(crate) progress: String,
     pub(crate) asks: Vec<Ask>,
@@ -262,7 +259,7 @@ impl Run {
         Waits::ForNodes { here, awaited: self.awaited }
     }
 
-    /// Returns the first frame for which the store has not accepted claims yet at this time of the run.
+    /// Returns the first frame for which the store does not accept claims yet at this time of the run.
     pub(crate) fn first_unopened(&self, moment_ns: u64) -> u64 {
         self.frames.at(moment_ns) + self.lead + 1
     }

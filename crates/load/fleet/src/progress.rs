@@ -17,7 +17,6 @@ pub(crate) struct Progress {
     /// The number of nodes among which the load is divided. Without the store, this node runs one of these parts.
     pub(crate) members: u32,
     pub(crate) versions: u64,
-    /// The number of the change that created the last of the `versions` versions that the node knows.
     pub(crate) change: u64,
     /// The time of the report, in nanoseconds of the run. The store may have received it much later.
     pub(crate) told_ns: u64,

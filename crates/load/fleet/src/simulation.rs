@@ -22,7 +22,7 @@ pub use beside::play_beside;
 pub use outcome::Outcome;
 pub use setup::{Fault, Setup};
 
-/// Simulates a run, from its start to one second after its end.
+/// Simulates a run, from its start to at least one second after its end.
 ///
 /// # Panics
 /// Panics if the shape of the load cannot be parsed, or never ends.

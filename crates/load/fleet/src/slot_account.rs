@@ -59,12 +59,12 @@ pub struct NodeAccount {
     /// The number of slots that the node owned but neither started nor skipped. The number is negative if the node has
     /// started more slots than it owned. In this case, the account does not close.
     pub lost: i64,
-    /// How many of the lost slots, at most, the node may have started without reporting them. The number is 0 unless
-    /// the node is silent and has reported no results.
+    /// How many of the lost slots, at most, the node may have started without reporting them. The number is above 0
+    /// only if the node has reported no results, and it is silent, the load has ended, or all nodes have left.
     pub untold: u64,
-    /// How many slots of other nodes, at most, the node may have started without reporting them. The number is 0 unless
-    /// the node is silent and has reported no results. Such a node may have run its part of the load without the store
-    /// for a limited time.
+    /// How many slots of other nodes, at most, the node may have started without reporting them. The number is above 0
+    /// only if the node has reported no results, and it is silent, the load has ended, or all nodes have left. Such a
+    /// node may have run its part of the load without the store for a limited time.
     pub perhaps_twice: u64,
     /// The lateness of the node's oldest slot that had not started, according to the node's last report.
     pub late: Duration,
@@ -137,8 +137,8 @@ impl Account {
         self.twice() + self.perhaps_twice()
     }
 
-    /// Returns whether all nodes have reported their results. If so, the numbers are exact. Otherwise, only bounds of
-    /// them are known.
+    /// Returns whether the numbers of the account are exact: the store has [forgotten](Account::forgotten) no node, and
+    /// no node may have started slots without reporting them. Otherwise, only bounds of the numbers are known.
     #[must_use]
     pub fn is_told(&self) -> bool {
         let untold = self.nodes.iter().map(|node| node.untold).sum::<u64>();
@@ -152,8 +152,8 @@ impl Account {
         self.closes() && (self.lost(), self.twice()) == (0, 0)
     }
 
-    /// Returns whether the account is complete and adds up. It does if all nodes have reported their results, no node
-    /// has started more slots than it owned, and `expected = fired + shed + lost - twice`.
+    /// Returns whether the account adds up: its numbers are [exact](Account::is_told), no node has started more slots
+    /// than it owned, and `expected = fired + shed + lost - twice`.
     #[must_use]
     pub fn closes(&self) -> bool {
         let claimed: u64 = self.nodes.iter().map(|node| node.claimed).sum();

@@ -33,8 +33,8 @@ impl StoreOutage {
         self.since
     }
 
-    /// Returns whether the node runs a frame that begins at `begins` without the store, because the outage is not
-    /// longer than the limit at that time. The first call begins the outage.
+    /// Returns whether a node without the store runs the frame that begins at `begins`: at that time, the outage must
+    /// not be longer than the limit. The first call of an outage sets its beginning to `begins`.
     pub(crate) fn goes_on(&mut self, begins: u64) -> bool {
         let since = *self.since.get_or_insert(begins);
         begins - since.min(begins) <= self.limit_ns

@@ -70,8 +70,7 @@ pub(crate) struct Http {
     url: String,
     scenarios: Option<String>,
     scenario_hash: Option<String>,
-    /// The Unix socket or the proxy through which requests go, as text for messages. Empty if requests go directly to
-    /// the servers.
+    /// Text for messages that names the Unix socket or the proxy. Empty if requests go directly to the servers.
     by: String,
     has_proxy: bool,
     plan: Arc<Plan>,
@@ -285,8 +284,8 @@ impl Backend for Http {
     }
 }
 
-/// A session during a call. When it is dropped, it records the arrival times of the items that have arrived, even if
-/// the call is given up. If the call is given up, it also counts these items.
+/// A session during a call. When the session is dropped, the arrival times of the items that have arrived are recorded.
+/// If the call was given up, these items are also counted.
 struct Watched<'run> {
     streams: Option<&'run StreamTimings>,
     session: &'run mut Session,
@@ -307,8 +306,8 @@ impl Drop for Watched<'_> {
     }
 }
 
-/// Reads the requests that the options define. If they define none, starts the embedded target and returns one request
-/// to it.
+/// Returns a draft of the requests that the options define. If no option defines a request, starts the embedded target,
+/// and the draft has one request to this target.
 fn what<'a, E: EmbeddedTarget>(
     args: &'a RequestArgs<E>,
     load: &RunArgs,
@@ -379,7 +378,6 @@ fn trust<'a>(args: &'a ConnectionArgs, embedded: Option<&'a Embedded>) -> Trust<
     }
 }
 
-/// Returns the value of the field `by` of [`Http`], which follows the URL in messages.
 fn by(args: &ConnectionArgs) -> String {
     match (&args.unix_socket, &args.proxy) {
         (Some(path), _) => format!(" by {}", path.display()),

@@ -116,7 +116,6 @@ impl Rules {
         Ok(())
     }
 
-    /// Returns the next client, or an error if no client waits. Returns `None` after the proxy has ended.
     pub(crate) fn accept(&self) -> Option<io::Result<Accepted>> {
         let mut state = self.lock();
         (!state.ended).then(|| state.accept())
@@ -158,7 +157,6 @@ impl Rules {
         self.changed.notify_all();
     }
 
-    /// Returns whether the proxy must drop the current reply. Each call counts one reply.
     pub(crate) fn drops_reply(&self) -> bool {
         let mut state = self.lock();
         let drops = state.replies_to_drop > 0;

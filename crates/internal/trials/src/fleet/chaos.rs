@@ -79,8 +79,9 @@ impl Plan {
         self.faults.iter().any(|(_, fault)| is_meant(fault))
     }
 
-    /// Returns whether the remaining nodes must start all slots. They cannot if a node is killed while another node is
-    /// without the store, or if the store loses the record of slots that a leaving node returned.
+    /// Returns whether the account is wrong if the remaining nodes have not started all slots. Slots may be missing if
+    /// the plan kills a node and also separates a node from the store, or if the store can lose the record of slots
+    /// that a leaving node returned.
     fn is_for_the_living(&self) -> bool {
         let is_blind = self.has(Fault::cuts) && self.has(|fault| matches!(fault, Fault::Kill(_)));
         let is_forgotten = self.forgets() && self.has(|fault| matches!(fault, Fault::Leave(_)));

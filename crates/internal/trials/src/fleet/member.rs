@@ -57,7 +57,7 @@ impl Member {
     /// Waits until the node has joined and the run has started. Returns the node's number.
     ///
     /// # Errors
-    /// Fails if the node prints nothing or another line. The error then contains this line.
+    /// Fails if the node prints nothing or a different line. The error contains the different line.
     pub fn joined(&mut self) -> Result<u16> {
         if let Some(number) = self.number {
             return Ok(number);

@@ -43,7 +43,6 @@ impl Recorder {
     }
 }
 
-/// Reads all starts in a file. A missing file contains none.
 pub(crate) fn read(path: &Path) -> Vec<Start> {
     let bytes = fs::read(path).unwrap_or_default();
     let number = |bytes: &[u8]| bytes.iter().rev().fold(0, |high, &low| high << 8 | u64::from(low));

@@ -110,7 +110,7 @@ impl Scenario {
         self.ends == Ends::Closed || self.rate >= 1_000
     }
 
-    /// Returns the maximum number of slots of one call. They take about a millisecond.
+    /// Returns the maximum number of slots of one call, which is about a millisecond of the load.
     pub(crate) fn longest_row(&self) -> u32 {
         u32::try_from(self.rate / 1_000).unwrap_or(u32::MAX).clamp(2, 3_000)
     }

@@ -68,7 +68,6 @@ fn wait_for(member: &Member, is_started: impl Fn(&[Start]) -> bool) -> Result<()
     Ok(())
 }
 
-/// Asserts that all slots were started, in a test that froze `frozen` nodes.
 fn all_started(outcome: &Outcome, frozen: usize) {
     assert_if_run(outcome.had_time(frozen), outcome.truth.never() == 0, outcome);
 }

@@ -15,7 +15,6 @@ fn wait(milliseconds: u64) {
     thread::sleep(Duration::from_millis(milliseconds));
 }
 
-/// Checks a run whose nodes continue with their own slots while they are without the store.
 fn ended(trial: Trial) -> Result<Outcome> {
     let outcome = end(trial)?;
     all_started(&outcome, 0);

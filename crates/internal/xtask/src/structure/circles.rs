@@ -42,7 +42,6 @@ pub(crate) fn folder_name(folder: &str) -> &str {
 /// The dependencies between the modules of a folder, with one example per pair of modules.
 type Graph = BTreeMap<String, BTreeMap<String, Dependency>>;
 
-/// A dependency that is tolerated although it closes a circle.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Tolerated {
     pub(crate) in_crate: &'static str,

@@ -15,7 +15,7 @@ pub(super) struct Answerer {
     body: Bytes,
     sleepers: Arc<Sleepers>,
     schedule_start: OnceLock<Instant>,
-    /// Shared by all connections, so that the responses depend only on the order of the requests.
+    /// All connections share the generator, so that the responses depend only on the order of the requests.
     rng: Mutex<Rng>,
 }
 
@@ -71,7 +71,7 @@ impl Answerer {
     }
 }
 
-/// Reads the rest of a request. Only then can the connection carry another request.
+/// Reads the rest of a request. Until then, an HTTP/1.1 connection cannot carry another request.
 async fn read_to_end(mut body: Incoming) -> hyper::Result<()> {
     while !body.is_end_stream() {
         match body.frame().await {

@@ -6,10 +6,8 @@ use nanopace_load::commands::TimeDistribution;
 
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Behaviour {
-    /// The latency of each response.
     pub(crate) latency: TimeDistribution,
     pub(crate) stall: Option<Stall>,
-    /// The share of requests that fail.
     pub(crate) errors: Share,
     pub(crate) seed: u64,
     /// The length of each response's body, in bytes.

@@ -39,7 +39,6 @@ impl Server {
         }
     }
 
-    /// Serves a connection. An error closes it.
     async fn serve(self: Arc<Self>, stream: TcpStream) {
         // If this fails, responses are delayed, but correct.
         let _ = stream.set_nodelay(true);

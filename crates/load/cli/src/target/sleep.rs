@@ -79,7 +79,6 @@ impl Line {
         }
     }
 
-    /// Adds a task, and sets the timer if the task is the next one due.
     fn join(&mut self, place: Place, left: Duration, task: &Waker) {
         self.waiting.insert(place, task.clone());
         if self.waiting.first_key_value().is_some_and(|(first, _)| *first == place) {

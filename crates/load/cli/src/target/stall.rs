@@ -22,7 +22,6 @@ impl Stall {
 impl FromStr for Stall {
     type Err = String;
 
-    /// Parses `LENGTH@START`, such as `2s@3s`.
     fn from_str(text: &str) -> Result<Stall, String> {
         let (length, start) = text.split_once('@').ok_or("write LENGTH@START, as in 2s@3s")?;
         let time =

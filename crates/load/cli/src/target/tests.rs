@@ -75,7 +75,6 @@ async fn assert_answers(target: &Target) {
 }
 
 #[cfg(feature = "target-tls")]
-/// Connects over TLS. The client trusts only `roots`.
 async fn tls(
     target: &Target,
     roots: RootCertStore,
@@ -213,7 +212,6 @@ async fn thousands_of_connections_get_responses_and_none_too_early() {
     assert_eq!(answers, vec![(StatusCode::OK, true); CONNECTIONS]);
 }
 
-/// Raises the limit of open files, or fails and reports how many files are missing.
 fn allow_open_files(count: u64) {
     #[cfg(target_os = "linux")]
     {

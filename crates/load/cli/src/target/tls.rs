@@ -12,7 +12,6 @@ const NAMES: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
 
 pub(super) type Acceptor = TlsAcceptor;
 
-/// A certificate generated for one target, and the acceptor that uses it.
 pub(super) struct Identity {
     pub(super) acceptor: Acceptor,
     pub(super) certificate_pem: String,

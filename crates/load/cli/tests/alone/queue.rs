@@ -111,7 +111,6 @@ impl Queue {
         self.wait / self.started
     }
 
-    /// Returns the mean wait time without the generator's part.
     fn queueing(&self) -> f64 {
         (self.wait - self.generator) / self.started
     }

@@ -50,7 +50,6 @@ impl Terminal {
         Terminal::new(command)
     }
 
-    /// Waits until the screen meets a condition, which `what` describes.
     fn until(&mut self, what: &str, is_shown: impl Fn(&Screen) -> bool) {
         let begin = Instant::now();
         while !is_shown(self.parser.screen()) {
@@ -60,7 +59,7 @@ impl Terminal {
         }
     }
 
-    /// Waits until the terminal has received the text, which may be covered at once.
+    /// Waits until the terminal has received the text, even if other text covers it at once.
     fn until_written(&mut self, text: &str) {
         let begin = Instant::now();
         while !self.written().contains(text) {

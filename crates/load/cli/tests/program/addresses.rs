@@ -28,7 +28,6 @@ impl Server {
     }
 }
 
-/// Returns the results of 50 requests, all of which must succeed.
 fn results(options: &str) -> Value {
     let output = nanopace(&format!("run --rate 1k/s -n 50 --json - {options}")).output().unwrap();
     let results = object(&output);

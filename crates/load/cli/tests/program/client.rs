@@ -217,7 +217,6 @@ fn a_unix_socket_replaces_the_address() {
     fs::remove_file(path).unwrap();
 }
 
-/// Runs a command with these environment variables, and without any others that name proxies.
 fn with(line: &str, environment: &[(&str, &str)]) -> std::process::Output {
     let mut command = nanopace(line);
     for name in ["http_proxy", "https_proxy", "all_proxy", "no_proxy"] {

@@ -112,7 +112,6 @@ fn help_and_version_are_printed_even_without_the_file() {
     }
 }
 
-/// Finds the code block in docs/run/how-to.md with this fence and this beginning.
 fn block(fence: &str, begin: &str) -> String {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/run/how-to.md");
     let page = fs::read_to_string(page).unwrap();

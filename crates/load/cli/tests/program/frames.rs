@@ -42,7 +42,6 @@ impl Served {
         Ok(Served { stream, number })
     }
 
-    /// Reads frames up to the next one of this kind. Returns its stream.
     pub(crate) fn await_frame(&mut self, awaited: u8) -> io::Result<u8> {
         loop {
             let (kind, stream) = self.next_frame()?;
@@ -64,7 +63,6 @@ impl Served {
         self.stream.write_all(&frames.concat())
     }
 
-    /// Closes the sending side, and waits until the client has closed the connection.
     pub(crate) fn hang_up(&mut self) -> io::Result<()> {
         self.stream.shutdown(Shutdown::Write)?;
         self.stream.read_to_end(&mut Vec::new()).map(drop)

@@ -6,7 +6,7 @@ use crate::server::{Asked, serving};
 use std::io::{BufReader, Write};
 use std::net::Shutdown;
 
-/// Starts a server that responds to two requests on each connection, and closes it after a third one. Returns its URL.
+/// Starts a server that responds to two requests on each connection, and closes it at the third one. Returns its URL.
 fn server() -> String {
     let address = serving(|mut stream, connection| {
         let mut requests = BufReader::new(stream.try_clone()?);

@@ -15,7 +15,7 @@ fn run(before: &str, args: &str) -> Output {
     command.stdin(Stdio::null()).output().unwrap()
 }
 
-/// Returns the results of a run, in which no request may fail.
+/// Returns the results of a run, and checks that no request failed.
 fn results(output: &Output) -> Value {
     let results = object(output);
     assert_eq!((&results["failed"], &results["unfinished"]), (&0.into(), &0.into()), "{results}");

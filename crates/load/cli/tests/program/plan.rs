@@ -23,7 +23,6 @@ fn report(line: &str) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// Returns the lines after the header in the output of `--csv -`.
 fn starts(line: &str) -> Vec<String> {
     let csv = report(&format!("{line} --csv -"));
     let mut lines = csv.lines().map(str::to_owned);
@@ -35,7 +34,6 @@ fn seconds(starts: &[String]) -> Vec<f64> {
     starts.iter().map(|start| start.parse().unwrap()).collect()
 }
 
-/// Returns the rest of the report's line that begins with this word.
 fn figure(line: &str, name: &str) -> String {
     let report = report(line);
     let found = report.lines().find_map(|line| line.strip_prefix(name));
@@ -54,7 +52,7 @@ const ARRIVALS: [&str; 5] =
 
 #[test]
 fn a_start_at_the_very_end_is_neither_listed_nor_counted() {
-    // Slot 14 starts 0.24 ns before the end, which rounding moves to the end.
+    // Slot 14 starts 0.24 ns before the end. Rounding moves its start to the end.
     let line = "--shape \"hold 1261/s 0.0111023s\"";
     assert_eq!((starts(line).len(), &*figure(line, "slots")), (14, "14"));
 }

@@ -18,7 +18,6 @@ fn reset(stream: u8, code: u8) -> Vec<u8> {
     frame(RST_STREAM, 0, stream, &[0, 0, 0, code])
 }
 
-/// Returns the first bytes of a response: its head and a part of its body.
 fn begin(stream: u8) -> Vec<u8> {
     let head = frame(HEADERS, END_HEADERS, stream, STATUS_200);
     [head, frame(DATA, 0, stream, b"hello")].concat()
@@ -51,7 +50,7 @@ fn a_stream_that_is_reset_fails_alone() {
     assert_only(serve, 20, told);
 }
 
-/// A reset without an error does not complete a response. After a complete response, it only ends the request.
+/// A reset without an error does not complete a response. After a complete response, the reset only ends the request.
 #[test]
 fn a_response_that_is_reset_is_not_complete() {
     let serve = |served: &mut Served| {

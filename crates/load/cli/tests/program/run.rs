@@ -387,7 +387,6 @@ fn the_interval_log_holds_every_operation_and_its_maxima_in_milliseconds() {
     }
 }
 
-/// Parses the lines of a CSV log. Each line maps columns to values.
 fn csv(text: &str) -> Vec<BTreeMap<String, String>> {
     let mut lines = text.lines().map(|line| line.split(',').map(str::to_owned));
     let names: Vec<_> = lines.next().unwrap().collect();

@@ -1,4 +1,4 @@
-//! Starts runs of the program, and waits for their end or their first status line. Can also check cases in parallel.
+//! Starts runs of the program, waits for their end or their first status line, and checks cases in parallel.
 
 use crate::command::{nanopace, object, scratch};
 use serde_json::Value;
@@ -26,12 +26,10 @@ pub(crate) fn file(name: &str, content: impl AsRef<[u8]>) -> String {
     path.display().to_string()
 }
 
-/// Returns the one-line error message of a command whose command line is wrong.
 pub(crate) fn refusal(output: Output) -> String {
     only_line(output, 2)
 }
 
-/// Returns the one-line error message of a command whose server cannot be reached.
 pub(crate) fn unreachable(output: Output) -> String {
     only_line(output, 5)
 }

@@ -49,7 +49,6 @@ fn line(stream: &mut impl BufRead) -> Option<String> {
     line.strip_suffix("\r\n").map(str::to_owned)
 }
 
-/// Starts a server that responds to every request with 204. Returns its address, and its requests.
 pub(crate) fn server() -> (String, Receiver<Asked>) {
     answering(|_| "HTTP/1.1 204 No Content\r\n\r\n".to_owned())
 }

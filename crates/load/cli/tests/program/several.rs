@@ -9,7 +9,6 @@ use serde_json::{Value, json};
 use std::fs;
 use tempfile::TempDir;
 
-/// Creates the files of two loads of a server. They have the names NAME-reads and NAME-writes.
 fn two(name: &str, url: &str, [reads, writes]: [&str; 2]) -> [String; 2] {
     let reads = format!("url = 'http://{url}/reads'\n{reads}\n");
     let writes = format!("url = 'http://{url}/writes'\nbody = 'x'\n{writes}\n");

@@ -43,7 +43,6 @@ fn read_until(child: &mut Child, text: &str) -> BufReader<ChildStderr> {
     progress
 }
 
-/// Returns the output of a command about the run `test`, which must succeed.
 fn asked(server: &Server, line: &str) -> String {
     let output = nanopace(line).env("NANOPACE_STORE", server.url()).output().unwrap();
     assert!(output.status.success(), "{line}: {output:?}");
@@ -147,7 +146,7 @@ fn labels_of_all_nodes_are_added_up() {
     assert!(fs::read_to_string(page).unwrap().contains("id=\"labels\""), "{text}");
 }
 
-/// Each response of the target is one line. On Linux, it has kernel timestamps.
+/// Each response of the target is one line. On Linux, the responses have kernel timestamps.
 #[test]
 #[ignore = "needs Redis"]
 fn times_of_response_parts_are_added_up_over_all_nodes() {
@@ -253,7 +252,7 @@ fn the_account_includes_a_killed_node() {
     assert!(!text.contains("On schedule"), "{text}");
 }
 
-/// No single node has this many requests.
+/// No single node completes more than 300 requests.
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn requirements_are_about_the_whole_fleet() {

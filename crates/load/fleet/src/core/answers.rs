@@ -23,8 +23,8 @@ impl Core {
     }
 
     /// Rejects the response to a claim, because the store's clock is off by more than a frame. An immediate retry would
-    /// not help. So [`request`](Core::request) returns `None` for the length of a frame. Its claims are then empty
-    /// until the node accepts a response to a claim.
+    /// not help, so [`request`](Core::request) returns `None` for the length of a frame. After that, the node's claims
+    /// are empty until it accepts a response to a claim.
     pub(crate) fn refuses_answer(&mut self, now: u64) {
         self.sent_at = None;
         self.last_reply = LastReply::Refused;
@@ -75,8 +75,9 @@ impl Core {
         }
     }
 
-    /// Handles a response according to which other nodes own these tracks, which this node wanted to run. If the frame
-    /// has not closed, the node drops the tracks. Otherwise, the tracks that the node has run count as started twice.
+    /// Handles a response that shows that other nodes own the tracks of `clash`, which this node wanted to run. If the
+    /// frame has not closed, the node drops the tracks. Otherwise, the tracks that the node has run count as started
+    /// twice.
     pub(super) fn clash(&mut self, clash: &Portion, now: u64) {
         let is_in_time = now < self.frames().closes(clash.frame);
         match self.book.entry(clash.frame).and_then(|entry| entry.tracks.as_mut()) {
@@ -202,14 +203,11 @@ impl Core {
             && needs.iter().any(|track| owners.is_free(track))
     }
 
-    /// Returns whether the node does not know its tracks of the frame, and can no longer claim any, because the frame
-    /// is before the floor. No node can claim such a frame.
     fn is_below_floor(&mut self, frame: u64) -> bool {
         let entry = self.book.entry(frame);
         frame < self.run.floor && entry.is_some_and(|entry| entry.tracks.is_none())
     }
 
-    /// Makes the node send the store everything that it knows about the run, and mark all tracks of the node.
     fn restore(&mut self) {
         self.urgent = Some(Request::Restore { node: self.node, run: Box::new(self.run.clone()) });
         self.mark_all();

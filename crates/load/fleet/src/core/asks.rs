@@ -12,7 +12,7 @@ const MOST_ASKED: usize = 64;
 
 impl Core {
     /// Returns the next request, if one is due by `now`. `is_late` says whether the node's oldest slot is more than a
-    /// frame late. `progress` is the node's progress, which the request reports to the store.
+    /// frame late.
     pub(crate) fn request(&mut self, now: u64, is_late: bool, progress: &str) -> Option<Request> {
         self.is_late = is_late;
         self.advance(now);
@@ -50,9 +50,9 @@ impl Core {
         self.claim(Vec::new(), progress)
     }
 
-    /// Returns the next request of a node that is about to leave. Returns `None` as soon as the node knows its tracks
-    /// of all frames before the one from which it takes no part, because its pacer accepts no tracks after the last
-    /// update. While a response is pending, that frame moves on.
+    /// Returns the next request of a node that is about to leave, or `None` if the node knows its tracks of all frames
+    /// in which it still takes part. The node needs to know them all before it leaves, because its pacer accepts no
+    /// tracks after the last update. The number of these frames grows while a response is pending.
     pub(crate) fn request_before_it_leaves(
         &mut self,
         now: u64,
@@ -67,24 +67,22 @@ impl Core {
         self.request(now, is_late, progress)
     }
 
-    /// Returns whether a leaving node must wait before its next request, because the store's clock is off or the store
-    /// has not responded.
+    /// Returns whether a leaving node has to wait before its next request.
     pub(crate) fn rests(&self, now: u64) -> bool {
         let may_ask = self.is_late || self.appetite < 1.0 || self.is_undecided(now);
         may_ask && now < self.asks_from
     }
 
-    /// Returns whether the node does not yet know all its tracks of the frames in which it takes part before it leaves.
     fn is_undecided(&self, now: u64) -> bool {
         let last = self.leaves_from(now).min(self.end());
         self.book.next() < last
             || self.book.entries().any(|entry| entry.frame < last && entry.tracks.is_none())
     }
 
-    /// Returns the claim of a node that leaves while it is late, or was late recently. Such a node has postponed asking
-    /// for the tracks that other nodes left. It asks for them now, because there may be no other nodes, or they may
-    /// have no time for these tracks. The claim leaves out frames in which the node takes no part, because its pacer
-    /// would not start their slots.
+    /// Returns the claim of a node that leaves while it is late, or was late recently, or the urgent request that must
+    /// precede the claim. Such a node has postponed asking for the tracks that other nodes left. It asks for them now,
+    /// because there may be no other nodes, or they may have no time for these tracks. The claim leaves out frames in
+    /// which the node sits out.
     fn last_claim(&mut self, now: u64, progress: &str) -> Option<Request> {
         if self.failure.is_some() || (!self.is_late && self.appetite >= 1.0) {
             return None;
@@ -104,9 +102,9 @@ impl Core {
     }
 
     /// Returns the asks of a late node that leaves. In frames for which the other nodes have already asked, and which
-    /// have not closed, it asks for all tracks that are left. In later frames, it asks only for its own tracks. It
-    /// cannot wait until the other nodes have asked for those frames: over a slow link, it would then never know all
-    /// its tracks. There are at most [`MOST_ASKED`] asks, because no lead has more frames.
+    /// have not closed, it asks for all tracks that are left. In later frames for which it has not asked yet, it asks
+    /// only for its own tracks. It cannot wait until the other nodes have asked for those frames: over a slow link, it
+    /// would then never know all its tracks. There are at most [`MOST_ASKED`] asks, because no lead has more frames.
     fn last_asks(&self, now: u64) -> Vec<Ask> {
         let (rank, nodes) = self.run.roster.rank(self.node);
         let own = Take::Own { rank, nodes, most: self.frames().tracks };

@@ -38,8 +38,7 @@ impl Core {
         Some(Request::Count { id: self.run.id.clone(), from, firsts })
     }
 
-    /// Stores the counts from a response. Returns `false` if the store has counted fewer frames than this node knows
-    /// of.
+    /// Stores the counts from a response. Returns `false` if they cover fewer frames than the counts that the node has.
     pub(super) fn take_counted(&mut self, counted: &Counted) -> bool {
         if counted.until < self.run.counted.until {
             return false;

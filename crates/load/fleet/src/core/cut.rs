@@ -11,7 +11,7 @@ pub(crate) struct Cut {
     /// load that is not due yet, whichever is later, but at most the end of the pacer's leases.
     pub(crate) slot: u64,
     pub(super) portions: Vec<Portion>,
-    /// The number of slots of `portions` in past frames, which the window has already counted.
+    /// The number of those slots of `portions` that lie in past frames and that the window has already counted.
     pub(super) over: u64,
     pub(super) old: Load,
     pub(super) from: u64,

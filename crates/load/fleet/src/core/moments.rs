@@ -43,7 +43,6 @@ pub(super) struct Moments {
 }
 
 impl Moments {
-    /// Returns the time at which the node asks for the tracks of this stage; [`u64::MAX`] means never.
     pub(super) fn asks_for(&self, stage: Stage) -> u64 {
         match stage {
             Stage::Own => self.own,
@@ -75,7 +74,7 @@ impl Core {
 
     /// Returns the frames in which the node can still use more tracks. If the pacer already has leases of a frame, the
     /// frame must not have closed, and two round trips must fit in before it begins, so that the response is in time. A
-    /// claim that arrives too late for one of its frames would get nothing in the others either.
+    /// claim that arrives too late for one of its frames would get nothing in its other frames either.
     pub(super) fn wanted_entries(&self, now: u64) -> impl Iterator<Item = (&Entry, Moments)> {
         let answered_at = now + 2 * self.trips.last_ns();
         let entries = self.book.entries().map(|entry| (entry, self.moments(entry.frame)));

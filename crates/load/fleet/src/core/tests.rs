@@ -38,7 +38,6 @@ fn all_that_is_left() -> Take {
     Take::Share { nodes: 1, most: 16 }
 }
 
-/// Lets the node decide twice per frame until `now`.
 fn look_around(core: &mut Core, now: u64) {
     let looks = (core.awake_at..now).step_by(usize::try_from(FRAME_NS / 2).unwrap());
     looks.for_each(|at| core.decide(at));
@@ -144,7 +143,7 @@ fn a_node_that_hears_in_time_of_a_change_sits_out_nothing() {
     assert_eq!((core.twice(), core.resumes_in), (0, 0));
 }
 
-/// If these slots were no longer due, they would count as lost in the account of the run.
+/// Slots that were no longer due would count as lost in the account of the run.
 #[test]
 fn slots_due_by_an_old_load_stay_due() {
     let mut core = blind_until(30);
@@ -307,7 +306,7 @@ fn a_node_that_has_come_too_far_sits_out_whatever_the_load_becomes() {
     }
 }
 
-/// If these tracks were marked, the store would make the node the owner of slots of the new load, which it has not
+/// If the tracks were marked, the store would make the node the owner of slots of the new load that the node has not
 /// started.
 #[test]
 fn tracks_run_by_an_old_load_are_not_marked() {
@@ -474,7 +473,7 @@ fn the_pacer_gets_the_end_of_each_load() {
     assert!(core.update().is_none());
 }
 
-/// These slots do not exist in the new load. They count once, as slots of the old load.
+/// The slots of the clash do not exist in the new load. They count once, as slots of the old load.
 #[test]
 fn a_clash_by_an_old_load_counts_once() {
     let mut core = blind_until(30);

@@ -9,7 +9,7 @@ pub(super) struct Unclaimed {
     /// Portions that the node runs, and that the store may not know. Portions that are run blind are put at the front,
     /// so that the store learns of them before other nodes can claim their tracks.
     pub(super) to_mark: VecDeque<Portion>,
-    /// For each frame, the number of slots that the node has run blind, and of which it does not know the owners.
+    /// For each frame, the number of slots that the node has run blind, and whose owners it does not know.
     pub(super) unconfirmed: BTreeMap<u64, u64>,
     /// For each frame, the number of slots that the node has started although another node owns them.
     pub(super) twice_by_frame: BTreeMap<u64, u64>,
@@ -32,8 +32,8 @@ impl Unclaimed {
     }
 
     /// Records that the store has received the mark of these portions. Before the response, more portions may have been
-    /// put at the front of `to_mark`. The owners of frames before `counted` have been forgotten, so the slots of these
-    /// portions in such frames count as started twice.
+    /// put at the front of `to_mark`. The owners of frames before `counted` have been forgotten, so unconfirmed slots
+    /// of these portions in such frames count as started twice.
     pub(super) fn marked(&mut self, portions: &[Portion], counted: u64) {
         self.to_mark.retain(|portion| !portions.contains(portion));
         for Portion { frame, .. } in portions {

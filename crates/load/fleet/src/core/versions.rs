@@ -13,7 +13,7 @@ const MOST_SITTING_OUT: u64 = 1 << 30;
 
 #[derive(Debug)]
 pub(super) struct NewVersions {
-    /// The number of versions that are still valid among those that the node knew. They are the first ones.
+    /// How many of the versions that the node knew are still valid. The valid versions are the first ones.
     same: usize,
     versions: Vec<Version>,
 }
@@ -66,10 +66,10 @@ impl Core {
     }
 
     /// Compares the versions in a response with those that the node knows. Another change may have replaced the last
-    /// one that it knows.
+    /// version that the node knows.
     pub(super) fn new_versions(&self, answer: &Claimed) -> NewVersions {
         let known = self.run.versions.len();
-        // The response contains only the last ones of the store's `answer.known` versions.
+        // The store has `answer.known` versions, and the response contains only the last ones.
         let listed = usize::try_from(answer.known).unwrap_or(usize::MAX);
         let start = listed.saturating_sub(answer.versions.len()).min(known);
         let pairs = self.run.versions[start..].iter().zip(&answer.versions);
@@ -80,7 +80,6 @@ impl Core {
         }
     }
 
-    /// Returns the first frame that the new versions change, or `u64::MAX` if they change no frame.
     pub(super) fn changed_from(&self, new: &NewVersions) -> u64 {
         let changes = new.versions.iter().chain(&self.run.versions[new.same..]);
         changes.map(|version| version.from).min().unwrap_or(u64::MAX)

@@ -72,7 +72,7 @@ fn a_day_takes_no_more_memory_than_an_hour() {
             nodes: 3,
             shape: format!("hold 1/s {hours}h"),
             frame: Duration::from_secs(10),
-            // Other nodes claim the tracks of nodes whose messages were lost, so no two frames have the same owners.
+            // When messages are lost, other nodes claim the tracks, so the owners of tracks change between frames.
             loss: 0.01,
             ..Setup::default()
         });
@@ -150,8 +150,8 @@ fn a_node_that_dies_loses_what_it_had_claimed() {
         ..Setup::default()
     };
     each(setup, |outcome| {
-        // The slots of four and a half frames of 1000 slots, divided by the number of nodes, plus one track of up to 63
-        // slots per frame.
+        // At most the node's part of four and a half frames of 1000 slots is lost, plus one track of up to 63 slots per
+        // frame.
         let share = 4_500 / (outcome.alive as u64 + 1) + 5 * 63;
         assert!((1..=share).contains(&outcome.lost), "lost {} of {share}", outcome.lost);
         assert_eq!(outcome.twice, 0);
@@ -373,8 +373,8 @@ fn a_change_that_was_lost_does_not_live_on_in_some_nodes() {
     }
 }
 
-/// During the whole run, round trips take a fixed time or a random time. They are the same for all nodes, or different
-/// for one node.
+/// During the whole run, round trips take a fixed time or a random time. One node may have a different link from the
+/// others.
 #[test]
 fn links_may_be_slow_for_ever() {
     for trip in [1, 10, 50, 150, 300] {

@@ -40,7 +40,6 @@ pub(super) struct Machine {
     leader: Option<Leader>,
     pub(super) phase: Phase,
     pacer: Pacer,
-    /// The last request, its ticket, and the time at which it was sent, on this machine's clock.
     pub(super) request: Option<Request>,
     pub(super) ticket: u64,
     sent_ns: u64,

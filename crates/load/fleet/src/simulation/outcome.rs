@@ -23,12 +23,11 @@ pub struct Outcome {
     /// The bounds of the account if silent nodes have started as many slots as possible: the largest number fired, the
     /// smallest number lost, and the largest number started twice.
     pub account_at_most: (u64, i64, u64),
-    /// Whether all nodes have reported their results.
+    /// The value of [`Account::is_told`](crate::Account::is_told) in the run's account.
     pub is_told: bool,
     /// Whether the account [closes](crate::Account::closes).
     pub closes: bool,
-    /// The sum of the steps, forward or backward, by which a node's clock was set to the store's clock, for the node
-    /// with the largest sum.
+    /// The largest value among the nodes of [`NodeAccount::stepped`](crate::NodeAccount::stepped).
     pub stepped: Duration,
     /// The number of frames that nodes ran without knowing the owners of their tracks.
     pub blind_frames: u64,
@@ -59,6 +58,6 @@ pub struct Outcome {
     pub store_bytes: usize,
     /// The number of nodes that were killed.
     pub killed: usize,
-    /// The number of nodes that take part at the end.
+    /// The number of nodes that have taken part and were not killed.
     pub alive: usize,
 }

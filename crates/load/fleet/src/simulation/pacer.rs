@@ -62,7 +62,6 @@ impl Pacer {
         }
     }
 
-    /// Counts the slots of the current frame that have already started, and drops all leases.
     pub(super) fn kill(&mut self, now_ns: u64, frame: u64, load: &mut Load, tally: &mut Tally) {
         if let Some(leased) = self.leased.get(&frame) {
             tally.fire(frame, &leased.tracks, |track| load.slots_by(now_ns, track));

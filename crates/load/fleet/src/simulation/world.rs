@@ -17,11 +17,11 @@ use std::time::Duration;
 
 const RUN: &str = "simulated";
 
-/// The longest time between two turns of a node's thread, and between two requests by which a waiting node asks whether
-/// the run has begun.
+/// The longest time between two turns of a node's thread if frames are short, and the time after which a waiting node
+/// asks again whether the run has begun.
 const TURN_NS: u64 = 20_000_000;
 
-/// If frames are long, a node's thread takes this number of turns per frame.
+/// If frames are long, a node's thread takes at least this number of turns per frame.
 const TURNS: u64 = 4;
 
 const AFTER_NS: u64 = 1_000_000_000;

@@ -10,7 +10,6 @@ use std::time::{Duration, Instant};
 
 const SENTINEL_PORT: &str = "26379";
 
-/// The URL schemes for sentinels, each with the scheme for the master.
 const SENTINELS: [(&str, &str); 2] = [("redis+sentinel", "redis"), ("rediss+sentinel", "rediss")];
 
 pub(super) struct Place {
@@ -52,7 +51,7 @@ impl Place {
     }
 
     /// Connects to the store. Tries the servers one after another until one accepts the connection, all have failed, or
-    /// the time is up. The next call begins after the last server that failed.
+    /// the time is up.
     pub(super) fn connect(&mut self, timeout: Duration) -> RedisResult<Connection> {
         let ends = Instant::now() + timeout;
         let mut tries = self.servers.len() + usize::from(self.named.is_some());
@@ -133,8 +132,8 @@ fn open(info: &ConnectionInfo, ends: Instant) -> RedisResult<Connection> {
     Ok(connection)
 }
 
-/// Returns the address of another server, which is reached with the same settings as `server`. If a cluster does not
-/// know a server's host name, it leaves it out; in that case, the host is that of `server`.
+/// Returns the address of another server, which is reached with the same settings as `server`. A cluster that does not
+/// know the host name of a server reports an empty one. In that case, the host is that of `server`.
 fn moved(server: &ConnectionAddr, host: &str, port: u16) -> ConnectionAddr {
     let named = |known: &str| if host.is_empty() { known.to_owned() } else { host.to_owned() };
     match server {

@@ -37,7 +37,6 @@ impl Played {
         Played { lua, data, claim, rest }
     }
 
-    /// Handles a request when the store's clock shows `now_us`, in microseconds.
     pub(crate) fn call(&self, request: &Request, now_us: i64) -> Reply {
         self.data.borrow_mut().set(now_us);
         let text = writing::write("played", KEEP, request);

@@ -72,8 +72,8 @@ impl RedisStore {
         }
     }
 
-    /// Sends the request. If the store has moved to another server, or returns a temporary error, repeats the request
-    /// until it succeeds or the timeout has passed.
+    /// Sends the request. Repeats it, until the timeout has passed, if the store has moved to another server or returns
+    /// a temporary error.
     fn invoke(&mut self, request: &Request) -> RedisResult<Value> {
         let ends = Instant::now() + self.timeout;
         loop {

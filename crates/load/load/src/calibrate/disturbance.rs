@@ -14,7 +14,7 @@ const MOST_TAKEN: f64 = 0.05;
 pub(crate) struct Disturbance {
     /// The largest share of a measurement's time that other programs took, or `None` if it is unknown.
     pub(crate) by_others: Option<f64>,
-    /// The share of the spinning thread's time in gaps, or `None` if it was not measured.
+    /// The share of the spinning thread's time that passed in hiccups, or `None` if it was not measured.
     pub(crate) in_hiccups: Option<f64>,
 }
 

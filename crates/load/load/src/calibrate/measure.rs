@@ -128,7 +128,7 @@ pub(crate) fn spinning(bounds: Bounds<'_>) -> Spinning {
     })
 }
 
-/// Measures starts at `hz` per second. Returns `None` if the time is too short for a second start.
+/// Measures starts at `hz` per second. Returns `None` if the time is too short for two starts.
 pub(crate) fn starts(pause: Pause, hz: u32, bounds: Bounds<'_>) -> Option<Starts> {
     in_a_thread(|| {
         let rate = Rate::per_second(u64::from(hz)).ok()?;

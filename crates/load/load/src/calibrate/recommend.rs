@@ -21,7 +21,6 @@ use serde::Serialize;
 pub(crate) struct Facts {
     pub(crate) pause: Pause,
     pub(crate) lateness_p99_ns: u64,
-    /// The mean time spent spinning for each start.
     pub(crate) spun_each_ns: f64,
 }
 

@@ -124,7 +124,6 @@ impl Results {
             .collect()
     }
 
-    /// Returns the recommended way to pause, or `None` if a measurement is missing or the disturbance was too large.
     pub(crate) fn recommendation(&self) -> Option<Recommendation> {
         if !self.complete || self.disturbance().is_too_much() {
             return None;
@@ -146,7 +145,6 @@ impl Spinning {
         self.gaps.count_between(least_ns, u64::MAX)
     }
 
-    /// Returns the share of the thread's time that passed in gaps of at least [`HICCUP`].
     pub(crate) fn share_lost(&self) -> f64 {
         if self.duration.is_zero() {
             0.0

@@ -39,7 +39,8 @@ pub(crate) fn leave() -> bool {
     is_shown
 }
 
-/// Like [`leave`], but waits at most [`PATIENCE`]. The process ends after this call.
+/// Like [`leave`], but waits at most [`PATIENCE`]. Another thread may still be leaving the screen after that, so the
+/// caller must end the process.
 pub(crate) fn leave_soon() {
     let (done, is_done) = mpsc::channel();
     let left = thread::Builder::new().spawn(move || {

@@ -44,7 +44,7 @@ pub(crate) fn matches(definition: &Command, mut words: Vec<OsString>) -> Result<
     command.try_get_matches_from_mut(words).map_err(refuse)
 }
 
-/// Reads a file with the options of a run, and with `own` options. Returns the definition of all these options, too.
+/// Reads a file that contains options of a run and options of `own`. Also returns the definition of all these options.
 pub(crate) fn of_file(
     definition: &Command,
     own: impl IntoIterator<Item = Arg>,
@@ -165,7 +165,6 @@ fn is_given(option: &Arg, run: &ArgMatches) -> bool {
     ids.into_iter().any(|id| run.value_source(&id) == Some(ValueSource::CommandLine))
 }
 
-/// Returns the subcommand of a run, or the command itself if it has no such subcommand.
 fn options(command: &Command) -> &Command {
     command.find_subcommand(RUN).unwrap_or(command)
 }
@@ -221,7 +220,6 @@ mod tests {
         Ok(asked_for(&command(), &matches).map_err(told)?.expect("--print-config was given"))
     }
 
-    /// Returns the lines that `--print-config` prints, without comments.
     fn values(line: &str, file: &str) -> Vec<String> {
         let config = effective(&format!("{line} --print-config"), file).unwrap();
         config.lines().filter(|line| !line.starts_with('#')).map(str::to_owned).collect()

@@ -122,10 +122,6 @@ pub(crate) fn float(count: u64) -> f64 {
 }
 
 /// Parses the value of an option: a time such as `20ms`, which must be longer than zero.
-///
-/// # Errors
-///
-/// Returns the reason if the text is not a time above zero.
 pub(crate) fn positive_duration(text: &str) -> Result<Duration, String> {
     match humantime::parse_duration(text) {
         Err(_) if text.starts_with('-') => Err("it must be longer than zero".to_owned()),

@@ -5,7 +5,6 @@ use std::io::{self, Read};
 use std::path::Path;
 
 pub(super) const STDIN: &str = "/dev/stdin";
-/// The other paths of standard input.
 const NAMES: [&str; 3] = ["-", "/dev/fd/0", "/proc/self/fd/0"];
 
 #[must_use]
@@ -13,7 +12,6 @@ pub(crate) fn is_stdin(path: &Path) -> bool {
     NAMES.into_iter().chain([STDIN]).any(|name| path == Path::new(name))
 }
 
-/// Opens a file, or standard input if the path is `-`.
 pub(crate) fn open(path: &Path) -> io::Result<Box<dyn Read>> {
     if path == Path::new(NAMES[0]) {
         return Ok(Box::new(io::stdin()));
@@ -25,7 +23,6 @@ pub(crate) fn open(path: &Path) -> io::Result<Box<dyn Read>> {
     Ok(Box::new(file))
 }
 
-/// Reads all bytes of a file, or of standard input if the path is `-`.
 pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     open(path)?.read_to_end(&mut bytes)?;

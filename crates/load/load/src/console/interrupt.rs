@@ -55,7 +55,6 @@ impl Interrupt {
         self.asked.load(Ordering::Relaxed)
     }
 
-    /// Calls `end_job`, or ends the process if no more interrupts are passed on to the job.
     pub(crate) fn trigger(&self) {
         // Relaxed: nothing is published through the flag. No model: one flag, set once.
         self.asked.store(true, Ordering::Relaxed);

@@ -8,11 +8,7 @@ use std::fmt::{self, Formatter};
 
 pub(crate) type Values = BTreeMap<String, Box<RawValue>>;
 
-/// Parses an object. A name must not occur twice.
-///
-/// # Errors
-///
-/// Returns the error message and the byte offset of the error.
+/// Parses an object, in which no name may occur twice. An error consists of its byte offset and a message.
 pub(crate) fn object(line: &str) -> Result<Values, (usize, String)> {
     let begin = line.len() - line.trim_start().len();
     let object: Object = serde_json::from_str(line.trim()).map_err(|error| {
@@ -26,10 +22,6 @@ pub(crate) fn object(line: &str) -> Result<Values, (usize, String)> {
 }
 
 /// Converts a value to text: a string without its quotes, null as an empty string, and other values as written.
-///
-/// # Errors
-///
-/// Fails if the string is not valid.
 pub(crate) fn text(value: &RawValue) -> Result<String, String> {
     match value.get().as_bytes().first() {
         Some(b'"') => serde_json::from_str(value.get()).map_err(|error| error.to_string()),

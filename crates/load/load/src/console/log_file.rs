@@ -20,10 +20,6 @@ enum Place {
 
 impl LogFile {
     /// Opens the file at `path`; `-` is standard output. The contents stay until [`begin`](LogFile::begin) is called.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the file cannot be written; the message names it.
     pub(crate) fn create(path: &Path) -> anyhow::Result<LogFile> {
         if is_stdout(path) {
             return Ok(LogFile(Place::Stdout));

@@ -26,7 +26,6 @@ impl Machine {
     }
 }
 
-/// Extracts the processor's name from the contents of Linux' `/proc/cpuinfo`.
 fn processor(listed: &str) -> Option<String> {
     let named = listed.lines().find_map(|line| line.strip_prefix("model name"))?;
     let name = named.trim_start_matches([' ', '\t', ':']).trim();

@@ -17,10 +17,6 @@ pub(crate) struct Output {
 
 impl Output {
     /// Prepares the file for the JSON object, if a path is given. The path `-` is standard output.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the file cannot be written.
     pub(crate) fn create(json: Option<&Path>) -> anyhow::Result<Output> {
         let json = json.map(ResultFile::create).transpose()?;
         Ok(Output { is_beside: json.as_ref().is_some_and(ResultFile::is_stdout), json })
@@ -32,7 +28,6 @@ impl Output {
         Output { is_beside: self.is_beside || is_on_stdout, ..self }
     }
 
-    /// Writes the JSON object and a line break, if the object was requested.
     pub(crate) fn write_json<T: Serialize>(&self, object: impl FnOnce() -> T) -> io::Result<()> {
         let Some(json) = &self.json else { return Ok(()) };
         let mut text = serde_json::to_string_pretty(&object())?;

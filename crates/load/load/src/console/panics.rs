@@ -23,7 +23,6 @@ thread_local! {
 /// The source locations of all caught panics so far.
 static PLACES: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
 
-/// Calls `call`. Returns its result, or the payload of its panic.
 pub(crate) fn caught<R>(call: impl FnOnce() -> R) -> thread::Result<R> {
     hook();
     // In a program built with `panic = "abort"`, no panic is caught, so every panic is printed.
@@ -54,7 +53,6 @@ fn is_hidden(panic: &PanicHookInfo<'_>) -> bool {
     IS_CAUGHT.get() && !ends && !(is_first(panic.location()) && alternate::turn().is_none())
 }
 
-/// Records the source location of a caught panic. Returns whether this is the first one from this location.
 fn is_first(place: Option<&Location<'_>>) -> bool {
     let mut places = PLACES.lock().unwrap_or_else(PoisonError::into_inner);
     places.insert(place.map(Location::to_string).unwrap_or_default())

@@ -17,12 +17,9 @@ pub(crate) fn is_stdout(path: &Path) -> bool {
     STDOUT.into_iter().any(|name| path == Path::new(name))
 }
 
-/// Checks that no two outputs are the same file, that no output is also an input, and that at most one option reads
-/// standard input. Each path is given with the name of its option.
-///
-/// # Errors
-///
-/// Fails if two options conflict. The message names both.
+/// Returns an error if two outputs are the same file, if an output is also an input or the file to which standard
+/// output is redirected, or if two options read standard input. Each path is given with the name of its option, which
+/// the error contains.
 pub(crate) fn keep_apart<'a>(
     outputs: impl IntoIterator<Item = (&'static str, Option<&'a Path>)>,
     inputs: impl IntoIterator<Item = (&'static str, &'a Path)>,
@@ -72,7 +69,7 @@ fn not_beside_the_report(outputs: &[(&str, &Path, Identity)]) -> anyhow::Result<
     Ok(())
 }
 
-/// Identifies a file. Two paths lead to the same file if at least one field is equal for both.
+/// Identifies a file. Two paths lead to the same file if they have the same destination or the same numbers.
 #[derive(Debug, PartialEq, Eq)]
 struct Identity {
     /// The path after all links are resolved. The file itself may not exist yet.

@@ -17,10 +17,7 @@ pub(crate) fn column(line: &str, part: &str) -> usize {
     line_and_column(line.as_bytes(), at.min(line.len())).1
 }
 
-/// Converts bytes to a string.
-///
-/// # Errors
-/// Returns the offset of the first byte that is not valid UTF-8.
+/// Converts bytes to a string. An error is the offset of the first byte that is not valid UTF-8.
 pub(crate) fn utf8(bytes: &[u8]) -> Result<&str, usize> {
     std::str::from_utf8(bytes).map_err(|error| error.valid_up_to())
 }

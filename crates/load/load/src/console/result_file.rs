@@ -24,10 +24,6 @@ enum Place {
 
 impl ResultFile {
     /// Checks that `path` can be written, without changing its contents. The path `-` is standard output.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the path cannot be written. The message names it.
     pub(crate) fn create(path: &Path) -> anyhow::Result<ResultFile> {
         place_of(path).map(ResultFile).with_context(|| format!("cannot write {}", path.display()))
     }
@@ -37,12 +33,8 @@ impl ResultFile {
         matches!(self.0, Place::Stdout)
     }
 
-    /// Writes the results with `write`. A file that is not overwritten in place is replaced only after `write` has
-    /// succeeded.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the results cannot be written. The file then keeps its old contents, unless it is overwritten in place.
+    /// Writes the results with `write`. If `write` fails, the file keeps its old contents, unless it is overwritten in
+    /// place.
     pub(crate) fn write(
         &self,
         write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
@@ -62,11 +54,6 @@ impl ResultFile {
         }
     }
 
-    /// Writes a string as [`ResultFile::write`] does.
-    ///
-    /// # Errors
-    ///
-    /// Fails under the same conditions as [`ResultFile::write`].
     pub(crate) fn write_text(&self, text: &str) -> io::Result<()> {
         self.write(|to| to.write_all(text.as_bytes()))
     }
@@ -123,7 +110,8 @@ impl Drop for NewFile {
 /// The maximum number of names to try for a new file. Most names are free, because they contain the process ID.
 const NAMES: u32 = 1_000;
 
-/// Creates a new file in the directory of `path`. Only users who can read the file at `path` can read the new file.
+/// Creates a new file in the directory of `path`. If there is a file at `path`, only users who can read that file can
+/// read the new one.
 fn beside(path: &Path) -> io::Result<NewFile> {
     let mut options = File::options();
     options.write(true).create_new(true);
@@ -148,7 +136,7 @@ fn mode(path: &Path) -> u32 {
     fs::metadata(path).map_or(0o666, |old| old.permissions().mode())
 }
 
-/// Returns whether both files have the same owner and group, and the old one has no other name.
+/// Returns whether both files have the same owner and group, and the old one has no other hard link.
 #[cfg(unix)]
 fn is_like(new: &File, old: &Metadata) -> bool {
     use std::os::unix::fs::MetadataExt;

@@ -14,7 +14,6 @@ pub(crate) fn public(option: &str, text: &str) -> String {
     }
 }
 
-/// Returns a header or a form field. If its name suggests a secret, the value is hidden.
 fn public_pair(text: &str, behind_name: &str) -> String {
     match text.split_once(behind_name.trim_end()) {
         Some((name, _)) if is_secret(name) => format!("{name}{behind_name}{NOT_SHOWN}"),

@@ -135,8 +135,9 @@ impl Load {
         self
     }
 
-    /// Lets the number of sessions grow up to `most`, which must be more than that of [`sessions`](Load::sessions). A
-    /// session is added while a slot is due and all sessions are busy. Blocking targets and closures cannot use this.
+    /// Lets the number of sessions grow up to `most`, which must be larger than the number that
+    /// [`sessions`](Load::sessions) sets. A session is added while a slot is due and all sessions are busy. Blocking
+    /// targets and closures cannot use this.
     ///
     /// # Examples
     ///
@@ -287,9 +288,10 @@ impl Load {
         self
     }
 
-    /// Lets the load threads run before other programs: under `SCHED_RR`, or at nice -15 where that is not allowed, or
-    /// else as before. The report says which. A thread that uses more than 80 % of a core for a second goes back to the
-    /// normal class. Only for Linux, and not for blocking targets or closures.
+    /// Gives the load threads priority over other programs: `SCHED_RR` if this is allowed, otherwise a nice value of
+    /// -15 if that is allowed, otherwise no priority. The report names the priority. A thread that uses more than 80 %
+    /// of a core for a second returns to the normal class. This works only on Linux, and not for blocking targets or
+    /// closures.
     pub fn realtime(mut self) -> Load {
         self.args.realtime = true;
         self
@@ -329,8 +331,8 @@ impl Load {
         self
     }
 
-    /// Sets the time after which the load starts, which is useful if it is one of several [`Loads`](crate::Loads). It
-    /// counts from the moment at which the sessions of all loads are open. The default is zero.
+    /// Sets the time after which the load starts, which is useful if it is one of several [`Loads`](crate::Loads). This
+    /// time begins when the sessions of all loads are open. The default is zero.
     pub fn start_after(mut self, time: Duration) -> Load {
         self.args.start = time;
         self
@@ -368,7 +370,6 @@ impl Load {
         on_own_thread(move |sender, messages| self.run_here(target, sender, messages))
     }
 
-    /// Returns the options of the load, if their values are valid.
     pub(super) fn checked(self) -> Result<RunArgs, LoadError> {
         self.check()?;
         Ok(self.args)

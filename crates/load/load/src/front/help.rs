@@ -80,11 +80,8 @@ pub(crate) fn command() -> Command {
     Command::new(NAME).about(about).arg(page.help("Command or topic to print the page of"))
 }
 
-/// Returns the requested help page, or `None` if the command line does not contain the command `help`.
-///
-/// # Errors
-///
-/// Fails if there is no such page.
+/// Returns the requested help page, or `None` if the command line does not contain the command `help`. Fails if there
+/// is no such page.
 pub(crate) fn asked_for(definition: &Command, matches: &ArgMatches) -> Result<Option<String>> {
     let Some((NAME, help)) = matches.subcommand() else { return Ok(None) };
     let names: Vec<&String> = help.get_many(PAGE).into_iter().flatten().collect();
@@ -145,7 +142,6 @@ pub(crate) fn explained(command: Command) -> Command {
     })
 }
 
-/// Splits a help text into the text before the reference to a topic, and the topic.
 fn reference(help: &str) -> Option<(&str, &'static Topic)> {
     let (before, rest) = help.split_once(" [see: help ")?;
     let (name, _) = rest.split_once(']')?;

@@ -67,7 +67,6 @@ pub(crate) fn run(mut setup: Setup) -> Ended {
     Ok(status(&ran.summary, is_well))
 }
 
-/// Runs several loads that have been set up.
 pub(crate) fn run_loads(mut setup: LoadsSetup) -> Ended {
     let Ran { summary, logged, .. } = setup.run().map_err(|error| (FAILED, error))?;
     let detail = setup.args.report.detail();
@@ -77,7 +76,6 @@ pub(crate) fn run_loads(mut setup: LoadsSetup) -> Ended {
     Ok(status(&summary, true))
 }
 
-/// Returns the exit status of a run with these results.
 fn status(summary: &Summary, is_well: bool) -> ExitCode {
     match summary.incomplete {
         _ if !(summary.missed.is_empty() && is_well) => ExitCode::from(MISSED),
@@ -109,16 +107,14 @@ pub(crate) fn compare(args: &CompareArgs) -> Ended {
     Ok(if is_well { ExitCode::SUCCESS } else { ExitCode::from(MISSED) })
 }
 
-/// Merges the results of the parts of a load.
 pub(crate) fn merge(args: &MergeArgs) -> Ended {
     let (whole, written) = merge::perform(args).map_err(refused)?;
     written.map_err(|error| (FAILED, error.into()))?;
     Ok(status(&whole, true))
 }
 
-/// Writes the results to all outputs, even if one fails. In a fleet, then reports the results to the store, waits for
-/// the other nodes, and writes the combined results. The requirements apply to the whole fleet, or to this node alone
-/// if it leaves before the others have finished.
+/// Writes the report, ends this node's part in a fleet, and writes the other outputs, even if one of them fails. The
+/// requirements apply to the whole fleet, or to this node alone if it leaves before the others have finished.
 fn publish(
     setup: &Setup,
     ran: &mut Ran,
@@ -142,7 +138,8 @@ fn publish(
     (written(&setup.files, &ran.summary, text, whole), finished)
 }
 
-/// Returns the results of all nodes, or `None` if it is unknown whether all nodes have finished.
+/// Ends this node's part in the fleet, and checks the requirements. Returns the results of all nodes, or `None` if it
+/// is unknown whether all nodes have finished.
 fn finish(setup: &Setup, ran: &mut Ran, member: Member) -> anyhow::Result<Option<Whole>> {
     let criteria = setup.args.criteria();
     let Some((at, control)) = member.finish(&ran.summary.stats, ran.not_started)? else {

@@ -126,7 +126,6 @@ mod tests {
     use std::sync::{Arc, Mutex};
     use std::time::Duration;
 
-    /// A target that records the intended start of each slot.
     #[derive(Clone, Default)]
     struct Starts(Arc<Mutex<Vec<u64>>>);
 

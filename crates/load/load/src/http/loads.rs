@@ -11,18 +11,16 @@ use anyhow::ensure;
 use clap::{Arg, Command, FromArgMatches};
 use std::path::Path;
 
-/// The options of the whole run, which are not in the files of loads.
+/// The options that apply to the whole run. They cannot be in the file of a load.
 const OF_THE_RUN: &str = "load threads pin json html junit summary quiet verbose no-tui fail-if realtime \
                           fail-below control control-token-file otlp otlp-interval";
 
-/// The options that a run of several loads does not have.
 const OF_ONE_LOAD: &str = "run fleet start-at until-confident longest baseline fail-fast";
 
 fn is_in(list: &str, name: &str) -> bool {
     list.split_whitespace().any(|it| it == name)
 }
 
-/// Sets up a run of several loads.
 pub(crate) fn setup<E: EmbeddedTarget>(
     definition: &Command,
     args: HttpRunArgs<E>,
@@ -49,7 +47,8 @@ pub(crate) fn setup<E: EmbeddedTarget>(
     LoadsSetup::new(args, given.collect())
 }
 
-/// Reads the file of a load. The name of the load is the name of the file, unless the file has another name.
+/// Reads the file of a load. The load is named by `name` in the file. Without `name`, the load has the name of the
+/// file, without the extension.
 fn read<E: EmbeddedTarget>(
     definition: &Command,
     file: &Path,
@@ -79,7 +78,7 @@ fn read<E: EmbeddedTarget>(
     Ok((args, requests))
 }
 
-/// Rejects given options that are misplaced, and options that a run of several loads does not have.
+/// Returns an error if a given option is misplaced, or if a run of several loads does not support it.
 fn check(
     args: &RunArgs,
     place: &str,

@@ -1,4 +1,4 @@
-//! Adds the requests of a recording to the plan. Each slot sends the request of the row with its number.
+//! Adds the requests of a recording to the plan. Slot n sends the request in row n of the recording.
 
 use super::args::RequestArgs;
 use super::client::plan::Draft;
@@ -19,10 +19,8 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 
 /// Adds the requests of a recording, and prints a warning about requests that cannot be sent exactly as they were
-/// recorded. Returns the paths of the body files, or `None` if the recording contains only times.
-///
-/// # Errors
-/// Returns an error if a request cannot be sent, or if another option also defines requests.
+/// recorded. Returns the paths of the body files, or `None` if the recording contains only times. Another option that
+/// defines requests is an error.
 pub(super) fn read<E: EmbeddedTarget>(
     recording: &Recording,
     args: &RequestArgs<E>,
@@ -56,8 +54,6 @@ pub(super) fn read<E: EmbeddedTarget>(
     Ok(Some(sender.bodies.into_keys().map(PathBuf::from).collect()))
 }
 
-/// Returns a message with the number of requests whose URL contains characters that were percent-encoded. Returns
-/// `None` if there are no such requests.
 fn encoding(is_encoded: &[bool], of_slots: &[u32]) -> Option<String> {
     let (all, is_one) = (of_slots.len(), |index: &&u32| is_encoded[**index as usize]);
     let count = of_slots.iter().filter(is_one).count();
@@ -65,7 +61,6 @@ fn encoding(is_encoded: &[bool], of_slots: &[u32]) -> Option<String> {
     (count > 0).then(|| format!("{told} in {count} of {all} requests"))
 }
 
-/// Returns the other options that define requests, and whether each of them was given.
 fn others<E: EmbeddedTarget>(args: &RequestArgs<E>, is_base: bool) -> [(&'static str, bool); 7] {
     let RequestArgs { url, targets, scenario, client, .. } = args;
     [
@@ -80,8 +75,8 @@ fn others<E: EmbeddedTarget>(args: &RequestArgs<E>, is_base: bool) -> [(&'static
 }
 
 struct Sender<'a> {
-    /// The URL for recorded requests that have no URL. If a recorded URL is only a path, it is requested from the
-    /// server of this URL.
+    /// The URL of recorded requests that have no URL of their own. A recorded URL that is only a path is requested from
+    /// the server of this URL.
     base: Option<&'a str>,
     is_base_used: bool,
     bodies: HashMap<String, Content>,
@@ -148,8 +143,7 @@ fn encoded(url: &str) -> String {
     encoded
 }
 
-/// Escapes double braces, which do not start placeholders in a recording. Returns `None` if the text has none, or is
-/// not UTF-8.
+/// Escapes double braces, which are text in a recording. Returns `None` if nothing has to be escaped.
 fn literal(text: &[u8]) -> Option<String> {
     let text = std::str::from_utf8(text).ok().filter(|_| template::is_one(text))?;
     Some(text.replace("{{", "{{\"{{\"}}"))

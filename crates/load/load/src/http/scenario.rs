@@ -26,13 +26,12 @@ use toml::{Spanned, Value};
 /// The groups under which metrics count failed checks, and failures to extract a value.
 pub(crate) const GROUPS: [&str; 2] = ["check", "take"];
 
-/// The maximum think time. A longer value probably has the wrong unit. A longer random time is cut off.
+/// The maximum think time. A longer constant time is an error, because its unit is probably wrong. A longer random time
+/// is shortened to this maximum.
 pub(crate) const LONGEST_THINK: Duration = Duration::from_secs(86_400);
 
-/// Reads the scenarios in a file, and adds them to a plan.
-///
-/// # Errors
-/// Returns an error if the file is invalid. The message is one line with the file, the line, the column and the reason.
+/// Reads the scenarios in a file, and adds them to a plan. The message of an error is one line with the file, the line,
+/// the column and the reason.
 pub(crate) fn read(path: &Path, draft: &mut Draft<'_>) -> anyhow::Result<()> {
     let names = BTreeSet::new();
     let hash = file::read(path, |file| Reader { draft: &mut *draft, names }.file(file))?;
@@ -140,7 +139,7 @@ impl Reader<'_, '_> {
     }
 
     /// Adds to each step the values that it extracts. The uses of a value in later requests determine which conditions
-    /// it must meet.
+    /// the value must meet.
     fn give(
         &mut self,
         steps: &mut [Step],
@@ -160,7 +159,6 @@ impl Reader<'_, '_> {
     }
 }
 
-/// Reads the think time before the next step, which may be zero or random.
 fn think_time(text: &str) -> Result<TimeDistribution, String> {
     let think = text.parse().map_err(|error| format!("{text:?} is no time: {error}"))?;
     match think {
@@ -171,7 +169,6 @@ fn think_time(text: &str) -> Result<TimeDistribution, String> {
     }
 }
 
-/// Returns the condition that an extracted value must meet for one use of it.
 fn fits((_, place, form): &Use) -> fn(&[u8]) -> bool {
     match (place, form) {
         (Place::Header, _) => fits_header,
@@ -285,7 +282,7 @@ impl LookSpec {
     }
 }
 
-/// Converts the expected value of a check. It must be a string, unless the check compares a part of JSON.
+/// Converts the expected value, which must be a string, unless the check compares JSON at a pointer.
 fn expected(source: &Source, value: &Value) -> Result<serde_json::Value, String> {
     let is_json = matches!(source, Source { part: Part::Json(_), regex: None });
     match value {

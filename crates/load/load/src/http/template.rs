@@ -33,7 +33,7 @@ const WITH_WORD: [(&str, &str); 5] = [
 /// The maximum length of a random text, in characters.
 const LONGEST: usize = 1 << 20;
 
-/// The part of a request that contains a text. It determines which values are valid.
+/// The part of a request that contains a text. The part determines which values are valid.
 #[derive(Clone, Copy, Debug, Hash, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Place {
     /// The path or the query of a URL. Values are percent-encoded (RFC 3986, section 2.1).
@@ -59,7 +59,7 @@ pub(crate) fn is_known(name: &str) -> bool {
     ALONE.contains(&name) || example(name).is_some()
 }
 
-/// Returns whether a text may contain placeholders. If it is not UTF-8, it contains none.
+/// Returns whether bytes may contain placeholders. Bytes that are not UTF-8 contain none.
 pub(crate) fn is_one(text: &[u8]) -> bool {
     has_open(text) && std::str::from_utf8(text).is_ok()
 }
@@ -104,10 +104,7 @@ fn with_colons(text: &str) -> String {
 }
 
 impl Template {
-    /// Compiles a text.
-    ///
-    /// # Errors
-    /// Returns the reason, and the column in the text, if a placeholder is invalid.
+    /// Compiles a text. The message of an error contains the column of the invalid placeholder.
     pub(crate) fn new(text: &str, place: Place, names: Names<'_>) -> Result<Template, String> {
         let (mut pieces, mut rest) = (Vec::new(), text);
         while let Some((before, behind)) = rest.split_once(OPEN) {
@@ -230,7 +227,6 @@ fn random_text(length: &str) -> Result<Piece, String> {
     length.map(Piece::RandomText).ok_or_else(told)
 }
 
-/// Reads an environment variable. Its value becomes a fixed piece of the template.
 fn environment(name: &str, place: Place) -> Result<Piece, String> {
     let value = env::var(name).map_err(|_| format!("the environment has no text {name}"))?;
     match place {
@@ -289,10 +285,9 @@ fn unknown(inside: &str, names: Names<'_>) -> String {
     )
 }
 
-/// The minimum similarity between a misspelled word and a name at which the name is suggested.
+/// The minimum Jaro similarity at which a name is suggested in place of a misspelled word.
 const ALIKE: f64 = 0.75;
 
-/// Returns the name that is most similar to a word, if it is similar enough.
 pub(crate) fn near<'a>(word: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let likeness = |name: &'a str| (strsim::jaro(word, name), name);
     let alike = names.map(likeness).filter(|(likeness, _)| *likeness >= ALIKE);

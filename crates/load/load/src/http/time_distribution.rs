@@ -14,8 +14,7 @@ use std::time::Duration;
 pub enum TimeDistribution {
     /// Always the same time.
     Constant(Duration),
-    /// An exponential distribution. Half of the times are below 0.69 times the mean, and one in 100 is above 4.6 times
-    /// the mean.
+    /// An exponential distribution. The median is 0.69 times the mean, and the 99th percentile is 4.6 times the mean.
     Exponential {
         /// The mean.
         mean: Duration,
@@ -34,8 +33,8 @@ pub enum TimeDistribution {
         /// The standard deviation.
         deviation: Duration,
     },
-    /// A log-normal distribution, which resembles most real servers. Half of the times are above the median, and one in
-    /// 100 is above e^(2.33 sigma) times the median.
+    /// A log-normal distribution, which resembles the latencies of most real servers. The 99th percentile is e^(2.33
+    /// sigma) times the median.
     LogNormal {
         /// The median.
         median: Duration,
@@ -55,7 +54,7 @@ pub enum TimeDistribution {
 use TimeDistribution::{Constant, Exponential, LogNormal, Normal, Pareto, Uniform};
 
 impl TimeDistribution {
-    /// Draws a time. A time that is too long for a [`Duration`] becomes the longest one.
+    /// Draws a time. A time that is too long for a [`Duration`] becomes [`Duration::MAX`].
     pub fn sample(&self, rng: &mut Rng) -> Duration {
         match *self {
             Constant(latency) => latency,
@@ -70,7 +69,7 @@ impl TimeDistribution {
     }
 }
 
-/// Draws a uniform number above 0, and up to 1.
+/// Draws a uniform number above 0 and up to 1, so that its logarithm is finite.
 fn positive(rng: &mut Rng) -> f64 {
     1.0 - rng.f64()
 }
@@ -254,7 +253,8 @@ mod tests {
         }
     }
 
-    /// The number of draws up to a quantile has a binomial distribution. Five standard deviations are allowed.
+    /// The number of draws that do not exceed a quantile has a binomial distribution. Five standard deviations are
+    /// allowed.
     #[test]
     fn draws_follow_the_distribution() {
         const DRAWS: usize = 200_000;

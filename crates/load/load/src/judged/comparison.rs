@@ -2,7 +2,7 @@
 //!
 //! Each figure has a [confidence interval](crate::results::confidence) on each side. The confidence interval of the
 //! difference is computed from both (Zou and Donner, *Construction of confidence limits about effect measures*, 2008).
-//! If it contains zero, no difference is reported.
+//! If the interval of the difference contains zero, no difference is reported.
 
 pub(crate) mod demand;
 mod figure;

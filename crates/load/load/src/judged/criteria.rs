@@ -91,8 +91,7 @@ impl Criterion {
         Criterion { figure, label: None, operator: Operator::AtLeast, limit }
     }
 
-    /// Returns the criterion `errors <= 1%`. A search adds it if no other criterion [names
-    /// errors](Criterion::names_errors).
+    /// Returns `errors <= 1%`, which a search adds if none of its criteria [names errors](Criterion::names_errors).
     pub(crate) fn default_errors() -> Criterion {
         let limit = Limit { value: 0.01, text: "1%".to_owned() };
         let figure = Figure::Single(Single::Errors);
@@ -132,7 +131,7 @@ impl Criterion {
     }
 
     /// Returns the share of requests that decides the criterion: 0.01 for a 99th percentile, and the limit itself for
-    /// errors. Returns `None` if all requests count equally.
+    /// errors. Returns `None` if all requests count equally, or if the criterion is about one label.
     pub(crate) fn deciding_share(&self) -> Option<f64> {
         let is_errors = matches!(self.figure, Figure::Single(Single::Errors));
         let share = if is_errors { Some(self.limit.value) } else { self.figure.tail() };
@@ -155,8 +154,8 @@ impl Criterion {
         }
     }
 
-    /// Returns the value in the unit of the figure, which is nanoseconds for a time. If only a lower bound of it is
-    /// known, returns the lower bound.
+    /// Returns the value in the unit of the figure, which is nanoseconds for a time. If only a lower bound of the value
+    /// is known, returns that bound.
     pub(crate) fn value(&self, figures: &Figures<'_>) -> Option<f64> {
         self.actual(figures).map(|value| value.least)
     }
@@ -167,7 +166,6 @@ impl Criterion {
         limit.ok().filter(|_| is_time)
     }
 
-    /// Formats the value. It is rounded so that it stays on its side of the limit.
     pub(crate) fn shown(&self, figures: &Figures<'_>) -> String {
         self.actual(figures).map_or_else(|| "unknown".to_owned(), |value| self.text(value))
     }

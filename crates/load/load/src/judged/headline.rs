@@ -18,14 +18,13 @@ pub(crate) enum Grade {
 pub(crate) struct Headline {
     pub(crate) grade: Grade,
     pub(crate) result: String,
-    /// The reason for the result. It is empty if there is nothing to add.
+    /// The reason for the result. It is empty if the result needs no reason.
     pub(crate) why: String,
 }
 
 impl Headline {
     pub(crate) fn new(summary: &Summary) -> Headline {
         let verdict = summary.verdict_line();
-        // The name of a load comes first.
         let name = late(&summary.loads).first().map_or(0, |late| late.name.len() + 2);
         let result = verdict[name..].find(": ").map_or(verdict.len(), |at| name + at);
         let (result, why) = (&verdict[..result], verdict.get(result + 2..).unwrap_or_default());

@@ -1,7 +1,7 @@
 //! Sums up the results of several loads of one run.
 //!
-//! Counts and times are added. The verdict is that of the load with the worst result, which it names: a load that is
-//! late cannot be outweighed by the others.
+//! Counts and times are added. The verdict is that of the load with the worst result, and names this load: the other
+//! loads cannot compensate for a load that is late.
 
 use super::criteria::Required;
 use super::summary::{LoadResults, Summary, Title, late};
@@ -69,7 +69,7 @@ impl Summary {
 }
 
 impl LoadResults {
-    /// Returns the requirements of the load, with its name.
+    /// Returns the requirements of the load. Each text begins with the name of the load.
     pub(crate) fn required(&self) -> impl Iterator<Item = Required> {
         let named = |text: &String| format!("{}: {text}", self.name);
         self.summary.required.iter().map(move |Required { text, value, missed }| Required {

@@ -1,4 +1,4 @@
-//! Sums the results of processes that have started one load together with `--shard`.
+//! Sums the results of processes that have shared one load by means of `--shard`.
 
 use super::merged_part::MergedPart;
 use super::summary::{Summary, Title};
@@ -21,7 +21,6 @@ const LOAD: [&str; 17] = [
     "data-order", "data-end", "strictness", "max-backlog", "skip-later-than",
 ];
 
-/// The results of one part, as far as they are needed here.
 #[derive(Debug, Deserialize)]
 pub(crate) struct PartFile {
     url: String,
@@ -46,18 +45,17 @@ struct Check {
     text: String,
 }
 
-/// A part that has been read.
 struct Part<'a> {
     name: &'a str,
     index: usize,
-    /// In how many parts the load was divided, or the weights of the parts.
+    /// The number of parts into which the load is divided, or the weights of the parts.
     division: &'a str,
     start: SystemTime,
     file: &'a PartFile,
     results: Results,
 }
 
-/// Encodes what a merge needs of a run, if the run is a part of a load.
+/// Encodes the results of a run for a merge. Returns `None` if the run is not a part of a load.
 pub(crate) fn encoded(summary: &Summary) -> Option<String> {
     summary.title.settings.get("shard")?;
     let Summary { duration, stats, own_times, over_time, .. } = summary;
@@ -65,8 +63,8 @@ pub(crate) fn encoded(summary: &Summary) -> Option<String> {
     Some(BASE64_STANDARD.encode(bytes.ok()?))
 }
 
-/// Sums these parts, each with the name of its file. Returns an error with the reason if they are not exactly the parts
-/// of one load.
+/// Sums the results of parts. Each part comes with the name of its file. Returns an error with the reason unless the
+/// files are exactly the parts of one load.
 pub(crate) fn merged(files: &[(String, PartFile)]) -> Result<Summary, String> {
     let mut parts = files.iter().map(Part::read).collect::<Result<Vec<_>, _>>()?;
     parts.sort_by_key(|part| part.index);
@@ -91,7 +89,7 @@ impl<'a> Part<'a> {
         Ok(Part { name, index, division, start, file, results })
     }
 
-    /// Returns what must be the same for all parts.
+    /// Returns the names and values of the properties that must be the same for all parts.
     fn load(&self) -> Vec<(String, String)> {
         let or_none = |value: Option<String>| value.unwrap_or_else(|| "none".to_owned());
         let value = |name| or_none(self.file.settings.get(name).map(ToString::to_string));
@@ -110,13 +108,13 @@ impl<'a> Part<'a> {
         Err(format!("the loads differ: {what} is {one} in {first} and {two} in {name}"))
     }
 
-    /// Returns the number of slots that must have started if none was late.
+    /// Returns the number of slots that the part had to start.
     fn required(&self) -> f64 {
         let (stats, ratio) = (&self.results.stats, self.file.ratio.unwrap_or_default());
         if ratio > 0.0 { float(stats.started()) / ratio } else { float(stats.due()) }
     }
 
-    /// Returns the warnings and the checks that found something.
+    /// Returns the warnings of the part, and the texts of its checks that did not pass.
     fn warnings(&self) -> impl Iterator<Item = String> {
         let checks = self.file.checks.iter().filter(|check| !check.is_well);
         let texts = self.file.warnings.iter().chain(checks.map(|check| &check.text));
@@ -138,7 +136,7 @@ impl<'a> Part<'a> {
     }
 }
 
-/// Checks that each part of the load is there once.
+/// Returns an error unless the files contain each part of the load exactly once.
 fn check_numbers(parts: &[Part<'_>]) -> Result<(), String> {
     let division = parts[0].division;
     let weights = division.split(':').count();
@@ -156,7 +154,7 @@ fn check_numbers(parts: &[Part<'_>]) -> Result<(), String> {
     Ok(())
 }
 
-/// Checks that no two parts started further apart than their clocks may be off.
+/// Returns an error if two parts started further apart than the errors of their clocks allow.
 fn check_starts(parts: &[Part<'_>]) -> Result<(), String> {
     let error = |part: &Part<'_>| part.clock_error().unwrap_or_default();
     for (one, two) in parts.iter().flat_map(|one| parts.iter().map(move |two| (one, two))) {
@@ -172,7 +170,6 @@ fn check_starts(parts: &[Part<'_>]) -> Result<(), String> {
     Ok(())
 }
 
-/// Sums parts of one load, in order.
 fn sum(parts: &[Part<'_>]) -> Summary {
     let others = parts[1..].iter().map(|part| part.results.clone());
     let all = others.fold(parts[0].results.clone(), Results::plus);
@@ -216,7 +213,7 @@ fn sum(parts: &[Part<'_>]) -> Summary {
     }
 }
 
-/// Returns the title of the whole load, without the options that differ between the parts.
+/// Returns the title of the whole load, which contains only the options that define the load.
 fn title(first: &Part<'_>) -> Title {
     let mut settings = first.file.settings.clone();
     settings.retain(|name, _| LOAD.contains(&name));

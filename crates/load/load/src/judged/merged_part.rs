@@ -4,7 +4,6 @@ use crate::results::started_at::clock;
 use serde::Serialize;
 use std::fmt::{self, Display, Formatter};
 
-/// One part of a load, for the report of the whole.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct MergedPart {
     pub(crate) file: String,

@@ -49,9 +49,7 @@ pub(crate) struct Summary {
     pub(crate) processor: Option<CpuTime>,
     pub(crate) resolved_in: Duration,
     pub(crate) own_times: Vec<OwnTimes>,
-    /// How far the pool of connections has grown, if it can grow.
     pub(crate) pool: Option<PoolGrowth>,
-    /// The scheduling class of the load threads, if a run asked for another one.
     pub(crate) realtime: Option<RealtimeResult>,
     pub(crate) is_closed: bool,
     pub(crate) verdict: Verdict,
@@ -62,11 +60,8 @@ pub(crate) struct Summary {
     pub(crate) missed: Vec<String>,
     pub(crate) required: Vec<Required>,
     pub(crate) findings: Vec<Finding>,
-    /// The loads of the run, if these are the results of several loads.
     pub(crate) loads: Vec<LoadResults>,
-    /// The comparison with the baseline, or the reason why the runs cannot be compared.
     pub(crate) beside: Option<Result<Comparison, String>>,
-    /// The parts whose results were summed.
     pub(crate) parts: Vec<MergedPart>,
 }
 
@@ -75,7 +70,6 @@ pub(crate) struct Summary {
 pub(crate) struct LoadResults {
     pub(crate) name: String,
     pub(crate) start: Duration,
-    /// The end of the warm-up.
     pub(crate) recorded_from: Duration,
     pub(crate) summary: Arc<Summary>,
 }
@@ -85,10 +79,8 @@ pub(crate) struct Title {
     pub(crate) url: String,
     pub(crate) scenario_hash: Option<String>,
     pub(crate) start: SystemTime,
-    /// The start that `--start-at` requested, if it was given.
     pub(crate) start_at: Option<StartedAt>,
     pub(crate) settings: Table,
-    /// The names of the options that were given.
     pub(crate) given: BTreeSet<String>,
     /// Whether the target is a server and the rate is the default rate.
     pub(crate) rate_is_default: bool,
@@ -136,13 +128,14 @@ impl Summary {
             .unwrap_or_else(|| per_second(run_end.recorded.count, run_end.asked_until - from));
         let achieved_hz = per_second(started, duration);
         let target_hz = if results.is_closed { achieved_hz } else { target_hz };
-        // If a late policy gave up time, the load required more slots than were due. If the last interval is
-        // incomplete, it required fewer slots than were due.
+        // After a late policy has given up a part of the schedule, the load required more slots than were due. On the
+        // other hand, the slot at the beginning of an incomplete interval was due, and `required` counts it only in
+        // part.
         let required = run_end.required.max(float(stats.due()));
         let required = if results.is_closed { started } else { required };
         let others = results.meanwhile.map_or(0.0, Meanwhile::of_others);
         // While the quota stopped the generator, it did not wait for other programs, so this time is not attributed to
-        // them.
+        // other programs.
         let others = others * (1.0 - results.quota.map_or(0.0, Quota::share));
         let evidence = Evidence::new(stats, ratio(started, required), others);
         let is_recorded = run_end.at > from || stats.due() > 0;
@@ -217,7 +210,6 @@ impl Summary {
         }
     }
 
-    /// Returns the verdict in one line.
     pub(crate) fn verdict_line(&self) -> String {
         let own = || self.verdict.headline(&self.stats.lateness);
         late(&self.loads).first().map_or_else(own, |late| late.verdict_line())
@@ -254,7 +246,6 @@ impl Summary {
         self.own_times = own_times;
     }
 
-    /// Records the scheduling class of the load threads, and warnings about it.
     pub(crate) fn note_realtime(&mut self, realtime: Option<RealtimeResult>) {
         self.warnings.extend(realtime.into_iter().flat_map(RealtimeResult::warnings));
         self.realtime = realtime;
@@ -285,7 +276,6 @@ impl Summary {
 }
 
 impl LoadResults {
-    /// Returns the name of the load, and its verdict in one line.
     pub(crate) fn verdict_line(&self) -> String {
         format!("{}: {}", self.name, self.summary.verdict_line())
     }
@@ -437,7 +427,6 @@ mod tests {
         let half = "509 of 1010 slots never started";
         assert_eq!(told(ending(false, 400), 1_010.9, &stats).as_deref(), Some(half));
         assert_eq!(told(None, 1_010.9, &stats), None);
-        // Two of the slots that never started fell due just before the end of the run.
         let half = "511 of 1012 slots never started";
         stats.unstarted = 411;
         assert_eq!(told(ending(false, 409), 1_012.0, &stats).as_deref(), Some(half));

@@ -35,14 +35,12 @@ use std::time::Duration;
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Evidence {
-    /// The started share of the requested operations.
     pub(crate) ratio: f64,
     pub(crate) wait_p99: Duration,
     pub(crate) service_p99: Duration,
     pub(crate) lateness: Lateness,
     /// The share that other programs had in the CPU time that was not idle.
     pub(crate) others: f64,
-    /// The failed share of the started operations.
     pub(crate) failed: f64,
     /// The share of the started operations that failed because of limits of the generator's machine.
     pub(crate) failed_by_generator: f64,
@@ -76,11 +74,8 @@ pub(crate) enum Verdict {
     TargetBehind,
     GeneratorBehind,
     ThinkTimes,
-    /// No single cause reaches two thirds of the lateness.
     BothBehind,
     TargetFailing,
-    /// More than 1 % of the requests failed, and limits of the generator's machine caused at least half of these
-    /// failures.
     GeneratorFailing,
     ClosedLoop,
     NothingRecorded,
@@ -109,8 +104,7 @@ impl Verdict {
         }
     }
 
-    /// If the run is a closed loop, returns the verdict for closed loops, unless this verdict is about failing
-    /// requests.
+    /// Returns the closed-loop verdict for a closed loop, unless this verdict is about failing requests.
     pub(crate) fn of_closed_loop(self, is_closed: bool) -> Verdict {
         let fails = matches!(self, Verdict::TargetFailing | Verdict::GeneratorFailing);
         if is_closed && !fails { Verdict::ClosedLoop } else { self }

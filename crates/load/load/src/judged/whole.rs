@@ -95,7 +95,7 @@ impl Whole {
     pub(crate) fn verdict(&self) -> Option<Verdict> {
         let stats = self.stats().filter(|stats| stats.due() > 0)?;
         let ratio = float(stats.started()) / float(stats.due());
-        // Nodes do not report the CPU time of other programs.
+        // Nodes do not report the CPU time that other programs used.
         Some(Verdict::new(&Evidence::new(stats, ratio, 0.0)))
     }
 

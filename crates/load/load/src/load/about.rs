@@ -72,7 +72,6 @@ impl<'target> About<'target> {
         self
     }
 
-    /// Prepares for the next load: discards all measurements, and passes the load's pacer to the stream times.
     pub(crate) fn paced_by(&self, pacer: &Pacer) {
         drop(self.take());
         self.stream_times.iter().for_each(|times| times.paced_by(pacer));

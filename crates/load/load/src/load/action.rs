@@ -10,7 +10,6 @@ pub(crate) enum Action {
     Resume,
     TogglePause,
     SetRate(Rate),
-    /// Follow this shape from its beginning.
     SetShape(Shape),
     /// End the schedule. If it has already ended, give up the requests in flight.
     Stop,

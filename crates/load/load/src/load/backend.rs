@@ -1,5 +1,5 @@
 //! Defines the operations that a run needs from its target. Every [`Target`] is a backend. The HTTP client implements
-//! `Backend` directly, because it provides more than the public trait `Target` asks for.
+//! `Backend` directly, because it provides more than the public trait `Target` requires.
 
 use super::details::SetUp;
 use super::own_times::{OwnTimes, Part};
@@ -11,8 +11,9 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-/// The interface between a run and its target. See [`Target`] for `connect`, `call`, `set_up` and `close`. Methods that
-/// do not depend on the session's type can be called on a trait object.
+/// The interface between a run and its target. See [`Target`] for `connect` and `call`, and for `setup` and `teardown`,
+/// which correspond to `set_up` and `close`. Methods that do not depend on the session's type can be called on a trait
+/// object.
 pub(crate) trait Backend: Send + Sync + 'static {
     type Session: Send + 'static
     where
@@ -106,8 +107,7 @@ pub(crate) trait Backend: Send + Sync + 'static {
         None
     }
 
-    /// Returns how many files and connections the target has open at most. `sessions` contains the number of sessions
-    /// of each thread.
+    /// Returns the maximum number of open files. `sessions` contains the number of sessions of each thread.
     fn open_files(&self, sessions: &[usize]) -> u64 {
         sessions.iter().sum::<usize>() as u64
     }
@@ -131,7 +131,6 @@ pub(crate) trait Backend: Send + Sync + 'static {
         Vec::new()
     }
 
-    /// Returns whether an operation can have this label.
     fn may_have(&self, _label: &str) -> bool {
         true
     }
@@ -246,7 +245,7 @@ pub(crate) trait Steps: Debug + Send + Sync {
     /// Counts a step that was due at `due` and ended at `end`.
     fn end(&self, session: usize, due: Nanos, end: Nanos, called: Result<Done, Failure>);
 
-    /// Records that the call for `slot` has a think time: it sends nothing until `until`.
+    /// Records that the call for `slot` has a think time: the call sends nothing until `until`.
     fn rest(&self, session: usize, slot: Slot, until: Nanos);
 
     /// Records that the think time has ended. Returns the current time.

@@ -1,4 +1,4 @@
-//! Defines the times that only a target can measure, such as those of the parts of a response.
+//! Defines the times that only a target can measure, such as the times of the parts of a response.
 
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -29,7 +29,7 @@ pub(crate) enum Part {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct Name(pub(crate) &'static str);
 
-/// All names that were read from other nodes. Names are never freed.
+/// All names that were deserialized. Names are never freed.
 static NAMES: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
 
 impl<'de> Deserialize<'de> for Name {
@@ -46,7 +46,6 @@ impl<'de> Deserialize<'de> for Name {
 }
 
 impl Part {
-    /// Returns the name that reports use for these times.
     #[must_use]
     pub(crate) fn name(self) -> &'static str {
         match self {
@@ -74,7 +73,7 @@ impl Part {
         }
     }
 
-    /// Returns the option of `nanopace run` that times the part.
+    /// Returns advice that names the option of `nanopace run` with which the part is timed.
     #[must_use]
     pub(crate) fn option(self) -> &'static str {
         match self {
@@ -95,7 +94,6 @@ impl Part {
 }
 
 impl OwnTimes {
-    /// Returns the name and the value of a counter, or `None` for times.
     pub(crate) fn counter(&self) -> Option<(&'static str, u64)> {
         match self.part {
             Part::Counter(Name(name)) => Some((name, self.untimed)),
@@ -124,7 +122,6 @@ pub(crate) struct OwnTimes {
 /// The longest recorded time: one day. Longer times are recorded as one day.
 const LONGEST_NS: u64 = 86_400 * 1_000_000_000;
 
-/// Returns an empty histogram with three significant digits.
 #[must_use]
 pub(crate) fn no_times() -> Histogram<u64> {
     Histogram::new_with_bounds(1, LONGEST_NS, 3).expect("these bounds can be had")

@@ -13,13 +13,11 @@ pub(crate) const GENERATOR: &str = "generator";
 pub(crate) enum Shortage {
     OpenFiles,
     OpenFilesOfSystem,
-    /// The machine has no free local port, or no address to connect from.
     Ports,
     Buffers,
     Memory,
     /// The epoll instance cannot watch more files.
     Watches,
-    /// The queue of the Unix socket is full.
     Queue,
 }
 
@@ -200,7 +198,6 @@ mod tests {
         );
     }
 
-    /// EAGAIN usually means a read that would block or that has timed out.
     #[test]
     fn only_connecting_reports_a_full_queue() {
         let again = error(Errno::AGAIN);

@@ -158,7 +158,6 @@ mod tests {
 
     const NONE: [[u64; 0]; 3] = [[]; 3];
 
-    /// Returns the recorded times in milliseconds, part by part.
     fn taken(times: &StreamTimes) -> Vec<Vec<u64>> {
         let ms = |own: OwnTimes| {
             own.times.iter_recorded().map(|it| it.value_iterated_to() / 1_000_000).collect()

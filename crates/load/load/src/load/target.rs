@@ -263,8 +263,7 @@ impl Done {
         self
     }
 
-    /// Sets when the request was sent. `set_up` contains the setup times of a connection that was opened for the
-    /// request.
+    /// Sets the send time, and the setup times of a connection that was opened for the request.
     pub(crate) fn sent(mut self, sent: Nanos, set_up: Option<SetUp>) -> Done {
         (self.sent, self.details.set_up) = (Some(sent), set_up);
         self

@@ -41,10 +41,8 @@ pub(crate) fn is_once(name: &HeaderName) -> bool {
     ONCE.contains(name)
 }
 
-/// Checks that no field of [`ONCE`] occurs twice: servers use one of the two values, or reject the request.
-///
-/// # Errors
-/// Returns an error about the first field that occurs twice.
+/// Returns an error about the first field of [`ONCE`] that occurs twice. Servers would use one of the two values, or
+/// reject the request.
 pub(crate) fn check<'a>(names: impl Iterator<Item = &'a HeaderName>) -> anyhow::Result<()> {
     let mut seen = Vec::new();
     for name in names.filter(|name| is_once(name)) {

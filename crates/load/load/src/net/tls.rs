@@ -34,15 +34,11 @@ impl Name {
     }
 }
 
-/// Opens TLS connections. Clones share the configuration.
 #[derive(Clone)]
 pub(crate) struct Connector(TlsConnector);
 
 impl Connector {
     /// Creates a connector for TLS 1.2 and 1.3 that offers HTTP/2 if `http2` is true, and otherwise HTTP/1.1.
-    ///
-    /// # Errors
-    /// Fails if a file cannot be used, or if the key does not belong to the certificate.
     pub(crate) fn new(
         trust: Trust<'_>,
         identity: Option<Identity<'_>>,

@@ -16,7 +16,6 @@ const ROUND: [f64; 11] = [1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0
 #[derive(Debug)]
 pub(crate) struct Chart<'plan> {
     pub(crate) outline: &'plan Outline,
-    /// The width of a line, in characters.
     pub(crate) width: usize,
 }
 

@@ -39,7 +39,6 @@ impl Outline {
         resample(&self.starts, columns)
     }
 
-    /// Returns the rate per second in each column.
     pub(crate) fn rates(&self, columns: usize) -> Vec<f64> {
         let counts = resample(self.shape.as_ref().unwrap_or(&self.starts), columns);
         let width = self.end.as_secs_f64() / human::float(columns as u64);
@@ -47,7 +46,6 @@ impl Outline {
     }
 }
 
-/// Converts counts to a different number of columns by linear interpolation.
 fn resample(counts: &[f64], columns: usize) -> Vec<f64> {
     let count = |index: usize| {
         let (fine, rest) = (index * FINE / columns, index * FINE % columns);

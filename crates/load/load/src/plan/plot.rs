@@ -56,7 +56,6 @@ fn draw(area: &Panel<'_>, outline: &Outline, title: &str) -> Result<(), Box<dyn 
     Ok(())
 }
 
-/// Returns the rate line. The rate is constant within a column.
 fn steps(outline: &Outline) -> Vec<Point> {
     let rates = outline.rates(COLUMNS);
     rates.windows(1).zip(moments(outline).windows(2)).fold(Vec::new(), |mut points, (hz, time)| {

@@ -5,8 +5,8 @@ use nanopace::{Ledger, Nanos};
 /// The load from its start until a certain time, as the pacer counts it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct AskedLoad {
-    /// The number of slots whose intended start is before that time. If a late policy has moved the schedule, this is
-    /// not taken into account.
+    /// The number of slots whose intended start is before that time. The intended starts are those of a schedule that
+    /// no late policy has moved.
     pub(crate) slots: u64,
     /// The number of requested slots, including the elapsed fraction of the next one. For random arrivals, it is the
     /// expected number of slots.

@@ -41,8 +41,8 @@ impl BurstLine {
         self.last.reaches(intended, self.ratio).min(now) - free
     }
 
-    /// Records that a slot starts at `now`, and returns for how long it was held back. The bound then begins at this
-    /// slot, unless a later slot has already started.
+    /// Records that a slot starts at `now`, and returns for how long it was held back. The second bound then begins at
+    /// this slot, unless a later slot has already started.
     pub(crate) fn start(&mut self, intended: Nanos, free: Nanos, now: Nanos) -> Duration {
         let held = self.held(intended, free, now);
         if intended >= self.last.intended {

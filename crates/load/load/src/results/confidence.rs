@@ -36,8 +36,8 @@ const LEAST_BEYOND: f64 = 10.0;
 pub(crate) const Z: f64 = 1.959_964;
 const Z_80: f64 = 1.281_552;
 
-/// The largest correlation between batches that is used. In runs that are long enough, the correlation rarely exceeds
-/// it.
+/// A larger correlation between batches is replaced by this value. In runs that are long enough, the correlation rarely
+/// exceeds it.
 const MOST_ALIKE: f64 = 0.8;
 
 /// The 95 % confidence interval of a percentile, in nanoseconds.
@@ -60,17 +60,17 @@ impl<'run> Confidence<'run> {
         Confidence { stats, batches: over_time.batches() }
     }
 
-    /// Returns the wait times of the run. Each is in the batch in which its slot was due.
+    /// Returns the wait times of the run. Each time is in the batch in which its slot was due.
     pub(crate) fn wait(&self) -> Batched<'_> {
         self.batched(Sample::exact(&self.stats.wait), |batch| &batch.due.wait)
     }
 
-    /// Returns the service times of the run. Each is in the batch in which its request was completed.
+    /// Returns the service times of the run. Each time is in the batch in which its request was completed.
     pub(crate) fn service(&self) -> Batched<'_> {
         self.batched(Sample::exact(&self.stats.service), |batch| &batch.brief.service)
     }
 
-    /// Returns the response times of the run. Each is in the batch in which its slot was due.
+    /// Returns the response times of the run. Each time is in the batch in which its slot was due.
     pub(crate) fn response(&self) -> Batched<'_> {
         self.batched(self.stats.responses(), |batch| &batch.due.response)
     }
@@ -161,13 +161,11 @@ pub(crate) fn whole(shares: &[Share]) -> Share {
     })
 }
 
-/// Returns how many independent times would contain as much information as all batches together.
 pub(crate) fn effective(shares: &[Share]) -> f64 {
     whole(shares).all / design_effect(shares) * (Z / student(float_of(shares.len()) - 1.0)).powi(2)
 }
 
-/// Returns the variance of the share, divided by the variance that independent times would have. The result is at least
-/// 1.
+/// Returns the variance of the share, divided by that of independent times. The result is at least 1.
 fn design_effect(shares: &[Share]) -> f64 {
     let whole = whole(shares);
     let independent = whole.part() * (1.0 - whole.part()) * whole.all;
@@ -175,7 +173,7 @@ fn design_effect(shares: &[Share]) -> f64 {
     if independent > 0.0 { (variance / independent).max(1.0) } else { 1.0 }
 }
 
-/// Returns the variance of the sum of `counted` over all batches, if `all` of each batch is given.
+/// Returns the variance of the sum of `counted` over all batches, for these values of `all`.
 pub(crate) fn variance(shares: &[Share]) -> f64 {
     let part = whole(shares).part();
     let off: Vec<f64> = shares.iter().map(|share| share.counted - part * share.all).collect();

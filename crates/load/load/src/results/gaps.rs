@@ -68,8 +68,7 @@ mod tests {
         }
     }
 
-    /// Returns the quality of the gaps between starts at these times, for a load of 100/s, whose nominal gap is 10 000
-    /// us.
+    /// Returns the quality of the gaps between these starts, for a load whose nominal gap is 10 000 us.
     fn quality(starts_us: &[u64]) -> Option<Quality> {
         let mut gaps = Gaps::default();
         show(&mut gaps, 100.0, starts_us);

@@ -22,7 +22,6 @@ pub(crate) struct Labelled {
     pub(crate) service: Histogram<u64>,
     /// The response times. For failed operations, they are lower bounds.
     pub(crate) response: Histogram<u64>,
-    /// The response times that are lower bounds.
     pub(crate) bounds: Histogram<u64>,
     pub(crate) traffic: Traffic,
     pub(crate) is_expected: bool,

@@ -3,12 +3,12 @@
 //! When a thread finds a response, the response may have arrived at any time since the thread's previous poll. A thread
 //! that sleeps until a response arrives wakes at that time. But a thread that was stopped, was busy, or waited for the
 //! CPU may find responses that arrived earlier. In this case, the whole time since the previous poll is attributed to
-//! the generator, because the target may have responded at its beginning.
+//! the generator, because the target may have responded at the beginning of that time.
 //!
 //! A sleeping thread wakes every 10 ms for a **beat**. If the beat is late, the thread was unable to poll until then.
-//! If it neither ran nor waited for the CPU in this time, it was **stopped**: by a signal, or because its whole machine
-//! was stopped or suspended. Other threads may have been stopped too, so this time is not attributed to the target for
-//! any of the requests in flight.
+//! If the thread neither ran nor waited for the CPU in this time, it was **stopped**: by a signal, or because its whole
+//! machine was stopped or suspended. Other threads may have been stopped too, so this time is not attributed to
+//! the target for any of the requests in flight.
 //!
 //! Between two beats, a thread may have to wait for the CPU each time it wakes. The system reports only the total of
 //! these waits. This total is divided equally among the wake-ups.
@@ -44,7 +44,7 @@ pub(crate) struct LastPoll {
     wakes: u32,
     /// The mean time for which the thread waited for the CPU at each wake-up between the last two beats.
     queued: Duration,
-    /// The values that [`LastPoll::lost`] had when the thread last started an operation on time.
+    /// The values that [`LastPoll::lost`] returned when the thread last started an operation on time.
     in_time: [Duration; 2],
     /// Whether the thread makes one blocking call at a time, and waits only in these calls.
     blocks: bool,
@@ -74,8 +74,7 @@ impl LastPoll {
         }
     }
 
-    /// Records that the thread waits only in blocking calls, one at a time. Such a thread finds each response when it
-    /// arrives.
+    /// Records that the thread waits only in blocking calls, so it finds each response when it arrives.
     pub(crate) fn blocks(&mut self) {
         self.blocks = true;
     }

@@ -81,7 +81,6 @@ impl Lateness {
         Lateness { target, generator, queued, held, resting }
     }
 
-    /// Returns the lateness without the given share of the time spent waiting for the CPU.
     pub(crate) fn without_queued(self, share: f64) -> Lateness {
         let queued = self.queued * share;
         Lateness { generator: self.generator - queued, queued: self.queued - queued, ..self }
@@ -98,8 +97,8 @@ impl Lateness {
         Lateness { target: self.target - resting, resting, ..self }
     }
 
-    /// Divides a time that belongs to no slot among the causes, in proportion to their lateness. `held` counts as part
-    /// of the target's lateness.
+    /// Divides `seconds`, a time that belongs to no slot, among the causes in proportion to their lateness. `held`
+    /// counts as part of the target's lateness.
     pub(crate) fn parts_of(&self, seconds: f64) -> Lateness {
         let total = self.total();
         let part = |of: f64| if total > 0.0 { seconds * of / total } else { 0.0 };
@@ -166,13 +165,12 @@ impl IdealConnections {
         IdealConnections { free_since, ..*self }
     }
 
-    /// Returns whether no connection is free.
     pub(crate) fn are_busy(&self) -> bool {
         self.free_since.is_empty()
     }
 
     /// Records that a slot starts at `now`. `moved` is the time by which the schedule has been moved. `burst` may hold
-    /// the slot back if it is late.
+    /// the slot back if the slot is late.
     pub(crate) fn start(
         &mut self,
         intended: Nanos,
@@ -249,7 +247,8 @@ impl Start {
         }
     }
 
-    /// Returns the lateness of the slot. `rests` is its start on the ideal connections whose target responds at once.
+    /// Returns the lateness of the slot. `rests` is the slot's start on the ideal connections whose target responds at
+    /// once.
     pub(crate) fn lateness_beside(&self, rests: Option<Start>, intended: Nanos) -> Lateness {
         let lateness = self.lateness(intended);
         rests.map_or(lateness, |rests| lateness.but_for_rests(rests.free - intended))

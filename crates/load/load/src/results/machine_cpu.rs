@@ -1,5 +1,5 @@
-//! Parses the CPU time of the whole machine and its clock rate. From this, a report shows how much CPU time other
-//! programs used during a run.
+//! Parses the CPU time and the clock rate of the whole machine. They show how much CPU time other programs used during
+//! a run.
 
 use crate::console::human::float;
 

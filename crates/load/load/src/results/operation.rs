@@ -9,7 +9,7 @@ use std::time::Duration;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Answer {
     pub(crate) outcome: Result<(), FailureKind>,
-    /// The time at which the request was sent. If a connection had to be opened, this is later than the start.
+    /// The time at which the request was sent. If a connection had to be opened, the request was sent after the start.
     pub(crate) sent: Nanos,
     pub(crate) details: Details,
     /// The time for which the operation blocked its thread while other sessions needed the thread.

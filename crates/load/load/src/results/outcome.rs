@@ -33,13 +33,13 @@ pub(crate) struct Outcome {
     pub(crate) intended_start: Nanos,
     /// The delay of the start, or `None` if the slots were not started.
     pub(crate) wait_time: Option<Duration>,
-    /// The time from the intended start to the end. If the slots were not completed, it is a lower bound.
+    /// The time from the intended start to the end. It is a lower bound if the slots were not completed.
     pub(crate) response_time: Duration,
     pub(crate) ending: Ending,
     pub(crate) slots: u64,
 }
 
-/// The outcomes of the slots that were due in a time span. The slots may have ended after it. Histograms have two
+/// The outcomes of the slots that were due in a time span. The slots may have ended later. Histograms have two
 /// significant digits.
 #[derive(Clone, Debug)]
 pub(crate) struct Due {

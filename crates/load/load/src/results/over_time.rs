@@ -22,8 +22,7 @@ pub(crate) struct Interval {
     pub(crate) from: Duration,
     pub(crate) to: Duration,
     pub(crate) asked: f64,
-    /// The backlog at the end of the interval. If the interval was joined from several, it is the largest of their
-    /// backlogs.
+    /// The backlog at the end of the interval. A joined interval has the largest backlog of its parts.
     pub(crate) backlog: Backlog,
     pub(crate) brief: Brief,
     pub(crate) due: Due,
@@ -44,7 +43,6 @@ pub(crate) struct Brief {
     pub(crate) service: Histogram<u64>,
     /// The response times. If an operation did not complete, its response time is a lower bound.
     pub(crate) response: Histogram<u64>,
-    /// The response times that are lower bounds.
     pub(crate) bounds: Histogram<u64>,
     pub(crate) failed: u64,
     pub(crate) answered: u64,
@@ -143,7 +141,7 @@ impl OverTime {
         &self.intervals
     }
 
-    /// Adds an interval. If its length is zero, it is joined to the previous one.
+    /// Adds an interval. An interval of length zero is joined to the previous interval.
     pub(crate) fn add(&mut self, interval: Interval) {
         let is_full = self.last == self.each && interval.from < interval.to;
         match self.intervals.last_mut() {
@@ -166,8 +164,9 @@ impl OverTime {
         }
     }
 
-    /// Returns the sum of the records of several loads, each with the start of its load. The new intervals are at least
-    /// as long as the longest one of the loads. Each old interval counts in the new one that contains its middle.
+    /// Sums the records of several loads. Each record comes with the start of its load. The intervals of the sum are at
+    /// least as long as the longest interval of any load. An interval of a load counts in the interval of the sum that
+    /// contains its middle.
     pub(crate) fn sum(loads: &[(Duration, &OverTime)]) -> OverTime {
         let all = || loads.iter().flat_map(|(_, load)| &load.intervals);
         let width = all().map(|of| of.length().as_millis().next_multiple_of(WIDTH_MS)).max();
@@ -179,7 +178,6 @@ impl OverTime {
             }
         }
         let mut intervals: Vec<_> = sum.into_values().collect();
-        // The first and the last part may be shorter.
         let spans = || loads.iter().filter_map(|(start, load)| load.span(*start));
         if let Some((first, from)) = intervals.first_mut().zip(spans().map(|span| span.0).min()) {
             first.from = first.from.max(from);
@@ -194,7 +192,7 @@ impl OverTime {
         Some((start + self.intervals.first()?.from, start + self.intervals.last()?.to))
     }
 
-    /// Joins the intervals into parts of `width` ms, counted from a moment `start` before the first one.
+    /// Joins the intervals of a load that begins at `start` into parts of `width` ms.
     fn parts(&self, start: Duration, width: u128) -> BTreeMap<u128, Interval> {
         let at =
             |number: u128| Duration::from_millis(u64::try_from(number * width).unwrap_or(u64::MAX));
@@ -213,8 +211,7 @@ impl OverTime {
         joined(&self.intervals, self.intervals.len().div_ceil(most).next_power_of_two())
     }
 
-    /// Returns the batches from which variances are estimated. If there are enough intervals, there are 33 to 64
-    /// batches.
+    /// Returns the batches for estimating variances: 33 to 64 batches, if there are enough intervals.
     pub(crate) fn batches(&self) -> Vec<Interval> {
         self.at_most(MOST_BATCHES)
     }

@@ -11,8 +11,7 @@ pub(crate) fn at(times: &Histogram<u64>, quantile: f64) -> Duration {
     Duration::from_nanos(times.value_at_quantile(quantile))
 }
 
-/// Converts a percentage to a quantile. A division by 100 would round twice, so that a histogram could select the next
-/// rank.
+/// Converts a percentage without a division by 100, which would round twice and could select the next rank.
 pub(crate) fn quantile(percent: f64) -> f64 {
     format!("{percent}e-2").parse().unwrap_or(1.0)
 }
@@ -60,21 +59,19 @@ impl<'run> Sample<'run> {
         let rank = (quantile * float(self.times.len())).ceil().max(1.0);
         let mut measured = self.times.clone();
         measured.subtract(bounds).expect("lower bounds are among the times");
-        // The quantile is that of the middle of the rank, because its end might be rounded to the next rank. The
-        // shortest time needs the quantile 0, because its bucket may contain several ranks.
+        // The quantile is that of the middle of the rank, because the end of the rank might be rounded to the next
+        // rank. The shortest time needs the quantile 0, because its bucket may contain several ranks.
         let part = if quantile > 0.0 { (rank - 0.5) / float(measured.len()) } else { 0.0 };
         (rank <= float(measured.len())).then(|| measured.value_at_quantile(part))
     }
 
-    /// Formats the time at this quantile. If it is only a lower bound, `sign` precedes it. Returns `None` if there are
-    /// no times.
+    /// Formats the time at this quantile. If this time is only a lower bound, `sign` precedes it.
     pub(crate) fn shown(self, quantile: f64, sign: &str) -> Option<String> {
         let sign = if self.is_at_least(quantile) { sign } else { "" };
         (!self.is_empty()).then(|| sign.to_owned() + &human::time(at(self.times, quantile)))
     }
 
-    /// Formats the mean. If some of the times are lower bounds, `sign` precedes it. Returns `None` if there are no
-    /// times.
+    /// Formats the mean. If some of the times are lower bounds, `sign` precedes the mean.
     pub(crate) fn shown_mean(self, sign: &str) -> Option<String> {
         let sign = if self.bounds.is_some() { sign } else { "" };
         let mean = Duration::from_secs_f64(self.times.mean() * 1e-9);

@@ -50,7 +50,7 @@ pub(crate) fn reached(now: &[Option<Quota>], earlier: &[Option<Quota>]) -> Optio
 }
 
 /// Returns the paths of the statistics of the program's cgroups and of their ancestors, whether they have a quota or
-/// not. `cgroups` is the content of `/proc/self/cgroup`, and `mounts` is that of `/proc/self/mountinfo`.
+/// not. The arguments are the contents of `/proc/self/cgroup` and `/proc/self/mountinfo`.
 pub(crate) fn files(cgroups: &str, mounts: &str) -> Vec<PathBuf> {
     let cgroups: Vec<_> = cgroups.lines().filter_map(Cgroup::parse).collect();
     let folders = mounts.lines().filter_map(Mount::parse).flat_map(|mount| {
@@ -66,8 +66,7 @@ struct Cgroup<'a> {
 }
 
 impl<'a> Cgroup<'a> {
-    /// Parses a line of the form `HIERARCHY:CONTROLLERS:PATH`. In version 2, the hierarchy is 0 and there are no
-    /// controllers.
+    /// Parses `HIERARCHY:CONTROLLERS:PATH`. In version 2, the hierarchy is 0 and there are no controllers.
     fn parse(line: &'a str) -> Option<Cgroup<'a>> {
         let mut fields = line.splitn(3, ':');
         let [number, controllers, path] = [fields.next()?, fields.next()?, fields.next()?];

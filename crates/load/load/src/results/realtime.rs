@@ -17,7 +17,6 @@ pub(crate) enum Class {
     RoundRobin,
 }
 
-/// The scheduling class of the load threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct RealtimeResult {
     /// The class that all threads got.
@@ -27,7 +26,6 @@ pub(crate) struct RealtimeResult {
 }
 
 impl RealtimeResult {
-    /// Returns warnings about a class that was not allowed, and about threads that went back.
     pub(crate) fn warnings(self) -> impl Iterator<Item = String> {
         let lower = (self.class < Class::RoundRobin).then(|| {
             format!("{self}: SCHED_RR needs CAP_SYS_NICE or RLIMIT_RTPRIO 10 (ulimit -r 10)")

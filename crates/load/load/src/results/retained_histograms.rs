@@ -25,7 +25,6 @@ pub(crate) struct Batch {
     pub(crate) times: Times,
 }
 
-/// Histograms of times in nanoseconds.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub(crate) struct Times {
     #[serde(with = "packed")]
@@ -67,7 +66,6 @@ impl Times {
         Times { service, response, lower_bounds: bounds }
     }
 
-    /// Returns whether each lower bound is also one of the response times.
     pub(crate) fn has_its_bounds(&self) -> bool {
         self.response.clone().subtract(&self.lower_bounds).is_ok()
     }

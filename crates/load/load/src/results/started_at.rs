@@ -6,22 +6,18 @@ use std::fmt::{self, Display, Formatter};
 use std::process::{Command, Stdio};
 use std::time::{Duration, SystemTime};
 
-/// The lateness of a start from which a report warns.
+/// A report contains a warning if the schedule started later than requested by more than this.
 const MOST_LATE: Duration = Duration::from_millis(100);
 
-/// The start of a run with `--start-at`.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub(crate) struct StartedAt {
-    /// The requested start, as RFC 3339.
     pub(crate) moment: String,
-    /// How much later the schedule started.
     late_seconds: f64,
     /// The maximum error of the machine's clock, or `None` if it is not known.
     pub(crate) clock_error_seconds: Option<f64>,
 }
 
 impl StartedAt {
-    /// Describes a schedule that began at `began` instead of `moment`.
     pub(crate) fn new(moment: SystemTime, began: SystemTime) -> StartedAt {
         StartedAt {
             moment: humantime::format_rfc3339(moment).to_string(),
@@ -45,7 +41,6 @@ impl Display for StartedAt {
     }
 }
 
-/// Describes the error of a clock.
 pub(crate) fn clock(error_seconds: Option<f64>) -> String {
     let error = error_seconds.and_then(|error| Duration::try_from_secs_f64(error).ok());
     let told = |error| format!("clock off by at most {}", human::time(error));

@@ -146,7 +146,7 @@ impl OperationStats {
     }
 
     /// Counts slots that a late policy skipped because they were later than `limit`. Their lateness is divided among
-    /// the causes in the same proportion as that of all starts.
+    /// the causes in the same proportion as the lateness of all starts.
     pub(crate) fn skipped(&mut self, slots: u64, limit: Duration) {
         self.skipped += slots;
         self.lower_bound(limit, slots);
@@ -167,8 +167,7 @@ impl OperationStats {
         self.stopped.1 = self.stopped.1.max(stopped);
     }
 
-    /// Counts a think time that ended late. The next request of the same call is therefore late, because of the
-    /// generator.
+    /// Counts a think time that ended late. The call's next request is therefore late, because of the generator.
     pub(crate) fn late_after_rest(&mut self, late: Duration) {
         self.think_times.end(late);
         self.lateness.generator += late.as_secs_f64();
@@ -270,8 +269,8 @@ impl OperationStats {
         Sample::bounded(&self.response, &self.bounds)
     }
 
-    /// Returns the labels in alphabetical order. If all operations have the same label, and it is not an expected
-    /// label, the result is empty.
+    /// Returns the labels in alphabetical order. The result is empty if all operations have the same label, and this
+    /// label was not expected.
     pub(crate) fn labels_apart(&self) -> Vec<&Labelled> {
         let ended = self.completed() + self.failed();
         let mut labels: Vec<_> = self.labels.iter().collect();

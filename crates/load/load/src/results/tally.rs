@@ -77,7 +77,6 @@ impl LabelTally {
 }
 
 impl Tally {
-    /// Adds labels that are expected. Reports include them even if no operation with these labels has ended.
     pub(crate) fn expect(&mut self, labels: &[&str]) {
         for label in labels {
             self.labels.entry((*label).to_owned()).or_default().is_expected = true;
@@ -110,7 +109,7 @@ impl Tally {
         }
     }
 
-    /// Returns the labels. If all operations have the same label, and it is not an expected label, the result is empty.
+    /// Returns the labels, or nothing if all operations have the same label, and this label was not expected.
     pub(crate) fn labels_apart(&self) -> impl Iterator<Item = (&str, &LabelTally)> {
         let ended = self.completed + self.failed();
         let all = self.labels.iter().map(|(label, tally)| (label.as_str(), tally));
@@ -162,7 +161,7 @@ impl Buckets {
         reached.map_or(longest, |(_, bound)| bound)
     }
 
-    /// Adds the times of a histogram. The bucket of a time is that of the shortest time in its histogram step. The sum
+    /// Adds the times of a histogram. A time counts in the bucket of the shortest time in its histogram step. The sum
     /// is computed from the middle of each step.
     pub(crate) fn add(&mut self, times: &Histogram<u64>) {
         for step in times.iter_recorded() {

@@ -263,7 +263,6 @@ impl RunArgs {
         })
     }
 
-    /// Rejects requirements that name a load, in a run of one load.
     pub(crate) fn check_no_load_names(&self) -> anyhow::Result<()> {
         let named = self.fail_if.iter().find_map(|requirement| match requirement {
             Requirement::OfLoad(name, criterion) => Some((name, criterion)),

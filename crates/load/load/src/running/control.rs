@@ -69,7 +69,6 @@ pub(crate) struct Control {
 }
 
 impl Control {
-    /// Starts the control server on a listener, for a run of these loads.
     pub(crate) fn start(
         control_listener: &ControlListener,
         loads: Vec<Observed>,

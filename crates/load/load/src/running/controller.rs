@@ -33,8 +33,8 @@ use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 use totals::RunTotals;
 
-/// After the missing responses were given up, each thread must end within this time. A thread that takes longer is
-/// stuck.
+/// After the missing responses were given up, each thread must end within this time. A thread that takes longer counts
+/// as stuck.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Changes the load, and collects the records of the load threads. Handles the stage of a run in which slots start.
@@ -52,7 +52,6 @@ pub(crate) struct Controller<'run> {
     /// The number of sessions that were not open when the first slots started.
     unopened: usize,
     is_at_goal: bool,
-    /// The requirement that was certain to be missed, if this ended the run.
     lost: Option<Criterion>,
 }
 
@@ -80,7 +79,6 @@ impl<'run> Controller<'run> {
         }
     }
 
-    /// Makes reports include these labels even if no operation with the label has ended.
     pub(crate) fn expect(&mut self, labels: &[&str]) {
         self.totals.expect(labels);
     }
@@ -208,7 +206,7 @@ impl<'run> Controller<'run> {
         title: Title,
         resolved_in: Duration,
     ) -> (Summary, anyhow::Result<()>) {
-        // Workers that were waiting for a slot when the schedule ended have given back their slots, so these are
+        // Workers that were waiting for a slot when the schedule ended have given back their slots, so these slots are
         // counted here.
         self.count_left(&run_end);
         self.totals.close(&run_end, &self.policy);

@@ -8,16 +8,13 @@ use std::path::Path;
 /// An input file, with the option or the purpose for which it is read.
 pub(crate) type Input<'a> = (&'static str, &'a Path);
 
-/// The files for the results of a run, whose old contents are still there.
+/// The files for the results of a run, which still have their old contents.
 #[derive(Debug)]
 pub(crate) struct ResultFiles {
     /// The output for the report and the JSON object.
     pub(crate) output: Output,
-    /// The file for the HTML page.
     pub(crate) html: Option<ResultFile>,
-    /// The file for the requirements as `JUnit` test cases.
     pub(crate) junit: Option<ResultFile>,
-    /// The file for the short summary.
     pub(crate) summary: Option<ResultFile>,
 }
 
@@ -31,8 +28,8 @@ impl ResultFiles {
     }
 }
 
-/// Rejects two outputs to the same file and an output that is also an input. Only `--json` and `--csv` may write to
-/// standard output; the other outputs are rejected there.
+/// Returns an error if two outputs are the same file, if an output is also an input, or if an output other than
+/// `--json` and `--csv` is standard output.
 pub(crate) fn check(args: &RunArgs, others: &[Input<'_>]) -> anyhow::Result<()> {
     check_are_files(args)?;
     keep_apart(outputs(args), all_inputs(args, others))

@@ -17,7 +17,6 @@ const ONE_SCHEDULE: &str = "the nodes of a fleet keep to one schedule";
 pub(crate) struct Invitation {
     at: RunAddress,
     nodes: u32,
-    /// The whole load, or `None` if the node uses the load of the fleet's run.
     load: Option<Shape>,
     arrivals: (String, u64),
     skip_later_than: Option<Duration>,

@@ -32,7 +32,6 @@ use tokio::sync::oneshot;
 /// The maximum time after which the end of the last load is noticed.
 const GLANCE: Duration = Duration::from_millis(250);
 
-/// A load before its setup.
 pub(crate) struct GivenLoad<'a> {
     pub(crate) args: RunArgs,
     /// The files that the target is created from.
@@ -40,10 +39,8 @@ pub(crate) struct GivenLoad<'a> {
     pub(crate) make: Make<'a>,
 }
 
-/// Several loads that are set up and ready to start.
 #[derive(Debug)]
 pub(crate) struct LoadsSetup {
-    /// The options of the whole run.
     pub(crate) args: RunArgs,
     loads: Vec<Setup>,
     /// The number of threads that run the loads whose calls do not block.
@@ -103,7 +100,7 @@ impl LoadsSetup {
     }
 
     /// Runs all loads to their ends, and tears their targets down. The first [`Message::Stop`] ends all schedules, the
-    /// second one the wait for responses. Returns the sum of the results.
+    /// second one ends the wait for responses. Returns the sum of the results.
     fn perform(
         &mut self,
         outputs: Vec<Outputs>,
@@ -122,7 +119,6 @@ impl LoadsSetup {
         Ok(self.sum_up(ran))
     }
 
-    /// Runs all loads to their ends, and shows nothing.
     pub(crate) fn run_quietly(
         &mut self,
         sender: &Sender<Message>,
@@ -189,8 +185,8 @@ fn share_requirements(args: &mut RunArgs, given: &mut [GivenLoad<'_>]) -> anyhow
     Ok(())
 }
 
-/// Returns the number of threads for all loads: as many as they need together, but not more than the machine has cores
-/// for them.
+/// Returns the number of threads for all loads: the sum of what the loads need, but at most the largest number that
+/// [`suitable`](threads::suitable) returns for one of them without a rate.
 fn thread_count(loads: &[Setup]) -> usize {
     let loads = loads.iter().filter(|load| Arc::clone(&load.target).blocking().is_none());
     let suitable =
@@ -200,8 +196,8 @@ fn thread_count(loads: &[Setup]) -> usize {
     most.unwrap_or(0).min(needed)
 }
 
-/// Runs each load on a controller thread of its own, and passes messages on to all of them. All schedules count from
-/// one moment.
+/// Runs each load on a controller thread of its own, and passes messages on to all of them. The times of all schedules
+/// are measured from the same moment.
 fn side_by_side(
     loads: Vec<OpenLoad<'_>>,
     is_wanted: bool,
@@ -236,8 +232,8 @@ fn side_by_side(
     })
 }
 
-/// Passes a message on to the loads that it is for. Keys that begin a text are for no load. A load that is over accepts
-/// no message.
+/// Passes a message on to the loads that it is for. A key is passed on only if it is an action on its own, so a key
+/// that begins the input of a rate or a shape is dropped. A load that is over accepts no message.
 fn pass_on(message: Message, loads: &[Sender<Message>]) {
     match message {
         Message::Stop => loads.iter().for_each(|load| drop(load.send(Message::Stop))),

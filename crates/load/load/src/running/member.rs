@@ -33,7 +33,6 @@ pub(crate) struct Member {
     node: Node,
     control: Control,
     joined: Nanos,
-    /// Whether the user has asked the node to end.
     interrupted: Arc<AtomicBool>,
     has_left: Cell<bool>,
     timeline: RefCell<Timeline>,
@@ -141,7 +140,6 @@ impl Member {
         }
     }
 
-    /// Returns the whole load as text, with all changes so far.
     pub(crate) fn load(&self) -> String {
         self.node.shape()
     }
@@ -150,7 +148,7 @@ impl Member {
         format!("node {} of {}", self.node.number(), self.at.name)
     }
 
-    /// Changes the load of the whole fleet. `hz` is its current rate.
+    /// Changes the load of the whole fleet. `hz` is the fleet's current rate.
     pub(crate) fn act(&self, action: Action, hz: f64) -> Result<(), FleetError> {
         let scaled = |factor: f64| {
             // If the new rate is out of range, the rate stays the same.

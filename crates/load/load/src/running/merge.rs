@@ -1,4 +1,4 @@
-//! Merges the results of processes that have started one load together, for `merge`.
+//! Implements the command `merge`, which sums the results of processes that have shared one load.
 
 use super::args::DetailArgs;
 use super::compare::check_version;
@@ -15,7 +15,6 @@ use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-/// The end of the help pages of `merge`.
 pub(crate) const HELP: &str = "\
 Examples, for three machines with the same command and --shard 1/3, 2/3 and 3/3:
   nanopace http://10.0.0.8/ --rate 9k/s --shard 1/3 --start-at 2026-01-31T12:00:00Z --json 1.json
@@ -47,7 +46,7 @@ pub(crate) struct MergeArgs {
     report: DetailArgs,
 }
 
-/// Merges results. Returns the whole, and whether its outputs were written.
+/// Sums the results of the parts, and writes the outputs. Returns the summary, and whether the outputs were written.
 pub(crate) fn perform(args: &MergeArgs) -> anyhow::Result<(Summary, io::Result<()>)> {
     let MergeArgs { files, json, html, fail_if, report } = args;
     let html = html.as_deref();
@@ -68,7 +67,6 @@ pub(crate) fn perform(args: &MergeArgs) -> anyhow::Result<(Summary, io::Result<(
     Ok((summary, page.and(json).and(text)))
 }
 
-/// Reads the results of a part from a file. Returns them with the name of the file.
 fn read(path: &Path) -> anyhow::Result<(String, PartFile)> {
     let name = path.display().to_string();
     let read = fs::read(path).map_err(anyhow::Error::from).and_then(|text| {

@@ -5,19 +5,16 @@ use crate::shown::snapshot::Snapshot;
 use std::sync::Arc;
 use tokio::sync::watch;
 
-/// A load that programs watch.
 #[derive(Clone, Debug)]
 pub(crate) struct Observed {
     /// The name of the load, or `None` if the run consists of this load alone.
     pub(crate) name: Option<String>,
-    /// The URL of the target.
     pub(crate) url: String,
     /// The last snapshot of the load, or `None` before its schedule starts.
     pub(crate) snapshots: watch::Receiver<Option<Arc<Snapshot>>>,
 }
 
 impl Observed {
-    /// Creates an observed load without a snapshot, and the channel that publishes its snapshots.
     pub(crate) fn new(
         name: Option<String>,
         url: String,
@@ -26,13 +23,11 @@ impl Observed {
         (watch, Observed { name, url, snapshots })
     }
 
-    /// Returns the current snapshot, with the name of the load.
     pub(crate) fn look(&self) -> (Option<&str>, Option<Arc<Snapshot>>) {
         (self.name.as_deref(), self.snapshots.borrow().clone())
     }
 }
 
-/// Returns the metrics of these loads.
 pub(crate) fn families<'run>(
     looks: &'run [(Option<&str>, Option<Arc<Snapshot>>)],
 ) -> Vec<Family<'run>> {

@@ -40,9 +40,6 @@ pub(super) fn allow(
 }
 
 /// Raises the limit of open files to the number that several loads need together.
-///
-/// # Errors
-/// Returns an error if the hard limit is too low.
 pub(super) fn allow_together(needs: u64) -> anyhow::Result<()> {
     let Some(most) = limit_below(needs)? else { return Ok(()) };
     bail!(

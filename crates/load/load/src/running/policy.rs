@@ -17,7 +17,7 @@ pub(crate) struct Policy {
 /// Requirements that can end a run as soon as the results of the remaining requests cannot change the outcome.
 #[derive(Clone, Debug)]
 pub(crate) struct Deciding {
-    /// The run ends when one of these is certain to be missed.
+    /// The run ends when one of these criteria is certain to be missed.
     pub(crate) criteria: Vec<Criterion>,
     /// Whether the run is a step of a search. A step also ends when all requirements are certain to hold.
     pub(crate) is_search: bool,

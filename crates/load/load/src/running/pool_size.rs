@@ -14,12 +14,10 @@ pub(crate) struct PoolSize {
 }
 
 impl PoolSize {
-    /// Returns the size of a pool that does not grow.
     pub(crate) const fn fixed(connections: u32) -> PoolSize {
         PoolSize { first: connections, most: connections }
     }
 
-    /// Returns whether more connections can be opened during the run.
     pub(crate) fn grows(self) -> bool {
         self.first < self.most
     }

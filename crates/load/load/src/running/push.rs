@@ -79,7 +79,7 @@ impl Pusher {
                 ticks.tick().await;
                 self.push(Some(every)).await;
             };
-            // If the end of the run interrupts a send, the last send includes its metrics, because counts only grow.
+            // An interrupted send loses no metrics, because counts only grow and are sent once more.
             select! {
                 () = next => {}
                 _ = &mut ended => break,

@@ -64,7 +64,7 @@ pub(crate) fn run(setup: &Setup, logs: Logs) -> anyhow::Result<Option<(Ran, Opti
     let (sender, messages) = mpsc::channel();
     let interrupts = INTERRUPTS + setup.invitation.as_ref().map_or(0, |_| LEAVES);
     let (watch, observed) = Observed::new(None, setup.target.name());
-    // It is dropped at the end of this function, so that the report is printed on a restored terminal.
+    // `steering` is dropped at the end of this function, so that the report is printed on a restored terminal.
     let steering = Steering::start(&setup.args, &setup.access, interrupts, &[observed], &sender)?;
     let interrupted = Arc::clone(&steering.interrupted);
     let target = Arc::clone(&setup.target);
@@ -145,7 +145,6 @@ pub(crate) fn perform(
     ran
 }
 
-/// A load whose threads are opening its connections or have opened them.
 pub(crate) struct OpenLoad<'run> {
     pub(super) setup: &'run Setup,
     pub(super) shared: Arc<RunShared>,

@@ -3,7 +3,7 @@
 //! (`--fail-fast`).
 //!
 //! In a closed loop, a connection starts its next request when it has received the previous response. The engine treats
-//! this as the highest rate without catching up: a slot is due as soon as a worker asks for one.
+//! this as the highest rate without catching up: a slot is due as soon as a worker asks for a slot.
 
 use super::args::RunArgs;
 use crate::judged::criteria::Criterion;
@@ -11,7 +11,7 @@ use anyhow::{bail, ensure};
 use nanopace::{Rate, Strictness};
 use std::time::Duration;
 
-/// A closed loop has no schedule, so it rejects these options.
+/// The options that a closed loop rejects, because it has no schedule.
 const OF_A_SCHEDULE: [&str; 7] =
     ["arrivals", "har", "strictness", "max-backlog", "skip-later-than", "shard", "run"];
 
@@ -46,10 +46,7 @@ const NOT_PER_CONNECTION: [&str; 9] = [
     "run",
 ];
 
-/// Sets the rate if each connection starts one request per interval.
-///
-/// # Errors
-/// Returns an error if another option sets the schedule, or if slots cannot belong to connections.
+/// Sets the rate if each connection starts one request per interval. Conflicting options are errors.
 pub(crate) fn settle_per_connection(args: &mut RunArgs) -> anyhow::Result<()> {
     let Some(interval) = args.per_connection else { return Ok(()) };
     if let Some(name) = NOT_PER_CONNECTION.iter().find(|name| args.given.contains(**name)) {
@@ -69,8 +66,8 @@ pub(crate) fn settle_per_connection(args: &mut RunArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Rejects options about connections and threads that do not fit a closed loop, whose connections are always busy, or
-/// blocking calls, whose threads start before the run.
+/// Returns an error if an option about connections or threads cannot be used in a closed loop, whose connections are
+/// always busy, or with blocking calls, whose threads start before the run.
 pub(crate) fn check_workers(args: &RunArgs, is_blocking: bool) -> anyhow::Result<()> {
     let (size, is_closed) = (args.connections, args.schedule.is_closed);
     let fixed =

@@ -1,9 +1,10 @@
 //! Runs `nanopace search`: finds the highest rate that meets an objective.
 //!
-//! Each step is a run over new connections. It waits for all its responses, so the target has no work left when the
+//! Each step is a run over new connections. A step waits for all its responses, so the target has no work left when the
 //! next step starts. Slots that were due at the end of the step but had not started are given up. A step ends as soon
 //! as its objective is certain to be missed or certain to be met. If no request of a step succeeds, single requests are
-//! sent until one succeeds. If they still fail after three seconds, the rate is not the cause, so the search ends.
+//! sent until one succeeds. If the single requests still fail after three seconds, the rate is not the cause, so the
+//! search ends.
 
 mod alone;
 pub(crate) mod args;
@@ -36,7 +37,6 @@ pub(crate) struct Job {
     setup: Setup,
     promise: Promise,
     bounds: Bounds,
-    /// The minimum duration of a step.
     least: Duration,
     longest: Duration,
     svg: Option<ResultFile>,
@@ -91,7 +91,6 @@ impl Job {
         Ok(Job { setup, promise, bounds, least, longest, svg, interrupt, sender, messages })
     }
 
-    /// Performs steps until the search ends. Fails if a step cannot be run.
     pub(crate) fn run(&mut self) -> anyhow::Result<Results> {
         let (progress, began) = (Progress::of_a_job(), Instant::now());
         let start = SystemTime::now();

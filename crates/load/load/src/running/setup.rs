@@ -37,7 +37,6 @@ const DEFAULT_DURATION: Duration = Duration::from_secs(10);
 
 pub(crate) type Make<'a> = Box<dyn FnOnce(&RunArgs) -> anyhow::Result<Arc<dyn AnyBackend>> + 'a>;
 
-/// Hides the type of the target that `make` creates.
 pub(crate) fn boxed<'a, T: Backend>(
     make: impl FnOnce(&RunArgs) -> anyhow::Result<T> + 'a,
 ) -> Make<'a> {
@@ -50,21 +49,17 @@ pub(crate) struct Setup {
     pub(crate) prepared: Prepared,
     /// The time from the start of the load to its first intended start.
     pub(crate) first: Duration,
-    /// The end of the load, relative to its start. `Duration::MAX` if the load is infinite or ends with its last
-    /// request.
+    /// The end of the load, from its start. `Duration::MAX` if it is unlimited or depends on the last request.
     end: Duration,
     /// The maximum number of slots of this process, if the target has data for a limited number of slots.
     most: Option<u64>,
     counted: Option<Counted>,
     /// The objective of a search. A step ends as soon as the objective is decided.
     pub(crate) objective: Vec<Criterion>,
-    /// The cores that threads are pinned to. Empty if threads are not pinned.
     pub(crate) cores: Vec<Core>,
     pub(crate) invitation: Option<Invitation>,
-    /// The ways in which programs can reach the run.
     pub(crate) access: Access,
     pub(crate) baseline: Option<StoredRun>,
-    /// The files for the results.
     pub(crate) files: ResultFiles,
     pub(crate) logs: Logs,
 }
@@ -154,21 +149,21 @@ impl Setup {
         threads::sessions(&self.target, connections.most, *threads, self.hz())
     }
 
-    /// Returns the number of slots per second, if it is constant.
     pub(super) fn hz(&self) -> Option<f64> {
         let schedule = &self.args.schedule;
         schedule.constant_hz().ok().flatten().filter(|_| !schedule.is_closed)
     }
 
-    /// Returns the number of connections of each thread at the start, if they are `most` in the end.
+    /// Returns the number of connections of each thread at the start. `most` contains the maximum number for each
+    /// thread.
     pub(crate) fn first(&self, most: &[usize]) -> Vec<usize> {
         let size = self.args.connections;
         let spread = || threads::spread(size.first as usize, most.len());
         if size.grows() { spread() } else { most.to_vec() }
     }
 
-    /// Creates a pacer for the requested load. It is paused until the schedule starts. In a fleet, the pacer of the
-    /// node is returned instead.
+    /// Creates a pacer for the requested load. The pacer is paused until the schedule starts. In a fleet, returns the
+    /// pacer of the node instead.
     pub(crate) fn pacer(&self, member: Option<&Member>, clock: &StdClock) -> anyhow::Result<Pacer> {
         match member {
             Some(member) => Ok(member.pacer()),
@@ -235,7 +230,7 @@ impl Setup {
     }
 
     /// Returns the maximum number of recorded requests, or `None` if it is unknown. Unless slots keep their intended
-    /// starts, the maximum includes the slots of the warm-up, because they may be recorded late.
+    /// starts, the maximum includes the slots of the warm-up, because late slots of the warm-up may be recorded.
     pub(crate) fn most_requests(&self) -> anyhow::Result<Option<u64>> {
         let (schedule, RunLength { warmup, duration, .. }) = (&self.args.schedule, self.length()?);
         let end = warmup.saturating_add(duration);
@@ -299,7 +294,6 @@ impl Setup {
     }
 }
 
-/// Returns an error if the start has passed.
 fn check_start(args: &RunArgs) -> anyhow::Result<()> {
     args.start_at.as_ref().map_or(Ok(()), StartAt::check)
 }
@@ -355,7 +349,6 @@ pub(super) fn check(target: &dyn AnyBackend, criteria: &[Criterion]) -> anyhow::
     Ok(())
 }
 
-/// Returns the cores that threads can be pinned to.
 pub(super) fn cores() -> anyhow::Result<Vec<Core>> {
     let cores = cores::allowed();
     ensure!(!cores.is_empty(), "--pin: this system does not list its cores");

@@ -1,4 +1,4 @@
-//! Starts a load at a moment of the wall clock, so that several machines can share it without a store.
+//! Starts a load at a moment of the wall clock, so that several machines can share the load without a store.
 
 use super::before_start::BeforeStart;
 use super::message::Message;
@@ -11,14 +11,13 @@ use std::str::FromStr;
 use std::sync::mpsc::Receiver;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// The value of `--start-at`.
 #[derive(Clone, Debug)]
 pub(crate) struct StartAt(SystemTime);
 
 /// `+TIME` is rounded up to a multiple of this time since 1970.
 const ROUND: Duration = Duration::from_secs(10);
 
-/// How often a waiting run shows the time that is left.
+/// The interval at which a waiting run shows the time that is left.
 const TICK: Duration = Duration::from_secs(1);
 
 /// How long before the start a run stops sleeping. A sleep can take this much longer than requested.
@@ -47,7 +46,6 @@ impl StartAt {
         moment.map(StartAt).ok_or_else(|| "this moment is too late".to_owned())
     }
 
-    /// Returns an error if the moment has passed.
     pub(crate) fn check(&self) -> anyhow::Result<()> {
         let ago = SystemTime::now().duration_since(self.0).unwrap_or_default();
         let (moment, ago_text) = (humantime::format_rfc3339(self.0), human::long_time(ago));
@@ -85,7 +83,6 @@ impl StartAt {
         is_wanted
     }
 
-    /// Describes the start of a schedule that began at `began`.
     pub(crate) fn started(&self, began: SystemTime) -> StartedAt {
         StartedAt::new(self.0, began)
     }

@@ -18,13 +18,11 @@ use std::sync::mpsc::Sender;
 pub(crate) struct Access {
     /// The listener of the control server, at which programs can read the state of the run and control it.
     control: Option<ControlListener>,
-    /// The collector that metrics are sent to.
     #[cfg(feature = "otlp")]
     collector: Option<Arc<Collector>>,
 }
 
 impl Access {
-    /// Opens the listener of the control server, and prepares the collector of metrics.
     pub(crate) fn open(args: &RunArgs) -> anyhow::Result<Access> {
         Ok(Access {
             control: ControlListener::open(&args.control)?,
@@ -34,10 +32,9 @@ impl Access {
     }
 }
 
-/// Watches and controls a run until it is dropped or ended. Dropping it restores the terminal.
+/// Watches and controls a run until this value is ended or dropped. Dropping this value restores the terminal.
 pub(super) struct Steering {
     keyboard: Option<Keyboard>,
-    /// Set by the first interrupt.
     pub(super) interrupted: Arc<AtomicBool>,
     control: Option<Control>,
     #[cfg(feature = "otlp")]
@@ -79,7 +76,6 @@ impl Steering {
         })
     }
 
-    /// Returns whether keys can be read.
     pub(super) fn has_keys(&self) -> bool {
         self.keyboard.is_some()
     }

@@ -10,8 +10,6 @@ use crate::results::percentiles::Sample;
 use maud::{Markup, html};
 use std::path::PathBuf;
 
-/// Returns the page of a comparison. `files` contains the files of both sides, and `failed` the requirements that
-/// failed.
 pub(crate) fn html(comparison: &Comparison, files: [&[PathBuf]; 2], failed: &[String]) -> String {
     let [a, b] = sides(comparison);
     let files = files.map(names);

@@ -115,7 +115,6 @@ fn cells(times: &Histogram<u64>) -> String {
     POINTS.map(|(_, quantile)| format!(",{}", cell(times, quantile))).concat()
 }
 
-/// Returns the field for a percentile. If there are no times, it is empty, and not zero.
 fn cell(times: &Histogram<u64>, quantile: f64) -> String {
     if times.is_empty() { String::new() } else { at(times, quantile).as_nanos().to_string() }
 }

@@ -57,9 +57,9 @@ impl Display for Curve<'_> {
 }
 
 impl Curve<'_> {
-    /// Returns a sentence about the largest difference between the curves, or about their agreement. The difference is
-    /// time that a closed-loop tool would hide. Returns `None` for a closed loop. If the generator was late, also
-    /// returns `None` for a difference, because the corrected curve then contains the generator's delays.
+    /// Returns a sentence about the largest difference between the curves, which a closed-loop tool would hide, or
+    /// about their agreement. Returns `None` for a closed loop. If the generator was late, also returns `None` for a
+    /// difference, because the corrected curve then contains the generator's delays.
     pub(crate) fn hidden(&self) -> Option<String> {
         if self.corrected.is_empty() || self.verdict == Verdict::ClosedLoop {
             return None;

@@ -14,7 +14,7 @@ const FORMAT: &str = "[Histogram log format version 1.3]";
 const LEGEND: &str =
     r#""StartTimestamp","Interval_Length","Interval_Max","Interval_Compressed_Histogram""#;
 
-/// Log readers expect the largest value of an interval in milliseconds, so values are divided by this number.
+/// Log readers expect the largest value of an interval in milliseconds, so that value is divided by this number.
 const NANOS_PER_MILLI: f64 = 1e6;
 
 const CANNOT_WRITE: &str = "cannot write the interval log";

@@ -36,7 +36,6 @@ pub(crate) struct Object<F> {
     start: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     start_at: Option<StartedAt>,
-    /// The parts whose results were summed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     parts: Vec<MergedPart>,
     settings: Table,
@@ -47,9 +46,9 @@ pub(crate) struct Object<F> {
     results: ResultsObject,
     skipped: u64,
     due: u64,
-    /// The started share of the slots that were due, or null if no slot was due.
+    /// The share of the due slots that were started, or null if no slot was due.
     ratio: Option<f64>,
-    /// The failed share of the started requests, or null if no request was started.
+    /// The share of the started requests that failed, or null if no request was started.
     errors: Option<f64>,
     unstarted: u64,
     duration_seconds: f64,
@@ -87,7 +86,6 @@ pub(crate) struct Object<F> {
     comparison: Option<ComparisonObject>,
     #[serde(skip_serializing_if = "Option::is_none")]
     not_compared: Option<String>,
-    /// The objects of the loads, if the run had several loads.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     loads: BTreeMap<String, Object<()>>,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -189,7 +189,6 @@ impl Prompt {
         self.typing.as_ref().map(|(kind, typed)| (*kind, typed))
     }
 
-    /// Returns the message about the error in the last input, or an empty string if there was no error.
     pub(crate) fn wrong(&self) -> &str {
         &self.wrong
     }

@@ -59,7 +59,6 @@ impl Live {
         }
     }
 
-    /// Prints a line. If the full-screen view is open, the line is printed after it has closed.
     #[cfg(feature = "otlp")]
     pub(crate) fn tell(&mut self, text: String) {
         match self {

@@ -37,7 +37,6 @@ pub(crate) enum Data<'run> {
 
 #[derive(Debug)]
 pub(crate) struct Point<V> {
-    /// The names and the values of its labels.
     pub(crate) labels: Vec<(&'static str, String)>,
     pub(crate) value: V,
 }
@@ -110,7 +109,6 @@ impl Data<'_> {
 }
 
 impl<'run> Data<'run> {
-    /// Appends the points of the same metric of another load.
     fn append(&mut self, other: Data<'run>) {
         match (self, other) {
             (Data::Counters(points), Data::Counters(more)) => points.extend(more),

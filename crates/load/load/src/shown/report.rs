@@ -67,13 +67,12 @@ impl Display for RunReport<'_> {
     }
 }
 
-/// Returns the heading of the report of one of several loads, or of the whole run.
 fn heading(kind: &str, name: &str, detail: Detail) -> String {
     if detail == Detail::Headline { format!("{name}: ") } else { format!("{kind:<9} {name}\n") }
 }
 
-/// Returns the headline, the reasons for it, the figures and the cautions. If there are more than `room` lines, notes
-/// are left out.
+/// Returns the headline, the reasons for it, the figures and the cautions. If there are more than `room` lines, the
+/// last notes are replaced with a line that gives their number.
 fn head(summary: &Summary, room: usize) -> Vec<String> {
     let (top, figures) = (top(summary), figures(summary));
     let line = |(kind, text): (_, String)| format!("{kind:<9} {}", human::visible(&text));

@@ -53,7 +53,6 @@ pub(crate) enum Phase {
 }
 
 impl Snapshot {
-    /// Returns the verdict so far, or `None` before the first request.
     pub(crate) fn verdict(&self) -> Option<Verdict> {
         let Tally { started, wait, service, think_times, .. } = &self.tally;
         let share = |part, all| if all > 0 { float(part) / float(all) } else { 0.0 };
@@ -73,7 +72,7 @@ impl Snapshot {
         (*started > 0).then_some(verdict)
     }
 
-    /// Formats the requested rate. For a shape, and after the end of the load, it is the mean rate of the last second.
+    /// Formats the requested rate. For a shape, and after the end of the load, this is its mean in the last second.
     pub(crate) fn rate(&self) -> String {
         if self.is_shape || self.is_load_over {
             human::hz(self.recent.asked_hz)

@@ -19,7 +19,6 @@ pub(crate) fn introduce(progress: &Progress, title: &RunTitle, has_keys: bool) {
     }
 }
 
-/// Like [`introduce`], for several loads with their names.
 pub(crate) fn introduce_all(progress: &Progress, loads: &[(&str, RunTitle)], has_keys: bool) {
     for (name, title) in loads {
         progress.add_line(&format!("{name}: {title}"));

@@ -12,7 +12,6 @@ use std::time::Duration;
 pub(crate) const POINTS: [(&str, f64); 6] =
     [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999), ("p99.99", 0.9999), ("max", 1.0)];
 
-/// The sign that precedes a lower bound.
 pub(crate) const AT_LEAST: &str = ">=";
 /// The sign in place of a time that does not exist.
 pub(crate) const NONE: &str = "-";
@@ -66,7 +65,6 @@ impl Display for BriefTable<'_> {
     }
 }
 
-/// Returns whether enough times were recorded for a percentile. The median and the longest time are always shown.
 fn is_carried(times: u64, quantile: f64) -> bool {
     [0.5, 1.0].contains(&quantile) || (float(times) * (1.0 - quantile)).round() >= LONGER
 }

@@ -13,7 +13,6 @@ pub(crate) struct Typed {
 }
 
 impl Typed {
-    /// Handles a key. Keys that do not edit the text have no effect.
     pub(crate) fn press(&mut self, key: KeyCode) {
         match key {
             KeyCode::Char(c) if self.text.len() < MOST => {
@@ -33,7 +32,6 @@ impl Typed {
         }
     }
 
-    /// Moves the cursor to the character at `index`, or to the end of the text if it is shorter.
     pub(crate) fn move_to(&mut self, index: usize) {
         self.cursor = index.min(self.text.len());
     }

@@ -15,7 +15,6 @@ pub(crate) fn toml(options: &Command, run: &ArgMatches) -> Result<String, String
     named.map(|(name, option)| line(name, option, run)).collect()
 }
 
-/// Returns the options that have a value, including defaults.
 pub(crate) fn settings(options: &Command, run: &ArgMatches) -> Table {
     let named = options.get_arguments().filter_map(|option| option.get_long().zip(Some(option)));
     let valued = named.filter_map(|(name, option)| {

@@ -18,12 +18,7 @@ use tokio::time::timeout;
 
 pub(crate) enum Connection {
     Http1(http1::Connection),
-    Http2 {
-        connection: http2::Connection,
-        /// This session's handle of the connection that it shares with other sessions, or `None` if the connection is
-        /// not shared.
-        place: Option<Arc<SharedConnection>>,
-    },
+    Http2 { connection: http2::Connection, place: Option<Arc<SharedConnection>> },
 }
 
 impl Connection {
@@ -73,8 +68,7 @@ impl Connection {
         Ok((io, SetUp { connect, tls }))
     }
 
-    /// Returns whether no further request can be sent on the connection. Does not read from the connection, so it does
-    /// not notice if the server has closed it.
+    /// Returns whether no further request can be sent. Does not notice if the server has closed the connection.
     pub(crate) fn is_over(&self) -> bool {
         match self {
             Connection::Http1(connection) => connection.is_over(),
@@ -86,8 +80,7 @@ impl Connection {
         matches!(self, Connection::Http2 { place: Some(_), .. })
     }
 
-    /// Returns a counter that grows whenever bytes are read from the connection, including bytes for other sessions
-    /// that share it.
+    /// Returns a counter that grows with each read from the connection, also for other sessions that share it.
     pub(crate) fn reads(&self) -> u64 {
         match self {
             Connection::Http1(connection) => connection.read(),
@@ -116,8 +109,7 @@ impl Connection {
                 connection.exchange(&plan.text(request, memory), deadline, observer).await
             }
             Connection::Http2 { connection, .. } => {
-                // The future is boxed, because the future of an HTTP/1.1 call is moved as a whole before it begins, and
-                // has to stay small.
+                // The future is boxed, because the future of an HTTP/1.1 call is moved as a whole before it begins.
                 Box::pin(connection.exchange(plan.http2(request, memory), deadline, observer)).await
             }
         }

@@ -5,7 +5,7 @@ use httpdate::parse_http_date;
 use hyper::header::{HeaderMap, SET_COOKIE};
 use std::time::{Duration, SystemTime};
 
-/// The maximum number of cookies of one server. If one more is set, the oldest is removed.
+/// The maximum number of cookies of one server. If the server sets another cookie, its oldest cookie is removed.
 const MOST: usize = 100;
 /// The maximum length of a cookie, in bytes.
 const LONGEST: usize = 4096;
@@ -14,7 +14,7 @@ const LONGEST: usize = 4096;
 pub(crate) struct Jar {
     cookies: Vec<Kept>,
     header: Vec<u8>,
-    /// The earliest time at which one of the cookies expires, or `None` if none of them expires.
+    /// The earliest expiry time of the cookies, or `None` if no cookie expires.
     next_over: Option<SystemTime>,
 }
 
@@ -22,7 +22,6 @@ pub(crate) struct Jar {
 struct Kept {
     name: Vec<u8>,
     value: Vec<u8>,
-    /// The time at which the cookie expires, or `None` if it never does.
     over: Option<SystemTime>,
 }
 
@@ -40,13 +39,11 @@ impl Jar {
         self.next_over = None;
     }
 
-    /// Returns the value of the `Cookie` header, which is empty if there are no cookies.
     pub(crate) fn header(&self) -> &[u8] {
         &self.header
     }
 
-    /// Removes expired cookies. Call this before a request is sent. `now` is called only if a cookie has an expiry
-    /// time.
+    /// Removes expired cookies before a request is sent. `now` is called only if a cookie has an expiry time.
     pub(crate) fn send(&mut self, now: impl FnOnce() -> SystemTime) {
         if let Some(over) = self.next_over {
             let now = now();
@@ -66,7 +63,6 @@ impl Jar {
         self.forget(now);
     }
 
-    /// Removes expired cookies, and rebuilds the header.
     fn forget(&mut self, now: SystemTime) {
         self.cookies.retain(|cookie| cookie.over.is_none_or(|over| over > now));
         self.next_over = self.cookies.iter().filter_map(|cookie| cookie.over).min();

@@ -32,7 +32,6 @@ pub(crate) enum Failure {
     NotTaken,
     /// The server reset the stream of this request (RFC 9113, section 6.4) with this HTTP/2 error code.
     Reset(u8),
-    /// The server reset the stream of this request without having processed it.
     Refused,
     /// The head of the response has too many headers or is too long.
     TooLarge,
@@ -110,8 +109,7 @@ impl Failure {
 
     pub(crate) fn is_without_route(self) -> bool {
         use io::ErrorKind::{HostUnreachable, NetworkDown, NetworkUnreachable};
-        // A system error without a kind occurs when a socket cannot be created, for example an IPv6 socket on a machine
-        // without IPv6.
+        // Creating a socket can fail without an `ErrorKind`, for example for IPv6 on a machine without IPv6.
         matches!(
             self,
             Failure::Connection(HostUnreachable | NetworkDown | NetworkUnreachable)
@@ -193,7 +191,6 @@ impl From<&io::Error> for Failure {
     }
 }
 
-/// Returns the kind that `io` reports for system errors without a specific kind.
 fn unnamed() -> io::ErrorKind {
     io::Error::from_raw_os_error(i32::MAX).kind()
 }

@@ -31,7 +31,6 @@ struct Name {
 }
 
 impl Labels {
-    /// Returns the index of a request's name. Adds the name if it is new.
     pub(crate) fn number(&mut self, target: &TargetSpec) -> u8 {
         self.number_of(name(target, target.url.path()), MOST)
     }
@@ -58,7 +57,6 @@ impl Labels {
         self.names.len()
     }
 
-    /// Returns whether this is the label of a request with some response status, or without a response.
     pub(crate) fn may_have(&self, label: &str) -> bool {
         self.names.iter().any(|name| name.may_have(label))
     }
@@ -104,14 +102,12 @@ fn is_number(text: &str) -> bool {
     is_digits(whole) && is_digits(fraction)
 }
 
-/// Returns whether a text is an identifier: at least [`SHORTEST_ID`] hexadecimal digits, which may be separated by
-/// hyphens as in a UUID.
 fn is_id(text: &str) -> bool {
     let mut digits = text.chars().filter(|c| *c != '-');
     digits.clone().count() >= SHORTEST_ID && digits.all(|c| c.is_ascii_hexdigit())
 }
 
-/// Returns the name of a request. It does not contain the user name and the password of the URL.
+/// Returns the name of a request. The name does not contain the user name and the password of the URL.
 fn name(TargetSpec { method, url, .. }: &TargetSpec, path: &str) -> String {
     let (scheme, host) = (url.scheme_str().unwrap_or_default(), url.host().unwrap_or_default());
     let port = url.port().map_or_else(String::new, |port| format!(":{port}"));

@@ -45,10 +45,9 @@ pub(crate) struct Plan {
     rotation: Rotation,
     /// The scenarios among which slots rotate. Empty if each slot sends a single request.
     scenarios: Vec<Scenario>,
-    /// For each server, the properties that all requests to it share.
     common: Vec<Common>,
     lines: Vec<Lines>,
-    /// The request as bytes, if the run has only one request.
+    /// The request as bytes, if the run has only one request and it never changes.
     only: Option<Written>,
     only_http2: Option<Request<Flow>>,
     data: Option<Data>,
@@ -60,7 +59,6 @@ pub(crate) struct Plan {
     /// The TLS settings, or `None` if no server uses TLS and no option names a file for TLS.
     pub(crate) tls: Option<Connector>,
     pub(crate) http2: bool,
-    /// The maximum number of requests on one connection.
     pub(crate) requests_each: u64,
     pub(crate) connection_age: Duration,
     retries_idle: bool,
@@ -110,7 +108,6 @@ pub(crate) struct Draft<'args> {
     labels: Labels,
     endpoints: Vec<Endpoint>,
     common: Vec<Common>,
-    /// The index in `endpoints` for each pair of a scheme and an authority.
     known: HashMap<String, usize>,
     compiler: Compiler,
     pub(crate) is_unreachable: bool,
@@ -161,8 +158,7 @@ impl Draft<'_> {
         self.rotation.list(request);
     }
 
-    /// Adds a request of a scenario, and returns its index. `taken` contains the names of the values that earlier steps
-    /// extract.
+    /// Adds a request of a scenario, and returns its index. Earlier steps extract the values named in `taken`.
     pub(crate) fn add_step(
         &mut self,
         target: &TargetSpec,
@@ -173,7 +169,7 @@ impl Draft<'_> {
         Ok(self.requests.count() - 1)
     }
 
-    /// Compiles an expected text. The responses to the step that was added last are compared with it.
+    /// Compiles a text with which responses to the most recently added step are compared.
     pub(crate) fn expected(&mut self, text: &str) -> anyhow::Result<Template> {
         self.compiler.template(text, Place::Body)
     }
@@ -240,8 +236,8 @@ impl Draft<'_> {
         Ok(())
     }
 
-    /// Compiles the request if it contains a placeholder, or if a header that is added to all requests contains one.
-    /// Returns `None` if there are no placeholders.
+    /// Compiles the request if the request, or a header that is added to all requests, contains a placeholder. Returns
+    /// `None` if there are no placeholders.
     fn templates(&mut self, target: &TargetSpec) -> anyhow::Result<Option<Templates>> {
         let filled = self.args.header.iter().filter(|header| is_one(header.value.as_bytes()));
         let filled =
@@ -323,7 +319,7 @@ impl Draft<'_> {
 }
 
 impl Plan {
-    /// Returns the request of a slot. It is the same in every run, and in every process that shares the load.
+    /// Returns the request of a slot, which is the same in every run and in every process that shares the load.
     pub(crate) fn of_slot(&self, number: u64) -> Prepared {
         let index = self.rotation.of_slot(number);
         self.of_step(index, number, 0)
@@ -355,8 +351,7 @@ impl Plan {
         }
     }
 
-    /// Returns the largest possible number of open connections and body files. `sessions` contains the number of
-    /// sessions of each thread.
+    /// Returns the maximum number of open files. `sessions` contains the number of sessions of each thread.
     pub(crate) fn open_files(&self, sessions: &[usize]) -> u64 {
         let shared_by = self.pool.as_ref().map_or(1, Pool::most);
         let to_each = sessions.iter().map(|sessions| sessions.div_ceil(shared_by)).sum::<usize>();
@@ -388,12 +383,11 @@ impl Plan {
         Values::of_step(0, number, self.seed, self.data.as_ref(), taken)
     }
 
-    /// Returns the random values for the think time after this step of a slot. They differ from those of all requests.
+    /// Returns the random values of a think time. They differ from the random values of all requests.
     pub(crate) fn think_values(&self, slot: u64, step: u64) -> Values<'_> {
         Values::of_step((1 << 32) + step, slot, self.seed, None, &[])
     }
 
-    /// Returns the first request of slot 0, which is sent before the run.
     pub(crate) fn probe(&self) -> Prepared {
         match self.scenario(0) {
             Some(scenario) => self.of_step(scenario.steps[0].request, 0, 0),
@@ -405,8 +399,8 @@ impl Plan {
         self.labels.label(self.requests.label(request.index), status)
     }
 
-    /// Returns a request as bytes. They are built in `memory`, unless the plan has only one request, whose bytes it
-    /// stores.
+    /// Returns a request as bytes. If the plan has a single request that never changes, the plan stores its bytes.
+    /// Otherwise, the bytes are built in `memory`.
     pub(crate) fn text<'a>(&'a self, request: Prepared, memory: &'a mut Memory) -> Outgoing<'a> {
         if let Some(only) = &self.only {
             let body = self.requests.body_of(request.index);
@@ -453,8 +447,7 @@ impl Plan {
     }
 }
 
-/// Returns the TLS settings. Reads the files that options name, even if no server uses TLS, so that errors are
-/// reported.
+/// Returns the TLS settings. Reads the files that options name even if no server uses TLS, to report errors.
 fn connector(
     trust: Trust<'_>,
     args: &ClientArgs,
@@ -513,7 +506,7 @@ fn common(url: &Uri, authority: &str, args: &ClientArgs) -> anyhow::Result<Commo
     if let Some(user) = &args.basic_auth {
         given.append(AUTHORIZATION, proxy::basic(user.as_bytes()));
     }
-    // In a tunnel, the proxy does not read the headers, so only requests without TLS contain its credentials.
+    // In a tunnel, the proxy does not read the headers, so only requests without TLS contain the proxy's credentials.
     let proxy = args.connection.proxy.as_ref().filter(|_| url.scheme_str() == Some("http"));
     if let Some(user) = proxy.and_then(|proxy| proxy.user.as_ref()) {
         given.append(PROXY_AUTHORIZATION, user.clone());

@@ -1,5 +1,4 @@
-//! Sends one request at a time, and opens, reuses and closes the connections for it. Retries requests where this is
-//! allowed.
+//! Sends one request at a time. Opens, reuses and closes connections, and retries requests where this is allowed.
 
 use super::connection::Connection;
 use super::cookies::Jar;
@@ -30,14 +29,12 @@ pub(crate) struct Session {
     opened: Vec<Nanos>,
     deadline: Deadline,
     memory: Memory,
-    /// Observes the responses, if items are timed or values are extracted.
     observer: Option<ResponseObserver>,
     /// Whether the session can use [`send_flat`](Session::send_flat): HTTP/1.1 without cookies, without kernel
     /// timestamps and without an observer.
     is_flat: bool,
     pub(crate) index: usize,
     pub(crate) is_recorded: bool,
-    /// Counts the steps of scenarios, and the items that arrived in responses before their calls were given up.
     pub(crate) counted_by: Option<Arc<dyn Steps>>,
     set_ups: Vec<SetUp>,
 }
@@ -45,10 +42,9 @@ pub(crate) struct Session {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Answer {
     pub(crate) status: Result<StatusCode, Failure>,
-    /// The time at which the request was sent. If a connection had to be opened for it, this is later than the slot's
-    /// start.
+    /// The time at which the request was sent. A request that had to wait for a new connection was sent after the
+    /// slot's start.
     pub(crate) sent: Nanos,
-    /// The time that it took to open a connection for this request, if one was opened.
     pub(crate) set_up: Option<SetUp>,
     pub(crate) traffic: (u64, u64),
     /// Whether the request was retried, because the connection of the first attempt was closed while idle.
@@ -64,7 +60,6 @@ impl Answer {
         self.head_status().map_or(done, |status| done.status(status.as_u16()))
     }
 
-    /// Returns the status of the response, which is also known if the response ended before its body was complete.
     fn head_status(&self) -> Option<StatusCode> {
         match self.status {
             Err(Failure::Status(status)) => StatusCode::from_u16(status).ok(),
@@ -78,7 +73,6 @@ impl Answer {
         Answer { traffic: (read + before.0, written + before.1), is_retried, ..self }
     }
 
-    /// Returns a failure of this kind. If the request was never sent, the failure is marked as unconnected.
     pub(crate) fn failure(&self, kind: FailureKind) -> Failed {
         let failed = Failed::of(kind);
         if self.is_sent { failed } else { failed.unconnected() }
@@ -90,7 +84,7 @@ impl Answer {
 }
 
 impl Session {
-    /// Draws the think time after this step of a slot. It depends only on the slot, the step and the seed.
+    /// Draws the think time after this step of a slot. The time depends only on the slot, the step and the seed.
     pub(crate) fn think_time(&self, step: &Step, (slot, number): (u64, u64)) -> Duration {
         step.think.sample(&mut self.plan.think_values(slot, number).random)
     }
@@ -116,8 +110,8 @@ impl Session {
         }
     }
 
-    /// Opens a connection to each server, so that no request has to wait for one. If a connection cannot be opened, the
-    /// first request that needs it tries again.
+    /// Opens a connection to each server, so that no request has to wait for a connection. If a connection cannot be
+    /// opened, the first request that needs it tries again.
     pub(crate) async fn open_all(&mut self) {
         for endpoint in 0..self.connections.len() {
             let opened = self.open(endpoint).await;
@@ -136,7 +130,6 @@ impl Session {
         }
     }
 
-    /// Returns the last response, if it was retained. `status` is the status of this response.
     pub(crate) fn searched(&self, status: StatusCode) -> Option<SearchedResponse<'_>> {
         match &self.observer {
             Some(ResponseObserver::Retained(retained)) => {
@@ -167,8 +160,8 @@ impl Session {
         self.clock.now()
     }
 
-    /// Opens a connection to a server. The previous connection is closed first, even if opening then fails. If it were
-    /// kept, it would be used again: the bytes that made it unusable have been read, so it seems usable.
+    /// Closes the previous connection to a server, and opens a new one. The previous connection is closed even if
+    /// opening fails: the bytes that made it unusable have been read, so a later request would find it usable.
     async fn open(&mut self, endpoint: usize) -> Result<Option<SetUp>, Failure> {
         self.connections[endpoint] = None;
         // The future is boxed, because the future of a call is moved as a whole, and most calls open no connection.
@@ -179,8 +172,7 @@ impl Session {
         Ok(set_up)
     }
 
-    /// Sends the request of a slot at the time `now`, and reads the response. Returns the result and the label of the
-    /// request.
+    /// Sends the request of a slot, and reads the response. Returns the result and the label of the request.
     pub(crate) async fn send(&mut self, number: u64, now: Nanos) -> (Answer, &'static str) {
         let request = self.plan.of_slot(number);
         let answer = if self.is_flat {
@@ -239,8 +231,8 @@ impl Session {
         self.send_prepared(self.plan.of_step(step.request, slot, number), now).await
     }
 
-    /// Sends a request on the open connection, if there is one and it accepts the request. If not, or if the request
-    /// fails and may be retried, sends it on a new connection.
+    /// Sends a request on the open connection. If no connection is open or accepts the request, or if the request fails
+    /// and may be retried, sends the request on a new connection.
     async fn send_prepared(&mut self, request: Prepared, now: Nanos) -> Answer {
         self.deadline.set(self.plan.timeout);
         let first = self.send_on_open(request, now).await;
@@ -250,13 +242,11 @@ impl Session {
         }
     }
 
-    /// Sends a request on a new connection. `first` is the result of the attempt on the open connection, if there was
-    /// one.
+    /// Sends a request on a new connection. `first` is the result on the open connection, if there was one.
     async fn send_again(&mut self, request: Prepared, first: Option<Answer>) -> Answer {
         loop {
             let answer = self.send_on_new(request).await;
-            // If the connection is shared, the server may have closed it after a request of another session, so another
-            // connection is tried.
+            // The server may have closed a shared connection after another session's request.
             let is_shared = answer.set_up.is_none();
             if answer.status != Err(Failure::NotTaken) || !is_shared {
                 return first.map_or(answer, |first| answer.after(&first));
@@ -271,8 +261,8 @@ impl Session {
         }
     }
 
-    /// Sends a request on the open connection to the server. Returns `None` if no connection is open, if it is too old,
-    /// or if it does not accept the request.
+    /// Sends a request on the open connection to the server. Returns `None` if no connection is open, or if the open
+    /// connection is too old or does not accept the request.
     async fn send_on_open(&mut self, request: Prepared, now: Nanos) -> Option<Answer> {
         let is_young = self.is_young(request.endpoint, now);
         let connection = self.connections[request.endpoint].as_mut().filter(|_| is_young)?;
@@ -286,8 +276,7 @@ impl Session {
         now - self.opened[endpoint] < self.plan.connection_age
     }
 
-    /// Sends the first request of slot 0. If items are timed, reads only the head of the response, because a stream may
-    /// never end.
+    /// Sends the first request of slot 0. A stream may never end, so only its head is read if items are timed.
     pub(crate) async fn probe(&mut self) -> Answer {
         if let Some(ResponseObserver::ItemTimes(timed)) = &mut self.observer {
             timed.is_head_enough = true;
@@ -311,8 +300,7 @@ impl Session {
         let mut status =
             connection.exchange(plan, request, memory, deadline, observer.as_mut()).await;
         if status == Err(Failure::Refused) {
-            // The server has refused the request without processing it, so it can be sent again (RFC 9113, section
-            // 8.7).
+            // The server has not processed the request, so it can be sent again (RFC 9113, section 8.7).
             status = connection.exchange(plan, request, memory, deadline, observer.as_mut()).await;
         }
         if let Some(kernel) = plan.kernel.as_ref().filter(|_| *is_recorded && status.is_ok())

@@ -9,10 +9,7 @@ use anyhow::{Context, ensure};
 use hyper::body::Bytes;
 use hyper::header::CONTENT_TYPE;
 
-/// Builds the request to `url`, with the body and the form fields of the options. These may be read from files.
-///
-/// # Errors
-/// Returns an error if the URL is invalid, if a file cannot be read, or if options conflict.
+/// Builds the request to `url`, with the body and the form fields of the options, which may be read from files.
 pub(crate) fn target(url: &str, args: &ClientArgs) -> anyhow::Result<TargetSpec> {
     let url = template::url(url).map_err(anyhow::Error::msg)?;
     let body = match (&args.body, &args.body_file) {

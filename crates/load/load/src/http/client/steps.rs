@@ -22,7 +22,6 @@ pub(crate) struct Scenario {
 pub(crate) struct Step {
     pub(crate) request: usize,
     pub(crate) label: &'static str,
-    /// The think time: the pause between the response to this step and the next step.
     pub(crate) think: TimeDistribution,
     pub(crate) takes: Vec<Take>,
     pub(crate) checks: Vec<Check>,
@@ -32,7 +31,6 @@ pub(crate) struct Step {
 pub(crate) struct Take {
     /// The kind under which a failure is counted if the response contains no valid value.
     pub(crate) name: String,
-    /// The index of this value among all values that the scenario extracts.
     pub(crate) index: usize,
     pub(crate) source: Source,
     /// The conditions that the value must meet, one for each use of the value in a request.
@@ -72,11 +70,6 @@ impl Step {
 }
 
 impl Take {
-    /// Returns the value that the response contains.
-    ///
-    /// # Errors
-    /// Returns an error if the response does not contain the value, or if the value is not valid in a request that uses
-    /// it.
     pub(crate) fn value(&self, answer: &SearchedResponse<'_>) -> Result<Vec<u8>, FailureKind> {
         let value = answer.find(&self.source);
         let value = value.and_then(|value| {
@@ -89,9 +82,6 @@ impl Take {
 
 impl Check {
     /// Checks a response. `values` fill the placeholders of the text with which a value is compared.
-    ///
-    /// # Errors
-    /// Returns an error if the condition is not met.
     pub(crate) fn of(
         &self,
         answer: &SearchedResponse<'_>,
@@ -125,8 +115,7 @@ impl Check {
     }
 }
 
-/// Returns whether raw JSON equals a value. Numbers are equal if they have the same value in different notations, such
-/// as `1` and `1.0`.
+/// Returns whether raw JSON equals a value. Equal numbers may have different notations, such as `1` and `1.0`.
 fn are_alike(written: &str, value: &Value) -> bool {
     match value {
         Value::Number(number) => number::are_same(written, &number.to_string()),

@@ -50,12 +50,10 @@ fn session(plan: &Arc<Plan>) -> Session {
     Session::new(plan, &Pacer::new(Rate::per_second(1).unwrap()), 0)
 }
 
-/// Runs a future on a tokio runtime with the settings that a run uses.
 fn block_on<F: Future>(client: F) -> F::Output {
     Builder::new_current_thread().enable_all().build().unwrap().block_on(client)
 }
 
-/// The times depend only on the seed, the slot and the step. Their mean is that of the distribution.
 #[test]
 fn think_times_are_drawn_for_each_slot_and_step() {
     let plan = plan("http://127.0.0.1:1/", &[], Duration::from_secs(1)).unwrap();

@@ -83,8 +83,7 @@ pub(super) fn read(
     })
 }
 
-/// Returns the FNV-1a hash (Fowler, Noll and Vo) of a text. The same text has the same hash in every version of the
-/// program.
+/// Returns the FNV-1a hash (Fowler, Noll and Vo), which is the same in every version of the program.
 fn hash(text: &[u8]) -> u64 {
     let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
     text.iter().fold(0xcbf2_9ce4_8422_2325, step)

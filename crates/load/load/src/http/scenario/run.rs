@@ -7,7 +7,7 @@ use crate::load::kind::FailureKind;
 use crate::{Done, Failure, Slot};
 use nanopace::Nanos;
 
-/// Sends the steps of the slot's scenario in order. If a step fails, the scenario ends.
+/// Sends the steps of the slot's scenario, until a step fails.
 pub(crate) async fn run(
     scenario: &Scenario,
     session: &mut Session,

@@ -34,7 +34,6 @@ mod tests {
     use nanopace::{ManualClock, Rate};
     use tokio::task::yield_now;
 
-    /// In this test, the clock advances only when the test advances it.
     #[tokio::test]
     async fn a_think_time_ends_at_its_moment() {
         let clock = ManualClock::new();

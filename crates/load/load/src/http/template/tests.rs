@@ -14,7 +14,6 @@ fn data(text: &str) -> Data {
     crate::load::data::read(&args, 0).unwrap().unwrap()
 }
 
-/// Returns data with two users. The name of the second one contains special characters.
 fn users() -> Data {
     data("user,note\nann,x\n\"b&b?/ %\u{e9}\",\"a \"\"b\"\"\n{}\"\n")
 }

@@ -48,7 +48,6 @@ pub(crate) fn fits_header(value: &[u8]) -> bool {
     HeaderValue::from_bytes(value).is_ok()
 }
 
-/// Returns whether a value is valid in a path or a query without percent-encoding.
 pub(crate) fn fits_url(value: &[u8]) -> bool {
     let is_fine = |byte: &u8| is_unreserved(*byte) || b"/?&=%:@!$'()*+,;".contains(byte);
     value.iter().all(is_fine)
@@ -59,7 +58,6 @@ pub(crate) fn fits_path(value: &[u8]) -> bool {
     ![&b"."[..], b".."].contains(&value)
 }
 
-/// Returns whether a value can be a JSON string, which must be UTF-8.
 pub(crate) fn fits_json(value: &[u8]) -> bool {
     std::str::from_utf8(value).is_ok()
 }

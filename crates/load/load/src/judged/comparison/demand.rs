@@ -1,5 +1,6 @@
-//! Parses the kinds of requirements of `--fail-if`: a limit of a figure (`p99 response < 50ms`), also of one of several
-//! loads (`writes: p99 response < 50ms`), and a forbidden change from a baseline (`p99 response slower by 5%`).
+//! Parses the kinds of requirements of `--fail-if`: a limit of a figure (`p99 response < 50ms`), a limit of a figure of
+//! one of several loads (`writes: p99 response < 50ms`), and a forbidden change from a baseline (`p99 response slower
+//! by 5%`).
 
 use super::{Comparison, Figure, Row, Word};
 use crate::console::human::percent;
@@ -25,8 +26,7 @@ impl Demand {
         comparison.rows.iter().find(|row| row.figure == self.figure)
     }
 
-    /// Returns a message if the comparison shows the forbidden change, or if it cannot show whether there is such a
-    /// change.
+    /// Returns a message if the comparison shows the forbidden change, or cannot show whether there is one.
     pub(crate) fn check(&self, comparison: &Comparison) -> Option<String> {
         let row = self.row(comparison)?;
         self.failed(row).or_else(|| {
@@ -113,7 +113,7 @@ impl FromStr for Requirement {
     }
 }
 
-/// Returns whether a load can have this name: letters, digits, `-`, `_` and `.`.
+/// A load name consists of letters, digits, `-`, `_` and `.`.
 pub(crate) fn is_load_name(text: &str) -> bool {
     let is_allowed = |letter: char| letter.is_ascii_alphanumeric() || "-_.".contains(letter);
     !text.is_empty() && text.chars().all(is_allowed)

@@ -1,4 +1,4 @@
-//! Merges the runs of one side of a comparison. All of them have the same load.
+//! Merges the runs of one side of a comparison. All runs of a side have the same load.
 
 use super::figure::{Estimate, Figure};
 use super::stored_run::StoredRun;

@@ -119,7 +119,6 @@ impl StoredRun {
         }
     }
 
-    /// Returns whether both files contain the same run, even if they have different names.
     pub(crate) fn is_same(&self, other: &StoredRun) -> bool {
         self.start == other.start && self.histograms.all.response == other.histograms.all.response
     }

@@ -54,8 +54,7 @@ impl Criterion {
         !self.figure.is_about_waiting() && without.is_lost(figures, most)
     }
 
-    /// Returns whether the criterion is certain to hold at the end of a run that has these figures so far. `most` is
-    /// the maximum number of requests of the run, or `None` if there is no maximum.
+    /// Returns whether the criterion is certain to hold at the end of the run. The arguments are those of `is_lost`.
     pub(crate) fn is_certain(&self, figures: &Figures<'_>, most: Option<u64>) -> bool {
         let is_certain = |Range { low, high }| match self.operator {
             Operator::Below | Operator::AtMost => self.holds(high.most),
@@ -66,8 +65,8 @@ impl Criterion {
     }
 
     /// Returns the range of the figure at the end of the run, or `None` if any value is possible. The number of
-    /// operations with a label has no limit, because one request may have several of them. The value is always unknown
-    /// for the label [`OTHERS`], because it depends on the order in which labels first occur.
+    /// operations with a label has no limit, because one request may contain several operations with the same label.
+    /// The range for the label [`OTHERS`] is unknown, because it depends on the order in which labels first occur.
     fn range(&self, figures: &Figures<'_>, most: Option<u64>) -> Option<Range> {
         match &self.label {
             None => {
@@ -98,7 +97,7 @@ impl Figure {
 }
 
 impl Statistic {
-    /// Returns the range of the statistic if up to `more` further times are recorded, which can have any length.
+    /// Returns the range of the statistic if up to `more` further times of any length are recorded.
     fn range(self, sample: Sample<'_>, more: u64) -> Range {
         let so_far = float(sample.times.len());
         if self == Statistic::Count {

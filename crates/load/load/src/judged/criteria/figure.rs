@@ -32,12 +32,10 @@ pub(crate) struct Figures<'run> {
     /// The number of requests that were retried because their connection was closed while idle.
     pub(crate) retried: u64,
     pub(crate) unfinished: u64,
-    /// The number of slots that were due and never started.
     pub(crate) unstarted: u64,
-    /// The number of started requests divided by the number of due slots, as in the report.
+    /// The started share of the scheduled requests, as in the report.
     pub(crate) ratio: f64,
     pub(crate) achieved_hz: f64,
-    /// The share of gaps between starts that are within 25 % of the nominal gap.
     pub(crate) gaps_within_25_percent: Option<f64>,
     pub(crate) target_lateness: Duration,
     pub(crate) generator_lateness: Duration,
@@ -181,7 +179,6 @@ const SINGLES: [(&str, Single); 14] = [
 ];
 
 impl Figure {
-    /// Returns the figure with this name, which is in lower case and may have several words.
     pub(crate) fn named(name: &str) -> Option<Figure> {
         if let Some(of) = name.strip_prefix("confidence ") {
             return Figure::confidence(of);
@@ -229,15 +226,13 @@ impl Figure {
         }
     }
 
-    /// Returns the value of a [`Figure::Confidence`]. Returns `None` for other figures, and if the confidence interval
-    /// is not reliable.
+    /// Returns the value of a [`Figure::Confidence`], or `None` for other figures and for unreliable intervals.
     pub(crate) fn reach(self, confidence: &Confidence<'_>) -> Option<f64> {
         let Figure::Confidence(percent, times) = self else { return None };
         times.batched(confidence)?.reach(quantile(percent))
     }
 
-    /// Returns whether a lower or a higher value is better. Returns `None` if neither is better in general, as for a
-    /// count.
+    /// Returns whether a lower or a higher value is better, or `None` if neither is better in general.
     pub(crate) fn better(self) -> Option<Better> {
         match self {
             Figure::Of(Statistic::Count, _) | Figure::Confidence(..) => None,
@@ -246,7 +241,6 @@ impl Figure {
         }
     }
 
-    /// Returns the figure without the wait before the start: for example, response times are replaced by service times.
     pub(crate) fn without_waiting(self) -> Figure {
         match self {
             Figure::Of(statistic, times) => Figure::Of(statistic, times.without_waiting()),
@@ -282,8 +276,7 @@ impl Figure {
         matches!(self, Figure::Single(single) if about.contains(&single))
     }
 
-    /// Returns the share of requests above or below a percentile, whichever is smaller. Returns `None` for other
-    /// figures.
+    /// Returns the smaller share of requests on one side of a percentile. Returns `None` for other figures.
     pub(crate) fn tail(self) -> Option<f64> {
         let Figure::Of(Statistic::Percentile(percent), _) = self else { return None };
         Some(percent.min(100.0 - percent) / 100.0)

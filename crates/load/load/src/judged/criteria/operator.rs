@@ -27,7 +27,7 @@ impl Operator {
         })
     }
 
-    /// Compares `figure` with `limit` by this operator, and returns the result. It is always `false` for NaN.
+    /// For NaN, the result is always `false`.
     #[expect(clippy::float_cmp, reason = "both sides are rounded from exact numbers in one way")]
     pub(crate) fn holds(self, figure: f64, limit: f64) -> bool {
         match self {

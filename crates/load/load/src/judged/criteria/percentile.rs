@@ -6,7 +6,7 @@ use super::times::Times;
 use crate::results::percentiles::quantile;
 use std::fmt::{self, Display, Formatter};
 
-/// A percentile, as a number from 0 to 100.
+/// A percentile from 0 to 100.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Percentile(pub(crate) f64);
 
@@ -25,7 +25,7 @@ impl Percentile {
         quantile(self.0)
     }
 
-    /// Returns the share of times above the percentile. It is never zero.
+    /// Returns the share of times above the percentile. The share is never zero.
     pub(crate) fn beyond(self) -> f64 {
         (1.0 - self.quantile()).max(f64::EPSILON)
     }

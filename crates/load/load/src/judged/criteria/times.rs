@@ -28,7 +28,6 @@ impl Times {
         ("reading", Times::Of(Part::Reading)),
     ];
 
-    /// Returns the times with this name, which is in lower case and has hyphens or spaces between its words.
     pub(crate) fn named(name: &str) -> Option<Times> {
         look_up(&Times::ALL, &name.replace(' ', "-"))
     }

@@ -58,8 +58,7 @@ impl Unit {
         }
     }
 
-    /// Formats a value with at least three digits. More digits are added until `misses` returns true for the printed
-    /// value.
+    /// Formats a value with at least three digits, and with more until `misses` returns true for the printed value.
     pub(crate) fn show(self, value: f64, limit: &Limit, misses: impl Fn(f64) -> bool) -> String {
         let (exponent, suffix) = self.scale(value, limit);
         let scaled = value / 10_f64.powi(exponent);
@@ -95,7 +94,7 @@ impl Unit {
     }
 }
 
-/// With this number of decimals, different numbers between 0 and 1000 are always printed differently.
+/// The maximum number of decimals. If they are not enough, the shortest text that identifies the number is printed.
 const MOST_DECIMALS: usize = 17;
 
 /// Converts a time to nanoseconds. The result is exact for times of up to 104 days, and has 16 significant digits for

@@ -4,7 +4,6 @@ use std::fmt::{self, Display, Formatter};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Word {
-    /// The word, or several words that are separated by single spaces.
     pub(crate) text: String,
     /// The column of the criterion at which the text begins, counted from 1.
     pub(crate) column: usize,

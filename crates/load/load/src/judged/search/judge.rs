@@ -51,7 +51,6 @@ pub(crate) struct Measured {
     pub(crate) cause: Option<Cause>,
     pub(crate) verdict: Verdict,
     pub(crate) missed: Vec<String>,
-    /// The values of the objective's figures, formatted for the report.
     #[serde(skip)]
     pub(crate) figures: Vec<String>,
     #[serde(skip)]

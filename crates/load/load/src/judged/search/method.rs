@@ -51,9 +51,7 @@ pub(crate) struct Step {
 pub(crate) enum Purpose {
     /// The step searches for the second end of the bracket.
     Bracket,
-    /// The step is between the two ends of the bracket.
     Bisect,
-    /// The step repeats a rate that has no result yet.
     Repeat,
     /// The step confirms a rate on which the result of the search depends.
     Confirm,
@@ -94,10 +92,11 @@ pub(crate) enum Conclusion {
     AllKept { kept: f64 },
     /// The lowest rate that may be tried misses the objective.
     NoneKept { broken: f64 },
-    /// The generator could not keep up at the rate `limit`. `kept` is the highest rate below it that met the objective.
+    /// The generator could not keep up at the rate `limit`. `kept` is the highest rate below `limit` that met the
+    /// objective.
     GeneratorLimit { kept: Option<f64>, limit: f64 },
     /// The search ended early. `kept` is the highest rate that has met the objective. `missed` is the lowest rate above
-    /// it at which a step has missed the objective.
+    /// `kept` at which a step has missed the objective.
     Unfinished { kept: Option<f64>, missed: Option<f64> },
 }
 
@@ -167,7 +166,6 @@ impl Search {
         }
     }
 
-    /// Returns the rates at which one step met the objective and another step missed it.
     pub(crate) fn contradictions(&self) -> Vec<f64> {
         let both = self.trials.iter().filter(|trial| trial.kept > 0 && trial.broken > 0);
         both.map(|trial| trial.hz).collect()
@@ -196,10 +194,10 @@ impl Search {
         })
     }
 
-    /// Returns a step in the middle between two rates that are too far apart. These are the ends of the bracket, or
-    /// else the lowest rate at which the target missed the objective and the next lower rate that was tried. The second
-    /// pair differs from the first one if the generator failed within the bracket. If both pairs are close enough,
-    /// returns a step at [`highest_near`](Search::highest_near), if there is one.
+    /// Returns a step in the middle between two rates that are too far apart. The first pair of rates is the bracket.
+    /// The second pair is the lowest rate at which the target missed the objective, and the next lower rate that was
+    /// tried. The pairs differ if the generator failed within the bracket. If both pairs are close enough, returns a
+    /// step at [`highest_near`](Search::highest_near), if there is one.
     fn middle(&self) -> Option<Step> {
         let (missed, broken) = (self.missed()?, self.broken());
         let bracket = self.kept().map(|kept| (kept.hz, missed.hz));

@@ -11,14 +11,12 @@ use std::time::{Duration, SystemTime};
 #[derive(Debug)]
 pub(crate) struct Results {
     pub(crate) url: String,
-    /// The number of connections. At most this number of requests is in flight.
     pub(crate) connections: u32,
     pub(crate) start: SystemTime,
     pub(crate) took: Duration,
     pub(crate) warnings: Vec<String>,
     pub(crate) conclusion: Conclusion,
     pub(crate) contradictions: Vec<f64>,
-    /// The maximum relative width of the final bracket.
     pub(crate) precision: f64,
     pub(crate) steps: Vec<Measured>,
     pub(crate) end: End,

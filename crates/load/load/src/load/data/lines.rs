@@ -1,6 +1,7 @@
 //! Records the line of the file on which each row begins.
 
-/// A row has an entry in `jumps` only if it does not begin on the line after the first line of the previous row.
+/// The lines on which the rows begin. Most rows begin one line after the previous row. `jumps` contains the index and
+/// the line of each other row, and all lines are computed from these entries.
 #[derive(Debug, Default)]
 pub(super) struct Lines {
     count: usize,

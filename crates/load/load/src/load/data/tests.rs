@@ -126,7 +126,6 @@ fn data_without_repetition_limits_the_number_of_slots() {
     }
 }
 
-/// Ten million rows with one field need 80 MB in addition to their text.
 #[test]
 fn a_field_takes_its_text_and_8_bytes() {
     let lines: Vec<_> = (0..10_000).map(|row| format!("user-{row:06},{row:06}")).collect();

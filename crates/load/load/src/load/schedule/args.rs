@@ -54,7 +54,6 @@ fn rate(text: &str) -> Result<Rate, RateError> {
     if text == MAX { Ok(Rate::FASTEST) } else { text.parse() }
 }
 
-/// Reads a shard.
 fn shard(text: &str) -> Result<Shard, ShardError> {
     from_one(text).parse()
 }
@@ -156,7 +155,6 @@ impl ScheduleArgs {
         self.shape.is_none() && self.arrivals.is_even() && self.shard.is_none()
     }
 
-    /// Returns whether the slots are unsharded Poisson arrivals.
     pub(crate) fn is_poisson(&self) -> bool {
         self.arrivals.is_poisson() && self.shard.is_none()
     }

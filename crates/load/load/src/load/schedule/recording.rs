@@ -149,14 +149,11 @@ impl Recording {
         anyhow!("{} {told}", self.file.display())
     }
 
-    /// Returns the title, which includes a summary once the recording has been read.
     pub(super) fn title(&self) -> String {
         let recorded = self.recorded.get().map(|recorded| format!(" ({recorded})"));
         format!("{self}{}", recorded.unwrap_or_default())
     }
 
-    /// Returns an error if the first start is more than an hour after the beginning of the load, unless the user wrote
-    /// `from=`.
     pub(super) fn check_first(&self, first: Duration) -> anyhow::Result<()> {
         ensure!(
             first <= LATEST_START || self.begins_with_first.is_some(),

@@ -43,7 +43,6 @@ impl Display for WrittenShape {
     }
 }
 
-/// Returns the file, and how the rate changes between two lines. Returns `None` if the shape is not in a file.
 fn file(text: &str) -> Option<(&str, Between)> {
     FILES.into_iter().find_map(|(prefix, between)| Some((text.strip_prefix(prefix)?, between)))
 }
@@ -66,7 +65,6 @@ fn read(file: &str, between: Between) -> anyhow::Result<Shape> {
     })
 }
 
-/// Returns whether a line is a heading, which has no digits.
 fn is_heading(line: &str) -> bool {
     !line.contains(|char: char| char.is_ascii_digit())
 }

@@ -57,7 +57,6 @@ fn keys_match(both: &CertifiedKey) -> Result<(), Error> {
     }
 }
 
-/// Reads all certificates in a file. There must be at least one.
 pub(super) fn certificates(path: &Path) -> anyhow::Result<Vec<CertificateDer<'static>>> {
     let text = fs::read(path)?;
     let certificates: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(text_of(&text)).collect();

@@ -108,8 +108,8 @@ impl Queue {
         all.skip_while(|(due, _)| *due < 0.0)
     }
 
-    /// Simulates a run that grows. Calls `is_enough` with the results after every `every` mean service times, until it
-    /// returns true.
+    /// Simulates a run that grows. Calls `is_enough` with the results each time the run has grown by `every` mean
+    /// service times, until `is_enough` returns true.
     pub(crate) fn grow(
         &self,
         every: f64,

@@ -28,8 +28,7 @@ fn truth(rate: f64, quantile: f64) -> (f64, f64) {
     (quantile, -(1.0 - quantile).ln() / (1.0 - rate))
 }
 
-/// Checks in 1000 runs how often the intervals contain the true percentiles. Less than 10 % of the intervals may be
-/// rough.
+/// Checks in 1000 runs how often intervals contain the true percentiles. Under 10 % of them may be rough.
 #[track_caller]
 fn assert_covers(queue: Queue, requests: f64, truths: &[(f64, f64)]) {
     for (share, rough) in coverage(queue, requests, 1_000, truths) {

@@ -44,8 +44,7 @@ struct Head {
     form: u32,
     until: Duration,
     counts: Counts,
-    /// The times that only the target can measure. The number beside each is the number of events without a measured
-    /// time.
+    /// The parts for which the target has times or counters of its own, each with its `untimed` number.
     own: Vec<(OfAnswer, u64)>,
     width: u64,
     span: (Duration, Duration),
@@ -95,7 +94,6 @@ impl Results {
         Results { until, stats, own_times, timeline: Timeline::of(over_time) }
     }
 
-    /// Serializes the results for the store.
     pub(crate) fn to_bytes(&self) -> anyhow::Result<Vec<u8>> {
         let mut bytes = ZlibEncoder::new(Vec::new(), Compression::fast());
         serde_json::to_writer(&mut bytes, &self.head())?;

@@ -23,8 +23,8 @@ pub(crate) struct Timeline {
 
 #[derive(Clone, Debug)]
 pub(crate) struct Part {
-    /// The largest backlog that was measured in the part. When several nodes are added up, this is the sum of their
-    /// slots, and the longest of their times.
+    /// The largest backlog that was measured in the part. When several nodes are added up, the backlog has the sum of
+    /// the nodes' slots, and the longest of the nodes' times.
     pub(crate) backlog: Backlog,
     /// The number of slots that were requested of the nodes.
     pub(crate) asked: f64,
@@ -37,11 +37,10 @@ impl Timeline {
         Timeline { width: 1, parts: BTreeMap::new(), span: (Duration::MAX, Duration::ZERO) }
     }
 
-    /// Creates the timeline of a finished run.
     pub(crate) fn of(over_time: &OverTime) -> Timeline {
         let mut timeline = Timeline::new();
         for interval in over_time.intervals() {
-            // Ticks are up to some milliseconds late.
+            // The timer that ends an interval can be some milliseconds late, so the length is rounded.
             while interval.length().as_secs_f64().round() > human::float(timeline.width) {
                 timeline.widen();
             }
@@ -61,7 +60,6 @@ impl Timeline {
         part.due.add(&interval.due);
     }
 
-    /// Counts an outcome of slots that were due at the time `due` of the load.
     pub(crate) fn count(&mut self, due: Duration, outcome: &Outcome) {
         self.part(due).due.count(outcome);
     }
@@ -103,7 +101,6 @@ impl Timeline {
         self
     }
 
-    /// Converts the parts into intervals.
     pub(crate) fn intervals(self) -> Vec<Interval> {
         let Timeline { width, span: (begin, end), .. } = self;
         let at = |number: u64| Duration::from_secs(number * width);

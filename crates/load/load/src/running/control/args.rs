@@ -42,7 +42,6 @@ fn address(text: &str) -> Result<SocketAddr, String> {
     address.parse().map_err(|_| "write an address and a port, as in 127.0.0.1:9100".to_owned())
 }
 
-/// The maximum number of bytes that are read from a token file.
 const LONGEST_TOKEN: u64 = 4096;
 
 impl Token {

@@ -1,5 +1,5 @@
-//! Limits the number of connections to the control server. When all are in use, the connection of the client that has
-//! been silent for longest is closed. Each client first has [`GRACE`] to send its request.
+//! Limits the number of connections to the control server. When all connections are in use, the connection of the
+//! client that has been silent for longest is closed. Each client first has [`GRACE`] to send its request.
 
 use std::time::Duration;
 use tokio::sync::watch;

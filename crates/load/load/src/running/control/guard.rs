@@ -19,7 +19,6 @@ const LEAST: usize = 16;
 pub(super) struct Token(String);
 
 impl Token {
-    /// Rejects a token that is not valid in a header, or that is too easy to guess.
     pub(super) fn new(text: &str) -> anyhow::Result<Token> {
         let is_plain = text.chars().all(|letter| letter.is_ascii_graphic());
         ensure!(text.len() >= LEAST, "a token has at least {LEAST} characters, in the first line");
@@ -46,7 +45,6 @@ pub(super) struct Guard {
 }
 
 impl Guard {
-    /// Rejects a request that comes from a web page, or that does not contain the token.
     pub(super) fn admit(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), Refused> {
         if headers.contains_key(ORIGIN) {
             return Err(forbidden("a web page may not ask: the request has the header Origin"));

@@ -1,4 +1,4 @@
-//! Handles requests to the control server. The last snapshot contains the state; the controller performs commands.
+//! Handles requests to the control server. The state comes from the last snapshot, and commands go to the controller.
 
 use super::guard::Guard;
 use super::responses::{Refused, json, text_of};
@@ -31,7 +31,6 @@ const DEADLINE: Duration = Duration::from_secs(5);
 #[derive(Debug)]
 pub(super) struct Handlers {
     pub(super) loads: Vec<Observed>,
-    /// The URL of the control server.
     pub(super) control: String,
     pub(super) guard: Guard,
     pub(super) messages: Sender<Message>,
@@ -46,7 +45,6 @@ pub(super) enum ControlRequest {
 }
 
 impl Handlers {
-    /// Reads and checks a complete request.
     pub(super) async fn hear<B>(&self, request: Request<B>) -> Result<ControlRequest, Refused>
     where
         B: Body,

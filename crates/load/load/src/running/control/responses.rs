@@ -13,7 +13,6 @@ pub(super) fn json(object: &impl Serialize) -> Response<Full<Bytes>> {
     text_of("application/json", text)
 }
 
-/// Returns a response that must not be cached.
 pub(super) fn text_of(content_type: &'static str, text: String) -> Response<Full<Bytes>> {
     let mut response = Response::new(Full::from(text));
     let headers = response.headers_mut();

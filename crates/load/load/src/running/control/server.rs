@@ -57,7 +57,7 @@ async fn accept(
             .give(|connection| converse(stream, Arc::clone(handlers), is_over.clone(), connection))
             .await;
         // First lets the new task read a request that has already arrived, because a silent connection may be closed to
-        // make room for another one.
+        // make room for another connection.
         yield_now().await;
     }
 }

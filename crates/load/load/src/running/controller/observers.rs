@@ -9,7 +9,6 @@ use crossterm::event::KeyEvent;
 use std::sync::Arc;
 use tokio::sync::watch;
 
-/// The terminal, and programs that read the snapshots of a run.
 #[derive(Debug)]
 pub(crate) struct Observers {
     live: Live,
@@ -28,7 +27,6 @@ impl Observers {
         self.prompt.press(key)
     }
 
-    /// Returns the text that is being typed, or the error in it, as one line.
     pub(crate) fn typed(&self) -> String {
         self.prompt.line()
     }
@@ -39,7 +37,6 @@ impl Observers {
         self.watch.send_replace(Some(snapshot));
     }
 
-    /// Prints a line that stays on the terminal.
     #[cfg(feature = "otlp")]
     pub(crate) fn tell(&mut self, text: String) {
         self.live.tell(text);

@@ -52,7 +52,6 @@ impl<'run> RunState<'run> {
         }
     }
 
-    /// Returns the number of requested slots: `scheduled` or, in a closed loop, the number of slots that started.
     pub(crate) fn asked(&self, scheduled: f64, started: u64) -> f64 {
         if self.span.length().is_closed { float(started) } else { scheduled }
     }

@@ -78,7 +78,6 @@ enum Connection {
     Free,
     /// The thread has been granted a slot, and decides about it at this time.
     Granted(Grant, Nanos),
-    /// A request is in flight. It ends at this time with this result.
     Busy(Flight, Nanos, Result<Done, Failure>),
     Gone,
 }
@@ -94,7 +93,6 @@ struct Course {
     hold_every: u64,
     actions: Vec<(u64, Action)>,
     server: Option<Server>,
-    /// The number of slots for which the target has data, or `None` without a limit.
     most: Option<u64>,
 }
 

@@ -86,8 +86,7 @@ impl<'run> RunTotals<'run> {
 
     /// Collects the records if a tick is due. Returns whether this ended a second, or `None` if no tick is due.
     pub(crate) fn tick(&mut self) -> Option<bool> {
-        // The wait for a message may end slightly before the tick, because the channel and the pacer use different
-        // clocks.
+        // The wait may end slightly before the tick, because the channel and the pacer use different clocks.
         (self.state.now() >= self.next_tick()).then(|| {
             let second = self.checkpoints.second.at;
             self.collect(Nanos::ZERO);
@@ -95,7 +94,7 @@ impl<'run> RunTotals<'run> {
         })
     }
 
-    /// Collects the records up to the current time, or up to `until` if it is later.
+    /// Collects the records up to the current time, or up to `until` if that is later.
     fn collect(&mut self, until: Nanos) {
         // Outcomes are taken before the clock is read, so that an interval exists for each of them.
         self.collector.take_outcomes();
@@ -185,7 +184,6 @@ impl<'run> RunTotals<'run> {
         Confidence::new(self.collector.total(), &self.over_time)
     }
 
-    /// Returns the CPU time of the load threads since the end of the warm-up.
     pub(crate) fn processor(&self) -> Option<CpuTime> {
         let Checkpoints { last, warm, .. } = &self.checkpoints;
         cpu_time::sum(cpu_time::since(&last.processor, &warm.processor))

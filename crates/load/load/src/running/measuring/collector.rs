@@ -22,7 +22,6 @@ pub(crate) struct Collector<'run> {
     interval: OperationStats,
     second: OperationStats,
     last_second: OperationStats,
-    /// The statistics up to the start of the current second.
     total: OperationStats,
     /// Empty statistics, which are swapped with those of a recorder.
     spare: OperationStats,
@@ -142,7 +141,6 @@ impl<'run> Collector<'run> {
         self.gaps.quality()
     }
 
-    /// Returns how well the starts match Poisson arrivals, or `None` if Poisson arrivals were not requested.
     pub(crate) fn randomness(&self) -> Option<Randomness> {
         self.intervals.as_ref().and_then(Intervals::randomness)
     }
@@ -275,7 +273,6 @@ mod tests {
         }
     }
 
-    /// Returns the longest response time, in ms, of the requests that were due in each interval.
     fn longest(over_time: &OverTime) -> Vec<u64> {
         let longest = |interval: &Interval| interval.due.responses().times.max() / 1_000_000;
         over_time.intervals().iter().map(longest).collect()

@@ -10,8 +10,7 @@ use std::time::Duration;
 pub(super) struct Begun {
     pub(super) intended_start: Nanos,
     pub(super) start: Start,
-    /// The start that the operation would have had if the target responded at once, or `None` if calls have no think
-    /// times.
+    /// The simulated start with a target that responds at once, or `None` if calls have no think times.
     pub(super) instant_target: Option<Start>,
     pub(super) is_recorded: bool,
     /// The time at which the last request of the operation was sent.
@@ -55,7 +54,6 @@ impl InFlight {
         place
     }
 
-    /// Returns the operation at this place, or `None` if it has been given up.
     pub(super) fn at(&mut self, place: usize) -> Option<&mut Begun> {
         self.places.get_mut(place)?.as_mut()
     }

@@ -35,7 +35,7 @@ struct Record {
     in_flight: InFlight,
     outcomes: Vec<Outcome>,
     count: usize,
-    /// The connections of a generator without delays: see [`lateness`](crate::results::lateness).
+    /// The ideal connections, which simulate a generator without delays: see [`lateness`](crate::results::lateness).
     connections: IdealConnections,
     /// The ideal connections to a target that responds at once. `None` before the first think time of a call.
     instant_target: Option<IdealConnections>,
@@ -95,8 +95,8 @@ impl Recorder {
     }
 
     /// Records the start of an operation. Returns the time of the start and the place of the operation. For a slot of
-    /// the warm-up, records only the cause of its lateness: because of it, a late policy may give up time after the
-    /// warm-up.
+    /// the warm-up, records only the cause of its lateness, because this lateness may make a late policy give up time
+    /// after the warm-up.
     fn begin(&self, now: Nanos, intended_start: Nanos, is_recorded: bool) -> (Nanos, usize) {
         let record = &mut *self.record();
         // The collector has taken all starts up to `taken_until`, so this start must be later.
@@ -186,13 +186,12 @@ impl Recorder {
         self.record().last_poll.is_stuck(self.clock.now(), allowed)
     }
 
-    /// Returns the number of connections of the thread.
     pub(crate) fn connections(&self) -> usize {
         self.record().count
     }
 
-    /// Returns whether all connections of the thread are busy, and would be even if the generator caused no delay. A
-    /// slot has been due for `age`, and waits for one.
+    /// Returns whether all connections of the thread are busy, and would be busy even if the generator caused no delay.
+    /// A slot has been due for `age`, and waits for a connection.
     pub(crate) fn lacks_connection(&self, age: Duration) -> bool {
         let record = &*self.record();
         let now = self.clock.now();
@@ -202,15 +201,15 @@ impl Recorder {
         record.connections.are_busy() && age > ahead.unwrap_or_default() + unseen
     }
 
-    /// Takes out an ideal connection to the target, and one to a target that responds at once. Slots of one connection
-    /// are recorded while these are [swapped](Recorder::swap_ideal) in.
+    /// Takes out an ideal connection to the target, and one to a target that responds at once. Both must be
+    /// [swapped](Recorder::swap_ideal) in while slots of their connection are recorded.
     pub(crate) fn split_ideal(&self) -> [IdealConnections; 2] {
         let record = &mut *self.record();
         record.instant_target.get_or_insert_with(|| IdealConnections::new(0));
         [record.connections.split(), IdealConnections::new(1)]
     }
 
-    /// Exchanges the ideal connections of the thread with these.
+    /// Exchanges the ideal connections of the thread with the given ones.
     pub(crate) fn swap_ideal(&self, [connections, instant_target]: &mut [IdealConnections; 2]) {
         let record = &mut *self.record();
         mem::swap(&mut record.connections, connections);
@@ -228,7 +227,7 @@ impl Recorder {
         record.connections.start(now, now, moved, None)
     }
 
-    /// Returns the number of connections being opened outside calls. Until it is 0, the thread takes no slot.
+    /// Returns the number of connections being opened outside calls. Until this number is 0, the thread takes no slot.
     pub(crate) fn opening(&self) -> usize {
         self.record().opening
     }
@@ -296,7 +295,7 @@ impl Recorder {
         record.connections.start(now, now, Duration::ZERO, None)
     }
 
-    /// Records that the connection has been opened, or that this failed. All of the time is attributed to the target.
+    /// Records that the attempt to open the connection has ended. All of its time is attributed to the target.
     pub(crate) fn opened(&self, start: Start) {
         let record = &mut *self.record();
         let now = self.clock.now();
@@ -344,8 +343,8 @@ impl Recorder {
 }
 
 impl Record {
-    /// Returns the time up to which the thread has found all responses that have arrived. A thread that is opening
-    /// connections awaits no responses, so this is then the current time.
+    /// Returns the time up to which the thread has found all responses that have arrived. This is the current time if
+    /// the thread is opening connections, because it then awaits no responses.
     fn looked_until(&self, now: Nanos) -> Nanos {
         if self.opening > 0 { now } else { self.last_poll.looked_until(now) }
     }
@@ -373,8 +372,7 @@ impl Record {
         lateness.but_for_rests(free.map_or(Duration::ZERO, |free| free.min(now) - intended))
     }
 
-    /// At the first think time, creates ideal connections to a target that responds at once, and adds the operations in
-    /// flight.
+    /// At the first think time, creates the ideal connections to a target that responds at once.
     fn begin_to_rest(&mut self, now: Nanos) {
         if self.instant_target.is_some() {
             return;
@@ -402,7 +400,6 @@ impl Record {
 pub(crate) struct Flight<R: Deref<Target = Recorder> = Arc<Recorder>> {
     recorder: R,
     start: Nanos,
-    /// The place of the operation in the record, or `None` after it has ended.
     place: Option<usize>,
 }
 
@@ -457,7 +454,6 @@ mod tests {
     use super::*;
     use nanopace::{ManualClock, Rate};
 
-    /// A recorder of two connections, and its clock.
     fn two() -> (Arc<Recorder>, ManualClock) {
         let clock = ManualClock::new();
         let pacer = Pacer::builder(Rate::per_second(200).unwrap()).clock(clock.clone()).build();

@@ -1,8 +1,8 @@
 //! Computes the time by which pauses and late policies have moved the schedule.
 //!
 //! A pause delays the slots that have not started. If a policy gives up slots, later slots move as after a pause. The
-//! [ideal](crate::results::lateness) generator gives up as few slots as possible, so it needs the time of pauses and
-//! the time given up.
+//! [ideal](crate::results::lateness) generator gives up as few slots as possible, so its simulation needs the time of
+//! pauses and the time given up.
 
 use crate::console::human::float;
 use nanopace::{Nanos, Pacer};
@@ -34,7 +34,6 @@ impl ScheduleShift {
         self.since = is_paused.then_some(now);
     }
 
-    /// Returns the total length of all pauses up to `now`.
     pub(crate) fn paused(&self, now: Nanos) -> Duration {
         self.paused + self.since.map_or(Duration::ZERO, |since| now - since)
     }
@@ -55,8 +54,8 @@ impl ScheduleShift {
         let skipped = ledger.skipped.saturating_sub(self.skipped);
         self.skipped = ledger.skipped;
         self.skipped_time += Duration::from_secs_f64(interval * float(skipped));
-        // Slots are skipped before the current slot is taken. All other time is given up after it, so it counts from
-        // the next slot on.
+        // Slots are skipped before the current slot is taken. All other time is given up after the current slot is
+        // taken, so it counts from the next slot on.
         self.skipped_time + mem::replace(&mut self.idle, ledger.idle)
     }
 }
@@ -90,7 +89,6 @@ mod tests {
             Run { clock, pacer, recorder }
         }
 
-        /// Waits until the next slot is due. Returns its intended start.
         fn slot(&self) -> Nanos {
             loop {
                 match self.pacer.try_acquire() {

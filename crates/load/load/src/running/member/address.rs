@@ -26,7 +26,6 @@ impl RunAddress {
         Ok(RunAddress { url, name: name.to_owned() })
     }
 
-    /// Returns the URL, including its password.
     pub(crate) fn url(&self) -> &str {
         &self.url
     }

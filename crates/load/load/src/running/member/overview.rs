@@ -9,8 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-/// The interval between two reads of the fleet's figures from the store. Nodes report their results at the same
-/// interval.
+/// The interval between two reads of the fleet's figures. Nodes report their results at the same interval.
 const LOOK: Duration = Duration::from_secs(1);
 
 /// Reads the figures of the fleet each second, as long as [`Overview::text`] is called with `is_wanted` set to true.

@@ -29,13 +29,11 @@ pub(crate) struct Collector {
     url: Uri,
     host: String,
     port: u16,
-    /// The server name and the TLS settings, if the collector uses TLS.
     tls: Option<(Name, Connector)>,
 }
 
 impl Collector {
-    /// Creates a collector for a URL that `url::read` has accepted. Fails if the URL needs TLS and TLS cannot be set
-    /// up.
+    /// `url::read` has accepted the URL. Returns an error if the URL needs TLS and TLS cannot be set up.
     pub(super) fn new(url: Uri) -> anyhow::Result<Collector> {
         let host = url.host().unwrap_or_default();
         let host = host.trim_start_matches('[').trim_end_matches(']').to_owned();

@@ -37,7 +37,6 @@ pub(crate) trait AnyBackend: Backend {
 pub(crate) trait Work: Send {
     fn prepare(&mut self, opening: Start) -> Boxed<'_, ()>;
 
-    /// Calls [`Worker::work`] and then [`Worker::close`].
     fn work(self: Box<Self>) -> Boxed<'static, ()>;
 }
 
@@ -72,7 +71,6 @@ impl<T: Backend> AnyBackend for T {
     }
 }
 
-/// Processes these slots, and closes the session.
 async fn work<T: Backend>(mut worker: Worker<T>, slots: impl WorkerSlots) {
     worker.work(slots).await;
     worker.close().await;
@@ -84,7 +82,7 @@ impl<T: Backend> Work for Worker<T> {
     }
 
     fn work(self: Box<Self>) -> Boxed<'static, ()> {
-        // Each has its own code, so that a run without own slots is not slower.
+        // Both kinds of slots have their own code, so that a run whose slots belong to no connection is not slower.
         match self.own_slots() {
             None => Box::pin(work(*self, AnySlot)),
             Some(own) => Box::pin(work(*self, own)),

@@ -41,8 +41,8 @@ struct Worker {
 type Session<'a> = Option<Box<dyn BlockingSession + 'a>>;
 
 /// Starts one thread for each recorder, and a thread that monitors them. The monitor is counted as ready when all
-/// sessions are open or the timeout has passed. It ends with the last thread that has a session, or when the run is
-/// given up, and then drops its `token`.
+/// sessions are open or the timeout has passed. The monitor ends with the last thread that has a session, or when the
+/// run is given up, and then drops its `token`.
 pub(super) fn start(
     sessions: &Arc<dyn BlockingSessions>,
     shared: &Arc<RunShared>,
@@ -139,7 +139,6 @@ impl Worker {
         }
         self.recorder.opened(opening);
         let Some(sign) = take(&self.ticket) else { return };
-        // The receiver is gone only when the run was given up.
         let _ = sign.send(());
         self.work(runtime, &mut session);
         if let Some(session) = session {

@@ -49,7 +49,7 @@ impl Deadline {
             }
             self.timer.as_mut().reset(self.at);
         }
-        // With an empty budget, the timer was not reached.
+        // If the budget is used up, the timer has not stored the waker.
         self.waker = has_budget_remaining().then(|| cx.waker().clone());
         Poll::Pending
     }

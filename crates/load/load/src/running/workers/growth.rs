@@ -1,11 +1,11 @@
-//! Opens more connections during a run while slots lack one: `--connections 16..512`.
+//! Opens more connections during a run while slots lack a connection: `--connections 16..512`.
 //!
 //! A connection is opened if a slot is due while all connections are busy. Each thread checks this once a millisecond.
 //! By Little's law, the pool grows to the rate times the mean service time. It never shrinks.
 //!
-//! A delay of the generator does not let the pool grow. If the calls in flight started late because of the generator, one
-//! without delays would have started them earlier, and a connection might be free for a slot that has been due for less
-//! than this time. Such a slot opens no connection.
+//! A delay of the generator does not let the pool grow. If the calls in flight started late because of the generator, a
+//! generator without delays would have started these calls earlier. A connection might then be free for a slot that has
+//! been due for less than this delay, so such a slot opens no connection.
 
 use super::shared::RunShared;
 use nanopace::Ledger;
@@ -14,7 +14,6 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::time;
 
-/// The interval at which a thread checks whether slots lack a connection.
 const LOOK: Duration = Duration::from_millis(1);
 
 /// Returns the number of slots that are due while all connections of all threads are busy. Returns 0 if the generator
@@ -29,13 +28,13 @@ pub(crate) fn lacking(shared: &RunShared) -> u64 {
 /// The connections that a thread may still open.
 pub(super) struct Growth {
     pub(super) shared: Arc<RunShared>,
-    /// The numbers of these connections.
+    /// The numbers of the connections.
     pub(super) left: Range<usize>,
 }
 
 impl Growth {
     /// Waits until the thread has to open connections, and returns their numbers. Returns `None` if the thread opens no
-    /// more. The future can be dropped at any time.
+    /// more connections. The future can be dropped at any time.
     pub(super) async fn more(&mut self) -> Option<Range<usize>> {
         let Growth { shared, left } = self;
         while left.start < left.end && !shared.pacer.is_closed() && !shared.pacer.is_finished() {

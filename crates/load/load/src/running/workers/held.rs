@@ -5,8 +5,7 @@ use std::future::poll_fn;
 use std::pin::pin;
 use std::time::Duration;
 
-/// Runs a call. If it blocks its thread for longer than `longest`, sets `longest` to this time, by the clock of
-/// `pacer`.
+/// Runs a call, and raises `longest` to the longest time for which the call blocks its thread.
 pub(super) async fn watched<F: Future>(
     call: F,
     pacer: &Pacer,

@@ -8,7 +8,6 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// The maximum number of connections that the pool opens at the same time.
 const AT_ONCE: usize = 64;
 
-/// The growth of the pool of a run.
 #[derive(Debug, Default)]
 pub(crate) struct Pool(Mutex<State>);
 
@@ -21,8 +20,8 @@ struct State {
 }
 
 impl Pool {
-    /// Reserves connections for a thread that can open `room` more, if `lacking` slots lack one. Returns how many the
-    /// thread has to open. The other ones are left for the other `threads`.
+    /// Reserves connections for a thread that can open up to `room` more, if `lacking` slots lack a connection. Returns
+    /// how many connections the thread has to open. The other threads open the remaining ones.
     pub(crate) fn reserve(&self, lacking: u64, room: usize, threads: usize) -> usize {
         let mut state = self.state();
         let lacking = usize::try_from(lacking).unwrap_or(usize::MAX).min(AT_ONCE);
@@ -32,14 +31,13 @@ impl Pool {
         count
     }
 
-    /// Records that a reserved connection is open, or that it cannot be opened now.
+    /// Records that an attempt to open a reserved connection has ended, with or without success.
     pub(crate) fn opened(&self, now: Nanos) {
         let mut state = self.state();
         state.opening -= 1;
         state.last_opened = state.last_opened.max(Some(now));
     }
 
-    /// Returns the growth since the load began at `start`, or `None` for a pool that does not grow.
     pub(crate) fn growth(&self, size: PoolSize, start: Nanos) -> Option<PoolGrowth> {
         let [first, most] = [size.first, size.most].map(|count| count as usize);
         let state = self.state();
@@ -49,7 +47,7 @@ impl Pool {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        // A thread that panics ends the run with its own message; this must not add another.
+        // A thread that panics ends the run with its own message. A poisoned lock must not add another message.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,4 +1,4 @@
-//! Lets load threads run before those of other programs: `--realtime`.
+//! Lets load threads run before the threads of other programs: `--realtime`.
 //!
 //! On a busy machine, a thread that wakes for a slot first waits for the CPU. Under `SCHED_RR`, it runs at once. Where
 //! this is not allowed, a thread gets a nice value of -15. Where that is not allowed either, it stays in the normal
@@ -13,15 +13,12 @@ use std::time::Duration;
 /// The priority under `SCHED_RR`: low among the real-time users of a machine.
 #[cfg(target_os = "linux")]
 const PRIORITY: u8 = 10;
-/// The nice value, if `SCHED_RR` is not allowed.
 #[cfg(target_os = "linux")]
 const NICE: i32 = -15;
-/// The time over which the CPU time of a thread is measured.
 const WINDOW: Duration = Duration::from_secs(1);
 /// The share of a core above which a thread goes back to the normal class.
 const MOST: f64 = 0.8;
 
-/// The scheduling class of the load threads of a run.
 #[derive(Debug)]
 pub(crate) struct Realtime(Mutex<RealtimeResult>);
 
@@ -32,7 +29,6 @@ impl Default for Realtime {
 }
 
 impl Realtime {
-    /// Raises the class of the calling thread.
     pub(super) fn raise(&self) -> RaisedThread<'_> {
         let class = system::raise();
         let mut all = self.all();
@@ -41,27 +37,24 @@ impl Realtime {
         RaisedThread { realtime: self, usage }
     }
 
-    /// Returns the class that all threads got.
     pub(crate) fn result(&self) -> RealtimeResult {
         *self.all()
     }
 
     fn all(&self) -> MutexGuard<'_, RealtimeResult> {
-        // A thread that panics ends the run with its own message; this must not add another.
+        // A thread that panics ends the run with its own message. A poisoned lock must not add another message.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// A thread whose class was raised.
 #[derive(Debug)]
 pub(super) struct RaisedThread<'run> {
     realtime: &'run Realtime,
-    /// The use of the CPU, or `None` in the normal class.
     usage: Option<Usage>,
 }
 
 impl RaisedThread<'_> {
-    /// Brings the calling thread back to the normal class if it uses too much CPU time. It has used `cpu` so far.
+    /// Brings the calling thread, which has used `cpu` so far, back to the normal class if it uses too much CPU time.
     pub(super) fn check(&mut self, now: Nanos, cpu: Duration) {
         if self.usage.as_mut().is_some_and(|usage| usage.is_too_high(now, cpu)) {
             self.usage = None;
@@ -116,7 +109,6 @@ mod system {
         set(NORMAL, ThreadSchedulePolicy::Normal(NormalThreadSchedulePolicy::Other));
     }
 
-    /// Sets the class of the calling thread. Returns whether this is allowed.
     fn set(priority: u8, policy: ThreadSchedulePolicy) -> bool {
         ThreadPriority::try_from(priority).is_ok_and(|priority| {
             set_thread_priority_and_policy(thread_native_id(), priority, policy).is_ok()
@@ -140,7 +132,8 @@ mod system {
 mod tests {
     use super::*;
 
-    /// Returns whether a thread goes back within 10 s of beats. In each second, it uses these shares of a core.
+    /// Returns the beat at which a thread goes back, if it does so within 10 s. The thread uses the first share of a
+    /// core for a second, then the second share for a second, and so on.
     fn goes_back(shares: [f64; 2]) -> Option<u64> {
         let (mut usage, mut cpu) = (Usage::default(), Duration::ZERO);
         (0..1_000_u64).find(|beat| {

@@ -26,11 +26,9 @@ pub(crate) struct RunShared {
     pub(crate) ended: SetOnce<()>,
     /// Becomes true when the missing responses are given up.
     pub(crate) give_up: watch::Sender<bool>,
-    /// The growth of the pool of connections.
     pub(crate) pool: Pool,
     /// The slots of each connection, if slots belong to connections.
     pub(crate) turns: Option<Turns>,
-    /// The scheduling class of the load threads, if it is raised.
     pub(crate) realtime: Option<Realtime>,
     pub(crate) threads: LoadThreads,
 }

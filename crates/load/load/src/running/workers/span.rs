@@ -87,7 +87,7 @@ impl RunSpan {
 
     /// Returns the amount of load as counted by the pacer. For random slots, the mean count can exceed the number of
     /// slots that were due. For a moment before the last change of the load, the pacer returns the count at that
-    /// change. Neither matters, because a run never requests more than its maximum number of slots.
+    /// change. Neither inaccuracy matters, because a run never requests more than its maximum number of slots.
     fn asked_by_pacer(&self, moment: Nanos) -> AskedLoad {
         let (pacer, before) = (&self.pacer, moment.min(self.end()));
         let asked =
@@ -124,7 +124,6 @@ impl RunSpan {
         self.ended.get().map_or_else(|| self.planned_end(), |ended| ended.at)
     }
 
-    /// Returns whether the run ends without a request to stop.
     pub(crate) fn has_end(&self) -> bool {
         self.planned_end() < Nanos::MAX || self.slots.are_limited()
     }
@@ -142,7 +141,6 @@ impl RunSpan {
         self.length.counted.map_or_else(|| self.pacer.is_finished(), |_| are_decided())
     }
 
-    /// Returns whether the load is in a warm-up whose number of slots is fixed.
     pub(crate) fn has_fixed_warm_up(&self) -> bool {
         self.length.counted.is_some() && self.pacer.now() < self.recorded_from
     }
@@ -183,7 +181,7 @@ impl RunSpan {
     }
 
     /// Ends the run if it ends with the load or after a fixed number of requests, and if all its slots were decided
-    /// about. Before that, a slot can be given back and granted again.
+    /// about. As long as a slot is undecided, it can be given back and granted again.
     pub(crate) fn end_if_over(&self) {
         if self.is_load_over(self.slots.decided()) {
             self.end_with_load(self.pacer.now());
@@ -245,8 +243,8 @@ impl RunSpan {
     }
 
     /// Returns the recorded slots that were due before the end of the run and have not started, in batches: see
-    /// [`Pacer::unstarted`]. Leaves out the batches in `known`, then replaces `known` with all batches. This is called
-    /// twice, because a slot that a worker waited for when the run ended is given back only after the end.
+    /// [`Pacer::unstarted`]. Leaves out the batches in `known`, then replaces `known` with all batches. The method is
+    /// called twice, because a slot that a worker waited for when the run ended is given back only after the end.
     pub(crate) fn unstarted(&self, known: &mut Vec<(Nanos, u64)>) -> Vec<(Nanos, u64)> {
         let mut all = self.pacer.unstarted(self.recorded_from..self.end());
         self.leave_warm_up_out(&mut all);
@@ -316,7 +314,8 @@ fn in_all(slots: u64, warm_up: AskedLoad) -> AskedLoad {
 fn beyond(all: &[(Nanos, u64)], known: &[(Nanos, u64)]) -> Vec<(Nanos, u64)> {
     let count = |batches: &[(Nanos, u64)]| batches.iter().map(|(_, slots)| slots).sum::<u64>();
     let mut missing = count(all).saturating_sub(count(known));
-    // `ahead`: by how many slots the batches of `all` so far exceed the known ones that are due by then.
+    // `ahead` is the number of slots by which the batches of `all` so far exceed the known batches that are due by
+    // then.
     let (mut known, mut ahead) = (known.iter().peekable(), 0_u64);
     let mut left = Vec::new();
     for &(due, slots) in all {

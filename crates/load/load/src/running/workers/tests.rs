@@ -80,7 +80,6 @@ fn run_with(setup: &Setup, sender: &Sender<Message>, messages: &Receiver<Message
     ran.unwrap().summary
 }
 
-/// Performs a run. Checks that all 100 slots are counted.
 fn run(setup: &Setup) -> Summary {
     let (sender, messages) = mpsc::channel();
     let summary = run_with(setup, &sender, &messages);
@@ -187,7 +186,6 @@ impl<C> Told<C> {
         (self.call)(slot.number())
     }
 
-    /// Returns the number of openings and the number of calls. Checks that no slot had two calls.
     fn seen(&self) -> (u64, u64) {
         let calls = self.calls.lock().unwrap();
         let slots: BTreeSet<_> = calls.iter().map(|(slot, ..)| slot).collect();
@@ -358,7 +356,6 @@ fn calls_that_never_yield_when_the_run_is_given_up_are_unfinished() {
                 if slot < 3 && threads == 1 {
                     pending::<()>().await;
                 }
-                // The call ends at the end of the test.
                 let _ = ends.lock().map(|ends| ends.recv());
                 Ok(Done::new())
             })

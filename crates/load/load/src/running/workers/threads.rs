@@ -34,11 +34,9 @@ pub(crate) const GLANCE: Duration = Duration::from_millis(10);
 /// The time in which a thread ends after all of its work has ended, unless it resolves a name.
 const FAREWELL: Duration = Duration::from_secs(1);
 
-/// A load that threads run.
 pub(crate) struct LoadPart {
     pub(crate) target: Arc<dyn AnyBackend>,
     pub(crate) shared: Arc<RunShared>,
-    /// The number of connections of each thread that runs the load.
     pub(crate) connections: Vec<usize>,
 }
 
@@ -49,11 +47,10 @@ pub(crate) struct Threads(Vec<Thread>);
 #[derive(Debug)]
 struct Thread {
     handle: JoinHandle<anyhow::Result<()>>,
-    /// One for each load that the thread runs. It is gone when the thread has ended its part of that load.
+    /// A pointer for each load. Its target is dropped when the thread has ended its part of the load.
     working: Vec<Weak<()>>,
 }
 
-/// The threads of one load.
 #[derive(Debug)]
 pub(crate) struct PartThreads(Vec<PartThread>);
 
@@ -64,8 +61,7 @@ struct PartThread {
     recorder: Option<Arc<Recorder>>,
 }
 
-/// Spreads sessions over threads, by default as many as [`suitable`]. A session whose calls block has a thread of its
-/// own.
+/// Spreads sessions over threads, by default as many as [`suitable`]. A blocking session has its own thread.
 pub(crate) fn sessions(
     target: &Arc<dyn AnyBackend>,
     sessions: u32,
@@ -95,14 +91,12 @@ fn beside_target(cores: usize, sessions: usize) -> usize {
     if sessions < FEW { cores } else { (cores / 2).max(1) }
 }
 
-/// Returns the number of threads for `hz` calls per second, if one thread makes `each` calls per second.
 fn needed(hz: f64, each: f64) -> usize {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
     let threads = (hz / each).ceil() as usize;
     threads.max(1)
 }
 
-/// Spreads `connections` over `threads`. Returns the number of connections of each thread.
 pub(crate) fn spread(connections: usize, threads: usize) -> Vec<usize> {
     (0..threads).map(|i| (connections + i) / threads).collect()
 }
@@ -118,7 +112,7 @@ impl Threads {
     ) -> anyhow::Result<(Threads, Vec<PartThreads>)> {
         let (mut threads, mut by_part) = (Threads(Vec::new()), Vec::new());
         let mut works: Vec<Vec<ThreadPart>> = (0..count).map(|_| Vec::new()).collect();
-        // Each part begins at the thread after the last one of the part before it, so that small parts are spread.
+        // Each part begins at the thread after the previous part's last thread, so that small parts are spread.
         let mut next = (0..count).cycle();
         for part in parts {
             if let Some(sessions) = Arc::clone(&part.target).blocking() {
@@ -166,7 +160,6 @@ impl Thread {
 }
 
 impl PartThreads {
-    /// Returns the number of threads.
     pub(crate) fn count(&self) -> usize {
         self.0.len()
     }
@@ -212,7 +205,6 @@ impl PartThread {
 }
 
 impl LoadPart {
-    /// Returns the part of each thread.
     fn spread(&self) -> Vec<ThreadPart> {
         let mut first = 0;
         let parts = self.connections.iter().enumerate().map(|(index, &count)| {
@@ -238,7 +230,6 @@ struct ThreadPart {
     token: Arc<()>,
 }
 
-/// Starts a thread that runs these parts of loads.
 fn start(
     parts: Vec<ThreadPart>,
     number: usize,
@@ -271,7 +262,6 @@ fn observed(recorders: Vec<Arc<Recorder>>) -> Builder {
     runtime
 }
 
-/// Runs the parts of a thread until all have ended.
 async fn run(parts: Vec<ThreadPart>) -> anyhow::Result<()> {
     let mut parts: JoinSet<_> = parts.into_iter().map(ThreadPart::run).collect();
     while let Some(part) = parts.join_next().await {
@@ -357,7 +347,6 @@ impl ThreadPart {
         workers
     }
 
-    /// Opens a connection during the run, and works with it.
     fn open_later(&self, line: &AsyncPacer, index: usize) -> impl Future<Output = ()> + use<> {
         let recorder = &self.shared.recorders[self.index];
         let mut worker = Arc::clone(&self.target).worker(&self.shared, recorder, line, index);

@@ -8,25 +8,21 @@ use nanopace::{Claim, Ended, Pacer};
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// The claimed slots of each connection.
 #[derive(Debug)]
 pub(crate) struct Turns(Mutex<Claims>);
 
 #[derive(Debug)]
 struct Claims {
-    /// The number of slots that were claimed so far.
     claimed: usize,
     of: Vec<VecDeque<Claim<'static>>>,
 }
 
 impl Turns {
-    /// Creates the turns of this number of connections.
     pub(crate) fn new(connections: usize) -> Turns {
         let of = (0..connections).map(|_| VecDeque::new()).collect();
         Turns(Mutex::new(Claims { claimed: 0, of }))
     }
 
-    /// Claims the next slot of the connection with this index.
     pub(super) fn claim(&self, index: usize, pacer: &Pacer) -> Result<Claim<'static>, Ended> {
         let Claims { claimed, of } = &mut *self.claims();
         loop {
@@ -39,14 +35,14 @@ impl Turns {
         }
     }
 
-    /// Gives back the slots that were not started, after the pacer was closed and all workers have ended. A worker that
-    /// is stuck may still come back.
+    /// Gives back the slots that were not started. The pacer must be closed, and all workers must have ended, except
+    /// stuck ones, which may still ask for a slot.
     pub(crate) fn give_back(&self) {
         self.claims().of.iter_mut().for_each(VecDeque::clear);
     }
 
     fn claims(&self) -> MutexGuard<'_, Claims> {
-        // A thread that panics ends the run with its own message; this must not add another.
+        // A thread that panics ends the run with its own message. A poisoned lock must not add another message.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

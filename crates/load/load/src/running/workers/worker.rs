@@ -24,7 +24,6 @@ pub(crate) struct Worker<T: Backend> {
     recorder: Arc<Recorder>,
     line: AsyncPacer,
     index: usize,
-    /// `None` if the session must be opened.
     session: Option<T::Session>,
     guarded: Guarded,
 }
@@ -48,8 +47,8 @@ impl<T: Backend> Worker<T> {
         }
     }
 
-    /// Opens the session. `opening` marks the time since which no slot could use it. If this attempt fails, the session
-    /// is opened for the first call.
+    /// Opens the session. `opening` is the recorded start of this attempt. If the attempt fails, the session is opened
+    /// for the first call.
     pub(crate) async fn prepare(&mut self, opening: Start) {
         for set_up in self.open().await.unwrap_or_default() {
             self.recorder.set_up(set_up);
@@ -57,7 +56,6 @@ impl<T: Backend> Worker<T> {
         self.recorder.opened(opening);
     }
 
-    /// Returns the slots of this worker's connection, or `None` if slots do not belong to connections.
     pub(super) fn own_slots(&self) -> Option<OwnSlots> {
         OwnSlots::new(&self.shared, &self.recorder, self.index)
     }
@@ -130,7 +128,7 @@ impl<T: Backend> Worker<T> {
         Answer { held, ..answer(sent, set_up, called) }
     }
 
-    /// Opens the session. Returns how long it took to open each of its parts.
+    /// Opens the session. Returns how long it took to open each connection of the session.
     async fn open(&mut self) -> Result<Vec<SetUp>, Failure> {
         let begin = self.shared.pacer.now();
         let opened = self.guarded.run(|| self.target.connect(self.index)).await;

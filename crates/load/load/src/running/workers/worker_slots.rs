@@ -9,18 +9,17 @@ use std::future::{Future, poll_fn};
 use std::pin::pin;
 use std::sync::Arc;
 
-/// The slots that a worker starts.
 pub(super) trait WorkerSlots: Send {
-    /// Takes the next slot. Also returns the current time. If there was no wait for the slot, this may be `clock`,
-    /// which was read just before.
+    /// Takes the next slot. Returns the slot and the current time. If there was no wait for the slot, the returned time
+    /// may be `clock`, which was read just before.
     fn next(
         &mut self,
         line: &AsyncPacer,
         clock: Option<Nanos>,
     ) -> impl Future<Output = Result<(Grant, Nanos), Refused>> + Send;
 
-    /// Exchanges the thread's ideal connections with that of the worker, if a slot can use only this connection. Called
-    /// before and after a call is recorded.
+    /// Exchanges the thread's simulated connections with those of the worker, if the worker's slots can use only one
+    /// connection. Called before and after a call is recorded.
     fn swap_ideal(&mut self, _recorder: &Recorder) {}
 }
 
@@ -51,12 +50,11 @@ async fn acquire(line: &AsyncPacer, mut clock: Option<Nanos>) -> Result<(Grant, 
     Ok((grant, now.max(grant.actual_start())))
 }
 
-/// The slots of one connection.
 #[derive(Debug)]
 pub(super) struct OwnSlots {
     shared: Arc<RunShared>,
     index: usize,
-    /// The connection of a generator without delays: to the target, and to a target that responds at once.
+    /// The simulated connections of these slots: one to the target, and one to a target that responds at once.
     ideal: [IdealConnections; 2],
 }
 

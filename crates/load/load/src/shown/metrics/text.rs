@@ -59,7 +59,6 @@ impl Range {
     }
 }
 
-/// Returns these metrics of a run as text.
 pub(crate) fn exposition(families: &[Family<'_>], format: Format) -> String {
     let mut text = head("nanopace_build", "info", "The program that tells this", None, format);
     let version = ("version", env!("CARGO_PKG_VERSION").to_owned());

@@ -1,5 +1,5 @@
 //! Draws the frame of a chart: its heading, axes and key. The content of a chart is stretched to the width of the page.
-//! Its text and its lines keep their size, so that charts are readable on screens of any size.
+//! The text and the width of lines stay the same, so that charts are readable on screens of any size.
 
 use maud::{Markup, PreEscaped, html};
 use std::fmt::Write as _;

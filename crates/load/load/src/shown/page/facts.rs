@@ -49,7 +49,6 @@ pub(crate) fn figure(name: &str, figure: &str) -> Markup {
     html! { div { dt { (name) } dd { (figure) } } }
 }
 
-/// Returns a tile for a count of bad events, which is highlighted unless the count is zero.
 pub(crate) fn bad_figure(name: &str, figure: u64, all: u64) -> Markup {
     html! {
         div {

@@ -107,8 +107,8 @@ fn column(interval: &Interval, axis: LogTimeAxis) -> Vec<Spot> {
     spots
 }
 
-/// Returns, for each step of the histogram with recorded times, its row of the heat map, and how many of these times
-/// there are per second. A row can occur several times.
+/// For each step of the histogram that contains times, returns its row of the heat map, and how many slots per second
+/// had such a time. A row can occur several times.
 fn rates(times: &Histogram<u64>, seconds: f64, axis: LogTimeAxis) -> Vec<(usize, f64)> {
     let steps = times.iter_recorded();
     let rate = |step: IterationValue<u64>| {

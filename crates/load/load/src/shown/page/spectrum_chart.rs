@@ -88,7 +88,6 @@ fn labels(most: f64) -> Vec<(f64, String)> {
     ];
     let labels =
         named.into_iter().chain(more).map(|(name, at)| (nines(at) / most, name.to_owned()));
-    // If there are only a few times, the longest one is not a percentile, so it gets no label.
     labels.take_while(|(part, _)| *part < 1.0 + 1e-9).collect()
 }
 

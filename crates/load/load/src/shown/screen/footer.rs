@@ -21,7 +21,6 @@ pub(crate) fn wishes(picture: &Picture, width: u16) -> Wishes {
     }
 }
 
-/// Returns the number of lines that a text needs, or three if it needs more.
 fn lines(text: &str, width: u16) -> u16 {
     u16::try_from(wrapped(text, width).len()).unwrap_or(u16::MAX).clamp(1, 3)
 }

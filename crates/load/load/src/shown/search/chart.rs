@@ -16,7 +16,6 @@ const ROWS: usize = 12;
 pub(crate) struct Chart<'run> {
     pub(crate) results: &'run Results,
     pub(crate) promise: &'run Promise,
-    /// The width of a line, in characters.
     pub(crate) width: usize,
 }
 
@@ -35,7 +34,6 @@ pub(crate) fn mark(outcome: Outcome) -> &'static str {
 }
 
 impl LogAxis {
-    /// Returns the axis for these values, or `None` if there are no values.
     pub(crate) fn over(values: impl Iterator<Item = f64> + Clone) -> Option<LogAxis> {
         let (from, to) = (values.clone().reduce(f64::min)?, values.reduce(f64::max)?);
         Some(LogAxis { from, to })
@@ -52,7 +50,6 @@ impl LogAxis {
         if part.is_finite() { part.clamp(0.0, 1.0) } else { 0.5 }
     }
 
-    /// Returns the value at the position `part`, which is a share of the axis.
     fn value(self, part: f64) -> f64 {
         self.from * (self.to / self.from).powf(part)
     }
@@ -78,7 +75,6 @@ impl Results {
 }
 
 impl Display for Chart<'_> {
-    /// Draws the chart. If no step has a value of the figure, nothing is drawn.
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let (name, limit) = self.promise.charted();
         let Some((rates, times)) = self.results.axes(limit) else { return Ok(()) };

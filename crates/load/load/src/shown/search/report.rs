@@ -13,7 +13,6 @@ use std::fmt::{self, Display, Formatter};
 pub(crate) struct SearchReport<'run> {
     pub(crate) results: &'run Results,
     pub(crate) promise: &'run Promise,
-    /// The width of a line of the chart, in characters.
     pub(crate) width: usize,
 }
 

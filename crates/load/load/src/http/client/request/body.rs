@@ -13,11 +13,9 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-/// The minimum size in bytes of a file that is read while it is sent. A file that contains placeholders is always read
-/// into memory.
+/// The minimum size in bytes of a file without placeholders that is read while it is sent.
 const LARGE: u64 = 64 << 20;
 
-/// The number of bytes that are read from a large file at once.
 const CHUNK: u64 = 1 << 16;
 
 #[derive(Clone, Debug)]
@@ -59,9 +57,6 @@ impl From<Bytes> for Content {
 
 impl Content {
     /// Reads a file or standard input into memory. A large file without placeholders is opened, but not kept in memory.
-    ///
-    /// # Errors
-    /// Returns an error if the file cannot be read.
     pub(crate) fn of_file(path: &Path) -> io::Result<Content> {
         if is_stdin(path) {
             return Ok(Bytes::from(input::read(path)?).into());
@@ -92,7 +87,6 @@ impl Content {
         }
     }
 
-    /// Returns the bytes, if they are in memory. Returns an empty slice if the content is a file.
     pub(crate) fn memory(&self) -> &[u8] {
         match self {
             Content::Memory(bytes) => bytes,
@@ -100,7 +94,6 @@ impl Content {
         }
     }
 
-    /// Returns the file that is read while it is sent, or `None` if the content is in memory.
     pub(crate) fn file(&self) -> Option<&Arc<LargeFile>> {
         match self {
             Content::Memory(_) => None,

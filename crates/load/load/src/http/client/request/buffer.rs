@@ -18,14 +18,12 @@ pub(crate) struct Common {
     pub(crate) is_to_proxy: bool,
     /// The default headers, each of which is sent unless the request sets it.
     pub(crate) usual: HeaderMap,
-    /// The headers that are sent with each request in addition to its own.
     pub(crate) given: HeaderMap,
 }
 
 #[derive(Debug, Default)]
 pub(crate) struct Requests {
-    /// The heads of all requests. Each head consists of lines: the method, the path, and for each header its name and
-    /// its value.
+    /// The heads of all requests, as lines: the method, the path, and for each header its name and its value.
     heads: Vec<u8>,
     entries: Vec<Entry>,
     /// The distinct bodies. The first one is the empty body.
@@ -191,7 +189,7 @@ mod tests {
         assert_eq!(headers, own.map(|(name, value)| (name.as_bytes(), value.as_bytes())));
     }
 
-    /// In an earlier version, a run with a million targets needed 1.2 kB for each of them.
+    /// In an earlier version, a run with a million targets needed 1.2 kB per target.
     #[test]
     fn a_request_takes_its_text_and_16_bytes() {
         const COUNT: usize = 10_000;

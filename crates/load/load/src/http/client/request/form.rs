@@ -137,8 +137,7 @@ impl Field {
         }
     }
 
-    /// Returns the headers of the field's part of the form. As in browsers, only characters that would end a quoted
-    /// name are escaped.
+    /// Returns the headers of the part. As in browsers, only characters that would end a quoted name are escaped.
     fn head(&self, boundary: &str) -> String {
         let upload = match &self.value {
             Value::Upload(path) => Some(path),
@@ -183,11 +182,7 @@ fn kind_of(path: &Path) -> Option<&'static str> {
     known.map(|(_, kind)| kind)
 }
 
-/// Builds the body of a form as pieces, and returns them with the content type of the form. Reads the files of the
-/// fields.
-///
-/// # Errors
-/// Returns an error if a file cannot be read.
+/// Reads the files of the fields. Returns the pieces of the body, and the content type of the form.
 pub(crate) fn body(fields: &[Field]) -> anyhow::Result<(Vec<Piece>, HeaderValue)> {
     let values = fields.iter().map(Field::read).collect::<anyhow::Result<Vec<_>>>()?;
     let boundary = boundary(&values);

@@ -11,8 +11,7 @@ pub(crate) struct RequestParts<'a> {
     pub(crate) path: &'a [u8],
     /// The headers. Each consists of two lines: its name and its value.
     pub(crate) headers: &'a [u8],
-    /// The body in three parts: the bytes before its largest piece, that piece, which all requests share, and the bytes
-    /// after it.
+    /// The bytes before the largest piece of the body, this piece (shared by all requests), and the bytes after it.
     pub(crate) body: [&'a [u8]; 3],
     /// The file that is sent as the body. `None` if `body` is sent.
     pub(crate) file: Option<&'a Arc<LargeFile>>,

@@ -4,8 +4,7 @@
 pub(crate) enum Rotation {
     /// In each round, each of `count` requests has one turn.
     Even { count: u64 },
-    /// In each round, each request has as many turns as its weight. An element is the sum of the weights of its request
-    /// and all earlier requests.
+    /// Each request has as many turns per round as its weight. An element is the sum of the weights up to its request.
     Weighted(Vec<u64>),
     /// The index of the request of each slot.
     Listed(Vec<u32>),

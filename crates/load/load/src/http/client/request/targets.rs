@@ -31,7 +31,6 @@ pub(crate) struct TargetSpec {
     pub(crate) body: Content,
     /// The pieces of a form. If one of them contains a placeholder, they replace `body`.
     pub(crate) form: Vec<Piece>,
-    /// The weight: how often the request is sent, relative to other requests.
     pub(crate) weight: u32,
 }
 
@@ -122,7 +121,6 @@ struct Reader<Take> {
 }
 
 impl<Take: FnMut(TargetSpec) -> Told<()>> Reader<Take> {
-    /// Parses a line of the HTTP format that is not blank and not a comment.
     fn line(&mut self, number: usize, whole: &str) -> Result<(), Wrong> {
         let line = whole.trim();
         let here = |(part, told)| Wrong { line: number, column: column(whole, part), told };
@@ -267,7 +265,6 @@ fn checked(weight: u32) -> Told<u32> {
     if weight == 0 { Err(WEIGHT.to_owned()) } else { Ok(weight) }
 }
 
-/// Parses a method. Returns an error unless it consists of capital letters only.
 pub(crate) fn method(name: &str) -> Told<Method> {
     let capitals = !name.is_empty() && name.chars().all(|c| c.is_ascii_uppercase());
     let method = Method::from_bytes(name.as_bytes()).ok().filter(|_| capitals);

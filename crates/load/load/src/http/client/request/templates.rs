@@ -18,7 +18,7 @@ use std::sync::Arc;
 /// The headers that determine how a request is framed. They must not contain placeholders.
 const OURS: [HeaderName; 3] = [CONNECTION, CONTENT_LENGTH, TRANSFER_ENCODING];
 
-/// The minimum size in bytes of a piece without placeholders that requests share instead of each having a copy.
+/// A piece without placeholders that has at least this size in bytes is shared by all requests instead of copied.
 const LARGE: usize = 1 << 16;
 
 #[derive(Debug)]
@@ -85,9 +85,6 @@ impl Compiler {
     }
 
     /// Compiles a request, and checks that the request is valid with the values of every row.
-    ///
-    /// # Errors
-    /// Returns an error if a placeholder is invalid, or if a row contains an invalid value.
     pub(crate) fn compile(
         &mut self,
         target: &TargetSpec,
@@ -189,8 +186,7 @@ impl Compiler {
     }
 }
 
-/// Checks that the template, filled with these values, is a valid host. `at` is the source of the values for the error
-/// message.
+/// Checks that the filled template is a valid host. `at` is the source of the values, for the error message.
 fn check_host(template: &Template, mut values: Values<'_>, at: &str) -> anyhow::Result<()> {
     let mut host = Vec::new();
     template.fill(&mut values, &mut host);
@@ -235,7 +231,6 @@ impl Templates {
         }
     }
 
-    /// Returns the length of the body in bytes, or `None` if the body contains placeholders.
     pub(crate) fn body_length(&self) -> Option<u64> {
         match &self.body {
             Body::AsItIs(body) => Some(body.len()),

@@ -35,8 +35,7 @@ pub(crate) enum Missing {
 }
 
 impl Missing {
-    /// Returns the kind under which the failure is counted. It is `name` alone if the response does not contain the
-    /// value.
+    /// Returns the kind of the failure, which is `name` alone if the response does not contain the value.
     pub(crate) fn named(self, name: &str) -> String {
         let why = match self {
             Missing::Absent => return name.to_owned(),
@@ -113,7 +112,6 @@ pub(crate) fn is_pointer(text: &str) -> bool {
     (text.is_empty() || text.starts_with('/')) && text.split('~').skip(1).all(is_escape)
 }
 
-/// Returns the member of an object whose name is `token`, or the element of an array whose index is `token`.
 fn child<'a>(value: &'a RawValue, token: &str) -> Option<&'a RawValue> {
     let text = value.get();
     if text.starts_with('{') {

@@ -12,7 +12,6 @@ pub(crate) struct ItemTimer {
     items: Items,
     clock: Pacer,
     scanner: Scanner,
-    /// The time at which the last part of the body arrived.
     now: Nanos,
     seen: SeenItems,
     /// Whether the exchange ends with the head of the response, because its body is not needed.
@@ -118,8 +117,8 @@ mod tests {
     use nanopace::{ManualClock, Rate};
     use std::time::Duration;
 
-    /// Returns the recorded times of the response to a request that was due at 2 ms and sent at 5 ms. Each part arrives
-    /// this number of milliseconds after the previous one.
+    /// Returns the recorded times of the response to a request that was due at 2 ms and sent at 5 ms. The number of a
+    /// part is the time in milliseconds since the previous part.
     fn times(parts: &[(u64, &str)]) -> [Vec<u64>; 4] {
         let clock = ManualClock::new();
         let pacer = Pacer::builder(Rate::per_second(1).unwrap()).clock(clock.clone()).build();

@@ -33,8 +33,8 @@ impl RetainedResponse {
         self.is_too_long = false;
     }
 
-    /// Retains the headers of an HTTP/1 response, whose head is known to be valid. Those of an earlier response are
-    /// dropped, such as the response to a request that is being retried.
+    /// Retains the headers of an HTTP/1 response, whose head is known to be valid. Drops the parts of an earlier
+    /// response, for example of the response to the first attempt of a retried request.
     pub(crate) fn head(&mut self, head: &[u8]) {
         self.clear();
         if !self.wanted.headers {
@@ -70,7 +70,6 @@ impl RetainedResponse {
         }
     }
 
-    /// Returns the body, or `None` if it is longer than [`LONGEST_BODY`].
     pub(crate) fn body(&self) -> Option<&[u8]> {
         (!self.is_too_long).then_some(&self.body[..])
     }

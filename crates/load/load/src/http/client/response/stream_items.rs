@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ItemKind {
-    /// Each server-sent event with data is an item. Events that consist only of comments or of other fields are not.
+    /// Each server-sent event with data is an item. Events with only comments or other fields are not items.
     Sse,
     /// Each line that is not empty is an item.
     Lines,
@@ -25,7 +25,6 @@ pub(crate) struct Items {
 impl FromStr for Items {
     type Err = String;
 
-    /// Parses `sse` or `lines`, optionally followed by a JSON pointer.
     fn from_str(text: &str) -> Result<Items, String> {
         let (kind, pointer) = text.trim().split_once(' ').unwrap_or((text.trim(), ""));
         let kind = match kind {
@@ -58,7 +57,6 @@ pub(crate) struct Scanner {
     first: Option<First>,
 }
 
-/// Searches for the first item that has content at the JSON pointer.
 #[derive(Clone, Debug)]
 struct First {
     pointer: Arc<str>,
@@ -73,8 +71,7 @@ impl First {
         }
     }
 
-    /// Handles the end of the current line. The line's data begins after `before` bytes; `None` means that it has no
-    /// data.
+    /// Handles the end of the current line, whose data begins after `before` bytes. `None` means no data.
     fn end_line(&mut self, before: Option<usize>) {
         let data = before.and_then(|before| self.line.get(before..)).unwrap_or_default();
         self.data.extend_from_slice(data);
@@ -161,7 +158,6 @@ impl Scanner {
         }
     }
 
-    /// Returns whether the current item counts. Items before the first one with content do not.
     fn counts(&mut self) -> bool {
         let counts = self.first.as_mut().is_none_or(First::has_content);
         self.first = self.first.take().filter(|_| !counts);

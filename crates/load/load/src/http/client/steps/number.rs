@@ -1,10 +1,8 @@
 //! Compares JSON numbers exactly, by their digits.
 
-/// A number: whether it is negative, its digits without zeros at either end, and the power of ten by which they are
-/// multiplied.
+/// Whether a number is negative, its digits without zeros at either end, and the power of ten of its last digit.
 type Number = (bool, String, i64);
 
-/// Returns whether two JSON numbers have the same value, in any notation.
 pub(super) fn are_same(one: &str, other: &str) -> bool {
     number(one).is_some_and(|one| Some(one) == number(other))
 }

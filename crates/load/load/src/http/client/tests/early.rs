@@ -92,7 +92,6 @@ fn a_response_is_read_after_sending_has_failed() {
     }
 }
 
-/// In this test, the server does not read, respond or close the connection.
 #[test]
 fn reading_on_ends_with_the_timeout() {
     for arriving in [&[][..], &["HTTP/1.1 413 X\r\ncontent-length: 3\r\n\r\nto"]] {
@@ -145,8 +144,7 @@ fn tls(answer: Vec<u8>) -> String {
     url
 }
 
-/// Checks the status of two requests: one with a body in memory, and one with a body that is read from a file while it
-/// is sent.
+/// Checks the status of two requests. One body is in memory, and the other body is read while it is sent.
 fn assert_refused(url: &str, options: &[&str], status: u16) {
     let folder = TempDir::new().unwrap();
     for bytes in [20 << 20, (64 << 20) + 5] {
@@ -199,7 +197,6 @@ fn the_status_of_a_server_that_stops_reading_is_reported() {
     }
 }
 
-/// In an earlier version, the next request waited for the server until it timed out.
 #[test]
 fn a_server_need_not_read_a_request_that_it_has_responded_to() {
     let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();

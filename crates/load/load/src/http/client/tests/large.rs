@@ -36,7 +36,6 @@ fn server(is_early: bool) -> Server {
 fn one_connection_sends_a_large_file_with_each_request() {
     let (file, server) = (file(), server(false));
     let plan = sends(&server.url, &file, &["-H", "x: {{slot}}"]);
-    // The body file is one open file, and each of the three sessions has one connection.
     assert_eq!(plan.open_files(&[2, 1]), 4);
     block_on(async {
         let mut session = session(&plan);

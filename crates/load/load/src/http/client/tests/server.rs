@@ -76,7 +76,6 @@ fn reset(stream: &mut TcpStream, answer: &Answer, served: &Sender<Vec<u8>>) -> i
     let mut request = [0];
     while stream.peek(&mut request)? == 0 {}
     write(stream, answer)?;
-    // This gives the client time to read the response before the connection is closed.
     thread::sleep(PAUSE * 5);
     let _ = served.send(request.to_vec());
     Ok(())

@@ -14,12 +14,12 @@ use std::time::Duration;
 use tokio::select;
 use tokio::time::{Instant, timeout};
 
-/// The time after which the next address is tried too, while an attempt is still running. If the time for all attempts
-/// is short, this time is shorter.
+/// The time after which the next address is tried too, while an attempt is still running. It is shorter if the time for
+/// all attempts, divided by the number of addresses, is shorter.
 const STAGGER: Duration = Duration::from_millis(250);
 
-/// The time for which an address is tried only after all others, because it has failed or was slow. After that, one
-/// connection tries it again in rotation.
+/// The time for which an address is tried only after all others, because it has failed or was slow. After this time,
+/// one connection tries the address again in rotation.
 const AVOIDED: Duration = Duration::from_secs(10);
 
 const MOST_NAMED: usize = 8;
@@ -35,8 +35,7 @@ pub(crate) struct Addresses {
 
 #[derive(Debug)]
 struct State {
-    /// The number of connections that have tried a first address, and the number of further addresses that these
-    /// connections have tried.
+    /// How many connections have tried a first address, and how many further addresses they have tried.
     turns: [usize; 2],
     records: Vec<Record>,
 }
@@ -45,8 +44,7 @@ struct State {
 struct Record {
     connected: u64,
     failed: u64,
-    /// The failure of the last attempt that failed, or `None` if that attempt was given up because another address was
-    /// faster.
+    /// The failure of the last failed attempt, or `None` if another address was faster.
     failure: Option<Failure>,
     avoided_until: Option<Instant>,
 }
@@ -60,8 +58,6 @@ struct Refusal {
 type Attempt<'a, S> = Pin<Box<dyn Future<Output = Result<S, Refusal>> + Send + 'a>>;
 
 impl Addresses {
-    /// Creates the list of the addresses `all` of the server `name`, which is the host and the port. Returns `None` if
-    /// `all` is empty.
     pub(crate) fn new(name: String, all: Vec<SocketAddr>) -> Option<Addresses> {
         let state = State { turns: [0; 2], records: vec![Record::default(); all.len()] };
         (!all.is_empty()).then(|| Addresses { name, all, state: state.into() })
@@ -151,8 +147,7 @@ impl Addresses {
         })
     }
 
-    /// Returns the next address in rotation among those that are not in `tried`. Addresses that are to be avoided come
-    /// last.
+    /// Returns the next address in rotation that is not in `tried`. Addresses that are to be avoided come last.
     fn next(&self, tried: &[usize]) -> Option<usize> {
         let mut state = self.state();
         let State { turns, records } = &mut *state;
@@ -186,8 +181,7 @@ impl Addresses {
         })
     }
 
-    /// Returns a list of the addresses and their failures, if there are several addresses and no attempt has ever
-    /// succeeded.
+    /// Returns all addresses and their failures, if there are several addresses and no attempt has ever succeeded.
     pub(crate) fn refusals(&self) -> Option<String> {
         let records = &self.state().records;
         let has_answered = records.iter().any(|record| record.connected > 0);
@@ -206,7 +200,7 @@ impl Record {
         (self.connected, self.avoided_until) = (self.connected + 1, None);
     }
 
-    /// Records that an attempt failed. `failure` is `None` if it did not fail, but another address was faster.
+    /// Records an attempt that failed with `failure`, or that was given up (`None`) because another address was faster.
     fn fail(&mut self, failure: Option<Failure>) {
         (self.failed, self.failure) = (self.failed + 1, failure);
         self.avoided_until = Some(Instant::now() + AVOIDED);
@@ -216,8 +210,8 @@ impl Record {
         self.avoided_until.is_some_and(|until| now < until)
     }
 
-    /// Returns how much a failure says about the server. A failure says most if a connection to the address has
-    /// succeeded before, and least if this machine has no route to the address.
+    /// Returns how much a failure says about the server: most if an earlier connection to the address has succeeded,
+    /// and least if none has and this machine has no route to the address.
     fn weight(&self, failure: Failure) -> u8 {
         match self.connected {
             0 if failure.is_without_route() => 0,

@@ -78,7 +78,6 @@ pub(crate) struct Resolve {
 impl FromStr for Resolve {
     type Err = String;
 
-    /// Parses `HOST:PORT:ADDRESS[,ADDRESS...]`.
     fn from_str(text: &str) -> Result<Resolve, String> {
         let usage = "write HOST:PORT:ADDRESS, as in example.com:443:127.0.0.1";
         let (host, rest) = text.split_once(':').ok_or(usage)?;

@@ -22,7 +22,6 @@ pub(crate) struct Endpoint {
     pub(crate) tls_name: Option<Name>,
     route: Route,
     is_stamped: bool,
-    /// The CONNECT request, if the server is reached with TLS and through a proxy.
     pub(crate) tunnel: Option<Vec<u8>>,
     pub(crate) resolved_in: Duration,
 }
@@ -68,7 +67,8 @@ impl Endpoint {
         })
     }
 
-    /// Returns the URL of the server's root with the host name, or `None` if the server is reached over a Unix socket.
+    /// Returns the URL of the path `/` on the server, with the host name. Returns `None` if the server is reached over
+    /// a Unix socket.
     pub(crate) fn url_by_name(&self) -> Option<Uri> {
         let scheme = if self.tls_name.is_some() { "https" } else { "http" };
         match &self.route {
@@ -103,7 +103,6 @@ impl Endpoint {
         self.addresses().is_none_or(Addresses::are_local)
     }
 
-    /// Returns the addresses of the server or its proxy, or `None` if the server is reached over a Unix socket.
     pub(crate) fn addresses(&self) -> Option<&Addresses> {
         match &self.route {
             Route::Tcp(addresses) => Some(addresses),

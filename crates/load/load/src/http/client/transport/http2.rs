@@ -38,7 +38,6 @@ impl Connection {
         Ok(Connection { sender, traffic })
     }
 
-    /// Returns whether the connection is known to accept no more requests.
     pub(crate) fn is_over(&self) -> bool {
         self.sender.is_closed() || self.traffic.is_broken()
     }
@@ -106,8 +105,7 @@ async fn whole(
     Ok(answer.status())
 }
 
-/// Returns the next frame of a body. Yields to other tasks from time to time, so that an endless body does not block
-/// them.
+/// Returns the next frame of a body. Yields to other tasks from time to time, because a body may be endless.
 async fn next_frame(body: &mut Incoming) -> Option<hyper::Result<Frame<Bytes>>> {
     consume_budget().await;
     body.frame().await

@@ -17,10 +17,6 @@ pub(crate) struct KernelDelays {
 }
 
 impl KernelDelays {
-    /// Starts to request timestamps from the kernel.
-    ///
-    /// # Errors
-    /// Returns an error if the kernel does not support timestamps.
     pub(crate) fn begin() -> anyhow::Result<KernelDelays> {
         Ok(KernelDelays { times: Mutex::new(nothing()), _begun: stamped_stream::begin()? })
     }

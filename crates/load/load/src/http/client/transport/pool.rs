@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::thread::{self, ThreadId};
 use tokio::sync::OnceCell;
 
-/// A connection that several sessions share. The first session that needs it opens it. It is closed when no session
-/// uses it any more.
+/// A connection that several sessions share. The first session that needs the connection opens it. The connection is
+/// closed when no session uses it any more.
 #[derive(Debug, Default)]
 pub(crate) struct SharedConnection(pub(crate) OnceCell<http2::Connection>);
 
@@ -26,8 +26,8 @@ impl Pool {
         self.most
     }
 
-    /// Returns a connection of this thread to a server. If an existing one has room for another session, returns that
-    /// one, and otherwise a new one, which is not open yet.
+    /// Returns a connection of this thread to a server. If a connection to the server has room for another session,
+    /// returns this connection. Otherwise, returns a new connection, which is not open yet.
     pub(crate) fn join(&self, server: usize) -> Arc<SharedConnection> {
         let thread = thread::current().id();
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);

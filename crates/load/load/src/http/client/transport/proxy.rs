@@ -18,14 +18,12 @@ const LONGEST_ANSWER: usize = 1 << 14;
 pub(crate) struct Proxy {
     pub(crate) host: String,
     pub(crate) port: u16,
-    /// The credentials, as the value of the header `Proxy-Authorization`.
     pub(crate) user: Option<HeaderValue>,
 }
 
 impl FromStr for Proxy {
     type Err = String;
 
-    /// Parses `http://USER:PASSWORD@HOST:PORT`. Only the host and the port are required.
     fn from_str(text: &str) -> Result<Proxy, String> {
         let usage = "write http://HOST:PORT, or http://USER:PASSWORD@HOST:PORT";
         let whole = if text.contains("://") { text } else { &format!("http://{text}") };

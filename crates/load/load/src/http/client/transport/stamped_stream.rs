@@ -89,13 +89,11 @@ impl Stamped {
         while self.sent.is_none() && self.take_stamp() {}
     }
 
-    /// Reads one message from the error queue. Returns `false` if the queue is empty.
     fn take_stamp(&mut self) -> bool {
         let flags = MsgFlags::MSG_ERRQUEUE | MsgFlags::MSG_DONTWAIT;
         let message = recvmsg::<()>(self.tcp.as_raw_fd(), &mut [], Some(&mut self.beside), flags);
         let Ok(message) = message else { return false };
-        // The kernel's byte count wraps at 2^32. If a byte is retransmitted, it gets a second timestamp, which is
-        // ignored.
+        // The kernel's byte count wraps at 2^32. A retransmitted byte has a second timestamp, which is ignored.
         let last = self.written.wrapping_sub(1) & u64::from(u32::MAX);
         if last_byte(&message).map(u64::from) == Some(last) {
             self.sent = self.sent.or(stamp(&message));
@@ -147,8 +145,7 @@ impl AsyncRead for Stamped {
                 let beside = Some(&mut this.beside[..]);
                 let message = recvmsg::<()>(fd, &mut room, beside, MsgFlags::empty())?;
                 read = Some((message.bytes, stamp(&message)));
-                // A read that did not fill the buffer has read everything, so the next read first waits until bytes
-                // arrive.
+                // A read that did not fill the buffer has read everything, so the next read first waits for bytes.
                 let is_all = (1..size).contains(&message.bytes);
                 if is_all { Err(ErrorKind::WouldBlock.into()) } else { Ok(()) }
             });
@@ -206,7 +203,6 @@ impl AsyncWrite for Stamped {
     }
 }
 
-/// Returns the time of the system clock, counted from 1970.
 fn now() -> Duration {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
 }

@@ -18,7 +18,6 @@ const STEP: usize = 4096;
 
 /// A stream to a server: TCP or a Unix socket, with or without TLS.
 pub(crate) trait Io: AsyncRead + AsyncWrite + Unpin + Send {
-    /// Returns the kernel's delays in the last exchange, if the stream records kernel timestamps.
     fn delays(&mut self) -> Option<Delays> {
         None
     }
@@ -55,8 +54,7 @@ impl Io for tls::Stream<Box<dyn Io>> {}
 #[cfg(test)]
 impl Io for tokio::io::DuplexStream {}
 
-/// The delays between this process and the kernel in one exchange. A delay is `None` if one of its timestamps is
-/// missing.
+/// The delays between this process and the kernel in one exchange, each `None` without its timestamps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Delays {
     /// The time from the last write of the request until the kernel sent the last byte of the request.
@@ -101,8 +99,7 @@ pub(crate) fn charge(bytes: usize, cx: &mut Context<'_>) {
     }
 }
 
-/// Counts the bytes of a stream. If a write fails, reading continues, because a server that rejects a request may have
-/// responded.
+/// Counts bytes. Reading continues after a failed write, because a server that rejects a request may have responded.
 pub(crate) struct Counted {
     io: Box<dyn Io>,
     traffic: Arc<Traffic>,
@@ -116,8 +113,7 @@ impl Counted {
         Counted { io, traffic, broken: None, end: None }
     }
 
-    /// Writes with the function `write`. If an earlier write has failed, this drops the bytes, and reports them as
-    /// written.
+    /// Writes with the function `write`. After a failed write, drops the bytes instead, and reports them as written.
     fn write(
         &mut self,
         cx: &mut Context<'_>,

@@ -120,7 +120,6 @@ fn is_wanted(authority: &str, hosts: &[String]) -> bool {
     hosts.iter().any(|wanted| [authority, host, "all"].contains(&&**wanted))
 }
 
-/// Returns the host and the port of an http or https URL, in lower case.
 fn authority(url: &str) -> Option<String> {
     let (scheme, rest) = url.split_once("://")?;
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();

@@ -21,7 +21,6 @@ pub(super) struct Value {
 pub(super) struct Record<R> {
     input: R,
     pub(super) text: String,
-    /// The number of the record's first line.
     line: usize,
     lines: usize,
 }
@@ -107,7 +106,6 @@ impl<R: BufRead> Record<R> {
     }
 }
 
-/// Removes the blanks around a part of a string. Returns the result and its byte offset in the string.
 fn trimmed(text: &str, part: Range<usize>) -> (&str, usize) {
     let (begin, part) = (part.start, text[part].trim_end());
     (part.trim_start(), begin + part.len() - part.trim_start().len())

@@ -36,7 +36,6 @@ impl Recorded {
         })
     }
 
-    /// Returns the requests and removes them, so a second call returns no requests.
     pub(crate) fn take_requests(&self) -> Requests {
         mem::take(&mut *self.requests.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -98,7 +97,6 @@ impl Reader {
         self.add_request(request.unwrap_or_default(), place)
     }
 
-    /// Returns the start of a row, counted from the beginning of the load.
     fn start(&mut self, format: Format, ns: u128) -> Result<u64, String> {
         let (first_format, first) = *self.first.get_or_insert((format, ns));
         if format != first_format {

@@ -42,7 +42,6 @@ fn column_of(name: &str) -> Option<(Column, usize)> {
         .find_map(|(column, names)| Some((column, names.iter().position(|known| *known == name)?)))
 }
 
-/// Rejects a column name that occurs twice.
 fn check_new(
     columns: &[Option<(Column, usize)>],
     column: Option<(Column, usize)>,
@@ -63,7 +62,6 @@ pub(super) struct Row {
 struct Field {
     text: String,
     rank: usize,
-    /// The byte offset in the record at which the value begins.
     at: usize,
 }
 
@@ -79,7 +77,6 @@ impl Row {
         self.values[column as usize].take().map(|value| value.text)
     }
 
-    /// Returns the byte offset at which the value of a column begins, or 0 if the row has no such value.
     pub(super) fn at(&self, column: Column) -> usize {
         self.values[column as usize].as_ref().map_or(0, |value| value.at)
     }

@@ -8,7 +8,6 @@ use crate::load::action::Action;
 use nanopace::Rate;
 use std::time::Duration;
 
-/// The server can serve 200 requests per second.
 fn server(seed: u64, failed_share: f64) -> Server {
     Server { seed, mean: Duration::from_millis(5), failed_share }
 }
@@ -68,7 +67,6 @@ fn a_run_has_no_more_requests_than_were_counted_on() {
     }
 }
 
-/// Returns the conclusion, the steps, and the time that the steps took.
 fn search(
     until: &str,
     load: &str,

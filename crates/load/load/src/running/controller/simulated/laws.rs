@@ -31,7 +31,6 @@ fn assert_has_slots(ran: &Ran, slots: u64, case: &str) {
 /// A single stop, from 2 s to 6 s.
 const LONG: [(u64, u64); 1] = [(2_000, 6_000)];
 
-/// Returns courses without stops, with stops of the target, and with stops of the threads.
 fn courses() -> [Course; 3] {
     let usual = Course { hold_every: 7, ..Course::default() };
     [

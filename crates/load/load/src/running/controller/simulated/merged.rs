@@ -10,13 +10,12 @@ use hdrhistogram::Histogram;
 use serde_json::{Value, json};
 use std::time::Duration;
 
-/// Performs a run in which some slots fail. Requests of other slots do not delay them.
+/// Performs a run in which some requests fail. No request delays another request.
 fn ran(options: &str) -> Summary {
     let server = Server { seed: 3, mean: Duration::from_nanos(9), failed_share: 0.2 };
     run(options, &Course { server: Some(server), ..Course::default() }).summary
 }
 
-/// Returns the contents of the file of a part.
 fn part(options: &str, shard: &str) -> Value {
     let mut summary = ran(&format!("{options} --shard {shard}"));
     summary.title.settings.insert("shard".to_owned(), shard.into());
@@ -30,21 +29,20 @@ fn merge(parts: &[Value]) -> Result<Summary, String> {
     merged(&files)
 }
 
-/// Returns the number of requested, started and due slots in each second.
 fn by_second(over_time: &OverTime) -> Vec<(f64, u64, u64)> {
     let intervals = Timeline::of(over_time).intervals();
     let counts = |asked: f64, started, due| ((asked * 1e6).round(), started, due);
     intervals.iter().map(|it| counts(it.asked, it.brief.started(), it.due.slots())).collect()
 }
 
-/// Returns whether all percentiles of two histograms are the same, to the precision of histograms.
 fn are_near(one: &Histogram<u64>, other: &Histogram<u64>) -> bool {
     let at = |percent: i32| [one, other].map(|of| of.value_at_percentile(percent.into()));
     let is_near = |[a, b]: [u64; 2]| a.abs_diff(b) <= b / 500;
     one.len() == other.len() && (0..=100).all(|percent| is_near(at(percent)))
 }
 
-/// No slot is due exactly when connections look for one, because starts are rounded to 1 ns.
+/// At these rates, no slot is due exactly when a connection looks for one, so the rounding of starts to 1 ns has no
+/// effect on the results.
 #[test]
 fn merged_parts_are_one_run_of_the_whole() {
     for (options, shards) in [

@@ -187,7 +187,7 @@ fn a_closed_loop_counts_what_it_starts() {
     assert_eq!((span.end(), admit()), (span.start + secs(3), Admission::Over));
 }
 
-/// A pause moves slots of the warm-up beyond its end. They are not among the requests.
+/// A pause moves slots of the warm-up beyond its end. These slots do not count as requests.
 #[test]
 fn a_pause_in_the_warm_up_takes_nothing_from_the_requests() {
     let (span, messages, clock) = begun(1, counted(4, 3));

@@ -24,7 +24,6 @@ fn slow(_: u64) -> Result<Done, Failure> {
 
 #[test]
 fn each_session_has_a_thread_of_its_own() {
-    // The option `--threads` has no effect.
     let setup = set_up(Told::new(refuses(0..0), slow), "-c 3 --threads 1").unwrap();
     let summary = run(&setup);
     assert_eq!(setup.target.seen(), (4, summary.stats.completed()));
@@ -91,7 +90,6 @@ fn calls_that_hang_when_the_run_is_given_up_are_unfinished() {
     let ends: Mutex<Receiver<()>> = Mutex::new(ends);
     let hangs = move |_| -> Result<Done, Failure> {
         hung.send(()).unwrap();
-        // The call ends at the end of the test.
         let _ = ends.lock().map(|ends| ends.recv());
         Ok(Done::new())
     };

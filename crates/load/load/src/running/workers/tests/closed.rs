@@ -35,7 +35,7 @@ fn a_closed_loop_that_cant_connect_waits_before_it_tries_again() {
     }
 }
 
-/// All requests fail at 10 000 attempts per second.
+/// Requests fail at a rate of 10 000 per second, so 1000 requests end long before the hour is over.
 #[test]
 fn a_number_of_requests_ends_although_nothing_can_connect() {
     let options = "--rate max --duration 1h --requests 1000";

@@ -3,7 +3,6 @@
 use super::{Called, Told, behind, done, outlasts, refuses, run, set_up};
 use crate::load::target::Done;
 
-/// 25 slots for each of 4 connections.
 const TURNS: &str = "-c 4 --per-connection 20ms";
 
 fn set_up_turns(
@@ -13,7 +12,6 @@ fn set_up_turns(
     set_up(Told::new(refuses(0..0), call), &format!("{TURNS} {more}")).unwrap()
 }
 
-/// Returns the number of calls of each connection. Checks that each slot was on its connection.
 fn calls(target: &Told<Called>) -> [u64; 4] {
     let mut calls = [0; 4];
     for (slot, session, _) in &*target.calls.lock().unwrap() {
@@ -41,7 +39,7 @@ fn a_connection_that_is_busy_keeps_its_slots_and_the_target_is_behind() {
     assert!(summary.stats.unstarted >= 24, "{summary:?}");
     assert_eq!(summary.verdict, behind(&summary), "{:?}", summary.stats.lateness);
     let target = summary.stats.lateness.target;
-    // Between 480 ms for slot 5 and 20 ms for slot 97.
+    // The lateness of a slot is between 480 ms for slot 5 and 20 ms for slot 97.
     assert!(target > 5.0, "{target}");
 }
 

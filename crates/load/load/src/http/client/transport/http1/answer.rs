@@ -10,7 +10,6 @@ use hyper::StatusCode;
 pub(crate) struct Answer {
     asked: ExpectedResponse,
     place: Place,
-    /// The last head that was received on the connection, if there was one.
     pub(crate) last_head: LastHead,
 }
 
@@ -68,8 +67,7 @@ impl Answer {
         let bytes = &bytes[..bytes.len().min(LONGEST_HEAD)];
         let is_full = bytes.len() == LONGEST_HEAD;
         self.place = Place::Head(bytes.len());
-        // If a head arrives in many parts, it is not parsed from its beginning after each part, but only when it is
-        // complete.
+        // A head that arrives in many parts is parsed only when it is complete, not after each part.
         if seen > 0 && !is_full && !has_blank_line(&bytes[seen.saturating_sub(2)..]) {
             return Ok(0);
         }
@@ -101,13 +99,12 @@ impl Answer {
         matches!(self.place, Place::Body(head, _) if head.is_kept)
     }
 
-    /// Returns the status if the response is complete because the stream has ended. `left` contains the bytes that have
-    /// not been consumed.
+    /// Returns the status if the end of the stream completes the response. `left` contains the unconsumed bytes.
     pub(crate) fn end(&self, left: &[u8]) -> Result<StatusCode, Failure> {
         match self.place {
             Place::Body(head, Body::UntilEnd) => Ok(head.status),
             Place::Body(..) => Err(self.cut_by(Failure::HungUp)),
-            // If the incomplete head is malformed, this is reported as the failure.
+            // If the incomplete head is malformed, the parse error is the failure.
             Place::Head(_) => Head::read(left, self.asked).and(Err(Failure::HungUp)),
         }
     }

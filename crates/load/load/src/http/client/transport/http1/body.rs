@@ -10,14 +10,12 @@ const MOST: usize = 100;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Body {
-    /// The rest of a body with a length. It has this number of bytes.
+    /// The rest of a body with a length, in bytes.
     Bytes(u64),
     Size,
-    /// The rest of a chunk. It has this number of bytes.
     Chunk(u64),
     Line,
     Trailers,
-    /// All bytes until the end of the stream.
     UntilEnd,
 }
 
@@ -34,7 +32,6 @@ impl Body {
         self == Body::Bytes(0)
     }
 
-    /// Returns whether the next part of the body is content. The other parts delimit chunks.
     pub(crate) fn is_content(self) -> bool {
         matches!(self, Body::Bytes(_) | Body::Chunk(_) | Body::UntilEnd)
     }

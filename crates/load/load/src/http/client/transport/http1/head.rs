@@ -11,7 +11,6 @@ const FEW: usize = 64;
 /// The kind of response that a request gets. It determines how the end of the response is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ExpectedResponse {
-    /// The response has no body, as for the method HEAD.
     Head,
     /// If the response is a success, the connection becomes a tunnel, whose bytes are not HTTP.
     Connect,
@@ -20,7 +19,6 @@ pub(crate) enum ExpectedResponse {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Head {
-    /// The length of the head in bytes.
     pub(crate) size: usize,
     pub(crate) status: StatusCode,
     pub(crate) length: Length,
@@ -34,8 +32,7 @@ pub(crate) enum Length {
     UntilEnd,
 }
 
-/// The last head that was received on a connection. Servers often send the same head again, and it need not be parsed
-/// again.
+/// The last head on a connection. Servers often send the same head again, which is then not parsed again.
 #[derive(Debug, Default)]
 pub(crate) struct LastHead {
     bytes: Vec<u8>,

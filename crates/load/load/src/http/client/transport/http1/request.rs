@@ -1,5 +1,5 @@
 //! Writes requests as bytes (RFC 9112, sections 3, 5 and 6). No part of a head contains a line break, which could begin
-//! another header or another request. This was checked when the parts were read.
+//! another header or another request: parts were checked when they were read.
 
 use super::head::{ExpectedResponse, has_token, is_chunked};
 use crate::http::client::request::body::LargeFile;
@@ -15,8 +15,7 @@ pub(crate) struct Lines {
     /// The bytes between the method and the path: a space and, if the request goes to a proxy, the server's URL (RFC
     /// 9112, section 3.2.2).
     before_path: Vec<u8>,
-    /// The default headers, each as its name and its line. A default header is sent unless the request has a header
-    /// with the same name.
+    /// The names and lines of the default headers. A default header is replaced by the request's header of that name.
     usual: Vec<(Vec<u8>, Vec<u8>)>,
     given: Head,
 }
@@ -40,15 +39,12 @@ pub(crate) struct Written {
     is_last: bool,
 }
 
-/// The headers of a request as lines, except the headers that depend on the body.
 #[derive(Debug, Default)]
 struct Head {
     lines: Vec<u8>,
     about: About,
 }
 
-/// The settings that the headers of a request determine: whether it has a length, its transfer codings, and whether it
-/// is the last request on the connection.
 #[derive(Clone, Debug, Default)]
 struct About {
     has_length: bool,
@@ -135,8 +131,7 @@ impl About {
         }
     }
 
-    /// Adds the header that determines where the body ends (RFC 9112, section 6.3). Returns the bytes that are sent
-    /// after the body.
+    /// Adds the header that delimits the body (RFC 9112, section 6.3). Returns the bytes to send after the body.
     fn end(&self, head: &mut Vec<u8>, parts: &RequestParts<'_>) -> &'static [u8] {
         let length = parts.body_length();
         // Some servers require a length for these methods even without a body. For other methods, a length is sent only

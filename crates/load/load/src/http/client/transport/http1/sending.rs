@@ -10,8 +10,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 pub(super) struct Sending<'a> {
-    /// The result of sending: `None` until the whole request is written, or until a write or a read of the body file
-    /// fails.
+    /// The result of sending, or `None` until all is written, or a write or a read of the body file fails.
     sent: Option<Result<(), Failure>>,
     parts: [&'a [u8]; 5],
     /// The body file, which is sent after the head. In this case, the head is the first part, and the other parts are
@@ -28,8 +27,7 @@ impl<'a> Sending<'a> {
         self.sent == Some(Ok(()))
     }
 
-    /// Sends as many bytes as the system accepts, and adds their number to `written`. Returns the failure if sending
-    /// has failed.
+    /// Sends as many bytes as the system accepts, and counts them in `written`. Returns the failure, if any.
     pub(super) fn poll(
         &mut self,
         io: &mut dyn Io,
@@ -44,8 +42,7 @@ impl<'a> Sending<'a> {
         self.sent?.err()
     }
 
-    /// Sends the rest of the request, with a single call if the system accepts all of it. Returns `Ready` when
-    /// everything is written.
+    /// Sends the rest of the request, with a single system call if possible. `Ready` means that all is sent.
     fn poll_rest(
         &mut self,
         io: &mut dyn Io,

@@ -52,7 +52,6 @@ fn told_by_server(error: &h2::Error) -> Failure {
     }
 }
 
-/// Returns the number of an error code, or 255 if the number is larger.
 fn code(reason: Reason) -> u8 {
     u8::try_from(u32::from(reason)).unwrap_or(u8::MAX)
 }

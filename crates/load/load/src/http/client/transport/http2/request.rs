@@ -26,8 +26,8 @@ pub(crate) fn request(parts: &RequestParts<'_>, body: Flow, common: &Common) -> 
     request
 }
 
-/// Returns the URL of a request. hyper takes `:authority` from its host, so a header `Host` replaces this host and is
-/// removed.
+/// Returns the URL of a request. hyper takes `:authority` from the host of the URL, so the value of a header `Host`
+/// replaces this host, and the header is removed.
 fn uri(whole: &Uri, path: PathAndQuery, headers: &mut HeaderMap) -> Uri {
     let mut parts = whole.clone().into_parts();
     parts.path_and_query = Some(path);
@@ -38,8 +38,7 @@ fn uri(whole: &Uri, path: PathAndQuery, headers: &mut HeaderMap) -> Uri {
     Uri::from_parts(parts).expect(CHECKED)
 }
 
-/// Returns the headers of a request. The headers that are given for all requests or for this request replace the
-/// default headers.
+/// Returns the request's headers. Those for all requests and for this request replace the default headers.
 fn headers(parts: &RequestParts<'_>, common: &Common) -> HeaderMap {
     let mut given = common.given.clone();
     for (name, value) in parts.headers() {

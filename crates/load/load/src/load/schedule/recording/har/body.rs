@@ -48,7 +48,6 @@ pub(super) fn of(
 }
 
 impl PostData {
-    /// Encodes the parameters as a form, if the type of the body is `application/x-www-form-urlencoded`.
     fn form(&self) -> Option<Bytes> {
         let kind = self.mime_type.as_deref()?.split(';').next()?.trim();
         let params = self.params.as_ref().filter(|_| kind.eq_ignore_ascii_case(FORM))?;

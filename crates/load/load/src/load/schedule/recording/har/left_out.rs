@@ -10,7 +10,6 @@ type Counts = BTreeMap<String, usize>;
 pub(super) struct LeftOut {
     requests: Counts,
     fields: Counts,
-    /// The reason why the first request that cannot be sent was left out.
     first_unsendable: Option<String>,
 }
 
