@@ -104,7 +104,7 @@ pub enum ShapeError {
     TooManySlots,
     /// The shape has more than 65536 parts, or more than 64 levels of nesting.
     TooManyParts,
-    /// A shape that never ends cannot be repeated or reversed, and no other shape can follow it.
+    /// A shape that never ends cannot be repeated or reversed, and cannot be followed by another shape.
     Endless,
     /// A shape would be repeated zero times.
     NoTimes,

@@ -1,5 +1,5 @@
-//! Compares all limiters at a limit of 10/s, in virtual time: which requests of a growing load each limiter admits, and
-//! how much time a caller that retries after each rejection needs.
+//! Compares all limiters at a limit of 10/s, in virtual time. Prints how many requests each limiter admits at several
+//! rates from 1/s to 20/s, and the time in which a caller that retries after rejections gets 100 requests admitted.
 //!
 //! `cargo run -p nanopace-limits --features pools --example compare`
 

@@ -204,8 +204,9 @@ fn last_of_all(text: &[u8], separator: u8) -> Option<usize> {
     text.iter().rposition(|byte| *byte == separator)
 }
 
-/// Returns the position of the last separator that is not in a quoted string (RFC 9110, section 5.6.4). A proxy closes
-/// its quotes, so quotes before its entry do not matter.
+/// Returns the position of the last separator that is not in a quoted string (RFC 9110, section 5.6.4). The search
+/// starts at the end of the text, where the trusted proxies have appended their entries. A proxy closes every quote in
+/// its own entry, so an unclosed quote that a client sent before that entry has no effect.
 fn last_unquoted(text: &[u8], separator: u8) -> Option<usize> {
     let mut is_quoted = false;
     (0..text.len()).rev().find(|&place| {

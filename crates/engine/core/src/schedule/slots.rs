@@ -44,7 +44,7 @@ struct Stripe {
     own_from: u64,
     /// The number in the whole load of the slot at which the stripe begins.
     from: u64,
-    /// The process's share of the stripe's slots. `None` if the process has none of these slots, or if the stripe is
+    /// The process's share of the stripe's slots. `None` if the process has no slot of the stripe, or if the stripe is
     /// open.
     shard: Option<Shard>,
 }

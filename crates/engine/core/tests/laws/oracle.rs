@@ -3,9 +3,9 @@
 //! The results of all calls and the ledgers are compared after every step, on a clock that the test moves. Set
 //! `PROPTEST_CASES=100000` for a long test. All results must be the same, with these exceptions:
 //!
-//! * A lane claims slots in advance. How many it claims is read from the ledger, and only the guarantees for these
-//!   slots are checked: their number is allowed, they are due, the lane starts them in order, no other caller gets
-//!   them, and they are given back.
+//! * A lane claims slots in advance. The test reads the number of claimed slots from the ledger, and checks only these
+//!   guarantees: the number is within the lane's limit, the claimed slots are due, the lane starts them in order, no
+//!   other caller gets them, and the lane gives back the slots that it does not start.
 //! * In an open loop a slot may be granted with an earlier reading of the clock, and its wait time is then a lower
 //!   bound. `stalls.rs` checks how much lower it may be.
 //! * A slot that was held over more changes of the rate than the pacer stores exactly may get an approximate intended

@@ -80,7 +80,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "NUMBER", default_value_t, help_heading = "When late")]
     pub(crate) strictness: Strictness,
 
-    /// Make up for at most this much lateness; give up the schedule time beyond it [default: no limit]
+    /// Make up for at most this much lateness; beyond it, shift the rest of the schedule later [default: no limit]
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration, help_heading = "When late")]
     pub(crate) max_backlog: Option<Duration>,
 
@@ -88,7 +88,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "TIME", value_parser = positive_duration, help_heading = "When late")]
     pub(crate) skip_later_than: Option<Duration>,
 
-    /// Run load threads before other programs: with a real-time priority, or at nice -15 if that is not allowed
+    /// Give load threads priority over other programs: a real-time priority, or nice -15 if that is not allowed
     #[arg(long, help_heading = "Connections")]
     pub(crate) realtime: bool,
 
