@@ -1,7 +1,7 @@
-//! Keeps freed handles for a while, so that their late use is reported.
+//! Keeps freed handles for a while, so that a use after free is reported.
 //!
-//! The memory of a freed handle is kept until [`KEPT`] more handles of its type have been freed. A late use or a second
-//! free of the handle is therefore reported. An overlapping call in another thread accesses only valid memory.
+//! The memory of a freed handle is kept until [`KEPT`] more handles of its type have been freed. Until then, a use
+//! after free and a double free are reported, and an overlapping call in another thread accesses only valid memory.
 
 use std::collections::VecDeque;
 use std::ptr::NonNull;
@@ -12,7 +12,8 @@ const KEPT: usize = 256;
 #[derive(Debug)]
 pub(crate) struct Freed<T>(Mutex<VecDeque<Kept<T>>>);
 
-/// A freed handle. It is a pointer, because late calls still read the handle, and a box requires exclusive access.
+/// A freed handle. It is a pointer, because a use after free still reads the handle, and a box requires exclusive
+/// access.
 #[derive(Debug)]
 struct Kept<T>(NonNull<T>);
 

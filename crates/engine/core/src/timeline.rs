@@ -25,9 +25,9 @@
 //! * **Order of locks.** The lock, `locked`, comes first. Under it, the locks of `held` and `sleepers` are taken for a
 //!   moment each, never two at once. There is one exception: each lane's run is read under the lock of the list of
 //!   lanes. No waker and no thread is woken under any of these locks.
-//! * **Order of reading.** Without the lock, a caller reads the version, then the clock, then the version again. If
-//!   both versions are the same, the reading belongs to that schedule, and a plan made with it is valid until the
-//!   version changes.
+//! * **Order of reading.** Without the lock, a caller reads the version, then the clock, then the version again. If the
+//!   version has not changed, the clock reading belongs to the schedule of this version, and a plan made with the
+//!   reading is valid until the version changes.
 //! * **Order of changing.** A change has these steps, in this order: take the lock, withdraw the published state, read
 //!   the clock, change the schedule, choose the sleepers to be woken, publish the new state. No caller therefore starts
 //!   a slot by the old schedule with a reading that was made after the change.

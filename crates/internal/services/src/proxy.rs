@@ -66,9 +66,9 @@ impl Proxy {
     /// Accepts new connections again, and serves those that hang.
     ///
     /// # Errors
-    /// Fails if another process now listens on the port.
+    /// Fails if the system does not let the proxy listen again.
     pub fn mend(&self) -> io::Result<()> {
-        self.rules.mend(self.address)
+        self.rules.mend()
     }
 
     /// Closes the existing connections, and connects later ones to another server, as after a failover.

@@ -2,7 +2,7 @@
 
 use nanopace_services::{NewConnections, Product, Proxy, Server};
 use std::io::{self, ErrorKind, Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -120,6 +120,7 @@ fn a_cut_proxy_refuses_or_hangs_and_is_mended() {
         proxy.cut(NewConnections::Refused);
         assert!(say(&mut stream, "PING").is_err());
         assert!(is_refused_soon(proxy.address()));
+        assert!(TcpListener::bind(proxy.address()).is_err());
         proxy.mend().unwrap();
         assert_eq!(ask(proxy.address(), "PING"), "+PONG\r\n");
 

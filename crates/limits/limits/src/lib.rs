@@ -44,7 +44,7 @@ pub use shared::{Clocked, Locked};
 #[cfg(feature = "std")]
 pub use waiting::{Wait, WaitError};
 
-/// Building blocks for a limiter of your own, such as `Keyed` of `nanopace-keyed`.
+/// Building blocks for a limiter of your own. `Keyed` of `nanopace-keyed` is built from them.
 ///
 /// [`Limits`] make the decisions. You can store their state ([`LimitsState`](custom::LimitsState)) anywhere. A
 /// [`Receipt`](custom::Receipt) refunds or corrects a request. A `WaitQueue` and a `Waitable` add a FIFO queue.

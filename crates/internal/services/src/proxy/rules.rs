@@ -1,9 +1,14 @@
 //! Holds the rules of a proxy, which can change while connections are open.
 
+use rustix::net::sockopt::set_socket_reuseaddr;
+use rustix::net::{Shutdown, listen, shutdown};
 use std::io::{self, ErrorKind};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+
+/// The maximum number of connections that wait to be accepted.
+const WAITING: i32 = 128;
 
 /// The treatment of new connections while the proxy is cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,19 +103,21 @@ impl Rules {
         self.change(|now| {
             now.end_connections();
             now.accepting = false;
-            if new == NewConnections::Refused {
-                now.listener = None;
+            if let (NewConnections::Refused, Some(listener)) = (new, &now.listener) {
+                // Linux ends the listening, and the socket keeps its port, which no other socket can bind.
+                let _ = shutdown(listener, Shutdown::Read);
+                let _ = set_socket_reuseaddr(listener, false);
             }
         });
     }
 
-    /// Accepts new connections again. The listener is missing only if new connections were refused.
-    pub(crate) fn mend(&self, address: SocketAddr) -> io::Result<()> {
+    /// Accepts new connections again.
+    pub(crate) fn mend(&self) -> io::Result<()> {
         let mut state = self.lock();
-        if state.listener.is_none() {
-            let listener = TcpListener::bind(address)?;
-            listener.set_nonblocking(true)?;
-            state.listener = Some(listener);
+        if let Some(listener) = &state.listener {
+            // Connections that have just been closed still use the port.
+            set_socket_reuseaddr(listener, true)?;
+            listen(listener, WAITING)?;
         }
         state.accepting = true;
         Ok(())

@@ -106,7 +106,8 @@ impl Terminal {
         assert!(stty.status().unwrap().success());
     }
 
-    /// Waits until the run has ended. Checks that the terminal was restored and shows the report.
+    /// Waits until the run has ended. Checks that the terminal was restored, and that the exit status is one of
+    /// `status`.
     fn is_as_before(&mut self, status: &[&str]) {
         self.until("over", |screen| screen.contents().lines().any(|line| line == "over"));
         let written = self.written();

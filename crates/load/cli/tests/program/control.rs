@@ -43,12 +43,9 @@ fn every_route_responds() {
         let other = if key == "rate" { "shape" } else { "rate" };
         assert_eq!(run.status()[other], Value::Null);
     }
-    for (path, phase) in [
-        ("/pause", "paused"),
-        ("/pause", "paused"),
-        ("/resume", "running"),
-        ("/resume?now", "running"),
-    ] {
+    for (path, phase) in
+        [("/pause", "paused"), ("/pause", "paused"), ("/resume", "running"), ("/resume", "running")]
+    {
         let answer = run.ask("POST", path, &[], b"");
         assert_eq!((answer.status, &answer.json()["phase"]), (200, &json!(phase)), "{path}");
     }
@@ -120,6 +117,10 @@ fn a_rejected_command_changes_nothing() {
         ("POST", "/stop", &["Host: example.com"], b"", 403, "Host"),
         ("GET", "/metrics", &["Host: 127.0.0.1.example.com"], b"", 403, "Host"),
         ("POST", "http://example.com/stop", none, b"", 403, "Host"),
+        ("POST", "/stop?now", none, b"", 400, "leave out ?now"),
+        ("POST", "/stop?", none, b"", 400, "leave out ?"),
+        ("POST", "/stop?load=all", none, b"", 400, "leave out ?load=all"),
+        ("GET", "/metrics?name[]=x", none, b"", 400, "leave out ?name[]=x"),
     ] {
         let answer = run.ask(method, path, headers, body);
         let reason = answer.json()["error"].as_str().unwrap().to_owned();

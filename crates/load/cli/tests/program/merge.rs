@@ -27,7 +27,12 @@ fn two_parts_are_merged_into_one_result() {
     let whole = object(&merged);
     assert!([Some(0), Some(4)].contains(&merged.status.code()), "{merged:?}");
     assert_eq!((&whole["due"], &whole["parts"][0]["shard"]), (&200.into(), &"1/2".into()));
-    assert!(whole["ledger"].is_null() && whole["settings"].get("shard").is_none(), "{whole}");
+    let settings = &whole["settings"];
+    assert!(whole["ledger"].is_null() && settings.get("shard").is_none(), "{whole}");
+    assert_eq!(
+        settings["connections"],
+        object(&output("run -n 1 --json -"))["settings"]["connections"]
+    );
     let report = String::from_utf8(merged.stderr).unwrap();
     assert!(report.contains(&format!("part      2/2 {two}: 100 started")), "{report}");
     assert!(fs::read_to_string(&page).unwrap().contains("part: 1/2 "));
@@ -40,7 +45,7 @@ fn two_parts_are_merged_into_one_result() {
     for (line, told) in [
         (format!("merge {one}"), "part 2/2 is missing"),
         (format!("merge {one} {whole}"), "is no part of a load"),
-        (format!("merge {one} {two} --json {one}"), "reads this file"),
+        (format!("merge {one} {two} --json {one}"), ": merge reads this file: write to another"),
         ("merge nonexistent.json".to_owned(), "cannot merge nonexistent.json"),
     ] {
         let refused = refusal(output(&line));

@@ -51,7 +51,8 @@ fn each_load_has_its_requests_and_the_whole_has_all() {
 
 #[test]
 fn a_wrong_run_of_several_loads_gets_one_line() {
-    let good = file("good.toml", "rate = '9/s'\nrequests = 1\n");
+    let csv = format!("csv = '{}'", file("good.csv", ""));
+    let good = file("good.toml", format!("rate = '9/s'\nrequests = 1\n{csv}\n"));
     for (text, more, told) in [
         ("", "--rate=5", "--rate is an option of one load: write it into the file of the load"),
         ("", "--csv=x", "--csv is an option of one load"),
@@ -59,6 +60,7 @@ fn a_wrong_run_of_several_loads_gets_one_line() {
         ("", "--fail-if=god: failed = 0", "no load has this name: write one of good, wrong"),
         ("", "--fail-if=p99 slower by 5%", "it is no change for the worse"),
         ("", "--load=none.toml", "cannot read none.toml"),
+        (&csv, "--pin", "good.csv: two loads have this file: give each its own"),
         ("name = 'good'", "--pin", "two loads have the name \"good\": write another"),
         ("name = 'a b'", "--pin", "\"a b\" cannot be the name of a load: write another"),
         ("json = 'x'", "--pin", "wrong.toml: json is an option of the whole run"),
@@ -86,7 +88,11 @@ fn a_load_is_steered_by_its_name() {
     for (path, body, status) in [
         ("/rate", "70/s", 400),
         ("/rate?load=nobody", "70/s", 404),
-        ("/rate?load=steered-writes", "70/s", 200),
+        ("/stop?foo=1", "", 400),
+        ("/stop?Load=steered-reads", "", 400),
+        ("/stop?load=steered-reads&load=steered-writes", "", 400),
+        ("/stop?load=steered-reads&foo=1", "", 400),
+        ("/rate?load=steered%2dwrites", "70/s", 200),
         ("/pause?load=steered-reads", "", 200),
     ] {
         let method = if body.is_empty() { "POST" } else { "PUT" };
@@ -113,6 +119,24 @@ fn a_load_is_steered_by_its_name() {
 }
 
 #[test]
+fn a_pause_holds_a_load_that_has_not_started() {
+    let (url, _asked) = server();
+    let options =
+        ["rate = '50/s'\nduration = '1h'", "rate = '50/s'\nduration = '1h'\nstart = '1s'"];
+    let [reads, writes] = two("held", &url, options);
+    let run = Steered::start(&["--load", &reads, "--load", &writes, "--control", "127.0.0.1:0"]);
+    let is = |state: &Value, phase: &str| {
+        ["held-reads", "held-writes"].iter().all(|name| state["loads"][name]["phase"] == phase)
+    };
+    run.wait_until(|state| state["loads"]["held-reads"]["phase"] == "running");
+    assert_eq!(run.ask("POST", "/pause", &[], b"").status, 200);
+    run.wait_until(|state| is(state, "paused"));
+    assert_eq!(run.ask("POST", "/resume", &[], b"").status, 200);
+    run.wait_until(|state| is(state, "running"));
+    run.stop(&[]);
+}
+
+#[test]
 fn an_interrupt_ends_all_loads_and_one_that_has_not_started() {
     let (url, _asked) = server();
     let options = ["rate = '50/s'\nduration = '1h'", "start = '1h'"];
@@ -125,7 +149,7 @@ fn an_interrupt_ends_all_loads_and_one_that_has_not_started() {
     let results = object(&output);
     let incomplete = results["incomplete"].as_str().unwrap();
     assert!(incomplete.contains("ended-writes: "), "{incomplete}");
-    assert_eq!(results["loads"]["ended-writes"]["verdict"], "nothing-recorded");
+    assert_eq!(results["loads"]["ended-writes"]["verdict"], "not-started");
     assert_eq!(results["duration_seconds"], results["loads"]["ended-reads"]["duration_seconds"]);
 }
 

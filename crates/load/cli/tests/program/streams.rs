@@ -155,7 +155,8 @@ fn lines_are_items_over_http2_as_well() {
     assert!(without["first_byte_time_ns"].is_null() && without["items"].is_null(), "{without}");
 }
 
-/// The target counts as available, and the items of a response that is given up are counted.
+/// The check before the run accepts a target whose responses never end. The items of a response that is given up are
+/// counted.
 #[cfg(unix)]
 #[test]
 fn the_items_of_an_endless_response_are_timed() {

@@ -26,8 +26,13 @@ pub(crate) fn keep_apart<'a>(
 ) -> anyhow::Result<()> {
     let given = outputs.into_iter().filter_map(|(option, path)| Some((option, path?)));
     let outputs: Vec<_> = given.map(|(option, path)| (option, path, Identity::of(path))).collect();
-    for (index, (option, _, identity)) in outputs.iter().enumerate() {
+    for (index, (option, path, identity)) in outputs.iter().enumerate() {
         for (other, _, another) in &outputs[index + 1..] {
+            ensure!(
+                option != other || !identity.is(another),
+                "--{option} {}: two loads have this file: give each its own",
+                path.display()
+            );
             ensure!(
                 !identity.is(another),
                 "--{option} and --{other} have the same file: give each its own"

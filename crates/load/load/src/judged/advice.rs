@@ -4,51 +4,109 @@ use super::summary::Summary;
 use super::verdict::Verdict;
 use crate::load::shortage::Shortage;
 
-const OWN_MACHINE: &str = "run the generator on a machine without other work, or lower --rate";
+/// The options that a node of a fleet cannot have, or that already share the load. `load` is in each of several loads.
+const NOT_IN_FLEET: [&str; 8] = [
+    "baseline",
+    "fail-fast",
+    "load",
+    "per-connection",
+    "run",
+    "shard",
+    "start-at",
+    "until-confident",
+];
 
 pub(crate) fn advice(summary: &Summary) -> Option<String> {
     let kinds = summary.stats.failures.keys();
     if let Some(shortage) = kinds.copied().find_map(Shortage::of_kind) {
         return Some(shortage.advice().to_owned());
     }
-    let machine = ["quota", "stolen", "others"];
-    let machine = machine.iter().find_map(|check| summary.has_caution(check).then(|| about(check)));
-    let text = match summary.verdict {
-        Verdict::NothingRecorded => "let the run go on until its --warmup is over",
-        Verdict::TargetFailing => return None,
-        Verdict::TargetBehind if summary.title.given.contains("per-connection") => {
-            "write a longer --per-connection than the target takes for a request"
-        }
-        Verdict::TargetBehind => {
-            "lower --rate, or raise --connections if the target can serve more at once"
-        }
-        Verdict::ThinkTimes if summary.stats.completed() > 0 => {
-            let busy = (summary.target_hz * summary.stats.service.mean() * 1e-9).ceil();
-            return Some(format!("raise --connections: this rate keeps about {busy} of them busy"));
-        }
-        Verdict::ThinkTimes => "raise --connections",
-        Verdict::GeneratorBehind | Verdict::GeneratorFailing => {
-            machine.flatten().unwrap_or("lower --rate, or share the load between machines: --fleet")
-        }
-        Verdict::BothBehind => machine.flatten().unwrap_or(OWN_MACHINE),
-        Verdict::ClosedLoop => "write a number for --rate to see response times with queueing",
-        Verdict::OnSchedule => {
-            let cautions = summary.findings.iter().filter(|found| !found.is_well);
-            cautions.map(|found| about(found.check)).next()??
-        }
+    let machine = || {
+        let found = ["quota", "stolen", "others"].into_iter().find(|it| summary.has_caution(it));
+        found.and_then(|check| about(check, summary))
     };
-    Some(text.to_owned())
+    match summary.verdict {
+        Verdict::NothingRecorded => Some("let the run go on until its --warmup is over".to_owned()),
+        Verdict::TargetFailing | Verdict::NotStarted => None,
+        Verdict::TargetBehind if is_given(summary, "per-connection") => {
+            Some("write a longer --per-connection than the target takes for a request".to_owned())
+        }
+        Verdict::TargetBehind => Some(target_behind(summary)),
+        Verdict::ThinkTimes => Some(think_times(summary)),
+        Verdict::GeneratorBehind | Verdict::GeneratorFailing => {
+            Some(machine().unwrap_or_else(|| share(summary)))
+        }
+        Verdict::BothBehind => Some(machine().unwrap_or_else(|| own_machine(summary))),
+        Verdict::ClosedLoop => {
+            Some("write a number for --rate to see response times with queueing".to_owned())
+        }
+        Verdict::OnSchedule => {
+            let mut cautions = summary.findings.iter().filter(|found| !found.is_well);
+            cautions.next().and_then(|found| about(found.check, summary))
+        }
+    }
 }
 
-fn about(check: &str) -> Option<&'static str> {
-    match check {
-        "steady" => Some("leave out the time before the change with --warmup"),
-        "frequency" => Some("leave out the change with --warmup, or fix the CPU frequency"),
-        "quota" => Some("raise the CPU quota of the container, or lower --rate"),
-        "stolen" | "others" | "own" | "starts" => Some(OWN_MACHINE),
-        "sure" => Some("let the run go on for longer with --longest"),
-        _ => None,
+fn is_given(summary: &Summary, option: &str) -> bool {
+    summary.title.given.contains(option)
+}
+
+/// Advises how to request fewer operations per second.
+fn lower(summary: &Summary) -> &'static str {
+    match ["per-connection", "shape"].map(|option| is_given(summary, option)) {
+        [true, _] => "write a longer --per-connection",
+        [_, true] => "lower the rate",
+        _ => "lower --rate",
     }
+}
+
+fn target_behind(summary: &Summary) -> String {
+    let pool = summary.pool.filter(|pool| pool.opened < pool.most);
+    if pool.is_some() && is_given(summary, "skip-later-than") {
+        return "write a longer --skip-later-than: the pool grows while requests wait".to_owned();
+    }
+    let end = if pool.is_some() { "the lower end of " } else { upper_end(summary) };
+    format!("{}, or raise {end}--connections if the target can serve more", lower(summary))
+}
+
+fn think_times(summary: &Summary) -> String {
+    let raise = format!("raise {}--connections", upper_end(summary));
+    if summary.stats.completed() == 0 {
+        return raise;
+    }
+    let busy = (summary.target_hz * summary.stats.service.mean() * 1e-9).ceil();
+    format!("{raise}: this rate keeps about {busy} of them busy")
+}
+
+fn upper_end(summary: &Summary) -> &'static str {
+    if summary.pool.is_some() { "the upper end of " } else { "" }
+}
+
+fn share(summary: &Summary) -> String {
+    let is_alone = summary.loads.is_empty() && summary.parts.is_empty();
+    let can_be_node = is_alone && NOT_IN_FLEET.iter().all(|option| !is_given(summary, option));
+    let share =
+        if can_be_node { "the load between machines: --fleet" } else { "it between machines" };
+    format!("{}, or share {share}", lower(summary))
+}
+
+fn own_machine(summary: &Summary) -> String {
+    format!("run the generator on a machine without other work, or {}", lower(summary))
+}
+
+/// Advises about the finding of a check.
+fn about(check: &str, summary: &Summary) -> Option<String> {
+    let text = match check {
+        "steady" => "leave out the time before the change with --warmup",
+        "frequency" => "leave out the change with --warmup, or fix the CPU frequency",
+        "quota" => {
+            return Some(format!("raise the CPU quota of the container, or {}", lower(summary)));
+        }
+        "stolen" | "others" | "own" | "starts" => return Some(own_machine(summary)),
+        "sure" => "let the run go on for longer with --longest",
+        _ => return None,
+    };
+    Some(text.to_owned())
 }
 
 #[cfg(test)]
@@ -56,6 +114,7 @@ mod tests {
     use super::*;
     use crate::judged::checks::Finding;
     use crate::load::kind::FailureKind;
+    use crate::results::pool_growth::PoolGrowth;
     use crate::shown::fixture::empty;
 
     fn advised(verdict: Verdict, change: impl Fn(&mut Summary)) -> Option<String> {
@@ -85,6 +144,36 @@ mod tests {
             assert!(text.contains(option) && text.len() <= 90, "{verdict:?}: {text}");
         }
         assert_eq!(advised(Verdict::OnSchedule, |_| ()), None);
+        assert_eq!(advised(Verdict::NotStarted, |_| ()), None);
+    }
+
+    #[test]
+    fn advice_is_possible_with_the_options_that_were_given() {
+        use Verdict::{BothBehind, GeneratorBehind, TargetBehind, ThinkTimes};
+        let grown = |opened| PoolGrowth { first: 4, most: 8, opened, last_opened_seconds: None };
+        let (none, all, some) = (None, Some(grown(8)), Some(grown(7)));
+        for (verdict, option, pool, expected) in [
+            (GeneratorBehind, "shard", none, "lower --rate, or share it between machines"),
+            (GeneratorBehind, "load", none, "lower --rate, or share it between machines"),
+            (BothBehind, "shape", none, "without other work, or lower the rate"),
+            (TargetBehind, "rate", all, "raise the upper end of --connections if"),
+            (
+                TargetBehind,
+                "shape",
+                some,
+                "lower the rate, or raise the lower end of --connections if",
+            ),
+            (TargetBehind, "skip-later-than", none, "lower --rate, or raise --connections if"),
+            (TargetBehind, "skip-later-than", some, "write a longer --skip-later-than: "),
+            (ThinkTimes, "rate", all, "raise the upper end of --connections"),
+        ] {
+            let text = advised(verdict, |summary| {
+                summary.title.given.insert(option.to_owned());
+                summary.pool = pool;
+            });
+            let text = text.unwrap();
+            assert!(text.contains(expected) && text.len() <= 90, "{verdict:?} {option}: {text}");
+        }
     }
 
     #[test]

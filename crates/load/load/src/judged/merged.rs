@@ -7,12 +7,14 @@ use crate::console::human::float;
 use crate::console::machine::Machine;
 use crate::results::nodes::results::Results;
 use crate::results::over_time::OverTime;
+use crate::results::pool_growth::PoolGrowth;
 use crate::results::started_at::StartedAt;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use std::time::{Duration, SystemTime};
-use toml::Table;
+use toml::{Table, Value};
 
 /// The options that define the load. They must be the same for all parts.
 #[rustfmt::skip]
@@ -35,8 +37,10 @@ pub(crate) struct PartFile {
     warnings: Vec<String>,
     checks: Vec<Check>,
     machine: Machine,
+    pool: Option<PoolGrowth>,
     start_at: Option<StartedAt>,
     shard_results: Option<String>,
+    loads: Option<IgnoredAny>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -76,6 +80,11 @@ pub(crate) fn merged(files: &[(String, PartFile)]) -> Result<Summary, String> {
 
 impl<'a> Part<'a> {
     fn read((name, file): &'a (String, PartFile)) -> Result<Part<'a>, String> {
+        if file.loads.is_some() {
+            return Err(format!(
+                "{name} has the results of several loads: merge reads those of one"
+            ));
+        }
         let shard = file.settings.get("shard").and_then(|shard| shard.as_str()?.split_once('/'));
         let index = shard.and_then(|(index, division)| Some((index.parse().ok()?, division)));
         let Some((results, (index, division))) = file.shard_results.as_ref().zip(index) else {
@@ -184,9 +193,9 @@ fn sum(parts: &[Part<'_>]) -> Summary {
     let incomplete = parts.iter().filter_map(why).reduce(|all, why| format!("{all}; {why}"));
     Summary {
         loads: Vec::new(),
-        pool: None,
+        pool: pool(parts),
         realtime: None,
-        title: title(&parts[0]),
+        title: title(parts),
         target_hz: parts.iter().map(|part| part.file.target_rate).sum(),
         achieved_hz: started / duration.as_secs_f64().max(1e-9),
         ratio,
@@ -213,16 +222,27 @@ fn sum(parts: &[Part<'_>]) -> Summary {
     }
 }
 
-/// Returns the title of the whole load, which contains only the options that define the load.
-fn title(first: &Part<'_>) -> Title {
+/// Returns the sum of the pools of all parts, or `None` if the pools do not grow.
+fn pool(parts: &[Part<'_>]) -> Option<PoolGrowth> {
+    let pools: Option<Vec<_>> = parts.iter().map(|part| part.file.pool).collect();
+    pools?.into_iter().reduce(PoolGrowth::plus)
+}
+
+/// Returns the title of the whole load, with the options that are the same for all parts.
+fn title(parts: &[Part<'_>]) -> Title {
+    let first = &parts[0];
     let mut settings = first.file.settings.clone();
-    settings.retain(|name, _| LOAD.contains(&name));
+    let is_same = |name: &str, value: &Value| {
+        parts.iter().all(|part| part.file.settings.get(name) == Some(value))
+    };
+    settings.retain(|name, value| name != "shard" && is_same(name, value));
+    let given = settings.keys().filter(|name| LOAD.contains(&name.as_str()));
     Title {
         url: first.file.url.clone(),
         scenario_hash: first.file.scenario_hash.clone(),
         start: first.start,
         start_at: None,
-        given: settings.keys().cloned().collect(),
+        given: given.cloned().collect(),
         settings,
         rate_is_default: false,
         machine: first.file.machine.clone(),

@@ -90,6 +90,8 @@ pub(crate) struct Title {
 #[derive(Debug)]
 pub(crate) struct RunResults<'run> {
     pub(crate) title: Title,
+    /// Whether the schedule began before the run ended.
+    pub(crate) has_begun: bool,
     pub(crate) recorded_from: Nanos,
     pub(crate) run_end: RunEnd,
     pub(crate) constant_hz: Option<f64>,
@@ -149,7 +151,7 @@ impl Summary {
         let incomplete = if is_recorded {
             incompleteness(results.ending, required, stats)
         } else {
-            results.ending.map(|_| unrecorded(run_end.at < from).to_owned())
+            results.ending.map(|_| unrecorded(results.has_begun).to_owned())
         };
         // The missing part of the load could have behaved differently, so checks that passed are not reported.
         findings.retain(|finding| incomplete.is_none() || !finding.is_well);
@@ -177,8 +179,10 @@ impl Summary {
             is_closed: results.is_closed,
             verdict: if is_recorded {
                 Verdict::new(&evidence).of_closed_loop(results.is_closed)
-            } else {
+            } else if results.has_begun {
                 Verdict::NothingRecorded
+            } else {
+                Verdict::NotStarted
             },
             warnings,
             incomplete,
@@ -228,7 +232,7 @@ impl Summary {
     /// Checks the criteria. If one of them limits how much of the load was started, only such criteria decide whether
     /// the load counts as complete. This does not apply if nothing was recorded.
     pub(crate) fn require(&mut self, criteria: &[Criterion]) {
-        if self.verdict != Verdict::NothingRecorded && criteria.iter().any(Criterion::names_load) {
+        if self.verdict.is_recorded() && criteria.iter().any(Criterion::names_load) {
             self.incomplete = None;
         }
         (self.missed, self.required) = (Vec::new(), Vec::new());
@@ -285,7 +289,7 @@ impl LoadResults {
 pub(crate) fn late(loads: &[LoadResults]) -> Vec<&LoadResults> {
     let is_late = |load: &&LoadResults| !load.summary.verdict.is_well();
     let mut late: Vec<_> = loads.iter().filter(is_late).collect();
-    late.sort_by_key(|load| load.summary.verdict == Verdict::NothingRecorded);
+    late.sort_by_key(|load| !load.summary.verdict.is_recorded());
     late
 }
 
@@ -332,8 +336,8 @@ fn incompleteness(ending: Option<Ending>, required: f64, stats: &OperationStats)
     is_half.then(|| format!("{given_up} of {started} requests were given up before they ended"))
 }
 
-fn unrecorded(is_in_warm_up: bool) -> &'static str {
-    if is_in_warm_up { "ended before its warm-up was over" } else { "ended before it began" }
+fn unrecorded(has_begun: bool) -> &'static str {
+    if has_begun { "ended before its warm-up was over" } else { "ended before it began" }
 }
 
 /// Returns a warning if the load threads needed the CPU for at least a tenth of the duration, but got it for less than
@@ -455,6 +459,7 @@ mod tests {
         let end = Nanos::ZERO + Duration::from_secs(10);
         Summary::new(RunResults {
             title: fixture.title,
+            has_begun: true,
             recorded_from: Nanos::ZERO,
             run_end: RunEnd {
                 at: end,

@@ -78,7 +78,10 @@ pub(crate) enum Verdict {
     TargetFailing,
     GeneratorFailing,
     ClosedLoop,
+    /// The run ended during its warm-up.
     NothingRecorded,
+    /// The run ended before its schedule began.
+    NotStarted,
 }
 
 const LEAST_RATIO: f64 = 0.99;
@@ -127,6 +130,11 @@ impl Verdict {
         matches!(self, Verdict::OnSchedule | Verdict::ClosedLoop)
     }
 
+    /// Returns whether anything was recorded that the verdict is about.
+    pub(crate) fn is_recorded(self) -> bool {
+        !matches!(self, Verdict::NothingRecorded | Verdict::NotStarted)
+    }
+
     pub(crate) fn headline(self, lateness: &Lateness) -> String {
         let text = match self {
             Verdict::BothBehind => return both(lateness),
@@ -143,9 +151,8 @@ impl Verdict {
             Verdict::ClosedLoop => {
                 "Closed loop: each request waited for the response before it, so queueing is not seen"
             }
-            Verdict::NothingRecorded => {
-                "Nothing was recorded: the run ended before it began, or during its warm-up"
-            }
+            Verdict::NothingRecorded => "Nothing was recorded: the run ended during its warm-up",
+            Verdict::NotStarted => "Never started: the run ended before the schedule began",
             Verdict::TargetFailing => {
                 "The target is failing: more than 1 % of the requests got no good response"
             }

@@ -19,10 +19,10 @@
 //! the theory of queues with many servers*, 1955): a slot uses the connection that is free first, for the slot's
 //! service time.
 //!
-//! A call may *rest* between its requests, which is how scenarios implement think times. For such calls, there is a
-//! second set of ideal connections, whose target responds at once. If a slot has to wait even for a connection of this
-//! set, there are too few connections for the rests. If a rest ends late, the next request of the call is late. This
-//! lateness is attributed to the generator.
+//! A call may have *think times* between its requests, as in scenarios. For such calls, there is a second set of ideal
+//! connections, whose target responds at once. If a slot has to wait even for a connection of this set, there are too
+//! few connections for the think times, and the wait is attributed to the think times. If a think time ends late, the
+//! next request of the call is late. This lateness is attributed to the generator.
 
 use super::burst::BurstLine;
 use nanopace::Nanos;

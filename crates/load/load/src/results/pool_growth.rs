@@ -1,11 +1,12 @@
 //! Describes how far a growing pool of connections has grown.
 
 use crate::console::human;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::fmt::{self, Display, Formatter};
 use std::time::Duration;
 
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+/// The number of connections of a growing pool.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
 pub(crate) struct PoolGrowth {
     /// The number of connections at the start.
     pub(crate) first: usize,
@@ -15,6 +16,19 @@ pub(crate) struct PoolGrowth {
     pub(crate) opened: usize,
     /// When the last connection was opened, from the start of the load; `None` if the pool did not grow.
     pub(crate) last_opened_seconds: Option<f64>,
+}
+
+impl PoolGrowth {
+    /// Returns the sum of two pools that were used at the same time.
+    pub(crate) fn plus(self, other: PoolGrowth) -> PoolGrowth {
+        let [last, other_last] = [self, other].map(|pool| pool.last_opened_seconds);
+        PoolGrowth {
+            first: self.first + other.first,
+            most: self.most + other.most,
+            opened: self.opened + other.opened,
+            last_opened_seconds: last.into_iter().chain(other_last).reduce(f64::max),
+        }
+    }
 }
 
 impl Display for PoolGrowth {

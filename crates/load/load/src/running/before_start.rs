@@ -33,24 +33,6 @@ impl BeforeStart {
         // If all threads were ready at once, the loop has not read any message.
         !messages.try_iter().any(|message| message.reach(&mut self))
     }
-
-    /// Waits until `moment`. Returns `false` if the run should end.
-    pub(crate) fn wait_until(
-        mut self,
-        moment: Nanos,
-        messages: &Receiver<Message>,
-        clock: &Pacer,
-    ) -> bool {
-        loop {
-            let left = moment - clock.now();
-            if left.is_zero() {
-                return true;
-            }
-            if messages.recv_timeout(left).is_ok_and(|message| message.reach(&mut self)) {
-                return false;
-            }
-        }
-    }
 }
 
 impl Stage for BeforeStart {
@@ -59,10 +41,84 @@ impl Stage for BeforeStart {
     }
 
     fn press(&mut self, key: KeyEvent) -> bool {
-        keys::is_stop(key)
+        matches!(keys::action(key), Some(Action::Stop))
     }
 
     fn act(&mut self, _action: Action) -> Result<(), Refusal> {
         Err(Refusal::NotStarted)
+    }
+}
+
+/// The moment at which a schedule begins.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Begin {
+    pub(crate) at: Nanos,
+    /// Whether the schedule begins with a pause.
+    pub(crate) is_paused: bool,
+}
+
+impl Begin {
+    pub(crate) fn at(moment: Nanos) -> Begin {
+        Begin { at: moment, is_paused: false }
+    }
+
+    /// Waits until the moment. Returns `None` if the run should end. Other loads of the run may have started, so that a
+    /// pause is for this load, too.
+    pub(crate) fn wait(mut self, messages: &Receiver<Message>, clock: &Pacer) -> Option<Begin> {
+        loop {
+            let left = self.at - clock.now();
+            if left.is_zero() {
+                return Some(self);
+            }
+            if messages.recv_timeout(left).is_ok_and(|message| message.reach(&mut self)) {
+                return None;
+            }
+        }
+    }
+}
+
+impl Stage for Begin {
+    fn stop(&mut self) -> bool {
+        true
+    }
+
+    fn press(&mut self, key: KeyEvent) -> bool {
+        let action = keys::action(key);
+        let is_stop = matches!(action, Some(Action::Stop));
+        let _ = action.map(|action| self.act(action));
+        is_stop
+    }
+
+    fn act(&mut self, action: Action) -> Result<(), Refusal> {
+        self.is_paused = match action {
+            Action::Pause => true,
+            Action::Resume => false,
+            Action::TogglePause => !self.is_paused,
+            _ => return Err(Refusal::NotStarted),
+        };
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crossterm::event::KeyCode;
+    use nanopace::Rate;
+    use tokio::sync::oneshot;
+
+    #[test]
+    fn a_pause_is_kept_for_the_start() {
+        let mut begin = Begin::at(Nanos::ZERO);
+        let mut ask = |action: Action| {
+            let (sender, mut answer) = oneshot::channel();
+            assert!(!Message::Ask(None, action, sender).reach(&mut begin));
+            (begin.is_paused, answer.try_recv().unwrap())
+        };
+        assert_eq!(ask(Action::Pause), (true, Ok(())));
+        assert_eq!(ask(Action::SetRate(Rate::SLOWEST)), (true, Err(Refusal::NotStarted)));
+        assert_eq!(ask(Action::Resume), (false, Ok(())));
+        let mut press = |key| (begin.press(KeyCode::Char(key).into()), begin.is_paused);
+        assert_eq!([' ', '+', 'q'].map(&mut press), [(false, true), (false, true), (true, true)]);
     }
 }

@@ -66,7 +66,7 @@ impl CompareArgs {
 
 pub(crate) fn perform(args: &CompareArgs) -> anyhow::Result<Shown> {
     let files = args.sides()?;
-    let inputs = files.into_iter().flatten().map(|file| ("results", file.as_path()));
+    let inputs = files.into_iter().flatten().map(|file| ("compare", file.as_path()));
     let (json, html) = (args.json.as_deref(), args.html.as_deref());
     ensure!(
         !html.is_some_and(is_stdout),

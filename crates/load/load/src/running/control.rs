@@ -12,7 +12,7 @@
 //! If the run has several loads, a command with `?load=NAME` is for one of them, and a rate or a shape needs the name.
 //!
 //! Commands return the new state, as `/status` does. A rejected request has no effect. The response contains the
-//! reason, with one of these statuses: 400 for a body that is not a valid rate or shape, 401 without the token, 403
+//! reason, with one of these statuses: 400 for a query or a body that is not valid, 401 without the token, 403
 //! from a web page, 404, 405, 408 for a body that does not arrive, 409 for a command that the run cannot carry out at
 //! this time, 411 without a body, 413 for a body that is too long, 503 if the run does not respond in time.
 

@@ -220,6 +220,7 @@ impl<'run> Controller<'run> {
         let ending = Ending { is_cut_short, overdue: self.overdue };
         let summary = Summary::new(RunResults {
             title,
+            has_begun: run_end.at > self.state.span.start,
             recorded_from: self.state.span.recorded_from,
             run_end,
             constant_hz: self.commands.constant_hz,

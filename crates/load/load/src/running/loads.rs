@@ -66,7 +66,8 @@ impl LoadsSetup {
         let mut loads = Vec::new();
         for GivenLoad { args: own, inputs, make } in given {
             let name = own.name.clone();
-            let args = RunArgs { realtime: args.realtime, ..own };
+            let mut args = RunArgs { realtime: args.realtime, ..own };
+            args.given.insert("load".to_owned());
             loads.push(Setup::of_any(args, &inputs, make).with_context(|| format!("load {name}"))?);
         }
         let threads = args.threads.map_or_else(|| thread_count(&loads), usize::from);
@@ -237,7 +238,7 @@ fn side_by_side(
 fn pass_on(message: Message, loads: &[Sender<Message>]) {
     match message {
         Message::Stop => loads.iter().for_each(|load| drop(load.send(Message::Stop))),
-        Message::Key(key) if keys::is_complete(key) => {
+        Message::Key(key) if keys::action(key).is_some() => {
             for load in loads {
                 drop(load.send(Message::Key(key)));
             }

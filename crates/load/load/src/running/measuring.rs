@@ -3,7 +3,9 @@
 #[cfg(test)]
 mod causes;
 pub(crate) mod collector;
+pub(crate) mod connections;
 mod in_flight;
+mod record;
 pub(crate) mod recorder;
 mod schedule_shift;
 pub(crate) mod steps;

@@ -54,7 +54,7 @@ pub(crate) fn perform(args: &MergeArgs) -> anyhow::Result<(Summary, io::Result<(
         !html.is_some_and(is_stdout),
         "--html -: the page needs a file; --json can go to standard output"
     );
-    let inputs = files.iter().map(|file| ("results", file.as_path()));
+    let inputs = files.iter().map(|file| ("merge", file.as_path()));
     keep_apart([("json", json.as_deref()), ("html", html)], inputs)?;
     let parts = files.iter().map(|file| read(file)).collect::<anyhow::Result<Vec<_>>>()?;
     let mut summary = merged::merged(&parts).map_err(|why| anyhow!("{why}"))?;

@@ -1,13 +1,13 @@
 //! Performs a run, from starting its threads to its summary.
 
-use super::before_start::BeforeStart;
+use super::before_start::{BeforeStart, Begin};
 use super::compare;
 use super::controller::Controller;
 use super::invitation::Invitation;
 use super::measuring::steps::StepRecorders;
 use super::member::Member;
 use super::member::part_times::PartTimes;
-use super::message::Message;
+use super::message::{Message, Stage};
 use super::observed::Observed;
 use super::outputs::Outputs;
 use super::setup::Setup;
@@ -21,6 +21,7 @@ use super::workers::turns::Turns;
 use crate::console::Progress;
 use crate::console::machine::Machine;
 use crate::judged::summary::{Summary, Title};
+use crate::load::action::Action;
 use crate::results::started_at::StartedAt;
 use crate::shown::live::Live;
 use crate::shown::logs::Logs;
@@ -205,11 +206,14 @@ impl OpenLoad<'_> {
         messages: &Receiver<Message>,
     ) -> anyhow::Result<Ran> {
         let OpenLoad { setup, shared, threads } = self;
-        let begin = begin.filter(|begin| BeforeStart.wait_until(*begin, messages, &shared.pacer));
+        let begin = begin.and_then(|at| Begin::at(at).wait(messages, &shared.pacer));
         let span = start_schedule(setup, member, &shared, sender.clone(), begin)?;
         outputs.logs.begin(span.began);
         let mut controller = Controller::new(&shared, span, member, setup.policy()?, outputs);
         controller.expect(&setup.target.labels());
+        if begin.is_some_and(|begin| begin.is_paused) {
+            let _ = controller.act(Action::Pause);
+        }
         match member {
             _ if begin.is_some() => controller.run(messages),
             // Slots that cannot be given back are lost, and the account of the fleet counts them as lost.
@@ -249,14 +253,14 @@ fn title(setup: &Setup, start: SystemTime) -> Title {
     }
 }
 
-/// Starts the schedule as of the moment `begin`, and notifies the target and the workers. Without a moment, because the
+/// Starts the schedule as of the moment of `begin`, and notifies the target and the workers. Without a moment, because the
 /// run should already end, the schedule ends before any slot can start.
 pub(super) fn start_schedule<'run>(
     setup: &Setup,
     member: Option<&Member>,
     shared: &'run RunShared,
     messages: Sender<Message>,
-    begin: Option<Nanos>,
+    begin: Option<Begin>,
 ) -> anyhow::Result<&'run RunSpan> {
     let pacer = &shared.pacer;
     let span = if let Some(member) = member {
@@ -266,12 +270,15 @@ pub(super) fn start_schedule<'run>(
         // Claiming the first slot fixes the exact start of the schedule. The slot is given back before any worker asks
         // for a slot, because a worker that finds no slot ends.
         let first = pacer.claim()?;
-        pacer.resume_at(begin.unwrap_or_else(|| pacer.now()));
+        pacer.resume_at(begin.map_or_else(|| pacer.now(), |begin| begin.at));
         let start = first.due()? - setup.first;
         RunSpan::new(pacer, start, setup.length()?, messages)
     };
-    if begin.is_none() {
-        span.end_run(span.start);
+    match begin {
+        None => drop(span.end_run(span.start)),
+        // No slot can start before this pause, because the workers do not have the span yet.
+        Some(begin) if begin.is_paused => pacer.pause(),
+        Some(_) => {}
     }
     setup.target.schedule_starts();
     // The value is set nowhere else, so this cannot fail.

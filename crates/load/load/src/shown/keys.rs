@@ -78,13 +78,9 @@ pub(crate) const BINDINGS: [Binding; 7] = [
     },
 ];
 
-pub(crate) fn is_stop(key: KeyEvent) -> bool {
-    matches!(Prompt::default().press(key), Some(Action::Stop))
-}
-
-/// Returns whether this key alone is an action.
-pub(crate) fn is_complete(key: KeyEvent) -> bool {
-    Prompt::default().press(key).is_some()
+/// Returns the action of a key that is one alone, or `None` for other keys.
+pub(crate) fn action(key: KeyEvent) -> Option<Action> {
+    Prompt::default().press(key)
 }
 
 #[derive(Clone, Debug, Default)]

@@ -153,8 +153,9 @@ fn rate(summary: &Summary) -> String {
         return format!("rate      {} over {span}", human::hz(summary.achieved_hz));
     }
     let [requested, achieved] = human::two_hz([summary.target_hz, summary.achieved_hz]);
-    let share = summary.ratio * 100.0;
-    format!("rate      {achieved} of {requested} requested ({share:.2} %) over {span}")
+    let share = summary.known_ratio().map(|ratio| format!(" ({:.2} %)", ratio * 100.0));
+    let share = share.unwrap_or_default();
+    format!("rate      {achieved} of {requested} requested{share} over {span}")
 }
 
 pub(crate) fn requests(stats: &OperationStats, is_closed: bool) -> String {

@@ -49,8 +49,8 @@ pub(crate) struct Screen {
 }
 
 impl Screen {
-    /// Opens the view on standard error. Returns `None` if the size of the terminal is unknown, or if it cannot move
-    /// its cursor.
+    /// Opens the view on standard error. Returns `None` if the terminal's size is unknown, if the terminal cannot move
+    /// its cursor, or if the drawing thread cannot be started.
     pub(crate) fn open(title: RunTitle) -> Option<Screen> {
         if env::var_os("TERM").is_none_or(|name| name.is_empty() || name == "dumb") {
             return None;

@@ -23,7 +23,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::time::Duration;
 
 /// The version of the format of the results. Results in another version are not added up.
-const FORM: u32 = 9;
+const FORM: u32 = 10;
 
 /// The maximum size of results that are accepted, in bytes before compression.
 const LONGEST: u64 = 64 << 20;
@@ -412,8 +412,8 @@ mod tests {
             whole[..whole.len() / 2].to_vec(),
             packed(&text[..text.len() - 1]),
             packed(&text[..end]),
-            with("\"form\":9", "\"form\":8"),
-            with("\"width\":1", "\"width\":3"),
+            with("\"form\":10", "\"form\":9"),
+            with("\"width\":4", "\"width\":3"),
             with("\"number\":0", "\"number\":120"),
             with("\"target\":0.0", "\"target\":-1.0"),
         ] {

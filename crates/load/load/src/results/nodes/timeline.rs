@@ -12,9 +12,12 @@ use std::time::Duration;
 /// The maximum number of parts. If there are more, each pair of neighbouring parts is joined.
 pub(crate) const MOST: u64 = 120;
 
+/// The unit of the lengths of parts.
+const UNIT: Duration = Duration::from_millis(250);
+
 #[derive(Clone, Debug)]
 pub(crate) struct Timeline {
-    /// The length of each part in seconds, which is a power of two.
+    /// The length of each part in quarters of a second, which is a power of two.
     pub(crate) width: u64,
     /// The parts by their number, counted from the start of the load.
     pub(crate) parts: BTreeMap<u64, Part>,
@@ -33,15 +36,17 @@ pub(crate) struct Part {
 }
 
 impl Timeline {
+    /// Creates a timeline whose parts are 1 s long or longer.
     pub(crate) fn new() -> Timeline {
-        Timeline { width: 1, parts: BTreeMap::new(), span: (Duration::MAX, Duration::ZERO) }
+        Timeline { width: 4, parts: BTreeMap::new(), span: (Duration::MAX, Duration::ZERO) }
     }
 
+    /// Creates the timeline of a finished run. Its parts are as short as the intervals.
     pub(crate) fn of(over_time: &OverTime) -> Timeline {
-        let mut timeline = Timeline::new();
+        let mut timeline = Timeline { width: 1, ..Timeline::new() };
         for interval in over_time.intervals() {
-            // The timer that ends an interval can be some milliseconds late, so the length is rounded.
-            while interval.length().as_secs_f64().round() > human::float(timeline.width) {
+            // Ticks are up to some milliseconds late.
+            while interval.length().div_duration_f64(UNIT).round() > human::float(timeline.width) {
                 timeline.widen();
             }
             timeline.add(interval.from, interval);
@@ -69,10 +74,11 @@ impl Timeline {
     }
 
     fn part(&mut self, at: Duration) -> &mut Part {
-        while at.as_secs() / self.width >= MOST {
+        let units = at.as_secs().saturating_mul(4) + u64::from(at.subsec_millis() / 250);
+        while units / self.width >= MOST {
             self.widen();
         }
-        self.parts.entry(at.as_secs() / self.width).or_insert_with(Part::new)
+        self.parts.entry(units / self.width).or_insert_with(Part::new)
     }
 
     fn widen(&mut self) {
@@ -103,7 +109,7 @@ impl Timeline {
 
     pub(crate) fn intervals(self) -> Vec<Interval> {
         let Timeline { width, span: (begin, end), .. } = self;
-        let at = |number: u64| Duration::from_secs(number * width);
+        let at = |number: u64| Duration::from_millis(number * width * 250);
         let intervals =
             self.parts.into_iter().map(|(number, Part { backlog, asked, brief, due })| {
                 let (from, to) = (at(number).max(begin), at(number + 1).min(end));

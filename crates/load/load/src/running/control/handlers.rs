@@ -13,6 +13,7 @@ use hyper::body::{Body, Bytes};
 use hyper::header::{ACCEPT, CONTENT_LENGTH, HeaderMap, TRANSFER_ENCODING};
 use hyper::{Request, Response, StatusCode};
 use nanopace::Shape;
+use percent_encoding::percent_decode_str;
 use std::error::Error;
 use std::sync::mpsc::Sender;
 use std::time::Duration;
@@ -84,29 +85,26 @@ impl Handlers {
 
     /// Returns the index of the load that the query of a request names, or `None` for all loads.
     fn load(&self, route: Route, query: Option<&str>) -> Result<Option<usize>, Refused> {
-        let names = || {
-            let names: Vec<_> = self.loads.iter().filter_map(|load| load.name.as_deref()).collect();
-            names.join(", ")
-        };
-        let mut parts = query.unwrap_or_default().split('&');
-        let Some(name) = parts.find_map(|part| part.strip_prefix("load=")) else {
-            let is_change = matches!(route, Route::Rate | Route::Shape);
-            if is_change && self.loads.len() > 1 {
-                let reason = format!("name a load with ?load=NAME; the loads are {}", names());
-                return Err(Refused::new(StatusCode::BAD_REQUEST, reason));
+        let bad = |reason: String| Err(Refused::new(StatusCode::BAD_REQUEST, reason));
+        let names: Vec<_> = self.loads.iter().filter_map(|load| load.name.as_deref()).collect();
+        let Some(query) = query else {
+            if matches!(route, Route::Rate | Route::Shape) && self.loads.len() > 1 {
+                return bad(format!("name one of the loads with ?load=NAME: {}", names.join(", ")));
             }
             return Ok(None);
         };
-        let index = self.loads.iter().position(|load| load.name.as_deref() == Some(name));
-        let none = || {
-            let all = if names().is_empty() {
-                "the run has one, without a name".to_owned()
-            } else {
-                names()
-            };
-            Refused::new(StatusCode::NOT_FOUND, format!("there is no load {name:?}: {all}"))
+        if names.is_empty() || matches!(route, Route::Status | Route::Metrics) {
+            return bad(format!("leave out ?{query}: there is no load to choose here"));
+        }
+        let Some(name) = query.strip_prefix("load=").filter(|name| !name.contains('&')) else {
+            return bad(format!("write ?load=NAME, once and alone, instead of ?{query}"));
         };
-        index.map(Some).ok_or_else(none)
+        let name = percent_decode_str(name).decode_utf8_lossy();
+        let index = self.loads.iter().position(|load| load.name.as_deref() == Some(&*name));
+        index.map(Some).ok_or_else(|| {
+            let reason = format!("there is no load {name:?}: {}", names.join(", "));
+            Refused::new(StatusCode::NOT_FOUND, reason)
+        })
     }
 
     fn status(&self) -> Response<Full<Bytes>> {

@@ -79,7 +79,7 @@ impl<'run> Commands<'run> {
     }
 
     fn pause(&mut self, is_paused: bool, collector: &mut Collector<'run>) {
-        if is_paused == self.state.pacer().is_paused() {
+        if !is_paused && !self.state.pacer().is_paused() {
             return;
         }
         self.change(if is_paused { Pacer::pause } else { Pacer::resume }, collector);

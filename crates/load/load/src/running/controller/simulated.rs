@@ -17,6 +17,7 @@ use crate::results::last_poll::BEAT;
 use crate::results::operation::Answer;
 use crate::results::over_time::Interval;
 use crate::running::args::RunArgs;
+use crate::running::before_start::Begin;
 use crate::running::measuring::recorder::{Flight, Recorder};
 use crate::running::message::{Message, Stage};
 use crate::running::outputs::Outputs;
@@ -92,6 +93,7 @@ struct Course {
     /// After each multiple of this number of slots, a thread is delayed before it decides about the next slot.
     hold_every: u64,
     actions: Vec<(u64, Action)>,
+    begins_paused: bool,
     server: Option<Server>,
     most: Option<u64>,
 }
@@ -261,10 +263,14 @@ fn run_setup(setup: &Setup, course: &Course) -> Ran {
     clock.advance(Duration::from_secs(7));
     let shared = RunShared::new(pacer, Duration::MAX, &[CONNECTIONS], setup.gives_up());
     let (sender, messages) = mpsc::channel();
-    let begin = Some(shared.pacer.now());
+    let begin = Some(Begin { at: shared.pacer.now(), is_paused: course.begins_paused });
     let span = start_schedule(setup, None, &shared, sender, begin).unwrap();
+    assert_eq!(shared.pacer.is_paused(), course.begins_paused);
     let outputs = Outputs::only(Live::Nowhere);
     let mut controller = Controller::new(&shared, span, None, setup.policy().unwrap(), outputs);
+    if course.begins_paused {
+        controller.act(Action::Pause).unwrap();
+    }
     let connections = (0..CONNECTIONS).map(|_| Connection::Free).collect();
     let (granted, next_beat, free_at) = (0, Nanos::ZERO, Nanos::ZERO);
     let mut run =

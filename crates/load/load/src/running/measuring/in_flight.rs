@@ -12,6 +12,8 @@ pub(super) struct Begun {
     pub(super) start: Start,
     /// The simulated start with a target that responds at once, or `None` if calls have no think times.
     pub(super) instant_target: Option<Start>,
+    /// The number of the ideal connections that the operation uses.
+    pub(super) ideal: usize,
     pub(super) is_recorded: bool,
     /// The time at which the last request of the operation was sent.
     pub(super) sent: Sent,
@@ -121,6 +123,7 @@ mod tests {
             intended_start: now,
             start: IdealConnections::new(1).start(now, now, zero, None),
             instant_target: None,
+            ideal: 0,
             is_recorded: true,
             sent: LastPoll::new(now).send(now),
             paused: zero,

@@ -1,12 +1,12 @@
 //! Records the operations of a load thread.
 
-use super::in_flight::{Begun, InFlight};
-use super::schedule_shift::ScheduleShift;
+use super::connections::ALL;
+use super::in_flight::Begun;
+use super::record::Record;
 use crate::load::details::SetUp;
 use crate::results::burst::BurstLine;
 use crate::results::cpu_time::CpuTime;
-use crate::results::last_poll::LastPoll;
-use crate::results::lateness::{IdealConnections, Lateness, Start};
+use crate::results::lateness::{Lateness, Start};
 use crate::results::operation::{Answer, Operation};
 use crate::results::outcome::{Ending, Outcome};
 use crate::results::stats::OperationStats;
@@ -26,27 +26,6 @@ pub(crate) struct Recorder {
     burst: Option<Arc<Mutex<BurstLine>>>,
 }
 
-#[derive(Debug)]
-struct Record {
-    stats: OperationStats,
-    starts: Vec<Nanos>,
-    /// The time up to which the collector has taken all starts.
-    taken_until: Nanos,
-    in_flight: InFlight,
-    outcomes: Vec<Outcome>,
-    count: usize,
-    /// The ideal connections, which simulate a generator without delays: see [`lateness`](crate::results::lateness).
-    connections: IdealConnections,
-    /// The ideal connections to a target that responds at once. `None` before the first think time of a call.
-    instant_target: Option<IdealConnections>,
-    /// The number of connections that are being opened outside calls.
-    opening: usize,
-    moved: ScheduleShift,
-    last_poll: LastPoll,
-    /// The number of slots that had been skipped when the last operation started.
-    skipped: u64,
-}
-
 impl Recorder {
     /// Returns one recorder for each thread. `connections` contains the number of connections of each thread.
     pub(crate) fn all(pacer: &Pacer, connections: &[usize], gives_up: bool) -> Vec<Arc<Recorder>> {
@@ -61,53 +40,49 @@ impl Recorder {
         burst: Option<Arc<Mutex<BurstLine>>>,
         gives_up: bool,
     ) -> Recorder {
-        let record = Record {
-            stats: OperationStats::new(),
-            starts: Vec::new(),
-            taken_until: Nanos::ZERO,
-            in_flight: InFlight::default(),
-            outcomes: Vec::new(),
-            count,
-            connections: IdealConnections::new(count),
-            instant_target: None,
-            opening: 0,
-            moved: ScheduleShift::new(pacer, gives_up),
-            last_poll: LastPoll::new(pacer.now()),
-            skipped: 0,
-        };
+        let record = Record::new(pacer, count, gives_up);
         Recorder { clock: pacer.clone(), record: Mutex::new(record), burst }
     }
 
     pub(crate) fn start(self: &Arc<Self>, intended_start: Nanos, is_recorded: bool) -> Flight {
-        let (start, place) = self.begin(self.clock.now(), intended_start, is_recorded);
+        let (start, place) = self.begin(self.clock.now(), intended_start, is_recorded, ALL);
         Flight { recorder: Arc::clone(self), start, place: Some(place) }
     }
 
-    /// Records that an operation starts. The caller has just read `now` from the clock.
+    /// Records that an operation starts. The caller has just read `now` from the clock. `ideal` is the number of the
+    /// ideal connections that the operation can use.
     pub(crate) fn start_at(
         &self,
         now: Nanos,
         intended_start: Nanos,
         is_recorded: bool,
+        ideal: usize,
     ) -> Flight<&Recorder> {
-        let (start, place) = self.begin(now, intended_start, is_recorded);
+        let (start, place) = self.begin(now, intended_start, is_recorded, ideal);
         Flight { recorder: self, start, place: Some(place) }
     }
 
     /// Records the start of an operation. Returns the time of the start and the place of the operation. For a slot of
-    /// the warm-up, records only the cause of its lateness, because this lateness may make a late policy give up time
-    /// after the warm-up.
-    fn begin(&self, now: Nanos, intended_start: Nanos, is_recorded: bool) -> (Nanos, usize) {
+    /// the warm-up, records only the cause of its lateness: because of it, a late policy may give up time after the
+    /// warm-up.
+    fn begin(
+        &self,
+        now: Nanos,
+        intended_start: Nanos,
+        is_recorded: bool,
+        ideal: usize,
+    ) -> (Nanos, usize) {
         let record = &mut *self.record();
         // The collector has taken all starts up to `taken_until`, so this start must be later.
         let now = if now <= record.taken_until { self.clock.now() } else { now };
         let (moved, mut burst) = (record.moved.by(now), self.burst());
         record.skipped = record.moved.skipped();
-        let start = record.connections.start(intended_start, now, moved, burst.as_deref_mut());
+        let connections = record.connections.ideal(ideal);
+        let start = connections.to_target.start(intended_start, now, moved, burst.as_deref_mut());
         drop(burst);
-        let instant_target = &mut record.instant_target;
+        let instant_target = connections.to_instant_target.as_mut();
         let instant_target =
-            instant_target.as_mut().map(|ideal| ideal.start(intended_start, now, moved, None));
+            instant_target.map(|ideal| ideal.start(intended_start, now, moved, None));
         let late = start.by_generator();
         let lateness = start.lateness_beside(instant_target, intended_start);
         let lateness = lateness.with_queued(record.last_poll.queued_of(late));
@@ -121,6 +96,7 @@ impl Recorder {
             intended_start,
             start,
             instant_target,
+            ideal,
             is_recorded,
             sent: record.last_poll.send(now),
             paused: record.moved.paused(now),
@@ -187,49 +163,53 @@ impl Recorder {
     }
 
     pub(crate) fn connections(&self) -> usize {
-        self.record().count
+        self.record().connections.count
     }
 
-    /// Returns whether all connections of the thread are busy, and would be busy even if the generator caused no delay.
-    /// A slot has been due for `age`, and waits for a connection.
+    /// Returns whether a slot that has been due for `age` lacks a connection of the thread: see
+    /// [`Record::lacks_connection`].
     pub(crate) fn lacks_connection(&self, age: Duration) -> bool {
-        let record = &*self.record();
+        self.record().lacks_connection(self.clock.now(), age)
+    }
+
+    /// Separates a connection from the others, because slots belong to it. Returns the number of the ideal one.
+    pub(crate) fn split_connection(&self) -> usize {
+        self.record().connections.split()
+    }
+
+    /// Returns the number of connections that are being opened before the schedule starts. Until it is 0, the thread
+    /// takes no slot.
+    pub(crate) fn opening(&self) -> usize {
+        self.record().connections.opening
+    }
+
+    /// Records that the thread begins to open a connection. No slot can use it until it is [opened](Recorder::opened).
+    pub(crate) fn open(&self) -> Start {
+        let connections = &mut self.record().connections;
         let now = self.clock.now();
-        // A generator without delays would be ahead by up to this time.
-        let ahead = record.in_flight.iter().map(|begun| begun.start.by_generator()).max();
-        let unseen = now - record.looked_until(now);
-        record.connections.are_busy() && age > ahead.unwrap_or_default() + unseen
+        connections.opening += 1;
+        connections.ideal(ALL).to_target.start(now, now, Duration::ZERO, None)
     }
 
-    /// Takes out an ideal connection to the target, and one to a target that responds at once. Both must be
-    /// [swapped](Recorder::swap_ideal) in while slots of their connection are recorded.
-    pub(crate) fn split_ideal(&self) -> [IdealConnections; 2] {
+    /// Records that the connection has been opened, or that this failed.
+    pub(crate) fn opened(&self, start: Start) {
         let record = &mut *self.record();
-        record.instant_target.get_or_insert_with(|| IdealConnections::new(0));
-        [record.connections.split(), IdealConnections::new(1)]
+        record.connections.opening -= 1;
+        record.connection_opened(start, self.clock.now());
     }
 
-    /// Exchanges the ideal connections of the thread with the given ones.
-    pub(crate) fn swap_ideal(&self, [connections, instant_target]: &mut [IdealConnections; 2]) {
-        let record = &mut *self.record();
-        mem::swap(&mut record.connections, connections);
-        record.instant_target.iter_mut().for_each(|it| mem::swap(it, instant_target));
-    }
-
-    /// Adds a connection that the thread begins to open during the run.
-    pub(crate) fn add_connection(&self) -> Start {
+    /// Records that the thread begins to open one more connection during the run. No slot can use it until it is
+    /// [added](Recorder::added).
+    pub(crate) fn add(&self) -> Start {
         let record = &mut *self.record();
         let now = self.clock.now();
         let moved = record.moved.by(now);
-        record.count += 1;
-        let ideal = [Some(&mut record.connections), record.instant_target.as_mut()];
-        ideal.into_iter().flatten().for_each(|ideal| ideal.add(now, moved));
-        record.connections.start(now, now, moved, None)
+        record.connections.add(now, moved)
     }
 
-    /// Returns the number of connections being opened outside calls. Until this number is 0, the thread takes no slot.
-    pub(crate) fn opening(&self) -> usize {
-        self.record().opening
+    /// Records that the added connection has been opened, or that this failed.
+    pub(crate) fn added(&self, start: Start) {
+        self.record().connection_opened(start, self.clock.now());
     }
 
     /// Records that the thread goes to sleep. Calls `processor` for the thread's CPU time only if it is needed.
@@ -287,24 +267,6 @@ impl Recorder {
         record.lateness(intended, [now, looked], moved, burst.as_deref())
     }
 
-    /// Records that the thread begins to open a connection. No slot can use it until it is [opened](Recorder::opened).
-    pub(crate) fn open(&self) -> Start {
-        let record = &mut *self.record();
-        let now = self.clock.now();
-        record.opening += 1;
-        record.connections.start(now, now, Duration::ZERO, None)
-    }
-
-    /// Records that the attempt to open the connection has ended. All of its time is attributed to the target.
-    pub(crate) fn opened(&self, start: Start) {
-        let record = &mut *self.record();
-        let now = self.clock.now();
-        let paused = record.moved.paused(now);
-        record.connections.end(start, (now - start.actual).saturating_sub(paused));
-        // A connection that is added during the run is not counted.
-        record.opening = record.opening.saturating_sub(1);
-    }
-
     pub(crate) fn step(&self, step: &Operation) {
         self.record().stats.answer(step);
     }
@@ -342,58 +304,6 @@ impl Recorder {
     }
 }
 
-impl Record {
-    /// Returns the time up to which the thread has found all responses that have arrived. This is the current time if
-    /// the thread is opening connections, because it then awaits no responses.
-    fn looked_until(&self, now: Nanos) -> Nanos {
-        if self.opening > 0 { now } else { self.last_poll.looked_until(now) }
-    }
-
-    /// Returns the lateness at `now` of a slot that has not started. The thread has found all responses that arrived
-    /// before `looked`.
-    fn lateness(
-        &self,
-        intended: Nanos,
-        [now, looked]: [Nanos; 2],
-        moved: Duration,
-        burst: Option<&BurstLine>,
-    ) -> Lateness {
-        let lateness = self.connections.unstarted(intended, now, looked, moved, burst);
-        let late = Duration::from_secs_f64(lateness.generator);
-        let lateness = lateness.with_queued(self.last_poll.queued_of(late));
-        let in_use = self
-            .in_flight
-            .iter()
-            .filter_map(|it| it.instant_target.map(|start| (start, it.rested)));
-        let free = self
-            .instant_target
-            .as_ref()
-            .and_then(|instant_target| instant_target.free_from(in_use, moved));
-        lateness.but_for_rests(free.map_or(Duration::ZERO, |free| free.min(now) - intended))
-    }
-
-    /// At the first think time, creates the ideal connections to a target that responds at once.
-    fn begin_to_rest(&mut self, now: Nanos) {
-        if self.instant_target.is_some() {
-            return;
-        }
-        let moved = self.moved.by(now);
-        let instant_target = self.instant_target.insert(IdealConnections::new(self.count));
-        for begun in self.in_flight.iter_mut() {
-            let (intended, actual) = (begun.intended_start, begun.start.actual);
-            begun.instant_target = Some(instant_target.start(intended, actual, moved, None));
-        }
-    }
-
-    fn unfinished(&mut self, begun: &Begun, now: Nanos) {
-        if begun.is_recorded {
-            let outcome = begun.outcome(now, Ending::Unfinished);
-            self.stats.unfinished(outcome.response_time);
-            self.outcomes.push(outcome);
-        }
-    }
-}
-
 /// An operation that has started. If it is dropped before it ends, it counts as unfinished.
 #[derive(Debug)]
 #[must_use = "an operation that is dropped is unfinished"]
@@ -420,12 +330,7 @@ impl<R: Deref<Target = Recorder>> Flight<R> {
         let Some(begun) = begun else { return end };
         let paused = record.moved.paused(end).saturating_sub(begun.paused);
         let busy = (begun.busy + record.last_poll.busy(begun.sent, end)).saturating_sub(paused);
-        record.connections.end(begun.start, busy);
-        if let (Some(instant_target), Some(start)) =
-            (&mut record.instant_target, begun.instant_target)
-        {
-            instant_target.end(start, begun.rested.min(busy));
-        }
+        record.connections.ideal(begun.ideal).end(&begun, busy);
         if begun.is_recorded {
             let stopped = record.last_poll.stopped_since(begun.sent);
             record.stats.answered(record.last_poll.queued(), stopped);
@@ -453,54 +358,6 @@ impl<R: Deref<Target = Recorder>> Drop for Flight<R> {
 mod tests {
     use super::*;
     use nanopace::{ManualClock, Rate};
-
-    fn two() -> (Arc<Recorder>, ManualClock) {
-        let clock = ManualClock::new();
-        let pacer = Pacer::builder(Rate::per_second(200).unwrap()).clock(clock.clone()).build();
-        let recorder = Recorder::all(&pacer, &[2], false).remove(0);
-        recorder.blocks();
-        (recorder, clock)
-    }
-
-    fn at(ms: u64) -> Nanos {
-        Nanos::from_nanos(ms * 1_000_000)
-    }
-
-    #[test]
-    fn a_slot_lacks_a_connection_only_if_all_are_busy_and_none_was_started_as_late() {
-        let (recorder, clock) = two();
-        let lacks = |ms| recorder.lacks_connection(Duration::from_millis(ms));
-        let first = recorder.start(at(0), true);
-        clock.advance(Duration::from_millis(10));
-        assert!(!lacks(5));
-        let second = recorder.start(at(8), true);
-        assert!(!lacks(2) && lacks(3));
-        first.end(Answer::completed(at(0)));
-        assert!(!lacks(3));
-        drop(second);
-    }
-
-    /// The first connection is busy until 25 ms. The second one is free, but its slot of 10 ms starts at 25 ms.
-    #[test]
-    fn a_slot_waits_for_its_own_connection_or_for_the_generator() {
-        let (recorder, clock) = two();
-        let mut own = [(); 2].map(|()| recorder.split_ideal());
-        let mut start = |connection: usize, intended: u64, ended: Option<Flight>| {
-            recorder.swap_ideal(&mut own[connection]);
-            ended.map(|flight| flight.end(Answer::completed(at(0))));
-            let flight = recorder.start(at(intended), true);
-            recorder.swap_ideal(&mut own[connection]);
-            flight
-        };
-        let first = start(0, 0, None);
-        clock.advance(Duration::from_millis(25));
-        let next = [start(0, 5, Some(first)), start(1, 10, None)];
-        let mut stats = OperationStats::new();
-        recorder.swap_stats(&mut stats);
-        let Lateness { target, generator, .. } = stats.lateness;
-        assert!((target - 0.020).abs() < 1e-9 && (generator - 0.015).abs() < 1e-9, "{target}");
-        drop(next);
-    }
 
     #[test]
     fn a_thread_is_stuck_if_its_beats_have_stopped() {

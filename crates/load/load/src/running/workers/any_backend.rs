@@ -2,10 +2,8 @@
 
 use super::shared::RunShared;
 use super::worker::Worker;
-use super::worker_slots::{AnySlot, WorkerSlots};
 use crate::load::backend::Backend;
 use crate::load::target::{Done, Failure, Slot};
-use crate::results::lateness::Start;
 use crate::running::measuring::recorder::Recorder;
 use nanopace_async::AsyncPacer;
 use std::pin::Pin;
@@ -35,7 +33,7 @@ pub(crate) trait AnyBackend: Backend {
 }
 
 pub(crate) trait Work: Send {
-    fn prepare(&mut self, opening: Start) -> Boxed<'_, ()>;
+    fn prepare(&mut self) -> Boxed<'_, ()>;
 
     fn work(self: Box<Self>) -> Boxed<'static, ()>;
 }
@@ -71,21 +69,15 @@ impl<T: Backend> AnyBackend for T {
     }
 }
 
-async fn work<T: Backend>(mut worker: Worker<T>, slots: impl WorkerSlots) {
-    worker.work(slots).await;
-    worker.close().await;
-}
-
 impl<T: Backend> Work for Worker<T> {
-    fn prepare(&mut self, opening: Start) -> Boxed<'_, ()> {
-        Box::pin(Worker::prepare(self, opening))
+    fn prepare(&mut self) -> Boxed<'_, ()> {
+        Box::pin(Worker::prepare(self))
     }
 
-    fn work(self: Box<Self>) -> Boxed<'static, ()> {
-        // Both kinds of slots have their own code, so that a run whose slots belong to no connection is not slower.
-        match self.own_slots() {
-            None => Box::pin(work(*self, AnySlot)),
-            Some(own) => Box::pin(work(*self, own)),
-        }
+    fn work(mut self: Box<Self>) -> Boxed<'static, ()> {
+        Box::pin(async move {
+            Worker::work(&mut self).await;
+            self.close().await;
+        })
     }
 }

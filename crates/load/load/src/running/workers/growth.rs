@@ -88,7 +88,7 @@ mod tests {
             }
             let room = SIZE.most as usize - free - busy.len();
             for _ in 0..shared.pool.reserve(lacking(&shared), room, 1) {
-                recorder.opened(recorder.add_connection());
+                recorder.added(recorder.add());
                 shared.pool.opened(pacer.now());
                 free += 1;
             }

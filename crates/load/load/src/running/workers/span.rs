@@ -102,8 +102,9 @@ impl RunSpan {
         in_all(slots, self.warm_up().unwrap_or_default())
     }
 
-    /// Returns the amount of load that was due before the recorded part, or `None` if that part has not begun. Must be
-    /// called before each change of the load, because the pacer then drops the earlier count.
+    /// Returns the amount of load that was due before the recorded part, or `None` if that part has not begun. The
+    /// first call in the recorded part stores the amount. Call this method before each change of the load, because
+    /// after a change the pacer can no longer count the load that was due before.
     pub(crate) fn warm_up(&self) -> Option<AskedLoad> {
         let has_begun = || self.pacer.now() >= self.recorded_from;
         let asked = || *self.warm_up.get_or_init(|| self.asked_in_warm_up());

@@ -333,10 +333,12 @@ impl ThreadPart {
         for index in self.first..self.first + recorder.connections() {
             let mut worker = Arc::clone(&self.target).worker(&self.shared, recorder, line, index);
             let (opening, openings) = (recorder.open(), Arc::clone(&openings));
+            let recorder = Arc::clone(recorder);
             tasks.spawn(async move {
                 // The semaphore is never closed.
                 let _turn = openings.acquire().await;
-                worker.prepare(opening).await;
+                worker.prepare().await;
+                recorder.opened(opening);
                 worker
             });
         }
@@ -348,11 +350,12 @@ impl ThreadPart {
     }
 
     fn open_later(&self, line: &AsyncPacer, index: usize) -> impl Future<Output = ()> + use<> {
-        let recorder = &self.shared.recorders[self.index];
-        let mut worker = Arc::clone(&self.target).worker(&self.shared, recorder, line, index);
-        let (opening, shared) = (recorder.add_connection(), Arc::clone(&self.shared));
+        let (recorder, shared) = (Arc::clone(self.recorder()), Arc::clone(&self.shared));
+        let mut worker = Arc::clone(&self.target).worker(&shared, &recorder, line, index);
+        let opening = recorder.add();
         async move {
-            worker.prepare(opening).await;
+            worker.prepare().await;
+            recorder.added(opening);
             shared.pool.opened(shared.pacer.now());
             worker.work().await;
         }

@@ -5,13 +5,13 @@ use super::guarded::Guarded;
 use super::held::watched;
 use super::shared::RunShared;
 use super::span::Admission;
-use super::worker_slots::{OwnSlots, WorkerSlots};
+use super::worker_slots::next_slot;
 use crate::load::backend::Backend;
 use crate::load::details::{Details, SetUp};
 use crate::load::kind::FailureKind;
 use crate::load::target::{Done, Failure, Slot};
-use crate::results::lateness::Start;
 use crate::results::operation::Answer;
+use crate::running::measuring::connections::ALL;
 use crate::running::measuring::recorder::Recorder;
 use nanopace::Nanos;
 use nanopace_async::AsyncPacer;
@@ -47,26 +47,22 @@ impl<T: Backend> Worker<T> {
         }
     }
 
-    /// Opens the session. `opening` is the recorded start of this attempt. If the attempt fails, the session is opened
-    /// for the first call.
-    pub(crate) async fn prepare(&mut self, opening: Start) {
+    /// Opens the session. If this attempt fails, the session is opened for the first call.
+    pub(crate) async fn prepare(&mut self) {
         for set_up in self.open().await.unwrap_or_default() {
             self.recorder.set_up(set_up);
         }
-        self.recorder.opened(opening);
     }
 
-    pub(super) fn own_slots(&self) -> Option<OwnSlots> {
-        OwnSlots::new(&self.shared, &self.recorder, self.index)
-    }
-
-    /// Processes these slots from the schedule's start until there are no more. A worker takes one slot at a time, so a
+    /// Processes slots from the schedule's start until there are no more. A worker takes one slot at a time, so a
     /// worker with a call in flight does not withhold other slots from other workers.
-    pub(super) async fn work(&mut self, mut slots: impl WorkerSlots) {
+    pub(super) async fn work(&mut self) {
         let (shared, recorder) = (Arc::clone(&self.shared), Arc::clone(&self.recorder));
+        let turn = shared.turns.as_ref().map(|turns| (turns, self.index));
+        let ideal = turn.map_or(ALL, |_| recorder.split_connection());
         let span = shared.span.wait().await;
         let mut clock = None;
-        while let Ok((grant, now)) = slots.next(&self.line, clock).await {
+        while let Ok((grant, now)) = next_slot(&self.line, turn, clock).await {
             let intended_start = span.intended_start(grant, now);
             let slot = (grant.slot(), intended_start);
             let is_recorded = match span.admit(slot, now) {
@@ -77,15 +73,11 @@ impl<T: Backend> Worker<T> {
                 }
                 Admission::Over => return,
             };
-            slots.swap_ideal(&recorder);
-            let flight = recorder.start_at(now, intended_start, is_recorded);
-            slots.swap_ideal(&recorder);
+            let flight = recorder.start_at(now, intended_start, is_recorded, ideal);
             let (start, place) = (flight.started(), flight.place());
             let slot = Slot { number: slot.0, intended_start, start, is_recorded, place };
             let answer = self.call(slot).await;
-            slots.swap_ideal(&recorder);
             clock = Some(flight.end(answer));
-            slots.swap_ideal(&recorder);
             if !answer.is_connected {
                 backoff::wait(&shared, span, now).await;
                 clock = None;

@@ -201,8 +201,8 @@ pub(crate) fn ledger(summary: &Summary) -> Markup {
 
 pub(crate) fn starts(summary: &Summary) -> Markup {
     let mut facts = Vec::new();
-    if !summary.is_closed {
-        facts.push(("started of the requested load", format!("{:.2} %", summary.ratio * 100.0)));
+    if let Some(ratio) = summary.known_ratio().filter(|_| !summary.is_closed) {
+        facts.push(("started of the requested load", format!("{:.2} %", ratio * 100.0)));
     }
     if let Some(gaps) = summary.gaps {
         facts.push(("gaps within 25 % of nominal", percent(gaps.within_25_percent)));

@@ -89,8 +89,7 @@ fn a_bad_run_names_all_that_was_bad_and_gives_advice() {
         ]
     );
     let brief = shown(&summary, Detail::Brief);
-    let advice =
-        "advice    lower --rate, or raise --connections if the target can serve more at once";
+    let advice = "advice    lower --rate, or raise --connections if the target can serve more";
     assert_eq!(brief.lines().last(), Some(advice), "{brief}");
 }
 
@@ -142,11 +141,11 @@ fn texts(most: usize) -> impl Strategy<Value = Vec<String>> {
 
 fn verdicts() -> impl Strategy<Value = Verdict> {
     use Verdict::{
-        BothBehind, ClosedLoop, GeneratorBehind, GeneratorFailing, NothingRecorded, OnSchedule,
-        TargetBehind, TargetFailing, ThinkTimes,
+        BothBehind, ClosedLoop, GeneratorBehind, GeneratorFailing, NotStarted, NothingRecorded,
+        OnSchedule, TargetBehind, TargetFailing, ThinkTimes,
     };
     let behind = [TargetBehind, GeneratorBehind, BothBehind, ThinkTimes];
-    let failing = [TargetFailing, GeneratorFailing, NothingRecorded, ClosedLoop];
+    let failing = [TargetFailing, GeneratorFailing, NothingRecorded, NotStarted, ClosedLoop];
     prop_oneof![2 => Just(OnSchedule), 4 => prop::sample::select(behind.to_vec()), 4 => prop::sample::select(failing.to_vec())]
 }
 

@@ -110,6 +110,21 @@ fn the_report_has_the_requests_that_the_data_allows() {
     }
 }
 
+#[test]
+fn a_load_that_begins_paused_starts_nothing_before_it_is_resumed() {
+    for warmup in ["", "--warmup 500ms"] {
+        let actions = vec![(1_000, Action::Resume)];
+        let course = Course { begins_paused: true, actions, ..Course::default() };
+        let ran = run(&format!("--rate 100/s --requests 300 {warmup}"), &course);
+        assert_has_slots(&ran, 300, warmup);
+        let end = ran.summary.duration.as_secs_f64();
+        assert!((3.5..4.1).contains(&end), "{warmup}: {end}");
+        let early = ran.intervals().iter().filter(|interval| interval.to.as_millis() < 1_000);
+        assert_eq!(early.map(|interval| interval.brief.started()).sum::<u64>(), 0, "{warmup}");
+        assert_eq!(ran.summary.verdict, OnSchedule, "{:?}", ran.summary.stats.lateness);
+    }
+}
+
 /// If no slot starts after the last slots were skipped, no later start shows why these slots were late.
 #[test]
 fn skipped_requests_are_among_them_and_have_a_cause() {

@@ -3,6 +3,7 @@
 use super::{Course, Server, run};
 use crate::judged::merged::{PartFile, merged};
 use crate::judged::summary::Summary;
+use crate::results::confidence::LEAST_BATCHES;
 use crate::results::nodes::timeline::Timeline;
 use crate::results::over_time::OverTime;
 use crate::shown::json::Object;
@@ -86,7 +87,8 @@ type Change<'a> = &'a dyn Fn(&mut Vec<Value>);
 #[test]
 fn parts_that_do_not_belong_together_are_rejected() {
     let parts = ["1/3", "2/3", "3/3"].map(|shard| part("--rate 50/s --requests 20", shard));
-    let cases: [(Change<'_>, &str); 8] = [
+    let cases: [(Change<'_>, &str); 9] = [
+        (&|parts| parts[0]["loads"] = json!({}), "1.json has the results of several loads: "),
         (&|parts| drop(parts.pop()), "part 3/3 is missing"),
         (&|parts| parts[2] = parts[0].clone(), "1.json and 3.json are both part 1/3"),
         (
@@ -137,4 +139,26 @@ fn a_part_that_is_incomplete_or_warned_is_named() {
     assert_eq!(whole.incomplete.as_deref(), Some("2.json: ended early"));
     assert!(whole.warnings.contains(&"1.json: it was hot".to_owned()), "{:?}", whole.warnings);
     assert_eq!(whole.stats.due(), 40);
+}
+
+#[test]
+fn the_whole_has_the_settings_and_pools_of_its_parts() {
+    let mut parts = ["1/2", "2/2"].map(|shard| part("--rate 50/s --requests 40", shard));
+    for (part, csv) in parts.iter_mut().zip(["1.csv", "2.csv"]) {
+        part["settings"]["connections"] = "1..9".into();
+        part["settings"]["csv"] = csv.into();
+        part["pool"] = json!({"first": 1, "most": 9, "opened": 5, "last_opened_seconds": 0.5});
+    }
+    let whole = merge(&parts).unwrap();
+    assert_eq!(whole.title.settings.keys().collect::<Vec<_>>(), ["connections"]);
+    let pool = whole.pool.unwrap();
+    assert_eq!((pool.first, pool.most, pool.opened), (2, 18, 10));
+    parts[0]["pool"] = Value::Null;
+    assert_eq!(merge(&parts).unwrap().pool, None);
+}
+
+#[test]
+fn a_short_whole_has_enough_batches_for_a_comparison() {
+    let parts = ["1/2", "2/2"].map(|shard| part("--rate 50/s --duration 1s", shard));
+    assert!(merge(&parts).unwrap().confidence().batches.len() >= LEAST_BATCHES);
 }

@@ -77,6 +77,6 @@ fn one_stop_ends_a_run_whose_thread_is_held_by_connect() {
     let summary = run_with(&setup, &sender, &messages);
     stops.join().unwrap();
     assert_eq!((setup.target.seen(), summary.stats.due()), ((2, 0), 0));
-    assert_eq!(summary.verdict, Verdict::NothingRecorded);
+    assert_eq!(summary.verdict, Verdict::NotStarted);
     drop(end);
 }

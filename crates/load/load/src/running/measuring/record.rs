@@ -1,0 +1,111 @@
+//! Holds the record of a load thread: its operations, its connections, and what caused the lateness of its slots.
+
+use super::connections::{ALL, Connections};
+use super::in_flight::{Begun, InFlight};
+use super::schedule_shift::ScheduleShift;
+use crate::results::burst::BurstLine;
+use crate::results::last_poll::LastPoll;
+use crate::results::lateness::{Lateness, Start};
+use crate::results::outcome::{Ending, Outcome};
+use crate::results::stats::OperationStats;
+use nanopace::{Nanos, Pacer};
+use std::time::Duration;
+
+#[derive(Debug)]
+pub(super) struct Record {
+    pub(super) stats: OperationStats,
+    pub(super) starts: Vec<Nanos>,
+    /// The time up to which the collector has taken all starts.
+    pub(super) taken_until: Nanos,
+    pub(super) in_flight: InFlight,
+    pub(super) outcomes: Vec<Outcome>,
+    pub(super) connections: Connections,
+    pub(super) moved: ScheduleShift,
+    pub(super) last_poll: LastPoll,
+    /// The number of slots that had been skipped when the last operation started.
+    pub(super) skipped: u64,
+}
+
+impl Record {
+    pub(super) fn new(pacer: &Pacer, count: usize, gives_up: bool) -> Record {
+        Record {
+            stats: OperationStats::new(),
+            starts: Vec::new(),
+            taken_until: Nanos::ZERO,
+            in_flight: InFlight::default(),
+            outcomes: Vec::new(),
+            connections: Connections::new(count),
+            moved: ScheduleShift::new(pacer, gives_up),
+            last_poll: LastPoll::new(pacer.now()),
+            skipped: 0,
+        }
+    }
+
+    /// Returns the time up to which the thread has found all responses that have arrived. A thread that is opening
+    /// connections awaits no responses, so this is then the current time.
+    pub(super) fn looked_until(&self, now: Nanos) -> Nanos {
+        if self.connections.opening > 0 { now } else { self.last_poll.looked_until(now) }
+    }
+
+    /// Returns the lateness at `now` of a slot that has not started. The thread has found all responses that arrived
+    /// before `looked`.
+    pub(super) fn lateness(
+        &self,
+        intended: Nanos,
+        [now, looked]: [Nanos; 2],
+        moved: Duration,
+        burst: Option<&BurstLine>,
+    ) -> Lateness {
+        let ideal = self.connections.all();
+        let lateness = ideal.to_target.unstarted(intended, now, looked, moved, burst);
+        let late = Duration::from_secs_f64(lateness.generator);
+        let lateness = lateness.with_queued(self.last_poll.queued_of(late));
+        let in_use = self
+            .in_flight
+            .iter()
+            .filter_map(|it| it.instant_target.map(|start| (start, it.rested)));
+        let instant_target = ideal.to_instant_target.as_ref();
+        let free = instant_target.and_then(|ideal| ideal.free_from(in_use, moved));
+        lateness.but_for_rests(free.map_or(Duration::ZERO, |free| free.min(now) - intended))
+    }
+
+    /// At the first think time, creates ideal connections to a target that responds at once, and adds the operations in
+    /// flight.
+    pub(super) fn begin_to_rest(&mut self, now: Nanos) {
+        if self.connections.all().to_instant_target.is_some() {
+            return;
+        }
+        let moved = self.moved.by(now);
+        let instant_target = self.connections.add_instant_target();
+        for begun in self.in_flight.iter_mut() {
+            let (intended, actual) = (begun.intended_start, begun.start.actual);
+            begun.instant_target = Some(instant_target.start(intended, actual, moved, None));
+        }
+    }
+
+    pub(super) fn unfinished(&mut self, begun: &Begun, now: Nanos) {
+        if begun.is_recorded {
+            let outcome = begun.outcome(now, Ending::Unfinished);
+            self.stats.unfinished(outcome.response_time);
+            self.outcomes.push(outcome);
+        }
+    }
+
+    /// Returns whether all connections are busy at `now`, and would be even if the generator caused no delay. A slot has
+    /// been due for `age`, and waits for one.
+    pub(super) fn lacks_connection(&self, now: Nanos, age: Duration) -> bool {
+        // A generator without delays would be ahead by up to this time.
+        let ahead = self.in_flight.iter().map(|begun| begun.start.by_generator()).max();
+        let unseen = now - self.looked_until(now);
+        let are_busy = self.connections.all().to_target.are_busy();
+        are_busy && age > ahead.unwrap_or_default() + unseen
+    }
+
+    /// Records that a connection can be used, or that it could not be opened. All of the time is attributed to the
+    /// target.
+    pub(super) fn connection_opened(&mut self, start: Start, now: Nanos) {
+        let paused = self.moved.paused(now);
+        let busy = (now - start.actual).saturating_sub(paused);
+        self.connections.ideal(ALL).to_target.end(start, busy);
+    }
+}
