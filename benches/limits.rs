@@ -234,7 +234,8 @@ fn memory() {
     weigh("governor, u64", || rivals::full(MILLION), rivals::clean);
 }
 
-/// Adds a million keys, removes them, and prints the memory after each step. `tidy` returns the number of removed keys.
+/// Builds a store with a million keys, removes the keys, and prints the memory per key after each step. `tidy` returns
+/// the number of removed keys.
 fn weigh<T>(name: &str, build: impl FnOnce() -> T, tidy: impl FnOnce(&T) -> usize) {
     let before = MEMORY.current_usage();
     let held = || float(MEMORY.current_usage().saturating_sub(before) as u64) / float(MILLION);

@@ -50,8 +50,8 @@ thread_local! {
     static PLACE: usize = NEXT_PLACE.fetch_add(1, Relaxed) % PLACES;
 }
 
-/// A [`LeapClock`] that runs `factor` times too fast and counts its readings. Each thread's counter has its own cache
-/// line.
+/// A [`LeapClock`] that runs `factor` times too fast and counts its readings. Each of the 16 counters, which threads
+/// share, has its own cache line.
 #[derive(Clone, Debug)]
 pub struct HurriedClock(Arc<Hurried>);
 

@@ -70,7 +70,7 @@ impl Figure {
     }
 
     /// Creates a figure from many rounds of a candidate and of a baseline that vary much between rounds. The figure is
-    /// judged if the bound is outside the range of the ratio.
+    /// judged only if the bound is outside the confidence interval of the ratio.
     #[must_use]
     pub fn of_many_rounds(
         name: &str,
@@ -82,7 +82,7 @@ impl Figure {
         Figure { range, ..Figure::of_rounds(name, unit, ours, baseline) }
     }
 
-    /// Adds a bound and judges the figure against it.
+    /// Adds a bound, and judges the figure against the bound unless the machine was too noisy.
     #[must_use]
     pub fn bound(mut self, sense: Sense, bound: f64) -> Figure {
         let judged = self.ratio.unwrap_or(self.value);

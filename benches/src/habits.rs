@@ -32,8 +32,8 @@ where
     }
 }
 
-/// Measures calls that wait in each of several ways, on one thread with 64 sessions, compared with a call that awaits
-/// only once.
+/// Measures calls of six kinds (with a label, a second await, a timeout, a spawned task, a lock, and a failure), on one
+/// thread with 64 sessions, compared with a call that only awaits once.
 #[must_use]
 pub fn all() -> [(&'static str, Calls); 6] {
     let lock = Arc::new(Mutex::new(()));

@@ -14,7 +14,7 @@ pub struct Machine {
     pub processor: String,
     /// The version of the operating system's kernel.
     pub kernel: String,
-    /// The compiler's version, if it is known.
+    /// The compiler's version, or `unknown`.
     pub compiler: String,
 }
 

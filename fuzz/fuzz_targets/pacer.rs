@@ -18,8 +18,8 @@ enum Step {
     Hz(f64),
     /// A change of the load to a shape. The string need not be a valid shape.
     Shape(String),
-    /// A change of the shard. The last number is the distance in slots from the claimed slots to the new shard's first
-    /// slot.
+    /// A change of the shard. The last number is how many slots after the granted and skipped slots the new shard
+    /// begins.
     Shard(u8, u8, u32),
     Strictness(f64),
     MaxBacklog(Option<Duration>),
@@ -155,7 +155,8 @@ impl World {
         }
     }
 
-    /// Adds `slots` to the total of all rows. Returns whether the next row would start within the clock's 292 years.
+    /// Adds `slots` to the total of all rows. Returns false if the next row might not start within the clock's 292
+    /// years, or would block forever.
     fn comes_to_its_turn(&mut self, slots: u32) -> bool {
         self.in_rows += u64::from(slots);
         let years_left =

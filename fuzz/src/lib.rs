@@ -10,7 +10,7 @@ use std::time::Duration;
 pub enum Number {
     /// A number below 256.
     Small(u8),
-    /// A large number, or one with many digits.
+    /// A 32-bit number, shifted left by up to 32 bits.
     Scaled(u32, u8),
     /// The latest time of a [`Nanos`], minus this number.
     BelowTheLastMoment(u8),

@@ -30,8 +30,8 @@ pub fn explore(name: &str, model: impl Fn() + Send + Sync + 'static) {
     explore_less(0, name, model);
 }
 
-/// Explores a model like [`explore`], with a maximum number of preemptions that is lower by `less`. Use it for a model
-/// whose many loads would take minutes.
+/// Explores a model like [`explore`], with a maximum number of preemptions that is lower by `less`. Use this function
+/// for a model that would take minutes, because of its many loads, with the full number.
 ///
 /// # Panics
 /// Panics if an execution panics or deadlocks.

@@ -15,7 +15,7 @@ pub struct Watched {
 }
 
 impl Watched {
-    /// Returns the number of pauses that have begun.
+    /// Returns how many times callers have begun to sleep.
     #[must_use]
     pub fn slept(&self) -> usize {
         self.slept.load(Ordering::Acquire)

@@ -39,8 +39,8 @@ fn machine() -> Result<f64> {
     let text = fs::read_to_string("/proc/stat")?;
     let line = text.lines().next().context("/proc/stat is empty")?;
     let ticks: Vec<f64> = line.split_whitespace().skip(1).flat_map(str::parse).collect();
-    // The fields are: user nice system idle iowait irq softirq steal. The times of the later fields are included in
-    // `user`.
+    // The fields are: user nice system idle iowait irq softirq steal. Later fields, for guests, are already included in
+    // `user` and `nice`.
     let busy = [0, 1, 2, 5, 6, 7].iter().filter_map(|&at| ticks.get(at)).sum::<f64>();
     Ok(busy / 100.)
 }

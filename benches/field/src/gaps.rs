@@ -1,4 +1,4 @@
-//! Computes the rate and the evenness of gaps from start times.
+//! Computes the rate of the starts and the share of even gaps from start times.
 
 use serde::Serialize;
 

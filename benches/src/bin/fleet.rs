@@ -56,7 +56,7 @@ struct Cost {
     calls: u64,
     scripts: f64,
     processor: f64,
-    /// The memory of all owners, in bytes.
+    /// The memory of the keys that record the owners of slots, in bytes.
     memory: f64,
 }
 

@@ -171,7 +171,8 @@ loom::thread_local! {
     static IS_BEHIND: Cell<bool> = Cell::new(false);
 }
 
-/// A clock with a settable time. One thread always reads the same time, which is therefore in the past.
+/// A clock with a settable time. A thread that has set `IS_BEHIND` always reads 3.5 us, even if the clock was set to a
+/// later time.
 #[derive(Clone, Debug)]
 struct TwoClocks(Arc<AtomicU64>);
 

@@ -214,9 +214,8 @@ fn a_deadline_out_of_reach_ends_the_sleep() {
     });
 }
 
-/// Threads: one that calls `try_acquire` for a slot that is due, and reports the position that claims have reached; one
-/// that pauses the pacer and calls `try_acquire`. After that, the schedule continues. Edit: `write` does not publish
-/// that callers need the lock.
+/// Threads: one that calls `try_acquire` for a slot that is due; one that pauses the pacer, calls `try_acquire` twice,
+/// and resumes the pacer. Edit: `write` does not publish that callers need the lock.
 #[test]
 fn nothing_starts_while_paused() {
     explore_less(1, "nothing_starts_while_paused", || {
@@ -241,11 +240,11 @@ fn nothing_starts_while_paused() {
     });
 }
 
-/// A pause delays all slots that have not started by then. The delay equals the length of the pause, so their lateness
-/// stays the same. A caller that waits during the pause starts when the pause ends.
+/// A pause delays all slots that have not started when the pause begins. The delay equals the length of the pause, so
+/// their lateness stays the same. A caller that waits during the pause starts when the pause ends.
 ///
-/// Threads: one that acquires slots 0 and 1, which were late by half a microsecond when the pause began, as one
-/// operation; one that ends the pause after a second. Edits: `wake_moved` wakes no sleeper; `resume` moves the pieces
+/// Threads: one that acquires slots 0 and 1 as one operation, whose intended start was half a microsecond ago when the
+/// pause began; one that ends the pause after a second. Edits: `wake_moved` wakes no sleeper; `resume` moves the pieces
 /// by less than the length of the pause.
 #[test]
 fn a_pause_makes_no_slot_later() {

@@ -96,8 +96,8 @@ fn the_last_slot_has_one_owner() {
     });
 }
 
-/// Threads: one that acquires two slots as one operation, one that acquires two slots. Edits: a row moves the word by
-/// one slot only; the `fetch_add` of a claim is split into a load and a store.
+/// Threads: one that acquires two slots as one operation, one that acquires two slots. Edits: `acquire_many` moves the
+/// word by one slot only; the `fetch_add` of a claim is split into a load and a store.
 #[test]
 fn rows_are_unique() {
     explore("rows_are_unique", || {
@@ -150,7 +150,7 @@ fn the_reading_never_goes_back() {
 }
 
 /// Threads: one that drops a claim, one that acquires a slot. All slots are due. Edit: `make_free` stores the slot as
-/// returned although it has taken the slot back, as the latest claim.
+/// returned although it has undone the claim, which was the latest one.
 #[test]
 fn a_dropped_claim_is_handed_out_once() {
     explore_less(1, "a_dropped_claim_is_handed_out_once", || {
@@ -171,8 +171,8 @@ fn a_dropped_claim_is_handed_out_once() {
 }
 
 /// Threads: one that drops the claim of a slot that is due in an hour, and moves the clock forward by an hour; one that
-/// acquires the slot after the next, due in three hours. Edits: `make_free` wakes no sleeper, or wakes a sleeper before
-/// it has withdrawn the published state; `prefer_returned` does nothing.
+/// acquires a slot: the dropped slot, or slot 3, which is due in three hours. Edits: `make_free` wakes no sleeper, or
+/// wakes a sleeper before it has withdrawn the published state; `prefer_returned` does nothing.
 #[test]
 fn a_dropped_claim_reaches_a_sleeper() {
     explore_less(1, "a_dropped_claim_reaches_a_sleeper", || {

@@ -1,6 +1,6 @@
 //! Models of lanes, which claim several slots in one run and give the rest of a run back.
 //!
-//! A lane's first run is one slot, because its pace is not measured yet; the second is two.
+//! A lane's first run is one slot, because its pace is not measured yet; the second run is two slots.
 
 use loom_tests::{
     MICRO, assert_balanced, drain, explore, explore_less, manual, rate, slots, span, spawn,

@@ -24,8 +24,8 @@ fn keyed<C>(config: C, max_keys: usize, clock: &SetClock) -> Arc<Keyed<String, C
     Arc::new(keyed.clock(clock.clone()).build().unwrap())
 }
 
-/// If two new keys in different shards compete for the last free place, only one gets it. Removing a key frees its
-/// place.
+/// If two new keys in different shards compete while there is room for one key, only one of them is stored. Removing a
+/// key makes room for another one.
 ///
 /// Threads: two that each make a request for a new key, with room for one; one of them first removes idle keys. Edit:
 /// `reserve` loads the count and stores the increased count.

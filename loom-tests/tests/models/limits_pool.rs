@@ -1,5 +1,5 @@
-//! Models of the token pool: a refill, a change, a close, and callers that wait. In all models except one, the model's
-//! threads do the work of the refill thread.
+//! Models of the token pool: a refill, a change, a close, and callers that wait. Only
+//! `a_change_reaches_the_refill_thread` has a refill thread; in the other models, the model's threads do its work.
 
 use loom_tests::{explore, spawn};
 use nanopace::ManualClock;
@@ -58,9 +58,9 @@ fn nobody_overtakes_who_waits() {
 
 /// A caller that waits, or is about to wait, gets the token that a change of the interval makes available.
 ///
-/// Threads: one that acquires a token, one that shortens the interval, at a time when one token is due and the next
-/// refill is an hour away. Edits: a change serves no caller; `acquire` checks the pool and joins the queue under two
-/// locks.
+/// Threads: one that acquires a token, one that shortens the interval, at a time when one token has accrued and the
+/// next refill is an hour away. Edits: a change serves no caller; `acquire` checks the pool and joins the queue under
+/// two locks.
 #[test]
 fn a_change_reaches_who_waits() {
     explore("a_change_reaches_who_waits", || {

@@ -15,9 +15,9 @@ fn exhausted() -> (Limiter, nanopace_limits::Reservation) {
     (limiter, reservation)
 }
 
-/// When a reservation is cancelled, a thread that waits, or is about to wait, is admitted at once.
+/// When a reservation is dropped, a thread that waits, or is about to wait, is admitted at once.
 ///
-/// Threads: one that waits for the limit, one that cancels the reservation. Edits: `settle` wakes no waiter; a waiter
+/// Threads: one that waits for the limit, one that drops the reservation. Edits: `settle` wakes no waiter; a waiter
 /// that comes to an empty queue checks the limit before it enters the queue, but not after that.
 #[test]
 fn a_refund_reaches_who_waits() {
@@ -32,7 +32,7 @@ fn a_refund_reaches_who_waits() {
     });
 }
 
-/// Threads: two that wait for the limit, one that cancels the reservation. Edit: a waiter that leaves the queue does
+/// Threads: two that wait for the limit, one that drops the reservation. Edit: a waiter that leaves the queue does
 /// not wake the next one.
 #[test]
 fn the_next_in_line_is_called() {
@@ -77,7 +77,7 @@ fn nobody_overtakes_who_waits_for_a_limit() {
     });
 }
 
-/// A decision about a timeout does not count a waiter that has already been admitted.
+/// The forecast for a timeout does not count the cost of a waiter that has already been admitted once more.
 ///
 /// Threads: one that makes a request with a timeout when the limit has room for both requests; one that waits. Edit: an
 /// admitted request keeps its cost until it has left the queue.

@@ -55,10 +55,10 @@ fn a_strict_gap_is_forfeited_once() {
     });
 }
 
-/// Owed time is made up for once, at the burst ratio, whatever the order of the threads is. After that, the schedule is
+/// Owed time is made up for once, at twice the rate, whatever the order of the threads is. After that, the schedule is
 /// the same as without the stall.
 ///
-/// Threads: two that call `try_acquire`, 2 s late, at burst ratio 2. The remaining time is made up for after both have
+/// Threads: two that call `try_acquire`, 2 s late, at strictness 2. The remaining time is made up for after both have
 /// ended. Edit: `release` returns the intended start.
 #[test]
 fn owed_time_is_paid_back_once() {

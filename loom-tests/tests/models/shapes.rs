@@ -23,7 +23,8 @@ fn behind() -> Pacer {
     pacer
 }
 
-/// Claimers renew a chord at its end. Each slot has one owner, and starts at the shape's time or later.
+/// Callers renew the chord when they claim slots at its end. Each slot has one owner, and starts at the shape's time or
+/// later.
 ///
 /// Threads: two that each acquire two slots; slot 0 has started, and six slots are due. Edits: a chord continues after
 /// the straight part; a snapshot covers slots after its chord; slots after the chord are known to be due.
@@ -194,8 +195,8 @@ fn a_pause_does_not_count_in_a_correction() {
     });
 }
 
-/// Makes the change at 500 ns, or during a pause of 1 s that begins then. Slot 0 started at 0 ns at 1M/s. Returns the
-/// starts of the other slots in nanoseconds, with the length of the pause subtracted.
+/// Makes the change before, during or after a pause of 1 s, which begins at 500 ns. Slot 0 started at 0 ns at 1M/s.
+/// Returns the starts of the other slots in nanoseconds, with the length of the pause subtracted.
 fn starts_behind_a_pause(change: fn(&Pacer)) -> Vec<u64> {
     let (clock, builder) = manual("1M/s");
     let pacer = builder.build();

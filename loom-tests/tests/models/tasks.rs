@@ -10,8 +10,8 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
-/// An alarm on the manual clock. It goes off when the clock passes its time, and when a task is about to sleep, as in a
-/// runtime with one thread.
+/// An alarm on the manual clock. If its time has passed, it goes off when the clock is moved, or when a task is about
+/// to sleep, as in a runtime with one thread.
 #[derive(Clone, Debug)]
 struct Alarm {
     clock: ManualClock,

@@ -1,4 +1,4 @@
-//! Models of unevenly spaced slots: shares of a load, and recorded arrivals.
+//! Models of unevenly spaced slots: shards of a load, and recorded arrivals.
 
 use loom_tests::{
     MICRO, SECOND, assert_balanced, at, drain, explore, explore_less, intended_ns, manual, slots,

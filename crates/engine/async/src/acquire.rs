@@ -9,10 +9,11 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-/// A task yields to its runtime after this many consecutive slots that were due at once.
+/// The number of times in a row that a thread's tasks may try to start a slot, without one of them having to wait,
+/// before a task yields to its runtime.
 const IN_A_ROW: u32 = 64;
 
-/// The number of times in a row that a task may spin for its slot before it yields to its runtime.
+/// The number of times in a row that a thread's tasks may spin until a slot is due before a task yields to its runtime.
 const HOLDS_IN_A_ROW: u32 = 4;
 
 /// The number of tries after which a task yields if it finds slots due but never gets one.
@@ -57,7 +58,8 @@ impl<L: Deref<Target = Line>> Waiting<L> {
         Waiting { line, slots, deadline, ticket: None, done: None }
     }
 
-    /// Claims a slot that is due, with `take`. If no slot is due, enters the queue.
+    /// Claims a slot that is due, with `take`. If no slot is due, enters the queue. Yields without a claim after many
+    /// slots in a row that needed no waiting. Returns the same result again after the future has completed.
     #[inline]
     pub(crate) fn poll(
         &mut self,
@@ -157,7 +159,7 @@ pub(crate) fn has_had_enough() -> bool {
     })
 }
 
-/// Spins for `hold` of real time. Each spin counts as [`IN_A_ROW`] / [`HOLDS_IN_A_ROW`] slots.
+/// Spins for `hold` of real time. A spin counts as [`IN_A_ROW`] / [`HOLDS_IN_A_ROW`] slots, unless `hold` is zero.
 pub(crate) fn spin(hold: Duration) {
     let begun = Instant::now();
     while begun.elapsed() < hold {

@@ -13,8 +13,9 @@
 //! # On time
 //!
 //! Waking a task takes about 10 us. The timer therefore rings that much earlier ([`waking`]), and the called task
-//! *holds on*: it spins until its slot is due. On some virtual machines, setting the timer takes about as long. A task
-//! that holds on sets the timer for the next slot while it spins: at that time, the system call delays no operation.
+//! *holds on*: it spins until its slot is due. On some virtual machines, setting the timer also takes about 10 us. A
+//! task that holds on sets the timer for the next slot while it spins: at that time, the system call delays no
+//! operation.
 //!
 //! If slots are so close that a wake-up for each slot costs too much, the timer rings for several slots together, and
 //! no task holds on. See [`Drive::wake_at`](nanopace::driver::Drive::wake_at).
@@ -59,9 +60,9 @@ const PATIENCE: Duration = Duration::from_millis(2);
 /// The maximum number of times in a row that the timer is set. The timer is set again if setting it took too long.
 const SETS: usize = 3;
 
-/// The cost of a wake-up, as a multiple of the cost of setting the timer. This cost includes the wake-ups of other
-/// threads, which start the operations that are due at that time. In measurements with oha at 100 k/s, a multiple of 3
-/// cost 20 % more CPU time than oha's own 1 ms timer, 6 or 12 cost 7 % more, and 24 cost 2 % more.
+/// The cost of a wake-up, as a multiple of the cost of setting the timer. The cost includes the wake-ups of the other
+/// threads that start the operations. In measurements with oha at 100 k/s, a multiple of 3 cost 20 % more CPU time than
+/// oha's own 1 ms timer, 6 or 12 cost 7 % more, and 24 cost 2 % more.
 const WAKE_PER_SET: u32 = 12;
 
 /// The upper bound of the measured cost of setting the timer. A higher value means that the thread was descheduled.
@@ -96,8 +97,8 @@ impl Wake for Bell {
     }
 }
 
-/// Holds the queue's lock. After the lock is released, wakes the called tasks and drops wakers: both may run code of a
-/// task, which may take the lock.
+/// Holds the queue's lock. After the lock is released, wakes the called tasks and drops a replaced waker: waking and
+/// dropping may run code of a task, and that code may take the lock.
 struct Stay<'l> {
     line: &'l Line,
     // Fields are dropped in this order.
@@ -167,8 +168,8 @@ impl Line {
         }
     }
 
-    /// Rings the bell: the line calls the tasks that have to be polled. `is_change` is whether the schedule has
-    /// changed.
+    /// Rings the bell: the line calls the tasks that have to be polled, or stops the timer if no task waits.
+    /// `is_change` is whether the schedule has changed.
     fn ring(&self, is_change: bool) {
         let mut stay = self.enter();
         if is_change {
@@ -246,8 +247,9 @@ impl Stay<'_> {
         None
     }
 
-    /// Returns the task whose turn is next, and the due time of its slot. The pacer's next slot is due at `due`. A task
-    /// that wants several slots never gets a slot that was given back, so a later task may come first.
+    /// Returns the task whose turn is next and the due time of its slot, or `None` if every task in the queue has been
+    /// called. The pacer's next slot is due at `due`. A task that wants several slots never gets a slot that was given
+    /// back, so a later task may come first.
     fn next_to_come(&self, due: Result<Nanos, Ended>) -> Option<(u64, Result<Nanos, Ended>)> {
         let first = *self.queue.uncalled.first()?;
         let slots = self.queue.slots(first);
@@ -302,8 +304,8 @@ impl Stay<'_> {
         left
     }
 
-    /// Sets the timer for the slot after the slot at `due` while a task holds on. Later, the system call would delay
-    /// the task's operation.
+    /// Sets the timer for the slot after the slot at `due`, if other tasks wait. This is done while a task holds on for
+    /// the slot at `due`, because the system call would delay the task's operation later.
     fn set_ahead(&mut self, due: Nanos, now: Nanos) {
         let is_last = self.queue.waiting.len() == 1;
         if !is_last
@@ -316,7 +318,7 @@ impl Stay<'_> {
     }
 
     /// Returns when the timer should ring for a slot that is due at `due`. `started` is the time at which a task last
-    /// started.
+    /// started a slot.
     fn wake_at(&self, due: Nanos, started: Nanos) -> Nanos {
         let cost = self.queue.set_cost * WAKE_PER_SET;
         let at = self.line.pacer.wake_at(due, started, cost);

@@ -10,10 +10,10 @@ use std::time::Duration;
 
 /// Paces async tasks: each `acquire().await` completes when the next slot is due.
 ///
-/// Clones share one FIFO queue of waiting tasks. Use one `AsyncPacer` per runtime, created inside that runtime: if the
-/// timer is in the runtime's reactor, it rings only while the reactor is driven. Several `AsyncPacer`s can share one
-/// [`Pacer`]. Use one pacer for threads and another for tasks: a thread that blocks claims its slot ahead of time, so
-/// tasks on the same pacer get only the slots that threads leave.
+/// Clones share one FIFO queue of waiting tasks. Use one `AsyncPacer` per runtime, created inside that runtime: a timer
+/// in the runtime's reactor rings only while the reactor is driven. Several `AsyncPacer`s can share one [`Pacer`]. Use
+/// one pacer for threads and another for tasks: a thread that blocks claims its slot ahead of time, so tasks on the
+/// same pacer get only the slots that threads leave.
 ///
 /// The timer counts real time, so the pacer's clock has to run at the same speed.
 ///
@@ -38,7 +38,8 @@ pub struct AsyncPacer(pub(crate) Arc<Line>);
 
 impl AsyncPacer {
     /// Creates an `AsyncPacer` for `pacer`, with the best timer for the caller's runtime. On Linux inside a tokio
-    /// runtime, the timer is a timerfd in the runtime's reactor. Otherwise the timer is a thread.
+    /// runtime, the timer is a timerfd in the runtime's reactor. Otherwise, and if the timerfd cannot be created, the
+    /// timer is a thread.
     ///
     /// A tokio runtime without I/O (`enable_io` or `enable_all`) can't be distinguished from a runtime with I/O, and
     /// tokio panics when the timer is registered in it. If panics unwind, this panic is caught, the panic hook prints
@@ -58,9 +59,10 @@ impl AsyncPacer {
 
     /// Completes with the next slot when the slot is due. The grant contains the lateness of the start.
     ///
-    /// The future is cancel-safe: a task that waits holds no slot, so dropping the future loses no slot. After 64
-    /// consecutive slots that were due at once, the task yields to other tasks, so it never starves the other branches
-    /// of a `select!`. To check without waiting, use [`try_acquire`](AsyncPacer::try_acquire).
+    /// The future is cancel-safe: a task that waits holds no slot, so dropping the future loses no slot. After the
+    /// tasks of a thread have started 64 slots in a row without waiting, the next call yields to other tasks, so the
+    /// future never starves the other branches of a `select!`. To check without waiting, use
+    /// [`try_acquire`](AsyncPacer::try_acquire).
     ///
     /// The future borrows the pacer. A task that outlives the caller needs a clone of the pacer: `async move {
     /// pacer.acquire().await }`.

@@ -10,7 +10,8 @@ pub(crate) use world::MutexGuard;
 
 #[cfg(all(feature = "pacer", not(loom)))]
 std::thread_local! {
-    /// The number of slots that this thread's tasks have claimed since one of them last waited.
+    /// The number of times that this thread's tasks have tried to start a slot since one of them last waited or
+    /// yielded. A spin counts as several times.
     pub(crate) static HAD: std::cell::Cell<u32> = const { std::cell::Cell::new(0) };
 }
 

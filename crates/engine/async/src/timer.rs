@@ -17,7 +17,7 @@ pub use tokio::TokioTimer;
 use std::io;
 
 /// Returns the best timer for the caller's runtime: on Linux inside a tokio runtime a timer in tokio's reactor, and
-/// otherwise a thread.
+/// otherwise a thread. If the timer in the reactor cannot be created, returns a thread, too.
 ///
 /// # Errors
 /// Returns an error if the thread can't be started.

@@ -4,7 +4,7 @@
  *     nanopace::pacer pacer("5k/s");
  *     nanopace::lane lane(pacer);       // one for each worker
  *     nanopace::grant grant;
- *     while (lane.acquire(grant)) {     // false: finished or closed, no slot comes any more
+ *     while (lane.acquire(grant)) {     // false: finished or closed, no more slots start
  *         // ... the operation ...
  *         auto response_ns = pacer.now() - grant.intended_start_ns;
  *     }
@@ -62,14 +62,14 @@ inline status told(status of) {
   return of;
 }
 
-/// Whether a call that blocks has started something; false if no slot can start any more.
+/// Returns whether a blocking call has started a slot. Returns false if no more slots start; errors are thrown.
 inline bool started(status of) { return told(of) == NANOPACE_STATUS_OK; }
 
 inline void done(status of) {
   if (of != NANOPACE_STATUS_OK) throw error(of);
 }
 
-/// Options that are all at their defaults.
+/// Returns the default options.
 inline options default_options() { return nanopace_options_default(); }
 
 namespace detail {
@@ -89,7 +89,7 @@ class handle {
   std::unique_ptr<T, release> owned_;
 };
 
-/// Makes a handle that belongs to a pacer.
+/// Creates a handle for slots of a pacer.
 template <typename T>
 T *made(status (*make)(const ::nanopace_pacer *, T **), const ::nanopace_pacer *of) {
   T *place = nullptr;
@@ -160,7 +160,7 @@ class poller : public detail::handle<::nanopace_poller, nanopace_poller_free> {
   void give_back() { done(nanopace_poller_give_back(get())); }
 };
 
-/// Slots that are claimed before their start. The constructor throws if no slot can be taken any more.
+/// Slots that are claimed before their start. The constructor throws if the slots cannot be claimed.
 class claim : public detail::handle<::nanopace_claim, nanopace_claim_free> {
  public:
   claim(const pacer &of, std::uint32_t n) : handle(make(of, n)) {}

@@ -46,8 +46,9 @@ pub unsafe extern "C" fn nanopace_set_load(
     unsafe { change(pacer, set) }
 }
 
-/// Gives this process the slots of a shard, beginning with the slot with the number `from` in the whole load. The
-/// shard is written as in `nanopace_options.shard`. Returns `NANOPACE_STATUS_WRONG` if such a slot may have started.
+/// Gives this process the slots of a shard, beginning with the slot with the number `from` in the whole load. The shard
+/// is written as in `nanopace_options.shard`. Returns `NANOPACE_STATUS_WRONG` if this process has claimed slot `from`
+/// or a later slot, or if such a slot may start already.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanopace_set_shard(
     pacer: *const PacerHandle,
@@ -109,7 +110,8 @@ pub unsafe extern "C" fn nanopace_pause(pacer: *const PacerHandle) -> Status {
     unsafe { tell(pacer, Pacer::pause) }
 }
 
-/// Continues the schedule's time after a pause.
+/// Continues the schedule's time after a pause. Also starts the schedule of a pacer that has not started yet because of
+/// `nanopace_options.start`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanopace_resume(pacer: *const PacerHandle) -> Status {
     // SAFETY: the caller follows the rules of this crate (`lib.rs`).

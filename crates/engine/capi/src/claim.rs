@@ -53,9 +53,10 @@ pub unsafe extern "C" fn nanopace_claim_free(claim: *mut ClaimHandle) -> Status 
     })
 }
 
-/// Starts the slots if the first of them is due. Otherwise the claim keeps the slots. The function then returns
-/// `NANOPACE_STATUS_NOT_YET` or `NANOPACE_STATUS_PAUSED`, and writes their due time by the current schedule to
-/// `due_ns`, which may be null. Never blocks. After the start, every later call returns the same grant.
+/// Starts the slots if the first of them is due. If the slots cannot start yet, the claim keeps the slots, and the
+/// function returns `NANOPACE_STATUS_NOT_YET` or `NANOPACE_STATUS_PAUSED`. It writes the time at which the slots are
+/// due by the current schedule to `due_ns`, which may be null. Never blocks. After the start, every later call returns
+/// the same grant.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanopace_claim_start(
     claim: *mut ClaimHandle,

@@ -7,7 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 #[inline]
 pub(crate) fn guarded(run: impl FnOnce() -> Result<(), Failure>) -> Status {
-    // Unwind safe: after a panic the data is in the state in which the engine leaves it, which is unwind safe.
+    // Unwind safe: the engine's types are unwind safe, so a panic leaves their data consistent.
     match catch_unwind(AssertUnwindSafe(run)) {
         Ok(Ok(())) => Status::Ok,
         Ok(Err(failure)) => failure.told(),

@@ -44,8 +44,8 @@ impl LaneHandle {
         }
     }
 
-    /// Returns the lane, for its owner. A caller that still uses the returned reference must not call this method
-    /// again.
+    /// Returns the lane if it belongs to the calling thread. A lane without an owner now belongs to this thread. A
+    /// caller that still uses the returned reference must not call this method again.
     #[inline]
     #[expect(clippy::mut_from_ref, reason = "one thread has it, and for one call at a time")]
     fn lane(&self) -> Result<&mut Lane, Failure> {

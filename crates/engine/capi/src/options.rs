@@ -17,7 +17,8 @@ pub enum Clock {
     Counter = 1,
     /// A clock for tests, which stays at 0 until `nanopace_advance` moves it.
     Manual = 2,
-    /// A clock for tests like the manual clock, but a caller that waits moves it to the end of the wait.
+    /// A clock for tests. It differs from the manual clock in that a caller that waits moves the clock to the end of
+    /// the wait.
     Jumping = 3,
 }
 
@@ -29,7 +30,7 @@ pub enum Start {
     Now = 0,
     /// The first `nanopace_resume`.
     Resume = 1,
-    /// The first time that a caller tries to claim a slot.
+    /// The first time that a caller tries to claim a slot, or the first `nanopace_resume`, whichever comes first.
     FirstUse = 2,
 }
 

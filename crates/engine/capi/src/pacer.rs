@@ -31,8 +31,8 @@ static FREED: Freed<PacerHandle> = Freed::new();
 pub(crate) unsafe fn live<'a>(handle: *const PacerHandle) -> Result<&'a PacerHandle, Failure> {
     // SAFETY: as this function requires; freed handles are kept.
     let handle = unsafe { read(handle) }?;
-    // Relaxed: a late call is reported on a best-effort basis; it is harmless because the memory stays. No model:
-    // nothing else is published by it.
+    // Relaxed: a use after free may go unreported, but is harmless, because the memory is kept. No model: the flag
+    // publishes no other data.
     if handle.is_freed.load(Ordering::Relaxed) {
         return Err(Status::Freed.into());
     }
@@ -76,14 +76,14 @@ pub unsafe extern "C" fn nanopace_new(
 }
 
 /// Closes the pacer and frees the handle. Threads that wait for a slot of the pacer wake, and get
-/// `NANOPACE_STATUS_CLOSED`. After this call, its lanes, pollers and claims return that status, too. Free each of them
-/// with its own function.
+/// `NANOPACE_STATUS_CLOSED`. After this call, the pacer's lanes, pollers and claims return that status, too. Free each
+/// of them with the function of its type.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanopace_free(pacer: *mut PacerHandle) -> Status {
     guarded(|| {
         // SAFETY: the caller follows the rules of this crate (`lib.rs`).
         let handle = unsafe { live(pacer) }?;
-        // Relaxed: only one caller sees that it was not freed; nothing else is published by it.
+        // Relaxed: only one caller sees that the handle was not freed; the flag publishes no other data.
         if handle.is_freed.swap(true, Ordering::Relaxed) {
             return Err(Status::Freed.into());
         }
@@ -126,7 +126,8 @@ pub unsafe extern "C" fn nanopace_try_acquire(
 }
 
 /// Acquires a slot like `nanopace_acquire`, but gives up if the slot can't start within `timeout_ns` nanoseconds from
-/// now. In that case the function claims no slot, and returns `NANOPACE_STATUS_NOT_YET` as soon as this is known.
+/// now. In that case the function claims no slot. It returns `NANOPACE_STATUS_NOT_YET` as soon as it is clear that the
+/// slot can't start in time, or `NANOPACE_STATUS_PAUSED` if the pacer is still paused after that time.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanopace_acquire_timeout(
     pacer: *const PacerHandle,
@@ -148,7 +149,8 @@ pub unsafe extern "C" fn nanopace_acquire_many(
     n: u32,
     grant: *mut Grant,
 ) -> Status {
-    // SAFETY: the caller follows the rules of this crate (`lib.rs`); null means that no moment is wanted.
+    // SAFETY: the caller follows the rules of this crate (`lib.rs`); null means that the caller does not want the due
+    // time.
     unsafe { take(pacer, grant, std::ptr::null_mut(), |pacer| pacer.clone().acquire_many(n)) }
 }
 

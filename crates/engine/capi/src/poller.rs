@@ -34,8 +34,8 @@ pub unsafe extern "C" fn nanopace_poller_new(
     })
 }
 
-/// Gives back the poller's slot, and frees the poller. While another thread is in a call with the poller, the function
-/// returns `NANOPACE_STATUS_BUSY` and does not free the poller.
+/// Gives back the poller's slot, if it holds one, and frees the poller. While another thread is in a call with the
+/// poller, the function returns `NANOPACE_STATUS_BUSY` and does not free the poller.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanopace_poller_free(poller: *mut PollerHandle) -> Status {
     guarded(|| {
@@ -48,10 +48,10 @@ pub unsafe extern "C" fn nanopace_poller_free(poller: *mut PollerHandle) -> Stat
     })
 }
 
-/// Starts the poller's slot if it is due. A poller without a slot first claims the next slot. If the slot is not due,
-/// the poller keeps it. The function then returns `NANOPACE_STATUS_NOT_YET` or `NANOPACE_STATUS_PAUSED`, and writes the
-/// slot's due time by the current schedule to `due_ns`, which may be null. After a change of the schedule, poll again.
-/// Never blocks.
+/// Starts the poller's slot if it is due. A poller without a slot first claims the next slot. If the slot cannot start
+/// yet, the poller keeps the slot, and the function returns `NANOPACE_STATUS_NOT_YET` or `NANOPACE_STATUS_PAUSED`. It
+/// writes the time at which the slot is due by the current schedule to `due_ns`, which may be null. After a change of
+/// the schedule, poll again. Never blocks.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanopace_poller_poll(
     poller: *mut PollerHandle,

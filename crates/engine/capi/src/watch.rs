@@ -58,8 +58,8 @@ impl WatchHandle {
 }
 
 /// Creates a watch. `fd` receives an `eventfd` that is readable when the schedule has changed: the load or the policy
-/// was changed, a slot was given back, the last slot was claimed, or the pacer was resumed or closed. Read its 8
-/// bytes, and then poll again. A pause is not reported, because it only makes slots later.
+/// was changed, a slot was given back, the last slot was claimed, or the pacer was resumed or closed. Read 8 bytes from
+/// the descriptor, and then poll again. A pause is not reported, because it only makes slots later.
 ///
 /// The descriptor is non-blocking and close-on-exec. `nanopace_watch_free` closes it; do not close it yourself.
 #[unsafe(no_mangle)]

@@ -1,5 +1,5 @@
 //! Runs a load that rises, stays constant, and falls again. The shape is written as a string, and the schedule ends
-//! with it.
+//! with the shape.
 //!
 //! `cargo run --release -p nanopace --example ramp`
 

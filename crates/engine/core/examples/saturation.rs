@@ -2,7 +2,8 @@
 //! one pacer.
 //!
 //! The target serves one request at a time and takes 1 ms for each, so it can serve at most 1000/s. Its users arrive at
-//! random, so some of them queue at much lower rates. A closed loop with one connection would measure 1 ms at any rate.
+//! random, so some users queue even at rates far below 1000/s. A closed loop with one connection would measure 1 ms at
+//! any rate.
 //!
 //! `cargo run --release -p nanopace --example saturation`
 
@@ -33,7 +34,7 @@ impl Target {
     }
 }
 
-/// Returns the p99 of the response times of all slots that are due in a trial at this rate.
+/// Runs a trial at this rate. Returns the p99 of the response times of all slots that are due in the trial.
 fn p99_at(rate: Rate, pacer: &Pacer, times: &Mutex<Vec<Duration>>) -> Duration {
     pacer.set_rate(rate);
     thread::sleep(TRIAL);

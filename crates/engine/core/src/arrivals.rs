@@ -120,9 +120,9 @@ impl Arrivals {
     /// 1, arrivals are burstier than Poisson; with a shape of 1, they are Poisson; with a shape above 1, they are more
     /// even. Shapes range from 0.01 to 10^6. The first slot is due after the first gap, not at count 0.
     ///
-    /// Over a long stretch, the variance of the number of slots is `1 / shape` times its mean. Gaps are drawn with the
-    /// methods of Marsaglia and Tsang ("A simple method for generating gamma variables", TOMS 2000) and, for shapes
-    /// below 1, of Ahrens and Dieter ("Computer methods for sampling from gamma, beta, Poisson and binomial
+    /// Over a long stretch, the variance of the number of slots is `1 / shape` times the mean of that number. Gaps are
+    /// drawn with the methods of Marsaglia and Tsang ("A simple method for generating gamma variables", TOMS 2000) and,
+    /// for shapes below 1, of Ahrens and Dieter ("Computer methods for sampling from gamma, beta, Poisson and binomial
     /// distributions", Computing 1974).
     ///
     /// # Errors
@@ -155,7 +155,6 @@ impl Arrivals {
     ///
     /// Offsets are read when they are needed, and dropped when their slots are past, so a recording may have any
     /// length. At most 2^20 offsets are kept ahead of the slots that are in use. Up to 2^20 past offsets are kept while
-    /// a caller holds a slot among them. If more than 2^20 arrivals pass while a caller holds a slot, the slot gets the
     /// a caller holds a slot among them. If more than 2^20 arrivals pass while a caller holds a slot, the slot gets the
     /// time of a later arrival. The caller that claims a slot reads the offsets while other callers wait. The iterator
     /// must therefore not block for long, must not panic, and must not call the pacer.

@@ -246,9 +246,9 @@ impl PacerBuilder {
     /// Sets the maximum backlog: the largest lateness that is ever made up for.
     ///
     /// If an operation starts more than `limit` late, the time beyond the limit is forfeited and counts as
-    /// [`idle`](crate::Ledger::idle). The slots after that start are then at most `limit` late. The late start itself
-    /// still reports its full wait time. By default the backlog is limited only by the range of positions, to 2^44
-    /// intervals of the current rate.
+    /// [`idle`](crate::Ledger::idle). At the time of that start, the slots after it are therefore at most `limit` late.
+    /// The late start itself still reports its full wait time. By default the backlog is limited only by the range of
+    /// positions, to 2^44 intervals of the current rate.
     ///
     /// Values range from zero to 292 years; longer limits are shortened to 292 years. With a limit, each start
     /// acquires a lock.

@@ -191,8 +191,8 @@ impl<'p> Claim<'p> {
     ///
     /// # Errors
     /// Returns [`Refused::NotUntil`] or [`Refused::Paused`] if the slot cannot start now; the claim keeps its slot.
-    /// Returns [`Refused::Closed`] if the pacer is closed, and [`Refused::Finished`] if a slower rate has left no slot
-    /// for this claim before the end of the schedule.
+    /// Returns [`Refused::Closed`] if the pacer is closed, and [`Refused::Finished`] if no slot is left for this claim
+    /// before the end of the schedule, for example after a change to a slower rate.
     ///
     /// # Examples
     /// ```

@@ -145,9 +145,9 @@ pub trait Drive: sealed::Sealed {
     #[must_use = "slots before that one stay as they are"]
     fn lease_rest(&self, from: u64, leases: &[Lease]) -> u64;
 
-    /// Returns the time at which the next free slot is due. It is [`Nanos::MAX`] while the pacer is paused, and before
-    /// the first use of a pacer that [starts on first use](crate::PacerBuilder::start_on_first_use). This call does
-    /// not count as a use, and claims no slot: another caller may claim the slot first.
+    /// Returns the time at which the next free slot is due. The time is [`Nanos::MAX`] while the pacer is paused, and
+    /// before the first use of a pacer that [starts on first use](crate::PacerBuilder::start_on_first_use). This call
+    /// does not count as a use, and claims no slot: another caller may claim the slot first.
     ///
     /// ```
     /// use nanopace::driver::Drive;

@@ -82,8 +82,8 @@ impl Pacer {
         Ok(grant)
     }
 
-    /// Claims the next `n` slots as one operation and blocks until it may start. Use it for operations whose size is
-    /// counted in bytes, rows or requests.
+    /// Claims the next `n` slots as one operation, and blocks until the operation may start. Use this method for
+    /// operations whose size is counted in bytes, rows or requests.
     ///
     /// The operation starts at the intended start of the first slot, and the next caller's slot follows `n` intervals
     /// later. A row of two or more slots never includes slots that were given back: those are left to other callers.

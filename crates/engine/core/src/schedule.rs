@@ -87,7 +87,8 @@ pub(crate) struct Schedule {
     starts_on_use: bool,
     pauses_ns: i64,
     idle: i64,
-    /// The count of the load if no time had been forfeited. `None` until time is forfeited.
+    /// The count of the load if no time had been forfeited. `None` if no time has been forfeited since the beginning or
+    /// the last correction of the load.
     asked: Option<Box<Asked>>,
 }
 
@@ -220,8 +221,8 @@ impl Schedule {
         (ticks_between(paid, self.history.position_at(time)) > 0).then_some(paid)
     }
 
-    /// Returns the last position that is intended to start at most `span_ns` after `now`. While the pacer is paused,
-    /// the beginning of the pause replaces `now`.
+    /// Returns the last position before the end of the schedule that is intended to start at most `span_ns` after
+    /// `now`. While the pacer is paused, the beginning of the pause replaces `now`.
     pub(crate) fn intended_within(&self, span_ns: i64, now: i64) -> u64 {
         let time = self.schedule_time(now).saturating_add(span_ns);
         self.before_end(self.history.position_at(time))

@@ -47,11 +47,12 @@ use std::time::Duration;
 /// ```
 ///
 /// The *count* of a shape at a given time is the area under its rate up to that time: the number of slots, including
-/// the fraction of the next slot. Slot n starts in the first whole nanosecond at which the count is n. If the rate is
-/// zero at that time, the slot starts when the rate rises again. Slot 0 therefore starts as soon as the rate is above
-/// zero, and a shape with a count of N contains the slots with numbers below N. Counts are exact to 2^-64 slots and
-/// times to the nanosecond. Repeating a shape adds no error: even after 10^15 slots of a repeated shape, the times have
-/// not drifted. (A [`custom`](Shape::custom) curve is only as exact as its own function.)
+/// the fraction of the next slot. Slot n starts in the first whole nanosecond at which the count is n or more. If the
+/// count is exactly n at that time and the rate is zero, the slot starts when the rate rises again. Slot 0 therefore
+/// starts as soon as the rate is above zero, and a shape with a count of N contains the slots with numbers below N.
+/// Counts are exact to 2^-64 slots and times to the nanosecond. Repeating a shape adds no error: even after 10^15 slots
+/// of a repeated shape, the times have not drifted. (A [`custom`](Shape::custom) curve is only as exact as its own
+/// function.)
 ///
 /// A pacer that is built with [`Pacer::shaped`](crate::Pacer::shaped) follows a shape, and starts each slot within 1
 /// ns of its exact time. See [Schedules](crate::_documentation::schedules) for details.
@@ -148,8 +149,8 @@ impl Shape {
         whole(self.program.count_at(elapsed_ns))
     }
 
-    /// Returns the time at which the slot at `count` starts: the first nanosecond at which the count is reached. If
-    /// the count is then exactly `count` and the rate is zero, the slot starts when the rate rises again. Returns
+    /// Returns the time at which the slot at `count` starts: the first nanosecond at which the count is reached. If the
+    /// count is exactly `count` at that time and the rate is zero, the slot starts when the rate rises again. Returns
     /// `i64::MAX` if the slot never starts. There is no slot at the count of the whole shape or after it.
     #[inline]
     pub(crate) fn time_of_count(&self, count: Count) -> i64 {

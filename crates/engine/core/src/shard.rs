@@ -248,7 +248,7 @@ pub enum ShardError {
     Remainder,
     /// The change would affect a slot that is due or has been claimed.
     TooLate,
-    /// A lease ends before the previous lease.
+    /// A lease ends before the previous lease ends.
     Order,
     /// The string has neither the form INDEX/COUNT nor the form INDEX/WEIGHT:WEIGHT...
     Syntax,

@@ -50,8 +50,8 @@ mod world {
     }
 
     /// Lends the thread's parker, so that a pause allocates nothing. The parker may still have the token of a late
-    /// wake-up: the pause then returns early, as for any change. A pause inside of another pause gets a separate
-    /// parker, so that the inner pause does not consume the wake-up of the outer pause.
+    /// wake-up: in that case, the pause ends early, as after a change of the schedule. A pause inside of another pause
+    /// gets a separate parker, so that the inner pause does not consume the wake-up of the outer pause.
     pub(crate) fn with_parker<T>(pause: impl FnOnce(&Parker) -> T) -> T {
         // A thread that is ending has no parker.
         let kept = KEPT.try_with(Cell::take).ok().flatten();

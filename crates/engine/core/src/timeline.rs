@@ -88,7 +88,7 @@ pub(crate) struct Timeline {
     early: AtomicU64,
 }
 
-/// Totals for a [`Ledger`](crate::Ledger). `overdue` is its `backlog_slots`.
+/// Totals for a [`Ledger`](crate::Ledger). `overdue` becomes the ledger's `backlog_slots`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Totals {
     pub(crate) account: Account,
@@ -236,8 +236,8 @@ impl Timeline {
         self.under_lock().is_finished()
     }
 
-    /// Returns the due time of the slot `slots` slots after the next free one. It is `i64::MAX` while the pacer is
-    /// paused, and for a slot that is not known yet or never comes.
+    /// Returns the due time of the slot `slots` slots after the next free slot. The time is `i64::MAX` while the pacer
+    /// is paused, and for a slot that is not known yet or never comes.
     pub(crate) fn due_after(&self, slots: u64) -> Result<i64, Ended> {
         let snapshot = self.published.snapshot();
         let position = after(self.next(), slots);
@@ -249,8 +249,8 @@ impl Timeline {
         }
     }
 
-    /// Returns the time at which the next row of `slots` slots is due. It is `i64::MAX` while the pacer is paused, and
-    /// for slots that are not known yet or never come.
+    /// Returns the time at which the next row of `slots` slots is due. The time is `i64::MAX` while the pacer is
+    /// paused, and for slots that are not known yet or never come.
     pub(crate) fn row_due(&self, slots: u64) -> Result<i64, Ended> {
         self.under_lock().row_due(slots)
     }
@@ -293,7 +293,8 @@ impl Timeline {
         }
     }
 
-    /// Returns the time at which the claimed slots are released. With a sleep threshold, they are due before that.
+    /// Returns the release of the claimed slots: the time from which they may start, if that time is known. With a
+    /// sleep threshold, the slots are due before that time.
     pub(crate) fn release(&self, claimed: &Claimed) -> Result<Release, Ended> {
         match self.published.snapshot().filter(|snapshot| snapshot.tells(claimed.position)) {
             Some(snapshot) => Ok(Release::At(snapshot.intended(claimed.position))),

@@ -13,9 +13,9 @@ use std::time::Duration;
 static ALLOCATOR: PeakAlloc = PeakAlloc;
 
 const PACER_BYTES: usize = 4 << 10;
-/// The maximum memory of a pacer with the random numbers of the slots around the next one.
+/// The maximum memory of a pacer that stores the random numbers of the slots around the next slot.
 const UNEVEN_BYTES: usize = 6 << 10;
-/// The maximum memory of an uneven pacer on a shape, with a caller that has waited.
+/// The maximum memory of a pacer with uneven slots on a shape, after a caller has waited.
 const SHAPED_BYTES: usize = 7 << 10;
 const LANE_BYTES: usize = 256;
 /// The maximum memory of a lane with the intended starts of the unevenly spaced slots that it claims at once.

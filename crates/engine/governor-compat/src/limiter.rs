@@ -118,8 +118,8 @@ impl<C: Clock> RateLimiter<NotKeyed, InMemoryState, C, NoOpMiddleware<C::Instant
         self.decide(ONE)
     }
 
-    /// Admits `n` cells as one operation if the first of them is due. Otherwise admits no cell. The next cell is due
-    /// `n` intervals later.
+    /// Admits `n` cells as one operation if the first of them is due. In that case, the next cell is due `n` intervals
+    /// after that first cell. Otherwise admits no cell.
     ///
     /// # Errors
     /// Returns [`InsufficientCapacity`] if `n` is more than the burst size, and otherwise the error of
@@ -165,14 +165,14 @@ impl<C: ReasonablyRealtime> RateLimiter<NotKeyed, InMemoryState, C, NoOpMiddlewa
     /// Waits until the next cell is due, and admits it.
     ///
     /// The future is cancel-safe: a task that waits has not used a cell. The first task that waits creates the
-    /// limiter's timer, in its own runtime. After 64 consecutive cells that were due at once, a task yields to other
-    /// tasks.
+    /// limiter's timer, in its own runtime. After the tasks of a thread have started 64 cells in a row without waiting,
+    /// the next call yields to other tasks.
     pub async fn until_ready(&self) {
         self.wait(ONE).await;
     }
 
-    /// Waits like [`until_ready`](RateLimiter::until_ready). If the task had to wait, it then waits for an additional
-    /// random time. That time does not move the schedule.
+    /// Waits like [`until_ready`](RateLimiter::until_ready). If the task had to wait, it waits for an additional random
+    /// time after its cell is due. The additional time does not move the schedule.
     ///
     /// If a task is cancelled during that additional time, its cell has been used.
     ///
@@ -192,8 +192,8 @@ impl<C: ReasonablyRealtime> RateLimiter<NotKeyed, InMemoryState, C, NoOpMiddlewa
         self.wait_with_jitter(ONE, jitter).await;
     }
 
-    /// Waits until the first of the next `n` cells is due, and admits all of them as one operation. The next cell is
-    /// due `n` intervals later.
+    /// Waits until the first of the next `n` cells is due, and admits all of them as one operation. The cell after them
+    /// is due `n` intervals after that first cell.
     ///
     /// # Errors
     /// Returns [`InsufficientCapacity`] at once if `n` is more than the burst size.

@@ -25,7 +25,8 @@ impl Lane {
         Lane { pacer: pacer.clone(), slots, owner: OnceLock::new() }
     }
 
-    /// Returns the lane to its own thread. A signal handler that uses the lane during a call gets an error.
+    /// Returns the lane if it belongs to the calling thread. A lane that was never used now belongs to this thread.
+    /// Returns an error in another thread, and in a signal handler that uses the lane during a call.
     fn own(&self) -> PyResult<MutexGuard<'_, nanopace::Lane>> {
         let current = thread::current().id();
         let slots =

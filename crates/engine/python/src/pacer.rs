@@ -51,7 +51,8 @@ impl Pacer {
     }
 
     /// Claims the next `n` slots as one operation, for operations whose size is counted in bytes, rows or requests. `n`
-    /// must be 1 or more, because an operation without slots has no intended start.
+    /// must be 1 or more, because an operation without slots has no intended start. In other respects, this method
+    /// works like `acquire`.
     #[pyo3(signature = (n, timeout = None))]
     fn acquire_many(
         &self,
@@ -62,13 +63,14 @@ impl Pacer {
         self.wait(py, slots(n)?, waiting::deadline(timeout)?)
     }
 
-    /// Starts the next slot if it is due now. Otherwise claims no slot, and returns None.
+    /// Starts the next slot if it is due now. Otherwise claims no slot, and returns None. Raises Closed or Finished
+    /// when no more operations start.
     fn try_acquire(&self) -> PyResult<Option<Grant>> {
         if_due(self.0.try_acquire())
     }
 
     /// Starts the next `n` slots as one operation if the first of them is due now. Otherwise claims no slot, and
-    /// returns None.
+    /// returns None. Raises the errors of `try_acquire`.
     fn try_acquire_many(&self, n: &Bound<'_, PyAny>) -> PyResult<Option<Grant>> {
         if_due(self.0.try_acquire_many(slots(n)?))
     }
@@ -88,7 +90,7 @@ impl Pacer {
     }
 
     /// Returns the due time of the next free slot, by `time.monotonic_ns()`. Returns None if no due time is known, for
-    /// example while the pacer is paused.
+    /// example while the pacer is paused. Raises Closed or Finished when no more operations start.
     fn next_due_ns(&self) -> PyResult<Option<u64>> {
         let due = self.0.next_due().map_err(ended)?;
         Ok(Some(due.as_nanos()).filter(|_| due != nanopace::Nanos::MAX))
@@ -111,7 +113,8 @@ impl Pacer {
         Ok(())
     }
 
-    /// Changes this process's share of the load, such as "2/8", beginning with the slot with this number.
+    /// Changes this process's share of the load to `shard`, such as "2/8", beginning with the slot with the number
+    /// `from_slot` in the whole load.
     fn set_shard(&self, shard: &Bound<'_, PyAny>, from_slot: &Bound<'_, PyAny>) -> PyResult<()> {
         let from = whole(from_slot, "from_slot", 0, u64::MAX)?;
         self.0.set_shard(text(shard, "shard", "2/8")?, from).map_err(wrong)

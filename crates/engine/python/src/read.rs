@@ -81,7 +81,8 @@ fn integer<'py>(value: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyInt>>
     Ok(number.and_then(|number| number.cast_into().ok()))
 }
 
-/// Returns whether the value is a bool. Python converts a bool to a whole number, but as an argument it is a mistake.
+/// Returns whether the value is a bool. Python converts a bool to a whole number, but a bool as an argument is a
+/// mistake.
 fn is_bool(value: &Bound<'_, PyAny>) -> bool {
     value.is_instance_of::<PyBool>()
 }

@@ -45,7 +45,8 @@ impl Timer {
         self.alarm.timer.as_raw_fd()
     }
 
-    /// Returns the deadline of a timeout that starts now. The timeout is in seconds.
+    /// Returns the deadline of a timeout that starts now, or None if there is no timeout. The timeout is in seconds or
+    /// a `timedelta`.
     #[staticmethod]
     #[pyo3(signature = (timeout))]
     fn deadline_ns(timeout: Option<&Bound<'_, PyAny>>) -> PyResult<Option<u64>> {
@@ -76,8 +77,8 @@ impl Timer {
         outcome
     }
 
-    /// Checks the deadline of a caller that queues after the one that polls. Before the deadline it returns None.
-    /// After the deadline it starts a free slot that is due. Raises the same errors as `Pacer.acquire`.
+    /// Checks the deadline of a caller that queues after the caller of `poll`. Before the deadline, returns None. After
+    /// the deadline, starts the next free slot if it is due. Raises the same errors as `Pacer.acquire`.
     fn poll_behind(&self, deadline_ns: u64) -> PyResult<Option<Grant>> {
         let deadline = Nanos::from_nanos(deadline_ns);
         let tried = if MonotonicClock.now() < deadline {

@@ -1,4 +1,4 @@
-"""The behaviour of a pacer with tasks."""
+"""Tests a pacer with tasks of asyncio."""
 
 import asyncio
 import gc

@@ -1,4 +1,4 @@
-"""The behaviour of a queue of greenlets."""
+"""Tests a queue of greenlets."""
 
 import random
 from datetime import timedelta
@@ -12,7 +12,7 @@ from nanopace.gevent import Line
 
 @pytest.fixture(autouse=True)
 def ends() -> Any:
-    """Raises in a greenlet that is stuck."""
+    """Raises ``Timeout`` if the block takes longer than 60 s."""
     with gevent.Timeout(60):
         yield
 

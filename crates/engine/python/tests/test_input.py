@@ -1,4 +1,4 @@
-"""Invalid input raises a ValueError or a TypeError that says what to write instead, and nothing else."""
+"""Tests that invalid input raises a ValueError or a TypeError whose message says what to write instead."""
 
 import math
 import random

@@ -1,4 +1,4 @@
-"""Users of the real Locust, in a separate process, against a server that may stop."""
+"""Tests users of Locust in a separate process, against a server that may stall."""
 
 import itertools
 import json
@@ -69,7 +69,7 @@ class Visitor(Paced, {client}):
 
 
 def locust(host: str, folder: Path, *options: str, **user: Any) -> tuple[dict[str, Any], list[int]]:
-    """Runs it. Returns the statistics of the only request, and the slots that were started."""
+    """Runs Locust. Returns the statistics of the only request, and the slots that were started."""
     run = subprocess.run(users(host, folder, user) + list(options), capture_output=True, text=True, timeout=60)
     assert run.returncode == 0, run.stderr
     (statistics,) = itertools.chain(*documents(run.stdout))
@@ -77,7 +77,7 @@ def locust(host: str, folder: Path, *options: str, **user: Any) -> tuple[dict[st
 
 
 def users(host: str, folder: Path, user: "dict[str, Any]") -> "list[str]":
-    """Writes a file for Locust. Returns the command line that runs it."""
+    """Writes a file for Locust. Returns the command that runs Locust with this file."""
     slots, file = folder / "slots", folder / "users.py"
     fields = {"client": "HttpUser", "settings": {}, "path": "/", "slots": str(slots), "start_seconds": 0} | user
     file.write_text(USERS.format(**fields) + user.get("more", ""))
@@ -86,7 +86,7 @@ def users(host: str, folder: Path, user: "dict[str, Any]") -> "list[str]":
 
 
 def documents(text: str) -> Iterator[list[Any]]:
-    """Workers print statistics too, empty ones."""
+    """Yields the statistics that each process prints. Those of workers are empty."""
     while text := text.lstrip():
         document, end = json.JSONDecoder().raw_decode(text)
         yield document

@@ -1,4 +1,4 @@
-"""The behaviour of a pacer with threads."""
+"""Tests a pacer with threads."""
 
 import subprocess
 import sys
@@ -12,11 +12,11 @@ import nanopace
 import pytest
 
 STUCK_SECONDS = 60
-"""A thread that has not come back by then never will."""
+"""The time after which a thread that has not returned counts as stuck."""
 
 
 def in_thread(run: Callable[[], object]) -> Callable[[], object]:
-    """Runs it in another thread. The result is its return value, or the error that it raises."""
+    """Runs the call in another thread. Returns the call's result, or the error that the call raises."""
     results: list[object] = []
 
     def caught() -> None:

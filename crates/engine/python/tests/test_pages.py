@@ -1,4 +1,4 @@
-"""The Python code of the pages runs unchanged."""
+"""Tests that the Python code of the pages runs unchanged."""
 
 import inspect
 import re
@@ -23,7 +23,7 @@ def test_the_code_of_a_page_runs(block: str) -> None:
 
 
 def names() -> "set[str]":
-    """The names that users may write: classes, their members, and arguments with a default."""
+    """Returns the names that users may write: classes, their members, and arguments with a default."""
     classes = [nanopace.Pacer, *nanopace.Pacer.__bases__, nanopace.Grant, nanopace.Lane, nanopace.Ledger]
     classes += [nanopace.Shape, nanopace.gevent.Line]
     members = {name for of in classes for name in vars(of) if not name.startswith("_")}

@@ -1,4 +1,4 @@
-"""The intended starts of a load, without running it."""
+"""Tests the intended starts of a load that is not run."""
 
 import array
 import sys

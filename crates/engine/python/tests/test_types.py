@@ -1,4 +1,4 @@
-"""The types match the stubs, the package and these tests."""
+"""Tests that the types match the stubs, the package and these tests."""
 
 import importlib.metadata
 import subprocess

@@ -11,7 +11,8 @@ use std::hash::{BuildHasher, Hash, RandomState};
 use std::marker::PhantomData;
 use std::time::Duration;
 
-/// Builds a [`Keyed`]. [`Keyed::per_second`] starts a builder. [`build`](Self::build) reports the first invalid step.
+/// Builds a [`Keyed`]. [`Keyed::per_second`], [`Keyed::per_minute`], [`Keyed::per`] and [`Keyed::builder`] start a
+/// builder. [`build`](Self::build) reports the first invalid step.
 ///
 /// ```
 /// use nanopace_keyed::Keyed;
@@ -97,8 +98,8 @@ impl<K, C, S> KeyedBuilder<K, C, S> {
         KeyedBuilder { when_full, ..self }
     }
 
-    /// Sets the minimum time for which a key is kept after it has become idle. The removal of the key then changes no
-    /// decision whose moment is earlier than the removal by at most this time. The default is one second.
+    /// Sets the minimum time for which a key is kept after it has become idle. So the removal of the key changes no
+    /// decision whose moment is at most this time before the removal. The default is one second.
     pub fn lag(self, lag: Duration) -> Self {
         KeyedBuilder { lag, ..self }
     }

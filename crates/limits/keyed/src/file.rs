@@ -29,9 +29,9 @@ const STILL: Duration = Duration::from_millis(100);
 /// ```
 ///
 /// The whole configuration is in memory as well, and is read from there. A thread checks the file after every interval.
-/// If the file's modification time, length or location on disk has changed, the thread reads the file, and applies the
-/// new document in one step ([`ConfigStore::apply`] describes how decisions see the changes). Keys with unchanged
-/// limits are not affected.
+/// If the file's metadata (length, times or inode) has changed, the thread reads the file, and applies the new document
+/// in one step ([`ConfigStore::apply`] describes how decisions see the changes). Keys with unchanged limits are not
+/// affected.
 ///
 /// # Guarantees
 ///
@@ -40,8 +40,8 @@ const STILL: Duration = Duration::from_millis(100);
 ///   change uses it at once.
 /// * **Whole documents**: [`save`](ConfigSnapshot::save) and the changes of this store replace the file in one step. An
 ///   editor may write into the file itself, so a document takes effect only when two checks at least 0.1 s apart have
-///   found the same file, or when the file was moved to its path. If an editor pauses between two writes for longer
-///   than these 0.1 s, an incomplete document can take effect.
+///   found the same file, or, on Unix, when the file was moved to the path of the document. If an editor pauses between
+///   two writes for longer than these 0.1 s, an incomplete document can take effect.
 /// * **Damage**: if the file is missing or not a valid document, the last good document stays in force, and
 ///   [`trouble`](FileConfig::trouble) returns the reason.
 /// * **Nothing lost**: changes through this store are made one after the other, even if different processes make them.
@@ -92,7 +92,8 @@ struct Seen {
 }
 
 impl FileConfig {
-    /// Reads the document at `path`, and starts a thread that checks it every `interval` until this value is dropped.
+    /// Reads the document at `path`, and starts a thread that checks the document every `interval` until the returned
+    /// value is dropped.
     ///
     /// # Errors
     /// [`ConfigError::Io`] if the file does not exist or cannot be read, or if no thread can be started.

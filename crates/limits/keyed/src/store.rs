@@ -43,8 +43,8 @@ pub enum WhenFull {
 pub(crate) struct KeyStore<K, S> {
     hasher: S,
     shards: Box<[CachePadded<Mutex<Shard<K>>>]>,
-    /// The number of keys. An insertion raises it beforehand, if it is less than `max_keys`; a removal lowers it
-    /// afterwards.
+    /// The number of keys. Before an insertion, the number is raised if it is less than `max_keys`; after a removal, it
+    /// is lowered.
     keys: CachePadded<AtomicU64>,
     swept: AtomicU64,
     max_keys: u64,

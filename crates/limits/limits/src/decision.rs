@@ -7,10 +7,12 @@ use core::time::Duration;
 use nanopace_nanos::Nanos;
 use thiserror::Error;
 
-/// The reason why a request was rejected. Only limits that count rejected requests have counted the request.
+/// The reason why a request was rejected. Only limits that count rejected requests have counted the request, and only
+/// if it does not exceed the capacity.
 ///
-/// Errors are ordered by the waiting time. [`ExceedsCapacity`](Rejected::ExceedsCapacity) is greater than any
-/// [`NotUntil`](Rejected::NotUntil). If two errors are `ExceedsCapacity`, the one with the smaller capacity is greater.
+/// Rejections are ordered by the waiting time. [`ExceedsCapacity`](Rejected::ExceedsCapacity) is greater than any
+/// [`NotUntil`](Rejected::NotUntil). If two rejections are `ExceedsCapacity`, the one with the smaller capacity is
+/// greater.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
 pub enum Rejected {
     /// The request is too early. If no other request is admitted first, the same request is admitted from this moment
@@ -90,16 +92,17 @@ pub struct Standing {
     /// The maximum number of requests that could be admitted at once at the moment of this standing.
     pub remaining: u64,
     /// The time from the moment of this standing until [`limit`](Standing::limit) requests can be admitted at once, if
-    /// no request is admitted before.
+    /// no request is admitted before that.
     pub reset: Duration,
 }
 
-/// The decision on a request, and the number of requests that can be admitted after it.
+/// The decision on a request, and the number of requests that can be admitted right after the decision.
 ///
-/// With several limits, the numbers of a decision describe one of them. If the request is admitted, the numbers
-/// describe the limit with the fewest remaining requests. If the request is rejected, the numbers describe the limit
-/// that rejects it for the longest time. But if a limit that counts rejected requests delays the retry beyond that
-/// time, the numbers describe the limit with the fewest remaining requests.
+/// With several limits, the numbers of a decision describe one of them. If the request is admitted, this is the limit
+/// with the fewest remaining requests. If the request is rejected, this is the limit that rejects the request for the
+/// longest time. In two cases, a rejection describes the limit with the fewest remaining requests instead: if a limit
+/// that counts rejected requests delays the retry even longer, and if the request yields to waiting requests. In the
+/// second case, the number of remaining requests is 0.
 ///
 /// # Header fields
 ///

@@ -47,7 +47,8 @@ pub use waiting::{Wait, WaitError};
 /// Building blocks for a limiter of your own. `Keyed` of `nanopace-keyed` is built from them.
 ///
 /// [`Limits`] make the decisions. You can store their state ([`LimitsState`](custom::LimitsState)) anywhere. A
-/// [`Receipt`](custom::Receipt) refunds or corrects a request. A `WaitQueue` and a `Waitable` add a FIFO queue.
+/// [`Receipt`](custom::Receipt) of a request allows you to refund the request or to correct its cost. A `WaitQueue` and
+/// a `Waitable` add a FIFO queue.
 ///
 /// ```
 /// use nanopace_limits::{Limits, Rule};

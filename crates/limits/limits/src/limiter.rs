@@ -47,7 +47,7 @@ use std::sync::Arc;
 /// readings. A limit therefore holds in every span of time on that clock, however the threads are scheduled.
 ///
 /// A limiter with a single rate keeps its bound even if decisions are made in another order. Until its limits change,
-/// its requests take no lock while the queue is empty.
+/// [`try_acquire`](Limiter::try_acquire) takes no lock while the queue is empty and no other call holds the lock.
 ///
 /// # Waiting
 ///
@@ -134,9 +134,11 @@ impl Limiter {
     /// Sets whether requests that do not wait yield to those that wait. This changes the returned handle only, not
     /// other clones. If `fair` is false, requests that do not wait overtake the queue, and may starve waiting requests.
     ///
-    /// By default, a request that costs something is rejected while others wait. Its retry time is not earlier than
-    /// that of the first request in the queue. The retry time may be in the past if the first request has not retried
-    /// yet. Limits that count rejected requests (`sliding-log-all`) count these rejections too.
+    /// By default, a request that costs something is rejected while others wait. The retry time of the rejected request
+    /// is not earlier than that of the first request in the queue. The retry time is the moment of the rejection if the
+    /// first request should have retried already and the limits would admit the rejected request. If the first request
+    /// stops retrying, other requests ignore the queue after at most two seconds. Limits that count rejected requests
+    /// (`sliding-log-all`) count these rejections too.
     #[must_use]
     pub fn fair(self, fair: bool) -> Limiter {
         Limiter { is_fair: fair, ..self }

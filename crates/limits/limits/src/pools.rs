@@ -1,6 +1,6 @@
 //! Buckets and pools that a thread refills at fixed times (feature `pools`).
 //!
-//! All other limiters compute the number of tokens that have accrued since the last request. These buckets and pools
+//! All other limiters need no refills: they compute at each request how much may be admitted. These buckets and pools
 //! are refilled at the same moments for all callers, even without requests.
 
 mod managed_pool;

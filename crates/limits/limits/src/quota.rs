@@ -27,7 +27,8 @@ pub struct Quota {
     period_ns: u64,
 }
 
-/// The error for a value that is not a valid [`Quota`], or not a valid capacity, cost or interval for a quota.
+/// The error for an invalid [`Quota`], or for another invalid number of a rule: a capacity, an initial fill, a cost, a
+/// backfill ratio, an interval or a slot.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum QuotaError {

@@ -32,7 +32,7 @@ pub trait TryAcquire: Debug + Send + Sync {
     /// Admits `n` requests at `now`: all of them or none. A request of zero is always admitted, and is not counted.
     ///
     /// # Errors
-    /// [`Rejected`] if the request is not admitted. In that case, nothing is counted.
+    /// [`Rejected`] if the request is not admitted. In that case, only a rule that counts rejected requests counts it.
     fn try_acquire_n_at(&self, n: u64, now: Nanos) -> Result<(), Rejected>;
 
     /// Returns the result of [`try_acquire_n_at`](TryAcquire::try_acquire_n_at) without counting anything. The call
@@ -45,7 +45,7 @@ pub trait TryAcquire: Debug + Send + Sync {
     /// Admits one request at `now`.
     ///
     /// # Errors
-    /// [`Rejected`] if the request is not admitted. In that case, nothing is counted.
+    /// [`Rejected`] if the request is not admitted. In that case, only a rule that counts rejected requests counts it.
     fn try_acquire_at(&self, now: Nanos) -> Result<(), Rejected> {
         self.try_acquire_n_at(1, now)
     }
@@ -159,7 +159,7 @@ impl<L: TryAcquire, C: Clock> Clocked<L, C> {
     /// Admits one request now.
     ///
     /// # Errors
-    /// [`Rejected`] if the request is not admitted. In that case, nothing is counted.
+    /// [`Rejected`] if the request is not admitted. In that case, only a rule that counts rejected requests counts it.
     pub fn try_acquire(&self) -> Result<(), Rejected> {
         self.limiter.try_acquire_n_at(1, self.clock.now())
     }

@@ -57,9 +57,10 @@ impl<C> RemoteBuilder<C> {
     }
 
     /// Sets the prefix of all key names in the store: `nanopace` by default. The state of a subject (the `key` of its
-    /// requests) is stored under one name, `prefix:{subject}`. Limiters with the same prefix therefore share their
-    /// counts, and should have the same limits. If the prefix contains braces, [`build`](Self::build) returns
-    /// [`RemoteError::Prefix`]. The subject may be any string.
+    /// requests) is stored under one name: `prefix:{subject}`, or `prefix:#{hash}` with the SHA-256 hash of a subject
+    /// of over 512 bytes. Limiters with the same prefix therefore share their counts, and should have the same limits.
+    /// If the prefix contains braces, [`build`](Self::build) returns [`RemoteError::Prefix`]. The subject may be any
+    /// string.
     pub fn prefix(self, prefix: impl Into<String>) -> Self {
         Self { prefix: prefix.into(), ..self }
     }
@@ -70,21 +71,23 @@ impl<C> RemoteBuilder<C> {
     }
 
     /// Makes the limiter take tokens ahead of requests, in blocks. A block contains at most the tokens that accrue in
-    /// the time `ahead`, or one token if none accrues in that time. While tokens of a block are left, decisions do not
-    /// use the network; see [`RemoteKeyed`]. The time is from 1 ms to 10 s, otherwise [`build`](Self::build) returns
-    /// [`RemoteError::Ahead`]; 100 ms is a good value. Use the same `ahead` for all limiters that share a prefix.
+    /// the time `ahead`, or one token if none accrues in that time. While enough tokens of a key's block are left,
+    /// decisions on the key do not use the network; see [`RemoteKeyed`]. The time is from 1 ms to 10 s, otherwise
+    /// [`build`](Self::build) returns [`RemoteError::Ahead`]; 100 ms is a good value. Use the same `ahead` for all
+    /// limiters that share a prefix.
     pub fn leased(self, ahead: Duration) -> Self {
         Self { leased: Some(ahead), ..self }
     }
 
-    /// Sets this process's clock, for tests. The clock is used for leased tokens, and for decisions without the store.
+    /// Sets this process's clock, for tests. The clock is used for leased tokens, and for decisions without the store,
+    /// except those of [`OnLoss::LocalShare`](crate::OnLoss::LocalShare).
     pub fn clock(self, clock: impl Clock + 'static) -> Self {
         Self { clock: Arc::new(clock), ..self }
     }
 
     /// Sets a clock that replaces the store's own, for tests in virtual time. The store uses its time in whole
-    /// microseconds. All limiters with this prefix must share that clock. The store then keeps states for ten minutes
-    /// longer than needed.
+    /// microseconds. All limiters with this prefix must share this clock. With such a clock, the store keeps states for
+    /// ten minutes longer than needed.
     pub fn store_clock(self, clock: impl Clock + 'static) -> Self {
         Self { store_clock: Some(Arc::new(clock)), ..self }
     }

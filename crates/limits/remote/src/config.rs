@@ -74,8 +74,8 @@ struct Seen {
 }
 
 impl RemoteConfig {
-    /// Reads the configuration with this name, which may be empty, and starts a thread that checks for changes after
-    /// every `interval` until this value is dropped.
+    /// Reads the configuration with this name, and starts a thread that checks for changes after every `interval` until
+    /// the returned value is dropped. If the store has no configuration with this name, the configuration is empty.
     ///
     /// # Errors
     /// [`RemoteError::Store`] if the configuration cannot be read, [`RemoteError::Config`] if an entry is not a limit,
@@ -100,7 +100,9 @@ impl RemoteConfig {
     /// Checks the store now. Then returns the [`trouble`](RemoteConfig::trouble) as an error, if there is any.
     ///
     /// # Errors
-    /// Returns the errors of [`follow`](RemoteConfig::follow). After an error, the last configuration stays in force.
+    /// [`RemoteError::Store`] if the configuration cannot be read, [`RemoteError::Config`] if an entry is not a limit,
+    /// [`RemoteError::Emptied`] if the store has lost the configuration. After an error, the last configuration stays
+    /// in force.
     pub fn refresh(&self) -> Result<(), Arc<RemoteError>> {
         self.followed.refresh();
         self.trouble().map_or(Ok(()), Err)

@@ -66,7 +66,8 @@ pub enum RemoteError {
     },
 }
 
-/// The error for a limit with a state of more than a few numbers, or with windows too short for the store's clock.
+/// The error for a limit whose state takes more than three numbers, or whose windows are too short for the store's
+/// clock.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum UnsupportedLimit {
@@ -160,12 +161,13 @@ impl StoreError {
     }
 }
 
-/// The reason why a request was rejected. The request was not counted, unless the limits count rejected requests, or
-/// the store counted the request and its response did not arrive.
+/// The reason why a request was rejected. The request was not counted, unless the store counted it and the store's
+/// response did not arrive.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum RemoteRejected {
-    /// The limits of the key reject the request, the key has no limits, or the number of costs is wrong.
+    /// The limits of the key reject the request, the key has no limits, the number of costs is wrong, or
+    /// [`OnLoss::LocalShare`](crate::OnLoss::LocalShare) has no room for a new key.
     #[error(transparent)]
     Key(#[from] KeyRejected),
     /// The store has not decided, and [`OnLoss`](crate::OnLoss) denies requests or does not apply to this error.

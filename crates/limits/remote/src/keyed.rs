@@ -17,14 +17,15 @@ use std::sync::Arc;
 /// # Strict
 ///
 /// Each decision is one call of a script in the store. The decision is the one that [`Limits`] would make after the
-/// same requests, at a moment that differs from the store's by at most a microsecond. Moments are nanoseconds since the
-/// Unix epoch by the store's clock, which has a resolution of 1 us. When limits change, counts stay as described for
-/// [`Limits`].
+/// same requests, at a moment that differs from the store's by at most a microsecond (for bursts or windows of over a
+/// year, by one more for each whole year). Moments are nanoseconds since the Unix epoch by the store's clock, which has
+/// a resolution of 1 us. When limits change, counts stay as described for [`Limits`].
 ///
 /// # Leased
 ///
-/// With [`leased`](crate::RemoteBuilder::leased), a decision that calls the store also takes tokens ahead. While a
-/// process has such tokens, its decisions do not call the store.
+/// With [`leased`](crate::RemoteBuilder::leased), a decision that calls the store also takes tokens ahead for its key.
+/// As long as these tokens suffice, the decisions of the process on this key do not call the store. Requests that have
+/// one cost for each limit always call the store, and take no tokens ahead.
 ///
 /// * **Never more** is admitted than the limits allow, in any span, if all limiters with the same prefix use the same
 ///   lease time. For that, the burst of each rate is reduced by the requests that the rate allows while tokens are
@@ -43,10 +44,10 @@ use std::sync::Arc;
 /// # When the store is lost
 ///
 /// A decision takes at most 1.1 times [`Settings::timeout`](crate::Settings::timeout), plus the delay of the system's
-/// timers. Then [`OnLoss`](crate::OnLoss) decides, and the decision counts as [`degraded`](Stats::degraded);
-/// [`trouble`](Self::trouble) returns the reason. After two failures in a row the store is not called until a
-/// background thread, which keeps trying to connect, gets a response. A call whose response is missing is never
-/// repeated: its request may be counted in the store, and is then part of [`Stats::lost`].
+/// timers. If the store fails within that time or does not respond, [`OnLoss`](crate::OnLoss) decides, and the decision
+/// counts as [`degraded`](Stats::degraded); [`trouble`](Self::trouble) returns the reason. After two failures in a row
+/// the store is not called until a background thread, which keeps trying to connect, gets a response. A call whose
+/// response is missing is never repeated: its request may be counted in the store, and is then part of [`Stats::lost`].
 #[derive(Debug)]
 pub struct RemoteKeyed<C: LimitsOf<str> + 'static = Uniform> {
     inner: Arc<LeaseKeeper<C>>,

@@ -23,7 +23,8 @@ pub(crate) struct Pool {
     breaker: Breaker,
     patience: AdaptiveTimeout,
     shared: Mutex<Shared>,
-    /// Notified when a connection is given back, when a caller needs one, and when the pool ends.
+    /// Notified when a connection becomes idle while a caller waits, when a caller starts to wait for a connection,
+    /// after a failure, and when the pool ends.
     changed: Condvar,
 }
 

@@ -11,7 +11,7 @@ use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Prefix(u8);
 
-/// 64 bits: the network of one subscriber (RFC 6177), who can choose from 2^64 addresses for each request.
+/// 64 bits identify the network of one subscriber (RFC 6177), who can choose from 2^64 addresses for each request.
 impl Default for Prefix {
     fn default() -> Prefix {
         Prefix(64)
@@ -55,8 +55,8 @@ impl Prefix {
 /// If the address is missing, the server is at fault: the status of the response is 500, unless
 /// [`without_key`](crate::LimitLayer::without_key) is set.
 ///
-/// If there is a proxy in front of the server, this is the address of the proxy, and all clients share one limit. Use
-/// [`Forwarded`](crate::Forwarded) in that case.
+/// If there is a proxy in front of the server, the key is the address of the proxy, and all clients share one limit.
+/// Use [`Forwarded`](crate::Forwarded) in that case.
 #[derive(Debug)]
 pub struct Peer<F, T> {
     address: F,
@@ -118,8 +118,8 @@ where
 ///
 /// For the same reason, clients must not be able to reach the server without these proxies.
 ///
-/// If there are fewer entries than proxies, or if the entry is not an address, there is no key. The server is at fault
-/// then: the status is 500, unless [`without_key`](crate::LimitLayer::without_key) is set.
+/// If there are fewer entries than proxies, or if the client's entry is not an address, there is no key. The server is
+/// then at fault: the status is 500, unless [`without_key`](crate::LimitLayer::without_key) is set.
 ///
 /// ```
 /// use http::Request;

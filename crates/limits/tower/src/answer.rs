@@ -8,8 +8,8 @@ use http::{HeaderValue, Method, Response, StatusCode, Version};
 /// Makes responses to rejected requests, with a body of type `R`. Every function from `(&Rejection, &Parts)` to
 /// `Response<R>` implements this trait.
 ///
-/// The layer adds the header fields `Retry-After`, `RateLimit` and `RateLimit-Policy` to the response. It does not
-/// change a `Retry-After` that is already set.
+/// If the limits rejected the request, the layer adds the header field `Retry-After`, unless it is already set or there
+/// is no retry time, and the header fields `RateLimit` and `RateLimit-Policy` ([`Fields`](crate::Fields)).
 ///
 /// ```
 /// use http::Response;
@@ -44,7 +44,8 @@ pub struct TextOrGrpc;
 /// A gRPC response without a body: status 200, with `grpc-status` and `grpc-message` among the header fields. The
 /// [protocol] calls such a response *Trailers-Only*. [`LimitLayer::grpc`](crate::LimitLayer::grpc) sets this response.
 ///
-/// Over HTTP/1.1, the status is that of the [rejection](Rejection::status), because gRPC needs HTTP/2.
+/// Over HTTP/1.1 and earlier versions, the status is that of the [rejection](Rejection::status), because gRPC needs
+/// HTTP/2.
 ///
 /// | status of the rejection | `grpc-status` |
 /// |---|---|

@@ -116,7 +116,7 @@ impl<D, C, A> LimitLayer<D, C, A> {
     }
 
     /// Responds to every rejected request with a gRPC response, instead of [`TextOrGrpc`]. Use this for a server with
-    /// tonic alone, whose responses cannot be made from strings.
+    /// tonic alone, whose response bodies cannot be made from strings.
     #[must_use]
     pub fn grpc(self) -> LimitLayer<D, C, OnlyGrpc> {
         self.answered_by(OnlyGrpc)

@@ -7,7 +7,8 @@ use std::error::Error;
 use std::fmt;
 use std::time::Duration;
 
-/// The reason why a request was rejected. Its message is meant for the sender, and reveals nothing about the server.
+/// The reason why a request was rejected. Its message is meant for the sender of the request, and reveals nothing about
+/// the server.
 ///
 /// ```
 /// use http::StatusCode;

@@ -12,7 +12,8 @@ pub struct Verdict {
 }
 
 impl Verdict {
-    /// Combines a decision with its limits. Without limits, the response has no header fields about the decision.
+    /// Combines a decision with its limits. Without limits, the response gets no fields `RateLimit` and
+    /// `RateLimit-Policy`.
     #[must_use]
     pub fn new(decision: Decision, limits: Option<Arc<Limits>>) -> Verdict {
         Verdict { decision, limits }

@@ -2,10 +2,10 @@
 //! of that edit fail.
 //!
 //! ```text
-//! cargo run -p loom-tests --bin mutants             every edit
-//! cargo run -p loom-tests --bin mutants -- TEXT...  those whose names contain one of the texts
-//! cargo run -p loom-tests --bin mutants -- --check  only whether all of them still apply; whether models that are named
-//!                                                   exist; and whether each model has an edit that breaks it
+//! cargo run -p loom-tests --bin mutants             runs every edit
+//! cargo run -p loom-tests --bin mutants -- TEXT...  runs the edits whose names contain one of the texts
+//! cargo run -p loom-tests --bin mutants -- --check  runs nothing: checks that all edits apply, that all named models
+//!                                                   exist, and that each model has an edit that breaks the model
 //! ```
 //!
 //! An edit is a file `mutants/NAME.patch`: a unified diff against the workspace's root, with lines before it that give
@@ -13,7 +13,7 @@
 //!
 //! ```text
 //! # model: NAME     this model fails
-//! # survives: NAME  this model does not notice; `all` for every model. The README says why the edit does no harm.
+//! # survives: NAME  this model passes; `all` for every model. The README says why the edit does no harm.
 //! ```
 //!
 //! Any other result is an error, and so is an edit that does not apply or does not compile.

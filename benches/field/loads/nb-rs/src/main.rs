@@ -20,14 +20,14 @@ trait Answer {
     fn wait_time(self, asked: Instant) -> Duration;
 }
 
-/// The limiter returns the pool's backlog. The tool reports the time since the request.
+/// The unchanged limiter returns the pool's backlog, so the time since the request is reported, as by the tool.
 impl Answer for i64 {
     fn wait_time(self, asked: Instant) -> Duration {
         asked.elapsed()
     }
 }
 
-/// The limiter returns the intended start.
+/// The limiter with nanopace returns the intended start.
 impl Answer for Instant {
     fn wait_time(self, _asked: Instant) -> Duration {
         self.elapsed()

@@ -49,7 +49,7 @@ const AGAIN: Duration = Duration::from_millis(20);
 
 /// Provides alarms for any number of tasks with one timer.
 ///
-/// Each alarm wakes a task once, at its time or a little earlier. A woken task must check the time again.
+/// Each alarm wakes a task once, at the time of the alarm or earlier. A woken task must check the time again.
 ///
 /// ```
 /// use nanopace_async::timer::{Alarms, ThreadTimer};

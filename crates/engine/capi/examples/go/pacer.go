@@ -119,8 +119,8 @@ func (p *Pacer) Acquire() (Grant, error) {
 }
 
 // AcquireDue waits until the next slot's intended start, and also starts the other slots that are due. It fills grants,
-// whose length must not be 0, and returns the number of started slots. It is faster than Acquire, because a call of C
-// costs more than a slot.
+// whose length must not be 0, and returns the number of started slots. If several slots are due, AcquireDue is faster
+// than Acquire, because a call of C costs more than a slot.
 func (p *Pacer) AcquireDue(grants []Grant) (int, error) {
 	if taken := p.takeDue(grants); taken > 0 {
 		return taken, nil

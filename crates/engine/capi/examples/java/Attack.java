@@ -20,12 +20,12 @@ final class Attack {
     private static final int SLOTS = 1_500;
     private static final int THREADS = 100;
 
-    /** The method that JMeter calls on a timer. It returns how many milliseconds to sleep. */
+    /** Has the method that JMeter calls on a timer. The method returns how many milliseconds to sleep. */
     interface Timer {
         long delay();
     }
 
-    /** A timer that waits itself, so that no time is left to sleep. It keeps the grant for the sampler. */
+    /** A timer whose method waits until the slot is due, and returns 0. The timer keeps the grant for the sampler. */
     static final class PacedTimer implements Timer {
         private final Pacer.Poller poller;
         Pacer.Grant grant;

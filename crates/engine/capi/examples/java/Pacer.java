@@ -126,7 +126,7 @@ final class Pacer implements AutoCloseable {
         }
     }
 
-    /** Returns a handle that a C function creates from this pacer. */
+    /** Returns a handle that the C function {@code maker} creates for this pacer. */
     MemorySegment made(MethodHandle maker) {
         MemorySegment pacer = open();
         try (Arena arena = Arena.ofConfined()) {
@@ -136,7 +136,7 @@ final class Pacer implements AutoCloseable {
         }
     }
 
-    /** Returns the handle of the C pacer. Throws an exception after it has been freed. */
+    /** Returns the handle of the C pacer. Throws an exception if this pacer has been closed. */
     MemorySegment open() {
         if (isClosed.get()) {
             throw new IllegalStateException("the pacer is closed");

@@ -191,7 +191,7 @@ fn a_replay_is_replayed() {
     assert_eq!(recorded.clone().process().count_of(0), Some(ONE), "each reads from the beginning");
 }
 
-/// Positions do not change between versions. If this test fails, report the change of positions in the changelog.
+/// If this test fails, the positions of slots have changed since the last version: report the change in the changelog.
 #[test]
 fn positions_are_the_same_for_ever() {
     let places = [

@@ -72,8 +72,8 @@ impl Numbers {
         }
     }
 
-    /// Uses the method GS of Ahrens and Dieter, "Computer methods for sampling from gamma, beta, Poisson and binomial
-    /// distributions", Computing 1974.
+    /// Returns a gamma-distributed number for a `shape` below 1, by the method GS of Ahrens and Dieter, "Computer
+    /// methods for sampling from gamma, beta, Poisson and binomial distributions", Computing 1974.
     fn gamma_below_one(&mut self, shape: f64) -> f64 {
         let area = 1.0 + shape / std::f64::consts::E;
         loop {
@@ -93,7 +93,8 @@ impl Numbers {
         }
     }
 
-    /// Uses the method of Marsaglia and Tsang, "A simple method for generating gamma variables", TOMS 2000.
+    /// Returns a gamma-distributed number for a `shape` of 1 or more, by the method of Marsaglia and Tsang, "A simple
+    /// method for generating gamma variables", TOMS 2000.
     fn gamma_above_one(&mut self, shape: f64) -> f64 {
         let d = shape - 1.0 / 3.0;
         let c = 1.0 / (9.0 * d).sqrt();

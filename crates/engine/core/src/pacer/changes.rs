@@ -53,8 +53,8 @@ impl Pacer {
         self.0.change(|schedule, now| schedule.set_rate(rate, now));
     }
 
-    /// Returns the current rate. If this process has a [`Shard`], it is the rate of the whole load. On a shape, it is
-    /// the shape's rate at the time of this call, or the [slowest](Rate::SLOWEST) rate if the shape's rate is lower or
+    /// Returns the current rate of the whole load, even if this process has a [`Shard`]. On a shape, returns the
+    /// shape's rate at the time of this call, or the [slowest](Rate::SLOWEST) rate if the shape's rate is lower or
     /// zero. After the end of a shape, the shape's rate is zero.
     ///
     /// ```
@@ -304,7 +304,10 @@ impl Pacer {
         self.0.change(Schedule::pause);
     }
 
-    /// Continues the schedule's time after a pause. Resuming a pacer that is not paused has no effect.
+    /// Continues the schedule's time after a pause. Also starts the schedule of a pacer that was built with
+    /// [`start_paused`](crate::PacerBuilder::start_paused) or
+    /// [`start_on_first_use`](crate::PacerBuilder::start_on_first_use) and has not started yet. Resuming a pacer that
+    /// is not paused has no effect.
     ///
     /// All slots that have not started move by the length of the pause. A late slot stays exactly as late, a slot that
     /// was due in 50 ms is due 50 ms after the pause, and there is no burst.
@@ -332,7 +335,9 @@ impl Pacer {
         self.0.change(Schedule::resume);
     }
 
-    /// Returns whether the schedule's time is stopped by a pause.
+    /// Returns whether the schedule's time is stopped: by a pause, or because the schedule has not started yet
+    /// ([`start_paused`](crate::PacerBuilder::start_paused) or
+    /// [`start_on_first_use`](crate::PacerBuilder::start_on_first_use)).
     ///
     /// ```
     /// use nanopace::Pacer;

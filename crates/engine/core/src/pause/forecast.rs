@@ -14,7 +14,8 @@ pub(super) struct Quantile {
 }
 
 impl Quantile {
-    /// If values are near zero, `percent` must be from 4 to 96: otherwise one of the two steps is rounded to zero.
+    /// Creates an estimate that begins at `value`. If values are near zero, `percent` must be from 4 to 96: otherwise
+    /// one of the two steps is rounded to zero.
     pub(super) const fn new(value: i64, percent: i64) -> Quantile {
         Quantile { value, percent }
     }

@@ -34,8 +34,8 @@ fn spin_from(pause: &CallerPause<'_>, now: Nanos) -> Nanos {
     sleep_through(pause)
 }
 
-/// Sleeps until the end of the pause. Credits the duration of the sleep at once, in case the thread uses another pacer
-/// next.
+/// Sleeps until the end of the pause. Updates the thread's credit for the time of the sleep at once, because the thread
+/// may use another pacer next.
 fn sleep_through(pause: &CallerPause<'_>) -> Nanos {
     let now = sleep::run(pause);
     ThreadEstimates::update(pause, |estimates| {

@@ -20,9 +20,9 @@ impl SpinPermits {
 
     pub(super) fn take(&self) -> Option<SpinPermit<'_>> {
         let one_more = |taken| if taken < self.most { Some(taken + 1) } else { None };
-        // Relaxed: the count is independent of other data, and is raised only from the value that was compared. Its
-        // partner is the same operation in other threads. No model: a thread that gets no permit sleeps, so only the
-        // precision of a start depends on the count.
+        // Relaxed: the count is independent of other data, and is raised only from the value that was compared. The
+        // partner of this operation is the same operation in other threads. No model: a thread that gets no permit
+        // sleeps, so only the precision of a start depends on the count.
         let taken = self.taken.fetch_update(Relaxed, Relaxed, one_more);
         // The guard is made only if the permit was taken, because dropping the guard returns the permit.
         taken.is_ok().then(|| SpinPermit(self))

@@ -14,7 +14,7 @@ mod platform {
             let before =
                 if wanted { current_timer_slack().ok().and_then(NonZeroU64::new) } else { None };
             let before = before.filter(|slack| *slack != NonZeroU64::MIN);
-            // If the slack can't be set, timers are coarser and starts are later; the wait times show it.
+            // If the slack can't be set, timers are coarser and starts are later. The wait times include this delay.
             FineTimer(before.filter(|_| set_current_timer_slack(Some(NonZeroU64::MIN)).is_ok()))
         }
     }

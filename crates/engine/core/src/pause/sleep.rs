@@ -51,7 +51,7 @@ fn thread_time_ns() -> i64 {
     time.tv_sec.saturating_mul(1_000_000_000).saturating_add(time.tv_nsec)
 }
 
-/// Returns zero, because the CPU time of a thread is not known on this system. The cost of a sleep is then not
+/// Returns zero, because the CPU time of a thread is not known on this system. The cost of a sleep is therefore not
 /// estimated.
 #[cfg(not(target_os = "linux"))]
 fn thread_time_ns() -> i64 {

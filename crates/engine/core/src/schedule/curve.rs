@@ -116,9 +116,10 @@ impl Curve {
     }
 
     /// Returns the last position that is reached at `time`. While the rate is zero, a slot that lies exactly at the
-    /// count is not reached: it waits until the rate rises again. The result is then never before the anchor, because
-    /// the slots up to the anchor were reached before this piece began. If the load was corrected to a smaller one and
-    /// the rate is not zero, the result can be before the anchor until the load has reached the anchor again.
+    /// count of that time is not reached: it waits until the rate rises again. During this time, the result is never
+    /// before the anchor, because the slots up to the anchor were reached before this piece began. If the load was
+    /// corrected to a smaller one and the rate is not zero, the result can be before the anchor until the load has
+    /// reached the anchor again.
     pub(crate) fn position_at(&self, time: i64, slots: &Slots) -> u64 {
         let (reached, is_waiting) = self.reached_at(time);
         let reached = reached.map(|count| slots.position_by(count));
@@ -133,7 +134,7 @@ impl Curve {
     }
 
     /// Returns the last count that is reached at `time`, if any, and whether slots are waiting, because the rate is
-    /// zero or the shape has not begun. A waiting slot exactly at the shape's count is not reached.
+    /// zero or the shape has not begun or has ended. A waiting slot exactly at the shape's count is not reached.
     fn reached_at(&self, time: i64) -> (Option<Count>, bool) {
         let elapsed_ns = time.saturating_sub(self.origin);
         let shape_count = self.shape.count_at_ns(elapsed_ns);
@@ -182,8 +183,8 @@ impl Curve {
     }
 
     /// Returns whether a line may begin at `time` with the slot at the count `first`, which was reached within the
-    /// nanosecond before. A line may not begin where the rate drops: the slots since then would take longer at the
-    /// lower rate.
+    /// nanosecond before. A line may not begin where the rate drops: at the lower rate, the count from `first` to the
+    /// count at `time` would take longer than a nanosecond.
     pub(crate) fn may_begin_at(&self, first: Count, time: i64) -> bool {
         // Where the rate does not jump, the counts need not be compared.
         if self.shape.is_smooth_at(time.saturating_sub(self.origin)) {

@@ -151,9 +151,9 @@ impl Segment {
     /// start.
     pub(crate) fn is_far(&self, next: u64, now: i64) -> bool {
         match self {
-            // Beyond its reach, a line can't compute which position it has reached. If the anchor were moved there,
-            // the count of the requested load would be too small. Lateness beyond the range is forfeited instead, and
-            // that creates a new anchor nearby.
+            // Beyond its reach, a line can't compute which position it has reached. If the anchor were moved at such a
+            // time, the count of the requested load would be too small. Lateness beyond the range is forfeited instead,
+            // and that creates a new anchor nearby.
             Segment::Line(line) => line.has_reached(RANGE, now) && !line.has_reached(REACH, now),
             // A curve is computed from counts. Its anchor is only compared with positions.
             Segment::Curve(curve) => ticks_between(curve.position, next) > RANGE,

@@ -31,8 +31,8 @@ pub(crate) struct Slots {
     /// The arrival process of the load. `None` if slot n lies at the count n.
     arrivals: Option<Box<Process>>,
     /// The slots of this process, in order. All slots before the first stripe are this process's, or were dropped. The
-    /// last stripe may be *open*: it is not known yet which of its slots are this process's. Its first slot is the
-    /// *frontier*.
+    /// last stripe may be *open*: it is not known yet which of its slots are this process's. The first slot of an open
+    /// stripe is the *frontier*.
     stripes: Vec<Stripe>,
     /// The position and the own number of one slot of this process. All other slots are counted from that slot.
     counted: (u64, u64),
@@ -239,7 +239,8 @@ impl Slots {
         arrivals.is_some_and(|(arrivals, slot)| arrivals.remembers_many_before(slot))
     }
 
-    /// Returns whether recorded arrivals may now be read farther ahead. The end then has to be computed again.
+    /// Lets a recording be read farther ahead of `position`. Returns whether the limit was raised: in that case, the
+    /// end has to be computed again.
     pub(crate) fn read_ahead(&self, position: u64) -> bool {
         let arrivals = self.arrivals.as_ref().zip(self.slot(position));
         arrivals.is_some_and(|(arrivals, slot)| arrivals.read_ahead(slot))
@@ -252,7 +253,8 @@ impl Slots {
         }
     }
 
-    /// Returns the number of the slot in the whole load, or `None` if the slot is not leased yet.
+    /// Returns the number in the whole load of the slot at `position`, or `None` before the first slot and for a slot
+    /// that is not leased.
     #[inline]
     pub(crate) fn slot(&self, position: u64) -> Option<u64> {
         self.own_at(position).and_then(|own| self.slot_of(own))
@@ -300,8 +302,8 @@ impl Slots {
         self.stripes.iter().rfind(|stripe| stripe.own_from <= own)
     }
 
-    /// Returns how many of this process's slots lie before a slot of the whole load. If stripes after the one found
-    /// were dropped, the result is at most the number of slots before the next stripe that is kept.
+    /// Returns how many of this process's slots lie before a slot of the whole load. If stripes between the stripe of
+    /// that slot and the next stripe were dropped, the result is at most the number of slots before the next stripe.
     fn own_before(&self, slot: u64) -> u64 {
         let (stripe, next) = self.stripe_and_next(|stripe| stripe.from <= slot);
         let own = stripe.map_or(slot, |stripe| stripe.own_before(slot));

@@ -10,8 +10,8 @@ use std::f64::consts::PI;
 ///
 /// With `sin^4(x / 2) = (3 - 4 cos x + cos 2x) / 8`, the count is `low t + rise t / 8 (3 - 4 sin x / x + sin 2x / 2x)`.
 /// As a series with `z = x^2`, the last term is `rise t / 80 z^2 (1 - ...)`. This series is used for the first half of
-/// the time. In the second half, it is the term of the whole time less that of the remaining time `t`, which is, with
-/// `z = (pi - x)^2`, `rise t / 8 (8 - 4/3 z (1 - ...))`.
+/// the time. In the second half, the last term is the term of the whole time minus the term of the remaining time `t`.
+/// With `z = (pi - x)^2`, the term of the remaining time is `rise t / 8 (8 - 4/3 z (1 - ...))`.
 ///
 /// The two series have the terms `(4^k - 4) / (2k + 1)!` and `(4^k + 4) / (2k + 1)!` times `z^k`, with alternating
 /// signs. They are computed from the ratios of their terms, so that rounding errors do not grow.

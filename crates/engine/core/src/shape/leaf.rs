@@ -79,8 +79,9 @@ impl Leaf {
         Leaf::new(Form::Custom(curve), time_ns)
     }
 
-    /// Rounding may increase a count by up to 2 units per nanosecond, and a later count by less. The total is increased
-    /// by 2 units per nanosecond, so that the total minus any count is never below the exact difference.
+    /// Creates a leaf. Rounding may increase a count by up to 2 units per nanosecond, and a later count by less. The
+    /// total is increased by 2 units per nanosecond, so that the total minus any count is never below the exact
+    /// difference.
     fn new(form: Form, time_ns: i64) -> Leaf {
         let time = time_ns.unsigned_abs();
         let count = form.count_at(time);
@@ -154,7 +155,7 @@ impl Leaf {
 
     /// Returns the time at which a constant rate that never ends reaches `count`, without 256-bit numbers. The relative
     /// error of the computed time is less than 2^-50, from six roundings of 2^-53. Returns `None` if this leaf is not
-    /// such a rate, or if the error leaves open which nanosecond it is.
+    /// such a rate, or if the error is too large to determine the nanosecond.
     #[inline]
     pub(super) fn steady_time_of(&self, count: Count) -> Option<i64> {
         const ERROR: f64 = 8.0 * (f64::EPSILON / 2.0);
@@ -179,7 +180,8 @@ impl Leaf {
     }
 
     /// Returns the first nanosecond at which this leaf has the slots that the forward curve has at the time `about`.
-    /// Returns `None` if the error of `about` leaves the nanosecond open.
+    /// Returns `None` if the nanosecond is uncertain: the error of `about` is too large or has no known bound, or the
+    /// result lies outside the leaf.
     fn certain_time(&self, about: f64) -> Option<i64> {
         let Form::Rise(_) = self.form else { return None };
         let whole = certain_whole_ns(about, Rise::ERROR)?;
@@ -215,7 +217,8 @@ impl Leaf {
         }
     }
 
-    /// Returns whether the leaf is reversed. The rate of a reversed leaf falls, unless a user defined the curve.
+    /// Returns whether the leaf is reversed and its rate is not constant. The rate of a reversed leaf falls, unless a
+    /// user defined the curve.
     pub(super) fn falls(&self) -> bool {
         self.backwards && !matches!(self.form, Form::Hold(_))
     }

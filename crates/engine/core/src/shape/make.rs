@@ -305,8 +305,8 @@ impl Shape {
     ///
     /// The curve is checked at two sets of times: 1001 evenly spaced ones, over a day if the curve never ends, and 1
     /// ns, 2 ns, 4 ns and so on, up to 146 years. At other times the curve is not checked: a negative count or NaN
-    /// counts as 0, and a count above the last one counts as the last one. If the curve decreases between the checked
-    /// times, slots near the decrease start at some time near the decrease.
+    /// counts as 0, and a count above the count at the end of the curve counts as the count at the end. If the curve
+    /// decreases between the checked times, slots near the decrease start at some time near the decrease.
     ///
     /// ```
     /// use nanopace::{Curve, Shape};

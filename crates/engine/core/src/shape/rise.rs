@@ -15,7 +15,8 @@ pub(super) struct Rise {
 const GROWTH_BITS: u32 = 64;
 
 impl Rise {
-    /// `high` must not be below `low`, and `time_ns` must be positive.
+    /// Returns a rate that rises from `low` to `high` in `time_ns`. `high` must not be below `low`, and `time_ns` must
+    /// be positive.
     pub(super) fn new(low: Fine, high: Fine, time_ns: i64) -> Rise {
         let rise = (high - low + Fine::ONE) << GROWTH_BITS;
         let growth = rise / (Fine::from(time_ns.unsigned_abs()) << 1) + Fine::ONE;

@@ -14,7 +14,7 @@ pub(super) enum Text {
     Item(String),
     Row(Vec<Piece>),
     With(Arc<Text>, String),
-    /// The part of an expression from one time to another. `i64::MAX` means to its end.
+    /// The part of an expression from one time to another. `i64::MAX` means the end of the expression.
     Part(Arc<Text>, i64, i64),
 }
 

@@ -39,7 +39,8 @@ const SERIES: [u128; 19] = {
 };
 
 impl Swell {
-    /// `high` must not be below `low`, and `time_ns` must be positive.
+    /// Returns a rate that rises from `low` to `high` in `time_ns`. `high` must not be below `low`, and `time_ns` must
+    /// be positive.
     pub(super) fn new(low: Fine, high: Fine, time_ns: i64) -> Swell {
         let time_ns = time_ns.unsigned_abs();
         let time = U256::from(time_ns);

@@ -11,8 +11,8 @@
 //! the sequence, the words, and the sequence again, all but the last with `Acquire`. All words that it uses are
 //! therefore from one draw.
 //!
-//! After that, the caller checks that the schedule still has the version under which the slots were drawn. If so, they
-//! are valid: the caller claims a slot that was due before any later change.
+//! After that, the caller checks that the schedule still has the version under which the slots were drawn. If so, the
+//! words are valid: the caller claims a slot that was due before any later change.
 
 use crate::Grant;
 use crate::grant::Stamp;

@@ -117,8 +117,8 @@ impl Timeline {
     }
 
     /// Claims evenly spaced due slots for a lane: at least one, and no more slots than the lane may start with one
-    /// reading of the clock. Returns the slots and that reading. Returns `None` if no slot is due, the first one lies
-    /// at the anchor, or the decision needs the lock.
+    /// reading of the clock. Returns the slots and that reading. Returns `None` if no slot is due, the first due slot
+    /// lies at the anchor of the stretch's line, or the decision needs the lock.
     pub(crate) fn claim_run(
         &self,
         pace: Pace,

@@ -30,9 +30,10 @@
 //! thread that reads the new horizon, with `Acquire`, gets these values or later ones, so no grant is stamped with a
 //! time before its slot was known to be due.
 //!
-//! The lowest 16 bits of the horizon are a *tag*, from the number of its state, so that a reading of the clock that
-//! was made in an earlier state does not move the horizon. A thread that moves the horizon loads it, then checks with
-//! all 47 bits that its own state is still the current one, and then moves exactly the word that it loaded.
+//! The lowest 16 bits of the horizon are a *tag*, from the number of its state, so that a reading of the clock that was
+//! made in an earlier state does not move the horizon. A thread that moves the horizon loads it, then checks with all
+//! 47 bits that its own state is still the current one, and then replaces the horizon only if the horizon is still the
+//! word that it loaded.
 //!
 //! The tag repeats after 65 536 states. A thread that is halted before the last of these steps for exactly this many
 //! states (or a multiple), and then finds the same horizon, moves the horizon of a newer state. No slot starts early
@@ -264,8 +265,8 @@ impl Published {
             // `a_slot_that_comes_back_is_not_due`.
             let horizon = first_after(stretch.line.position) | tag(version);
             // Release: see *Orderings* above. A store would be enough: the compare-and-swap of `advance_horizon_to`
-            // comes before it or fails after it. It is a swap because loom does not order a store in that way. No model
-            // checks this.
+            // comes before the store, or fails after it. The code uses a swap because loom does not order a store in
+            // that way. No model checks this.
             self.hot.horizon.swap(horizon, Release);
         }
         // Release: see *Orderings* above. Models: `a_snapshot_is_read_whole`,
@@ -304,7 +305,7 @@ impl Published {
     pub(super) fn last_reading(&self) -> LastReading {
         // Acquire, and Relaxed after it: `report_at` stores the two words in the opposite order, so a newer `reading`
         // comes with a `claimed` that is as new or newer, and no pace is overestimated. No model checks this, because
-        // the numbers in models are too small for a pace; it is kept because the argument needs it.
+        // the numbers in models are too small for a pace; the order is kept because the argument needs it.
         let reading = self.hot.reading.load(Acquire).cast_signed();
         LastReading { reading, claimed: self.hot.claimed.load(Relaxed) }
     }

@@ -48,8 +48,9 @@ impl Formula {
         Formula { time, mantissa, pre: pre.into(), post: post.into() }
     }
 
-    /// Returns the time of a slot after the anchor in nanoseconds. For due slots, it is the same as [`Line::time_of`].
-    /// `shifted` is the slot's distance from the anchor in ticks, at least one, shifted left by `pre`.
+    /// Returns the time of a slot after the anchor in nanoseconds. For due slots, the result is that of
+    /// [`Line::time_of`]. `shifted` is the slot's distance from the anchor in ticks, at least one, shifted left by
+    /// `pre`.
     #[inline]
     fn time_of(&self, shifted: u64) -> u64 {
         let wide = u128::from(shifted) * u128::from(self.mantissa);

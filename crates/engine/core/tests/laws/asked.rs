@@ -22,7 +22,7 @@ enum Spread {
 enum Step {
     Clock(u64),
     Start(u8),
-    /// Claims a slot and gives it back while later ones start.
+    /// Claims a slot, and gives the slot back while later slots start.
     GiveBack(u8),
     Rate(usize),
     /// Sets a ramp between two rates, which lasts this many nanoseconds. The load ends with the ramp.

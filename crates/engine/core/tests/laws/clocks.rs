@@ -144,8 +144,9 @@ fn slots_start_on_time_beyond_the_reach_of_a_line() {
 }
 
 /// At 100/s, every sleep takes 8 ms too long. Average makes up for that, and so does every other policy except strict,
-/// within its tolerance. Without tolerance, strictness 0.5 forfeits half of each lateness, and a ratio of 2 counts from
-/// each late start: slot 2 is due at 20 + 4 ms and at 18 + 5 ms, starts 8 ms later, and so on.
+/// within the tolerance. Without a tolerance, strictness 0.5 forfeits half of each lateness, and a ratio of 2 counts
+/// from each late start. Slot 2 is therefore due at 20 + 4 ms under strictness 0.5, and at 18 + 5 ms under the ratio,
+/// and starts 8 ms later.
 #[test]
 fn overruns_of_pauses_are_made_up_for_within_the_tolerance_unless_strict() {
     for (number, tolerance, starts) in [
@@ -171,7 +172,8 @@ fn overruns_of_pauses_are_made_up_for_within_the_tolerance_unless_strict() {
     }
 }
 
-/// A clock that is a microsecond behind at every second reading, and panics at its 10 000th, so that no test hangs.
+/// A clock that is a microsecond behind at every second reading, and panics at the 10 000th reading, so that no test
+/// hangs.
 #[derive(Debug)]
 struct AlternatingClock {
     base: AtomicU64,
@@ -209,7 +211,7 @@ fn a_caller_that_has_seen_its_slot_due_does_not_wait_for_it_again() {
     }
 }
 
-/// Simulates a clock whose readings differ between processors: in one thread it is a microsecond behind.
+/// Simulates a clock whose readings differ between processors: in one thread, the readings are a microsecond too low.
 #[derive(Debug, Default)]
 struct SkewedClock(ManualClock);
 

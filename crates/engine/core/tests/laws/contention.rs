@@ -1,7 +1,7 @@
 //! Tests real threads on one pacer: no slot is handed out twice or lost, and no caller sleeps forever.
 //!
 //! At a constant interval of whole nanoseconds, the intended start gives the slot's number. No test depends on the
-//! speed of the machine, because the tests move the clock, or it jumps.
+//! speed of the machine, because the tests move the clock, or the clock jumps.
 
 use crate::common::{
     assert_balanced, at, build, drain, finish, intended_ns, rate, span, strictness,

@@ -162,8 +162,8 @@ fn a_row_that_comes_back_after_many_changes_keeps_its_lateness() {
     assert_balanced(&pacer);
 }
 
-/// The pacer does not keep all ten thousand changes. No slot may get an intended start before its true time, or much
-/// later.
+/// The pacer does not keep all ten thousand changes. No slot may get an intended start before the true one, or long
+/// after the true one.
 #[test]
 fn a_backlog_over_ten_thousand_changes_never_reports_too_much_lateness_and_hardly_too_little() {
     let clock = ManualClock::new();

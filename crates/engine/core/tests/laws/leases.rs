@@ -538,7 +538,7 @@ fn a_load_that_is_corrected_to_less_goes_on_where_it_was() {
     }
 }
 
-/// A gap between leases would leave a slot without an owner, and an overlap would give it two.
+/// A gap between leases would leave a slot without an owner, and an overlap would give a slot two owners.
 #[test]
 fn leases_follow_one_another() {
     let clock = ManualClock::new();

@@ -42,7 +42,7 @@ fn lanes_that_are_gone_are_forgotten() {
     assert_eq!(pacer.ledger().granted, 110);
 }
 
-/// A second of owed time is made up for within eleven seconds. At such a slow rate a tick takes 55 ms.
+/// A second of owed time is made up for within eleven seconds. At 1/h, a tick takes 55 ms.
 #[test]
 fn time_that_has_been_paid_back_is_not_waiting_any_more() {
     let clock = ManualClock::new();

@@ -7,7 +7,7 @@
 //!   guarantees: the number is within the lane's limit, the claimed slots are due, the lane starts them in order, no
 //!   other caller gets them, and the lane gives back the slots that it does not start.
 //! * In an open loop a slot may be granted with an earlier reading of the clock, and its wait time is then a lower
-//!   bound. `stalls.rs` checks how much lower it may be.
+//!   bound. `stalls.rs` checks by how much the wait time may be too short.
 //! * A slot that was held over more changes of the rate than the pacer stores exactly may get an approximate intended
 //!   start.
 //!

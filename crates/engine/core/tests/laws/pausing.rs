@@ -187,7 +187,8 @@ fn no_more_threads_spin_at_once_than_there_are_processors() {
     });
 }
 
-/// The thread wakes 2 us or more before each start. The sleep overruns by 1 us, so the thread spins for 1 us or more.
+/// The thread sleeps until 2 us or more before each start. The sleep overruns by 1 us, so the thread spins for 1 us or
+/// more.
 #[test]
 fn a_thread_that_loses_the_processor_while_spinning_sleeps_for_twenty_milliseconds() {
     in_a_new_thread(|| {

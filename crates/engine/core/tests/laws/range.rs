@@ -3,8 +3,8 @@
 use crate::common::{SECOND, assert_balanced, at, build, rate, span, strictness};
 use nanopace::{Grant, ManualClock, Nanos, Pacer, Refused};
 
-/// At 2^24 slots per second, the range of 2^44 slots is 12 days. At a lateness of a year, time beyond it is forfeited.
-/// 10 us are 167.8 intervals, so 168 slots remain, including the one that is due now.
+/// At 2^24 slots per second, the range of 2^44 slots is 12 days. A lateness of a year exceeds this range, so the time
+/// beyond the range is forfeited. 10 us are 167.8 intervals, so 168 slots remain, including the one that is due now.
 #[test]
 fn skipping_works_beyond_the_range() {
     let clock = ManualClock::new();

@@ -230,8 +230,8 @@ fn a_change_at_a_slots_own_moment_leaves_the_whole_next_interval() {
 
 #[test]
 fn a_change_gives_away_less_than_a_tick() {
-    // 3 slots of 30 k/s take 100 us. A tick of a slot is then shorter than a nanosecond, the shortest representable
-    // time. If a slot takes a day, a tick is 1 318 359 375 ns.
+    // 3 slots of 30 k/s take 100 us. At 30 k/s, a tick is shorter than a nanosecond, the shortest representable time.
+    // At 1/d, a tick is 1 318 359 375 ns.
     let clock = ManualClock::new();
     let pacer = build("30k/s", &clock).build();
     clock.set(at(100_000));

@@ -394,7 +394,7 @@ fn a_hold_of_any_length_is_exact() {
     crate::common::assert_balanced(&pacer);
 }
 
-/// At rates near zero, counts in units of 2^-64 slots cannot distinguish times.
+/// At rates near zero, different times can have the same count, because counts have a resolution of 2^-64 slots.
 #[test]
 fn the_ledger_balances_where_the_rate_is_next_to_zero() {
     for seed in 0..50 {

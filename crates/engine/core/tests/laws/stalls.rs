@@ -383,7 +383,7 @@ fn lanes_start_no_later_than_the_shared_call_after_a_stall() {
         assert_eq!(lanes, shared, "{workers} workers");
     }
     // Each of 64 workers has one operation in the stall, and in 2 s 4800 slots become due: 4736 of them are late when
-    // it ends, and are started at 3.2 k/s. The last of the operations that began during the stall is 2 s late, and the
-    // others are less late.
+    // the stall ends, and are started at 3.2 k/s. The last of the operations that began during the stall is 2 s late,
+    // and the others are less late.
     assert!(worst_lateness(64, true).0 <= Duration::from_secs(2));
 }

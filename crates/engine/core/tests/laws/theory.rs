@@ -71,8 +71,8 @@ fn pollaczek_khinchine(rho: f64, ratio: f64) -> f64 {
 }
 
 /// Returns how much shorter responses are when arrivals are not Poisson but come with probability p = lambda d in each
-/// slot of length d (Geo/G/1): `lambda (E[S^2] - d E[S]) / (2 (1 - rho))` replaces the second term above. The
-/// difference is `rho d / (2 (1 - rho))`.
+/// slot of length d (Geo/G/1): `lambda (E[S^2] - d E[S]) / (2 (1 - rho))` replaces the second term of
+/// [`pollaczek_khinchine`]. The difference is `rho d / (2 (1 - rho))`.
 fn bias_of_slots(rho: f64) -> f64 {
     rho / (2.0 * (1.0 - rho)) / f64::from(FINE_PER_SECOND)
 }
@@ -168,7 +168,8 @@ fn the_even_schedule_at_random_services_is_d_m_1() {
     }
 }
 
-/// The engine's own random arrivals do not lie in the slots of a finer schedule. The highest load would take too long.
+/// The engine's own random arrivals do not lie in the slots of a finer schedule. The highest load is left out, because
+/// it would take too long.
 #[test]
 fn a_poisson_schedule_at_random_services_is_m_m_1() {
     for (thousandths, batch) in LOADS[..2].iter().copied() {
@@ -313,8 +314,9 @@ fn a_stall_under_average_is_uniform_until_the_server_has_caught_up() {
         assert_eq!(response, expected, "slot {slot}");
     }
     assert_eq!(responses.iter().filter(|&&response| response > QUICK_NS).count(), 1_250);
-    // That is 12.5 % of 10 000. Above the 90th percentile are 1 000, so it is k = 1 000: 1 000.2 -
-    // 1 000 x 0.8 ms; above the 99th are 100: 1 000.2 - 100 x 0.8 ms. The longest is k = 0.
+    // These 1 250 are 12.5 % of 10 000 responses. 1 000 responses are above the 90th percentile, which is therefore
+    // that of k = 1 000: 1 000.2 - 1 000 x 0.8 ms. 100 responses are above the 99th percentile, which is 1 000.2 - 100
+    // x 0.8 ms. The longest response is that of k = 0.
     assert_eq!(
         percentiles(&responses),
         [2, 2_002, 9_202, 10_002].map(|tenths| tenths * MILLI / 10)
@@ -347,9 +349,9 @@ fn a_stall_under_burst_is_uniform_until_the_pacer_has_caught_up() {
     // Steps of I - I / 1.1 = 1/11 ms, 11 to the millisecond: late while k I / 11 < S + s - I / 1.1 = 999.290909 ms, so
     // for k up to 10 992, in addition to the stalled one: 11 % of 100 000.
     assert_eq!(responses.iter().filter(|&&response| response > QUICK_NS + 4).count(), 10_993);
-    // Above the 90th percentile are 10 000 responses: S + 2 s - I / 1.1 - 10 000 I / 11 = 1 000.4 -
-    // 0.909091 - 909.090909 ms. Above the 99th are 1 000: 1 000.4 - 0.909091 - 90.909091 ms. The
-    // longest is the stalled one.
+    // 10 000 responses are above the 90th percentile, which is S + 2 s - I / 1.1 - 10 000 I / 11 = 1 000.4 - 0.909091 -
+    // 909.090909 ms. 1 000 responses are above the 99th percentile, which is 1 000.4 - 0.909091 - 90.909091 ms. The
+    // longest response is that of the stalled operation.
     for (percentile, expected) in
         percentiles(&responses).into_iter().zip([200_000, 90_400_000, 908_581_818, 1_000_200_000])
     {

@@ -79,7 +79,7 @@ pub trait ReasonablyRealtime: Clock {
 /// # assert!(by_reference.check().is_ok() && by_value.check().is_ok());
 /// ```
 pub trait GivenClock<C> {
-    /// Returns the clock itself.
+    /// Returns the clock, or a clone of a clock that is passed by reference.
     fn into_clock(self) -> C;
 }
 

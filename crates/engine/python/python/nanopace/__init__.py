@@ -7,7 +7,7 @@ Each operation starts on schedule, and its grant reports how late it is:
 >>> for grant in pacer:  # blocks until the intended start of the next slot
 ...     _ = grant.wait_time  # how late it starts, in seconds
 
-Moments are numbers of ``time.monotonic_ns()``.
+Points in time are values of ``time.monotonic_ns()``.
 """
 
 from typing import TYPE_CHECKING
@@ -38,10 +38,12 @@ class Pacer(_nanopace.Pacer):
     __doc__ = _nanopace.Pacer.__doc__
 
     async def acquire_async(self, timeout: "_Time | None" = None) -> Grant:
-        """Like ``acquire``, for a task of ``asyncio``: other tasks run meanwhile. On Linux.
+        """Acquires a slot like ``acquire``, for a task of ``asyncio``. Other tasks run while this task waits. On
+        Linux.
 
-        A task that is cancelled gives its slot back. Tasks get their slots in the order in which they
-        ask. A task whose timeout ends before its turn takes a slot that is due, or raises ``TimeoutError``.
+        A task that is cancelled gives its slot back. Tasks queue in the order of their calls, and get their slots in
+        this order. A task that is still in the queue at the end of its timeout starts the next free slot if that slot
+        is due, and otherwise raises ``TimeoutError``.
         """
         return await line_of(self).acquire(timeout)
 
@@ -49,7 +51,7 @@ class Pacer(_nanopace.Pacer):
         return self
 
     async def __anext__(self) -> Grant:
-        """The next grant; iteration ends when no operation starts any more."""
+        """Returns the next grant. Iteration ends when no more operations start."""
         try:
             return await self.acquire_async()
         except Ended:

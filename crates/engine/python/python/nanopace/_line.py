@@ -1,4 +1,4 @@
-"""The FIFO queue of the tasks of one event loop."""
+"""Queues the tasks of one event loop in FIFO order."""
 
 import asyncio
 import sys
@@ -19,7 +19,7 @@ _lines = WeakKeyDictionary()
 
 
 def line_of(pacer: "Pacer") -> "_Line":
-    """The queue of the tasks that wait in the running loop; it lasts as long as the loop and the pacer."""
+    """Returns the pacer's queue in the running loop. The queue exists as long as the loop and the pacer."""
     lines = _lines.setdefault(asyncio.get_running_loop(), WeakKeyDictionary())
     line = lines.get(pacer)
     if line is None:
@@ -28,7 +28,7 @@ def line_of(pacer: "Pacer") -> "_Line":
 
 
 class _Line:
-    """The first task has the slot, and the file descriptor of a timer wakes it."""
+    """A FIFO queue of tasks. Only the first task claims a slot. A timer's file descriptor wakes that task."""
 
     def __init__(self, pacer: "Pacer") -> None:
         if sys.platform != "linux":
@@ -55,7 +55,7 @@ class _Line:
             self._pass_on()
 
     async def _stand(self, deadline_ns: "int | None") -> bool:
-        """Queues until the deadline. True if the task is the first one then."""
+        """Queues until the task is the first one, or until the deadline. Returns whether the task is the first one."""
         loop = asyncio.get_running_loop()
         turn: asyncio.Future[bool] = loop.create_future()
         self._behind[turn] = None
@@ -73,7 +73,7 @@ class _Line:
                 alarm.cancel()
 
     def _pass_on(self) -> None:
-        """Lets the first task leave; the next one becomes the first."""
+        """Removes the first task from the queue. The next task that still waits becomes the first one."""
         self._is_taken = False
         while self._behind and not self._is_taken:
             turn, _ = self._behind.popitem(last=False)
@@ -100,7 +100,7 @@ class _Line:
 
 
 def _set(future: "asyncio.Future[bool]", result: bool) -> bool:
-    """False if it has a result already, or no task waits for it any more."""
+    """Sets the future's result. Returns False if the future already has a result or was cancelled."""
     if future.done():
         return False
     future.set_result(result)

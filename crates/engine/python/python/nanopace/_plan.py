@@ -1,4 +1,4 @@
-"""The intended starts of a load, without running it."""
+"""Computes the intended starts of a load without running it."""
 
 from typing import TYPE_CHECKING
 
@@ -22,11 +22,11 @@ def plan(
     arrivals: "str | None" = None,
     seed: "SupportsIndex | None" = None,
 ) -> "NDArray[numpy.int64]":
-    """The intended starts of a load, in nanoseconds since its beginning, as a pacer would grant them.
+    """Returns the intended starts of a load as a pacer would grant them, in nanoseconds since the load's beginning.
 
-    It has ``count`` starts, or those before ``duration`` (seconds or a timedelta), or those of a shape
-    that ends; at most 2^27. Returns an array of numpy, or one of the module ``array`` if numpy is not
-    installed: a type checker then sees any type.
+    The list ends after ``count`` starts, at ``duration`` (seconds or a timedelta), or at the end of the shape,
+    whichever comes first. More than 2^27 starts raise ``ValueError``. The result is an array of numpy, or of the
+    module ``array`` if numpy is not installed. Without numpy, a type checker treats the result as ``Any``.
     """
     starts = Shape(load).starts(count, duration, shard, arrivals, seed)
     try:

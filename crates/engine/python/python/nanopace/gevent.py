@@ -1,4 +1,4 @@
-"""A FIFO queue of greenlets that share a pacer. Needs gevent, on Linux."""
+"""Queues greenlets that share a pacer, in FIFO order. Needs gevent, on Linux."""
 
 import time
 from typing import TYPE_CHECKING
@@ -15,8 +15,8 @@ _READ = 1
 
 
 class Line:
-    """Slots for the greenlets of one thread: the first in the queue has the slot, and a timer in gevent's hub
-    wakes it."""
+    """A FIFO queue of the greenlets of one thread. Only the first greenlet claims a slot. A timer in gevent's hub
+    wakes that greenlet."""
 
     def __init__(self, pacer: Pacer) -> None:
         self.pacer = pacer
@@ -24,10 +24,11 @@ class Line:
         self._turn = BoundedSemaphore(1)
 
     def acquire(self, timeout: "_Time | None" = None) -> Grant:
-        """Like ``Pacer.acquire``; other greenlets run meanwhile. A greenlet that is killed gives its slot back.
+        """Acquires a slot like ``Pacer.acquire``. Other greenlets run while this greenlet waits.
 
-        Greenlets get their slots in the order in which they ask. A greenlet whose timeout ends before its turn takes
-        a slot that is due, or raises ``TimeoutError``.
+        A greenlet that is killed gives its slot back. Greenlets queue in the order of their calls, and get their
+        slots in this order. A greenlet that is still in the queue at the end of its timeout starts the next free slot
+        if that slot is due, and otherwise raises ``TimeoutError``.
         """
         deadline_ns = Timer.deadline_ns(timeout)
         while not self._turn.acquire(blocking=False):

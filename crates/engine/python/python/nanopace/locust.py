@@ -9,10 +9,10 @@
 ...     def index(self):
 ...         self.client.get("/")
 
-Each task begins at the start of a slot, except a task after ``interrupt()`` and the tasks of a class with
-its own ``wait_time``. The response time of its first request counts from the slot's
-intended start, in all of Locust's statistics. So users are only workers: start as many as may be busy
-at a time.
+Each task begins at the start of a slot, except a task after ``interrupt()`` and the tasks of a class with its own
+``wait_time``. In all of Locust's statistics, the response time of a task's first request counts from the intended
+start of the task's slot. The schedule does not depend on the number of users: start as many users as may be busy at
+the same time.
 """
 
 import functools
@@ -42,14 +42,14 @@ class Paced:
 
     environment: Environment
     load: "_Load"
-    """A rate such as "500/s" or a shape such as "ramp 100/s..5k/s 30s, hold 60s", which begins with the
-    first user. A number is a rate per second."""
+    """A rate such as "500/s", a number of operations per second, or a shape such as "ramp 100/s..5k/s 30s, hold 60s".
+    The load begins with the first user."""
 
     settings: dict[str, Any] = {}
     """Keyword arguments of :class:`nanopace.Pacer`, such as arrivals and strictness."""
 
     def __init_subclass__(cls, **arguments: Any) -> None:
-        """An invalid load raises here, and not once per user."""
+        """Checks the load of the class, so that an invalid load raises once, and not for each user."""
         super().__init_subclass__(**arguments)
         if "load" in vars(cls):
             _pacer_of(cls)
@@ -66,11 +66,11 @@ class Paced:
         self.on_start = on_start  # type: ignore[method-assign]
 
     def on_start(self) -> None:
-        """Like Locust's."""
+        """Calls ``on_start`` of Locust's user class."""
         super().on_start()  # type: ignore[misc]
 
     def wait_time(self) -> float:
-        """Waits for the next slot only; Locust adds no wait time."""
+        """Waits until the next slot starts. Returns 0, so that Locust adds no wait time."""
         try:
             grant = self._run.line(self).acquire()
         except Ended:
@@ -81,19 +81,19 @@ class Paced:
 
 
 class LoadShape(LoadTestShape):
-    """Ends a test when its load is over and its users have stopped. The number of users is constant,
-    because the pacer follows the load. Set ``load`` and ``users``. A process's load begins with its first user. The
-    load's time counts from the beginning of the last process."""
+    """Ends a test when the load is over and the users have stopped, or ``late_seconds`` after the end of the load.
+    The number of users is constant, because the pacer follows the load. Set ``load`` and ``users``. In each process,
+    the load begins with the first user. The end of the load counts from the beginning in the last process."""
 
     abstract = True
     load: "_Load"
     users: int = 100
     late_seconds: float = 10
-    """The longest time from the load's end to the end of the test. In this time users that are late start the
+    """The maximum time from the end of the load to the end of the test. In this time, users that are late start the
     slots that are due, and receive responses."""
 
     def __init_subclass__(cls, **arguments: Any) -> None:
-        """An invalid load raises here, and not while the test runs."""
+        """Checks the load of the class, so that an invalid load raises before the test runs."""
         super().__init_subclass__(**arguments)
         if "load" in vars(cls):
             Shape(cls.load)
@@ -111,8 +111,9 @@ class LoadShape(LoadTestShape):
         return None if is_over else (self.users, self.users)
 
     def _seconds(self) -> float:
-        """How long ago the load has begun, in all processes. Without users it will never begin, unless workers
-        have not reported their users yet."""
+        """Returns the time since the load began in the last process. Before that, returns 0 while there are users,
+        or, on a master, while no worker is running. If there are no users, the load never begins, so the run time of
+        the test counts."""
         assert self.runner is not None, "Locust sets it"
         began = _run_of(self.runner.environment).began
         if began is not None:
@@ -137,9 +138,10 @@ class _Run:
         self._lines: dict[type[Paced], Line] = {}
         self._shard = "1/1"
         self.began: float | None = None
-        """When the last process that has reported to this one began its load."""
+        """The time at which this process last learned that it or another process has begun the load. None before
+        that."""
         self._has_started: bool | None = None
-        """Whether an operation has started, in this process or one that has reported to it. None before a test."""
+        """Whether an operation has started in this process or in a process that reports to it. None before a test."""
         request = environment.events.request
         request.fire = functools.partial(_fire_late, request.fire)  # type: ignore[method-assign]
         environment.events.test_start.add_listener(self._begin)
@@ -152,7 +154,8 @@ class _Run:
             environment.runner.register_message("nanopace started", self._hear_start)
 
     def line(self, user: Paced) -> Line:
-        """The queue of the class that sets ``load``. Classes that inherit it share the queue."""
+        """Returns the queue for the class that sets the user's ``load``. At the first call for a class, creates the
+        queue and reports that the load begins. Classes that inherit a ``load`` share its queue."""
         bases = (base for base in type(user).__mro__ if issubclass(base, Paced))
         owner = next((base for base in bases if "load" in vars(base)), None)
         if owner is None:
@@ -200,7 +203,7 @@ class _Run:
                 )
 
     def _quit(self, environment: Environment, **_: Any) -> None:
-        """A test whose paced users have started nothing has failed."""
+        """Fails a test with paced users in which no operation has started."""
         is_paced = any(getattr(user, "wait_time") is Paced.wait_time for user in environment.user_classes)
         is_worker = isinstance(environment.runner, WorkerRunner)
         if not is_paced or is_worker or self._has_started is not False:
@@ -240,8 +243,9 @@ def _fire_late(fire: Callable[..., None], **event: Any) -> None:
 def _lateness_ms(
     grant: Grant, response_time: float, start_time: "float | None" = None, **_: Any
 ) -> float:
-    """How late the request began. Locust's ``start_time`` is by the wall clock, which may be set meanwhile. So
-    the result is limited to what is possible: the request began after its grant, and has ended by now."""
+    """Returns how late the request began, in milliseconds. Locust's ``start_time`` is a time of the wall clock, which
+    may be set during the request. The result is therefore limited: the request began after its grant, and has ended
+    by now."""
     now_ns = time.monotonic_ns()
     elapsed = 0.0 if start_time is None else time.time() - start_time
     began_ns = max(now_ns - elapsed * 1e9, grant.actual_start_ns)

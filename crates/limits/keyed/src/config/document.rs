@@ -18,7 +18,7 @@ impl Serialize for ConfigSnapshot {
     }
 }
 
-/// Reads the two tables, each of which may be missing. An error names the key or prefix.
+/// Reads the two tables, each of which may be missing. An error in limits names the key or prefix.
 impl<'de> Deserialize<'de> for ConfigSnapshot {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<ConfigSnapshot, D::Error> {
         let Document { prefixes, keys } = Document::deserialize(from)?;

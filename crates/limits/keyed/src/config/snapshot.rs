@@ -38,10 +38,11 @@ impl<'a> Change<'a> {
     }
 }
 
-/// A configuration at one moment: every key and every prefix with its limits, in order. It never changes.
+/// A configuration at one moment: every key and every prefix with its limits, in order. A snapshot never changes.
 ///
 /// [`ConfigStore::snapshot`](crate::ConfigStore::snapshot) takes a snapshot in constant time. The snapshot shares its
-/// data with the store. The first change after a snapshot copies the tables, but not the names and limits in them.
+/// data with the store. While the snapshot exists, the first change of the store copies the tables, but not the names
+/// and limits in them.
 ///
 /// ```
 /// use nanopace_keyed::{ConfigStore, MemoryConfig, Scope};

@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use thiserror::Error;
 
-/// A store that contains the limits of each key: its own limits, or those of the longest prefix that matches the key.
-/// Any thread can change the limits.
+/// A store that contains the limits of each key: the key's own limits, or those of the longest prefix that matches the
+/// key. Any thread can change the limits.
 ///
 /// Each decision calls [`version_of`](ConfigStore::version_of). The first decision on a key, and the first one after a
 /// change, also call [`limits_of`](ConfigStore::limits_of). An implementation should therefore read both from memory.
@@ -19,7 +19,7 @@ use thiserror::Error;
 /// [`apply`](ConfigStore::apply) makes all of its changes, a *batch*, or none. Decisions see a batch as follows:
 ///
 /// * A decision uses the limits from before the whole batch or from after the whole batch, even if the batch changes
-///   its key's own limits and several prefixes.
+///   several prefixes and the own limits of the decision's key.
 /// * After a decision that used a batch, every later decision uses that batch too, whatever its key. *Later* means
 ///   later on the same thread, or on another thread after it has synchronized with that thread (with a lock, a channel
 ///   or a join).
@@ -58,7 +58,7 @@ pub trait ConfigStore: Debug + Send + Sync {
         self.apply(&[Change::set(scope, limits)]).map(drop)
     }
 
-    /// Removes the limits of a key or a prefix. Returns whether it had limits.
+    /// Removes the limits of a key or a prefix. Returns whether the key or prefix had limits.
     ///
     /// # Errors
     /// Returns the same errors as [`apply`](ConfigStore::apply).

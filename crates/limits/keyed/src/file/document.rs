@@ -12,7 +12,7 @@ impl ConfigSnapshot {
     ///
     /// # Errors
     /// [`ConfigError::Io`] if the file cannot be read, [`ConfigError::Document`] if the document is invalid. The error
-    /// names the invalid entry.
+    /// message describes the fault and its position.
     pub fn load(path: impl AsRef<Path>) -> Result<ConfigSnapshot, ConfigError> {
         let path = path.as_ref();
         let bytes = read(path).map_err(with_path(path))?;
@@ -29,7 +29,8 @@ impl ConfigSnapshot {
     ///
     /// # Errors
     /// [`ConfigError::Io`] if the document cannot be written. In that case, the old document stays, unless only the
-    /// last step failed: then the new document has replaced the old one, but may be lost in a power cut.
+    /// last step failed, which flushes the folder to disk. After that failure, the new document has replaced the old
+    /// one, but may be lost in a power cut.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<(), ConfigError> {
         let path = path.as_ref();
         let text = toml::to_string(self).map_err(io::Error::other).map_err(with_path(path))?;
@@ -58,8 +59,8 @@ fn replace(path: &Path, text: &str) -> io::Result<()> {
     sync_folder(&path)
 }
 
-/// Returns the permissions of the old file. If there is no old file on Unix, returns permissions with which all users
-/// may read the new file, so that their processes can follow it.
+/// Returns the permissions for the new file: those of the old file. If there is no old file, the result on Unix allows
+/// all users to read the new file, so that their processes can follow it. On other systems, it is then `None`.
 fn permissions(path: &Path) -> Option<Permissions> {
     let old = fs::metadata(path).ok().map(|file| file.permissions());
     #[cfg(unix)]

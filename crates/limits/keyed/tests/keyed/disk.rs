@@ -89,8 +89,8 @@ fn acknowledged_changes_outlive_a_kill_during_a_write() {
     }
 }
 
-/// Returns the bytes of a store of 40 keys after the last change, as if the process had died then, and after the store
-/// is closed.
+/// Returns the bytes of a store of 40 keys at two times: right after the last change, as if the process had died, and
+/// after the store was closed.
 fn bytes_of_a_store(path: &Path) -> [Vec<u8>; 2] {
     let config = DiskConfig::open(path).unwrap();
     (0..40).for_each(|number| set_numbered(&config, number));

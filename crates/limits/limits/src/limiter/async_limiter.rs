@@ -12,8 +12,9 @@ use std::time::Duration;
 /// Waiting tasks and threads form one FIFO queue. Requests that do not wait yield to this queue ([`Limiter::fair`]).
 ///
 /// Cancelling is safe. Nothing is counted for a task while it waits. A dropped future leaves the queue. If a future is
-/// dropped during its [jitter](Wait::jitter), its costs are refunded. A future that is polled once and then never again
-/// delays the requests after it in the queue. Requests that do not wait yield to such a future for two seconds at most.
+/// dropped during its [jitter](Wait::jitter), the request is refunded. A future that is in the queue and is no longer
+/// polled blocks the requests after it in the queue until it is dropped. Requests that do not wait yield to such a
+/// future for two seconds at most.
 #[derive(Clone, Debug)]
 pub struct AsyncLimiter {
     limiter: Limiter,

@@ -5,8 +5,8 @@ use crate::{Limit, Limits, LimitsError, Quota};
 use nanopace_nanos::{Clock, TscClock};
 use std::time::Duration;
 
-/// Builds a [`Limiter`] or [`Limits`]. [`Limiter::per_second`] starts a builder. [`build`](LimitsBuilder::build) and
-/// [`limits`](LimitsBuilder::limits) report the first invalid step.
+/// Builds a [`Limiter`] or [`Limits`]. [`Limiter::per_second`], [`Limiter::per_minute`] and [`Limiter::per`] start a
+/// builder. [`build`](LimitsBuilder::build) and [`limits`](LimitsBuilder::limits) report the first invalid step.
 ///
 /// ```
 /// use nanopace_limits::{Limiter, LimitsError};
@@ -46,7 +46,7 @@ impl LimitsBuilder {
         LimitsBuilder { limits, ..self }
     }
 
-    /// Sets the clock of the limiter, such as a [`ManualClock`](nanopace_nanos::ManualClock) in tests.
+    /// Sets the limiter's clock, for example a [`ManualClock`](nanopace_nanos::ManualClock) in tests.
     pub fn clock(self, clock: impl Clock + 'static) -> LimitsBuilder {
         LimitsBuilder { clock: Box::new(clock), ..self }
     }

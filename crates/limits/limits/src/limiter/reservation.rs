@@ -17,7 +17,7 @@ impl Limiter {
     }
 }
 
-/// A request that a [`Limiter`] has counted before its caller knows whether the request will be made, or what it will
+/// A request that a [`Limiter`] has counted before the caller knows whether the request will be made, or what it will
 /// cost. Dropping the reservation refunds the request.
 ///
 /// After a refund, no more is admitted than if the request had never been made: debt that has been paid off over time,
@@ -45,7 +45,8 @@ impl Reservation {
 
     /// Counts the actual cost of the request. If the actual cost is lower than the reserved cost, the difference is
     /// refunded. If the actual cost is higher, the difference is counted, even beyond the limit. Requests are then
-    /// rejected until the excess is paid off. A limit for which `actual` has no cost keeps the reserved cost.
+    /// rejected until the excess is paid off or has left its window. A limit for which `actual` has no cost keeps the
+    /// reserved cost.
     pub fn commit_costs<'a>(mut self, actual: impl Into<Costs<'a>>) {
         if let Some(receipt) = self.receipt.take() {
             self.limiter.settle(&receipt, actual.into());

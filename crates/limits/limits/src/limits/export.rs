@@ -52,14 +52,16 @@ impl Limits {
     /// Returns the state of each of these limits at `now`, followed by the states of the replaced limits that still
     /// count. Each state is three numbers:
     ///
-    /// * a rate: the time that is owed, in microseconds; the moment at which it is owed, in microseconds; and
-    ///   the number of requests that were refunded so far, modulo 2^32;
+    /// * a rate: the owed time in microseconds; the moment, in microseconds, at which this time is owed; and a counter
+    ///   of 32 bits, which wraps around, of the requests that were refunded or did not fit into the burst since all
+    ///   debt was last paid off;
     /// * a window of the clock: the number of the latest window that has admitted anything, the count of the window
-    ///   before it, and the count of the latest window.
+    ///   before it (0 for a [`LimitKind::FixedWindow`]), and the count of the latest window.
     ///
     /// Returns `None` if one of the limits counts single requests or slots ([`LimitKind::SlidingLog`],
     /// [`LimitKind::AggregatedWindow`]): their states need more than three numbers.
     ///
+    /// [`LimitKind::FixedWindow`]: crate::LimitKind::FixedWindow
     /// [`LimitKind::SlidingLog`]: crate::LimitKind::SlidingLog
     /// [`LimitKind::AggregatedWindow`]: crate::LimitKind::AggregatedWindow
     #[must_use]

@@ -46,7 +46,7 @@ pub(crate) enum LimitState {
         /// the number skips 0 when it wraps around.
         refunded: u32,
     },
-    /// Boxed, as are the following states, so that the state of a limit of one word stays small.
+    /// Boxed, as are the following states, so that a `LimitState` stays small.
     Counts(Box<Counts>),
     Window(Box<AggregatedState>),
     Log(Box<RollingCount>),
@@ -85,7 +85,7 @@ pub enum LimitsError {
     /// `unlimited` as one of several limits, or as a single [`Limit`].
     #[error("`unlimited` means no limit: write it alone, or write limits without it")]
     Unlimited,
-    /// More limits in a string than are allowed. Contains the number of limits in the string.
+    /// More than 64 limits in a string. Contains the number of limits in the string.
     #[error("{0} limits at once: write {most} at most", most = MOST_AT_ONCE)]
     TooMany(usize),
     /// A burst for a kind of limit that has no burst.

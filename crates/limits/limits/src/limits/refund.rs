@@ -29,7 +29,8 @@ impl Receipt {
         &self.costs
     }
 
-    /// Returns the index that `limit`, now at `number`, had when the receipt was made.
+    /// Returns the index that `limit` had when the receipt was made, or `None` if it was not in force. `number` is the
+    /// limit's present index.
     fn number_of(&self, number: usize, limit: &Limit) -> Option<usize> {
         let then = self.limits.each();
         match then.get(number) {

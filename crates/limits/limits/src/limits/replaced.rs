@@ -32,8 +32,8 @@ impl CountedLimit {
         (&self.limit, &self.state)
     }
 
-    /// Returns `limit` with the state with which it begins at `now`: the state of the same limit among `others`, or
-    /// else a fresh state with their counts. If `others` contains the same limit several times, the state of
+    /// Puts `limit` into force at `now`, and returns it with its state: the state of the same limit among `others`, or
+    /// else a fresh state with the counts of `others`. If `others` contains the same limit several times, the state of
     /// `same_place` is used if `same_place` is that limit, and otherwise the state that has counted most.
     pub(crate) fn begin(
         limit: Limit,

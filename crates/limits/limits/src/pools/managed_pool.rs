@@ -180,8 +180,8 @@ impl ManagedPool {
         self.state().set_size(size, ratio, self.clock.now())
     }
 
-    /// Stops the refills. Rejects the callers that wait now, and later callers that would have to wait. The tokens that
-    /// are left can still be taken with [`take`](ManagedPool::take).
+    /// Stops the refills. Rejects the callers that wait now, and every later [`acquire`](ManagedPool::acquire) of one
+    /// token or more. The tokens that are left can still be taken with [`take`](ManagedPool::take).
     pub fn close(&self) {
         self.state().close();
         if let Some(thread) = &self.thread {

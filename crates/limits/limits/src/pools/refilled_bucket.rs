@@ -10,7 +10,7 @@ use std::sync::Arc;
 /// A token bucket with a thread that adds `count` tokens per `period`, up to `capacity`. Dropping the bucket ends the
 /// thread.
 ///
-/// Choose it if tokens have to come in batches, at the same moments for all callers. Otherwise choose
+/// Choose this bucket if tokens have to come in batches, at the same moments for all callers. Otherwise choose
 /// [`TokenBucket`](crate::TokenBucket), which needs no thread.
 ///
 /// # Law
@@ -22,10 +22,10 @@ use std::sync::Arc;
 /// A request does the refill that is due, so a decision does not depend on thread scheduling. Overdue refills are
 /// combined.
 ///
-/// The quota and the capacity can be [changed](RefilledBucket::set_quota) at any time. A refill adds the `count` that
-/// is then in force. The time since the previous refill, or since the start, is at least the `period` that is then in
-/// force. So in any span, no more is admitted than the highest `capacity`, the highest `count` and the shortest
-/// `period` of that span allow. A retry time holds until the next change.
+/// The quota and the capacity can be [changed](RefilledBucket::set_quota) at any time. Each refill follows the quota
+/// that is in force at its moment: it adds the `count` of this quota, and comes at least the `period` of this quota
+/// after the previous refill or the start. So in any span, no more is admitted than the highest `capacity`, the highest
+/// `count` and the shortest `period` of that span allow. A retry time holds until the next change.
 ///
 /// # Cost
 ///
@@ -127,7 +127,7 @@ impl RefilledBucket {
         self.stock().refill(self.clock.now());
     }
 
-    /// Returns the number of tokens after the last refill or request.
+    /// Returns the number of tokens in the bucket, without the refills that are due and not done yet.
     #[must_use]
     pub fn tokens(&self) -> u64 {
         self.stock().tokens

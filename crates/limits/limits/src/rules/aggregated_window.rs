@@ -23,8 +23,8 @@ use nanopace_nanos::Nanos;
 /// # Cost
 ///
 /// A lock ([`Locked`](crate::Locked)), 48 bytes, and 16 bytes for each slot in use, at most `slots` + 1 of them. (The
-/// allocated memory is 1.5 times that on average, because queues grow by doubling.) A decision takes one division, and
-/// drops the slots that have stopped counting. A rejection iterates over slots until the request fits.
+/// allocated memory is 1.5 times as much on average, because queues grow by doubling.) A decision takes one division,
+/// and drops the slots that have stopped counting. A rejection iterates over slots until the request fits.
 ///
 /// # Source
 ///

@@ -19,7 +19,7 @@ use crate::{Quota, QuotaError};
 /// [`SlidingLog`](crate::SlidingLog).
 ///
 /// The interval is exact if it is a whole number of nanoseconds. Otherwise a decision is early or late by less than 2
-/// ns, so the bound holds for an L that is longer by that much. The error does not accumulate.
+/// ns, so the bound holds for an L that is longer by 2 ns. The error does not accumulate.
 ///
 /// # Cost
 ///

@@ -4,8 +4,8 @@ use super::virtual_schedule::{VirtualSchedule, one_word_rule};
 use crate::{Atomic, Quota, QuotaError, Rejected};
 use nanopace_nanos::Nanos;
 
-/// The leaky bucket as a bounded queue. Requests arrive at any time and depart one interval apart. The caller of an
-/// admitted request waits until its departure time. The state is the next free departure time.
+/// The leaky bucket as a bounded queue. Requests arrive at any time and depart at least one interval apart. The caller
+/// of an admitted request waits until its departure time. The state is the next free departure time.
 ///
 /// # Law
 ///

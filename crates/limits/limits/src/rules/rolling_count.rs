@@ -6,7 +6,7 @@ use core::time::Duration;
 use nanopace_nanos::Nanos;
 
 /// The exact rolling count of events: how many happened during the last `interval`. Use it for thresholds such as
-/// "never more than N events in any T". It is also the memory of [`SlidingLog`](crate::SlidingLog).
+/// "never more than N events in any T". It is also the state of [`SlidingLog`](crate::SlidingLog).
 ///
 /// # Law
 ///

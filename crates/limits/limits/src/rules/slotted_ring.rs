@@ -116,8 +116,8 @@ fn place<const N: usize>(number: u64) -> usize {
 ///
 /// [`new`](SlottedRing::new) makes slots of period / N, as is usual, so the limit holds only in spans that are one slot
 /// shorter than the period. For example, `300/s` in ten slots admits at most 300 requests within 0.9 s.
-/// [`guarding`](SlottedRing::guarding) makes slots of period / (N - 1), so the limit holds in every period. A request
-/// may then wait up to one slot longer than with an exact log.
+/// [`guarding`](SlottedRing::guarding) makes slots of period / (N - 1), so the limit holds in every period. With these
+/// slots, a request may wait up to one slot longer than with an exact log.
 ///
 /// # Cost
 ///

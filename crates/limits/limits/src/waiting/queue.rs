@@ -7,8 +7,8 @@
 //! **Requests that do not wait yield to the queue**: while the queue is not empty, a request that costs something is
 //! rejected ([`yield_to_waiters`](WaitQueue::yield_to_waiters)), with a retry time that is not before that of the first
 //! waiter ([`LastTry`]). If the first waiter stops asking, other requests yield until a second after the moment at
-//! which it should have asked again. A new first waiter that has not asked yet counts as due to ask at the moment when
-//! a request first yields to it.
+//! which it should have asked again. If a new first waiter has not asked yet when a request first yields to it, it
+//! should have asked at that moment.
 //!
 //! A request that does not wait loads the number of waiters under the lock under which it is decided. A waiter enters
 //! the queue first, and then asks the limits under that lock, so a request that takes the lock after that sees the
@@ -112,9 +112,9 @@ impl<K: Hash + Eq> WaitQueue<K> {
         self.is_empty() || !lock(&self.queues).keys.contains_key(key)
     }
 
-    /// Rejects a request that does not wait while others wait for the key, unless it costs nothing. The caller holds
-    /// the lock under which requests for the key are decided. A request that can never be admitted is not rejected
-    /// here, because the limits reject it.
+    /// Rejects a request that does not wait while others wait for the key, unless the request costs nothing or the
+    /// first in the queue has stopped asking. The caller holds the lock under which requests for the key are decided. A
+    /// request that can never be admitted is not rejected here, because the limits reject it.
     ///
     /// # Errors
     /// [`Rejected::NotUntil`], with a moment that is not before the one from which the first in the queue is admitted.
@@ -142,8 +142,8 @@ impl<K: Hash + Eq> WaitQueue<K> {
     }
 
     /// Returns the moment from which the first in the queue is admitted. Returns `None` if the queue is empty, or if
-    /// the first in the queue has stopped asking. If the first in the queue has not asked yet, this call counts as its
-    /// latest attempt.
+    /// the first in the queue has stopped asking. If the first in the queue has not asked yet, returns `now`, and
+    /// stores `now` as the moment at which the first in the queue should have asked.
     #[cold]
     fn first_admitted_from<Q>(&self, key: &Q, now: Nanos) -> Option<Nanos>
     where

@@ -12,10 +12,11 @@ use std::sync::Arc;
 use std::task::{Wake, Waker};
 use std::time::Duration;
 
-/// The first in the queue asks again after this time, in case a limit was changed without a wake-up.
+/// The first in the queue asks again after this time at the latest, in case a limit was changed without a wake-up.
 const ASK_AGAIN: Duration = Duration::from_secs(1);
 
-/// The limits of one key and their queue, for a [`Waiter`]: a [`Limiter`](crate::Limiter), a `Keyed` or your own type.
+/// The limits of one key and their queue, as a [`Waiter`] uses them. Implement this trait for a limiter of your own; a
+/// reference to a [`Limiter`](crate::Limiter) implements it.
 pub trait Waitable {
     /// The owned form of a key.
     type Key: Hash + Eq + Borrow<Self::Asked>;
@@ -33,8 +34,8 @@ pub trait Waitable {
     /// Returns the clock of the limits.
     fn clock(&self) -> &dyn Clock;
 
-    /// Runs a step on the limits and their state, under the lock under which requests for the key are decided. The step
-    /// may run twice; then the first run has no effect.
+    /// Runs a step on the limits and their state, under the lock under which requests for the key are decided. If the
+    /// step runs twice, the first run has no effect.
     ///
     /// # Errors
     /// The errors of the step, and other reasons to reject a request for the key.
@@ -59,7 +60,8 @@ pub enum Step<T> {
     Until(Nanos),
 }
 
-/// A request that waits. Dropping it removes the request from the queue and refunds the costs that were counted.
+/// A request that waits. If it is dropped before [`Step::Done`], it leaves the queue, and costs that were counted are
+/// refunded.
 ///
 /// [`Limiter::wait`](crate::Limiter::wait) and `AsyncLimiter` drive waiters themselves. Your own event loop drives one
 /// by calling [`step`](Waiter::step).

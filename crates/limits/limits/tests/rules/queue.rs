@@ -34,7 +34,7 @@ fn not_until(nanos: u64) -> Result<(), Rejected> {
 }
 
 /// Returns how long each request in `came` waited, while a request that does not wait is made every `asks_every`
-/// microseconds.
+/// microseconds, or no such request if `asks_every` is `None`.
 fn waited(text: &str, came: &[(u64, u64)], asks_every: Option<u64>) -> Vec<Option<Duration>> {
     let micros = Duration::from_micros;
     let (clock, limiter) = limiter(text);
@@ -156,8 +156,8 @@ fn a_waiter_that_stops_asking_loses_its_priority() {
     drop(second);
 }
 
-/// Returns the result of the last request after its first step, or `None` if the request has to wait, and its final
-/// result. `timeout` is the timeout of that request.
+/// Returns two results of the last request in `came`: that of its first step (`None` if the request has to wait), and
+/// the final result. `timeout` is the timeout of the last request, in nanoseconds.
 fn foretold(text: &str, came: &[(u64, u64)], timeout: Option<u64>) -> (Option<End>, End) {
     let micros = Duration::from_micros;
     let (clock, limiter) = limiter(text);

@@ -24,7 +24,7 @@ fn late(expires: u64, counts_until: u64, what: &str) -> u64 {
     late.unwrap_or_else(|| panic!("{what}: {} ns early", counts_until - expires))
 }
 
-/// With each of these limits, one request counts until the next request is admitted.
+/// With each of these limits, one request counts until the limits would admit the next request.
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn a_key_expires_when_nothing_of_it_counts_any_more() {

@@ -1,5 +1,5 @@
-//! Tests that the store decides as the local rules do at most a microsecond earlier or later: the same decision with
-//! the same numbers, for the same arrivals.
+//! Tests that the store and the local rules make the same decisions with the same numbers for the same arrivals, if the
+//! local rules may decide at most a microsecond earlier or later than the store.
 
 use crate::common::{Micros, runner, servers, store};
 use nanopace_limits::custom::LimitsState;

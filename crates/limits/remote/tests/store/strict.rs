@@ -100,7 +100,7 @@ fn a_password_works_and_is_never_printed() {
     }
 }
 
-/// All keys of a decision are in one hash slot of a cluster, and keys with the same hash tag share the slot.
+/// In a cluster, the key of a subject is in the hash slot of the subject, like all other keys with this hash tag.
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn a_cluster_finds_a_subject_by_its_tag() {
@@ -158,7 +158,7 @@ fn damage(state: &str) -> impl Iterator<Item = String> {
     at_each.filter(move |damaged| damaged != state)
 }
 
-/// A damaged value is either still a valid state, or an error that leaves the value unchanged.
+/// A damaged value is either still a valid state, or causes an error and stays unchanged.
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn a_damaged_state_is_left_alone() {

@@ -11,7 +11,7 @@ const URL: &str = "NANOPACE_TEST_TLS_URL";
 
 const THIS_TEST: &str = "tls::an_address_with_tls_works_and_a_stranger_is_not_trusted";
 
-/// An environment variable makes the child process trust the certificate, so the child connects.
+/// An environment variable makes the child process trust the server's certificate, so the child can connect.
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn an_address_with_tls_works_and_a_stranger_is_not_trusted() {

@@ -60,7 +60,7 @@ fn a_call_of_grpc_gets_a_status() {
     }
 }
 
-/// A gRPC message with only these characters need not be encoded.
+/// A gRPC message of printable ASCII without `%` need not be encoded.
 #[test]
 fn texts_are_printable_ascii_without_percent_signs_and_all_different() {
     let texts: Vec<String> =

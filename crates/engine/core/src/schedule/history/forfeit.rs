@@ -61,9 +61,9 @@ impl History {
         Segment::through(&segment.speed(), position, time, &self.slots)
     }
 
-    /// Appends a piece again at its own time, after slots have moved. If the piece had not reached these slots by that
-    /// time, they wait for the piece, and so do slots that were not known then. Otherwise, slots that were not known
-    /// then get their times from the piece before, as if they had been known.
+    /// Appends a piece again at its own time, after slots have moved. If the piece had not reached the moved slots by
+    /// that time, these slots wait for the piece, and so do the slots that were not known at that time. Otherwise, the
+    /// slots that were not known at that time get their times from the piece before, as if they had been known.
     fn append_again(&mut self, piece: &Piece) {
         let count_at = |segment: &Segment| segment.count_at(piece.since, &self.slots);
         if count_at(&piece.segment) < count_at(self.current()) {

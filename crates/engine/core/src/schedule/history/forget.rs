@@ -41,7 +41,7 @@ impl History {
 
     /// Drops pieces on which no caller has a slot any more, and pieces that have no slot. A piece without a slot
     /// matters only while a slot may still be moved into the time in which the piece applied. If the slot at `free` is
-    /// intended to start after that time, neither that slot nor a later slot can be moved there.
+    /// intended to start after that time, neither that slot nor a later slot can be moved into that time.
     fn forget_unneeded(&mut self, free: u64, is_held: impl Fn(&Piece, &Piece) -> bool) {
         let (time, old) = (self.time_of(free), self.old());
         let is_unneeded = |(index, (piece, next)): (usize, (&Piece, &Piece))| {

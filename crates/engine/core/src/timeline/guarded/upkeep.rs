@@ -18,8 +18,8 @@ impl Locked {
             && !self.schedule.is_paused()
     }
 
-    /// Returns the number of slots before the position `next` that have been claimed. `next` must be at most half of
-    /// all positions away from the `next` of the last call.
+    /// Updates and returns the number of claimed slots. `next` is the next position to be claimed. `next` must be at
+    /// most half of all positions away from the `next` of the last call.
     fn claimed_by(&mut self, next: u64) -> u64 {
         let slots = ticks_between(self.counted_to, next) / SLOT.cast_signed();
         self.claimed = self.claimed.saturating_add_signed(slots);

@@ -12,8 +12,8 @@ pub(super) struct Lane {
     paces: Vec<(f64, f64)>,
 }
 
-/// A lane claims at once the slots that it starts within this time: at most [`MOST`], and at most twice the last
-/// number.
+/// A lane claims together the slots that it starts within this time: at most [`MOST`], and at most twice as many as it
+/// started with its last reading of the clock.
 const YOUNG_NS: f64 = 10_000.0;
 const MOST: f64 = 2048.0;
 
@@ -45,7 +45,7 @@ impl State {
                 granted.checked_sub(self.granted()).expect("a lane gives back what it holds");
             self.take_ahead(lane, ahead);
             let lane = &mut self.lanes[lane];
-            // The lane continues with the slots that it held, or it has read the clock and holds new ones.
+            // The lane continues with the slots that it held, or it has read the clock and holds new slots.
             if held > 0 && ahead + 1 == held {
                 lane.paces.iter_mut().for_each(|(used, _)| *used += 1.0);
             } else {

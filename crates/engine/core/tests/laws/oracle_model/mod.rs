@@ -262,7 +262,7 @@ impl Oracle {
         if first < state.due_until(most)? {
             return Err(Undecided);
         }
-        // The change may move the slot before which the schedule has ended. Whether the schedule then ends later
+        // The change may move the slot before which the schedule has ended. Whether this makes the schedule end later
         // depends on how the real pacer stores the past.
         if first <= state.rules.slots && state.ends()?.low <= state.schedule_time(now) {
             return Err(Undecided);

@@ -100,9 +100,9 @@ impl Curve {
         time >= self.time || part.from + part.to == 0.0
     }
 
-    /// Returns the first time at which there are more than `count` slots. A time that rounding may have moved from the
-    /// beginning of a part counts as that beginning: where a rate rises from zero, even a tiny error of the count
-    /// shifts the time by nanoseconds.
+    /// Returns the first time at which there are more than `count` slots, or infinity if there is no such time. A time
+    /// that rounding may have moved from the beginning of a part counts as that beginning: where a rate rises from
+    /// zero, even a tiny error of the count shifts the time by nanoseconds.
     fn time_of(&self, count: f64) -> f64 {
         if count < 0.0 {
             return 0.0;
@@ -162,7 +162,7 @@ impl Pace {
     }
 }
 
-/// A segment that reaches `count` at `time`. The slots before and after that follow at `ratio` times the pace.
+/// A segment that reaches `count` at `time`. The slots before and after `count` follow at `ratio` times the pace.
 #[derive(Clone, Debug)]
 pub(super) struct Segment {
     pub(super) pace: Pace,

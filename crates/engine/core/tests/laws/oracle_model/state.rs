@@ -57,7 +57,7 @@ impl State {
         })
     }
 
-    /// Replaces the load. If the new load is a shape that has already ended, it counts as ending now.
+    /// Replaces the load. If the new load is a shape that has already ended, the shape counts as ending now.
     pub(super) fn set_load(&mut self, load: Pace, now: f64) {
         self.pay_back = self.pay_back.take().filter(|_| now < self.shape_ends);
         self.shape_ends = load.ends().max(now);

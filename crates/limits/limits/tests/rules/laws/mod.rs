@@ -142,7 +142,8 @@ pub(crate) fn agrees<R: Rule>(
     Ok(())
 }
 
-/// Checks that in any span, both ends included, at most `bound` of the span's length in nanoseconds are admitted.
+/// Checks the number of requests that are admitted in any span, both ends included: at most `bound(length)`, where
+/// `length` is the span's length in nanoseconds.
 pub(crate) fn is_bounded<R: Rule>(
     rule: &R,
     arrivals: &[Arrival],
@@ -230,7 +231,8 @@ pub(crate) fn idle_is_fresh<R: Rule>(rule: &R, arrivals: &[Arrival]) -> Result<(
     Ok(())
 }
 
-/// Checks that a request of more than `capacity` is rejected with an error other than `NotUntil`.
+/// Checks that a request is rejected with `ExceedsCapacity` exactly if it is larger than `capacity`, and that a request
+/// of zero is admitted.
 pub(crate) fn sizes_are_told_apart<R: Rule>(
     rule: &R,
     capacity: u64,
