@@ -162,7 +162,7 @@ where
     E: EmbeddedTarget,
 {
     status(match read::<C, E>(definition, words) {
-        Ok(Command::Run(args)) if !args.load_files.is_empty() => {
+        Ok(Command::Run(args)) if !args.load_files.is_empty() || args.versus.is_some() => {
             http::loads::setup(definition, *args).map_err(refused).and_then(job::run_loads)
         }
         Ok(Command::Run(args)) => http::setup(*args).map_err(refused).and_then(job::run),

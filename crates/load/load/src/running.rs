@@ -28,4 +28,5 @@ pub(crate) mod search;
 pub(crate) mod setup;
 mod start_at;
 pub(crate) mod steering;
+pub(crate) mod versus;
 pub(crate) mod workers;

@@ -48,3 +48,4 @@ mod streams;
 #[path = "../shared/sums.rs"]
 mod sums;
 mod tls;
+mod versus;

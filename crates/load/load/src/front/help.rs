@@ -14,7 +14,7 @@ struct Topic {
     option: &'static str,
 }
 
-const TOPICS: [Topic; 9] = [
+const TOPICS: [Topic; 10] = [
     Topic {
         name: "rates",
         about: "How to write rates and parts of a load, and what a closed loop is",
@@ -56,6 +56,12 @@ const TOPICS: [Topic; 9] = [
         about: "Several loads in one run: the files of --load",
         text: include_str!("topics/loads.txt"),
         option: "load_file",
+    },
+    Topic {
+        name: "versus",
+        about: "Two servers compared in one load",
+        text: include_str!("topics/versus.txt"),
+        option: "versus",
     },
     Topic {
         name: "target",

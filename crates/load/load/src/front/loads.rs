@@ -7,6 +7,7 @@ use crate::running::args::RunArgs;
 use crate::running::loads::{GivenLoad, LoadsSetup};
 use crate::running::message::Message;
 use crate::running::setup::boxed;
+use crate::running::versus;
 use std::fmt::{self, Debug, Formatter};
 use std::sync::mpsc::{Receiver, Sender};
 
@@ -59,6 +60,44 @@ impl Loads {
             Ok(GivenLoad { args, inputs: Vec::new(), make: boxed(|_| Ok(target)) })
         }));
         self
+    }
+
+    /// Creates a run that compares two targets under one load. Each two neighbouring slots are divided between the
+    /// targets in random order, so both targets see the same seconds. Each target gets half of the sessions, whose
+    /// number must be even. The loads have the names `A` and `B`.
+    ///
+    /// The report has a table of the differences with their 95 % confidence intervals. A requirement such as `p99
+    /// response slower by 5%` is about `B` compared with `A`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use nanopace_load::{Done, Failure, Load, Loads, Slot};
+    ///
+    /// # fn main() -> Result<(), nanopace_load::LoadError> {
+    /// let call = |work: u64| move |_: Slot| -> Result<Done, Failure> {
+    ///     Ok(Done::new().items(std::hint::black_box(0..work).sum()))
+    /// };
+    /// let load = Load::new("2k/s".parse()?).sessions(4).requests(1_000);
+    /// let report = Loads::versus(load, call(10), call(1_000)).run_blocking()?;
+    /// assert_eq!(report.load("A").map(|a| a.started()), Some(500));
+    /// println!("{report}");
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn versus<T: Target>(load: Load, a: T, b: T) -> Loads {
+        let divided = load.checked().and_then(|args| Ok(versus::divided(args)?));
+        let (args, sides) = match divided {
+            Ok(divided) => divided,
+            Err(error) => {
+                return Loads { args: RunArgs::by_default(), loads: vec![Box::new(|| Err(error))] };
+            }
+        };
+        let give = |(args, target): (RunArgs, T)| -> Give {
+            let given = |args, make| GivenLoad { args, inputs: Vec::new(), make };
+            Box::new(move || Ok(given(args, boxed(|_| Ok(target)))))
+        };
+        Loads { args, loads: sides.into_iter().zip([a, b]).map(give).collect() }
     }
 
     /// Sets the number of threads that run the sessions of all loads, from 1 to 1024. The default depends on the loads;
@@ -176,6 +215,20 @@ mod tests {
     }
 
     #[test]
+    fn the_sides_of_a_comparison_share_the_slots_of_one_load() {
+        let [a, b] = [(); 2].map(|()| Starts::default());
+        let load = load("1k/s", 101).sessions(4).warmup(Duration::from_millis(7));
+        let report = Loads::versus(load, a.clone(), b.clone()).run_blocking().unwrap();
+        let [a, b] = [a, b].map(|side| side.0.lock().unwrap().clone());
+        let mut starts = [a, b].concat();
+        starts.sort_unstable();
+        let expected = (0..108).map(|slot| starts[0] + slot * 1_000_000);
+        assert_eq!(starts, expected.collect::<Vec<_>>());
+        let of = |name| report.load(name).map(|side| side.completed()).unwrap_or_default();
+        assert_eq!((report.completed(), of("A") + of("B")), (101, 101));
+    }
+
+    #[test]
     fn wrong_loads_are_refused() {
         let both = |name: &str| {
             let loads = Loads::new().add("a", load("9/s", 1), Starts::default());
@@ -187,6 +240,10 @@ mod tests {
             (both(""), "cannot be the name of a load"),
             (both("b").threads(0), "one thread"),
             (both("b").fail_if("c: failed = 0").unwrap(), "write one of a, b"),
+            (
+                Loads::versus(load("9/s", 9), Starts::default(), Starts::default()),
+                "--connections 3: each side gets half",
+            ),
             (both("b").add("c", load("9/s", 0), Starts::default()), "write 1 or more"),
         ] {
             let error = loads.run_blocking().unwrap_err().to_string();

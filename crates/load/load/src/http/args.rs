@@ -7,7 +7,7 @@ use crate::load::schedule::arrivals::ArrivalProcess;
 use crate::running::args::RunArgs;
 use crate::running::files::Input;
 use crate::running::search::args::SearchArgs;
-use clap::{ArgMatches, Args, Command};
+use clap::{ArgMatches, Args, Command, FromArgMatches};
 use std::path::PathBuf;
 
 /// The options of `nanopace run`.
@@ -28,6 +28,20 @@ pub(crate) struct HttpRunArgs<E: EmbeddedTarget> {
     /// loads]
     #[arg(id = "load_file", long = "load", value_name = "FILE", help_heading = "Load")]
     pub(crate) load_files: Vec<PathBuf>,
+
+    /// Divide the load between --url (A) and this URL (B), and compare them [see: help versus]
+    #[arg(
+        long,
+        value_name = "URL",
+        requires = "url",
+        conflicts_with_all = ["targets", "scenario", "har", "load_file", "unix_socket"],
+        help_heading = "Load"
+    )]
+    pub(crate) versus: Option<String>,
+
+    /// The requests to the URL of --versus.
+    #[arg(skip)]
+    pub(crate) other: Option<Box<RequestArgs<E>>>,
 }
 
 fn har(text: &str) -> Result<ArrivalProcess, String> {
@@ -40,6 +54,11 @@ impl<E: EmbeddedTarget> HttpRunArgs<E> {
             self.load.schedule.arrivals = har.clone();
         }
         self.load.settle(definition, matches);
+        if let Some(url) = &self.versus {
+            let run = matches.subcommand().map_or(matches, |(_, run)| run);
+            let same = RequestArgs::from_arg_matches(run).ok();
+            self.other = same.map(|same| Box::new(RequestArgs { url: Some(url.clone()), ..same }));
+        }
     }
 }
 

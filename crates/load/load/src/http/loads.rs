@@ -1,4 +1,5 @@
-//! Reads the files of `--load`, each with the options of one of several loads over HTTP.
+//! Sets up several loads over HTTP: reads the files of `--load`, each with the options of one load, and divides the load
+//! of `--versus` between two URLs.
 
 use super::Http;
 use super::args::{HttpRunArgs, RequestArgs};
@@ -7,6 +8,7 @@ use crate::console::{config, refusal};
 use crate::running::args::RunArgs;
 use crate::running::loads::{GivenLoad, LoadsSetup};
 use crate::running::setup::boxed;
+use crate::running::versus;
 use anyhow::ensure;
 use clap::{Arg, Command, FromArgMatches};
 use std::path::Path;
@@ -15,7 +17,8 @@ use std::path::Path;
 const OF_THE_RUN: &str = "load threads pin json html junit summary quiet verbose no-tui fail-if realtime \
                           fail-below control control-token-file otlp otlp-interval";
 
-const OF_ONE_LOAD: &str = "run fleet start-at until-confident longest baseline fail-fast";
+/// The options that a run of several loads does not have.
+const OF_ONE_LOAD: &str = "run fleet start-at until-confident longest baseline fail-fast versus";
 
 fn is_in(list: &str, name: &str) -> bool {
     list.split_whitespace().any(|it| it == name)
@@ -25,7 +28,10 @@ pub(crate) fn setup<E: EmbeddedTarget>(
     definition: &Command,
     args: HttpRunArgs<E>,
 ) -> anyhow::Result<LoadsSetup> {
-    let HttpRunArgs { load_files, load: args, .. } = args;
+    let HttpRunArgs { load_files, load: args, requests, other, .. } = args;
+    if let Some(other) = other {
+        return versus(&requests, &other, args);
+    }
     check(
         &args,
         "beside --load",
@@ -43,6 +49,22 @@ pub(crate) fn setup<E: EmbeddedTarget>(
         let mut inputs = requests.inputs();
         inputs.push(("--load", file));
         GivenLoad { args, inputs, make: boxed(move |load| Http::new(requests, load)) }
+    });
+    LoadsSetup::new(args, given.collect())
+}
+
+/// Sets up a run of two sides, one for `url` and one for `other`.
+fn versus<E: EmbeddedTarget>(
+    url: &RequestArgs<E>,
+    other: &RequestArgs<E>,
+    load: RunArgs,
+) -> anyhow::Result<LoadsSetup> {
+    let (args, sides) = versus::divided(load)?;
+    let given = sides.into_iter().zip([url, other]).map(|(mut args, requests)| {
+        let url = requests.url.clone().unwrap_or_default();
+        args.settings.insert("url".to_owned(), url.into());
+        let make = boxed(move |load: &RunArgs| Http::new(requests, load));
+        GivenLoad { args, inputs: requests.inputs(), make }
     });
     LoadsSetup::new(args, given.collect())
 }

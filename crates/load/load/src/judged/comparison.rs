@@ -2,10 +2,12 @@
 //!
 //! Each figure has a [confidence interval](crate::results::confidence) on each side. The confidence interval of the
 //! difference is computed from both (Zou and Donner, *Construction of confidence limits about effect measures*, 2008).
-//! If the interval of the difference contains zero, no difference is reported.
+//! If it contains zero, no difference is reported. Sides that ran at the same time are compared in
+//! [pairs of batches](paired).
 
 pub(crate) mod demand;
 mod figure;
+mod paired;
 mod side;
 pub(crate) mod stored_run;
 #[cfg(test)]
@@ -13,8 +15,10 @@ mod tests;
 
 use crate::results::retained_histograms::Times;
 pub(crate) use figure::{Estimate, Figure};
+use paired::Pairs;
 use side::Side;
 use std::fmt::{self, Display, Formatter};
+use std::slice;
 use stored_run::StoredRun;
 
 /// Two times count as equal if their relative difference is smaller than this, because batches store times with two
@@ -29,6 +33,8 @@ pub(crate) struct Comparison {
     pub(crate) url: String,
     pub(crate) told: Vec<String>,
     pub(crate) is_incomplete: bool,
+    /// Whether the sides ran at the same time.
+    pub(crate) is_paired: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -66,13 +72,24 @@ impl Comparison {
         if [first, second].into_iter().any(has_one_twice) {
             return Err("one side has the same run twice: name each once".to_owned());
         }
+        Ok(Comparison::of(first, second, None))
+    }
+
+    /// Compares two runs that shared one load at the same time. Returns an error if they cannot be compared.
+    pub(crate) fn paired(first: &StoredRun, second: &StoredRun) -> Result<Comparison, String> {
+        first.is_comparable(second)?;
+        let pairs = Pairs::new([first, second].map(|run| &run.histograms.batches[..]));
+        Ok(Comparison::of(slice::from_ref(first), slice::from_ref(second), Some(&pairs)))
+    }
+
+    fn of(first: &[StoredRun], second: &[StoredRun], pairs: Option<&Pairs>) -> Comparison {
         let runs = [first.len(), second.len()];
         let told = stored_run::differences(first, second);
         let sides = [Side::new(first), Side::new(second)];
-        let rows = Figure::all().map(|figure| Row::new(figure, &sides)).collect();
-        let is_incomplete = all.iter().any(|run| run.incomplete.is_some());
-        let (times, url) = (sides.map(Side::into_times), all[0].url.clone());
-        Ok(Comparison { runs, rows, times, url, told, is_incomplete })
+        let rows = Figure::all().map(|figure| Row::new(figure, &sides, pairs)).collect();
+        let is_incomplete = first.iter().chain(second).any(|run| run.incomplete.is_some());
+        let (times, url) = (sides.map(Side::into_times), first[0].url.clone());
+        Comparison { runs, rows, times, url, told, is_incomplete, is_paired: pairs.is_some() }
     }
 }
 
@@ -81,9 +98,11 @@ fn has_one_twice(runs: &[StoredRun]) -> bool {
 }
 
 impl Row {
-    fn new(figure: Figure, sides: &[Side; 2]) -> Row {
-        let sides = sides.each_ref().map(|side| side.estimate(figure));
-        let [Some(first), Some(second)] = sides else {
+    fn new(figure: Figure, both: &[Side; 2], pairs: Option<&Pairs>) -> Row {
+        let sides = both.each_ref().map(|side| side.estimate(figure, 1.0));
+        let own = pairs.map_or(1.0, |pairs| pairs.own_variance(figure, both));
+        let [Some(first), Some(second)] = both.each_ref().map(|side| side.estimate(figure, own))
+        else {
             return Row { figure, sides, difference: None, word: Word::TooFew };
         };
         let difference = Difference::new(first, second);

@@ -5,5 +5,6 @@
 
 pub(crate) mod args;
 pub(crate) mod arrivals;
+pub(crate) mod halves;
 pub(crate) mod recording;
 pub(crate) mod table;

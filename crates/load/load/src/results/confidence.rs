@@ -32,6 +32,10 @@ pub(crate) const LEAST_BATCHES: usize = 4;
 
 const LEAST_BEYOND: f64 = 10.0;
 
+/// The slope at a percentile is measured over the confidence interval that a sample with this number of times beyond
+/// the percentile would have.
+const SLOPE_BEYOND: f64 = 1_000.0;
+
 /// 95 % of normally distributed values are within `Z` standard deviations of the mean, and 80 % are within `Z_80`.
 pub(crate) const Z: f64 = 1.959_964;
 const Z_80: f64 = 1.281_552;
@@ -123,10 +127,26 @@ impl Batched<'_> {
     /// Returns the effective sample size for this quantile: how many independent times would determine the quantile as
     /// exactly as the recorded times of the run do.
     pub(crate) fn effective(&self, quantile: f64) -> f64 {
+        effective(&self.shares_at(quantile))
+    }
+
+    /// Returns the shares of times up to this quantile. The times in its bucket are included if the shares of the whole
+    /// run are closer to the quantile then.
+    pub(crate) fn shares_at(&self, quantile: f64) -> Vec<Share> {
         let time = self.sample.times.value_at_quantile(quantile);
         let [above, below] = [true, false].map(|with_time| self.shares(time, with_time));
         let off = |shares: &[Share]| (whole(shares).part() - quantile).abs();
-        effective(if off(&below) < off(&above) { &below } else { &above })
+        if off(&below) < off(&above) { below } else { above }
+    }
+
+    /// Returns how much the time at a quantile changes with the quantile, in nanoseconds. Returns `None` if there are
+    /// too few times above it.
+    pub(crate) fn slope(&self, quantile: f64) -> Option<f64> {
+        let most = SLOPE_BEYOND / quantile.min(1.0 - quantile);
+        let times = float(self.sample.times.len()).min(most);
+        let range = (times > 0.0).then(|| self.range_of(quantile, times))?;
+        let (low, high) = ranks(quantile, times);
+        Some((float(range.high?) - float(range.low)) / (high - low))
     }
 
     /// Returns for each batch how many of its times are at most `time`. `with_time` says whether the times in the same
@@ -175,8 +195,17 @@ fn design_effect(shares: &[Share]) -> f64 {
 
 /// Returns the variance of the sum of `counted` over all batches, for these values of `all`.
 pub(crate) fn variance(shares: &[Share]) -> f64 {
+    variance_of_sum(&deviations(shares))
+}
+
+/// Returns for each batch the difference between its `counted` and the number that is expected from its `all`.
+pub(crate) fn deviations(shares: &[Share]) -> Vec<f64> {
     let part = whole(shares).part();
-    let off: Vec<f64> = shares.iter().map(|share| share.counted - part * share.all).collect();
+    shares.iter().map(|share| share.counted - part * share.all).collect()
+}
+
+/// Returns the variance of the sum of consecutive deviations, which may be correlated.
+pub(crate) fn variance_of_sum(off: &[f64]) -> f64 {
     let (batches, squares) = (float_of(off.len()), off.iter().map(|off| off * off).sum::<f64>());
     if squares <= 0.0 {
         return 0.0;

@@ -58,9 +58,23 @@ impl Batch {
             },
         }
     }
+
+    /// Adds the results of a later batch.
+    pub(crate) fn join(&mut self, next: &Batch) {
+        self.to_seconds = next.to_seconds;
+        self.started += next.started;
+        self.failed += next.failed;
+        self.times.add(&next.times);
+    }
 }
 
 impl Times {
+    pub(crate) fn add(&mut self, other: &Times) {
+        self.service += &other.service;
+        self.response += &other.response;
+        self.lower_bounds += &other.lower_bounds;
+    }
+
     fn new(stats: &OperationStats) -> Times {
         let OperationStats { service, response, bounds, .. } = stats.clone();
         Times { service, response, lower_bounds: bounds }

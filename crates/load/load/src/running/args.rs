@@ -136,6 +136,9 @@ pub(crate) struct RunArgs {
     /// The time from the start of the run to the start of the load, if it is one of several.
     #[arg(skip)]
     pub(crate) start: Duration,
+    /// Whether the run is divided into two sides, or is one of them.
+    #[arg(skip)]
+    pub(crate) is_versus: bool,
 
     #[arg(skip)]
     pub(crate) svg: Option<PathBuf>,

@@ -93,7 +93,10 @@ pub(crate) fn perform(args: &CompareArgs) -> anyhow::Result<Shown> {
 /// run. Without a baseline, a requirement about a change is an error.
 pub(crate) fn baseline(args: &RunArgs) -> anyhow::Result<Option<StoredRun>> {
     let Some(path) = &args.baseline else {
-        ensure!(args.demands().next().is_none(), "--fail-if: a change needs a --baseline");
+        ensure!(
+            args.is_versus || args.demands().next().is_none(),
+            "--fail-if: a change needs a --baseline or --versus"
+        );
         return Ok(None);
     };
     ensure!(args.fleet.fleet.is_none(), "--baseline: a node of a fleet is not compared");
@@ -120,15 +123,36 @@ pub(crate) fn beside<'a>(
     demands: impl Iterator<Item = &'a Demand>,
     summary: &mut Summary,
 ) {
+    let beside = stored(summary)
+        .and_then(|this| Comparison::new(slice::from_ref(baseline), slice::from_ref(&this)));
+    note(beside, demands, summary);
+}
+
+/// Compares the two loads of a run. Adds the comparison and the outcome of each demand to the summary.
+pub(super) fn sides<'a>(demands: impl Iterator<Item = &'a Demand>, summary: &mut Summary) {
+    let sides = [0, 1].map(|side| &*summary.loads[side].summary);
+    let url = sides.map(|side| side.title.url.as_str()).join(" versus ");
+    let [first, second] = sides.map(stored);
+    let beside = first.and_then(|first| Comparison::paired(&first, &second?));
+    summary.title.url = url;
+    note(beside, demands, summary);
+}
+
+fn stored(summary: &Summary) -> Result<StoredRun, String> {
     let object = json::Object::<()>::new(summary, None);
-    let this = serde_json::to_value(object).and_then(serde_json::from_value::<StoredRun>);
-    let this = this.map_err(|error| error.to_string());
-    let beside =
-        this.and_then(|this| Comparison::new(slice::from_ref(baseline), slice::from_ref(&this)));
+    let stored = serde_json::to_value(object).and_then(serde_json::from_value);
+    stored.map_err(|error| error.to_string())
+}
+
+fn note<'a>(
+    beside: Result<Comparison, String>,
+    demands: impl Iterator<Item = &'a Demand>,
+    summary: &mut Summary,
+) {
     for demand in demands {
         let missed = match &beside {
             Ok(comparison) => demand.check(comparison),
-            Err(_) => Some(format!("{demand} is unknown: the baseline was not compared")),
+            Err(_) => Some(format!("{demand} is unknown: the runs were not compared")),
         };
         let row = beside.as_ref().ok().and_then(|comparison| demand.row(comparison));
         let value = row.map(difference).unwrap_or_default();

@@ -144,6 +144,9 @@ impl LoadsSetup {
         settings.retain(|name, _| self.args.given.contains(name));
         let mut summary = Summary::of_loads(loads, settings);
         summary.require(&self.args.criteria());
+        if self.args.is_versus {
+            compare::sides(self.args.demands(), &mut summary);
+        }
         let required: Vec<_> = summary.loads.iter().flat_map(LoadResults::required).collect();
         for required in required {
             summary.note(required);

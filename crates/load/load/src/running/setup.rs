@@ -22,7 +22,6 @@ use crate::console::unreachable::Unreachable;
 use crate::judged::comparison::stored_run::StoredRun;
 use crate::judged::criteria::{Criterion, Percentile};
 use crate::load::backend::Backend;
-use crate::load::schedule::args::ScheduleArgs;
 use crate::shown::csv_log::CsvLog;
 use crate::shown::hdr_log::HdrLog;
 use crate::shown::logs::Logs;
@@ -260,7 +259,7 @@ impl Setup {
             most: self.most_slots(),
             counted: self.counted,
             slots: args.requests.filter(|_| args.schedule.is_closed),
-            spacing: spacing(&args.schedule),
+            spacing: spacing(args),
             is_steady: args.schedule.is_steady(),
             constant_hz: args.schedule.constant_hz()?,
             is_closed: args.schedule.is_closed,
@@ -298,17 +297,17 @@ fn check_start(args: &RunArgs) -> anyhow::Result<()> {
     args.start_at.as_ref().map_or(Ok(()), StartAt::check)
 }
 
-fn spacing(schedule: &ScheduleArgs) -> Spacing {
+fn spacing(RunArgs { schedule, is_versus, .. }: &RunArgs) -> Spacing {
     match () {
         () if schedule.is_closed => Spacing::Other,
-        () if schedule.arrivals.is_even() => Spacing::Even,
+        () if schedule.arrivals.is_even() && !is_versus => Spacing::Even,
         () if schedule.is_poisson() => Spacing::Poisson,
         () => Spacing::Other,
     }
 }
 
 /// Returns the number of slots of this process among the first `slots` slots of the load.
-fn part_of(slots: u64, args: &RunArgs) -> anyhow::Result<u64> {
+pub(super) fn part_of(slots: u64, args: &RunArgs) -> anyhow::Result<u64> {
     ensure!(
         args.fleet.run_name.is_none(),
         "the load of a fleet ends by its --duration, and not with the data: leave --data-end stop out"

@@ -12,13 +12,19 @@ pub(crate) const BESIDE: &str = "B beside A";
 const NOTE: &str =
     "in brackets: 95 % confidence intervals; ~: too few requests for a reliable interval";
 const FEW_RUNS: &str = "with three runs of each side, changes from run to run are counted too";
+const PAIRED: &str =
+    "A and B ran at the same time; variation that both have in common is left out of differences";
 
 pub(crate) fn notes(comparison: &Comparison) -> impl Iterator<Item = &'static str> {
     let is_few = comparison.runs.iter().any(|runs| *runs < 3);
-    [NOTE].into_iter().chain(is_few.then_some(FEW_RUNS))
+    let (paired, few) = (comparison.is_paired, is_few && !comparison.is_paired);
+    [NOTE].into_iter().chain(paired.then_some(PAIRED)).chain(few.then_some(FEW_RUNS))
 }
 
 pub(crate) fn sides(comparison: &Comparison) -> [String; 2] {
+    if comparison.is_paired {
+        return ["A", "B"].map(str::to_owned);
+    }
     let [a, b] = comparison.runs.map(|runs| human::count(runs, "run"));
     [format!("A: {a}"), format!("B: {b}")]
 }

@@ -42,7 +42,8 @@ impl Display for Details<'_> {
             writeln!(f, "{kind:<9} {text}")
         })?;
         if let Some(Ok(comparison)) = &summary.beside {
-            writeln!(f, "\nbaseline  A is the baseline, B is this run")?;
+            let about = "baseline  A is the baseline, B is this run\n";
+            write!(f, "\n{}", if comparison.is_paired { "" } else { about })?;
             write!(f, "{}", ComparisonText(comparison, &[]))?;
         }
         Ok(())

@@ -3,7 +3,7 @@
 #[cfg(test)]
 mod tests;
 
-use super::comparison::upshot;
+use super::comparison::{ComparisonText, upshot};
 use super::details::Details;
 use super::own_times::counter_line;
 use super::times::{BriefTable, TimesTable};
@@ -54,7 +54,8 @@ impl Display for RunReport<'_> {
                 }
                 let room = LINES.saturating_sub(rest.len());
                 let mut lines = head(summary, room).into_iter().chain(rest);
-                lines.try_for_each(|line| writeln!(f, "{}", cut(&line)))
+                lines.try_for_each(|line| writeln!(f, "{}", cut(&line)))?;
+                versus(summary).map_or(Ok(()), |table| write!(f, "\n{table}"))
             }
             Detail::All => {
                 let mut head = head(summary, usize::MAX).into_iter().chain(advised(summary));
@@ -65,6 +66,12 @@ impl Display for RunReport<'_> {
             }
         }
     }
+}
+
+/// Returns the comparison of the two sides of a run.
+fn versus(summary: &Summary) -> Option<ComparisonText<'_>> {
+    let comparison = summary.beside.as_ref()?.as_ref().ok()?;
+    comparison.is_paired.then_some(ComparisonText(comparison, &[]))
 }
 
 fn heading(kind: &str, name: &str, detail: Detail) -> String {
@@ -120,6 +127,7 @@ pub(crate) fn notes(summary: &Summary) -> Vec<(&'static str, String)> {
     notes.extend(summary.title.start_at.iter().map(|start| ("start", start.to_string())));
     notes.extend(summary.parts.iter().map(|part| ("part", part.to_string())));
     notes.extend(summary.beside.as_ref().map(|beside| match beside {
+        Ok(comparison) if comparison.is_paired => ("versus", upshot(&comparison.rows)),
         Ok(comparison) => ("baseline", upshot(&comparison.rows)),
         Err(why) => ("baseline", format!("not compared: {why}")),
     }));

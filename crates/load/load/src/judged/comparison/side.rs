@@ -6,7 +6,6 @@ use crate::console::human::float;
 use crate::results::confidence::{self, Batched, LEAST_BATCHES, Range, Share, Z};
 use crate::results::percentiles::{Sample, quantile};
 use crate::results::retained_histograms::{Batch, Times};
-use hdrhistogram::Histogram;
 use std::iter;
 
 /// If a side has at least this number of runs, the variance between runs is used too. The variance between batches does
@@ -31,11 +30,7 @@ pub(crate) struct Side<'run> {
 impl<'run> Side<'run> {
     pub(crate) fn new(runs: &'run [StoredRun]) -> Side<'run> {
         let mut sum = runs[0].histograms.all.clone();
-        for run in &runs[1..] {
-            sum.service += &run.histograms.all.service;
-            sum.response += &run.histograms.all.response;
-            sum.lower_bounds += &run.histograms.all.lower_bounds;
-        }
+        runs[1..].iter().for_each(|run| sum.add(&run.histograms.all));
         Side { runs, sum }
     }
 
@@ -43,37 +38,59 @@ impl<'run> Side<'run> {
         self.sum
     }
 
-    pub(crate) fn estimate(&self, figure: Figure) -> Option<Estimate> {
+    /// Estimates a figure. The interval is computed with the share `own_variance` of the measured variance, but is not
+    /// shorter than that of independent requests.
+    pub(crate) fn estimate(&self, figure: Figure, own_variance: f64) -> Option<Estimate> {
         match figure {
-            Figure::Rate => self.rate(),
-            Figure::Errors => self.errors(),
-            Figure::Response(percent) => {
-                let Times { response, lower_bounds, .. } = &self.sum;
-                let sample = Sample::bounded(response, lower_bounds);
-                self.percentile(sample, |times| &times.response, quantile(percent))
-            }
-            Figure::Service(percent) => {
-                let sample = Sample::exact(&self.sum.service);
-                self.percentile(sample, |times| &times.service, quantile(percent))
+            Figure::Rate => self.rate(own_variance),
+            Figure::Errors => self.errors(own_variance),
+            Figure::Response(percent) | Figure::Service(percent) => {
+                self.percentile(figure, quantile(percent), own_variance)
             }
         }
     }
 
-    fn percentile(
-        &self,
-        sample: Sample<'_>,
-        times: impl Fn(&Times) -> &Histogram<u64>,
-        quantile: f64,
-    ) -> Option<Estimate> {
-        let of = |parts| match parts {
-            Parts::Batches => self.batches().map(|batch| times(&batch.times)).collect(),
-            Parts::Runs => self.runs.iter().map(|run| times(&run.histograms.all)).collect(),
+    /// Returns by how much each of the batches makes a figure higher or lower. The sign of times is reversed.
+    pub(crate) fn deviations(&self, figure: Figure, batches: &[Batch]) -> Option<Vec<f64>> {
+        let (shares, slope): (Vec<_>, _) = match figure {
+            Figure::Rate => (batches.iter().map(rate_of).collect(), 1.0),
+            Figure::Errors => (batches.iter().map(failed_of).collect(), 1.0),
+            Figure::Response(percent) | Figure::Service(percent) => {
+                let times = self.batched(figure, batches.iter().map(|batch| &batch.times));
+                (times.shares_at(quantile(percent)), times.slope(quantile(percent))?)
+            }
         };
-        let split_into = |parts| Batched { sample, batches: of(parts) };
+        let all = Some(confidence::whole(&shares).all).filter(|all| *all > 0.0)?;
+        let deviations = confidence::deviations(&shares).into_iter();
+        Some(deviations.map(|deviation| deviation * slope / all).collect())
+    }
+
+    /// Returns the response or service times of the side, divided into these parts.
+    fn batched<'a>(
+        &'a self,
+        figure: Figure,
+        parts: impl Iterator<Item = &'a Times>,
+    ) -> Batched<'a> {
+        let Times { service, response, lower_bounds } = &self.sum;
+        if matches!(figure, Figure::Service(_)) {
+            let batches = parts.map(|part| &part.service).collect();
+            return Batched { sample: Sample::exact(service), batches };
+        }
+        let batches = parts.map(|part| &part.response).collect();
+        Batched { sample: Sample::bounded(response, lower_bounds), batches }
+    }
+
+    fn percentile(&self, figure: Figure, quantile: f64, own_variance: f64) -> Option<Estimate> {
+        let split_into = |parts| match parts {
+            Parts::Batches => self.batched(figure, self.batches().map(|batch| &batch.times)),
+            Parts::Runs => self.batched(figure, self.runs.iter().map(|run| &run.histograms.all)),
+        };
         let batches = split_into(Parts::Batches);
         batches.range(quantile)?;
+        let sample = batches.sample;
         let effective = self.parts().map(|parts| split_into(parts).effective(quantile));
-        let effective = effective.reduce(f64::min)?;
+        let effective = effective.reduce(f64::min)? / own_variance;
+        let effective = effective.min(float(sample.times.len()));
         let Range { low, high, is_rough } = batches.range_of(quantile, effective);
         Some(Estimate {
             value: float(sample.times.value_at_quantile(quantile)),
@@ -103,39 +120,44 @@ impl<'run> Side<'run> {
         }
     }
 
-    fn errors(&self) -> Option<Estimate> {
-        let share =
-            |batch: &Batch| Share { counted: float(batch.failed), all: float(batch.started) };
-        let shares = self.shares(Parts::Batches, share);
-        let value = confidence::whole(&shares).part();
+    fn errors(&self, own_variance: f64) -> Option<Estimate> {
+        let shares = self.shares(Parts::Batches, failed_of);
+        let whole = confidence::whole(&shares);
+        let value = whole.part();
         if shares.len() < LEAST_BATCHES || value > 1.0 {
             return None;
         }
-        let effective = |parts| confidence::effective(&self.shares(parts, share));
-        let effective = self.parts().map(effective).reduce(f64::min)?;
+        let effective = |parts| confidence::effective(&self.shares(parts, failed_of));
+        let effective = self.parts().map(effective).reduce(f64::min)? / own_variance;
+        let effective = effective.min(whole.all);
         let (low, high) = wilson(value, effective);
         let is_rough = value > 0.0 && effective * value < LEAST_FAILED;
         Some(Estimate { value, low, high, is_rough })
     }
 
-    fn rate(&self) -> Option<Estimate> {
-        let share = |batch: &Batch| Share {
-            counted: float(batch.started),
-            all: batch.to_seconds - batch.from_seconds,
-        };
-        let shares = self.shares(Parts::Batches, share);
+    fn rate(&self, own_variance: f64) -> Option<Estimate> {
+        let shares = self.shares(Parts::Batches, rate_of);
         if shares.len() < LEAST_BATCHES {
             return None;
         }
         let whole = confidence::whole(&shares);
         let reach = |parts| {
-            let shares = self.shares(parts, share);
+            let shares = self.shares(parts, rate_of);
             let t = confidence::student(confidence::float_of(shares.len()) - 1.0);
-            t * confidence::variance(&shares).sqrt() / whole.all
+            t * (confidence::variance(&shares) * own_variance).sqrt() / whole.all
         };
         let (value, reach) = (whole.part(), self.parts().map(reach).reduce(f64::max)?);
         Some(Estimate { value, low: value - reach, high: value + reach, is_rough: false })
     }
+}
+
+fn failed_of(batch: &Batch) -> Share {
+    Share { counted: float(batch.failed), all: float(batch.started) }
+}
+
+/// Returns the number of started requests and the seconds of a batch.
+fn rate_of(batch: &Batch) -> Share {
+    Share { counted: float(batch.started), all: batch.to_seconds - batch.from_seconds }
 }
 
 /// Returns the confidence interval of a share of `count` events (Wilson, *Probable inference*, 1927).

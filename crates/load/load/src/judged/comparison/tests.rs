@@ -14,7 +14,7 @@ fn queue(slower: f64) -> Queue {
     Queue { slower, ..Queue::new(0.5 / slower) }
 }
 
-fn recording(queue: Queue, requests: f64, seed: u64) -> StoredRun {
+pub(super) fn recording(queue: Queue, requests: f64, seed: u64) -> StoredRun {
     let histograms = queue.run(requests, seed).kept();
     let sum = |of: fn(&Batch) -> u64| histograms.batches.iter().map(of).sum();
     StoredRun {
@@ -43,7 +43,7 @@ fn words(slower: f64, requests: f64, pairs: u64, percents: &[f64]) -> impl Fn(f6
         let first = recording(queue(1.0), requests, pair * 2 + 1);
         let second = recording(queue(slower), requests, pair * 2 + 2);
         let sides = [Side::new(slice::from_ref(&first)), Side::new(slice::from_ref(&second))];
-        let row = |percent: &f64| Row::new(Figure::Response(*percent), &sides);
+        let row = |percent: &f64| Row::new(Figure::Response(*percent), &sides, None);
         words.extend(percents.iter().map(row).map(|row| (row.figure, row.word)));
     }
     move |percent, word| {
@@ -80,7 +80,7 @@ fn a_percentile_names_the_rank_that_its_decimals_say() {
     run.histograms.batches.iter_mut().for_each(|batch| batch.times = times.clone());
     run.histograms.all = times;
     let side = Side::new(slice::from_ref(&run));
-    let told = side.estimate(Figure::Response(99.9)).unwrap().value;
+    let told = side.estimate(Figure::Response(99.9), 1.0).unwrap().value;
     assert_eq!(told.total_cmp(&999.0), Ordering::Equal, "{told}");
 }
 

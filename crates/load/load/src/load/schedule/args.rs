@@ -14,7 +14,7 @@ use std::time::Duration;
 pub(crate) const MAX: &str = "max";
 
 /// The options of a load. The texts here are on the `--help` pages of `plan` and `run`.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 #[command(group = ArgGroup::new("load").args(["rate", "shape"]))]
 #[command(next_help_heading = "Load")]
 pub(crate) struct ScheduleArgs {

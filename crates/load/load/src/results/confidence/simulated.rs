@@ -25,6 +25,8 @@ pub(crate) struct Queue {
     pub(crate) slower: f64,
     /// The mean time between two stalls, and the length of each stall. `None` if the server does not stall.
     pub(crate) stalls: Option<(f64, f64)>,
+    /// The factors of all response times at the start and at the end of the run, between which they change evenly.
+    pub(crate) drift: [f64; 2],
 }
 
 #[derive(Debug)]
@@ -74,7 +76,7 @@ impl Simulated {
 
 impl Queue {
     pub(crate) fn new(rate: f64) -> Queue {
-        Queue { rate, slower: 1.0, stalls: None }
+        Queue { rate, slower: 1.0, stalls: None, drift: [1.0; 2] }
     }
 
     /// Simulates about `requests` requests with Lindley's recursion: a request is served as soon as the server has
@@ -82,8 +84,10 @@ impl Queue {
     pub(crate) fn run(&self, requests: f64, seed: u64) -> Simulated {
         let mut run = Simulated::new();
         let end = requests / self.rate;
+        let [first, last] = self.drift;
         for (due, response) in self.responses(seed).take_while(|(due, _)| *due < end) {
-            run.record(due / end, response);
+            let part = due / end;
+            run.record(part, response * (first + (last - first) * part));
         }
         run
     }

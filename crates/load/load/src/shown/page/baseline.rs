@@ -3,15 +3,17 @@
 use crate::console::human;
 use crate::judged::comparison::{Comparison, Row};
 use crate::judged::summary::Summary;
-use crate::shown::comparison::{difference, estimate, notes};
+use crate::shown::comparison::{BESIDE, difference, estimate, notes};
 use maud::{Markup, html};
 
 pub(crate) fn section(summary: &Summary) -> Markup {
     html! {
         @if let Some(beside) = &summary.beside {
             section {
-                h2 { "Beside the baseline" }
+                @let is_paired = beside.as_ref().is_ok_and(|comparison| comparison.is_paired);
+                h2 { @if is_paired { (BESIDE) } @else { "Beside the baseline" } }
                 @match beside {
+                    Ok(comparison) if is_paired => { (table(comparison, ["A", "B", "difference", ""])) }
                     Ok(comparison) => { (table(comparison, ["baseline", "this run", "difference", ""])) }
                     Err(why) => { p { "Not compared: " (human::visible(why)) } }
                 }

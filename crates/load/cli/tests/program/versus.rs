@@ -1,0 +1,91 @@
+//! Tests `nanopace run --versus`: two servers compared in one load.
+
+use crate::command::object;
+use crate::running::{file, output_of, refusal};
+use crate::server::{Asked, answering, server};
+use crate::sums::assert_adds_up;
+use std::process::Output;
+use std::sync::mpsc::Receiver;
+use std::sync::{Condvar, Mutex};
+use std::{fs, mem, sync::Arc};
+
+fn versus(urls: [&str; 2], options: &str) -> Output {
+    let options = options.split(' ').map(|word| word.replace('_', " ")).collect::<Vec<_>>();
+    let line = [urls[0], "--versus", urls[1]].into_iter().chain(options.iter().map(String::as_str));
+    output_of(&line.collect::<Vec<_>>())
+}
+
+/// Returns the numbers of the slots that a server got, in ascending order, without the request that checks it.
+fn slots(asked: &Receiver<Asked>) -> Vec<u64> {
+    let number = |asked: Asked| asked.path().trim_start_matches('/').parse().unwrap();
+    let mut slots: Vec<u64> = asked.try_iter().skip(1).map(number).collect();
+    slots.sort_unstable();
+    slots
+}
+
+#[test]
+fn each_pair_of_slots_is_divided_and_all_outputs_have_the_differences() {
+    let [(a, asked_a), (b, asked_b)] = [server(), server()];
+    let [a, b] = [a, b].map(|url| format!("http://{url}/{{{{slot}}}}"));
+    let page = file("versus.html", "");
+    let fails = "--rate 2k/s --requests 401 -c 4 --fail-if p99.99_response_slower_by_5%";
+    let output = versus([&a, &b], &format!("{fails} --json - --html {page}"));
+    let [first, second] = [slots(&asked_a), slots(&asked_b)];
+    assert!(first.iter().zip(&second).all(|(a, b)| a ^ b == 1), "{first:?} {second:?}");
+    assert_eq!(first.len().abs_diff(second.len()), 1);
+    let (mut all, whole) = ([first, second].concat(), object(&output));
+    all.sort_unstable();
+    assert_eq!(all, (0..401).collect::<Vec<_>>());
+    assert_adds_up(&whole);
+    assert_eq!((&whole["loads"]["A"]["url"], &whole["loads"]["B"]["url"]), (&a.into(), &b.into()));
+    assert_eq!(whole["comparison"]["figures"].as_array().map(Vec::len), Some(12));
+    assert_eq!(output.status.code(), Some(3));
+    assert!(whole["missed"][0].as_str().unwrap().contains("unknown: there are too few samples"));
+    let page = fs::read_to_string(page).unwrap();
+    for text in [String::from_utf8(output.stderr).unwrap(), page] {
+        assert!(text.contains("B beside A") && text.contains("p99.9 service"), "{text}");
+    }
+}
+
+/// B sends no response until A has all of its requests.
+#[test]
+fn a_side_that_stalls_does_not_delay_the_other() {
+    const EACH: usize = 100;
+    let response = || "HTTP/1.1 204 No Content\r\n\r\n".to_owned();
+    let counted = Arc::new((Mutex::new(0), Condvar::new()));
+    let (at_a, is_probed) = (Arc::clone(&counted), Mutex::new(false));
+    let (a, _asked) = answering(move |_| {
+        *at_a.0.lock().unwrap() += 1;
+        at_a.1.notify_all();
+        response()
+    });
+    let (b, _asked) = answering(move |_| {
+        if mem::replace(&mut *is_probed.lock().unwrap(), true) {
+            let count = counted.0.lock().unwrap();
+            drop(counted.1.wait_while(count, |count| *count <= EACH).unwrap());
+        }
+        response()
+    });
+    let [a, b] = [a, b].map(|url| format!("http://{url}/"));
+    let options = "--rate 1k/s --requests 200 -c 4 --threads 1 --timeout 1min --json -";
+    let whole = object(&versus([&a, &b], options));
+    let completed = ["A", "B"].map(|side| whole["loads"][side]["completed"].clone());
+    assert_eq!(completed, [EACH, EACH], "{whole}");
+}
+
+#[test]
+fn options_that_do_not_fit_two_sides_get_one_line() {
+    for (options, told) in [
+        ("--shard 1/2", "--shard: a run with two sides does not have it: leave it out"),
+        ("--rate max", "--rate max: a run with two sides"),
+        ("--fleet redis://127.0.0.1/ --run a", "--fleet: a run with two sides"),
+        ("-c 5", "--connections 5: each side gets half of them: write 6"),
+        ("-c 4..7", "write 4..8"),
+        ("--requests 1", "gets none of them: write more"),
+        ("--load a.toml", "cannot be used with"),
+        ("--fail-if C:_failed=0", "no load has this name: write one of A, B"),
+    ] {
+        let told_line = refusal(versus(["http://127.0.0.1:1/", "http://127.0.0.1:2/"], options));
+        assert!(told_line.contains(told), "{options}: {told_line}");
+    }
+}

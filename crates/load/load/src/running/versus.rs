@@ -1,0 +1,80 @@
+//! Divides a run into two sides, A and B, which run the halves of one load at the same time.
+
+use super::args::RunArgs;
+use super::pool_size::PoolSize;
+use super::setup::part_of;
+use crate::load::schedule::args::ScheduleArgs;
+use crate::load::schedule::halves::halves;
+use anyhow::ensure;
+use nanopace::Shard;
+
+/// Returns the options of the whole run, and those of its sides.
+///
+/// # Errors
+/// Returns an error if an option does not fit two sides, or if there are too few connections or requests for them.
+pub(crate) fn divided(mut args: RunArgs) -> anyhow::Result<(RunArgs, [RunArgs; 2])> {
+    check(&args)?;
+    args.is_versus = true;
+    let [first, second] = halves(args.schedule.seed)?;
+    let sides = [side(&args, "A", first)?, side(&args, "B", second)?];
+    Ok((args, sides))
+}
+
+fn check(args: &RunArgs) -> anyhow::Result<()> {
+    let refused = [
+        ("rate max", args.schedule.is_closed),
+        ("per-connection", args.per_connection.is_some()),
+        ("shard", args.schedule.shard.is_some()),
+        ("start-at", args.start_at.is_some()),
+        ("until-confident", args.until_confident.is_some()),
+        ("fail-fast", args.fail_fast),
+        ("baseline", args.baseline.is_some()),
+        ("csv", args.csv.is_some()),
+        ("hdr", args.hdr.is_some()),
+        ("fleet", args.fleet.fleet.is_some()),
+        ("run", args.fleet.run_name.is_some()),
+    ];
+    for (name, is_given) in refused {
+        ensure!(!is_given, "--{name}: a run with two sides does not have it: leave it out");
+    }
+    let size @ PoolSize { first, most } = args.connections;
+    let even = PoolSize { first: first.next_multiple_of(2), most: most.next_multiple_of(2) };
+    ensure!(size == even, "--connections {size}: each side gets half of them: write {even}");
+    Ok(())
+}
+
+fn side(args: &RunArgs, name: &str, half: Shard) -> anyhow::Result<RunArgs> {
+    let PoolSize { first, most } = args.connections;
+    let mut side = RunArgs {
+        name: name.to_owned(),
+        schedule: ScheduleArgs { shard: Some(half), ..args.schedule.clone() },
+        duration: args.duration,
+        connections: PoolSize { first: first / 2, most: most / 2 },
+        timeout: args.timeout,
+        strictness: args.strictness,
+        max_backlog: args.max_backlog,
+        skip_later_than: args.skip_later_than,
+        warmup: args.warmup,
+        settings: args.settings.clone(),
+        given: args.given.clone(),
+        start: args.start,
+        is_versus: true,
+        ..RunArgs::by_default()
+    };
+    if let Some(requests) = args.requests {
+        let own = own_requests(requests, &side)?;
+        side.requests = Some(own);
+        side.settings.insert("requests".to_owned(), i64::try_from(own)?.into());
+    }
+    Ok(side)
+}
+
+/// Returns how many of the requests after the warm-up belong to the side.
+fn own_requests(requests: u64, side: &RunArgs) -> anyhow::Result<u64> {
+    let schedule = &side.schedule;
+    let whole = Shard::new(0, 1)?;
+    let end = schedule.starts_before(side.warmup, whole)?.saturating_add(requests);
+    let own = part_of(end, side)? - schedule.starts_before(side.warmup, schedule.shard()?)?;
+    ensure!(own > 0, "--requests {requests}: side {} gets none of them: write more", side.name);
+    Ok(own)
+}
