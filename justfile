@@ -144,6 +144,11 @@ clients rounds="5": (needs "/usr/sbin/nginx" "nginx-light") (needs "/usr/bin/wrk
     cargo build --release -p nanopace-cli
     cargo run --release -p nanopace-benches --bin clients -- {{ rounds }}
 
+# Measure how even the load of each installed generator is, for docs/EVENNESS.md (needs python3); two minutes for each tool.
+evenness rounds="5":
+    cargo build --release -p nanopace-cli
+    python3 benches/evenness.py "{{ target }}/release/nanopace" {{ rounds }}
+
 # Check a release: the packaged crates with tests, examples and documentation, licences, and the public interface against the last release (needs cargo-deny, then cargo-semver-checks); many minutes.
 release-check: deny
     #!/usr/bin/env bash

@@ -126,7 +126,7 @@ pub unsafe extern "C" fn nanopace_try_acquire(
 }
 
 /// Acquires a slot like `nanopace_acquire`, but gives up if the slot can't start within `timeout_ns` nanoseconds from
-/// now. In that case the function claims no slot. It returns `NANOPACE_STATUS_NOT_YET` as soon as it is clear that the
+/// now. In that case the function claims no slot. It returns `NANOPACE_STATUS_NOT_YET` once it is clear that the
 /// slot can't start in time, or `NANOPACE_STATUS_PAUSED` if the pacer is still paused after that time.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanopace_acquire_timeout(

@@ -59,6 +59,9 @@ impl Arrivals {
 }
 
 #[cfg(test)]
+mod vectors;
+
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::Rate;

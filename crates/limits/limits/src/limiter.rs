@@ -47,7 +47,7 @@ use std::sync::Arc;
 /// readings. A limit therefore holds in every span of time on that clock, however the threads are scheduled.
 ///
 /// A limiter with a single rate keeps its bound even if decisions are made in another order. Until its limits change,
-/// [`try_acquire`](Limiter::try_acquire) takes no lock while the queue is empty and no other call holds the lock.
+/// [`try_acquire`](Limiter::try_acquire) takes no lock while the queue is empty and the lock is free.
 ///
 /// # Waiting
 ///

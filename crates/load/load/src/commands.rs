@@ -8,7 +8,7 @@ use crate::calibrate::Calibration;
 use crate::calibrate::args::{self as calibrate_args, CalibrateArgs};
 use crate::console::{config, help};
 use crate::front::help as pages;
-use crate::front::job::{self, Ended, FAILED, refused};
+use crate::front::job::{self, Ended, FAILED, INCOMPLETE, refused};
 use crate::front::program::{print, status, usage};
 use crate::http;
 use crate::http::args::{HttpRunArgs, HttpSearchArgs};
@@ -19,6 +19,8 @@ use crate::running::fleet::args::{self as fleet_args, FleetCommand};
 use crate::running::member::address::without_password;
 use crate::running::merge::{self, MergeArgs};
 use crate::running::search::args as search_args;
+use crate::witness::Witness;
+use crate::witness::args::{self as witness_args, WitnessArgs};
 use clap::builder::ArgPredicate;
 use clap::error::Result;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand, value_parser};
@@ -87,6 +89,9 @@ enum Command<C: Subcommand, E: EmbeddedTarget> {
     /// Measure this machine's clock, sleeps and starts, and recommend a pause strategy.
     #[command(after_help = calibrate_args::HELP)]
     Calibrate(CalibrateArgs),
+    /// Serve HTTP and report how even the load is that arrives: a test for any load generator.
+    #[command(after_help = witness_args::HELP)]
+    Witness(WitnessArgs),
     /// Compare runs by their --json files: which differences are beyond chance?
     #[command(after_help = compare::HELP)]
     Compare(CompareArgs),
@@ -169,6 +174,7 @@ where
         Ok(Command::Search(args)) => http::job(*args).map_err(refused).and_then(job::search),
         Ok(Command::Plan(args)) => plan(&args),
         Ok(Command::Calibrate(args)) => calibrate(&args),
+        Ok(Command::Witness(args)) => witness(&args),
         Ok(Command::Compare(args)) => job::compare(&args),
         Ok(Command::Merge(args)) => job::merge(&args),
         Ok(Command::Fleet(command)) => job::fleet(&command),
@@ -226,6 +232,13 @@ fn calibrate(args: &CalibrateArgs) -> Ended {
     let results = calibration.run();
     calibration.publish(&results).map_err(|error| (FAILED, error.into()))?;
     Ok(ExitCode::SUCCESS)
+}
+
+fn witness(args: &WitnessArgs) -> Ended {
+    let witness = Witness::new(args).map_err(refused)?;
+    let evenness = witness.run();
+    witness.publish(&evenness).map_err(|error| (FAILED, error.into()))?;
+    Ok(if evenness.gaps.is_some() { ExitCode::SUCCESS } else { ExitCode::from(INCOMPLETE) })
 }
 
 #[cfg(test)]

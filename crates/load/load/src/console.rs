@@ -10,6 +10,8 @@ pub(crate) mod human;
 pub(crate) mod input;
 pub(crate) mod interrupt;
 pub(crate) mod json_object;
+#[cfg(feature = "http")]
+pub(crate) mod line_plot;
 mod log_file;
 pub(crate) mod machine;
 mod output;

@@ -1,7 +1,7 @@
 //! Implements runs and searches whose target is an HTTP server.
 
 pub(crate) mod args;
-mod client;
+pub(crate) mod client;
 pub(crate) mod embedded;
 pub(crate) mod loads;
 mod replay;

@@ -27,6 +27,8 @@ mod plan;
 mod results;
 mod running;
 mod shown;
+#[cfg(feature = "http")]
+mod witness;
 
 pub use front::builder::{Load, LoadError};
 pub use front::data::DataArgs;

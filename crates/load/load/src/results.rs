@@ -4,6 +4,7 @@ pub(crate) mod asked;
 pub(crate) mod burst;
 pub(crate) mod confidence;
 pub(crate) mod cpu_time;
+pub(crate) mod evenness;
 pub(crate) mod gaps;
 pub(crate) mod labels;
 pub(crate) mod last_poll;

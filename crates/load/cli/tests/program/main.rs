@@ -49,3 +49,5 @@ mod streams;
 mod sums;
 mod tls;
 mod versus;
+#[cfg(unix)]
+mod witness;

@@ -16,9 +16,17 @@ fn options(command: &str) -> Vec<String> {
 
 #[test]
 fn the_reference_lists_every_option() {
-    for command in
-        ["run", "search", "compare", "merge", "plan", "calibrate", "fleet status", "fleet report"]
-    {
+    for command in [
+        "run",
+        "search",
+        "compare",
+        "merge",
+        "plan",
+        "calibrate",
+        "witness",
+        "fleet status",
+        "fleet report",
+    ] {
         let options = options(command);
         assert!(options.len() > 2, "{command}: {options:?}");
         for option in options {

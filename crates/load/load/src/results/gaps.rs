@@ -4,6 +4,8 @@
 //! on any thread, is compared with the number of slots that the load requires during the gap. This number should be
 //! one.
 
+use serde::Serialize;
+
 /// The statistics of the gaps between starts. Starts must be recorded in the order of their times.
 #[derive(Debug, Default)]
 pub(crate) struct Gaps {
@@ -16,7 +18,7 @@ pub(crate) struct Gaps {
     squares: f64,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub(crate) struct Quality {
     /// The share of gaps that are within 25 % of the nominal gap.
     pub(crate) within_25_percent: f64,

@@ -11,6 +11,6 @@ pub(crate) mod kernel_delays;
 pub(crate) mod pool;
 pub(crate) mod proxy;
 #[cfg_attr(not(target_os = "linux"), path = "transport/no_stamped_stream.rs")]
-mod stamped_stream;
+pub(crate) mod stamped_stream;
 pub(crate) mod stream;
 mod time_limit;

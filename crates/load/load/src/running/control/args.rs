@@ -36,7 +36,7 @@ impl ControlArgs {
     }
 }
 
-fn address(text: &str) -> Result<SocketAddr, String> {
+pub(crate) fn address(text: &str) -> Result<SocketAddr, String> {
     let here = text.strip_prefix("localhost:").map(|port| format!("127.0.0.1:{port}"));
     let address = here.as_deref().unwrap_or(text);
     address.parse().map_err(|_| "write an address and a port, as in 127.0.0.1:9100".to_owned())

@@ -74,7 +74,7 @@ impl Stamped {
         let over = |_| io::Error::from(ErrorKind::ConnectionReset);
         setsockopt(&tcp, Timestamping, &COUNTED).map_err(over)?;
         let (written, write) = (0, Duration::ZERO);
-        let beside = nix::cmsg_space!([TimeSpec; 3], [u64; 8]);
+        let beside = room();
         Ok(Stamped { tcp, written, write, sent: None, received: None, reader: None, beside })
     }
 
@@ -131,33 +131,55 @@ impl AsyncRead for Stamped {
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let this = &mut *self;
-        loop {
-            let Poll::Ready(is_ready) = this.tcp.poll_read_ready(cx) else {
-                this.reader = Some(cx.waker().clone());
-                return Poll::Pending;
-            };
-            is_ready?;
-            let room = buf.initialize_unfilled();
-            let (size, mut read) = (room.len(), None);
-            let tried = this.tcp.try_io(Interest::READABLE, || {
-                let fd = this.tcp.as_raw_fd();
-                let mut room = [IoSliceMut::new(room)];
-                let beside = Some(&mut this.beside[..]);
-                let message = recvmsg::<()>(fd, &mut room, beside, MsgFlags::empty())?;
-                read = Some((message.bytes, stamp(&message)));
-                // A read that did not fill the buffer has read everything, so the next read first waits for bytes.
-                let is_all = (1..size).contains(&message.bytes);
-                if is_all { Err(ErrorKind::WouldBlock.into()) } else { Ok(()) }
-            });
-            match (read, tried) {
-                (Some((bytes, received)), _) => {
-                    buf.advance(bytes);
-                    this.received = received;
-                    return Poll::Ready(Ok(()));
-                }
-                (None, Err(error)) if error.kind() == ErrorKind::WouldBlock => {}
-                (None, tried) => return Poll::Ready(tried),
+        let Poll::Ready(received) = poll_read(&this.tcp, cx, buf, &mut this.beside) else {
+            this.reader = Some(cx.waker().clone());
+            return Poll::Pending;
+        };
+        this.received = received?;
+        Poll::Ready(Ok(()))
+    }
+}
+
+/// Requests receive timestamps for the connections that this listener accepts, if the kernel has them.
+pub(crate) fn stamp_received(listener: &impl AsFd) {
+    let flags = TimestampingFlag::SOF_TIMESTAMPING_SOFTWARE
+        | TimestampingFlag::SOF_TIMESTAMPING_RX_SOFTWARE;
+    let _ = setsockopt(listener, Timestamping, &flags);
+}
+
+/// Returns a buffer for the timestamps that a read returns.
+pub(crate) fn room() -> Vec<u8> {
+    nix::cmsg_space!([TimeSpec; 3], [u64; 8])
+}
+
+/// Reads bytes, and returns the time at which the kernel received the last of them, counted from 1970. The time is `None`
+/// at the end of the stream, and if the kernel did not record it. `beside` is a buffer of [`room`].
+pub(crate) fn poll_read(
+    tcp: &TcpStream,
+    cx: &mut Context<'_>,
+    buf: &mut ReadBuf<'_>,
+    beside: &mut [u8],
+) -> Poll<io::Result<Option<Duration>>> {
+    loop {
+        ready!(tcp.poll_read_ready(cx))?;
+        let room = buf.initialize_unfilled();
+        let (size, mut read) = (room.len(), None);
+        let tried = tcp.try_io(Interest::READABLE, || {
+            let mut room = [IoSliceMut::new(room)];
+            let beside = Some(&mut *beside);
+            let message = recvmsg::<()>(tcp.as_raw_fd(), &mut room, beside, MsgFlags::empty())?;
+            read = Some((message.bytes, stamp(&message)));
+            // A read that did not fill the buffer has read everything, so the next read first waits for bytes.
+            let is_all = (1..size).contains(&message.bytes);
+            if is_all { Err(ErrorKind::WouldBlock.into()) } else { Ok(()) }
+        });
+        match (read, tried) {
+            (Some((bytes, received)), _) => {
+                buf.advance(bytes);
+                return Poll::Ready(Ok(received));
             }
+            (None, Err(error)) if error.kind() == ErrorKind::WouldBlock => {}
+            (None, tried) => return Poll::Ready(tried.map(|()| None)),
         }
     }
 }

@@ -1,0 +1,95 @@
+//! Tests `nanopace witness` with `nanopace run` as its load. No test asserts a measured time.
+
+use crate::command::{nanopace, object, scratch, signal};
+use roxmltree::Document;
+use serde_json::Value;
+use std::fs;
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Child, ChildStderr, Output, Stdio};
+
+struct Witness {
+    child: Child,
+    url: String,
+    stderr: BufReader<ChildStderr>,
+}
+
+fn witness(options: &str) -> Witness {
+    let line = format!("witness --listen 127.0.0.1:0 --json - {options}");
+    let mut command = nanopace(&line);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut stderr = BufReader::new(child.stderr.take().unwrap());
+    let mut first = String::new();
+    stderr.read_line(&mut first).unwrap();
+    let url = first.strip_prefix("listening on ").unwrap().split(';').next().unwrap().to_owned();
+    Witness { child, url, stderr }
+}
+
+impl Witness {
+    fn load(&self, options: &str) {
+        let run = nanopace(&format!("run {} {options} --quiet", self.url)).output().unwrap();
+        assert!(run.status.success(), "{run:?}");
+    }
+
+    /// Returns the results and the text report.
+    fn end(mut self) -> (Value, String, Output) {
+        let mut report = String::new();
+        self.stderr.read_to_string(&mut report).unwrap();
+        let output = self.child.wait_with_output().unwrap();
+        (object(&output), report, output)
+    }
+}
+
+#[test]
+fn each_request_of_a_run_is_counted() {
+    let svg = scratch("witness.svg");
+    let witness = witness(&format!("--expect 500/s --warmup 0s --svg {}", svg.display()));
+    witness.load("--rate 500/s --requests 200 -X POST -d body");
+    signal(witness.child.id(), "-INT");
+    let (found, report, output) = witness.end();
+    // The run sends one request before its schedule starts.
+    assert_eq!((&found["requests"], output.status.code()), (&201.into(), Some(0)), "{report}");
+    assert_eq!(found["bursts"].as_array().map(Vec::len), Some(2));
+    assert!(found["lateness_ns"]["max"].is_f64() && found["distance"].is_f64());
+    let stamps = if cfg!(target_os = "linux") { "kernel" } else { "program" };
+    assert_eq!(found["timestamps"], stamps, "{report}");
+    for part in ["requests  201 requests in ", "\ngaps ", "\nlateness ", "\nbursts ", "\nstamps "] {
+        assert!(report.contains(part), "{report}");
+    }
+    let text = fs::read_to_string(&svg).unwrap();
+    let picture = Document::parse(&text).unwrap();
+    assert!(picture.descendants().filter(|node| node.has_tag_name("polyline")).count() >= 2);
+}
+
+#[test]
+fn a_measurement_ends_after_its_requests_or_an_interrupt() {
+    let enough = witness("--expect 500/s --arrivals poisson --warmup 0s -n 150");
+    enough.load("--rate 500/s --arrivals poisson --requests 200");
+    let (found, report, _) = enough.end();
+    assert_eq!((&found["requests"], &found["lateness_ns"]), (&150.into(), &Value::Null));
+    assert!(found["distance"].is_f64() && report.contains("Poisson"), "{report}");
+
+    let interrupted = witness("--expect 500/s");
+    signal(interrupted.child.id(), "-INT");
+    let (found, report, output) = interrupted.end();
+    assert_eq!((&found["requests"], output.status.code()), (&0.into(), Some(4)));
+    assert!(report.contains("too few requests"), "{report}");
+}
+
+#[test]
+fn an_invalid_command_prints_one_line_and_has_status_2() {
+    for (options, told) in [
+        ("", "--expect"),
+        ("--expect max", "--expect"),
+        ("--expect 5 --arrivals gamma:1", "--arrivals"),
+        ("--expect 5 --listen here", "write an address and a port, as in 127.0.0.1:9100"),
+        ("--expect 5 --listen 192.0.2.1:80", "cannot listen on --listen 192.0.2.1:80"),
+        ("--expect 5 --json - --svg -", "--json and --svg have the same file"),
+        ("--expect 5 -z 0s", "longer than zero"),
+    ] {
+        let output = nanopace(&format!("witness {options}")).output().unwrap();
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{options}: {stderr}");
+        assert_eq!(stderr.lines().count(), 1, "{options}: {stderr}");
+        assert!(stderr.contains(told), "{options}: {stderr}");
+    }
+}

@@ -1,0 +1,87 @@
+//! Implements `nanopace witness`, a server that reports how even the load is that arrives.
+
+pub(crate) mod args;
+mod plot;
+mod recorder;
+mod report;
+mod server;
+
+use crate::console::interrupt::Interrupt;
+use crate::console::{Output, Progress, ResultFile, keep_apart};
+use crate::results::evenness::{Evenness, ExpectedLoad};
+use anyhow::Context;
+use args::WitnessArgs;
+use recorder::{Limits, Recorder};
+use report::WitnessReport;
+use serde::Serialize;
+use std::io;
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// The interval between two checks whether the measurement has ended.
+const TICK: Duration = Duration::from_millis(50);
+const SHOWN_EACH: Duration = Duration::from_secs(1);
+
+#[derive(Debug)]
+pub(crate) struct Witness {
+    expected: ExpectedLoad,
+    recorder: Arc<Recorder>,
+    output: Output,
+    svg: Option<ResultFile>,
+    interrupt: Arc<Interrupt>,
+    progress: Progress,
+}
+
+impl Witness {
+    /// Starts the server, which serves until the process ends.
+    pub(crate) fn new(args: &WitnessArgs) -> anyhow::Result<Witness> {
+        keep_apart([("json", args.json.as_deref()), ("svg", args.svg.as_deref())], [])?;
+        let svg = args.svg.as_deref().map(ResultFile::create).transpose()?;
+        let is_beside = svg.as_ref().is_some_and(ResultFile::is_stdout);
+        let output = Output::create(args.json.as_deref())?.beside(is_beside);
+        let interrupt = Interrupt::on_signals(1, || ())?;
+        let recorder = Arc::new(Recorder::new(Limits {
+            warmup: args.warmup,
+            duration: args.duration,
+            requests: args.requests,
+        }));
+        let address = server::start(args.listen, Arc::clone(&recorder))
+            .with_context(|| format!("cannot listen on --listen {}", args.listen))?;
+        let progress = Progress::of_a_job();
+        progress.add_line(&format!("listening on http://{address}/; Ctrl-C ends the measurement"));
+        Ok(Witness { expected: args.expected(), recorder, output, svg, interrupt, progress })
+    }
+
+    /// Records requests until an interrupt or a limit of the recorder.
+    pub(crate) fn run(&self) -> Evenness {
+        let mut shown = Instant::now();
+        while !(self.interrupt.is_triggered() || self.recorder.has_ended()) {
+            thread::sleep(TICK);
+            if shown.elapsed() >= SHOWN_EACH {
+                shown = Instant::now();
+                self.progress.show(&format_args!("{} requests", self.recorder.requests()));
+            }
+        }
+        self.progress.end();
+        Evenness::of(&self.recorder.arrivals(), self.expected)
+    }
+
+    pub(crate) fn publish(&self, evenness: &Evenness) -> io::Result<()> {
+        let is_by_kernel = self.recorder.is_by_kernel();
+        let timestamps = if is_by_kernel { "kernel" } else { "program" };
+        self.output.write_json(|| Object { evenness, timestamps })?;
+        if let Some(svg) = &self.svg {
+            let plot = plot::svg(&self.recorder.arrivals(), self.expected);
+            svg.write_text(&plot.map_err(io::Error::other)?)?;
+        }
+        self.output.write_text(&WitnessReport { evenness, is_by_kernel })
+    }
+}
+
+#[derive(Serialize)]
+struct Object<'run> {
+    #[serde(flatten)]
+    evenness: &'run Evenness,
+    timestamps: &'static str,
+}

@@ -1,0 +1,108 @@
+//! Records the times at which requests arrive, and determines when the measurement ends.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+#[derive(Debug)]
+pub(crate) struct Limits {
+    pub(crate) warmup: Duration,
+    pub(crate) duration: Option<Duration>,
+    pub(crate) requests: u64,
+}
+
+#[derive(Debug)]
+pub(crate) struct Recorder {
+    limits: Limits,
+    recorded: Mutex<Recorded>,
+}
+
+#[derive(Debug, Default)]
+struct Recorded {
+    /// The time of the first request, counted from 1970.
+    first: Option<Duration>,
+    /// The times after the warm-up, in nanoseconds since the first request.
+    arrivals: Vec<u64>,
+    is_without_kernel: bool,
+}
+
+impl Recorder {
+    pub(crate) fn new(limits: Limits) -> Recorder {
+        Recorder { limits, recorded: Mutex::default() }
+    }
+
+    /// Records a request that arrived at this time by the kernel, counted from 1970. Without a time, it arrives now.
+    pub(crate) fn record(&self, by_kernel: Option<Duration>) {
+        let (mut recorded, time) = (self.recorded(), by_kernel.unwrap_or_else(now));
+        let since = time.saturating_sub(*recorded.first.get_or_insert(time));
+        if since >= self.limits.warmup && !self.is_beyond(since, recorded.arrivals.len()) {
+            recorded.arrivals.push(u64::try_from(since.as_nanos()).unwrap_or(u64::MAX));
+            recorded.is_without_kernel |= by_kernel.is_none();
+        }
+    }
+
+    /// Returns whether a request this time after the first one, after this number of recorded requests, is too late.
+    fn is_beyond(&self, since: Duration, recorded: usize) -> bool {
+        let end = self.limits.duration.map(|duration| self.limits.warmup.saturating_add(duration));
+        recorded as u64 >= self.limits.requests || end.is_some_and(|end| since >= end)
+    }
+
+    pub(crate) fn has_ended(&self) -> bool {
+        let recorded = self.recorded();
+        let since = recorded.first.map(|first| now().saturating_sub(first));
+        since.is_some_and(|since| self.is_beyond(since, recorded.arrivals.len()))
+    }
+
+    pub(crate) fn requests(&self) -> usize {
+        self.recorded().arrivals.len()
+    }
+
+    /// Returns the times of the requests after the warm-up, in ascending order, in nanoseconds.
+    pub(crate) fn arrivals(&self) -> Vec<u64> {
+        let mut arrivals = self.recorded().arrivals.clone();
+        arrivals.sort_unstable();
+        arrivals
+    }
+
+    /// Returns whether all times are the kernel's.
+    pub(crate) fn is_by_kernel(&self) -> bool {
+        !self.recorded().is_without_kernel
+    }
+
+    fn recorded(&self) -> MutexGuard<'_, Recorded> {
+        self.recorded.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn now() -> Duration {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_warm_up_and_requests_after_the_end_are_left_out() {
+        let ms = Duration::from_millis;
+        for (requests, duration, last) in
+            [(u64::MAX, None, 99), (20, None, 29), (u64::MAX, Some(ms(50)), 59)]
+        {
+            let recorder = Recorder::new(Limits { warmup: ms(10), duration, requests });
+            (0..100).for_each(|at| recorder.record(Some(ms(at))));
+            let found = recorder.arrivals();
+            assert_eq!((found[0], found[found.len() - 1]), (10_000_000, last * 1_000_000));
+            assert_eq!((found.len() as u64, recorder.has_ended()), (last - 9, last < 99));
+            assert!(recorder.is_by_kernel());
+        }
+    }
+
+    #[test]
+    fn one_request_without_a_kernel_timestamp_is_reported() {
+        let limits = Limits { warmup: Duration::ZERO, duration: None, requests: u64::MAX };
+        let recorder = Recorder::new(limits);
+        for by_kernel in [Some(now()), None, Some(now())] {
+            recorder.record(by_kernel);
+        }
+        assert!(recorder.requests() == 3 && !recorder.is_by_kernel());
+    }
+}

@@ -1,0 +1,70 @@
+//! Formats the text report of `nanopace witness`.
+
+use crate::console::human::{self, count, percent};
+use crate::judged::checks;
+use crate::results::evenness::{Burst, Evenness, Lateness};
+use std::fmt::{self, Display, Formatter};
+use std::time::Duration;
+
+#[derive(Debug)]
+pub(crate) struct WitnessReport<'run> {
+    pub(crate) evenness: &'run Evenness,
+    pub(crate) is_by_kernel: bool,
+}
+
+impl Display for WitnessReport<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let Evenness { expected, requests, seconds, gaps, bursts, .. } = self.evenness;
+        let (Some(gaps), Some(rate)) = (gaps, self.evenness.rate) else {
+            return writeln!(f, "too few requests after the warm-up for a measurement");
+        };
+        let (requests, time) = (count(requests, "request"), time(seconds * 1e9));
+        let [rate, expected_rate] = human::two_hz([rate, expected.rate]);
+        writeln!(f, "requests  {requests} in {time}, {rate} (expected {expected_rate})")?;
+        let near = percent(gaps.within_25_percent);
+        let variation = gaps.coefficient_of_variation;
+        writeln!(
+            f,
+            "gaps      {near} within 25 % of nominal, coefficient of variation {variation:.3}"
+        )?;
+        if let Some(distance) = self.evenness.distance {
+            let from = if expected.is_poisson { "Poisson" } else { "even" };
+            writeln!(f, "distance  {distance:.3} from {from} gaps (Kolmogorov-Smirnov)")?;
+        }
+        if let Some(Lateness { p50, p99, max }) = self.evenness.lateness_ns {
+            let [p50, p99, max] = [p50, p99, max].map(self::time);
+            writeln!(f, "lateness  p50 {p50}, p99 {p99}, max {max}")?;
+        }
+        for (kind, burst) in ["bursts", ""].into_iter().zip(bursts) {
+            burst_line(f, kind, burst)?;
+        }
+        self.check(f)?;
+        let is_by_kernel = "by the kernel, when requests arrived";
+        let is_by_program = "by this program, when it read requests: its own delays are included";
+        writeln!(f, "stamps    {}", if self.is_by_kernel { is_by_kernel } else { is_by_program })
+    }
+}
+
+fn time(ns: f64) -> String {
+    human::time(Duration::from_secs_f64(ns * 1e-9))
+}
+
+impl WitnessReport<'_> {
+    fn check(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let random = self.evenness.randomness.map(checks::poisson);
+        let even = self.evenness.gaps.filter(|_| !self.evenness.expected.is_poisson);
+        let Some(found) = random.or(even.map(checks::even)) else { return Ok(()) };
+        let kind = if found.is_well { "check" } else { "caution" };
+        writeln!(f, "{kind:<9} {}", found.text)
+    }
+}
+
+fn burst_line(f: &mut Formatter<'_>, kind: &str, burst: &Burst) -> fmt::Result {
+    let (ms, largest) = (burst.window_ms, count(burst.largest, "request"));
+    let [expected, limit] = [burst.expected, burst.limit()].map(human::four_digits);
+    let crowded = percent(burst.share_crowded);
+    writeln!(
+        f,
+        "{kind:<9} {ms} ms: at most {largest} (expected {expected}); {crowded} of requests are in windows with more than {limit}"
+    )
+}

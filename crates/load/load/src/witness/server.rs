@@ -1,0 +1,95 @@
+//! Serves HTTP/1.1, and records the arrival of each request: the time of the bytes that complete its head.
+
+use super::recorder::Recorder;
+use crate::http::client::transport::stamped_stream;
+use http_body_util::{BodyExt, Full};
+use hyper::body::{Bytes, Incoming};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Request, Response};
+use hyper_util::rt::TokioIo;
+use std::io;
+use std::net::SocketAddr;
+use std::num::NonZero;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll, ready};
+use std::thread;
+use std::time::Duration;
+use tokio::io::{AsyncRead, ReadBuf, join};
+use tokio::net::tcp::OwnedReadHalf;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::runtime::Builder;
+use tokio::time::sleep;
+
+/// The pause after a connection could not be accepted.
+const RESPITE: Duration = Duration::from_millis(10);
+
+/// Starts the server on half of the machine's cores, and leaves the other half to the load generator. It serves until
+/// the process ends. Returns its address.
+pub(crate) fn start(address: SocketAddr, recorder: Arc<Recorder>) -> io::Result<SocketAddr> {
+    let cores = thread::available_parallelism().map_or(1, NonZero::get);
+    let mut runtime = Builder::new_multi_thread();
+    let runtime = runtime.worker_threads((cores / 2).max(1)).enable_all().build()?;
+    let listener = runtime.block_on(TcpListener::bind(address))?;
+    stamped_stream::stamp_received(&listener);
+    let address = listener.local_addr()?;
+    runtime.spawn(accept(listener, recorder));
+    // Dropping the runtime would stop the server.
+    std::mem::forget(runtime);
+    Ok(address)
+}
+
+async fn accept(listener: TcpListener, recorder: Arc<Recorder>) {
+    loop {
+        match listener.accept().await {
+            Ok((tcp, _)) => drop(tokio::spawn(serve(tcp, Arc::clone(&recorder)))),
+            Err(_) => sleep(RESPITE).await,
+        }
+    }
+}
+
+/// Serves a connection. An error closes it.
+async fn serve(tcp: TcpStream, recorder: Arc<Recorder>) {
+    // If this fails, responses are delayed, but correct.
+    let _ = tcp.set_nodelay(true);
+    let (tcp, writer) = tcp.into_split();
+    let received = Arc::default();
+    let reader = Reader { tcp, beside: stamped_stream::room(), received: Arc::clone(&received) };
+    let service = service_fn(|request| {
+        recorder.record(*received.lock().unwrap_or_else(PoisonError::into_inner));
+        respond(request)
+    });
+    let stream = TokioIo::new(join(reader, writer));
+    let _ = http1::Builder::new().serve_connection(stream, service).await;
+}
+
+/// Reads the rest of a request, and responds.
+async fn respond(request: Request<Incoming>) -> hyper::Result<Response<Full<Bytes>>> {
+    let mut body = request.into_body();
+    while let Some(frame) = body.frame().await {
+        drop(frame?);
+    }
+    Ok(Response::new(Full::new(Bytes::from_static(b"ok\n"))))
+}
+
+/// Reads a connection, and stores the time at which the kernel received the last bytes.
+struct Reader {
+    tcp: OwnedReadHalf,
+    beside: Vec<u8>,
+    received: Arc<Mutex<Option<Duration>>>,
+}
+
+impl AsyncRead for Reader {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let this = &mut *self;
+        let received =
+            ready!(stamped_stream::poll_read(this.tcp.as_ref(), cx, buf, &mut this.beside))?;
+        *this.received.lock().unwrap_or_else(PoisonError::into_inner) = received;
+        Poll::Ready(Ok(()))
+    }
+}
