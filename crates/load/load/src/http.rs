@@ -39,6 +39,7 @@ use client::transport::environment_proxy;
 use client::transport::kernel_delays::KernelDelays;
 use embedded::{Embedded, EmbeddedTarget};
 use nanopace::{Nanos, Pacer, Rate, StdClock};
+use serde_json::Value;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -268,6 +269,18 @@ impl Backend for Http {
 
     fn most_slots(&self) -> Option<u64> {
         self.plan.most_slots
+    }
+
+    fn request(&self, slot: u64) -> Result<Option<Value>, &'static str> {
+        match () {
+            () if self.plan.has_scenarios() => {
+                Err("requests of a scenario depend on earlier responses: leave --scenario out")
+            }
+            () if self.plan.cookies => {
+                Err("cookies depend on earlier responses: leave --cookies out")
+            }
+            () => Ok(Some(self.plan.sent_request(slot))),
+        }
     }
 
     fn take_own_times(&self) -> Vec<OwnTimes> {

@@ -10,6 +10,7 @@ mod function;
 pub(crate) mod kind;
 pub(crate) mod measures;
 pub(crate) mod own_times;
+pub(crate) mod repeats;
 pub(crate) mod schedule;
 pub(crate) mod shortage;
 pub(crate) mod slot;

@@ -26,6 +26,7 @@ pub(crate) mod run;
 mod run_mode;
 pub(crate) mod search;
 pub(crate) mod setup;
+mod slow_requests;
 mod start_at;
 pub(crate) mod steering;
 pub(crate) mod versus;

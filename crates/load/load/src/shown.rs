@@ -22,6 +22,7 @@ pub(crate) mod own_times;
 pub(crate) mod pace;
 pub(crate) mod page;
 pub(crate) mod rates;
+pub(crate) mod repetition;
 pub(crate) mod report;
 pub(crate) mod run_title;
 pub(crate) mod screen;

@@ -38,6 +38,7 @@ mod search;
 mod server;
 mod several;
 mod shortages;
+mod slow;
 mod stalls;
 #[cfg(target_os = "linux")]
 mod stamped;

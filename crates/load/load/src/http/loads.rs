@@ -18,7 +18,8 @@ const OF_THE_RUN: &str = "load threads pin json html junit summary quiet verbose
                           fail-below control control-token-file otlp otlp-interval";
 
 /// The options that a run of several loads does not have.
-const OF_ONE_LOAD: &str = "run fleet start-at until-confident longest baseline fail-fast versus";
+const OF_ONE_LOAD: &str =
+    "run fleet start-at until-confident longest baseline fail-fast versus slowest again";
 
 fn is_in(list: &str, name: &str) -> bool {
     list.split_whitespace().any(|it| it == name)

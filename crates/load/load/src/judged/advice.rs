@@ -5,15 +5,18 @@ use super::verdict::Verdict;
 use crate::load::shortage::Shortage;
 
 /// The options that a node of a fleet cannot have, or that already share the load. `load` is in each of several loads.
-const NOT_IN_FLEET: [&str; 8] = [
+const NOT_IN_FLEET: [&str; 11] = [
+    "again",
     "baseline",
     "fail-fast",
     "load",
     "per-connection",
     "run",
     "shard",
+    "slowest",
     "start-at",
     "until-confident",
+    "versus",
 ];
 
 pub(crate) fn advice(summary: &Summary) -> Option<String> {

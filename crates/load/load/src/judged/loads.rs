@@ -62,6 +62,7 @@ impl Summary {
             required: Vec::new(),
             findings: Vec::new(),
             beside: None,
+            repetition: None,
             stats,
             loads,
         }

@@ -218,6 +218,7 @@ fn sum(parts: &[Part<'_>]) -> Summary {
         required: Vec::new(),
         findings: Vec::new(),
         beside: None,
+        repetition: None,
         parts: parts.iter().map(Part::merged).collect(),
     }
 }

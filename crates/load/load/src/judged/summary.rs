@@ -20,6 +20,7 @@ use crate::results::pool_growth::PoolGrowth;
 use crate::results::quota::Quota;
 use crate::results::randomness::Randomness;
 use crate::results::realtime::RealtimeResult;
+use crate::results::repetition::Repetition;
 use crate::results::started_at::StartedAt;
 use crate::results::stats::OperationStats;
 use crate::results::think_times::ThinkTimes;
@@ -62,6 +63,8 @@ pub(crate) struct Summary {
     pub(crate) findings: Vec<Finding>,
     pub(crate) loads: Vec<LoadResults>,
     pub(crate) beside: Option<Result<Comparison, String>>,
+    /// Whether the slow requests of an earlier run were slow again, if they were repeated.
+    pub(crate) repetition: Option<Repetition>,
     pub(crate) parts: Vec<MergedPart>,
 }
 
@@ -193,6 +196,7 @@ impl Summary {
             findings: if is_recorded { findings } else { Vec::new() },
             loads: Vec::new(),
             beside: None,
+            repetition: None,
             parts: Vec::new(),
         }
     }

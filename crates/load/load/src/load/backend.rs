@@ -5,6 +5,7 @@ use super::details::SetUp;
 use super::own_times::{OwnTimes, Part};
 use super::target::{Done, Failure, Slot, Target, short_name};
 use nanopace::{Nanos, Pacer};
+use serde_json::Value;
 use std::fmt::Debug;
 use std::pin::pin;
 use std::sync::Arc;
@@ -137,6 +138,12 @@ pub(crate) trait Backend: Send + Sync + 'static {
 
     fn most_slots(&self) -> Option<u64> {
         None
+    }
+
+    /// Describes the request of the slot with this number as an object, or returns `None` if the target cannot. If
+    /// requests do not depend on the number alone, returns the advice for a user who wants to repeat one.
+    fn request(&self, _slot: u64) -> Result<Option<Value>, &'static str> {
+        Ok(None)
     }
 
     fn take_own_times(&self) -> Vec<OwnTimes> {

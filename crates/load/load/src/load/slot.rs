@@ -48,6 +48,7 @@ impl Slot {
     /// Returns the slot's number in the whole load, counted from 0. Shards and nodes of a fleet use the same numbers,
     /// so the data of an operation can be derived from the number. The first slot of the warm-up has the number 0, and
     /// the first recorded slot follows the last slot of the warm-up. Skipped slots have numbers too.
+    /// A slot that repeats a request of an earlier run (`--again`) has the number of that request's slot.
     #[must_use]
     pub fn number(&self) -> u64 {
         self.number

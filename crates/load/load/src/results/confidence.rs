@@ -238,6 +238,14 @@ pub(crate) fn student(degrees: f64) -> f64 {
     terms.iter().rev().fold(0.0, |sum, term| (sum + term) / degrees) + z
 }
 
+/// Returns the confidence interval of a share of `count` events (Wilson, *Probable inference*, 1927).
+pub(crate) fn wilson(share: f64, count: f64) -> (f64, f64) {
+    let square = Z * Z / count;
+    let middle = (share + square / 2.0) / (1.0 + square);
+    let reach = Z / (1.0 + square) * (share * (1.0 - share) / count + square / 4.0 / count).sqrt();
+    ((middle - reach).max(0.0), (middle + reach).min(1.0))
+}
+
 /// Converts a number to `f64`. A number above `u32::MAX` becomes infinite.
 pub(crate) fn float_of(count: usize) -> f64 {
     u32::try_from(count).map_or(f64::INFINITY, f64::from)

@@ -8,6 +8,8 @@ use std::time::Duration;
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Answer {
+    /// The number of the slot in the whole load.
+    pub(crate) slot: u64,
     pub(crate) outcome: Result<(), FailureKind>,
     /// The time at which the request was sent. If a connection had to be opened, the request was sent after the start.
     pub(crate) sent: Nanos,
@@ -23,7 +25,8 @@ impl Answer {
         let Done { details, sent: told } = called.unwrap_or_else(|failure| failure.done);
         let outcome = called.map(drop).map_err(|failure| failure.kind());
         let is_connected = !called.is_err_and(|failure| failure.is_unconnected);
-        Answer { outcome, sent: told.unwrap_or(sent), details, held: Duration::ZERO, is_connected }
+        let (sent, held) = (told.unwrap_or(sent), Duration::ZERO);
+        Answer { slot: 0, outcome, sent, details, held, is_connected }
     }
 
     #[cfg(test)]

@@ -16,15 +16,19 @@ pub(crate) struct ResultFiles {
     pub(crate) html: Option<ResultFile>,
     pub(crate) junit: Option<ResultFile>,
     pub(crate) summary: Option<ResultFile>,
+    /// The file for the slowest requests.
+    pub(crate) slowest: Option<ResultFile>,
 }
 
 impl ResultFiles {
     pub(crate) fn create(args: &RunArgs) -> anyhow::Result<ResultFiles> {
         let csv_on_stdout = args.csv.as_deref().is_some_and(is_stdout);
         let output = Output::create(args.json.as_deref())?.beside(csv_on_stdout);
-        let [html, junit, summary] = [&args.html, &args.junit, &args.summary]
-            .map(|path| path.as_deref().map(ResultFile::create).transpose());
-        Ok(ResultFiles { output, html: html?, junit: junit?, summary: summary? })
+        let [html, junit, summary, slowest] =
+            [&args.html, &args.junit, &args.summary, &args.slowest]
+                .map(|path| path.as_deref().map(ResultFile::create).transpose());
+        let (html, junit, summary, slowest) = (html?, junit?, summary?, slowest?);
+        Ok(ResultFiles { output, html, junit, summary, slowest })
     }
 }
 
@@ -51,6 +55,7 @@ fn check_are_files(args: &RunArgs) -> anyhow::Result<()> {
         ("html", "page", &args.html),
         ("junit", "list of test cases", &args.junit),
         ("summary", "summary", &args.summary),
+        ("slowest", "list of requests", &args.slowest),
     ] {
         if let Some(file) = file.as_deref().filter(|file| is_stdout(file)) {
             bail!(
@@ -73,7 +78,7 @@ pub(crate) fn spare<'a>(
     keep_apart(outputs(args), inputs)
 }
 
-fn outputs(args: &RunArgs) -> [(&'static str, Option<&Path>); 7] {
+fn outputs(args: &RunArgs) -> [(&'static str, Option<&Path>); 8] {
     let outputs = [
         ("json", &args.json),
         ("html", &args.html),
@@ -81,6 +86,7 @@ fn outputs(args: &RunArgs) -> [(&'static str, Option<&Path>); 7] {
         ("hdr", &args.hdr),
         ("junit", &args.junit),
         ("summary", &args.summary),
+        ("slowest", &args.slowest),
         ("svg", &args.svg),
     ];
     outputs.map(|(option, file)| (option, file.as_deref()))
@@ -88,6 +94,7 @@ fn outputs(args: &RunArgs) -> [(&'static str, Option<&Path>); 7] {
 
 fn inputs(args: &RunArgs) -> impl Iterator<Item = Input<'_>> {
     let named = [
+        ("--again", &args.again),
         ("--baseline", &args.baseline),
         ("--config", &args.config),
         ("--control-token-file", &args.control.control_token_file),

@@ -11,6 +11,7 @@ use super::message::{Message, Stage};
 use super::observed::Observed;
 use super::outputs::Outputs;
 use super::setup::Setup;
+use super::slow_requests;
 use super::steering::Steering;
 use super::workers::cores::Core;
 use super::workers::realtime::Realtime;
@@ -22,6 +23,8 @@ use crate::console::Progress;
 use crate::console::machine::Machine;
 use crate::judged::summary::{Summary, Title};
 use crate::load::action::Action;
+use crate::results::repetition::Repetition;
+use crate::results::slot_record::SlotRecord;
 use crate::results::started_at::StartedAt;
 use crate::shown::live::Live;
 use crate::shown::logs::Logs;
@@ -182,7 +185,11 @@ fn part(setup: &Setup, member: Option<&Member>, clock: &StdClock) -> anyhow::Res
     let turns = setup.args.per_connection.map(|_| Turns::new(connections.iter().sum()));
     let realtime = setup.args.realtime.then(Realtime::default);
     let shared = RunShared::new(pacer, timeout, &setup.first(&connections), setup.gives_up());
-    let shared = Arc::new(RunShared { turns, realtime, ..shared });
+    for recorder in &shared.recorders {
+        recorder.record_slots(slow_requests::record(&setup.args, setup.repeats.as_ref()));
+    }
+    let repeats = setup.repeats.clone();
+    let shared = Arc::new(RunShared { turns, realtime, repeats, ..shared });
     setup.target.counted_by(Arc::new(StepRecorders::new(&shared.recorders, &connections)));
     Ok(LoadPart { target: Arc::clone(&setup.target), shared, connections })
 }
@@ -233,11 +240,26 @@ impl OpenLoad<'_> {
         if member.is_none() {
             summary.require(&setup.args.criteria());
         }
+        let logged = logged.and(note_slots(setup, &shared, span.start, &mut summary));
         if let Some(baseline) = &setup.baseline {
             compare::beside(baseline, setup.args.demands(), &mut summary);
         }
         Ok(Ran { summary, logged, not_started: span.not_started() })
     }
+}
+
+/// Adds the result of repeated slots to the summary, and writes the slowest slots, as the options ask for.
+fn note_slots(
+    setup: &Setup,
+    shared: &RunShared,
+    start: Nanos,
+    summary: &mut Summary,
+) -> anyhow::Result<()> {
+    let slots = shared.recorders.iter().filter_map(|recorder| recorder.take_slots());
+    let Some(slots) = slots.reduce(SlotRecord::merge) else { return Ok(()) };
+    summary.repetition = Repetition::new(&slots);
+    let Some(file) = &setup.files.slowest else { return Ok(()) };
+    slow_requests::write(file, &slots, (setup.args.schedule.seed, start), &*setup.target)
 }
 
 fn title(setup: &Setup, start: SystemTime) -> Title {

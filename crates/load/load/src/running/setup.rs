@@ -9,6 +9,7 @@ use super::open_files;
 use super::policy::{Deciding, Policy};
 use super::prepared::Prepared;
 use super::run_mode;
+use super::slow_requests;
 use super::start_at::StartAt;
 use super::steering::Access;
 use super::workers::any_backend::AnyBackend;
@@ -22,6 +23,7 @@ use crate::console::unreachable::Unreachable;
 use crate::judged::comparison::stored_run::StoredRun;
 use crate::judged::criteria::{Criterion, Percentile};
 use crate::load::backend::Backend;
+use crate::load::repeats::Repeats;
 use crate::shown::csv_log::CsvLog;
 use crate::shown::hdr_log::HdrLog;
 use crate::shown::logs::Logs;
@@ -59,6 +61,8 @@ pub(crate) struct Setup {
     pub(crate) invitation: Option<Invitation>,
     pub(crate) access: Access,
     pub(crate) baseline: Option<StoredRun>,
+    /// The slow requests of an earlier run that this run repeats.
+    pub(crate) repeats: Option<Arc<Repeats>>,
     pub(crate) files: ResultFiles,
     pub(crate) logs: Logs,
 }
@@ -98,6 +102,7 @@ impl Setup {
         let access = Access::open(&args)?;
         let target = make(&args)?;
         check(&*target, &args.criteria())?;
+        let repeats = slow_requests::repeats(&args, &*target)?;
         let most = target.most_slots().map(|slots| part_of(slots, &args)).transpose()?;
         let counted = counted(&args, most)?;
         run_mode::check_workers(&args, Arc::clone(&target).blocking().is_some())?;
@@ -127,6 +132,7 @@ impl Setup {
             invitation,
             access,
             baseline,
+            repeats,
             files,
             logs,
         })

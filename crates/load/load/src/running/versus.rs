@@ -31,6 +31,8 @@ fn check(args: &RunArgs) -> anyhow::Result<()> {
         ("baseline", args.baseline.is_some()),
         ("csv", args.csv.is_some()),
         ("hdr", args.hdr.is_some()),
+        ("slowest", args.slowest.is_some()),
+        ("again", args.again.is_some()),
         ("fleet", args.fleet.fleet.is_some()),
         ("run", args.fleet.run_name.is_some()),
     ];

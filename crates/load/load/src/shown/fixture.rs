@@ -52,6 +52,7 @@ pub(crate) fn empty() -> Summary {
         findings: Vec::new(),
         loads: Vec::new(),
         beside: None,
+        repetition: None,
         parts: Vec::new(),
     }
 }

@@ -18,6 +18,7 @@ use crate::results::over_time::Interval;
 use crate::results::percentiles::Percentiles;
 use crate::results::pool_growth::PoolGrowth;
 use crate::results::realtime::RealtimeResult;
+use crate::results::repetition::Repetition;
 use crate::results::retained_histograms::RetainedHistograms;
 use crate::results::started_at::StartedAt;
 use hdrhistogram::Histogram;
@@ -82,6 +83,8 @@ pub(crate) struct Object<F> {
     /// The results of a part of a load, as `merge` reads them.
     #[serde(skip_serializing_if = "Option::is_none")]
     shard_results: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    again: Option<Repetition>,
     #[serde(skip_serializing_if = "Option::is_none")]
     comparison: Option<ComparisonObject>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -299,6 +302,7 @@ impl<F> Object<F> {
             machine: title.machine.clone(),
             histograms: RetainedHistograms::new(&summary.confidence()),
             shard_results: merged::encoded(summary),
+            again: summary.repetition,
             comparison: beside
                 .and_then(|beside| Some(ComparisonObject::new(beside.as_ref().ok()?, &[]))),
             not_compared: beside.and_then(|beside| beside.as_ref().err().cloned()),

@@ -6,6 +6,7 @@ mod tests;
 use super::comparison::{ComparisonText, upshot};
 use super::details::Details;
 use super::own_times::counter_line;
+use super::repetition::{RepetitionTable, sentence};
 use super::times::{BriefTable, TimesTable};
 use crate::console::human::{self, count};
 use crate::judged::advice::advice;
@@ -44,7 +45,7 @@ impl Display for RunReport<'_> {
             f.write_str(&heading("whole", &summary.title.url, detail))?;
         }
         match detail {
-            Detail::Headline => writeln!(f, "{}", Headline::new(summary)),
+            Detail::Headline => writeln!(f, "{}", Headline::new(summary))?,
             Detail::Brief => {
                 let table = BriefTable(summary).to_string();
                 let mut rest: Vec<_> =
@@ -55,16 +56,21 @@ impl Display for RunReport<'_> {
                 let room = LINES.saturating_sub(rest.len());
                 let mut lines = head(summary, room).into_iter().chain(rest);
                 lines.try_for_each(|line| writeln!(f, "{}", cut(&line)))?;
-                versus(summary).map_or(Ok(()), |table| write!(f, "\n{table}"))
+                versus(summary).map_or(Ok(()), |table| write!(f, "\n{table}"))?;
             }
             Detail::All => {
                 let mut head = head(summary, usize::MAX).into_iter().chain(advised(summary));
                 head.try_for_each(|line| writeln!(f, "{line}"))?;
                 let is_closed = summary.is_closed;
                 write!(f, "{}", TimesTable { confidence: summary.confidence(), is_closed })?;
-                write!(f, "{}", Details(summary))
+                write!(f, "{}", Details(summary))?;
             }
         }
+        let repetition = summary
+            .repetition
+            .as_ref()
+            .filter(|it| it.repeated.requests > 0 && detail != Detail::Headline);
+        repetition.map_or(Ok(()), |repetition| write!(f, "{}", RepetitionTable(repetition)))
     }
 }
 
@@ -131,6 +137,7 @@ pub(crate) fn notes(summary: &Summary) -> Vec<(&'static str, String)> {
         Ok(comparison) => ("baseline", upshot(&comparison.rows)),
         Err(why) => ("baseline", format!("not compared: {why}")),
     }));
+    notes.extend(summary.repetition.iter().map(|it| ("again", sentence(it))));
     let passed = summary.required.iter().filter(|required| required.missed.is_none());
     let passed = passed.map(|Required { text, value, .. }| ("passed", format!("{text}: {value}")));
     notes.extend(passed);

@@ -1,5 +1,7 @@
 //! Stores the requests of a run and their servers, with all properties that are known before the run.
 
+mod sent_request;
+
 use super::args::{ClientArgs, Header};
 use super::cookies::Jar;
 use super::failure::Failure;

@@ -5,7 +5,7 @@ use fastrand::Rng;
 use std::io::Write;
 use std::iter;
 use std::ops::RangeInclusive;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::UNIX_EPOCH;
 
 #[derive(Debug, PartialEq)]
 pub(crate) enum Piece {
@@ -43,8 +43,11 @@ impl Piece {
         match self {
             Piece::Text(text) => to.extend_from_slice(text),
             Piece::Slot => number(to, values.slot),
-            Piece::Now => push(to, humantime::format_rfc3339_millis(SystemTime::now())),
-            Piece::NowMs => number(to, UNIX_EPOCH.elapsed().unwrap_or_default().as_millis()),
+            Piece::Now => push(to, humantime::format_rfc3339_millis((values.time)())),
+            Piece::NowMs => {
+                let since = (values.time)().duration_since(UNIX_EPOCH);
+                number(to, since.unwrap_or_default().as_millis());
+            }
             Piece::Uuid => uuid(&mut values.random, to),
             Piece::Random(range) => number(to, values.random.i64(range.clone())),
             Piece::RandomText(length) => {

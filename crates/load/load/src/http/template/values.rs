@@ -4,11 +4,14 @@ use crate::load::data::Data;
 use crate::load::data::order::mixed;
 use fastrand::Rng;
 use hyper::header::HeaderValue;
+use std::time::SystemTime;
 
 #[derive(Debug)]
 pub(crate) struct Values<'data> {
     pub(crate) slot: u64,
     pub(crate) random: Rng,
+    /// Returns the current time.
+    pub(crate) time: fn() -> SystemTime,
     /// The data, and the index of the row whose values the slot uses.
     row: Option<(&'data Data, usize)>,
     taken: &'data [Vec<u8>],
@@ -28,11 +31,12 @@ impl<'data> Values<'data> {
         taken: &'data [Vec<u8>],
     ) -> Values<'data> {
         let random = Rng::with_seed(mixed(seed ^ mixed(slot)).wrapping_add(step));
-        Values { slot, random, row: data.map(|data| (data, data.row_of_slot(slot))), taken }
+        let row = data.map(|data| (data, data.row_of_slot(slot)));
+        Values { slot, random, time: SystemTime::now, row, taken }
     }
 
     pub(crate) fn of_row(row: usize, data: &'data Data) -> Values<'data> {
-        Values { slot: 0, random: Rng::with_seed(0), row: Some((data, row)), taken: &[] }
+        Values { row: Some((data, row)), ..Values::of_slot(0, 0, None) }
     }
 
     pub(crate) fn of(&self, column: usize) -> &'data [u8] {

@@ -3,7 +3,7 @@
 use super::figure::{Estimate, Figure};
 use super::stored_run::StoredRun;
 use crate::console::human::float;
-use crate::results::confidence::{self, Batched, LEAST_BATCHES, Range, Share, Z};
+use crate::results::confidence::{self, Batched, LEAST_BATCHES, Range, Share, wilson};
 use crate::results::percentiles::{Sample, quantile};
 use crate::results::retained_histograms::{Batch, Times};
 use std::iter;
@@ -158,12 +158,4 @@ fn failed_of(batch: &Batch) -> Share {
 /// Returns the number of started requests and the seconds of a batch.
 fn rate_of(batch: &Batch) -> Share {
     Share { counted: float(batch.started), all: batch.to_seconds - batch.from_seconds }
-}
-
-/// Returns the confidence interval of a share of `count` events (Wilson, *Probable inference*, 1927).
-fn wilson(share: f64, count: f64) -> (f64, f64) {
-    let square = Z * Z / count;
-    let middle = (share + square / 2.0) / (1.0 + square);
-    let reach = Z / (1.0 + square) * (share * (1.0 - share) / count + square / 4.0 / count).sqrt();
-    ((middle - reach).max(0.0), (middle + reach).min(1.0))
 }

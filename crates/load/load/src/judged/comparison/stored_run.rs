@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 const MOST_APART: f64 = 0.05;
 
 /// Settings that don't affect the results of a run, and settings that are compared in other ways.
-const ASIDE: [&str; 31] = [
+const ASIDE: [&str; 33] = [
     "arrivals",
     "baseline",
     "blind",
@@ -38,6 +38,8 @@ const ASIDE: [&str; 31] = [
     "run",
     "seed",
     "shape",
+    "slowest",
+    "slowest-count",
     "start-at",
     "summary",
     "target-seed",

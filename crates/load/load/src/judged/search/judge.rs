@@ -259,6 +259,7 @@ pub(crate) mod tests {
             findings: Vec::new(),
             loads: Vec::new(),
             beside: None,
+            repetition: None,
             parts: Vec::new(),
         }
     }

@@ -7,6 +7,7 @@ use crate::results::burst::BurstLine;
 use crate::results::last_poll::LastPoll;
 use crate::results::lateness::{Lateness, Start};
 use crate::results::outcome::{Ending, Outcome};
+use crate::results::slot_record::SlotRecord;
 use crate::results::stats::OperationStats;
 use nanopace::{Nanos, Pacer};
 use std::time::Duration;
@@ -19,6 +20,8 @@ pub(super) struct Record {
     pub(super) taken_until: Nanos,
     pub(super) in_flight: InFlight,
     pub(super) outcomes: Vec<Outcome>,
+    /// Set only if the run records single slots.
+    pub(super) slots: Option<Box<SlotRecord>>,
     pub(super) connections: Connections,
     pub(super) moved: ScheduleShift,
     pub(super) last_poll: LastPoll,
@@ -34,6 +37,7 @@ impl Record {
             taken_until: Nanos::ZERO,
             in_flight: InFlight::default(),
             outcomes: Vec::new(),
+            slots: None,
             connections: Connections::new(count),
             moved: ScheduleShift::new(pacer, gives_up),
             last_poll: LastPoll::new(pacer.now()),

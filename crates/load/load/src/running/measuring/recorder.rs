@@ -9,6 +9,7 @@ use crate::results::cpu_time::CpuTime;
 use crate::results::lateness::{Lateness, Start};
 use crate::results::operation::{Answer, Operation};
 use crate::results::outcome::{Ending, Outcome};
+use crate::results::slot_record::SlotRecord;
 use crate::results::stats::OperationStats;
 use nanopace::{Nanos, Pacer};
 use std::mem;
@@ -290,6 +291,15 @@ impl Recorder {
         mem::swap(outcomes, &mut self.record().outcomes);
     }
 
+    /// Sets the record of single slots, or `None` if the run needs none.
+    pub(crate) fn record_slots(&self, slots: Option<SlotRecord>) {
+        self.record().slots = slots.map(Box::new);
+    }
+
+    pub(crate) fn take_slots(&self) -> Option<SlotRecord> {
+        self.record().slots.take().map(|slots| *slots)
+    }
+
     pub(crate) fn swap_stats(&self, stats: &mut OperationStats) {
         mem::swap(stats, &mut self.record().stats);
     }
@@ -337,6 +347,9 @@ impl<R: Deref<Target = Recorder>> Flight<R> {
             let operation = Operation { intended_start: begun.intended_start, end, answer };
             let ending = answer.outcome.map_or_else(Ending::Failed, |()| Ending::Completed);
             record.stats.end(&operation);
+            if let Some(slots) = &mut record.slots {
+                slots.add(answer.slot, begun.start.actual, &operation);
+            }
             record.outcomes.push(begun.outcome(end, ending));
         }
         end

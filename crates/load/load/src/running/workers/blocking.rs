@@ -173,13 +173,14 @@ impl Worker {
     fn operation<'a>(
         &'a self,
         session: &mut Session<'a>,
-        (number, intended_start): (u64, Nanos),
+        (slot, intended_start): (u64, Nanos),
         is_recorded: bool,
     ) -> bool {
         let flight = self.recorder.start(intended_start, is_recorded);
         let (start, place) = (flight.started(), flight.place());
-        let slot = Slot { number, intended_start, start, is_recorded, place };
-        let answer = self.call(session, slot);
+        let number = self.shared.source(slot);
+        let call = Slot { number, intended_start, start, is_recorded, place };
+        let answer = Answer { slot, ..self.call(session, call) };
         flight.end(answer);
         answer.is_connected
     }

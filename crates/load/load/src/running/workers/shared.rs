@@ -5,6 +5,7 @@ use super::realtime::Realtime;
 use super::span::RunSpan;
 use super::thread_cpu::LoadThreads;
 use super::turns::Turns;
+use crate::load::repeats::Repeats;
 use crate::running::measuring::recorder::Recorder;
 use nanopace::Pacer;
 use std::sync::Arc;
@@ -31,6 +32,8 @@ pub(crate) struct RunShared {
     pub(crate) turns: Option<Turns>,
     pub(crate) realtime: Option<Realtime>,
     pub(crate) threads: LoadThreads,
+    /// The slots that repeat requests of an earlier run, if there are any.
+    pub(crate) repeats: Option<Arc<Repeats>>,
 }
 
 impl RunShared {
@@ -54,7 +57,13 @@ impl RunShared {
             turns: None,
             realtime: None,
             threads: LoadThreads::default(),
+            repeats: None,
             pacer,
         }
+    }
+
+    /// Returns the number of the slot whose request a slot sends.
+    pub(crate) fn source(&self, number: u64) -> u64 {
+        self.repeats.as_ref().map_or(number, |repeats| repeats.source(number))
     }
 }

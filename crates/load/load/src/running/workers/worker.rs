@@ -75,8 +75,9 @@ impl<T: Backend> Worker<T> {
             };
             let flight = recorder.start_at(now, intended_start, is_recorded, ideal);
             let (start, place) = (flight.started(), flight.place());
-            let slot = Slot { number: slot.0, intended_start, start, is_recorded, place };
-            let answer = self.call(slot).await;
+            let number = shared.source(slot.0);
+            let call = Slot { number, intended_start, start, is_recorded, place };
+            let answer = Answer { slot: slot.0, ..self.call(call).await };
             clock = Some(flight.end(answer));
             if !answer.is_connected {
                 backoff::wait(&shared, span, now).await;

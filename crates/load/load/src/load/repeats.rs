@@ -1,0 +1,77 @@
+//! Chooses the slots of a run that send the slow requests of an earlier run again.
+
+use super::data::order::mixed;
+use std::collections::HashSet;
+
+/// The least number of slots for each repeated request. At most a tenth of a load is repeated.
+const LEAST_STRIDE: u64 = 10;
+
+/// The slots of an earlier run whose requests a run repeats. One slot of each `stride`, at a random place, repeats one.
+#[derive(Debug)]
+pub(crate) struct Repeats {
+    /// The slots, in random order.
+    slots: Vec<u64>,
+    known: HashSet<u64>,
+    stride: u64,
+    seed: u64,
+}
+
+impl Repeats {
+    /// Spreads `slots`, which must not be empty, over a load of `requests` slots. A longer load repeats them again.
+    pub(crate) fn new(mut slots: Vec<u64>, requests: u64, seed: u64) -> Repeats {
+        slots.sort_unstable_by_key(|slot| mixed(seed ^ mixed(*slot)));
+        slots.dedup();
+        let stride = (requests / slots.len() as u64).max(LEAST_STRIDE);
+        Repeats { known: slots.iter().copied().collect(), slots, stride, seed }
+    }
+
+    /// Returns the number of the slot whose request a slot sends: its own number, unless it repeats one.
+    pub(crate) fn source(&self, number: u64) -> u64 {
+        self.repeated_by(number).unwrap_or(number)
+    }
+
+    fn repeated_by(&self, number: u64) -> Option<u64> {
+        let (turn, place) = (number / self.stride, number % self.stride);
+        let is_chosen = place == mixed(self.seed ^ mixed(turn)) % self.stride;
+        let index = usize::try_from(turn % self.slots.len() as u64).unwrap_or_default();
+        is_chosen.then(|| self.slots[index])
+    }
+
+    /// Returns whether a slot sends a slow request again. Returns `None` for a slow slot that sends its own request.
+    pub(crate) fn is_repeated(&self, number: u64) -> Option<bool> {
+        let is_repeated = self.source(number) != number;
+        (is_repeated || !self.known.contains(&number)).then_some(is_repeated)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn as_many_slots_as_before_repeat_each_slot_once(
+            slots in prop::collection::btree_set(0_u64..1_000_000, 1..50),
+            stride in LEAST_STRIDE..100,
+            turns_before in 0_u64..1_000,
+            seed: u64,
+        ) {
+            let requests = slots.len() as u64 * stride;
+            let repeats = Repeats::new(slots.iter().copied().collect(), requests, seed);
+            let load = turns_before * stride..turns_before * stride + requests;
+            let mut repeated: Vec<_> = load.filter_map(|slot| repeats.repeated_by(slot)).collect();
+            repeated.sort_unstable();
+            prop_assert!(repeated.into_iter().eq(slots));
+        }
+    }
+
+    #[test]
+    fn a_slow_slot_at_its_old_place_is_in_neither_group() {
+        let repeats = Repeats::new((0..5).chain(0..5).collect(), 60, 7);
+        let count = |of| (0..120).filter(|slot| repeats.is_repeated(*slot) == of).count();
+        let counts = [Some(true), Some(false), None].map(count);
+        let moved = (0..5).filter(|slot| repeats.source(*slot) != *slot).count();
+        assert_eq!(counts, [10, 120 - 10 - (5 - moved), 5 - moved]);
+    }
+}

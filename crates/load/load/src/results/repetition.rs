@@ -1,0 +1,179 @@
+//! Judges requests that were slow in an earlier run and were sent again among others: is it the request or the moment?
+//!
+//! A request counts as slow if its service time is above the p95 of the other requests of the same run. So the rule
+//! holds even if the server is faster or slower than in the earlier run. If it was the moment, 5 % of the repeated
+//! requests are slow, too.
+
+use super::confidence::wilson;
+use super::slot_record::SlotRecord;
+use crate::console::human::float;
+use hdrhistogram::Histogram;
+use serde::Serialize;
+
+/// If the share of slow requests is larger by at least this, and not by chance, it is the request.
+const LEAST_MORE: f64 = 0.08;
+/// If the share of slow requests is certain to be larger by less than this, it was the moment.
+const MOST_MORE: f64 = 0.2;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Cause {
+    Request,
+    Moment,
+    Unknown,
+}
+
+/// A group of requests, of which `slow` were slow. Times are in nanoseconds.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(crate) struct GroupResult {
+    pub(crate) requests: u64,
+    pub(crate) slow: u64,
+    pub(crate) service_p50_ns: u64,
+    pub(crate) service_p95_ns: u64,
+}
+
+impl GroupResult {
+    fn new(times: &Histogram<u64>, limit: u64) -> GroupResult {
+        GroupResult {
+            requests: times.len(),
+            slow: times.len() - times.count_between(0, limit),
+            service_p50_ns: times.value_at_quantile(0.5),
+            service_p95_ns: times.value_at_quantile(0.95),
+        }
+    }
+
+    pub(crate) fn share(self) -> f64 {
+        float(self.slow) / float(self.requests.max(1))
+    }
+
+    fn range(self) -> (f64, f64) {
+        if self.requests == 0 { (0.0, 1.0) } else { wilson(self.share(), float(self.requests)) }
+    }
+}
+
+/// The result of a repetition, which is also its JSON object.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(crate) struct Repetition {
+    pub(crate) cause: Cause,
+    pub(crate) repeated: GroupResult,
+    pub(crate) others: GroupResult,
+    /// The share of slow requests among the repeated ones minus that among the others.
+    pub(crate) difference: f64,
+    /// The 95 % confidence interval of the difference.
+    pub(crate) low: f64,
+    pub(crate) high: f64,
+}
+
+impl Repetition {
+    /// Returns the result, or `None` if the run repeats no requests.
+    pub(crate) fn new(slots: &SlotRecord) -> Option<Repetition> {
+        slots.repeats.as_ref()?;
+        let limit = slots.others.value_at_quantile(0.95);
+        let [repeated, others] =
+            [&slots.repeated, &slots.others].map(|times| GroupResult::new(times, limit));
+        let difference = repeated.share() - others.share();
+        let (low, high) = range(repeated, others);
+        let cause = match () {
+            () if low > 0.0 && difference >= LEAST_MORE => Cause::Request,
+            () if low <= 0.0 && high < MOST_MORE => Cause::Moment,
+            () => Cause::Unknown,
+        };
+        Some(Repetition { cause, repeated, others, difference, low, high })
+    }
+}
+
+/// Returns the confidence interval of the difference of two shares (Newcombe, *Interval estimation for the difference
+/// between independent proportions*, 1998, method 10).
+fn range(one: GroupResult, two: GroupResult) -> (f64, f64) {
+    let [(low, high), (other_low, other_high)] = [one.range(), two.range()];
+    let (share, other) = (one.share(), two.share());
+    let difference = share - other;
+    let below = (share - low).hypot(other_high - other);
+    let above = (high - share).hypot(other - other_low);
+    (difference - below, difference + above)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::load::data::order::mixed;
+    use crate::load::repeats::Repeats;
+    use crate::results::confidence::simulated::Random;
+    use crate::results::slot_record::tests::took;
+    use nanopace::Nanos;
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    const REQUESTS: u64 = 3_000;
+
+    /// Returns the service time of a request, if a stall ends `stalled` slots later.
+    type Server = fn(row: u64, stalled: u32, random: f64) -> f64;
+
+    /// One of 100 rows takes ten times as long.
+    const SLOW_ROWS: Server = |row, _, random| if row == 37 { random * 10.0 } else { random };
+    /// For 1 % of the time, requests wait for the end of a stall.
+    const STALLS: Server = |_, stalled, random| random + f64::from(stalled);
+
+    /// Simulates a run that keeps its 100 slowest requests.
+    fn run(server: Server, seed: u64, repeats: Option<Arc<Repeats>>) -> SlotRecord {
+        let (mut random, mut stalled) = (Random(mixed(seed)), 0_u32);
+        let mut slots = SlotRecord::new(100, repeats);
+        for slot in 0..REQUESTS {
+            let source = slots.repeats.as_ref().map_or(slot, |repeats| repeats.source(slot));
+            let begins = mixed(random.0).is_multiple_of(2_000);
+            stalled = if begins { 20 } else { stalled.saturating_sub(1) };
+            let service = server(source % 100, stalled, random.exponential());
+            slots.add(slot, Nanos::ZERO, &took(Duration::from_secs_f64(service * 1e-3)));
+        }
+        slots
+    }
+
+    /// Returns the share of 1000 servers for which a second run finds this cause.
+    fn share(server: Server, cause: Cause) -> f64 {
+        let is_found = |seed: &u64| {
+            let first = run(server, 2 * seed, None);
+            let slow = first.slowest().map(|(slot, ..)| slot).collect();
+            let repeats = Arc::new(Repeats::new(slow, REQUESTS, *seed));
+            let second = run(server, 2 * seed + 1, Some(repeats));
+            Repetition::new(&second).is_some_and(|found| found.cause == cause)
+        };
+        float((0..1_000).filter(is_found).count() as u64) / 1e3
+    }
+
+    #[test]
+    fn slow_rows_and_stalls_are_told_apart() {
+        let shares = [share(SLOW_ROWS, Cause::Request), share(STALLS, Cause::Moment)];
+        assert!(shares.iter().all(|share| *share >= 0.95), "{shares:?}");
+    }
+
+    /// The values are those of Newcombe's example, 56 of 70 and 48 of 80.
+    #[test]
+    fn the_interval_is_newcombes() {
+        let group =
+            |requests, slow| GroupResult { requests, slow, service_p50_ns: 0, service_p95_ns: 0 };
+        let (low, high) = range(group(70, 56), group(80, 48));
+        assert!((low - 0.0524).abs() < 5e-5 && (high - 0.3339).abs() < 5e-5, "{low} {high}");
+    }
+
+    #[test]
+    fn the_cause_is_named_if_the_requests_suffice() {
+        for (repeated, others, cause) in [
+            ([0, 0], [960, 40], Cause::Unknown),
+            ([0, 20], [0, 0], Cause::Unknown),
+            ([9, 1], [960, 40], Cause::Unknown),
+            ([2, 8], [960, 40], Cause::Request),
+            ([190, 10], [960, 40], Cause::Moment),
+            ([9_000, 1_000], [95_500, 4_500], Cause::Unknown),
+        ] {
+            let mut slots = SlotRecord::new(0, Some(Arc::new(Repeats::new(vec![0], 10, 0))));
+            for (times, [fast, slow]) in
+                [(&mut slots.repeated, repeated), (&mut slots.others, others)]
+            {
+                times.record_n(1_000, fast).unwrap();
+                times.record_n(9_000, slow).unwrap();
+            }
+            let found = Repetition::new(&slots).unwrap();
+            assert_eq!(found.cause, cause, "{found:?}");
+        }
+    }
+}
