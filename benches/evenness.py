@@ -99,7 +99,7 @@ def main(nanopace, rounds):
         versions = {tool: version(of) for tool, (_, of) in tools.items()}
         measured = [{tool: measure(command) for tool, (command, _) in tools.items()} for _ in range(rounds)]
     results = {tool: [one[tool] for one in measured] for tool in tools}
-    today, system = datetime.date.today(), f"{platform.machine()} {platform.system()} {platform.release().split("-")[0]}"
+    today, system = datetime.date.today(), f"{platform.machine()} {platform.system()} {platform.release().split('-')[0]}"
     machine = f"{today}, {system}, {os.cpu_count()} cores, {rounds} rounds"
     record = {"measured": machine, "versions": versions, "results": results}
     (ROOT / "benches/results/evenness.json").write_text(json.dumps(record) + "\n")

@@ -140,7 +140,8 @@ impl Node {
     /// [`finish`](Node::finish).
     ///
     /// # Errors
-    /// [`FleetError::Store`] if the store does not respond.
+    /// [`FleetError::Replaced`] if another run has taken the run's name. Another [`FleetError`] if the store does not
+    /// accept the request, for example [`FleetError::Store`] if the store does not respond.
     pub fn leave(&self) -> Result<(), FleetError> {
         self.order(Command::Leave)
     }
@@ -180,7 +181,8 @@ impl Node {
     /// have died, for up to 32 frames and at least 625 ms.
     ///
     /// # Errors
-    /// [`FleetError::Store`] if the store does not respond.
+    /// [`FleetError::Replaced`] if another run has taken the run's name. Another [`FleetError`] if the store does not
+    /// accept the request, for example [`FleetError::Store`] if the store does not respond.
     pub fn finish(mut self, results: Vec<u8>) -> Result<bool, FleetError> {
         let end = self.order(|reply| Command::Finish(results, reply));
         self.words = None;

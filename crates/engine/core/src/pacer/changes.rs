@@ -75,9 +75,9 @@ impl Pacer {
     /// [`set_rate`](Pacer::set_rate), there is no burst, slots that are late keep their intended starts, and callers
     /// that may now start earlier are woken.
     ///
-    /// The fraction of the current interval that has passed also counts on the new shape: the first slot starts when
-    /// the shape's count has grown by the remaining fraction. While the pacer is paused, the shape begins at the end of
-    /// the pause.
+    /// The fraction of the current interval that has passed counts towards the first slot of the new shape: this slot
+    /// starts when the shape's count has grown by the remaining fraction. While the pacer is paused, the shape begins
+    /// at the end of the pause.
     ///
     /// [`set_rate`](Pacer::set_rate) ends a shape. A schedule that had ended with its shape continues, and the time
     /// since that end is not made up for.

@@ -1,8 +1,8 @@
 //! Counts the slots that the requested load contains before a given time, regardless of late policies.
 //!
-//! Until a policy has moved a slot, the load's count is the count that the schedule has reached. From the first forfeit
-//! until a correction of the load, the load's count is kept separately. A slot *has come* if its time in the requested
-//! load has passed.
+//! Until a late policy moves a slot (and so forfeits time), the schedule's own count is also the count of the requested
+//! load. From then until a correction of the load, [`Asked`] keeps a separate count of the requested load. A slot *has
+//! come* if its time in the requested load has passed.
 
 use super::end::End;
 use super::history::History;

@@ -254,8 +254,9 @@ impl Curve for Break {
     }
 }
 
-/// The slot starts at the end of the break if the rate is known to be zero, and at the beginning if a user's curve is
-/// flat.
+/// Checks the start of a slot that is due exactly when a break (a time at rate zero) begins. If the shape states the
+/// rate of zero, the slot starts at the end of the break. If the break is a flat part of a user's curve, the slot
+/// starts at the beginning.
 #[test]
 fn the_slot_at_the_beginning_of_a_break() {
     let text = "hold 10/s 1s, hold 0/s 4s, hold 10/s 1s".parse().unwrap();

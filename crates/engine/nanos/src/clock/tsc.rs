@@ -227,7 +227,7 @@ mod tests {
         assert_eq!(clock.refine(raw), clock.rough(raw));
     }
 
-    /// `quanta` shows which of its clocks it chose only in its `Debug` output.
+    /// Only the `Debug` output of `quanta` shows which clock it chose.
     #[test]
     fn the_reported_clock_is_the_one_that_quanta_chose() {
         let clock = TscClock::new();

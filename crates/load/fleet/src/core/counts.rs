@@ -13,9 +13,10 @@ const AGE_NS: u64 = 60_000_000_000;
 const MOST_PIECES: u64 = 1_024;
 
 impl Core {
-    /// Records that the store has answered a claim in this epoch. If it had not responded for more than half of
-    /// [`AGE_NS`], or if its data was restored, this is a disturbance, after which nodes have to report what they ran
-    /// in old frames. After a shorter outage, the remaining half of [`AGE_NS`] is enough for these reports.
+    /// Records that the store has answered a claim in this epoch. Also records a disturbance if the store had not
+    /// responded for more than half of [`AGE_NS`], or if its data was restored. After a disturbance, nodes have to
+    /// report what they ran in old frames. After a shorter outage, the remaining half of [`AGE_NS`] is enough for these
+    /// reports.
     pub(super) fn hears_store(&mut self, epoch: u64, now: u64) {
         if now > self.heard_at + AGE_NS / 2 || epoch != self.run.epoch {
             self.disturbed_at = now;

@@ -53,7 +53,8 @@ pub(crate) struct WitnessArgs {
     #[arg(long, short = 'z', value_name = "TIME", value_parser = positive_duration)]
     pub(crate) duration: Option<Duration>,
 
-    /// End after this number of requests; each one takes 8 bytes of memory
+    /// End after this number of requests; each takes 8 bytes of memory, and about 45 bytes while the results are
+    /// computed
     #[arg(long, short = 'n', value_name = "COUNT", default_value_t = 10_000_000, value_parser = value_parser!(u64).range(1..))]
     pub(crate) requests: u64,
 

@@ -47,7 +47,7 @@ pub(crate) struct Threads(Vec<Thread>);
 #[derive(Debug)]
 struct Thread {
     handle: JoinHandle<anyhow::Result<()>>,
-    /// A pointer for each load. Its target is dropped when the thread has ended its part of the load.
+    /// A weak pointer for each load that the thread runs. It expires when the thread has ended its part of that load.
     working: Vec<Weak<()>>,
 }
 
