@@ -144,7 +144,7 @@ clients rounds="5": (needs "/usr/sbin/nginx" "nginx-light") (needs "/usr/bin/wrk
     cargo build --release -p nanopace-cli
     cargo run --release -p nanopace-benches --bin clients -- {{ rounds }}
 
-# Measure how even the load of each installed generator is, for docs/EVENNESS.md (needs python3); two minutes for each tool.
+# Measure how even the load of each installed generator is, for docs/EVENNESS.md (needs python3); about a minute per tool.
 evenness rounds="5":
     cargo build --release -p nanopace-cli
     python3 benches/evenness.py "{{ target }}/release/nanopace" {{ rounds }}

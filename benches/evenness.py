@@ -1,7 +1,7 @@
 """Measures how even the load of each installed generator is, for docs/EVENNESS.md.
 
 Each round starts every tool once, in turn, against a new `nanopace witness`. The script writes every result to
-benches/results/evenness.json and the table of the page. Usage: evenness.py NANOPACE ROUNDS
+benches/results/evenness.json, and the table into the page. Usage: evenness.py NANOPACE ROUNDS
 """
 
 import datetime
@@ -57,7 +57,7 @@ def version(command):
 def measure(command):
     witness = f"nanopace witness --expect {RATE}/s --json -".split()
     with subprocess.Popen(witness, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as server:
-        server.stderr.readline()  # It listens now.
+        server.stderr.readline()  # The first line means that the witness listens.
         subprocess.run(command, shell=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         server.send_signal(signal.SIGINT)
         result = json.loads(server.communicate()[0])
@@ -69,7 +69,7 @@ def near(result):
 
 
 def ranked(results):
-    """Returns the rank of each tool. Two neighbours share a rank unless one leads in 4 of 5 rounds."""
+    """Returns the rank of each tool. A tool shares the rank of the next better tool unless that one leads in 4 of 5 rounds."""
     order = sorted(results, key=lambda tool: -median(map(near, results[tool])))
     ranks = {order[0]: 1}
     for place, (better, worse) in enumerate(zip(order, order[1:]), start=2):

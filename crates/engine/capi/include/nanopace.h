@@ -293,8 +293,8 @@ nanopace_status nanopace_lane_give_back(nanopace_lane *lane);
 // Creates a pacer for a load: a rate such as "5k/s", or a shape such as "ramp 100/s..5k/s 30s, hold 60s". See the
 // README for the grammar. Slot 0 of the pacer starts now, unless the options set another start.
 //
-// `options` may be null. By default, slots are evenly spaced on `CLOCK_MONOTONIC`, all missed slots are made up for at
-// once, and a caller sleeps until its slot is due.
+// `options` may be null. The default is an open loop of evenly spaced slots on `CLOCK_MONOTONIC`, whose callers sleep
+// until their slots are due.
 nanopace_status nanopace_new(const char *load,
                              const nanopace_options *options,
                              nanopace_pacer **pacer);

@@ -195,8 +195,8 @@ impl Driver {
         }
     }
 
-    /// Makes the node leave. It first claims the tracks that no other node will claim, and then gives back its tracks
-    /// of the frames in which it takes no part any more.
+    /// Makes the node leave. The node first claims the tracks that no other node will claim, and then gives back its
+    /// tracks of the frames in which it no longer takes part.
     fn leave(&mut self) -> Result<(), FleetError> {
         let ends = Instant::now() + ENDS_IN;
         let mut is_answered = true;

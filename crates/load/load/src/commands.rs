@@ -89,7 +89,7 @@ enum Command<C: Subcommand, E: EmbeddedTarget> {
     /// Measure this machine's clock, sleeps and starts, and recommend a pause strategy.
     #[command(after_help = calibrate_args::HELP)]
     Calibrate(CalibrateArgs),
-    /// Serve HTTP and report how even the load is that arrives: a test for any load generator.
+    /// Serve HTTP and report how even the arriving load is: a test for any load generator.
     #[command(after_help = witness_args::HELP)]
     Witness(WitnessArgs),
     /// Compare runs by their --json files: which differences are beyond chance?

@@ -297,7 +297,7 @@ impl Backend for Http {
     }
 }
 
-/// A session during a call. When the session is dropped, the arrival times of the items that have arrived are recorded.
+/// A session during a call. When this value is dropped, the arrival times of the items that have arrived are recorded.
 /// If the call was given up, these items are also counted.
 struct Watched<'run> {
     streams: Option<&'run StreamTimings>,

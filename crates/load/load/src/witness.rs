@@ -1,4 +1,4 @@
-//! Implements `nanopace witness`, a server that reports how even the load is that arrives.
+//! Implements `nanopace witness`, a server that reports how even the arriving load is.
 
 pub(crate) mod args;
 mod plot;
@@ -19,7 +19,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// The interval between two checks whether the measurement has ended.
+/// The pause between two checks whether the measurement has ended.
 const TICK: Duration = Duration::from_millis(50);
 const SHOWN_EACH: Duration = Duration::from_secs(1);
 
@@ -53,14 +53,17 @@ impl Witness {
         Ok(Witness { expected: args.expected(), recorder, output, svg, interrupt, progress })
     }
 
-    /// Records requests until an interrupt or a limit of the recorder.
+    /// Waits for an interrupt, or until the recorder reaches a limit. Returns the evenness of the recorded requests.
     pub(crate) fn run(&self) -> Evenness {
         let mut shown = Instant::now();
         while !(self.interrupt.is_triggered() || self.recorder.has_ended()) {
             thread::sleep(TICK);
             if shown.elapsed() >= SHOWN_EACH {
                 shown = Instant::now();
-                self.progress.show(&format_args!("{} requests", self.recorder.requests()));
+                match self.recorder.requests() {
+                    0 => self.progress.show(&format_args!("waiting for requests")),
+                    requests => self.progress.show(&format_args!("{requests} requests")),
+                }
             }
         }
         self.progress.end();

@@ -61,21 +61,26 @@ impl Local {
     }
 }
 
-/// Compares two decisions; their times may differ by up to `most` microseconds. If the retry times of two limits differ
-/// by less than that, the decision may describe either limit.
+/// Compares two decisions; their times may differ by up to `most` microseconds. If this error can exchange two limits,
+/// because their retry times or their remaining requests are near each other, the decision may describe either limit.
 fn is_like(limits: &Limits, a: &Decision, b: &Decision, most: u64) -> bool {
     let apart = |a: Duration, b: Duration| a.abs_diff(b) <= Duration::from_micros(most);
     let is_retried_alike = match (a.retry(), b.retry()) {
         (Some(a), Some(b)) => apart(a, b),
         (a, b) => a == b,
     };
-    let is_same_limit = a.which() == b.which()
-        && a.limit() == b.limit()
-        && a.remaining().abs_diff(b.remaining()) <= requests_in(most, limits.each()[b.which()])
-        && apart(a.reset(), b.reset());
-    a.is_allowed() == b.is_allowed()
-        && is_retried_alike
-        && (is_same_limit || (a.which() != b.which() && a.retry().is_some()))
+    let may_be = |few: &Decision, many: &Decision| {
+        many.remaining().saturating_sub(few.remaining())
+            <= requests_in(most, limits.each()[few.which()])
+    };
+    let is_remaining_alike = may_be(a, b) && may_be(b, a);
+    let is_same_limit = a.limit() == b.limit() && is_remaining_alike && apart(a.reset(), b.reset());
+    let is_described_alike = match (a.which() == b.which(), a.retry()) {
+        (true, _) => is_same_limit,
+        (false, Some(_)) => true,
+        (false, None) => is_remaining_alike,
+    };
+    a.is_allowed() == b.is_allowed() && is_retried_alike && is_described_alike
 }
 
 fn requests_in(micros: u64, limit: Limit) -> u64 {

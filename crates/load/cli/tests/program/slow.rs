@@ -7,7 +7,7 @@ use std::fs;
 use std::sync::mpsc::Receiver;
 use std::sync::{Condvar, Mutex};
 
-/// Starts a server that responds to rows 1 to 3 only after it has responded to `fast` requests for others.
+/// Starts a server that responds to requests for rows 1 to 3 only after `fast` requests for other rows have arrived.
 fn server(fast: u32) -> (String, Receiver<Asked>) {
     let (answered, changed) = (Mutex::new(0), Condvar::new());
     let (address, asked) = answering(move |request| {
@@ -30,9 +30,9 @@ fn the_slowest_requests_are_written_and_sent_again() {
     let rows: Vec<_> = (0..100).map(|row| row.to_string()).collect();
     let rows = format!("row\n{}", rows.join("\n"));
     let (data, slow) = (file("slow.csv", rows), file("slow.jsonl", ""));
-    let load = format!("-n 40 --rate 1k/s -c 4 --threads 1 -t 60s --seed 1 --data {data}");
-    // The check of the URL before the run is for row 0, too.
-    let first = output(&format!("{} {load} --slowest {slow} --slowest-count 3", server(38).0));
+    let load = format!("-n 60 --rate 1k/s -c 4 --threads 1 -t 60s --seed 1 --data {data}");
+    // The check of the URL before the run also requests row 0.
+    let first = output(&format!("{} {load} --slowest {slow} --slowest-count 3", server(58).0));
     assert!(first.status.success(), "{first:?}");
     let lines = fs::read_to_string(&slow).unwrap();
     let lines = lines.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
@@ -40,15 +40,15 @@ fn the_slowest_requests_are_written_and_sent_again() {
     let mut rows: Vec<_> = lines.iter().filter_map(|line| line["row"].as_u64()).collect();
     rows.sort_unstable();
     // Rows are counted from 1.
-    assert_eq!((&lines[0]["requests"], rows), (&40.into(), vec![2, 3, 4]), "{lines:?}");
+    assert_eq!((&lines[0]["requests"], rows), (&60.into(), vec![2, 3, 4]), "{lines:?}");
     let (url, asked) = server(0);
     let again = results(&format!("{url} {load} --again {slow}"));
     let groups = ["repeated", "others"].map(|group| again["again"][group]["requests"].as_u64());
-    assert_eq!(groups, [Some(3), Some(34)], "{again}");
+    assert_eq!(groups, [Some(3), Some(54)], "{again}");
     assert_eq!(asked.try_iter().filter(is_slow).count(), 6);
     for (changed, told) in [
         (load.replace("--seed 1", "--seed 2"), "write --seed 1"),
-        (load.replace("--seed", "--data-order shuffled --seed"), "would send another request"),
+        (load.replace("--seed", "--data-order shuffled --seed"), "would send a different request"),
         (load.replace("--seed", "--cookies --seed"), "leave --cookies out"),
     ] {
         let refused = refusal(output(&format!("{url} {changed} --again {slow}")));

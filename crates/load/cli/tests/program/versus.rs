@@ -15,7 +15,8 @@ fn versus(urls: [&str; 2], options: &str) -> Output {
     output_of(&line.collect::<Vec<_>>())
 }
 
-/// Returns the numbers of the slots that a server got, in ascending order, without the request that checks it.
+/// Returns the numbers of the slots whose requests a server got, in ascending order. Leaves out the request that checks
+/// the server before the run.
 fn slots(asked: &Receiver<Asked>) -> Vec<u64> {
     let number = |asked: Asked| asked.path().trim_start_matches('/').parse().unwrap();
     let mut slots: Vec<u64> = asked.try_iter().skip(1).map(number).collect();
@@ -76,12 +77,12 @@ fn a_side_that_stalls_does_not_delay_the_other() {
 #[test]
 fn options_that_do_not_fit_two_sides_get_one_line() {
     for (options, told) in [
-        ("--shard 1/2", "--shard: a run with two sides does not have it: leave it out"),
-        ("--rate max", "--rate max: a run with two sides"),
-        ("--fleet redis://127.0.0.1/ --run a", "--fleet: a run with two sides"),
-        ("-c 5", "--connections 5: each side gets half of them: write 6"),
+        ("--shard 1/2", "--shard cannot be used with two sides: leave it out"),
+        ("--rate max", "--rate max cannot be used with two sides"),
+        ("--fleet redis://127.0.0.1/ --run a", "--fleet cannot be used with two sides"),
+        ("-c 5", "--connections 5: each side gets half of the connections: write 6"),
         ("-c 4..7", "write 4..8"),
-        ("--requests 1", "gets none of them: write more"),
+        ("--requests 1", "gets no requests: write more"),
         ("--load a.toml", "cannot be used with"),
         ("--fail-if C:_failed=0", "no load has this name: write one of A, B"),
     ] {

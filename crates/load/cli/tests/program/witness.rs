@@ -30,7 +30,7 @@ impl Witness {
         assert!(run.status.success(), "{run:?}");
     }
 
-    /// Returns the results and the text report.
+    /// Waits for the end of the witness. Returns its JSON object, its text report and its output.
     fn end(mut self) -> (Value, String, Output) {
         let mut report = String::new();
         self.stderr.read_to_string(&mut report).unwrap();

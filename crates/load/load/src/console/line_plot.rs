@@ -1,4 +1,4 @@
-//! Draws two lines, one below the other, as an SVG image.
+//! Draws two line charts, one below the other, as an SVG image.
 
 use plotters::coord::Shift;
 use plotters::prelude::*;
@@ -9,9 +9,9 @@ const SIZE: (u32, u32) = (1_000, 640);
 type Area<'text> = DrawingArea<SVGBackend<'text>, Shift>;
 
 pub(crate) struct PlotLine<'text> {
-    /// The points in ascending order of their first number, which begins at zero.
+    /// The points in ascending order of their horizontal coordinate. The axis begins at zero.
     pub(crate) points: Vec<(f64, f64)>,
-    /// The names of the axes.
+    /// The names of the horizontal and the vertical axis.
     pub(crate) names: [&'text str; 2],
     /// The unit of the horizontal axis.
     pub(crate) unit: &'text str,

@@ -62,12 +62,12 @@ impl Loads {
         self
     }
 
-    /// Creates a run that compares two targets under one load. Each two neighbouring slots are divided between the
-    /// targets in random order, so both targets see the same seconds. Each target gets half of the sessions, whose
-    /// number must be even. The loads have the names `A` and `B`.
+    /// Creates a run that compares two targets under one load. Slots 0 and 1, slots 2 and 3, and so on are pairs. Each
+    /// target gets one random slot of each pair, so both targets are called at about the same times. Each target also
+    /// gets half of the sessions, whose number must be even. The loads of the targets have the names `A` and `B`.
     ///
     /// The report has a table of the differences with their 95 % confidence intervals. A requirement such as `p99
-    /// response slower by 5%` is about `B` compared with `A`.
+    /// response slower by 5%` compares `B` with `A`.
     ///
     /// # Examples
     ///

@@ -39,7 +39,7 @@ pub(crate) struct HttpRunArgs<E: EmbeddedTarget> {
     )]
     pub(crate) versus: Option<String>,
 
-    /// The requests to the URL of --versus.
+    /// The options of the requests to the URL of --versus. Set if that option is given.
     #[arg(skip)]
     pub(crate) other: Option<Box<RequestArgs<E>>>,
 }

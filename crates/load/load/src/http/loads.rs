@@ -1,5 +1,5 @@
-//! Sets up several loads over HTTP: reads the files of `--load`, each with the options of one load, and divides the load
-//! of `--versus` between two URLs.
+//! Sets up several loads over HTTP: reads the files of `--load`, each with the options of one load, and divides the
+//! load of `--versus` between two URLs.
 
 use super::Http;
 use super::args::{HttpRunArgs, RequestArgs};
@@ -54,7 +54,7 @@ pub(crate) fn setup<E: EmbeddedTarget>(
     LoadsSetup::new(args, given.collect())
 }
 
-/// Sets up a run of two sides, one for `url` and one for `other`.
+/// Sets up a run with two sides. Side A sends the requests of `url`, and side B sends the requests of `other`.
 fn versus<E: EmbeddedTarget>(
     url: &RequestArgs<E>,
     other: &RequestArgs<E>,

@@ -9,7 +9,8 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-/// A distribution of times, such as latencies or think times. It is parsed from `20ms`, `exp 2s` or `lognormal 10ms 0.5`.
+/// A distribution of times, such as latencies or think times. It can be parsed from a string such as `20ms`, `exp 2s`
+/// or `lognormal 10ms 0.5`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum TimeDistribution {
     /// Always the same time.

@@ -4,7 +4,7 @@ use super::summary::Summary;
 use super::verdict::Verdict;
 use crate::load::shortage::Shortage;
 
-/// The options that a node of a fleet cannot have, or that already share the load. `load` is in each of several loads.
+/// With one of these options, a run cannot become a node of a fleet, or the load is already divided.
 const NOT_IN_FLEET: [&str; 11] = [
     "again",
     "baseline",

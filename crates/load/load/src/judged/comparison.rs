@@ -2,8 +2,8 @@
 //!
 //! Each figure has a [confidence interval](crate::results::confidence) on each side. The confidence interval of the
 //! difference is computed from both (Zou and Donner, *Construction of confidence limits about effect measures*, 2008).
-//! If it contains zero, no difference is reported. Sides that ran at the same time are compared in
-//! [pairs of batches](paired).
+//! If the interval of the difference contains zero, no difference is reported. Sides that ran at the same time are
+//! compared in [pairs of batches](paired).
 
 pub(crate) mod demand;
 mod figure;

@@ -63,7 +63,7 @@ pub(crate) struct Summary {
     pub(crate) findings: Vec<Finding>,
     pub(crate) loads: Vec<LoadResults>,
     pub(crate) beside: Option<Result<Comparison, String>>,
-    /// Whether the slow requests of an earlier run were slow again, if they were repeated.
+    /// Whether the repeated requests of an earlier run were slow again. `None` if no requests were repeated.
     pub(crate) repetition: Option<Repetition>,
     pub(crate) parts: Vec<MergedPart>,
 }

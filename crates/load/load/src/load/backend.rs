@@ -140,8 +140,9 @@ pub(crate) trait Backend: Send + Sync + 'static {
         None
     }
 
-    /// Describes the request of the slot with this number as an object, or returns `None` if the target cannot. If
-    /// requests do not depend on the number alone, returns the advice for a user who wants to repeat one.
+    /// Returns a description of the request of a slot as an object, or `None` if the target cannot describe requests.
+    /// If requests depend on more than the number of the slot, returns an error: a message for a user who wants to
+    /// repeat requests.
     fn request(&self, _slot: u64) -> Result<Option<Value>, &'static str> {
         Ok(None)
     }

@@ -1,15 +1,16 @@
-//! Chooses the slots of a run that send the slow requests of an earlier run again.
+//! Chooses which slots of a run repeat the slow requests of an earlier run.
 
 use super::data::order::mixed;
 use std::collections::HashSet;
 
-/// The least number of slots for each repeated request. At most a tenth of a load is repeated.
+/// The minimum number of slots per repeated request: at most a tenth of the slots repeat a request.
 const LEAST_STRIDE: u64 = 10;
 
-/// The slots of an earlier run whose requests a run repeats. One slot of each `stride`, at a random place, repeats one.
+/// The requests that a run repeats, identified by their slots in an earlier run. In each block of `stride` slots, one
+/// random slot repeats a request.
 #[derive(Debug)]
 pub(crate) struct Repeats {
-    /// The slots, in random order.
+    /// The slots of the earlier run, in random order.
     slots: Vec<u64>,
     known: HashSet<u64>,
     stride: u64,
@@ -17,7 +18,8 @@ pub(crate) struct Repeats {
 }
 
 impl Repeats {
-    /// Spreads `slots`, which must not be empty, over a load of `requests` slots. A longer load repeats them again.
+    /// Repeats the requests of `slots`, which must not be empty, once per `requests` slots. If this would exceed the
+    /// limit of [`LEAST_STRIDE`], the requests are repeated less often.
     pub(crate) fn new(mut slots: Vec<u64>, requests: u64, seed: u64) -> Repeats {
         slots.sort_unstable_by_key(|slot| mixed(seed ^ mixed(*slot)));
         slots.dedup();
@@ -25,7 +27,7 @@ impl Repeats {
         Repeats { known: slots.iter().copied().collect(), slots, stride, seed }
     }
 
-    /// Returns the number of the slot whose request a slot sends: its own number, unless it repeats one.
+    /// Returns the slot of the earlier run whose request the slot `number` repeats, or `number` if it repeats none.
     pub(crate) fn source(&self, number: u64) -> u64 {
         self.repeated_by(number).unwrap_or(number)
     }
@@ -37,7 +39,8 @@ impl Repeats {
         is_chosen.then(|| self.slots[index])
     }
 
-    /// Returns whether a slot sends a slow request again. Returns `None` for a slow slot that sends its own request.
+    /// Returns whether a slot repeats a slow request of another slot. Returns `None` for a slot that was slow in the
+    /// earlier run and sends its own request.
     pub(crate) fn is_repeated(&self, number: u64) -> Option<bool> {
         let is_repeated = self.source(number) != number;
         (is_repeated || !self.known.contains(&number)).then_some(is_repeated)

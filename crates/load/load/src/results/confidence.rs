@@ -130,8 +130,8 @@ impl Batched<'_> {
         effective(&self.shares_at(quantile))
     }
 
-    /// Returns the shares of times up to this quantile. The times in its bucket are included if the shares of the whole
-    /// run are closer to the quantile then.
+    /// Returns for each batch the share of its times that are at most the time at this quantile. The times in the same
+    /// bucket are included if the share of the whole run is then closer to the quantile.
     pub(crate) fn shares_at(&self, quantile: f64) -> Vec<Share> {
         let time = self.sample.times.value_at_quantile(quantile);
         let [above, below] = [true, false].map(|with_time| self.shares(time, with_time));
@@ -139,8 +139,8 @@ impl Batched<'_> {
         if off(&below) < off(&above) { below } else { above }
     }
 
-    /// Returns how much the time at a quantile changes with the quantile, in nanoseconds. Returns `None` if there are
-    /// too few times above it.
+    /// Returns the derivative of the quantile function at a quantile, in nanoseconds. Returns `None` if there are too
+    /// few times above the quantile.
     pub(crate) fn slope(&self, quantile: f64) -> Option<f64> {
         let most = SLOPE_BEYOND / quantile.min(1.0 - quantile);
         let times = float(self.sample.times.len()).min(most);
@@ -161,7 +161,8 @@ impl Batched<'_> {
     }
 }
 
-/// A share of recorded times: `all` of them were recorded, and `counted` of them do not exceed a limit.
+/// A share or a rate: `counted` divided by `all`. For example, `counted` of `all` recorded times do not exceed a limit,
+/// or `counted` requests started in `all` seconds.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Share {
     pub(crate) counted: f64,

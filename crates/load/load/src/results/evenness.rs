@@ -1,12 +1,15 @@
-//! Measures how well the times of requests match an even or a Poisson load.
+//! Measures how closely the arrival times of requests match an even or a Poisson load.
 
 use super::gaps::{Gaps, Quality};
 use super::randomness::{Intervals, Randomness};
 use crate::console::human::float;
 use serde::Serialize;
 
-/// A gap counts as even if it is at least this part of the nominal gap, and at most [`LONGEST`].
+/// The shortest gap that counts as even, in nominal gaps.
 const SHORTEST: f64 = 0.75;
+/// The minimum number of requests for a measurement.
+const LEAST_REQUESTS: usize = 10;
+/// The longest gap that counts as even, in nominal gaps.
 const LONGEST: f64 = 1.25;
 
 #[derive(Clone, Copy, Debug, Serialize)]
@@ -17,8 +20,8 @@ pub(crate) struct ExpectedLoad {
     pub(crate) is_poisson: bool,
 }
 
-/// The results, which are also a JSON object. Programs read its field names, so these names must not change. A value that
-/// is not known is null.
+/// The results, which are also written as a JSON object. Programs read its fields, so the names of the fields must not
+/// change. An unknown value is null.
 #[derive(Debug, Serialize)]
 pub(crate) struct Evenness {
     pub(crate) expected: ExpectedLoad,
@@ -27,20 +30,20 @@ pub(crate) struct Evenness {
     pub(crate) seconds: f64,
     /// The mean number of requests per second.
     pub(crate) rate: Option<f64>,
-    /// `None` if there are fewer than two requests, or if all arrived at the same time.
+    /// `None` if there are fewer than ten requests, or if all arrived at the same time.
     pub(crate) gaps: Option<Quality>,
-    /// The distance between the distribution of the gaps and the expected one (Kolmogorov-Smirnov), from 0 to 1. If even
-    /// arrivals are expected, gaps within 25 % of nominal count as nominal. `None` if there are too few gaps.
+    /// The distance between the distribution of the gaps and the expected one (Kolmogorov-Smirnov), from 0 to 1. If
+    /// even arrivals are expected, gaps within 25 % of nominal count as nominal. `None` if there are too few gaps.
     pub(crate) distance: Option<f64>,
     #[serde(skip)]
     pub(crate) randomness: Option<Randomness>,
-    /// `None` if the expected arrivals are not even: their exact times are unknown.
+    /// `None` if there are no requests, or if Poisson arrivals are expected, whose exact times are unknown.
     pub(crate) lateness_ns: Option<Lateness>,
     pub(crate) bursts: [Burst; 2],
 }
 
-/// Percentiles of the lateness of requests. Lateness is measured from the schedule that has the expected rate and begins
-/// as late as possible, so that no request is early.
+/// Percentiles of the lateness of requests, in nanoseconds. Lateness is measured from an even schedule with the
+/// expected rate: the latest of these schedules for which no request is early.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub(crate) struct Lateness {
     pub(crate) p50: f64,
@@ -48,7 +51,7 @@ pub(crate) struct Lateness {
     pub(crate) max: f64,
 }
 
-/// The requests in windows of equal length, of which the first one begins with the first request.
+/// The numbers of requests in consecutive windows of equal length. The first window begins with the first request.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub(crate) struct Burst {
     pub(crate) window_ms: u64,
@@ -56,12 +59,12 @@ pub(crate) struct Burst {
     pub(crate) expected: f64,
     /// The largest number of requests in a window.
     pub(crate) largest: u64,
-    /// The share of requests in windows with more than [`Burst::limit`] requests.
+    /// The share of all requests that are in windows with more than [`Burst::limit`] requests.
     pub(crate) share_crowded: f64,
 }
 
 impl Evenness {
-    /// Measures requests that arrived at these times, in ascending order, in nanoseconds since any moment.
+    /// Measures requests from their arrival times, which are in ascending order, in nanoseconds since any moment.
     pub(crate) fn of(arrivals: &[u64], expected: ExpectedLoad) -> Evenness {
         let first = arrivals.first().copied().unwrap_or_default();
         let times: Vec<f64> = arrivals.iter().map(|ns| float(ns - first) * 1e-9).collect();
@@ -74,7 +77,7 @@ impl Evenness {
             requests: arrivals.len() as u64,
             seconds,
             rate: (seconds > 0.0).then(|| float(arrivals.len() as u64 - 1) / seconds),
-            gaps: quality(&slots),
+            gaps: quality(&slots).filter(|_| slots.len() >= LEAST_REQUESTS),
             distance: randomness.map(|random| random.distance).or_else(even),
             randomness,
             lateness_ns: lateness(&slots, expected).filter(|_| !expected.is_poisson),
@@ -108,7 +111,8 @@ fn distance_from_even(slots: &[f64]) -> Option<f64> {
     (!gaps.is_empty()).then_some(distance)
 }
 
-/// Returns the lateness of each request in slots, compared with the schedule that begins as late as possible.
+/// Returns the lateness of each request, as in [`Lateness`], but in nominal gaps. `slots` contains the arrival times in
+/// nominal gaps.
 pub(crate) fn slots_late(slots: &[f64]) -> Vec<f64> {
     let late = slots.iter().zip(0_u64..).map(|(slot, number)| slot - float(number));
     let late: Vec<f64> = late.collect();
@@ -119,7 +123,7 @@ pub(crate) fn slots_late(slots: &[f64]) -> Vec<f64> {
 fn lateness(slots: &[f64], expected: ExpectedLoad) -> Option<Lateness> {
     let mut late = slots_late(slots);
     late.sort_by(f64::total_cmp);
-    let at = |part: usize| late[(late.len() - 1) * part / 100] * 1e9 / expected.rate;
+    let at = |part: usize| late[(late.len() * part).div_ceil(100) - 1] * 1e9 / expected.rate;
     (!late.is_empty()).then(|| Lateness { p50: at(50), p99: at(99), max: at(100) })
 }
 
@@ -184,7 +188,7 @@ mod tests {
         assert!(Evenness::of(&starts(&Arrivals::even()), POISSON).distance.unwrap() > 0.3);
     }
 
-    /// Delays each start to the end of its `ms` milliseconds.
+    /// Delays each start to the next multiple of `ms` milliseconds.
     fn clumps(ms: u64) -> Evenness {
         let starts = starts(&Arrivals::even()).into_iter();
         let delayed: Vec<u64> = starts.map(|ns| ns.next_multiple_of(ms * 1_000_000)).collect();
@@ -206,7 +210,8 @@ mod tests {
         assert!((long.limit() - 200.0).abs() < 1e-9 && long.share_crowded < 1e-9, "{long:?}");
     }
 
-    /// A stall delays only the requests during it. At a lower rate, each request is later than the one before.
+    /// A stall delays only the requests that are due during the stall. If the rate is lower than expected, each request
+    /// is later than the previous one.
     #[test]
     fn lateness_is_measured_from_the_earliest_requests() {
         let mut stalled = starts(&Arrivals::even());

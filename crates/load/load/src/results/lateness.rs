@@ -42,7 +42,7 @@ pub(crate) struct Lateness {
     pub(crate) queued: f64,
     /// The time for which a strictness above 1 held slots back, because the target had caused lateness earlier.
     pub(crate) held: f64,
-    /// The time for which slots waited for connections that resting calls occupied.
+    /// The time for which slots waited for connections that calls occupied during think times.
     #[serde(default)]
     pub(crate) resting: f64,
 }

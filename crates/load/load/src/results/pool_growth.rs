@@ -12,7 +12,7 @@ pub(crate) struct PoolGrowth {
     pub(crate) first: usize,
     /// The number up to which the pool can grow.
     pub(crate) most: usize,
-    /// The number of connections that were needed at most.
+    /// The number of connections at the end, which is the largest number that was needed.
     pub(crate) opened: usize,
     /// When the last connection was opened, from the start of the load; `None` if the pool did not grow.
     pub(crate) last_opened_seconds: Option<f64>,

@@ -1,19 +1,25 @@
-//! Judges requests that were slow in an earlier run and were sent again among others: is it the request or the moment?
+//! Judges why requests were slow in an earlier run: because of the request, or because of the moment at which it was
+//! sent. The run that is judged has repeated these requests at other moments, among other requests.
 //!
-//! A request counts as slow if its service time is above the p95 of the other requests of the same run. So the rule
-//! holds even if the server is faster or slower than in the earlier run. If it was the moment, 5 % of the repeated
-//! requests are slow, too.
+//! A request counts as slow if it failed, or if its service time is above the p95 of the completed requests of this run
+//! that are not repeated. The server may therefore be faster or slower than in the earlier run. If the moment was the cause, about 5 % of the
+//! repeated requests are slow.
 
 use super::confidence::wilson;
-use super::slot_record::SlotRecord;
+use super::slot_record::{Group, SlotRecord};
 use crate::console::human::float;
-use hdrhistogram::Histogram;
 use serde::Serialize;
 
-/// If the share of slow requests is larger by at least this, and not by chance, it is the request.
+/// The request is the cause only if the difference between the shares of slow requests is at least this, and is beyond
+/// chance.
 const LEAST_MORE: f64 = 0.08;
-/// If the share of slow requests is certain to be larger by less than this, it was the moment.
+/// The moment is the cause only if the confidence interval of the difference includes zero and ends below this.
 const MOST_MORE: f64 = 0.2;
+
+/// If a larger share of the other requests is slow, because requests failed, the cause is unknown.
+const MOST_SLOW: f64 = 0.2;
+/// If fewer requests were repeated, the cause is unknown.
+const LEAST_REPEATED: u64 = 5;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -23,22 +29,24 @@ pub(crate) enum Cause {
     Unknown,
 }
 
-/// A group of requests, of which `slow` were slow. Times are in nanoseconds.
+/// The results of one group of requests: the repeated requests, or the others.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(crate) struct GroupResult {
     pub(crate) requests: u64,
     pub(crate) slow: u64,
-    pub(crate) service_p50_ns: u64,
-    pub(crate) service_p95_ns: u64,
+    /// Percentiles of the completed requests, or `None` if there are none.
+    pub(crate) service_p50_ns: Option<u64>,
+    pub(crate) service_p95_ns: Option<u64>,
 }
 
 impl GroupResult {
-    fn new(times: &Histogram<u64>, limit: u64) -> GroupResult {
+    fn new(Group { service, failed }: &Group, limit: u64) -> GroupResult {
+        let at = |quantile| (!service.is_empty()).then(|| service.value_at_quantile(quantile));
         GroupResult {
-            requests: times.len(),
-            slow: times.len() - times.count_between(0, limit),
-            service_p50_ns: times.value_at_quantile(0.5),
-            service_p95_ns: times.value_at_quantile(0.95),
+            requests: service.len() + failed,
+            slow: service.len() - service.count_between(0, limit) + failed,
+            service_p50_ns: at(0.5),
+            service_p95_ns: at(0.95),
         }
     }
 
@@ -57,9 +65,9 @@ pub(crate) struct Repetition {
     pub(crate) cause: Cause,
     pub(crate) repeated: GroupResult,
     pub(crate) others: GroupResult,
-    /// The share of slow requests among the repeated ones minus that among the others.
+    /// The share of slow requests among the repeated requests, minus their share among the others.
     pub(crate) difference: f64,
-    /// The 95 % confidence interval of the difference.
+    /// The ends of the 95 % confidence interval of the difference.
     pub(crate) low: f64,
     pub(crate) high: f64,
 }
@@ -68,12 +76,14 @@ impl Repetition {
     /// Returns the result, or `None` if the run repeats no requests.
     pub(crate) fn new(slots: &SlotRecord) -> Option<Repetition> {
         slots.repeats.as_ref()?;
-        let limit = slots.others.value_at_quantile(0.95);
+        let limit = slots.others.service.value_at_quantile(0.95);
         let [repeated, others] =
-            [&slots.repeated, &slots.others].map(|times| GroupResult::new(times, limit));
+            [&slots.repeated, &slots.others].map(|group| GroupResult::new(group, limit));
         let difference = repeated.share() - others.share();
         let (low, high) = range(repeated, others);
         let cause = match () {
+            () if repeated.requests < LEAST_REPEATED => Cause::Unknown,
+            () if others.share() > MOST_SLOW => Cause::Unknown,
             () if low > 0.0 && difference >= LEAST_MORE => Cause::Request,
             () if low <= 0.0 && high < MOST_MORE => Cause::Moment,
             () => Cause::Unknown,
@@ -106,12 +116,13 @@ mod tests {
 
     const REQUESTS: u64 = 3_000;
 
-    /// Returns the service time of a request, if a stall ends `stalled` slots later.
+    /// Returns the service time of a request in milliseconds. A stall ends `stalled` slots later, or there is no stall
+    /// if `stalled` is 0.
     type Server = fn(row: u64, stalled: u32, random: f64) -> f64;
 
     /// One of 100 rows takes ten times as long.
     const SLOW_ROWS: Server = |row, _, random| if row == 37 { random * 10.0 } else { random };
-    /// For 1 % of the time, requests wait for the end of a stall.
+    /// About 1 % of the requests wait for the end of a stall.
     const STALLS: Server = |_, stalled, random| random + f64::from(stalled);
 
     /// Simulates a run that keeps its 100 slowest requests.
@@ -128,7 +139,7 @@ mod tests {
         slots
     }
 
-    /// Returns the share of 1000 servers for which a second run finds this cause.
+    /// Simulates pairs of runs with 1000 seeds. Returns the share of the pairs whose second run finds this cause.
     fn share(server: Server, cause: Cause) -> f64 {
         let is_found = |seed: &u64| {
             let first = run(server, 2 * seed, None);
@@ -149,8 +160,10 @@ mod tests {
     /// The values are those of Newcombe's example, 56 of 70 and 48 of 80.
     #[test]
     fn the_interval_is_newcombes() {
-        let group =
-            |requests, slow| GroupResult { requests, slow, service_p50_ns: 0, service_p95_ns: 0 };
+        let group = |requests, slow| {
+            let (service_p50_ns, service_p95_ns) = (None, None);
+            GroupResult { requests, slow, service_p50_ns, service_p95_ns }
+        };
         let (low, high) = range(group(70, 56), group(80, 48));
         assert!((low - 0.0524).abs() < 5e-5 && (high - 0.3339).abs() < 5e-5, "{low} {high}");
     }
@@ -161,6 +174,7 @@ mod tests {
             ([0, 0], [960, 40], Cause::Unknown),
             ([0, 20], [0, 0], Cause::Unknown),
             ([9, 1], [960, 40], Cause::Unknown),
+            ([0, 4], [960, 40], Cause::Unknown),
             ([2, 8], [960, 40], Cause::Request),
             ([190, 10], [960, 40], Cause::Moment),
             ([9_000, 1_000], [95_500, 4_500], Cause::Unknown),
@@ -169,11 +183,22 @@ mod tests {
             for (times, [fast, slow]) in
                 [(&mut slots.repeated, repeated), (&mut slots.others, others)]
             {
-                times.record_n(1_000, fast).unwrap();
-                times.record_n(9_000, slow).unwrap();
+                times.service.record_n(1_000, fast).unwrap();
+                times.service.record_n(9_000, slow).unwrap();
             }
             let found = Repetition::new(&slots).unwrap();
             assert_eq!(found.cause, cause, "{found:?}");
+        }
+    }
+
+    #[test]
+    fn failed_requests_are_slow() {
+        for (failed, cause) in [([20, 0], Cause::Request), ([20, 1_000], Cause::Unknown)] {
+            let mut slots = SlotRecord::new(0, Some(Arc::new(Repeats::new(vec![0], 10, 0))));
+            slots.others.service.record_n(1_000, 1_000).unwrap();
+            [slots.repeated.failed, slots.others.failed] = failed;
+            let found = Repetition::new(&slots).unwrap();
+            assert_eq!((found.cause, found.repeated.slow), (cause, 20), "{found:?}");
         }
     }
 }

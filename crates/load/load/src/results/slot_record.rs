@@ -1,6 +1,7 @@
-//! Records single slots: the slowest ones, and how long repeated slots and the others took.
+//! Records the slowest slots of a run, and the service times of slots that repeat requests and of all others.
 //!
-//! Slow means a long service time, because the request has no effect on the lateness of its start.
+//! The slowest slots are those with the longest service times. Response times would include the lateness of starts,
+//! which does not depend on the request.
 
 use super::operation::Operation;
 use super::percentiles::record;
@@ -17,17 +18,43 @@ pub(crate) struct SlotRecord {
     pub(crate) repeats: Option<Arc<Repeats>>,
     /// The number of requests so far.
     pub(crate) requests: u64,
-    /// The starts and results of the slowest slots, by their service times and numbers.
+    /// The actual start and the result of each of the slowest slots. The key consists of the service time and the slot
+    /// number. A slot that repeats a request has the number of the slot of the earlier run.
     slowest: BTreeMap<(Duration, u64), (Nanos, Operation)>,
-    pub(crate) repeated: Histogram<u64>,
-    pub(crate) others: Histogram<u64>,
+    pub(crate) repeated: Group,
+    pub(crate) others: Group,
+}
+
+/// The results of one group of requests.
+#[derive(Clone, Debug)]
+pub(crate) struct Group {
+    /// The service times of completed requests.
+    pub(crate) service: Histogram<u64>,
+    pub(crate) failed: u64,
+}
+
+impl Group {
+    fn new() -> Group {
+        Group { service: Histogram::new(3).expect("3 is a number of digits"), failed: 0 }
+    }
+
+    fn add(&mut self, operation: &Operation) {
+        match operation.answer.outcome {
+            Ok(()) => record(&mut self.service, operation.service_time(), 1),
+            Err(_) => self.failed += 1,
+        }
+    }
+
+    fn merge(&mut self, other: &Group) {
+        self.service += &other.service;
+        self.failed += other.failed;
+    }
 }
 
 impl SlotRecord {
-    /// Keeps at most `most` slow slots.
+    /// Creates a record that keeps at most `most` slow slots.
     pub(crate) fn new(most: usize, repeats: Option<Arc<Repeats>>) -> SlotRecord {
-        let others = Histogram::new(3).expect("3 is a number of digits");
-        let (slowest, repeated) = (BTreeMap::new(), others.clone());
+        let (slowest, repeated, others) = (BTreeMap::new(), Group::new(), Group::new());
         SlotRecord { most, repeats, requests: 0, slowest, repeated, others }
     }
 
@@ -37,8 +64,8 @@ impl SlotRecord {
         if let Some(repeats) = &self.repeats {
             source = repeats.source(slot);
             match repeats.is_repeated(slot) {
-                Some(true) => record(&mut self.repeated, service, 1),
-                Some(false) => record(&mut self.others, service, 1),
+                Some(true) => self.repeated.add(operation),
+                Some(false) => self.others.add(operation),
                 None => {}
             }
         }
@@ -57,8 +84,8 @@ impl SlotRecord {
 
     pub(crate) fn merge(mut self, other: SlotRecord) -> SlotRecord {
         self.requests += other.requests;
-        self.repeated += &other.repeated;
-        self.others += &other.others;
+        self.repeated.merge(&other.repeated);
+        self.others.merge(&other.others);
         other.slowest.into_iter().for_each(|(key, result)| self.keep(key, result));
         self
     }

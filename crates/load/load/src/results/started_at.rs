@@ -55,8 +55,8 @@ fn clock_error() -> Option<f64> {
     of_tracking(&String::from_utf8(chrony.output().ok()?.stdout).ok()?)
 }
 
-/// Returns the maximum error from the output of `chronyc -c tracking`, as the manual of chrony defines it: the offset of
-/// the clock, the root dispersion and half of the root delay.
+/// Returns the maximum error from the output of `chronyc -c tracking`. As chrony's manual defines it, the error is the
+/// sum of the offset of the clock, the root dispersion and half of the root delay.
 fn of_tracking(output: &str) -> Option<f64> {
     let fields: Vec<&str> = output.trim().split(',').collect();
     let seconds = |index: usize| fields.get(index)?.parse::<f64>().ok();

@@ -128,7 +128,7 @@ impl Tally {
         own.map(|(_, count)| count).sum()
     }
 
-    /// Returns the number of requests in flight. Calls that rest are not included.
+    /// Returns the number of requests in flight. Calls in a think time are not included.
     pub(crate) fn in_flight(&self) -> u64 {
         let ended = self.completed + self.failed() + self.unfinished;
         self.started.saturating_sub(ended + self.think_times.now())

@@ -178,11 +178,11 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "FILE", help_heading = "Results")]
     pub(crate) slowest: Option<PathBuf>,
 
-    /// Write this number of requests to the file of --slowest
+    /// Write at most this number of requests to the file of --slowest
     #[arg(long, value_name = "COUNT", default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..=100_000), requires = "slowest", help_heading = "Results")]
     pub(crate) slowest_count: u32,
 
-    /// Send the requests of this --slowest file again among the others: is it the request or the moment?
+    /// Repeat the requests of this --slowest file at other moments, and report whether they are slow again
     #[arg(long, value_name = "FILE", conflicts_with = "run_name", help_heading = "Requests")]
     pub(crate) again: Option<PathBuf>,
 

@@ -62,8 +62,8 @@ impl Begin {
         Begin { at: moment, is_paused: false }
     }
 
-    /// Waits until the moment. Returns `None` if the run should end. Other loads of the run may have started, so that a
-    /// pause is for this load, too.
+    /// Waits until the schedule begins. Returns `None` if the run should end before that. A pause during the wait takes
+    /// effect when the schedule begins, because it may be meant for other loads that have already started.
     pub(crate) fn wait(mut self, messages: &Receiver<Message>, clock: &Pacer) -> Option<Begin> {
         loop {
             let left = self.at - clock.now();

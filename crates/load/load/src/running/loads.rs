@@ -189,8 +189,8 @@ fn share_requirements(args: &mut RunArgs, given: &mut [GivenLoad<'_>]) -> anyhow
     Ok(())
 }
 
-/// Returns the number of threads for all loads: the sum of what the loads need, but at most the largest number that
-/// [`suitable`](threads::suitable) returns for one of them without a rate.
+/// Returns the number of threads for all loads: the sum of the numbers that [`suitable`](threads::suitable) returns for
+/// each load at its rate, but at most the largest number that it returns for a load without a rate.
 fn thread_count(loads: &[Setup]) -> usize {
     let loads = loads.iter().filter(|load| Arc::clone(&load.target).blocking().is_none());
     let suitable =
@@ -257,7 +257,7 @@ fn pass_on(message: Message, loads: &[Sender<Message>]) {
     }
 }
 
-/// Requests an action of these loads. It succeeds if one of them performs it.
+/// Requests an action from these loads. Succeeds if at least one load performs the action.
 fn ask(loads: &[Sender<Message>], action: &Action) -> Result<(), Refusal> {
     let mut answers = Vec::new();
     for load in loads {

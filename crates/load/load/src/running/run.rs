@@ -248,7 +248,7 @@ impl OpenLoad<'_> {
     }
 }
 
-/// Adds the result of repeated slots to the summary, and writes the slowest slots, as the options ask for.
+/// Adds the result of repeated requests to the summary, and writes the slowest requests, if the options require this.
 fn note_slots(
     setup: &Setup,
     shared: &RunShared,
@@ -275,8 +275,8 @@ fn title(setup: &Setup, start: SystemTime) -> Title {
     }
 }
 
-/// Starts the schedule as of the moment of `begin`, and notifies the target and the workers. Without a moment, because the
-/// run should already end, the schedule ends before any slot can start.
+/// Starts the schedule at the moment of `begin`, and notifies the target and the workers. If `begin` is `None`, the run
+/// should already end, so the schedule ends before any slot can start.
 pub(super) fn start_schedule<'run>(
     setup: &Setup,
     member: Option<&Member>,

@@ -1,4 +1,4 @@
-//! Reads and writes the files of slow requests, for `--again` and `--slowest`.
+//! Writes the file of `--slowest`, and reads such a file for `--again`.
 
 use super::args::RunArgs;
 use super::workers::any_backend::AnyBackend;
@@ -15,18 +15,18 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The first line of a file, which describes the run. `requests` is the number of its requests.
+/// The first line of a file. `requests` is the number of requests of the run.
 #[derive(Deserialize, Serialize)]
 struct Head {
     requests: u64,
     seed: u64,
 }
 
-/// One of the other lines. Times are in nanoseconds.
+/// Any other line of a file, which describes one request.
 #[derive(Serialize)]
 struct Line {
     slot: u64,
-    /// The time since the start of the schedule.
+    /// The intended start, counted from the start of the schedule.
     intended_start_ns: u64,
     wait_ns: u64,
     service_ns: u64,
@@ -38,7 +38,9 @@ struct Line {
     request: Option<Value>,
 }
 
-/// Reads the file of `--again`, and checks that the target sends the same requests for its slots.
+/// Reads the file of `--again`. Returns `None` if the option is not given. Returns an error if the target cannot repeat
+/// requests, if the file is invalid or was written with a different seed, or if the target would send a different
+/// request for a slot in the file.
 pub(super) fn repeats(
     args: &RunArgs,
     target: &dyn AnyBackend,
@@ -54,35 +56,39 @@ fn read(path: &Path, seed: u64, target: &dyn AnyBackend) -> anyhow::Result<Repea
     let text = String::from_utf8(input::read(path)?).context("this is not UTF-8")?;
     let mut lines = (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty());
     let head = lines.next().and_then(|(_, line)| serde_json::from_str::<Head>(line).ok());
-    let head = head.context("line 1 is no object with requests and seed: --slowest writes it")?;
-    ensure!(head.seed == seed, "its run had another seed: write --seed {}", head.seed);
+    let head =
+        head.context("line 1 is not an object with requests and seed, as --slowest writes it")?;
+    ensure!(head.seed == seed, "the run had a different seed: write --seed {}", head.seed);
     let slots = lines.map(|(at, line)| slot(line, target).with_context(|| format!("line {at}")));
-    let slots: Vec<u64> = slots.collect::<anyhow::Result<_>>()?;
-    ensure!(!slots.is_empty(), "it has no requests");
+    let mut slots: Vec<u64> = slots.collect::<anyhow::Result<_>>()?;
+    // The slowest come first. More than this share of the requests cannot be slow by the criterion of the second run.
+    slots.truncate(usize::try_from(head.requests / 20).unwrap_or(usize::MAX).max(1));
+    ensure!(!slots.is_empty(), "the file has no requests");
     Ok(Repeats::new(slots, head.requests, seed))
 }
 
-/// Returns the slot of a line. A line without a path is not checked.
+/// Returns the slot of a line. Returns an error if the target would send a different request for this slot. A line
+/// without a path is not compared with the target's request.
 fn slot(line: &str, target: &dyn AnyBackend) -> anyhow::Result<u64> {
     let line: Value = serde_json::from_str(line).unwrap_or_default();
-    let slot = line["slot"].as_u64().context("this is no JSON object with a slot")?;
+    let slot = line["slot"].as_u64().context("this is not a JSON object with a slot")?;
     if let (Some(_), Ok(Some(now))) = (line.get("path"), target.request(slot)) {
         let is_same = ["method", "path", "row", "body"].iter().all(|name| line[name] == now[name]);
         ensure!(
             is_same,
-            "slot {slot} would send another request, {now}: give the options and files of that run"
+            "slot {slot} would send a different request, {now}: use the earlier run's options and files"
         );
     }
     Ok(slot)
 }
 
-/// Returns an empty record for a thread, or `None` if no single slots need to be recorded.
+/// Returns an empty record of slots for a thread, or `None` if neither `--slowest` nor `--again` is given.
 pub(super) fn record(args: &RunArgs, repeats: Option<&Arc<Repeats>>) -> Option<SlotRecord> {
     let most = args.slowest.as_ref().map_or(0, |_| args.slowest_count as usize);
     (most > 0 || repeats.is_some()).then(|| SlotRecord::new(most, repeats.cloned()))
 }
 
-/// Writes the slowest requests of a run with this seed, whose schedule started at `start`.
+/// Writes the slowest requests of a run that has this seed, and whose schedule started at `start`.
 pub(super) fn write(
     file: &ResultFile,
     slots: &SlotRecord,

@@ -1,4 +1,5 @@
-//! Divides a run into two sides, A and B, which run the halves of one load at the same time.
+//! Divides a run with two targets into two sides, A and B, which run at the same time. Each side runs half of the
+//! slots.
 
 use super::args::RunArgs;
 use super::pool_size::PoolSize;
@@ -8,10 +9,11 @@ use crate::load::schedule::halves::halves;
 use anyhow::ensure;
 use nanopace::Shard;
 
-/// Returns the options of the whole run, and those of its sides.
+/// Returns the options of the whole run, and the options of each side.
 ///
 /// # Errors
-/// Returns an error if an option does not fit two sides, or if there are too few connections or requests for them.
+/// Returns an error if an option cannot be used with two sides, if the number of connections is odd, or if a side would
+/// get no requests.
 pub(crate) fn divided(mut args: RunArgs) -> anyhow::Result<(RunArgs, [RunArgs; 2])> {
     check(&args)?;
     args.is_versus = true;
@@ -37,11 +39,14 @@ fn check(args: &RunArgs) -> anyhow::Result<()> {
         ("run", args.fleet.run_name.is_some()),
     ];
     for (name, is_given) in refused {
-        ensure!(!is_given, "--{name}: a run with two sides does not have it: leave it out");
+        ensure!(!is_given, "--{name} cannot be used with two sides: leave it out");
     }
     let size @ PoolSize { first, most } = args.connections;
     let even = PoolSize { first: first.next_multiple_of(2), most: most.next_multiple_of(2) };
-    ensure!(size == even, "--connections {size}: each side gets half of them: write {even}");
+    ensure!(
+        size == even,
+        "--connections {size}: each side gets half of the connections: write {even}"
+    );
     Ok(())
 }
 
@@ -71,12 +76,12 @@ fn side(args: &RunArgs, name: &str, half: Shard) -> anyhow::Result<RunArgs> {
     Ok(side)
 }
 
-/// Returns how many of the requests after the warm-up belong to the side.
+/// Returns how many of the `requests` requests after the warm-up belong to the side.
 fn own_requests(requests: u64, side: &RunArgs) -> anyhow::Result<u64> {
     let schedule = &side.schedule;
     let whole = Shard::new(0, 1)?;
     let end = schedule.starts_before(side.warmup, whole)?.saturating_add(requests);
     let own = part_of(end, side)? - schedule.starts_before(side.warmup, schedule.shard()?)?;
-    ensure!(own > 0, "--requests {requests}: side {} gets none of them: write more", side.name);
+    ensure!(own > 0, "--requests {requests}: side {} gets no requests: write more", side.name);
     Ok(own)
 }

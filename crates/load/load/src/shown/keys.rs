@@ -78,7 +78,7 @@ pub(crate) const BINDINGS: [Binding; 7] = [
     },
 ];
 
-/// Returns the action of a key that is one alone, or `None` for other keys.
+/// Returns the action that a single press of the key performs. Returns `None` for other keys.
 pub(crate) fn action(key: KeyEvent) -> Option<Action> {
     Prompt::default().press(key)
 }

@@ -1,4 +1,4 @@
-//! Writes whether slow requests were slow again: one sentence and a table.
+//! Formats the result of a run that repeats slow requests, as a sentence and as a table.
 
 use crate::console::human;
 use crate::results::repetition::{Cause, GroupResult, Repetition};
@@ -10,16 +10,20 @@ pub(crate) fn sentence(repetition: &Repetition) -> String {
     let cause = match cause {
         Cause::Request => "It is the request",
         Cause::Moment => "It was the moment",
-        Cause::Unknown => "It cannot be told",
+        Cause::Unknown => "The cause is unknown",
     };
     let GroupResult { requests, slow, .. } = repeated;
     if *requests == 0 {
-        return "No slow request was repeated: let the run be as long as the first one".to_owned();
+        return "No slow request was repeated: run for as long as the first time".to_owned();
     }
     let share = percent(others.share());
     format!(
-        "{cause}: {slow} of {requests} slow requests were slow again, beside {share} of the others"
+        "{cause}: {slow} of {requests} slow requests were slow again, compared with {share} of the others"
     )
+}
+
+fn time(ns: u64) -> String {
+    human::time(Duration::from_nanos(ns))
 }
 
 fn percent(share: f64) -> String {
@@ -41,13 +45,13 @@ impl Display for RepetitionTable<'_> {
             let GroupResult { requests, slow, service_p50_ns, service_p95_ns } = group;
             let slow = format!("{slow} ({})", percent(group.share()));
             let [p50, p95] =
-                [service_p50_ns, service_p95_ns].map(|ns| human::time(Duration::from_nanos(*ns)));
+                [service_p50_ns, service_p95_ns].map(|ns| ns.map_or("-".to_owned(), time));
             row(f, [name, &requests.to_string(), &slow, &p50, &p95])?;
         }
         let [difference, low, high] = [difference, low, high].map(|share| share * 100.0);
         writeln!(
             f,
-            "(slow: above the p95 of the others; difference {difference:+.1} percentage points, 95 % confidence interval {low:+.1} to {high:+.1})"
+            "(slow: failed, or above the p95 of the others; difference {difference:+.1} percentage points, 95 % confidence interval {low:+.1} to {high:+.1})"
         )
     }
 }

@@ -135,7 +135,10 @@ pub(crate) fn notes(summary: &Summary) -> Vec<(&'static str, String)> {
     notes.extend(summary.beside.as_ref().map(|beside| match beside {
         Ok(comparison) if comparison.is_paired => ("versus", upshot(&comparison.rows)),
         Ok(comparison) => ("baseline", upshot(&comparison.rows)),
-        Err(why) => ("baseline", format!("not compared: {why}")),
+        Err(why) => {
+            let is_versus = summary.title.given.contains("versus");
+            (if is_versus { "versus" } else { "baseline" }, format!("not compared: {why}"))
+        }
     }));
     notes.extend(summary.repetition.iter().map(|it| ("again", sentence(it))));
     let passed = summary.required.iter().filter(|required| required.missed.is_none());

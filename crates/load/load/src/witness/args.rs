@@ -23,12 +23,14 @@ The report has, from top to bottom:
   gaps      share of gaps between requests within 25 % of nominal (even arrivals), and their
             standard deviation divided by their mean: 0 for even arrivals, 1 for Poisson
   distance  largest difference between the distribution of the gaps and the expected one
-            (Kolmogorov-Smirnov), from 0 to 1; even gaps may differ from nominal by 25 %
-  lateness  of requests, from the even schedule that begins as late as possible
-  bursts    the largest number of requests in windows of 1 ms and of 10 ms, and the share of
-            requests in windows with more than twice the expected number, and more than 2
-  stamps    the source of the times: the kernel, when a request arrived, or this program, when
-            it read the request";
+            (Kolmogorov-Smirnov), from 0 to 1; for even arrivals, a gap within 25 % of nominal
+            counts as nominal
+  lateness  percentiles of the lateness of requests, measured from the latest even schedule for
+            which no request is early (even arrivals)
+  bursts    largest number of requests in one of the consecutive windows of 1 ms and of 10 ms, and
+            the share of requests in windows with more than 2 requests and more than twice the expected number
+  check     whether the arrivals were as expected; named caution if they were not
+  stamps    source of the arrival times: the kernel, or this program when it read the request";
 
 /// The options of `nanopace witness`.
 #[derive(Debug, Args)]
@@ -49,7 +51,7 @@ pub(crate) struct WitnessArgs {
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = humantime::parse_duration)]
     pub(crate) warmup: Duration,
 
-    /// End this time after the warm-up
+    /// End the measurement this time after the warm-up, which begins with the first request
     #[arg(long, short = 'z', value_name = "TIME", value_parser = positive_duration)]
     pub(crate) duration: Option<Duration>,
 

@@ -1,4 +1,4 @@
-//! Draws the sizes of the gaps, and the lateness over time, as an SVG image.
+//! Draws the distribution of the gaps, and the lateness over time, as an SVG image.
 
 use crate::console::axis::short_count;
 use crate::console::human::{self, float, percent};
@@ -7,12 +7,12 @@ use crate::results::evenness::{ExpectedLoad, slots_late};
 use plotters::style::RGBColor;
 use std::error::Error;
 
-/// The number of columns of each line.
+/// The number of columns into which each horizontal axis is divided.
 const COLUMNS: usize = 300;
-/// Gaps of this size, in nominal gaps, or larger are in the last column.
+/// The end of the axis of gaps, in nominal gaps. Longer gaps are in the last column.
 const LONGEST: f64 = 3.0;
 
-/// Draws requests that arrived at these times, in ascending order, in nanoseconds since any moment.
+/// Draws requests from their arrival times, which are in ascending order, in nanoseconds since any moment.
 pub(crate) fn svg(
     arrivals: &[u64],
     expected: ExpectedLoad,
@@ -43,7 +43,8 @@ pub(crate) fn svg(
     line_plot::svg(&title, [sizes, lateness])
 }
 
-/// Combines the values in each of the columns from 0 to `end`. Values beyond it are in the last column.
+/// Divides the range from 0 to `end` into columns, and combines the values whose positions are in the same column.
+/// Values at `end` and beyond are in one more column. Returns the position and the value of each column.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a part of COLUMNS")]
 fn columns(
     values: impl Iterator<Item = (f64, f64)>,

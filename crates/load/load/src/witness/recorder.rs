@@ -1,4 +1,4 @@
-//! Records the times at which requests arrive, and determines when the measurement ends.
+//! Records the arrival times of requests, and determines when the measurement ends.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -18,9 +18,9 @@ pub(crate) struct Recorder {
 
 #[derive(Debug, Default)]
 struct Recorded {
-    /// The time of the first request, counted from 1970.
+    /// The arrival time of the first request, counted from 1970.
     first: Option<Duration>,
-    /// The times after the warm-up, in nanoseconds since the first request.
+    /// The arrival times after the warm-up, in nanoseconds since the first request.
     arrivals: Vec<u64>,
     is_without_kernel: bool,
 }
@@ -30,7 +30,8 @@ impl Recorder {
         Recorder { limits, recorded: Mutex::default() }
     }
 
-    /// Records a request that arrived at this time by the kernel, counted from 1970. Without a time, it arrives now.
+    /// Records a request, unless it is in the warm-up or after the end of the measurement. `by_kernel` is the kernel's
+    /// arrival time, counted from 1970. If it is `None`, the current time is used.
     pub(crate) fn record(&self, by_kernel: Option<Duration>) {
         let (mut recorded, time) = (self.recorded(), by_kernel.unwrap_or_else(now));
         let since = time.saturating_sub(*recorded.first.get_or_insert(time));
@@ -40,7 +41,8 @@ impl Recorder {
         }
     }
 
-    /// Returns whether a request this time after the first one, after this number of recorded requests, is too late.
+    /// Returns whether the measurement has ended when the time `since` has passed since the first request and
+    /// `recorded` requests have been recorded.
     fn is_beyond(&self, since: Duration, recorded: usize) -> bool {
         let end = self.limits.duration.map(|duration| self.limits.warmup.saturating_add(duration));
         recorded as u64 >= self.limits.requests || end.is_some_and(|end| since >= end)
@@ -56,14 +58,14 @@ impl Recorder {
         self.recorded().arrivals.len()
     }
 
-    /// Returns the times of the requests after the warm-up, in ascending order, in nanoseconds.
+    /// Returns the recorded arrival times in ascending order, in nanoseconds since the first request.
     pub(crate) fn arrivals(&self) -> Vec<u64> {
         let mut arrivals = self.recorded().arrivals.clone();
         arrivals.sort_unstable();
         arrivals
     }
 
-    /// Returns whether all times are the kernel's.
+    /// Returns whether the kernel provided all recorded times.
     pub(crate) fn is_by_kernel(&self) -> bool {
         !self.recorded().is_without_kernel
     }

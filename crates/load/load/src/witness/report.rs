@@ -6,6 +6,9 @@ use crate::results::evenness::{Burst, Evenness, Lateness};
 use std::fmt::{self, Display, Formatter};
 use std::time::Duration;
 
+/// The largest relative deviation from the expected rate without a caution.
+const MOST_DEVIATION: f64 = 0.02;
+
 #[derive(Debug)]
 pub(crate) struct WitnessReport<'run> {
     pub(crate) evenness: &'run Evenness,
@@ -15,11 +18,11 @@ pub(crate) struct WitnessReport<'run> {
 impl Display for WitnessReport<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let Evenness { expected, requests, seconds, gaps, bursts, .. } = self.evenness;
-        let (Some(gaps), Some(rate)) = (gaps, self.evenness.rate) else {
+        let (Some(gaps), Some(rate_hz)) = (gaps, self.evenness.rate) else {
             return writeln!(f, "too few requests after the warm-up for a measurement");
         };
         let (requests, time) = (count(requests, "request"), time(seconds * 1e9));
-        let [rate, expected_rate] = human::two_hz([rate, expected.rate]);
+        let [rate, expected_rate] = human::two_hz([rate_hz, expected.rate]);
         writeln!(f, "requests  {requests} in {time}, {rate} (expected {expected_rate})")?;
         let near = percent(gaps.within_25_percent);
         let variation = gaps.coefficient_of_variation;
@@ -37,6 +40,11 @@ impl Display for WitnessReport<'_> {
         }
         for (kind, burst) in ["bursts", ""].into_iter().zip(bursts) {
             burst_line(f, kind, burst)?;
+        }
+        let deviation = rate_hz / expected.rate - 1.0;
+        if deviation.abs() > MOST_DEVIATION {
+            let share = percent(1.0 + deviation);
+            writeln!(f, "caution   the rate was {share} of the expected rate")?;
         }
         self.check(f)?;
         let is_by_kernel = "by the kernel, when requests arrived";

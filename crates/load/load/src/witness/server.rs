@@ -1,4 +1,5 @@
-//! Serves HTTP/1.1, and records the arrival of each request: the time of the bytes that complete its head.
+//! Serves HTTP/1.1, and records when each request arrives: the time at which the kernel received the bytes that
+//! complete the head of the request.
 
 use super::recorder::Recorder;
 use crate::http::client::transport::stamped_stream;
@@ -22,11 +23,11 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Builder;
 use tokio::time::sleep;
 
-/// The pause after a connection could not be accepted.
+/// The pause after a failed attempt to accept a connection.
 const RESPITE: Duration = Duration::from_millis(10);
 
-/// Starts the server on half of the machine's cores, and leaves the other half to the load generator. It serves until
-/// the process ends. Returns its address.
+/// Starts the server, which serves until the process ends, and returns the server's address. The server has one thread
+/// per two cores, so that half of the cores are left to the load generator.
 pub(crate) fn start(address: SocketAddr, recorder: Arc<Recorder>) -> io::Result<SocketAddr> {
     let cores = thread::available_parallelism().map_or(1, NonZero::get);
     let mut runtime = Builder::new_multi_thread();
@@ -73,7 +74,7 @@ async fn respond(request: Request<Incoming>) -> hyper::Result<Response<Full<Byte
     Ok(Response::new(Full::new(Bytes::from_static(b"ok\n"))))
 }
 
-/// Reads a connection, and stores the time at which the kernel received the last bytes.
+/// Reads a connection. Each read stores in `received` the time at which the kernel received the last byte of the read.
 struct Reader {
     tcp: OwnedReadHalf,
     beside: Vec<u8>,

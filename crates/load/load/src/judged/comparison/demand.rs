@@ -113,7 +113,7 @@ impl FromStr for Requirement {
     }
 }
 
-/// A load name consists of letters, digits, `-`, `_` and `.`.
+/// Returns whether a text can be the name of a load: it contains only letters, digits, `-`, `_` and `.`.
 pub(crate) fn is_load_name(text: &str) -> bool {
     let is_allowed = |letter: char| letter.is_ascii_alphanumeric() || "-_.".contains(letter);
     !text.is_empty() && text.chars().all(is_allowed)

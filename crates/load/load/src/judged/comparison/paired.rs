@@ -1,9 +1,9 @@
-//! Pairs the batches of two sides that ran at the same time, and measures how much of their variance both have in common.
+//! Compares two sides that ran at the same time in pairs of batches.
 //!
-//! A drift of the machine changes both sides, so it cancels in the difference of a figure. The variance of the difference
-//! is therefore measured from the differences of pairs of batches. Its ratio to the sum of the variances of the two sides
-//! is the share of the variance that is the sides' own. The interval of the difference is that of sides with only this
-//! share of their variance.
+//! A drift of the machine changes both sides, so the drift cancels in the difference of a figure. The variance of the
+//! difference is therefore measured from the differences between paired batches. This variance, divided by the sum of
+//! the variances of both sides, gives a factor. The variance of each side is multiplied by this factor before the
+//! confidence interval of the difference is computed.
 
 #[cfg(test)]
 mod tests;
@@ -15,13 +15,13 @@ use crate::results::retained_histograms::Batch;
 use std::collections::BTreeMap;
 use std::iter;
 
-/// Batches of two sides. Those with the same index cover about the same time.
+/// The batches of two sides. Batches with the same index cover about the same time.
 #[derive(Debug)]
 pub(super) struct Pairs([Vec<Batch>; 2]);
 
 impl Pairs {
-    /// Joins batches until both sides have batches of about the same times. Each batch belongs to the batch of the side
-    /// with fewer batches that contains its middle.
+    /// Pairs batches. The batches of the side with fewer batches define time ranges. All batches of a side whose
+    /// middles lie in the same range are joined. Ranges in which one side has no batch are left out.
     pub(super) fn new(sides: [&[Batch]; 2]) -> Pairs {
         let ends = sides.into_iter().min_by_key(|side| side.len()).unwrap_or_default();
         let [mut first, mut second] = sides.map(|side| joined(side, ends));
@@ -30,7 +30,8 @@ impl Pairs {
         Pairs([first, second].map(|side| side.into_values().collect()))
     }
 
-    /// Returns the share of a figure's variance that the sides do not have in common. Returns 1 if it is unknown.
+    /// Returns the variance of the difference of a figure, divided by the sum of the figure's variances on both sides.
+    /// Returns 1 if this ratio is unknown, for example because there are too few batches.
     pub(super) fn own_variance(&self, figure: Figure, sides: &[Side<'_>; 2]) -> f64 {
         let Pairs([first, second]) = self;
         let both = sides[0].deviations(figure, first).zip(sides[1].deviations(figure, second));
@@ -43,7 +44,8 @@ impl Pairs {
     }
 }
 
-/// Joins the batches whose middles are before the end of the same one of `ends`. Later batches are left out.
+/// Joins the batches whose middles lie in the same one of the time ranges that end with `ends`. Returns them by the
+/// index of the range. Batches after the last range are left out.
 fn joined(batches: &[Batch], ends: &[Batch]) -> BTreeMap<usize, Batch> {
     let mut joined: BTreeMap<usize, Batch> = BTreeMap::new();
     for batch in batches {

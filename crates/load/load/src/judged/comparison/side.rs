@@ -38,8 +38,8 @@ impl<'run> Side<'run> {
         self.sum
     }
 
-    /// Estimates a figure. The interval is computed with the share `own_variance` of the measured variance, but is not
-    /// shorter than that of independent requests.
+    /// Estimates a figure and its confidence interval. The measured variance is multiplied by `own_variance`. The
+    /// intervals of times and errors are never shorter than those of independent requests.
     pub(crate) fn estimate(&self, figure: Figure, own_variance: f64) -> Option<Estimate> {
         match figure {
             Figure::Rate => self.rate(own_variance),
@@ -50,7 +50,8 @@ impl<'run> Side<'run> {
         }
     }
 
-    /// Returns by how much each of the batches makes a figure higher or lower. The sign of times is reversed.
+    /// Returns how much each batch raises the figure of the side. For times, the sign is reversed. Returns `None` if
+    /// there is too little data.
     pub(crate) fn deviations(&self, figure: Figure, batches: &[Batch]) -> Option<Vec<f64>> {
         let (shares, slope): (Vec<_>, _) = match figure {
             Figure::Rate => (batches.iter().map(rate_of).collect(), 1.0),
@@ -155,7 +156,7 @@ fn failed_of(batch: &Batch) -> Share {
     Share { counted: float(batch.failed), all: float(batch.started) }
 }
 
-/// Returns the number of started requests and the seconds of a batch.
+/// Returns the number of started requests and the length in seconds of a batch.
 fn rate_of(batch: &Batch) -> Share {
     Share { counted: float(batch.started), all: batch.to_seconds - batch.from_seconds }
 }

@@ -1,15 +1,15 @@
-//! Divides a load between two targets, so that both get the same moments: of each two neighbouring slots, one goes to
-//! each target.
+//! Divides a load between two targets. Slots 0 and 1, slots 2 and 3, and so on are pairs, and each target gets one slot
+//! of each pair. Both targets therefore get requests at about the same times.
 
 use crate::load::data::order::mixed;
 use nanopace::{Shard, ShardError};
 
-/// The number of pairs after which the order within the pairs repeats. It is prime, so that the order does not match
-/// a period of the load or of the targets.
+/// The number of pairs after which the order within the pairs repeats. The number is prime, so that it is not a
+/// multiple of a period of the load or of the targets.
 const PAIRS: u32 = 32_749;
 
-/// Returns two shards of equal size that together contain each slot once. A hash of the seed and of the number of a
-/// pair of slots decides which shard gets the first slot of the pair.
+/// Returns two shards of equal size that together contain each slot once. A hash of the seed and the number of the pair
+/// decides which shard gets the first slot of a pair.
 pub(crate) fn halves(seed: u64) -> Result<[Shard; 2], ShardError> {
     let first = |pair: u32| 2 * pair + u32::from(is_swapped(seed, pair));
     let one: Vec<u32> = (0..PAIRS).map(first).collect();
@@ -47,7 +47,7 @@ mod tests {
         }
     }
 
-    /// For each period up to 64 slots, both halves get about the same number of the slots at one place of the period.
+    /// For each period up to 64 slots, a half gets about the same number of slots at each position in the period.
     #[test]
     fn no_period_of_slots_falls_to_one_half() {
         let [one, _] = slots(7, 200_000);

@@ -25,7 +25,8 @@ pub(crate) struct Queue {
     pub(crate) slower: f64,
     /// The mean time between two stalls, and the length of each stall. `None` if the server does not stall.
     pub(crate) stalls: Option<(f64, f64)>,
-    /// The factors of all response times at the start and at the end of the run, between which they change evenly.
+    /// The factors by which response times are multiplied at the start and at the end of the run. The factor changes
+    /// linearly during the run.
     pub(crate) drift: [f64; 2],
 }
 

@@ -1,11 +1,11 @@
-//! Counts the connections of a load thread, and simulates those of a generator without delays.
+//! Counts the connections of a load thread, and simulates the connections of a generator without delays.
 
 use super::in_flight::Begun;
 use crate::results::lateness::{IdealConnections, Start};
 use nanopace::Nanos;
 use std::time::Duration;
 
-/// The number of the ideal connections of all slots that have no connection of their own.
+/// The index of the ideal connections that are shared by all slots without a connection of their own.
 pub(crate) const ALL: usize = 0;
 
 /// The connections of a load thread.
@@ -17,11 +17,12 @@ pub(super) struct Connections {
     ideal: Vec<Ideal>,
 }
 
-/// Connections of a generator without delays: see [`lateness`](crate::results::lateness).
+/// Simulated connections of a generator without delays: see [`lateness`](crate::results::lateness).
 #[derive(Debug)]
 pub(super) struct Ideal {
     pub(super) to_target: IdealConnections,
-    /// Those to a target that responds at once. `None` before the first think time of a call.
+    /// The connections to a target that responds at once. `None` before the first think time, unless a connection was
+    /// [split off](Connections::split).
     pub(super) to_instant_target: Option<IdealConnections>,
 }
 
@@ -43,7 +44,8 @@ impl Connections {
         self.ideal[ALL].to_instant_target.insert(IdealConnections::new(self.count))
     }
 
-    /// Separates a connection from the others, because slots belong to it. Returns the number of the ideal one.
+    /// Separates one ideal connection from the shared ones, for slots that may use only this connection. Returns its
+    /// index.
     pub(super) fn split(&mut self) -> usize {
         let all = &mut self.ideal[ALL];
         all.to_instant_target.get_or_insert_with(|| IdealConnections::new(0));
@@ -52,7 +54,8 @@ impl Connections {
         self.ideal.len() - 1
     }
 
-    /// Adds a connection, and records that the thread begins to open it. The schedule has been moved by `moved`.
+    /// Adds a connection, and records that the thread begins to open it at `now`. `moved` is how far the schedule has
+    /// been moved.
     pub(super) fn add(&mut self, now: Nanos, moved: Duration) -> Start {
         self.count += 1;
         let Ideal { to_target, to_instant_target } = &mut self.ideal[ALL];
@@ -65,7 +68,7 @@ impl Connections {
 }
 
 impl Ideal {
-    /// Records the end of an operation, for which a connection was busy for this time.
+    /// Records the end of an operation that occupied its connection for the time `busy`.
     pub(super) fn end(&mut self, begun: &Begun, busy: Duration) {
         self.to_target.end(begun.start, busy);
         if let Some((ideal, start)) = self.to_instant_target.as_mut().zip(begun.instant_target) {
@@ -84,7 +87,7 @@ mod tests {
     use nanopace::{ManualClock, Pacer, Rate};
     use std::sync::Arc;
 
-    /// A recorder of two connections, and its clock.
+    /// Returns a recorder for two connections, and its clock.
     fn two() -> (Arc<Recorder>, ManualClock) {
         let clock = ManualClock::new();
         let pacer = Pacer::builder(Rate::per_second(200).unwrap()).clock(clock.clone()).build();

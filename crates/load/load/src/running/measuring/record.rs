@@ -45,8 +45,8 @@ impl Record {
         }
     }
 
-    /// Returns the time up to which the thread has found all responses that have arrived. A thread that is opening
-    /// connections awaits no responses, so this is then the current time.
+    /// Returns the time up to which the thread has found all responses that have arrived. While the thread opens the
+    /// first connections, it awaits no responses, so this time is `now`.
     pub(super) fn looked_until(&self, now: Nanos) -> Nanos {
         if self.connections.opening > 0 { now } else { self.last_poll.looked_until(now) }
     }
@@ -73,8 +73,8 @@ impl Record {
         lateness.but_for_rests(free.map_or(Duration::ZERO, |free| free.min(now) - intended))
     }
 
-    /// At the first think time, creates ideal connections to a target that responds at once, and adds the operations in
-    /// flight.
+    /// Creates ideal connections to a target that responds at once, and starts the operations in flight on them. Does
+    /// nothing if these connections exist. Called at the beginning of each think time.
     pub(super) fn begin_to_rest(&mut self, now: Nanos) {
         if self.connections.all().to_instant_target.is_some() {
             return;
@@ -95,18 +95,18 @@ impl Record {
         }
     }
 
-    /// Returns whether all connections are busy at `now`, and would be even if the generator caused no delay. A slot has
-    /// been due for `age`, and waits for one.
+    /// Returns whether a slot that has been due for `age` lacks a connection: all connections are busy at `now`, and
+    /// would be busy even if the generator had caused no delays.
     pub(super) fn lacks_connection(&self, now: Nanos, age: Duration) -> bool {
-        // A generator without delays would be ahead by up to this time.
+        // A generator without delays would be ahead of this thread by up to this time.
         let ahead = self.in_flight.iter().map(|begun| begun.start.by_generator()).max();
         let unseen = now - self.looked_until(now);
         let are_busy = self.connections.all().to_target.are_busy();
         are_busy && age > ahead.unwrap_or_default() + unseen
     }
 
-    /// Records that a connection can be used, or that it could not be opened. All of the time is attributed to the
-    /// target.
+    /// Records that an attempt to open a connection has ended, with or without success. The time of the attempt,
+    /// without pauses of the run, is attributed to the target.
     pub(super) fn connection_opened(&mut self, start: Start, now: Nanos) {
         let paused = self.moved.paused(now);
         let busy = (now - start.actual).saturating_sub(paused);

@@ -50,7 +50,7 @@ impl Recorder {
         Flight { recorder: Arc::clone(self), start, place: Some(place) }
     }
 
-    /// Records that an operation starts. The caller has just read `now` from the clock. `ideal` is the number of the
+    /// Records that an operation starts. The caller has just read `now` from the clock. `ideal` is the index of the
     /// ideal connections that the operation can use.
     pub(crate) fn start_at(
         &self,
@@ -173,7 +173,8 @@ impl Recorder {
         self.record().lacks_connection(self.clock.now(), age)
     }
 
-    /// Separates a connection from the others, because slots belong to it. Returns the number of the ideal one.
+    /// Separates one ideal connection from the shared ones, for slots that may use only this connection. Returns its
+    /// index.
     pub(crate) fn split_connection(&self) -> usize {
         self.record().connections.split()
     }

@@ -1,4 +1,4 @@
-//! Takes the next slot of a worker: the next one that is due, or the next one of its own connection.
+//! Takes the next slot for a worker: the next slot of the load, or the next slot of the worker's own connection.
 
 use super::turns::Turns;
 use nanopace::{Grant, Nanos, Refused};
@@ -6,9 +6,9 @@ use nanopace_async::AsyncPacer;
 use std::future::poll_fn;
 use std::pin::pin;
 
-/// Takes the next slot. If slots belong to connections, `turn` has those of all connections, and the number of the
-/// worker's connection. Also returns the current time. If there was no wait for the slot, this may be `clock`, which
-/// was read just before.
+/// Takes the next slot. If slots belong to connections, `turn` contains the slots of all connections, and the number of
+/// the worker's connection. Also returns the current time. If there was no wait for the slot, this time may be `clock`,
+/// which was read just before.
 pub(super) async fn next_slot(
     line: &AsyncPacer,
     turn: Option<(&Turns, usize)>,

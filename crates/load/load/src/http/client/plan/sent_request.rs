@@ -4,12 +4,12 @@ use super::{FilledRequest, Plan, Prepared, Values};
 use serde_json::{Value, json};
 use std::time::UNIX_EPOCH;
 
-/// The number of characters of a body that are described.
+/// The maximum number of characters of a body that a description contains.
 const SHOWN: usize = 200;
 
 impl Plan {
-    /// Describes the request of a slot as an object. The current time in it is that of 1970, so that the object is the
-    /// same in all runs.
+    /// Describes the request of a slot as an object. Placeholders for the current time are filled in with the beginning
+    /// of 1970, so that the object is the same in all runs.
     pub(crate) fn sent_request(&self, number: u64) -> Value {
         let Prepared { index, endpoint, .. } = self.of_slot(number);
         let mut filled = FilledRequest::default();

@@ -152,8 +152,8 @@ pub(crate) fn room() -> Vec<u8> {
     nix::cmsg_space!([TimeSpec; 3], [u64; 8])
 }
 
-/// Reads bytes, and returns the time at which the kernel received the last of them, counted from 1970. The time is `None`
-/// at the end of the stream, and if the kernel did not record it. `beside` is a buffer of [`room`].
+/// Reads bytes, and returns the time at which the kernel received the last of these bytes, counted from 1970. Returns
+/// `None` at the end of the stream, and if the kernel did not record the time. `beside` is a buffer from [`room`].
 pub(crate) fn poll_read(
     tcp: &TcpStream,
     cx: &mut Context<'_>,

@@ -54,7 +54,8 @@ impl Io for tls::Stream<Box<dyn Io>> {}
 #[cfg(test)]
 impl Io for tokio::io::DuplexStream {}
 
-/// The delays between this process and the kernel in one exchange, each `None` without its timestamps.
+/// The delays between this process and the kernel in one exchange. A delay is `None` if one of its timestamps is
+/// missing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Delays {
     /// The time from the last write of the request until the kernel sent the last byte of the request.

@@ -38,7 +38,8 @@ fn uri(whole: &Uri, path: PathAndQuery, headers: &mut HeaderMap) -> Uri {
     Uri::from_parts(parts).expect(CHECKED)
 }
 
-/// Returns the request's headers. Those for all requests and for this request replace the default headers.
+/// Returns the request's headers. The headers that the options add to all requests, and the request's own headers,
+/// replace default headers of the same name.
 fn headers(parts: &RequestParts<'_>, common: &Common) -> HeaderMap {
     let mut given = common.given.clone();
     for (name, value) in parts.headers() {
