@@ -33,7 +33,7 @@ typedef enum {
   NANOPACE_STATUS_NOT_YET = 1,
   // The pacer is paused.
   NANOPACE_STATUS_PAUSED = 2,
-  // The schedule has no slot left. After the end of a shape, `nanopace_set_load` continues it; an end by
+  // The schedule has no slot left. After the end of a shape, `nanopace_set_load` continues the schedule; an end by
   // `nanopace_options.slots` or `until_ns` is final.
   NANOPACE_STATUS_FINISHED = 3,
   // The pacer is closed.
@@ -60,11 +60,13 @@ typedef enum {
 typedef enum {
   // `CLOCK_MONOTONIC`. Its times can be compared with those of other programs.
   NANOPACE_CLOCK_MONOTONIC = 0,
-  // The processor's counter. Reading it takes half the time, but its times have their own origin.
+  // The processor's counter. A reading takes half as long as one of `CLOCK_MONOTONIC`, but the times have their own
+  // origin.
   NANOPACE_CLOCK_COUNTER = 1,
   // A clock for tests, which stays at 0 until `nanopace_advance` moves it.
   NANOPACE_CLOCK_MANUAL = 2,
-  // A clock for tests like the manual clock, but a caller that waits moves it to the end of the wait.
+  // A clock for tests. It differs from the manual clock in that a caller that waits moves the clock to the end of
+  // the wait.
   NANOPACE_CLOCK_JUMPING = 3,
 } nanopace_clock;
 
@@ -74,7 +76,7 @@ typedef enum {
   NANOPACE_START_NOW = 0,
   // The first `nanopace_resume`.
   NANOPACE_START_RESUME = 1,
-  // The first time that a caller tries to claim a slot.
+  // The first time that a caller tries to claim a slot, or the first `nanopace_resume`, whichever comes first.
   NANOPACE_START_FIRST_USE = 2,
 } nanopace_start;
 
@@ -102,7 +104,7 @@ typedef struct nanopace_watch nanopace_watch;
 
 // A slot that may start now. Times are in nanoseconds on the pacer's clock, which is `CLOCK_MONOTONIC` by default.
 typedef struct {
-  // The time at which the operation starts according to the schedule. Response times count from this time.
+  // The time at which the operation should start according to the schedule. Response times count from this time.
   uint64_t intended_start_ns;
   // The time at which the operation was allowed to start.
   uint64_t actual_start_ns;
@@ -143,9 +145,9 @@ typedef struct {
   // The share of a core that each thread may spend on spinning when the pause is "hybrid", from 0 to
   // 1. 0.25 by default.
   double spin_share;
-  // The number of slots after which the schedule ends. No end by default. Such an end is final.
+  // The number of slots after which the schedule ends permanently. No end by default.
   uint64_t slots;
-  // The time after slot 0 at which the schedule ends. No end by default. Such an end is final.
+  // The time after slot 0 at which the schedule ends permanently. No end by default.
   uint64_t until_ns;
   // A value of `nanopace_clock`.
   uint32_t clock;
@@ -185,8 +187,8 @@ typedef struct {
 typedef struct {
   // The time of the call on the pacer's clock.
   uint64_t now_ns;
-  // The rate at the time of the call, in slots per second of the whole load. It is 0 while a shape's rate is zero or
-  // at most one per day, and after the end of a shape. A pause does not change it.
+  // The rate at the time of the call, in slots per second of the whole load. The rate is 0 while a shape's rate is
+  // zero or at most one per day, and after the end of a shape. A pause does not change the rate.
   double rate_hz;
   // Whether the schedule's time is stopped.
   bool is_paused;
@@ -206,8 +208,9 @@ extern "C" {
 nanopace_status nanopace_set_load(const nanopace_pacer *pacer,
                                   const char *load);
 
-// Gives this process the slots of a shard, beginning with the slot with the number `from` in the whole load. The
-// shard is written as in `nanopace_options.shard`. Returns `NANOPACE_STATUS_WRONG` if such a slot may have started.
+// Gives this process the slots of a shard, beginning with the slot with the number `from` in the whole load. The shard
+// is written as in `nanopace_options.shard`. Returns `NANOPACE_STATUS_WRONG` if this process has claimed slot `from`
+// or a later slot, or if such a slot may start already.
 nanopace_status nanopace_set_shard(const nanopace_pacer *pacer,
                                    const char *shard,
                                    uint64_t from);
@@ -228,7 +231,8 @@ nanopace_status nanopace_set_skip_later_than(const nanopace_pacer *pacer,
 // status is `NANOPACE_STATUS_OK`.
 nanopace_status nanopace_pause(const nanopace_pacer *pacer);
 
-// Continues the schedule's time after a pause.
+// Continues the schedule's time after a pause. Also starts the schedule of a pacer that has not started yet because of
+// `nanopace_options.start`.
 nanopace_status nanopace_resume(const nanopace_pacer *pacer);
 
 // Ends the schedule permanently. Callers that are waiting wake, and they and all later callers get
@@ -255,9 +259,10 @@ nanopace_status nanopace_claim_new(const nanopace_pacer *pacer,
 // claim, the function returns `NANOPACE_STATUS_BUSY` and does not free the claim.
 nanopace_status nanopace_claim_free(nanopace_claim *claim);
 
-// Starts the slots if the first of them is due. Otherwise the claim keeps them. The function then returns
-// `NANOPACE_STATUS_NOT_YET` or `NANOPACE_STATUS_PAUSED`, and writes their due time by the current schedule to
-// `due_ns`, which may be null. Never blocks. After the start, every later call returns the same grant.
+// Starts the slots if the first of them is due. If the slots cannot start yet, the claim keeps the slots, and the
+// function returns `NANOPACE_STATUS_NOT_YET` or `NANOPACE_STATUS_PAUSED`. It writes the time at which the slots are
+// due by the current schedule to `due_ns`, which may be null. Never blocks. After the start, every later call returns
+// the same grant.
 nanopace_status nanopace_claim_start(nanopace_claim *claim,
                                      nanopace_grant *grant,
                                      uint64_t *due_ns);
@@ -286,33 +291,33 @@ nanopace_status nanopace_lane_try_acquire(nanopace_lane *lane,
                                           nanopace_grant *grant,
                                           uint64_t *due_ns);
 
-// Gives back the slots that the lane has claimed and not started. Call it before the worker stops acquiring for a long
-// time. After this call, any thread may become the next owner.
+// Gives back the slots that the lane has claimed and not started. Call this function before the worker stops acquiring
+// for a long time. After this call, any thread may become the next owner.
 nanopace_status nanopace_lane_give_back(nanopace_lane *lane);
 
 // Creates a pacer for a load: a rate such as "5k/s", or a shape such as "ramp 100/s..5k/s 30s, hold 60s". See the
 // README for the grammar. Slot 0 of the pacer starts now, unless the options set another start.
 //
-// `options` may be null. The default is an open loop of evenly spaced slots on `CLOCK_MONOTONIC`, whose callers sleep
-// until their slots are due.
+// `options` may be null. By default, slots are evenly spaced on `CLOCK_MONOTONIC`, all missed slots are made up for at
+// once, and a caller sleeps until its slot is due.
 nanopace_status nanopace_new(const char *load,
                              const nanopace_options *options,
                              nanopace_pacer **pacer);
 
 // Closes the pacer and frees the handle. Threads that wait for a slot of the pacer wake, and get
-// `NANOPACE_STATUS_CLOSED`. After this call, its lanes, pollers and claims return that status, too. Free each of them
-// with its own function.
+// `NANOPACE_STATUS_CLOSED`. After this call, the pacer's lanes, pollers and claims return that status, too. Each of
+// these handles has a function that frees it.
 nanopace_status nanopace_free(nanopace_pacer *pacer);
 
 // Claims the next slot, blocks until its intended start, and writes a grant that contains how late the start is.
-// Signals do not interrupt it: use `nanopace_poller_wait` if they must.
+// Signals do not interrupt this call. To check for a signal periodically, call `nanopace_poller_wait` instead.
 nanopace_status nanopace_acquire(const nanopace_pacer *pacer,
                                  nanopace_grant *grant);
 
 // Starts the next slot if it is due. Otherwise claims no slot, returns `NANOPACE_STATUS_NOT_YET`, and writes the time
 // at which the slot is due to `due_ns`, which may be null. Never blocks.
 //
-// Every function with a `due_ns` writes it for all statuses from `NANOPACE_STATUS_NOT_YET` to
+// Every function with a `due_ns` writes to `due_ns` for all statuses from `NANOPACE_STATUS_NOT_YET` to
 // `NANOPACE_STATUS_TOO_FAR_AHEAD`, and for no other status. `UINT64_MAX` means that the slot has no due time by the
 // current schedule: the pacer is paused, the rate stays zero, or the schedule has ended.
 nanopace_status nanopace_try_acquire(const nanopace_pacer *pacer,
@@ -320,28 +325,30 @@ nanopace_status nanopace_try_acquire(const nanopace_pacer *pacer,
                                      uint64_t *due_ns);
 
 // Acquires a slot like `nanopace_acquire`, but gives up if the slot can't start within `timeout_ns` nanoseconds from
-// now. In that case it claims no slot, and returns `NANOPACE_STATUS_NOT_YET` as soon as this is known.
+// now. In that case the function claims no slot. It returns `NANOPACE_STATUS_NOT_YET` once it is clear that the
+// slot can't start in time, or `NANOPACE_STATUS_PAUSED` if the pacer is still paused after that time.
 nanopace_status nanopace_acquire_timeout(const nanopace_pacer *pacer,
                                          uint64_t timeout_ns,
                                          nanopace_grant *grant,
                                          uint64_t *due_ns);
 
 // Claims the next `n` slots as one operation, for operations whose size is counted in bytes or rows. Blocks until the
-// intended start of the first of them. With zero slots, it claims no slot and starts now; the number of the slot is
-// then `UINT64_MAX`.
+// intended start of the first of them. If `n` is 0, the function claims no slot and the operation starts now; the slot
+// number of the grant is then `UINT64_MAX`.
 nanopace_status nanopace_acquire_many(const nanopace_pacer *pacer,
                                       uint32_t n,
                                       nanopace_grant *grant);
 
-// Starts the next `n` slots as one operation if the first of them is due. Otherwise acts like `nanopace_try_acquire`.
+// Starts the next `n` slots as one operation if the first of them is due. Otherwise claims no slot, like
+// `nanopace_try_acquire`.
 nanopace_status nanopace_try_acquire_many(const nanopace_pacer *pacer,
                                           uint32_t n,
                                           nanopace_grant *grant,
                                           uint64_t *due_ns);
 
 // Claims the next slot, blocks until its intended start, and also starts the other slots that are due, at most `most`
-// slots in total. Use it in a language from which calls of C are slow. `grants` must have room for `most` grants, and
-// `taken` receives the number of started slots.
+// slots in total. Use this function in a language from which calls of C are slow. `grants` must have room for `most`
+// grants, and `taken` receives the number of started slots.
 //
 // If no slot is left but some have been started, the function returns `NANOPACE_STATUS_OK`, and the next call returns
 // the reason why no slot is left. If `most` is zero, the function returns `NANOPACE_STATUS_WRONG`.
@@ -350,24 +357,25 @@ nanopace_status nanopace_acquire_due(const nanopace_pacer *pacer,
                                      size_t most,
                                      size_t *taken);
 
-// Creates a poller. It holds no slot until it is first polled.
+// Creates a poller. The poller holds no slot before the first call of `nanopace_poller_poll` or
+// `nanopace_poller_wait`.
 nanopace_status nanopace_poller_new(const nanopace_pacer *pacer, nanopace_poller **poller);
 
-// Gives back the poller's slot, and frees the poller. While another thread is in a call with the poller, the function
-// returns `NANOPACE_STATUS_BUSY` and does not free the poller.
+// Gives back the poller's slot, if it holds one, and frees the poller. While another thread is in a call with the
+// poller, the function returns `NANOPACE_STATUS_BUSY` and does not free the poller.
 nanopace_status nanopace_poller_free(nanopace_poller *poller);
 
-// Starts the poller's slot if it is due. A poller without a slot first claims the next one. If the slot is not due,
-// the poller keeps it. The function then returns `NANOPACE_STATUS_NOT_YET` or `NANOPACE_STATUS_PAUSED`, and writes
-// the slot's due time by the current schedule to `due_ns`, which may be null. After a change of the schedule, poll
-// again. Never blocks.
+// Starts the poller's slot if it is due. A poller without a slot first claims the next slot. If the slot cannot start
+// yet, the poller keeps the slot, and the function returns `NANOPACE_STATUS_NOT_YET` or `NANOPACE_STATUS_PAUSED`. It
+// writes the time at which the slot is due by the current schedule to `due_ns`, which may be null. After a change of
+// the schedule, poll again. Never blocks.
 nanopace_status nanopace_poller_poll(nanopace_poller *poller,
                                      nanopace_grant *grant,
                                      uint64_t *due_ns);
 
 // Blocks until the poller's slot starts, but no longer than about `timeout_ns` nanoseconds. A poller without a slot
-// first claims the next one. After a timeout, the function returns the same as `nanopace_poller_poll`, and the poller
-// keeps the slot. Use it if the caller has to check periodically for an event, for example a signal.
+// first claims the next slot. After a timeout, the function returns the same as `nanopace_poller_poll`, and the poller
+// keeps the slot. Use this function if the caller has to check periodically for an event, for example a signal.
 nanopace_status nanopace_poller_wait(nanopace_poller *poller,
                                      uint64_t timeout_ns,
                                      nanopace_grant *grant,
@@ -394,7 +402,7 @@ nanopace_status nanopace_asked_before(const nanopace_pacer *pacer,
                                       uint64_t moment_ns,
                                       uint64_t *slots);
 
-// Describes a status in words. If it is the status of the calling thread's last failure, the text contains the
+// Describes a status in words. If `status` is that of the calling thread's last failure, the text contains the
 // details, for example the position of an error in a string.
 //
 // Copies as much as fits into the `length` bytes of `buffer`, with a zero byte at the end, and returns the length of
@@ -404,8 +412,8 @@ size_t nanopace_describe(uint32_t status,
                          size_t length);
 
 // Creates a watch. `fd` receives an `eventfd` that is readable when the schedule has changed: the load or the policy
-// was changed, a slot was given back, the last slot was claimed, or the pacer was resumed or closed. Read its 8
-// bytes, and then poll again. A pause is not reported, because it only makes slots later.
+// was changed, a slot was given back, the last slot was claimed, or the pacer was resumed or closed. Read 8 bytes from
+// the descriptor, and then poll again. A pause is not reported, because it only makes slots later.
 //
 // The descriptor is non-blocking and close-on-exec. `nanopace_watch_free` closes it; do not close it yourself.
 nanopace_status nanopace_watch_new(const nanopace_pacer *pacer,

@@ -76,8 +76,8 @@ pub unsafe extern "C" fn nanopace_new(
 }
 
 /// Closes the pacer and frees the handle. Threads that wait for a slot of the pacer wake, and get
-/// `NANOPACE_STATUS_CLOSED`. After this call, the pacer's lanes, pollers and claims return that status, too. Free each
-/// of them with the function of its type.
+/// `NANOPACE_STATUS_CLOSED`. After this call, the pacer's lanes, pollers and claims return that status, too. Each of
+/// these handles has a function that frees it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanopace_free(pacer: *mut PacerHandle) -> Status {
     guarded(|| {

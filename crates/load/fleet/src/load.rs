@@ -101,8 +101,8 @@ impl Load {
         Some(time.div_ceil(self.frames.frame_ns))
     }
 
-    /// Returns the number of the first slot of a frame. For frames after the end of the load, this is the total number
-    /// of slots.
+    /// Returns the number of the first slot of a frame. For a frame after the end of the load, returns the total
+    /// number of slots in the load.
     pub(crate) fn first(&mut self, frame: u64) -> u64 {
         if let Some(&(_, first)) = self.known.iter().find(|&&(known, _)| known == frame) {
             return first;

@@ -32,8 +32,8 @@ pub enum Pause {
     Sleep,
     /// Sleeps until shortly before the intended start, then spins. While a core is free, operations start at most some
     /// tenths of a microsecond late. A thread spins for at most a share of the time
-    /// ([`PacerBuilder::spin_share`](crate::PacerBuilder::spin_share)), a quarter by default. The thread sleeps instead
-    /// of spinning when this share is used up, or when spinning keeps other threads from running.
+    /// ([`PacerBuilder::spin_share`](crate::PacerBuilder::spin_share)), a quarter by default. When this share is
+    /// used up, or when spinning keeps other threads from running, the thread sleeps.
     Hybrid,
     /// Yields the processor to other threads repeatedly. Use this strategy if sleeping is not precise enough and there
     /// are more threads than cores. It uses all the CPU time that no other thread uses.
