@@ -19,7 +19,7 @@ use ::std::time::Duration;
 /// hint.
 const CLOSE: Duration = Duration::from_nanos(500);
 
-/// A monotonic clock, and the way in which threads wait on it.
+/// A monotonic clock, and how threads wait on it.
 ///
 /// Pacers and limiters read their clock whenever an earlier reading does not settle a decision. A reading earlier than
 /// the previous one can delay a start, but never makes a start early. An implementation must not call the pacer or the

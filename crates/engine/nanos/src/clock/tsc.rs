@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 ///
 /// After such a short calibration, the clock is some tens of ppm fast or slow. The first reading more than 0.2 s after
 /// the clock was created therefore compares the clock with the operating system's clock again. After that, the clock is
-/// within about 1 ppm. The comparison does not make the clock's time jump. If the speeds of the two clocks differ by a
-/// thousandth or more, the calibration of `quanta` is kept.
+/// within about 1 ppm. The comparison corrects the clock's speed, and its time does not jump. If the speeds of the two
+/// clocks differ by a thousandth or more, the calibration of `quanta` is kept.
 ///
 /// ```
 /// use nanopace_nanos::{Clock, TscClock};
