@@ -1,5 +1,5 @@
-//! Defines a custom shape: the load doubles every second. The shape only defines the number of slots by a given time.
-//! The start of each slot is computed from that number.
+//! Defines a custom shape: the load doubles every second. The shape defines only the number of slots by a given time.
+//! The pacer computes the start of each slot from that number.
 //!
 //! `cargo run --release -p nanopace --example own_shape`
 

@@ -18,7 +18,6 @@ const BOUND: Duration = Duration::from_millis(8);
 const TRIAL: Duration = Duration::from_millis(600);
 const WORKERS: usize = 16;
 
-/// A target that serves one request at a time.
 struct Target {
     busy_until: Mutex<Nanos>,
 }
@@ -65,12 +64,12 @@ fn main() -> Result<(), Box<dyn Error>> {
         for _ in 0..WORKERS {
             scope.spawn(work);
         }
-        // These are the highest rate that is known to be good, and the lowest that is known to be bad.
+        // The highest rate assumed or found to be within the bound, and the lowest assumed or found to be above it.
         let (mut good, mut bad) = (100, 1_600);
         while bad - good > 50 {
             let middle = u64::midpoint(good, bad);
             let p99 = p99_at(Rate::per_second(middle)?, &pacer, &times);
-            let verdict = if p99 <= BOUND { "within the bound" } else { "too much" };
+            let verdict = if p99 <= BOUND { "within the bound" } else { "above the bound" };
             println!("{middle:>5}/s: p99 of response times {p99:>10.1?}, {verdict}");
             *if p99 <= BOUND { &mut good } else { &mut bad } = middle;
         }

@@ -243,8 +243,8 @@ impl<'p> Claim<'p> {
     }
 
     /// Blocks until the slot is due, but no longer than about `timeout`, and does not start the slot. The method also
-    /// returns when the schedule changes. Use this method if you have to acquire something else before
-    /// [`start`](Claim::start), such as a lock, and may decide after that not to start the slot.
+    /// returns when the schedule changes. Use this method if you have to acquire something else, such as a lock, before
+    /// you decide whether to [`start`](Claim::start) the slot.
     ///
     /// It returns at once if the slot is due, has started, or can no longer start. Call `start` to find out which of
     /// these applies.

@@ -74,7 +74,7 @@ pub trait Drive: sealed::Sealed {
     /// ```
     fn correct_shape(&self, shape: Shape);
 
-    /// Ends a pause like [`Pacer::resume`], as of `moment`, which must not be later than now. Use this method to start
+    /// Ends a pause like [`Pacer::resume`], as of `moment`, or as of now if `moment` is later. Use this method to start
     /// several schedules on one clock at the same moment.
     ///
     /// ```

@@ -67,9 +67,9 @@ impl fmt::Display for RateError {
             RateError::NotFinite => "a rate must be a finite number: write a rate such as 5000/s, at most 10G/s",
             RateError::TooFast => "that rate is too fast: the fastest is 10G/s",
             RateError::TooSlow => "that rate is too slow: the slowest is 1/d (one per day)",
-            RateError::Syntax => "that is not a rate: write a count, k, M or G if need be, and a unit, such as 50k/s, 3/min or 1.5/h",
+            RateError::Syntax => "that is not a rate: write a count, optionally k, M or G, and a unit, such as 50k/s, 3/min or 1.5/h",
             RateError::Unit(unit) => return write!(f, "`{unit}` is not a unit of time for a rate: write ns, us, ms, s, min, h or d, such as 3/min"),
-            RateError::TooManyDigits => "a rate is kept exactly and that has too many digits: write at most 18",
+            RateError::TooManyDigits => "a rate is stored exactly, and this number has too many digits: write at most 18",
         })
     }
 }
@@ -80,7 +80,7 @@ pub struct StrictnessError;
 
 impl fmt::Display for StrictnessError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("strictness is a number from 0 (average rate) over 1 (strict) to 1000 (burst ratio): write one such as 0, 0.5, 1 or 1.1")
+        f.write_str("strictness is a number from 0 (average rate) to 1000 (burst ratio), and 1 is strict: write one such as 0, 0.5, 1 or 1.1")
     }
 }
 
@@ -124,14 +124,14 @@ impl fmt::Display for ShapeError {
         f.write_str(match self {
             ShapeError::Empty => "a part of a shape is too short: write 1 ns or longer, 2 ns for a sine, spike or peak",
             ShapeError::TooLong => "that shape lasts too long: it may last 292 years, or `forever`",
-            ShapeError::TooManySlots => "that shape has too many slots: it may have 2^63 - 1",
-            ShapeError::TooManyParts => "that shape has too many parts: at most 65536, and at most 64 within each other; repeated ones count once",
-            ShapeError::Endless => "that shape never ends, so nothing follows it, and it neither repeats nor reverses",
-            ShapeError::NoTimes => "a shape is repeated once or more often",
-            ShapeError::TooFewSteps => "a ladder has two steps or more: for one level, hold it",
+            ShapeError::TooManySlots => "that shape has too many slots: it may have at most 2^63 - 1",
+            ShapeError::TooManyParts => "that shape has too many parts: it may have at most 65536, nested at most 64 deep; a repeated part counts once",
+            ShapeError::Endless => "that shape never ends, so it cannot be repeated or reversed, and nothing can follow it",
+            ShapeError::NoTimes => "a shape must be repeated at least once",
+            ShapeError::TooFewSteps => "a ladder needs at least two steps: write a hold for a single level",
             ShapeError::TableStart => "a table has two points or more, and the first one is at zero",
-            ShapeError::TableOrder(time) => return write!(f, "the points of a table come one after the other, and the one at {time:?} does not"),
-            ShapeError::Curve(time) => return write!(f, "a curve starts with 0 slots and never goes down, and all its numbers are finite and below 2^63: not so after {time:?}"),
+            ShapeError::TableOrder(time) => return write!(f, "each point of a table must be later than the point before it: the one at {time:?} is not"),
+            ShapeError::Curve(time) => return write!(f, "a curve must start at 0 slots, never decrease, and stay finite and below 2^63: this one does not at {time:?}"),
         })
     }
 }
@@ -253,7 +253,7 @@ impl fmt::Display for Refused {
             Refused::NotUntil(when) => {
                 return write!(f, "not before {when:?} on the pacer's clock");
             }
-            Refused::TooFarAhead => "too many slots have been taken ahead of the schedule",
+            Refused::TooFarAhead => "too many slots have been claimed ahead of the schedule",
         })
     }
 }

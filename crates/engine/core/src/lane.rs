@@ -96,7 +96,7 @@ impl Lane {
     /// for late_ms in [5, 4, 3, 2, 1, 0, 0, 0] {
     ///     assert_eq!(lane.acquire()?.wait_time(), Duration::from_millis(late_ms));
     /// }
-    /// assert_eq!(pacer.now().as_nanos(), 7_000_000); // slots 6 and 7 were held back for
+    /// assert_eq!(pacer.now().as_nanos(), 7_000_000); // slots 6 and 7 started when they were due
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[inline]

@@ -103,7 +103,7 @@ impl Rate {
     /// use nanopace::{Rate, RateError};
     ///
     /// assert_eq!(Rate::from_hz(2.5)?, "5/2s".parse()?);
-    /// // 0.1 is a little more than a tenth, and the exact value is used.
+    /// // The float 0.1 is a little more than a tenth.
     /// assert_ne!(Rate::from_hz(0.1)?, "0.1/s".parse()?);
     /// assert_eq!(Rate::from_hz(f64::NAN), Err(RateError::NotFinite));
     /// # Ok::<(), RateError>(())
@@ -118,14 +118,14 @@ impl Rate {
         if hz == 0.0 {
             return Err(RateError::Zero);
         }
-        // Values outside the range from 2^-17 to 2^34 would overflow the exact fraction below.
+        // Values far outside the range of rates would overflow the exact fraction below.
         if hz < 7.6e-6 {
             return Err(RateError::TooSlow);
         }
         if hz > 1.7e10 {
             return Err(RateError::TooFast);
         }
-        // A float is mantissa * 2^exponent. Here the exponent is in the range -69 ..= -19.
+        // A float is mantissa * 2^exponent. Here the exponent is in the range -70 ..= -19.
         let exponent = i32::try_from(hz.to_bits() >> 52).unwrap_or(0) - 1075;
         let mantissa = u128::from(hz.to_bits() & ((1 << 52) - 1) | 1 << 52);
         Rate::exact(mantissa, NANOS_PER_SECOND << -exponent)

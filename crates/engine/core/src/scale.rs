@@ -98,7 +98,7 @@ impl Scale {
         i64::try_from(nanos).unwrap_or(i64::MAX)
     }
 
-    /// Returns the first whole nanosecond at which `ticks` have passed. For zero ticks it is zero.
+    /// Returns the first whole nanosecond at which `ticks` have passed, or zero for zero ticks.
     pub(crate) fn nanos(self, ticks: u64) -> i64 {
         if ticks == 0 { 0 } else { self.nanos_down(ticks).saturating_add(1) }
     }

@@ -264,11 +264,11 @@ impl fmt::Display for ShardError {
                 return write!(f, "there is no process {process} of {count}: write {instead}");
             }
             ShardError::Weight => "a process of weight 0 has no slots: write weights from 1, such as 1/2:1:1",
-            ShardError::Cycle => "after division by what they have in common, weights may add up to 65536 at most: write smaller ones, such as 1/2:1:1",
+            ShardError::Cycle => "divided by their greatest common divisor, weights may add up to 65536 at most: write smaller ones, such as 1/2:1:1",
             ShardError::Remainder => "a part of a load has at least one slot of each cycle: write numbers from 0 to one less than the cycle",
-            ShardError::TooLate => "that slot is due or has been taken: change with a later one",
-            ShardError::Order => "a lease ends before the one in front of it: write them in the order of their slots",
-            ShardError::Syntax => "that is no part of a load: write which process of how many, such as 1/3 for the first of three, or weights, such as 1/2:1:1",
+            ShardError::TooLate => "that slot is due or has been claimed: begin with a later slot",
+            ShardError::Order => "a lease ends before the previous one: write leases in the order of their slots",
+            ShardError::Syntax => "that is not a part of a load: write which process of how many, such as 1/3 for the first of three, or weights, such as 1/2:1:1",
         })
     }
 }

@@ -6,7 +6,7 @@
 //! Waking takes a system call for each sleeper, and there may be thousands of sleepers. A change therefore queues the
 //! sleepers to be woken, and wakes only the first [`HERD`] of them. Each sleeper that wakes up wakes the next one.
 //!
-//! No wake-up is lost. A sleeper enters under the registry's lock, and only if the version by which it planned is still
+//! No wake-up is lost. A sleeper enters under the registry's lock, and only if the version of its plan is still
 //! current. A change makes that version invalid before it takes that lock. So either the sleeper has entered when the
 //! change looks for sleepers, or the sleeper sees the change. A chosen sleeper that wakes before it is unparked also
 //! leaves under that lock, and so sees the change. Models: `no_wake_up_is_lost`, `a_change_reaches_every_sleeper`.
@@ -177,7 +177,7 @@ impl Registry {
 
     fn take_watching(&mut self) -> Vec<Waker> {
         if self.watching.is_empty() {
-            return Vec::new(); // taking an empty map takes a while, too
+            return Vec::new(); // even `take` of an empty map costs time
         }
         mem::take(&mut self.watching).into_values().collect()
     }

@@ -125,7 +125,8 @@ impl Div for U256 {
     }
 }
 
-/// Returns an estimate that is never above the true quotient, which is at least 1 and within 2^-50 of `quotient`.
+/// Returns an estimate that is never above the true quotient. The true quotient must be at least 1, and differ from
+/// `quotient` by a relative error of at most 2^-50.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,

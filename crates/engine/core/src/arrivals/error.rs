@@ -11,7 +11,7 @@ errors_by_text!(ArrivalsError);
 /// let error = "gamma:0".parse::<Arrivals>().unwrap_err();
 /// assert_eq!(
 ///     error.to_string(),
-///     "the shape of gamma arrivals is a number from 0.01 (bursts) over 1 (Poisson) to 1000000 (almost even): write one such as gamma:0.25",
+///     "the shape of gamma arrivals is a number from 0.01 (bursts) to 1000000 (almost even), and 1 is Poisson: write one such as gamma:0.25",
 /// );
 /// ```
 #[derive(Clone, PartialEq, Eq)]
@@ -33,10 +33,10 @@ impl fmt::Display for ArrivalsError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             ArrivalsError::NoSlots => "each run of exact Poisson arrivals needs a whole number of slots from 1 to 4294967295: write one such as exact-poisson:1000",
-            ArrivalsError::Gamma => "the shape of gamma arrivals is a number from 0.01 (bursts) over 1 (Poisson) to 1000000 (almost even): write one such as gamma:0.25",
+            ArrivalsError::Gamma => "the shape of gamma arrivals is a number from 0.01 (bursts) to 1000000 (almost even), and 1 is Poisson: write one such as gamma:0.25",
             ArrivalsError::Jitter => "jitter is a part of the distance between slots, from 0 to 1: write one such as jitter:0.3",
             ArrivalsError::NoNumber(name) => return write!(f, "`{name}` arrivals have no number: write just {name}"),
-            ArrivalsError::Unknown(name) => return write!(f, "`{name}` is no arrival process: write even, poisson, exact-poisson:1000, gamma:0.25 or jitter:0.3"),
+            ArrivalsError::Unknown(name) => return write!(f, "`{name}` is not an arrival process: write even, poisson, exact-poisson:1000, gamma:0.25 or jitter:0.3"),
         })
     }
 }

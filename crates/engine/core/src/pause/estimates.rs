@@ -133,8 +133,8 @@ impl ThreadEstimates {
         }
     }
 
-    /// Returns how long before the end of its pause a thread wakes, which is longer than almost all overruns. When less
-    /// than half of the credit is left, the margin shrinks in proportion to the credit.
+    /// Returns how long before the end of its pause a thread wakes, which is longer than almost all overruns. Below half
+    /// of the maximum credit, the margin shrinks in proportion to the credit.
     fn margin(&self) -> i64 {
         let wanted = self.oversleep.value().clamp(LEAST_MARGIN_NS, MOST_MARGIN_NS);
         wanted * (2 * self.credit()).min(MOST_CREDIT_NS) / MOST_CREDIT_NS

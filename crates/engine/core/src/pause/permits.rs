@@ -1,4 +1,5 @@
-//! Limits how many threads spin at once to the number of processors. More threads would keep each other from running.
+//! Limits how many threads of one pacer spin at once to the number of processors. More threads would keep each other
+//! from running.
 
 use crate::sync::{AtomicU64, Relaxed};
 use std::sync::OnceLock;
@@ -36,7 +37,7 @@ impl Drop for SpinPermit<'_> {
     }
 }
 
-/// Returns the number of processors. It is determined only once, because it is read from files.
+/// Reads the number of processors only once, because the standard library may read it from files.
 fn processors() -> u64 {
     static PROCESSORS: OnceLock<u64> = OnceLock::new();
     *PROCESSORS

@@ -8,8 +8,8 @@
 //!
 //! * Where the rate rises, the chord's times are before the curve's. Rounding up makes this difference smaller.
 //! * Where the rate falls, the chord's times are after the curve's, and rounding up makes this difference larger. The
-//!   chord is therefore half as long, which makes its error a quarter, and its end is set a nanosecond earlier. If the
-//!   chord has to be longer than that to include the requested slot, its end is exact.
+//!   chord is therefore half as long, which reduces its error to a quarter, and its end is set a nanosecond earlier. If
+//!   the chord has to be longer than that to include the requested slot, its end is exact.
 //!
 //! # Parabola
 //!

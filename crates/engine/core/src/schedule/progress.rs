@@ -13,8 +13,8 @@ use std::ops::Range;
 const FINENESS: i64 = 10_000;
 
 impl Schedule {
-    /// Returns how many slots this process's part of the load has before `moment`. If the load was
-    /// changed or paused after `moment`, the result may be the number of slots at that later point.
+    /// Returns how many slots this process's part of the load has before `moment`. If the load was changed or paused
+    /// after `moment`, the result may be the number of slots at the time of that change or pause.
     pub(crate) fn asked_before(&self, moment: i64) -> u64 {
         let (moment, slots) = (self.stopped(moment), self.history.slots());
         let Some(asked) = &self.asked else {

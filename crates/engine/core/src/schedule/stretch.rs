@@ -1,5 +1,5 @@
-//! Describes slots whose intended starts lie on a line, straight or bent, in the form in which they are published for
-//! callers that take no lock.
+//! Describes slots whose intended starts lie on a straight or bent line, in the form that is published for callers that
+//! take no lock.
 
 use super::line::Line;
 use super::slots::Even;

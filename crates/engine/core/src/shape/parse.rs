@@ -8,7 +8,7 @@ use std::time::Duration;
 
 const DEEPEST: usize = 64;
 
-/// The words with which a part of a shape can begin.
+/// The words that can begin a part of a shape.
 const BEGINNINGS: [&str; 7] = ["(", "hold", "ramp", "sine", "spike", "peak", "ladder"];
 
 impl FromStr for Shape {
@@ -18,9 +18,9 @@ impl FromStr for Shape {
     ///
     /// ```text
     /// hold 5k/s 60s                       Shape::hold
-    /// hold 60s                            at the rate that the part before it ends with
+    /// hold 60s                            at the final rate of the part before it
     /// ramp 100/s..5k/s 30s                Shape::ramp
-    /// ramp ..5k/s 30s                     from the rate that the part before it ends with
+    /// ramp ..5k/s 30s                     from the final rate of the part before it
     /// sine 1k/s..5k/s period 20s          Shape::sine
     /// spike 1k/s..20k/s 10s               Shape::spike
     /// peak 1k/s 30s                       Shape::bell from 0/s; peak 100/s..1k/s 30s from 100/s
@@ -31,8 +31,8 @@ impl FromStr for Shape {
     /// A part can be followed by one or several of these words: `x3` (three times), `forever`, `mirror` (followed by
     /// the same part backwards), `reverse` (backwards), `take 10s` (its first 10 s) and `skip 10s` (the part after its
     /// first 10 s). Each word applies to that part only. To apply a word to several parts, put these parts in
-    /// parentheses. If a part ends where `take` or `skip` cut it, the part after it has to state the rate with which it
-    /// begins. (A `hold` keeps its rate when it is cut.)
+    /// parentheses. If a part ends where `take` or `skip` cut it, the part after it has to state its own initial rate.
+    /// (A `hold` keeps its rate when it is cut.)
     ///
     /// Rates are written as for [`Rate`](crate::Rate); `0/s` is also valid. A time is a number and one of the units
     /// `ns`, `us`, `ms`, `s`, `min`, `h` and `d`.
@@ -59,7 +59,7 @@ impl FromStr for Shape {
         let piece = parser.row(None)?;
         match parser.tokens.peek() {
             end if end.is_end() => Ok(piece.shape),
-            other => Err(other.error("write a comma between the parts of a shape, and `x3`, `forever`, `mirror`, `reverse`, `take 10s` or `skip 10s` after one")),
+            other => Err(other.error("write a comma between the parts of a shape, or `x3`, `forever`, `mirror`, `reverse`, `take 10s` or `skip 10s` after a part")),
         }
     }
 }
@@ -161,7 +161,7 @@ impl<'a> Parser<'a> {
         number
             .text
             .parse()
-            .map_err(|_| number.error("write how often, as a whole number, such as `x3`"))
+            .map_err(|_| number.error("write how often to repeat, as a whole number, such as `x3`"))
     }
 
     fn item(&mut self, before: Option<Level>) -> Result<Piece, ShapeSyntaxError> {
@@ -188,7 +188,7 @@ impl<'a> Parser<'a> {
 
     fn group(&mut self, open: Token<'_>, before: Option<Level>) -> Result<Piece, ShapeSyntaxError> {
         if self.depth == DEEPEST {
-            return Err(open.error("write at most 64 parentheses within each other"));
+            return Err(open.error("nest parentheses at most 64 deep"));
         }
         self.depth += 1;
         let row = self.row(before)?;
@@ -209,7 +209,7 @@ impl<'a> Parser<'a> {
                 (None, _) => (next.level()?, self.tokens.take().time()?),
                 (Some(time), Some(before)) => (before, time),
                 (Some(_), None) => return Err(next.error(
-                    "nothing comes before this hold, or a part that was cut: write its rate too, such as `hold 5k/s 60s`",
+                    "nothing comes before this hold, or it follows a part that was cut: write its rate too, such as `hold 5k/s 60s`",
                 )),
             };
         Piece::new(token, Shape::hold(level, time), level, level)
@@ -222,7 +222,7 @@ impl<'a> Parser<'a> {
                 self.tokens.take();
                 (before, self.tokens.take().level()?)
             }
-            None if dots.text == ".." => return Err(dots.error("nothing comes before this ramp, or a part that was cut: write the rate it begins with, such as `ramp 0/s..5k/s 30s`")),
+            None if dots.text == ".." => return Err(dots.error("nothing comes before this ramp, or it follows a part that was cut: write its initial rate too, such as `ramp 0/s..5k/s 30s`")),
             _ => self.rates()?,
         };
         let time = self.tokens.take().time()?;

@@ -1,4 +1,4 @@
-//! Formats shapes in the grammar in which they are parsed.
+//! Formats shapes in the grammar that `parse.rs` accepts.
 
 use super::leaf::time_between;
 use super::level::Level;

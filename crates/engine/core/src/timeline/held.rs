@@ -176,7 +176,7 @@ mod tests {
         drop(other);
         run.set(None);
         assert!(!has(&held, 0, 100));
-        assert!(!held.lanes.lock().runs_possible, "nobody is asked any more");
+        assert!(!held.lanes.lock().runs_possible, "lanes are no longer checked");
     }
 
     fn timeline(strictness: Strictness) -> (Timeline, ManualClock) {

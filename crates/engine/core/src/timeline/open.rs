@@ -1,4 +1,4 @@
-//! Claims and starts slots without the lock, in an open loop, in which no start moves another slot.
+//! Claims and starts slots without the lock in an open loop, where no start moves another slot.
 
 use super::attempt::AskLock;
 use super::window::{Run, Snapshot};

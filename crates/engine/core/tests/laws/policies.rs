@@ -73,8 +73,7 @@ fn burst_pays_back_at_its_ratio_exactly_what_is_owed() {
 fn a_claim_is_due_when_it_may_start_and_not_when_it_was_intended() {
     let (clock, pacer) = stalled(2.0);
     drain(&pacer);
-    // Slot 1 has started at 10.01 s; slots 2 and 3 may start 5 and 10 ms later, intended at 20 and
-    // 30 ms.
+    // Slot 1 has started at 10.01 s. Slots 2 and 3, intended at 20 and 30 ms, may start 5 and 10 ms after slot 1.
     let claims = [(); 2].map(|()| pacer.claim().expect("open"));
     assert_eq!(
         claims.each_ref().map(nanopace::Claim::due),

@@ -43,8 +43,7 @@ fn assert_exact(rate: Rate, operations: u128, period_ns: u128, step: u32, until_
 
 #[test]
 fn the_first_slot_starts_at_once_and_the_second_after_one_interval() {
-    // (rate, interval in ns, rounded up): 10^9 / 3 = 333 333 333.3; 10^9 / 70 000 = 14 285.7; 10^9
-    // / 333.3 = 3 000 300.03
+    // Intervals in ns are rounded up: 10^9 / 3 = 333 333 333.3, 10^9 / 70 000 = 14 285.7, 10^9 / 333.3 = 3 000 300.03.
     for (text, interval_ns) in [
         ("1/d", DAY),
         ("1/h", HOUR),
@@ -64,8 +63,7 @@ fn the_first_slot_starts_at_once_and_the_second_after_one_interval() {
 
 #[test]
 fn thirds_are_the_same_thirds_for_ever() {
-    // 3/s: slot 3k at k s, 3k + 1 at k s + 333 333 333.3 ns, 3k + 2 at k s + 666 666 666.7 ns;
-    // rounded up.
+    // Slot 3k starts at k s, slot 3k + 1 333 333 333.3 ns later, and slot 3k + 2 666 666 666.7 ns later, rounded up.
     let pacer = build("3/s", &ManualClock::jumping()).build();
     for k in 0..10_000 {
         for part in [0, 333_333_334, 666_666_667] {
@@ -98,8 +96,7 @@ fn the_slowest_rate_is_exact_over_two_centuries() {
 
 #[test]
 fn floating_point_rates_are_exact_at_their_exact_value() {
-    // 0.1 as a float is 3602879701896397 / 2^55, so its interval is 2^55 x 10^9 / 3602879701896397
-    // ns.
+    // The float 0.1 is 3602879701896397 / 2^55, so the interval is 2^55 x 10^9 / 3602879701896397 ns.
     let rate = Rate::from_hz(0.1).expect("a rate");
     assert_exact(rate, 3_602_879_701_896_397, u128::from(SECOND) << 55, 9_973, YEAR);
 }

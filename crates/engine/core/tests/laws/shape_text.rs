@@ -164,7 +164,7 @@ fn errors_name_the_place_and_what_to_write() {
         ("hold 5k/s 9s x", 15, "such as `x3`"),
         ("hold 5k/s 9s x3.5", 15, "whole number"),
         ("hold 5k/s 9s x-3", 15, "whole number"),
-        ("hold 5k/s 9s x 0", 14, "once or more"),
+        ("hold 5k/s 9s x 0", 14, "at least once"),
         ("hold 5k/s 9s xé", 15, "whole number"),
         ("hold 5k/s 9s forever, hold 1s", 23, "never ends"),
         ("hold 5k/s 9s forever x2", 22, "never ends"),

@@ -206,7 +206,7 @@ fn a_poisson_schedule_along_a_ramp_has_the_integral_in_each_window() {
             let window = (grant.intended_start() - Nanos::ZERO).as_secs();
             counts[usize::try_from(window).expect("hundreds")] += 1;
         }
-        // Each window is one second long, in which the rate rises by 10/s.
+        // Each window is one second long, and the rate rises by 10/s in that second.
         let windows = (0..WINDOWS).zip(counts);
         let (sum, variance) = windows.fold((0.0, 0.0), |(sum, variance), (window, count)| {
             let mean = 10.0 * (f64::from(window) + 0.5);

@@ -209,7 +209,7 @@ fn an_invalid_plan_prints_one_line_and_has_status_2() {
         ("--shape \"hold 1/s 1s forever\" --csv -", "this load never ends"),
         ("--rate 5/s --shape \"hold 1/s 1s\"", "cannot be used with"),
         ("--rate 0", "--rate"),
-        ("--arrivals soon", "no arrival process"),
+        ("--arrivals soon", "not an arrival process"),
         ("--arrivals gamma:0", "gamma:0.25"),
         ("--arrivals replay:", "write replay:FILE"),
         ("--arrivals replay:/nonexistent/file", "cannot read /nonexistent/file"),
