@@ -58,7 +58,7 @@ impl<L: Deref<Target = Line>> Waiting<L> {
         Waiting { line, slots, deadline, ticket: None, done: None }
     }
 
-    /// Claims a slot that is due, with `take`. If no slot is due, enters the queue. Yields without a claim after many
+    /// Calls `take` to claim a due slot. If no slot is due, enters the queue. Yields without a claim after many
     /// slots in a row that needed no waiting. Returns the same result again after the future has completed.
     #[inline]
     pub(crate) fn poll(

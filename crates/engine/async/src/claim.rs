@@ -1,4 +1,4 @@
-//! Implements claims: slots that a task claims before their start.
+//! Provides futures that complete when a claimed slot is due.
 
 use crate::AsyncPacer;
 use crate::acquire::{TRIES, has_had_enough, spin};

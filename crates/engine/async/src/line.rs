@@ -27,8 +27,8 @@
 //! * The line sets the watch before it reads the schedule, so every later change rings the bell. The line reads the
 //!   schedule under its own lock, and sets the timer or calls a task before it releases the lock.
 //! * A called task is not called again before it is polled. If the bell rings before that, the next task is called
-//!   instead. A called task whose future is not polled delays the other tasks by at most twice [`PATIENCE`], because
-//!   the bell rings again within that time.
+//!   instead. A called task whose future is not polled delays the other tasks by at most three times [`PATIENCE`], and
+//!   by twice that time with the timers of this crate, because the [`Timer`] rings again within that time.
 //!
 //! Models: `the_lead_is_handed_over`, `a_cancelled_leader_hands_over`, `a_close_ends_the_line`,
 //! `a_change_reaches_the_leader`, `a_change_reaches_the_next_leader`,
@@ -53,8 +53,8 @@ use std::time::Duration;
 /// A task holds on only if its slot is due within this time, because a wake-up would take longer.
 const HOLD_WITHIN: Duration = Duration::from_micros(30);
 
-/// The time within which a called task should be polled. If it is not polled within twice this time, the next task is
-/// called instead.
+/// The time within which a called task should be polled. If it is not polled before the [`Timer`] rings again, after
+/// at most three times this time, the next task is called instead.
 const PATIENCE: Duration = Duration::from_millis(2);
 
 /// The maximum number of times in a row that the timer is set. The timer is set again if setting it took too long.
@@ -169,7 +169,7 @@ impl Line {
     }
 
     /// Rings the bell: the line calls the tasks that have to be polled, or stops the timer if no task waits.
-    /// `is_change` is whether the schedule has changed.
+    /// `is_change` is true if the schedule has changed.
     fn ring(&self, is_change: bool) {
         let mut stay = self.enter();
         if is_change {

@@ -1,4 +1,4 @@
-//! Provides the locks and atomics of the queue of tasks: std's, or loom's in a model.
+//! Provides the mutex and the thread-local count of the queue of tasks: std's, or loom's in a model.
 
 #[cfg(not(loom))]
 use std::sync as world;

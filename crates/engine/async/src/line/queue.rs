@@ -15,7 +15,6 @@ const SET_COST_AT_FIRST: Duration = Duration::from_micros(5);
 #[derive(Debug)]
 pub(super) struct Queue {
     pub(super) waiting: BTreeMap<u64, Waiting>,
-    /// The tickets of the uncalled tasks. The first one leads.
     pub(super) uncalled: BTreeSet<u64>,
     pub(super) deadlines: BTreeSet<(Nanos, u64)>,
     pub(super) rows: BTreeSet<(u32, u64)>,

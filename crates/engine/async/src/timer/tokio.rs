@@ -146,12 +146,12 @@ fn timerfd() -> io::Result<AsyncFd<OwnedFd>> {
     Handle::try_current().map_err(io::Error::other)?;
     let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
     let fd = timerfd_create(TimerfdClockId::Monotonic, flags)?;
-    #[expect(deprecated, reason = "its successor is unsafe, for types that are no OwnedFd")]
+    #[expect(deprecated, reason = "its successor is unsafe, for types other than OwnedFd")]
     let register = || AsyncFd::new(fd);
     // Panics if the runtime was built without I/O, which cannot be checked beforehand.
     let registered = catch_unwind(AssertUnwindSafe(register));
     let no_io =
-        || io::Error::new(io::ErrorKind::Unsupported, "the runtime does no I/O: enable_io()");
+        || io::Error::new(io::ErrorKind::Unsupported, "the runtime does no I/O: call enable_io()");
     registered.unwrap_or_else(|_| Err(no_io()))
 }
 
