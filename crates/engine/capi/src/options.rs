@@ -90,7 +90,7 @@ impl Options {
         let size = unsafe { options.cast::<usize>().read() };
         if size != size_of::<Options>() {
             return Err(Failure::wrong(format!(
-                "options.size is {size}: it is sizeof(nanopace_options), {}",
+                "options.size is {size}: it must be sizeof(nanopace_options), {}",
                 size_of::<Options>()
             )));
         }
@@ -113,7 +113,7 @@ impl Options {
             0 => builder,
             1 => builder.start_paused(),
             2 => builder.start_on_first_use(),
-            other => return Err(Failure::wrong(format!("options.start is {other}: it is 0 to 2"))),
+            other => return Err(Failure::wrong(format!("options.start is {other}: write 0 to 2"))),
         };
         let manual = |clock: ManualClock| (clock.clone(), Some(clock));
         let (clock, kept) = match self.clock {
@@ -121,7 +121,7 @@ impl Options {
             1 => return Ok((builder, None)),
             2 => manual(ManualClock::new()),
             3 => manual(ManualClock::jumping()),
-            other => return Err(Failure::wrong(format!("options.clock is {other}: it is 0 to 3"))),
+            other => return Err(Failure::wrong(format!("options.clock is {other}: write 0 to 3"))),
         };
         Ok((builder.clock(clock), kept))
     }

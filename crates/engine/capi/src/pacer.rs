@@ -211,7 +211,7 @@ pub unsafe extern "C" fn nanopace_acquire_due(
         // SAFETY: the caller follows the rules of this crate (`lib.rs`).
         let pacer = unsafe { live(pacer) }?.pacer.clone();
         if most == 0 {
-            return Err(Failure::wrong("most is zero: it is 1 or more"));
+            return Err(Failure::wrong("most is zero: it must be 1 or more"));
         }
         let more = std::iter::from_fn(|| pacer.try_acquire().ok());
         let first = pacer.acquire()?;

@@ -57,7 +57,7 @@ impl Status {
             Status::Paused => "the pacer is paused",
             Status::Finished => "the schedule has no slot left",
             Status::Closed => "the pacer is closed",
-            Status::TooFarAhead => "too many slots have been taken ahead of the schedule",
+            Status::TooFarAhead => "too many slots have been claimed ahead of the schedule",
             Status::Null => "a required pointer is null",
             Status::Freed => "the handle has been freed",
             Status::NotUtf8 => "a string is not UTF-8",
