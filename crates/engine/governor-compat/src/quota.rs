@@ -69,7 +69,7 @@ impl Quota {
 
     /// Returns a quota of `max_burst` cells per period, with bursts of `max_burst` cells. Returns `None` if the period
     /// is zero.
-    #[deprecated(note = "the other constructors are clearer, with `allow_burst`")]
+    #[deprecated(note = "use another constructor, and `allow_burst` for the burst size")]
     #[must_use]
     pub const fn new(max_burst: NonZeroU32, replenish_all_per: Duration) -> Option<Quota> {
         if replenish_all_per.is_zero() {
