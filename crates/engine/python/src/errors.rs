@@ -3,7 +3,7 @@
 use pyo3::exceptions::{PyException, PyTimeoutError, PyValueError};
 use pyo3::{PyErr, create_exception};
 
-create_exception!(nanopace, Ended, PyException, "No operation starts any more.");
+create_exception!(nanopace, Ended, PyException, "No more operations start.");
 create_exception!(nanopace, Closed, Ended, "The pacer has been closed.");
 create_exception!(nanopace, Finished, Ended, "The schedule has no slot left.");
 
