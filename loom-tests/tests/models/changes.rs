@@ -173,7 +173,8 @@ fn no_wake_up_of_a_pause_is_lost() {
 }
 
 /// Threads: two that acquire slots due in one hour and in two hours; one that sets the rate to 1000/s as soon as both
-/// sleep, and moves the clock forward by 2 ms. Edit: `leave` does not pass the wake-up on.
+/// sleep, and moves the clock forward by 2 ms. Edits: `wake_moved` wakes no sleeper; `leave` does not pass the wake-up
+/// on.
 #[test]
 fn a_change_reaches_every_sleeper() {
     explore("a_change_reaches_every_sleeper", || {
@@ -196,7 +197,7 @@ fn a_change_reaches_every_sleeper() {
 /// A change of the rate that makes a deadline unreachable ends the sleep at once, and the caller claims no slot.
 ///
 /// Threads: one that acquires a slot that is due in one second, with a deadline in two seconds; one that sets the rate
-/// to one per hour. Edit: `wake_moved` wakes no sleeper.
+/// to one per hour. Edits: `wake_moved` wakes no sleeper, or wakes sleepers before it has withdrawn the published state.
 #[test]
 fn a_deadline_out_of_reach_ends_the_sleep() {
     explore("a_deadline_out_of_reach_ends_the_sleep", || {
@@ -266,8 +267,8 @@ fn a_pause_makes_no_slot_later() {
     });
 }
 
-/// Threads: one that acquires two slots as one operation, one that resumes the pacer. Edit: `wake_moved` wakes no
-/// sleeper.
+/// Threads: one that acquires two slots as one operation, one that resumes the pacer. Edits: `wake_moved` wakes no
+/// sleeper; `enter` does not check whether the plan is current.
 #[test]
 fn a_start_reaches_everyone() {
     explore("a_start_reaches_everyone", || {
@@ -304,8 +305,8 @@ fn close_strands_no_caller() {
     });
 }
 
-/// Threads: one that acquires a slot due in an hour, with a deadline; one that closes the pacer. Edit: `close` wakes no
-/// caller.
+/// Threads: one that acquires a slot due in an hour, with a deadline; one that closes the pacer. Edits: `close` wakes no
+/// caller; `refuse_if_closed` keeps the slot.
 #[test]
 fn close_strands_no_caller_with_a_deadline() {
     explore("close_strands_no_caller_with_a_deadline", || {

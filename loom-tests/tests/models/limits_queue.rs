@@ -32,8 +32,8 @@ fn a_refund_reaches_who_waits() {
     });
 }
 
-/// Threads: two that wait for the limit, one that drops the reservation. Edit: a waiter that leaves the queue does
-/// not wake the next one.
+/// Threads: two that wait for the limit, one that drops the reservation. Edits: `settle` wakes no waiter; a waiter that
+/// leaves the queue does not wake the next one.
 #[test]
 fn the_next_in_line_is_called() {
     explore_less(0, "the_next_in_line_is_called", || {

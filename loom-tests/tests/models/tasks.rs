@@ -93,7 +93,7 @@ fn has_started(line: &AsyncPacer, slots: u64) {
 
 /// Two tasks queue. Both have their slots when the clock has reached the second slot.
 ///
-/// Threads: two tasks that each acquire a slot; one that moves the clock past both slots. Edits: a task that leaves the
+/// Threads: two tasks that each acquire a slot; one that moves the clock past both slots. Edit: a task that leaves the
 /// queue calls no other task and sets no timer.
 #[test]
 fn the_lead_is_handed_over() {
