@@ -1,4 +1,4 @@
-//! Lets tasks wait for a key's limits, with the timers of `nanopace-async`.
+//! Lets tasks wait until a key's limits admit a request, with the timers of `nanopace-async`.
 
 use crate::{KeyRejected, Keyed, LimitsOf, Uniform};
 use nanopace_async::Timer;
@@ -40,7 +40,7 @@ impl<K: Hash + Eq, C, S: BuildHasher> AsyncKeyed<K, C, S> {
     /// Waits until one request for `key` is admitted, and returns how long that took.
     ///
     /// # Errors
-    /// [`WaitError::Rejected`] if the limits never admit the request, or if the key is rejected for another reason.
+    /// [`WaitError::Rejected`] if the limits never admit the request, the key has no limits, or a new key has no room.
     pub async fn until_ready<Q>(&self, key: &Q) -> Result<Duration, WaitError<KeyRejected>>
     where
         K: Borrow<Q>,

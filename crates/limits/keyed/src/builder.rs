@@ -98,8 +98,8 @@ impl<K, C, S> KeyedBuilder<K, C, S> {
         KeyedBuilder { when_full, ..self }
     }
 
-    /// Sets the minimum time for which a key is kept after it has become idle. So the removal of the key changes no
-    /// decision whose moment is at most this time before the removal. The default is one second.
+    /// Sets the minimum time for which an idle key is kept, one second by default. Removing the key does not change
+    /// decisions at moments up to this time before the removal.
     pub fn lag(self, lag: Duration) -> Self {
         KeyedBuilder { lag, ..self }
     }

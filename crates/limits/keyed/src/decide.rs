@@ -1,4 +1,4 @@
-//! Decides by each key's own limits, at moments that the caller passes.
+//! Decides on requests by the limits of their keys, at moments that the caller passes.
 
 use crate::key_state::{KeyLimits, KeyState, NEVER, RecentLimits};
 use crate::store::KeyStore;

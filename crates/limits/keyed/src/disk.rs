@@ -78,7 +78,7 @@ impl DiskConfig {
         Ok(DiskConfig { cache, database: Mutex::new(Some(database)), file, path })
     }
 
-    /// Reopens the database after an error, and replaces its content by that of the cache, because the failed change
+    /// Reopens the database after an error, and replaces its content with that of the cache, because the failed change
     /// may be on disk.
     fn recovered(&self) -> Result<Database, ConfigError> {
         restored(&self.file).map_err(|error| of_database(&self.path, error))?;

@@ -305,7 +305,7 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
 
     pub(crate) fn settle(&self, key: K, receipt: &Receipt, actual: Costs<'_>) {
         let Inner { engine, clock, queue } = &*self.inner;
-        // `None` means that the key was stored only by this call, so nothing was refunded.
+        // `None` means that this call has stored the key, so nothing was refunded.
         if let Some(key) = engine.settle(key, || clock.now(), receipt, actual) {
             queue.wake_first(&key);
         }

@@ -32,7 +32,7 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
 /// A request that a [`Keyed`] has counted for a key before the caller knows whether the request will be made, or what
 /// it will cost. Dropping the reservation refunds the request, as for a [`Reservation`](nanopace_limits::Reservation).
 #[derive(Debug)]
-#[must_use = "dropping it takes the request back"]
+#[must_use = "dropping it refunds the request"]
 pub struct KeyReservation<K: Hash + Eq, C, S: BuildHasher = RandomState> {
     keyed: Keyed<K, C, S>,
     request: Option<(K, Receipt)>,

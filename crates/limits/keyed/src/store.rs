@@ -36,10 +36,10 @@ pub enum WhenFull {
 ///
 /// Keys are spread by hash over shards, each with its own mutex. No operation locks more than one shard at a time.
 ///
-/// **Removal never changes a decision.** A key is removed if all decisions on it, except those at moments more than
-/// `lag` ago, are the same without its state. After the removal of a key that became idle at t, a decision in the same
-/// shard with a moment before t counts as made at t. So nothing is admitted twice, however long a thread slept between
-/// reading its clock and asking.
+/// **Removal never changes a decision.** A key is removed once it has been idle for `lag`. Decisions at moments up to
+/// `lag` ago are then the same without its state. After the removal of a key that became idle at t, a decision in the
+/// same shard with a moment before t counts as made at t. So nothing is admitted twice, however long a thread slept
+/// between reading its clock and asking.
 pub(crate) struct KeyStore<K, S> {
     hasher: S,
     shards: Box<[CachePadded<Mutex<Shard<K>>>]>,
@@ -259,7 +259,7 @@ impl<K> Shard<K> {
         Some(from)
     }
 
-    /// Releases memory if less than a quarter is in use. This is rare, so the amortized cost per removal is constant.
+    /// Halves a table of which less than a quarter is in use, so the amortized cost per removal is constant.
     fn shrink(&mut self, hash: impl Fn(&K) -> u64) {
         if self.entries.len() < self.entries.capacity() / 4 {
             let room = self.entries.len() * 2;

@@ -13,7 +13,7 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
     /// Waits in this thread until one request for `key` is admitted, in FIFO order, and returns how long that took.
     ///
     /// # Errors
-    /// [`WaitError::Rejected`] if the limits never admit the request, or if the key is rejected for another reason.
+    /// [`WaitError::Rejected`] if the limits never admit the request, the key has no limits, or a new key has no room.
     pub fn until_ready<Q>(&self, key: &Q) -> Result<Duration, WaitError<KeyRejected>>
     where
         K: Borrow<Q>,

@@ -77,8 +77,7 @@ impl Limits {
 }
 
 impl Limits {
-    /// Returns the state with which these limits begin when they replace `old` at `now`. Admitted requests stay
-    /// counted.
+    /// Returns the initial state of these limits when they replace `old` at `now`. Admitted requests stay counted.
     #[must_use]
     pub fn carry_over(&self, old: &Limits, state: &LimitsState, now: Nanos) -> LimitsState {
         let account =
@@ -241,7 +240,7 @@ impl Limits {
 
 #[cfg(feature = "std")]
 impl Limits {
-    /// Admits a request if it fits. If it does not fit, nothing is counted, not even a rejected request, because a
+    /// Admits a request if it fits. Otherwise no limit counts it, not even one that counts rejected requests, because a
     /// waiting request is retried many times.
     pub(crate) fn admit<'a>(
         &self,

@@ -57,10 +57,10 @@ pub enum QuotaError {
         /// The smallest valid capacity: the cost of one request.
         least: u64,
     },
-    /// A capacity that would take more than 292 years to fill at this rate.
-    #[error("that capacity takes more than 292 years to fill at this rate: write at most {most}")]
+    /// A capacity that would take more than 292 years to fill at this rate, or a pool of more than 2^63 tokens.
+    #[error("that capacity is too large: write at most {most}")]
     CapacityTooLarge {
-        /// The largest valid capacity at this rate.
+        /// The largest valid capacity.
         most: u64,
     },
     /// An initial number of tokens that exceeds the capacity.

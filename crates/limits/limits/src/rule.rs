@@ -19,7 +19,7 @@ use nanopace_nanos::Nanos;
 /// use nanopace_nanos::Nanos;
 /// use nanopace_limits::{Rejected, Rule};
 ///
-/// /// Admits a fixed number of requests, and no more ever.
+/// /// Admits a fixed number of requests in total.
 /// #[derive(Debug)]
 /// struct InAll(u64);
 ///

@@ -137,8 +137,8 @@ impl Tables {
         self.keys.get(key).or_else(|| self.defaults_of(key)).cloned()
     }
 
-    /// Returns the limits of the longest prefix of the key. After a prefix that does not match, the search continues at
-    /// the longest beginning that this prefix and the key have in common.
+    /// Returns the limits of the longest entry that is a prefix of the key. After an entry that does not match, the
+    /// search continues at the longest common prefix of this entry and the key.
     fn defaults_of(&self, key: &str) -> Option<&Arc<Limits>> {
         let mut upper = key;
         loop {

@@ -120,8 +120,8 @@ fn is_full(result: Result<usize, ConfigError>) -> bool {
     matches!(result, Err(ConfigError::Io { source, .. }) if source.kind() == ErrorKind::StorageFull)
 }
 
-/// Makes a change of which `times` disk accesses fail, after `operation` accesses that succeed. Returns false if the
-/// change needs fewer accesses.
+/// Makes a change during which `operation` disk accesses succeed, and the next `times` accesses fail. Returns false if
+/// the change needs fewer accesses.
 fn fails_and_recovers(operation: usize, times: usize) -> bool {
     let disk = Disk::new();
     let config = disk.opened();

@@ -27,7 +27,7 @@ impl Limiter {
 /// The clock must not go back between a reservation and its refund, because a rate would then refund debt that had
 /// already been paid off.
 #[derive(Debug)]
-#[must_use = "dropping it takes the request back"]
+#[must_use = "dropping it refunds the request"]
 pub struct Reservation {
     limiter: Limiter,
     receipt: Option<Receipt>,

@@ -30,7 +30,7 @@ impl Receipt {
     }
 
     /// Returns the index that `limit` had when the receipt was made, or `None` if it was not in force. `number` is the
-    /// limit's present index.
+    /// limit's current index.
     fn number_of(&self, number: usize, limit: &Limit) -> Option<usize> {
         let then = self.limits.each();
         match then.get(number) {
@@ -41,7 +41,7 @@ impl Receipt {
 }
 
 impl Limits {
-    /// Admits a request, and returns a receipt with which it can be refunded.
+    /// Admits a request, and returns its receipt, which [`settle`](Limits::settle) needs for a refund.
     ///
     /// # Errors
     /// Returns the same errors as [`try_acquire_costs`](Limits::try_acquire_costs).
@@ -78,7 +78,7 @@ impl Limits {
         }
     }
 
-    /// Replaces the cost in the receipt by the `actual` cost.
+    /// Replaces the cost in the receipt with the `actual` cost.
     ///
     /// * If the actual cost is lower, each limit that has not changed since the request refunds the difference, except
     ///   debt that time has paid off and counts that have left their window.

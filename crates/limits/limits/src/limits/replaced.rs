@@ -1,4 +1,4 @@
-//! Limits that were replaced and still count, and the states that new limits begin with.
+//! Limits that were replaced and still count, and the initial states of new limits.
 
 use super::limit::{Law, Limit, LimitKind, LimitState};
 use crate::Rejected;
@@ -184,7 +184,7 @@ fn interval_ns(limit: &Limit) -> u64 {
     limit.quota().period_ns() / limit.quota().count()
 }
 
-/// The number of requests of a GCRA limit that are not paid off yet, in units of 2^-32 request, rounded up.
+/// The number of requests of a GCRA limit that are not paid off yet, in units of 2^-32 requests, rounded up.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct Level(u128);
 

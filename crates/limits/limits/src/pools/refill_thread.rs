@@ -1,4 +1,4 @@
-//! Evenly spaced moments, and a thread that refills at such moments, on any clock.
+//! Computes evenly spaced moments, and runs a thread that refills at them, on any clock.
 
 use crate::QuotaError;
 use crate::sync::{AtomicBool, JoinHandle, Relaxed, spawn};

@@ -10,7 +10,7 @@ use crate::QuotaError;
 /// The pool has a `size` and a backfill `ratio` of 1 or more. The backfill share is `size` x (`ratio` - 1), rounded to
 /// a whole token. A refill with r tokens
 ///
-/// 1. fills the active pool up to `size`, and puts the rest into the waiting pool;
+/// 1. fills the active pool up to `size`, and puts the remaining tokens into the waiting pool;
 /// 2. moves tokens back from the waiting pool into the active pool: the minimum of the room up to `size` x `ratio`, of
 ///    r / `size` x the share, and of the number of waiting tokens.
 ///
@@ -130,7 +130,7 @@ impl TokenPool {
         self.size + self.share
     }
 
-    /// Returns the number of tokens to refill, in any portions, until `wanted` (at most the capacity) are active.
+    /// Returns how many tokens must be refilled, in any portions, until `wanted` (at most the capacity) are active.
     pub(crate) fn enough_for(&self, wanted: u64) -> u128 {
         let to_fill = u128::from(wanted.min(self.size).saturating_sub(self.active));
         let to_move = u128::from(wanted.saturating_sub(self.size.max(self.active)));

@@ -176,7 +176,7 @@ struct Units {
 impl Units {
     fn new(quota: Quota) -> Units {
         let units_per_interval = quota.period_ns() / quota.count();
-        // A period has k x count units. The shortfall is the rest of the period's nanoseconds.
+        // A period has k x count units. The shortfall is the number of the period's remaining nanoseconds.
         let missing = u128::from(quota.period_ns() % quota.count());
         let shortfall = (missing << 64).div_ceil(u128::from(quota.period_ns()));
         Units { units_per_interval, shortfall_q64: u64::try_from(shortfall).expect("below a half") }

@@ -1,14 +1,13 @@
 //! The queue of requests that wait for a limit: FIFO, one queue for each key.
 //!
 //! Only the *first* waiter in the queue asks the limits. It asks again at the moment from which the limits would admit
-//! its request. When the first waiter leaves the queue, admitted or not, it wakes the next waiter. So an admission
-//! takes one wake-up, however long the queue is, and no waiter overtakes another.
+//! its request, or after a second if that is earlier. When the first waiter leaves the queue, admitted or not, it wakes
+//! the next waiter. So an admission takes one wake-up, however long the queue is, and no waiter overtakes another.
 //!
 //! **Requests that do not wait yield to the queue**: while the queue is not empty, a request that costs something is
 //! rejected ([`yield_to_waiters`](WaitQueue::yield_to_waiters)), with a retry time that is not before that of the first
-//! waiter ([`LastTry`]). If the first waiter stops asking, other requests yield until a second after the moment at
-//! which it should have asked again. If a new first waiter has not asked yet when a request first yields to it, it
-//! should have asked at that moment.
+//! waiter ([`LastTry`]). If the first waiter stops asking, other requests yield for one more second after it should
+//! have asked again. If a new first waiter has not asked yet, this second begins when a request first yields to it.
 //!
 //! A request that does not wait loads the number of waiters under the lock under which it is decided. A waiter enters
 //! the queue first, and then asks the limits under that lock, so a request that takes the lock after that sees the
@@ -36,8 +35,7 @@ use std::sync::Arc;
 use std::task::Waker;
 use std::time::Duration;
 
-/// The time for which requests still yield to the first waiter after the moment at which this waiter should have asked
-/// again.
+/// How long requests still yield to a first waiter that should have asked again.
 const GRACE: Duration = Duration::from_secs(1);
 
 /// Queues of threads and tasks, one for each key, in which [`Waiter`](crate::custom::Waiter)s wait.

@@ -169,7 +169,7 @@ proptest! {
         let rule = SlidingLog::new(quota);
         crate::laws::common(&rule, quota.count(), &arrivals)?;
         crate::laws::agrees(&rule, &arrivals, |let_in, arrival| sliding_log(quota, let_in, arrival))?;
-        // A period includes one of its two ends: the bound is `count` within up to a nanosecond less than a period.
+        // A period includes only one of its two ends, so the bound is `count` in any span shorter than a period.
         let periods = |length_ns: u64| u128::from(length_ns / quota.period_ns() + 1);
         crate::laws::is_bounded(&rule, &arrivals, |length_ns| periods(length_ns) * u128::from(quota.count()))?;
     }
