@@ -3,7 +3,6 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// The shortest and the longest timeout that is computed.
 const BOUNDS: [Duration; 2] = [Duration::from_millis(25), Duration::from_millis(250)];
 
 /// The number of usual round trips that fit into the timeout of a decision. A decision takes more than one round trip
@@ -38,7 +37,7 @@ impl AdaptiveTimeout {
     }
 }
 
-/// The estimate of the round-trip time from RFC 6298, with which TCP times its retransmissions.
+/// The estimate of the round-trip time from RFC 6298, which TCP uses for its retransmission timeout.
 #[derive(Clone, Copy, Debug, Default)]
 struct RoundTrips {
     /// The smoothed round-trip time and its smoothed variation, or `None` before the first response.

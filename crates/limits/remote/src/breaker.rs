@@ -1,4 +1,4 @@
-//! The circuit breaker, which stops calls of a store that has failed.
+//! The circuit breaker, which stops calls to a store that has failed.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 

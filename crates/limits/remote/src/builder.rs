@@ -85,9 +85,9 @@ impl<C> RemoteBuilder<C> {
         Self { clock: Arc::new(clock), ..self }
     }
 
-    /// Sets a clock that replaces the store's own, for tests in virtual time. The store uses its time in whole
-    /// microseconds. All limiters with this prefix must share this clock. With such a clock, the store keeps states for
-    /// ten minutes longer than needed.
+    /// Sets a clock that replaces the store's own, for tests in virtual time. Its time is rounded down to microseconds.
+    /// All limiters with this prefix must share this clock. With such a clock, the store keeps states for ten minutes
+    /// longer than needed.
     pub fn store_clock(self, clock: impl Clock + 'static) -> Self {
         Self { store_clock: Some(Arc::new(clock)), ..self }
     }

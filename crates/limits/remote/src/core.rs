@@ -1,4 +1,4 @@
-//! The parts of a limiter that are the same for threads and tasks: everything except the calls of the store.
+//! The parts of a limiter that are the same for threads and tasks: everything except the calls to the store.
 
 use crate::decide::{Answer, Decide};
 use crate::error::{Concerns, RemoteRejected, StoreError, UnsupportedLimit};

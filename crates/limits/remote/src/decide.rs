@@ -15,8 +15,7 @@ use redis::Value;
 use std::iter;
 use std::time::Duration;
 
-/// A decision fails if other processes change the limits of the key's state more than this number of times during the
-/// decision.
+/// A decision fails if other processes change the limits of the key's state more often than this during the decision.
 const ATTEMPTS: u32 = 16;
 
 #[derive(Debug)]

@@ -219,7 +219,7 @@ fn inner_code(text: &str) -> Option<&str> {
     said.split(' ').next()
 }
 
-/// The phrases with which Redis 7.0, later versions, and Valkey deny permission, in scripts and outside of them.
+/// Phrases in the permission errors of Redis 7.0, later versions and Valkey, in scripts and outside of them.
 const NO_PERMISSION: &[&str] =
     &["The user executing the script can't", "ACL failure in script", "no permissions"];
 

@@ -27,15 +27,15 @@ use std::sync::Arc;
 /// As long as these tokens suffice, the decisions of the process on this key do not call the store. Requests that have
 /// one cost for each limit always call the store, and take no tokens ahead.
 ///
-/// * **Never more** is admitted than the limits allow, in any span, if all limiters with the same prefix use the same
-///   lease time. For that, the burst of each rate is reduced by the requests that the rate allows while tokens are
-///   valid. Decisions describe limits with the reduced burst. Tokens are valid for the lease time, but no longer than a
-///   rate takes to recover half of its burst, and not beyond the end of the window in which they were taken. A rate
-///   with a burst of 1 has no tokens to lease, and stays strict.
-/// * **Less** may be admitted, because other processes may have leased tokens and not used them: at most
-///   [`Stats::leased`] for each process. Tokens that are lost with a response, or cannot be given back, are missing
-///   until the limits recover: at most [`Stats::lost`]. A decision takes as many tokens ahead as accrue at the slowest
-///   limit's rate in the lease time, but at least one, and at most half of this process's part of the remaining tokens.
+/// * **Never more**: in any span, the limiters with the same prefix together admit no more than the limits allow, if
+///   they all use the same lease time. To guarantee this, the burst of each rate is reduced by the requests that the
+///   rate allows while tokens are valid. Decisions describe limits with the reduced burst. Tokens are valid for the
+///   lease time, but no longer than a rate takes to recover half of its burst, and not beyond the end of the window in
+///   which they were taken. A rate with a burst of 1 has no tokens to lease, and stays strict.
+/// * **Perhaps less**: tokens that other processes have leased and not used are missing, at most [`Stats::leased`] for
+///   each process. Tokens that are lost with a response, or cannot be given back, are missing until the limits recover:
+///   at most [`Stats::lost`]. A decision takes as many tokens ahead as accrue at the slowest limit's rate in the lease
+///   time, but at least one, and at most half of this process's part of the remaining tokens.
 /// * Unused tokens are given back when they expire, and when the limiter is dropped. Giving a token back has the effect
 ///   of a refunded [`reservation`](nanopace_limits::Reservation).
 ///

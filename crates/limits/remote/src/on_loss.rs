@@ -37,7 +37,7 @@ pub enum OnLoss {
     /// This process decides on requests by its part of the limits. The value is the number of processes, 1 or more.
     /// Each limit's rate and burst are divided by this number. A burst of less than one is rounded up to one. A
     /// window's count of less than one becomes one request in a longer window. These decisions ignore the counts in the
-    /// store. Their moments, such as that of `NotUntil`, are by this process's clock instead of the store's. At most
+    /// store. Their moments, such as that of `NotUntil`, come from this process's clock, not the store's. At most
     /// 65,536 keys are stored at a time, each in its full length. A new key beyond that number is rejected.
     LocalShare(u32),
 }

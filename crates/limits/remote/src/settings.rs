@@ -4,8 +4,8 @@ use std::time::Duration;
 
 const LONGEST: Duration = Duration::from_secs(3_600);
 
-/// The settings of a store: timeouts, and the number of connections. After two failed decisions in a row, the store is
-/// not called until it responds again.
+/// The settings of a store: timeouts, and the number of connections. After two failed decisions in a row, decisions do
+/// not call the store until a connection attempt in the background succeeds.
 ///
 /// In tasks, a timeout is exact to a millisecond or two. In threads, the operating system measures the timeout: Linux
 /// counts ticks of its kernel timer, often 4 ms each, and the timeout can be up to two ticks longer.

@@ -23,7 +23,7 @@ pub(crate) struct Pool {
     breaker: Breaker,
     patience: AdaptiveTimeout,
     shared: Mutex<Shared>,
-    /// Notified when a connection becomes idle while a caller waits, when a caller starts to wait for a connection,
+    /// Notified when a connection is made, when one becomes idle while a caller waits, when a caller starts to wait,
     /// after a failure, and when the pool ends.
     changed: Condvar,
 }

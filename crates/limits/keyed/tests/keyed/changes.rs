@@ -6,7 +6,7 @@ use nanopace_keyed::{ConfigStore, Keyed, Limits, MemoryConfig, Scope};
 use proptest::prelude::*;
 use std::fmt;
 
-/// A limit, with its definition computed from all admissions.
+/// A limit that is checked against its definition, computed from all admissions.
 #[derive(Clone, Copy, Debug)]
 enum Defined {
     /// One request per `interval` ns, up to `burst` at once.
@@ -62,8 +62,8 @@ impl Defined {
     }
 }
 
-/// Returns the moment at which the debt of a rate is paid off. Admissions while another limit is in force exhaust the
-/// rate at worst.
+/// Returns the moment at which the debt of a rate is paid off. No admission raises the debt above a whole burst, even if
+/// another limit is in force.
 fn paid(let_in: &[LetIn], interval: u64, burst: u64) -> u64 {
     let after = |paid: u64, one: &LetIn| {
         (paid.max(one.now) + one.n * interval).min(one.now + burst * interval)

@@ -73,7 +73,7 @@ impl RefillThread {
                 let now = clock.now();
                 let next = refill(now);
                 if next <= now {
-                    break; // the end of time
+                    break; // no later moment exists
                 }
                 // A change that is made after `refill` has read the state ends this sleep too: the parker keeps the
                 // wake-up. Model: `a_change_reaches_the_refill_thread`.

@@ -194,7 +194,7 @@ pub(crate) fn retries_get_in<R: Rule>(rule: &R, arrivals: &[Arrival]) -> Result<
             continue;
         };
         if moment == Nanos::MAX {
-            continue; // perhaps beyond the end of time
+            continue; // perhaps later than the last moment
         }
         prop_assert!(moment > now, "{:?} at {:?}", moment, now);
         let before = at(moment.as_nanos() - 1);
