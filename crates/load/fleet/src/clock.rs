@@ -216,8 +216,8 @@ impl Leader {
         self.stepped_ns
     }
 
-    /// If the store's clock and the run's clock differ by less than a frame, corrects the rate of the run's clock. If
-    /// they have differed by more for two seconds, or for ten frames if ten frames are longer, sets the run's clock to
+    /// Corrects the rate of the run's clock, unless the clock certainly differs from the store's clock by more than a
+    /// frame. After two seconds of such a difference, or ten frames if ten frames are longer, sets the run's clock to
     /// the store's clock. In that case, one of the clocks was set, or the machine was suspended.
     pub(crate) fn take<C: Clock>(
         &mut self,

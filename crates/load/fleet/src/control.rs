@@ -56,8 +56,8 @@ pub struct RunStatus {
     pub nodes: u32,
     /// The number of nodes that must join before the run starts.
     pub awaited: u32,
-    /// The time from the beginning of the load until the status was read, or until the last node left if that was
-    /// earlier.
+    /// The time from the beginning of the load until the status was read, the load ended, or the last node left,
+    /// whichever came first.
     pub elapsed: Duration,
     /// The length of the load, or `None` if it has no end.
     pub duration: Option<Duration>,
@@ -67,7 +67,7 @@ pub struct RunStatus {
     pub arrivals: String,
     /// The length of a frame.
     pub frame: Duration,
-    /// How often nodes have restored the store's data.
+    /// How often the store's data was restored, or found to be incomplete.
     pub repairs: u64,
 }
 
@@ -125,8 +125,8 @@ impl Control {
     pub fn account(&self) -> Result<Account, FleetError> {
         for _ in 0..TRIES {
             let Now { run, mut load, elapsed_ns } = self.started()?;
-            // The account includes the current frame, of which some slots may have started. Nodes' clocks may be
-            // slightly ahead.
+            // The account includes the current frame, because some of its slots may have started. Nodes' clocks may
+            // be slightly ahead.
             let now = run.frames.at(elapsed_ns + run.frames.frame_ns / 4) + 1;
             let until = load.end().unwrap_or(u64::MAX).min(left(&run).unwrap_or(now));
             if let Some(account) = account(&mut *self.store(), &run, &mut load, until)? {

@@ -68,7 +68,7 @@ pub(crate) struct Core {
     last_reply: LastReply,
     trips: RoundTrips,
     asks_from: u64,
-    /// The time at which [`request`](Core::request) last returned a claim, including a claim of nothing.
+    /// The time at which [`request`](Core::request) last returned a claim, perhaps an empty one.
     asked_at: u64,
     urgent: Option<Request>,
 
@@ -380,8 +380,8 @@ impl Core {
         self.is_told_of_end = update.frame + update.leases.len() as u64 > self.end();
     }
 
-    /// Returns the first frame in which a node that leaves at `now` takes no part. The frame is so late that other
-    /// nodes can still ask for this node's tracks of it.
+    /// Returns the first frame in which a node that leaves at `now` takes no part. Other nodes still have time to ask
+    /// for the node's tracks of this frame.
     fn leaves_from(&self, now: u64) -> u64 {
         self.frames().at(now + self.frames().frame_ns / 2) + 3
     }

@@ -206,7 +206,7 @@ impl Driver {
             let now = self.clock.now_ns();
             let asks = is_answered && Instant::now() < ends;
             if asks && self.core.rests(now) {
-                let _ = self.heard_next(); // no request is pending, so this is not an answer
+                let _ = self.heard_next(); // no request is pending, so this is not a response
                 continue;
             }
             if asks

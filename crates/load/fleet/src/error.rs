@@ -84,7 +84,7 @@ pub enum FleetError {
     #[error("another run has this name now")]
     Replaced,
     /// The node was without the store for longer than its limit.
-    #[error("the store has been away for longer than a node goes on without it")]
+    #[error("the store was unreachable for longer than the node may continue without it")]
     Lost,
     /// The run has not started yet.
     #[error("the run has not started yet: {0}")]

@@ -174,8 +174,8 @@ impl Fleet {
     /// Joins the run, and waits until it starts, for at most [`join_timeout`](Fleet::join_timeout).
     ///
     /// If a run with this name has reached the end of its load, but some of its nodes have not finished, this call
-    /// first waits until they have finished or count as dead. It then waits for two more seconds, so that the nodes of
-    /// that run can read its account.
+    /// first waits until they have finished or count as dead. If several nodes had joined that run, the call waits for
+    /// two more seconds, so that they can read the account of the run.
     ///
     /// # Errors
     /// [`FleetError`] if the node cannot join, for example [`FleetError::NotStarted`] if the run has not started in

@@ -21,8 +21,7 @@ pub(crate) struct Load {
     shape: Shape,
     /// The shape that continues after the pause, or `None` if the load is not paused.
     rest: Option<Shape>,
-    /// Recently used frames, each with the number of its first slot. They are stored because each is needed several
-    /// times.
+    /// A cache of recently used frames, each with the number of its first slot.
     known: Vec<(u64, u64)>,
 }
 

@@ -29,7 +29,7 @@ pub(crate) enum Request {
         chunks: Range<u64>,
     },
     Claim(Claim),
-    /// Reports that the node has run these portions. The node becomes the owner of those of their tracks that are free.
+    /// Reports that the node runs or has run these portions. The node becomes the owner of their free tracks.
     Mark {
         id: String,
         node: NodeId,
@@ -181,12 +181,12 @@ pub(crate) struct Run {
     /// The beginning of the run, in microseconds of the store's clock.
     pub(crate) origin_us: i64,
     pub(crate) floor: u64,
-    /// How often the store's data has been restored.
+    /// How often the store's data was restored, or found to be incomplete.
     pub(crate) epoch: u64,
     pub(crate) arrivals: String,
     pub(crate) seed: u64,
     pub(crate) ends: Option<u64>,
-    /// The versions of the load, in order. The first one is the load with which the run began.
+    /// The versions of the load, in order. The first one is the initial load of the run.
     pub(crate) versions: Vec<Version>,
     pub(crate) roster: Roster,
     pub(crate) joined: u64,
@@ -212,7 +212,7 @@ pub(crate) struct Counted {
 /// place. A node may then know as many versions as the store, but a different last one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Version {
-    /// The unique number of the change that created this version. It is 0 for the load with which the run began.
+    /// The unique number of the change that created this version. It is 0 for the initial load of the run.
     pub(crate) change: u64,
     pub(crate) from: u64,
     /// The load from the frame `from` on, or `None` if the load ends before that frame.
@@ -240,8 +240,8 @@ pub(crate) struct Roster {
 }
 
 impl Run {
-    /// Returns whether a node that has been silent for this time counts as dead or cut off. The store's script removes
-    /// a node from the roster by the same rule.
+    /// Returns whether a node that has been silent for this time counts as dead or cut off. After the start of the run,
+    /// the store's script removes a node from the roster by the same rule.
     pub(crate) fn is_absent(&self, silent_us: u64) -> bool {
         silent_us > self.absent_us()
     }
@@ -276,7 +276,7 @@ impl Roster {
     }
 }
 
-/// A response of the store. `now_us` is the time of the store's clock in microseconds.
+/// A response from the store. `now_us` is the time of the store's clock in microseconds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Reply {
     pub(crate) now_us: i64,
@@ -291,7 +291,7 @@ pub(crate) enum Answer {
     Differs(Box<Run>),
     Joined(NodeId, Box<Run>),
     /// The node cannot join, and no new run can begin yet. The run's load has ended, but some of its nodes have not
-    /// finished, or the last one has finished less than two seconds ago.
+    /// finished, or the run had several nodes and ended less than two seconds ago.
     Ending,
     Run(Box<Run>),
     Nodes(Vec<NodeText>),
@@ -358,6 +358,6 @@ pub(crate) struct Claimed {
     /// The counts of the run, if the store's counts are at least one chunk (64 frames) ahead of those that the node
     /// knew, or if the node's counts are ahead of the store's.
     pub(crate) counted: Option<Counted>,
-    /// The owners of the tracks of each frame that was asked for, in the order of the asks.
+    /// The owners of each frame's tracks, for the frames of the asks, in the order of the asks.
     pub(crate) owners: Vec<Owners>,
 }

@@ -178,7 +178,7 @@ impl Node {
     ///
     /// Returns whether this was the last node, which means that all other nodes have finished or died. Exactly one node
     /// of a run is the last one. After the end of the load, this call waits for nodes that have not finished and may
-    /// have died, for up to 32 frames and at least 625 ms.
+    /// have died, for up to 32 frames, or up to 625 ms if 32 frames are shorter.
     ///
     /// # Errors
     /// [`FleetError::Replaced`] if another run has taken the run's name. Another [`FleetError`] if the store does not

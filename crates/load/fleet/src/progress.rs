@@ -14,7 +14,7 @@ pub(crate) struct Progress {
     /// own them.
     pub(crate) unmarked: u64,
     pub(crate) limit_ns: u64,
-    /// The number of nodes among which the load is divided. Without the store, this node runs one of these parts.
+    /// The number of nodes that share the load. Without the store, this node runs 1 / `members` of the load.
     pub(crate) members: u32,
     pub(crate) versions: u64,
     pub(crate) change: u64,

@@ -59,12 +59,12 @@ pub struct NodeAccount {
     /// The number of slots that the node owned but neither started nor skipped. The number is negative if the node has
     /// started more slots than it owned. In this case, the account does not close.
     pub lost: i64,
-    /// How many of the lost slots, at most, the node may have started without reporting them. The number is above 0
+    /// The largest number of lost slots that the node may have started without reporting them. The number is above 0
     /// only if the node has reported no results, and it is silent, the load has ended, or all nodes have left.
     pub untold: u64,
-    /// How many slots of other nodes, at most, the node may have started without reporting them. The number is above 0
-    /// only if the node has reported no results, and it is silent, the load has ended, or all nodes have left. Such a
-    /// node may have run its part of the load without the store for a limited time.
+    /// The largest number of slots of other nodes that the node may have started without reporting them. The number is
+    /// above 0 under the same conditions as [`untold`](NodeAccount::untold). Such a node may have run its part of the
+    /// load without the store for a limited time.
     pub perhaps_twice: u64,
     /// The lateness of the node's oldest slot that had not started, according to the node's last report.
     pub late: Duration,

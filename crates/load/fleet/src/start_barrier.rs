@@ -13,8 +13,8 @@ pub enum Waits {
         /// The number of nodes that must join before the run starts.
         awaited: u32,
     },
-    /// The node waits for the end of an earlier run with the same name. The load of that run has ended, but not all of
-    /// its nodes have finished.
+    /// The node waits for the end of an earlier run with the same name. The load of that run has ended, but some of its
+    /// nodes have not finished, or the run had several nodes and ended less than two seconds ago.
     ForTheEnd,
 }
 
@@ -22,9 +22,7 @@ impl fmt::Display for Waits {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Waits::ForNodes { here, awaited } => write!(f, "{here} of {awaited} nodes are here"),
-            Waits::ForTheEnd => f.write_str(
-                "the run of this name before is not over yet, its last nodes are awaited",
-            ),
+            Waits::ForTheEnd => f.write_str("an earlier run with this name has not ended yet"),
         }
     }
 }

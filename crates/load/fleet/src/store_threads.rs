@@ -72,7 +72,7 @@ impl StoreThread {
     /// Makes the thread send a request, and wait for the response for at most `patience`. `load` is the length of the
     /// load, or `None` if it never ends.
     pub(crate) fn send(&self, request: Request, patience: Duration, load: Option<Duration>) {
-        // The thread exists as long as this handle, so this cannot fail.
+        // The thread exists as long as this handle, so the send cannot fail.
         let _ = self.0.send(Order { request, patience, load });
     }
 }
@@ -99,7 +99,7 @@ impl ResultsThread {
     }
 
     pub(crate) fn tell(&self, results: Vec<u8>) {
-        // The thread exists as long as this handle, so this cannot fail.
+        // The thread exists as long as this handle, so the send cannot fail.
         let _ = self.0.send(results);
     }
 }

@@ -56,7 +56,7 @@ impl Core {
                 self.take_counted(&counted);
             }
             (Request::Restore { .. }, _) => self.urgent = None,
-            _ => {} // nothing follows from the answers to a leave and a finish
+            _ => {} // the responses to a leave and a finish change nothing
         }
         Ok(())
     }

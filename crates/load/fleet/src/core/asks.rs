@@ -11,7 +11,7 @@ const MOST_MARKED: usize = 64;
 const MOST_ASKED: usize = 64;
 
 impl Core {
-    /// Returns the next request, if one is due by `now`. `is_late` says whether the node's oldest slot is more than a
+    /// Returns the next request, if one is due by `now`. `is_late` is true if the node's oldest slot is more than a
     /// frame late.
     pub(crate) fn request(&mut self, now: u64, is_late: bool, progress: &str) -> Option<Request> {
         self.is_late = is_late;
@@ -79,8 +79,8 @@ impl Core {
             || self.book.entries().any(|entry| entry.frame < last && entry.tracks.is_none())
     }
 
-    /// Returns the claim of a node that leaves while it is late, or was late recently, or the urgent request that must
-    /// precede the claim. Such a node has postponed asking for the tracks that other nodes left. It asks for them now,
+    /// Returns the last claim of a leaving node that is late or was late recently, or the urgent request that must
+    /// precede it. Such a node has postponed asking for the tracks that other nodes left. It asks for them now,
     /// because there may be no other nodes, or they may have no time for these tracks. The claim leaves out frames in
     /// which the node sits out.
     fn last_claim(&mut self, now: u64, progress: &str) -> Option<Request> {
@@ -171,7 +171,7 @@ impl Core {
     }
 
     /// Returns the next request of a node that ends: first an empty claim, whose response shows whether the store has
-    /// lost data, then repairs, and finally the results. `has_heard` says whether the empty claim was answered.
+    /// lost data, then repairs, and finally the results. `has_heard` is true if the empty claim was answered.
     pub(crate) fn last_request(
         &mut self,
         has_heard: bool,

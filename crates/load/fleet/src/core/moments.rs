@@ -84,7 +84,7 @@ impl Core {
     }
 
     /// Returns the first frame for which the node does not ask yet. A node asks slightly later than the store allows,
-    /// because clocks differ. The nodes ask one after the other.
+    /// because clocks differ, and because the nodes ask one after the other.
     pub(super) fn first_not_asked_for(&self, now: u64) -> u64 {
         let now = now.saturating_sub(self.stagger_ns());
         self.run.first_unopened(now).min(self.frames().at(now + self.ahead_ns()) + LEAD + 1)

@@ -106,7 +106,7 @@ fn a_run(both: &mut Both) {
     let first = both.frame(&run);
     both.claims(&run, &[takes, takes].concat());
     let frame = both.frame(&run);
-    // The portions include all tracks that can have been claimed, even if this machine was stalled for some frames.
+    // The portions include all tracks that may have been claimed, even if this machine was stalled for some frames.
     let portions: Vec<Portion> = (first..frame + 9)
         .map(|frame| Portion { frame, tracks: [0, 2, 4].into_iter().collect() })
         .collect();

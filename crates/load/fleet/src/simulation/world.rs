@@ -338,7 +338,7 @@ impl<'a> World<'a> {
             self.wake(ends_ns, machine);
             let node = &mut self.machines[machine];
             if node.request.take().is_some() {
-                node.failed(); // the answer is not awaited
+                node.failed(); // the response is no longer awaited
             }
             let mut has_heard = false;
             while let Some(request) = node.last_request(has_heard) {

@@ -165,7 +165,7 @@ fn found(
     ask.arg("GET-MASTER-ADDR-BY-NAME").arg(name);
     let (host, port) = ask
         .query::<Option<(String, u16)>>(&mut connection)?
-        .ok_or((ErrorKind::Client, "the sentinels know no master of that name"))?;
+        .ok_or((ErrorKind::Client, "the sentinels report no master with that name"))?;
     Ok(told.clone().set_addr(moved(told.addr(), &host, port)))
 }
 

@@ -72,8 +72,8 @@ impl RedisStore {
         }
     }
 
-    /// Sends the request. Repeats it, until the timeout has passed, if the store has moved to another server or returns
-    /// a temporary error.
+    /// Sends the request. If the store has moved to another server or returns a temporary error, repeats the request
+    /// until the timeout has passed.
     fn invoke(&mut self, request: &Request) -> RedisResult<Value> {
         let ends = Instant::now() + self.timeout;
         loop {
@@ -146,7 +146,7 @@ fn described(error: &RedisError) -> String {
         return error.to_string();
     }
     match error.kind() {
-        ErrorKind::Parse => "what answers there is not Redis or Valkey".to_owned(),
+        ErrorKind::Parse => "the server is not Redis or Valkey".to_owned(),
         _ => error.code().map_or_else(
             || error.category().to_owned(),
             |code| format!("{} ({code})", error.category()),

@@ -1,5 +1,4 @@
-//! Imitates, in memory and for tests and simulations, the part of Redis that the scripts use: the keys and the
-//! commands.
+//! Imitates the keys and commands of Redis that the scripts use, in memory, for tests and simulations.
 
 use redis::Value;
 use std::collections::BTreeMap;
