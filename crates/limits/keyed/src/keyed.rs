@@ -22,9 +22,8 @@ pub(crate) const LAG: Duration = Duration::from_secs(1);
 ///
 /// # Time
 ///
-/// The clock is read under the lock under which a decision is made, so the decisions on a key are made in the order of
-/// their clock readings. A limit therefore holds in every span of time on that clock, however the threads are
-/// scheduled.
+/// A decision reads the clock while it holds the key's lock, so the decisions on a key are made in the order of their
+/// clock readings. A limit therefore holds in every span of time on that clock, however the threads are scheduled.
 ///
 /// # Keys
 ///

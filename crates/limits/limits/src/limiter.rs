@@ -43,7 +43,7 @@ use std::sync::Arc;
 ///
 /// # Time
 ///
-/// The clock is read under the lock under which the decision is made, so decisions are made in the order of their clock
+/// A decision reads the clock while it holds the limiter's lock, so decisions are made in the order of their clock
 /// readings. A limit therefore holds in every span of time on that clock, however the threads are scheduled.
 ///
 /// A limiter with a single rate keeps its bound even if decisions are made in another order. Until its limits change,

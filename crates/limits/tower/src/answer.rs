@@ -8,8 +8,8 @@ use http::{HeaderValue, Method, Response, StatusCode, Version};
 /// Makes responses to rejected requests, with a body of type `R`. Every function from `(&Rejection, &Parts)` to
 /// `Response<R>` implements this trait.
 ///
-/// If the limits rejected the request, the layer adds the header field `Retry-After`, unless it is already set or there
-/// is no retry time, and the header fields `RateLimit` and `RateLimit-Policy` ([`Fields`](crate::Fields)).
+/// If the limits rejected the request, the layer adds the header fields `RateLimit` and `RateLimit-Policy`
+/// ([`Fields`](crate::Fields)). It also adds `Retry-After`, unless that field is set or there is no retry time.
 ///
 /// ```
 /// use http::Response;

@@ -52,9 +52,9 @@ impl Limits {
     /// Returns the state of each of these limits at `now`, followed by the states of the replaced limits that still
     /// count. Each state is three numbers:
     ///
-    /// * a rate: the owed time in microseconds; the moment, in microseconds, at which this time is owed; and a counter
-    ///   of 32 bits, which wraps around, of the requests that were refunded or did not fit into the burst since all
-    ///   debt was last paid off;
+    /// * a rate: the owed time in microseconds; the moment, in microseconds, at which this time is owed; and a wrapping
+    ///   32-bit counter of the requests that were refunded or did not fit into the burst since all debt was last paid
+    ///   off;
     /// * a window of the clock: the number of the latest window that has admitted anything, the count of the window
     ///   before it (0 for a [`LimitKind::FixedWindow`]), and the count of the latest window.
     ///

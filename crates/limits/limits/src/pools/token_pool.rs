@@ -11,8 +11,8 @@ use crate::QuotaError;
 /// a whole token. A refill with r tokens
 ///
 /// 1. fills the active pool up to `size`, and puts the remaining tokens into the waiting pool;
-/// 2. moves tokens back from the waiting pool into the active pool: the minimum of the room up to `size` x `ratio`, of
-///    r / `size` x the share, and of the number of waiting tokens.
+/// 2. moves waiting tokens back into the active pool: as many as fit into `size` x `ratio`, but at most r / `size` x
+///    the share.
 ///
 /// Fractions of a token in r / `size` x the share are carried over to the next refill. Many small refills thus move as
 /// much as a few large ones. While tokens wait, requests are served at up to `ratio` times the rate of the refills, and

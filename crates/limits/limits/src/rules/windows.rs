@@ -155,8 +155,8 @@ impl Counts {
     }
 }
 
-/// Returns the smallest t with `before` (T - t) <= `room` T, where T is the length of a window: t ns after the start of
-/// a window, the share of the previous window's count, `before`, has fallen to `room`.
+/// Returns the smallest t with `before` (T - t) <= `room` T, where T is the length of a window. At t ns after the start
+/// of a window, the share of the previous window's count (`before`) that still counts has fallen to `room`.
 #[inline]
 fn earliest_ns(windows: &Windows, before: u64, room: Option<u64>) -> Option<u64> {
     let length = u128::from(windows.length_ns());

@@ -9,9 +9,9 @@
 //! waiter ([`LastTry`]). If the first waiter stops asking, other requests yield for one more second after it should
 //! have asked again. If a new first waiter has not asked yet, this second begins when a request first yields to it.
 //!
-//! A request that does not wait loads the number of waiters under the lock under which it is decided. A waiter enters
-//! the queue first, and then asks the limits under that lock, so a request that takes the lock after that sees the
-//! waiter and yields. Model: `nobody_overtakes_who_waits_for_a_limit`.
+//! A request that does not wait loads the number of waiters under the lock for decisions. A waiter enters the queue
+//! first, and then asks the limits under that lock, so a request that takes the lock after that sees the waiter and
+//! yields. Model: `nobody_overtakes_who_waits_for_a_limit`.
 //!
 //! **A waiter in the queue holds nothing**, so nothing is refunded when it gives up. Jitter comes after the queue: an
 //! admitted request leaves the queue, and then its caller sleeps. If the waiter is dropped during that sleep, the
@@ -91,8 +91,7 @@ impl<K: Hash + Eq> WaitQueue<K> {
         WaitQueue { waiters: AtomicU64::new(0), queues }
     }
 
-    /// Returns whether no request waits for any key. The caller holds the lock under which requests for its key are
-    /// decided.
+    /// Returns whether no request waits for any key. The caller holds the lock for decisions on its key.
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         // Relaxed: a waiter is counted before it asks, and it asks under the lock that the caller holds, so the caller
@@ -100,8 +99,7 @@ impl<K: Hash + Eq> WaitQueue<K> {
         self.waiters.load(Relaxed) == 0
     }
 
-    /// Returns whether no request waits for this key. The caller holds the lock under which requests for the key are
-    /// decided.
+    /// Returns whether no request waits for this key. The caller holds the lock for decisions on the key.
     pub(crate) fn is_empty_for<Q>(&self, key: &Q) -> bool
     where
         K: Borrow<Q>,
@@ -111,8 +109,8 @@ impl<K: Hash + Eq> WaitQueue<K> {
     }
 
     /// Rejects a request that does not wait while others wait for the key, unless the request costs nothing or the
-    /// first in the queue has stopped asking. The caller holds the lock under which requests for the key are decided. A
-    /// request that can never be admitted is not rejected here, because the limits reject it.
+    /// first in the queue has stopped asking. The caller holds the lock for decisions on the key. A request that can
+    /// never be admitted is not rejected here, because the limits reject it.
     ///
     /// # Errors
     /// [`Rejected::NotUntil`], with a moment that is not before the one from which the first in the queue is admitted.
@@ -140,8 +138,8 @@ impl<K: Hash + Eq> WaitQueue<K> {
     }
 
     /// Returns the moment from which the first in the queue is admitted. Returns `None` if the queue is empty, or if
-    /// the first in the queue has stopped asking. If the first in the queue has not asked yet, returns `now`, and
-    /// stores `now` as the moment at which the first in the queue should have asked.
+    /// the first in the queue has stopped asking. If it has not asked yet, returns `now`, and stores `now` as the
+    /// moment at which it should have asked.
     #[cold]
     fn first_admitted_from<Q>(&self, key: &Q, now: Nanos) -> Option<Nanos>
     where

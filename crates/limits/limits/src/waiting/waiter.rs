@@ -34,8 +34,8 @@ pub trait Waitable {
     /// Returns the clock of the limits.
     fn clock(&self) -> &dyn Clock;
 
-    /// Runs a step on the limits and their state, under the lock under which requests for the key are decided. If the
-    /// step runs twice, the first run has no effect.
+    /// Runs a step on the limits and their state, under the lock for decisions on the key. If the step runs twice, the
+    /// first run has no effect.
     ///
     /// # Errors
     /// The errors of the step, and other reasons to reject a request for the key.
