@@ -40,8 +40,8 @@ mod versions;
 /// If the node's thread has not run for this time plus half a frame, it counts as stalled.
 const STALL_NS: u64 = 30_000_000;
 
-/// If a node has missed frames, it starts nothing for this time plus the time that it waits for a response, unless the
-/// store reports earlier which tracks of these frames the node owns.
+/// A node that has missed frames waits for the store to report which tracks of these frames it owns. It starts nothing
+/// until the report arrives, or until this time and the time that it waits for any response have passed.
 const MISSED_NS: u64 = 1_000_000_000;
 
 #[derive(Debug)]

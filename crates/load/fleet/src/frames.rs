@@ -33,8 +33,8 @@ impl Frames {
         Frames { frame_ns, tracks: nodes.next_power_of_two().max(16) }
     }
 
-    /// Returns how many frames before the beginning of a frame the store must start to accept claims for it, so that a
-    /// node that asks `ahead_ns` earlier than [`LEAD`] frames before the beginning is not too early.
+    /// Returns how many frames before a frame begins the store must start to accept claims for it. A node that asks
+    /// `ahead_ns` earlier than [`LEAD`] frames before the beginning is then not too early.
     pub(crate) fn lead(&self, ahead_ns: u64) -> u64 {
         (LEAD + 1 + ahead_ns / self.frame_ns).min(MOST_LEAD)
     }

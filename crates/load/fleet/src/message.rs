@@ -358,6 +358,6 @@ pub(crate) struct Claimed {
     /// The counts of the run, if the store's counts are at least one chunk (64 frames) ahead of those that the node
     /// knew, or if the node's counts are ahead of the store's.
     pub(crate) counted: Option<Counted>,
-    /// The owners of each frame's tracks, for the frames of the asks, in the order of the asks.
+    /// For each ask, in their order, the owners of the tracks of its frame.
     pub(crate) owners: Vec<Owners>,
 }

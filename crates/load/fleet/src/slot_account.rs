@@ -63,7 +63,7 @@ pub struct NodeAccount {
     /// only if the node has reported no results, and it is silent, the load has ended, or all nodes have left.
     pub untold: u64,
     /// The largest number of slots of other nodes that the node may have started without reporting them. The number is
-    /// above 0 under the same conditions as [`untold`](NodeAccount::untold). Such a node may have run its part of the
+    /// above 0 only under the conditions of [`untold`](NodeAccount::untold). Such a node may have run its part of the
     /// load without the store for a limited time.
     pub perhaps_twice: u64,
     /// The lateness of the node's oldest slot that had not started, according to the node's last report.
