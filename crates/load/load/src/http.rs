@@ -200,7 +200,7 @@ impl Backend for Http {
     fn warnings(&self) -> Vec<String> {
         let proxy = self
             .has_proxy
-            .then(|| "requests went through a proxy: all times are its as well".to_owned());
+            .then(|| "requests went through a proxy: all times include the proxy".to_owned());
         let addresses = self.plan.endpoints.iter().filter_map(Endpoint::addresses);
         proxy.into_iter().chain(addresses.filter_map(Addresses::warning)).collect()
     }
@@ -393,8 +393,8 @@ fn trust<'a>(args: &'a ConnectionArgs, embedded: Option<&'a Embedded>) -> Trust<
 
 fn by(args: &ConnectionArgs) -> String {
     match (&args.unix_socket, &args.proxy) {
-        (Some(path), _) => format!(" by {}", path.display()),
-        (_, Some(proxy)) => format!(" by the proxy {}:{}", proxy.host, proxy.port),
+        (Some(path), _) => format!(" through {}", path.display()),
+        (_, Some(proxy)) => format!(" through the proxy {}:{}", proxy.host, proxy.port),
         _ => String::new(),
     }
 }
@@ -404,16 +404,19 @@ fn advice(kind: FailureKind) -> String {
         return format!("; {}", shortage.advice());
     }
     let known = [
-        (Why::Tls(Tls::Untrusted), "; trust it by --cacert FILE, or any by --insecure"),
-        (Why::Tls(Tls::OtherName), "; write the URL with a name that it has, and --resolve"),
-        (Why::Tls(Tls::Expired), "; trust any by --insecure"),
-        (Why::Tls(Tls::NotKnown), "; give its certificate and key by --cert and --key"),
+        (Why::Tls(Tls::Untrusted), "; trust it with --cacert FILE, or any with --insecure"),
+        (
+            Why::Tls(Tls::OtherName),
+            "; write the URL with a name from the certificate, and --resolve",
+        ),
+        (Why::Tls(Tls::Expired), "; trust any with --insecure"),
+        (Why::Tls(Tls::NotKnown), "; give the client's certificate and key with --cert and --key"),
         (Why::Tls(Tls::NoHttp2), "; leave --http2 out"),
         (
             Why::Tls(Tls::BrokenOff),
-            "; it may take other versions or ciphers, or want a certificate: give --cert and --key",
+            "; it may take other versions or ciphers, or require a certificate: give --cert and --key",
         ),
-        (Why::Tls(Tls::NotAgreed), "; does it speak TLS? Else write http://"),
+        (Why::Tls(Tls::NotAgreed), "; if the server does not use TLS, write http://"),
         (Why::Protocol, "; does it speak this version of HTTP?"),
     ];
     let known = known.iter().find(|(why, _)| why.kind() == kind);

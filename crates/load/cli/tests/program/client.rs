@@ -228,7 +228,7 @@ fn with(line: &str, environment: &[(&str, &str)]) -> std::process::Output {
 /// On a machine behind a proxy, names may not be resolvable.
 #[test]
 fn the_error_for_an_unresolved_name_mentions_the_proxy_of_the_environment() {
-    const ADVICE: &str = "; to go through what http_proxy names, give it as --proxy\n";
+    const ADVICE: &str = "; to use the proxy that http_proxy names, give it as --proxy\n";
     for (name, is_told) in [("http_proxy", true), ("https_proxy", false)] {
         let environment = [(name, "http://127.0.0.1:1/")];
         let refused = unreachable(with("run --url http://host.invalid/", &environment));
@@ -259,7 +259,7 @@ fn a_proxy_of_the_environment_is_not_used_and_causes_one_warning() {
         let output = with(&format!("run -n 3 {url}"), &[(name, value), ("NO_PROXY", no_proxy)]);
         let told = String::from_utf8(output.stderr).unwrap();
         assert!(output.status.success() && !told.contains("secret"), "{told}");
-        let line = format!("{name} is not used: requests go to {host} itself");
+        let line = format!("{name} is not used: requests go to {host} directly");
         assert_eq!(told.matches(&line).count(), usize::from(is_told), "{name} {no_proxy}: {told}");
     }
 }

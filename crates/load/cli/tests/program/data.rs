@@ -173,9 +173,15 @@ fn errors_are_reported_before_the_first_request() {
     let of = |path: &str| format!("{url}/{path}");
     let targets = file("wrong-targets.txt", format!("GET {url}/\n\nGET {url}/{{{{usr}}}}\n"));
     for (args, told) in [
-        (&[&of("{{usr}}"), "--data", &data][..], "path of the URL: column 2: \"usr\" is nothing"),
+        (
+            &[&of("{{usr}}"), "--data", &data][..],
+            "path of the URL: column 2: \"usr\" is not a placeholder",
+        ),
         (&[&of("{{user}}")], "columns come from --data"),
-        (&[&of(""), "-d", "a{{sise}}", "--data", &data], "body: column 2: \"sise\" is nothing"),
+        (
+            &[&of(""), "-d", "a{{sise}}", "--data", &data],
+            "body: column 2: \"sise\" is not a placeholder",
+        ),
         (&[&of(""), "-H", "X-User: {{a}}", "--data", &data], "header x-user: column 1: \"a\""),
         (
             &["--targets", &targets, "--data", &data],
@@ -185,22 +191,22 @@ fn errors_are_reported_before_the_first_request() {
             &[&of(""), "-H", "X-User: {{b}}", "--data", &lines],
             "--data: row 2 (line 3) column \"b\": \"x\\r\\ny\" can't be in a header",
         ),
-        (&[&of("{{raw b}}"), "--data", &lines], "\"x\\r\\ny\" can't be in a URL as it is"),
+        (&[&of("{{raw b}}"), "--data", &lines], "\"x\\r\\ny\" can't be in a URL without encoding"),
         (&[&of(""), "-d", "{{slot}}", "-H", "Content-Length: 1"], "leave Content-Length out"),
-        (&[&of(""), "-H", "Transfer-Encoding: {{slot}}"], "this header can't be filled in"),
+        (&[&of(""), "-H", "Transfer-Encoding: {{slot}}"], "this header can't contain placeholders"),
         (
             &[&of(""), "-d", "{{json a}}", "--data", &bytes],
-            "\"x\u{fffd}\" can't be in a string of JSON, as it is not UTF-8",
+            "\"x\u{fffd}\" can't be in a JSON string, because it is not UTF-8",
         ),
         (
             &[&of("users/{{a}}/x"), "--data", &dots],
-            "--data: row 2 (line 3): a part of the path comes to be . or .., which is another path",
+            "--data: row 2 (line 3): a path segment becomes . or .., which changes the path",
         ),
         (
             &[&of(""), "-H", "Host: {{a}}.example.com", "--data", &hosts],
-            "header host: --data: row 2 (line 3): \"a b.example.com\" is no host",
+            "header host: --data: row 2 (line 3): \"a b.example.com\" is not a host",
         ),
-        (&[&of(""), "-H", "Host: {{now}}"], " is no host"),
+        (&[&of(""), "-H", "Host: {{now}}"], " is not a host"),
         (
             &[&of(""), "-a", "ann:x", "-H", "authorization: Bearer y"],
             "--basic-auth and a header authorization: leave one of them out",

@@ -114,7 +114,7 @@ fn an_invalid_form_is_rejected() {
     for (options, told) in [
         (&["-F", "a"][..], "write NAME=VALUE, or NAME=@FILE"),
         (&["-F", "a=@/nonexistent/file"], "--form: cannot read /nonexistent/file"),
-        (&["-F", "a={{b}}"], "body: field \"a\": column 1: \"b\" is nothing that can be filled in"),
+        (&["-F", "a={{b}}"], "body: field \"a\": column 1: \"b\" is not a placeholder"),
         (&["-F", "a=b", "-H", "Content-Type: text/plain"], "--form and a header content-type"),
         (&["-F", "a={{slot}}", "-H", "Content-Length: 7"], "leave Content-Length out"),
         (&["-F", &upload, "--html", &output_file], "--form reads this file"),

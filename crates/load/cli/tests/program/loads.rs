@@ -159,7 +159,7 @@ fn an_invalid_run_prints_one_line_and_has_status_2() {
         ("run --shape \"hold 5/s 1s\" --warmup 1s", "before anything is recorded"),
         ("run --shape \"hold 5/s 1s\" --rate 5", "cannot be used with"),
         ("run --arrivals replay:/nonexistent/file", "cannot read /nonexistent/file"),
-        (&recording, "line 2 column 1: `2,5` is no time"),
+        (&recording, "line 2 column 1: `2,5` is not a time"),
         ("run --shard 4/3", "there is no process 4 of 3"),
         ("run --until-confident \"p99 5%\" --shard 1/2", "leave it out, or --shard"),
         ("run --until-confident \"p99 5%\" --requests 9", "leave out --requests"),

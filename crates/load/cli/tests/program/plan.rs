@@ -93,15 +93,15 @@ fn a_table_is_a_shape() {
     }
     let first = "a table has two points or more, and the first one";
     for (lines, told) in [
-        ("0,10/s\nsoon,5/s\n", "line 2: `soon` is no time"),
+        ("0,10/s\nsoon,5/s\n", "line 2: `soon` is not a time"),
         ("0,10/s\n1,fast\n", "line 2: `fast`"),
-        ("0,10/s\n1\n", "line 2: `1` is no time and rate"),
+        ("0,10/s\n1\n", "line 2: `1` is not a time and a rate"),
         ("0,10/s\n1,5/s\n1,5/s\n", "rates.csv"),
-        ("x,100/s\n5,100/s\n", "line 1: `x` is no time"),
-        ("O,100/s\n5,100/s\n6,1/s\n", "line 1: `O` is no time"),
+        ("x,100/s\n5,100/s\n", "line 1: `x` is not a time"),
+        ("O,100/s\n5,100/s\n6,1/s\n", "line 1: `O` is not a time"),
         ("# rates\n\n 5s,100/s\n6,1/s\n", &format!("line 3: {first}")),
         ("time,rate\n0,100/s\n", "line 1, `time,rate`, is a heading: a table has two points"),
-        ("-1,100/s\n5,100/s\n", "line 1: `-1` is no time"),
+        ("-1,100/s\n5,100/s\n", "line 1: `-1` is not a time"),
         ("0,fast\n5,100/s\n", "line 1: `fast`"),
     ] {
         fs::write(&file, lines).unwrap();
@@ -214,7 +214,10 @@ fn an_invalid_plan_prints_one_line_and_has_status_2() {
         ("--arrivals replay:", "write replay:FILE"),
         ("--arrivals replay:/nonexistent/file", "cannot read /nonexistent/file"),
         ("--arrivals replay:/", "cannot read /: is a directory"),
-        ("--arrivals replay:README.md", "README.md line 1 column 1: `# nanopace-cli` is no time"),
+        (
+            "--arrivals replay:README.md",
+            "README.md line 1 column 1: `# nanopace-cli` is not a time",
+        ),
         ("--shard 0/3", "1/3"),
         ("--seed x", "--seed"),
         ("--duration 0s", "--duration"),

@@ -66,9 +66,9 @@ fn an_error_has_its_line_and_column() {
         ("0.5,\n", &[], "line 3 column 5: \"\" is not a URL"),
         ("0.5,get http://h/\n", &[], "line 3 column 5: \"get http://h/\" is not a URL"),
         ("0.5,http://127.0.0.1:1/{{a}}\n", &[], "line 3 column 5: path of the URL: column 2: "),
-        ("", &["--url", "http://127.0.0.1:1/"], "says what is sent: leave --url out"),
-        ("", &["-d", "body"], "says what is sent: leave --body out"),
-        ("", &["-F", "a=b"], "says what is sent: leave --form out"),
+        ("", &["--url", "http://127.0.0.1:1/"], "defines the requests: leave --url out"),
+        ("", &["-d", "body"], "defines the requests: leave --body out"),
+        ("", &["-F", "a=b"], "defines the requests: leave --form out"),
         ("", &["--json", &fine], "reads this file"),
     ] {
         let wrong = file("replayed-wrong.csv", format!("{begin}{text}"));
@@ -160,7 +160,7 @@ fn recorded_urls_are_encoded_and_their_labels_are_grouped() {
     let sent = sent(&asked);
     assert_eq!(sent[0], "GET /items/10?q=%22a%20%3C%5C%5E%60%7B%7C%7D%3E%22&0 ");
     assert_eq!((&*sent[70], &*sent[71]), ("GET /gr%C3%B6%C3%9Fe ", "GET /a%20b "));
-    let line = "characters that a URL may not have are percent-encoded in 71 of 72 requests";
+    let line = "characters that are not valid in a URL are percent-encoded in 71 of 72 requests";
     assert!(shown.contains(line), "{shown}");
     let label = &results["labels"][format!("GET http://{address}/items/{{n}} 204")];
     assert_eq!(label["completed"], 70, "{results}");
@@ -197,7 +197,7 @@ fn a_har_file_is_replayed() {
     }
     for (options, told) in [
         ("--arrivals poisson", "cannot be used with"),
-        ("--url http://h/", "says what is sent: leave --url out"),
+        ("--url http://h/", "defines the requests: leave --url out"),
         ("--rate max", "--har: --rate max has no schedule"),
         (&format!("--json {har}"), "reads this file"),
     ] {

@@ -67,7 +67,7 @@ fn a_server_out_of_reach_is_one_line_and_status_5() {
         ("run --proxy no-such-host.invalid:1", "--proxy: cannot resolve"),
         (
             "run --proxy 127.0.0.1:1 --url http://h.invalid/",
-            "no answer from http://h.invalid/ by the proxy 127.0.0.1:1: connection refused",
+            "no answer from http://h.invalid/ through the proxy 127.0.0.1:1: connection refused",
         ),
         ("run --proxy a.invalid:1 --resolve A.invalid:1:127.0.0.1", "connection refused"),
         (

@@ -196,21 +196,21 @@ fn an_error_in_a_file_has_its_line_and_column() {
     let file = SHOP.replace("URL", &url);
     let data = users();
     for (from, to, told) in [
-        ("weight = 3", "weight = 0", "line 4 column 10: write a weight from 1 on"),
+        ("weight = 3", "weight = 0", "line 4 column 10: write a weight of at least 1"),
         ("weight = 3", "wieght = 3", "line 4 column 1: unknown field `wieght`"),
         ("name = \"log in\"\n", "", "line 6 column 1: missing field `name`"),
-        ("name = \"look\"", "name = \"order\"", "column 8: there are two of the name \"order\""),
+        ("name = \"look\"", "name = \"order\"", "column 8: the name \"order\" occurs twice"),
         ("name = \"look\"", "name = \" \"", "line 17 column 8: this name is empty"),
         (
             "name = \"look\"",
             "name = \"a\\nb\"",
-            "line 17 column 8: this name is empty, or is no single line",
+            "line 17 column 8: this name is empty, or is not a single line",
         ),
         ("\"PUT\"", "\"put\"", "line 8 column 10: \"put\" is not a method"),
         (
             "{{json user}}",
             "{{json usr}}",
-            "line 11 column 8: body: column 10: \"usr\" is no column",
+            "line 11 column 8: body: column 10: \"usr\" is not a column",
         ),
         (
             "{{token}}\"\ntake",
@@ -220,31 +220,39 @@ fn an_error_in_a_file_has_its_line_and_column() {
         (
             "/login?",
             "/login?{{item}}&",
-            "line 9 column 7: path of the URL: column 8: \"item\" is nothing",
+            "line 9 column 7: path of the URL: column 8: \"item\" is not a placeholder",
         ),
         ("think = \"20ms\"", "think = \"20\"", "line 21 column 9: "),
         ("check.paid", "think = \"1s\"\ncheck.paid", "column 9: nothing follows"),
-        ("check.paid", "think = \"1\"\ncheck.paid", "column 9: \"1\" is no time: time unit needed"),
+        (
+            "check.paid",
+            "think = \"1\"\ncheck.paid",
+            "column 9: \"1\" is not a time: time unit needed",
+        ),
         ("check.paid", "think = \"-1s\"\ncheck.paid", "; write a time such as 1ms, or exp,"),
-        ("think = \"20ms\"", "think = \"exp\"", "column 9: \"exp\" is no time: write exp MEAN"),
-        ("think = \"20ms\"", "think = \"25h\"", "line 21 column 9: a think time is a day at most"),
+        ("think = \"20ms\"", "think = \"exp\"", "column 9: \"exp\" is not a time: write exp MEAN"),
+        (
+            "think = \"20ms\"",
+            "think = \"25h\"",
+            "line 21 column 9: a think time is at most one day",
+        ),
         ("\"PUT\"", "\"CONNECT\"", "line 8 column 10: it opens a tunnel"),
         (
             "{ X-Slot = \"{{slot}}\" }",
             "{ Transfer-Encoding = \"chunked\" }",
-            "line 10 column 33: it says how a body is sent",
+            "line 10 column 33: leave it out: the length of the body determines",
         ),
         (
             "take.cart",
             "take.carts",
-            "line 18 column 7: path of the URL: column 2: \"cart\" is no column",
+            "line 18 column 7: path of the URL: column 2: \"cart\" is not a column",
         ),
         ("take.cart", "take.user", "line 13 column 13: \"user\" is a column of --data"),
-        ("take.cart", "take.slot", "{{slot}} is something else"),
-        ("take.cart", "take.'a b'", "\"a b\" is no name"),
+        ("take.cart", "take.slot", "{{slot}} is built in"),
+        ("take.cart", "take.'a b'", "\"a b\" is not a name"),
         ("{ json = \"/a/token\" }", "{ json = \"a\" }", "line 12 column 14: write header ="),
         ("{ json = \"/a/token\" }", "{ json = \"/a~2\" }", "line 12 column 14: write header ="),
-        ("equals = true", "equals = nan", "equals is a text, and of JSON also a number"),
+        ("equals = true", "equals = nan", "equals is a string or, with json, also a number"),
         ("{ json = \"/a/token\" }", "{ status = 200 }", "line 12 column 14: write header ="),
         (
             "{ json = \"/a/token\" }",
@@ -252,22 +260,14 @@ fn an_error_in_a_file_has_its_line_and_column() {
             "line 12 column 16: unknown field `pointer`",
         ),
         ("{ regex = 'item=(\\S+)' }", "{ regex = '(' }", "line 20 column 13: regex parse error"),
-        (
-            "{ status = 201 }",
-            "{ status = 201, equals = 1 }",
-            "write a status and nothing beside it",
-        ),
-        ("equals = true", "equals = [1]", "equals is a text, and of JSON also a number"),
-        ("equals = true", "equals = \"{{usr}}\"", "equals: column 1: \"usr\" is nothing"),
-        (
-            "equals = true",
-            "equals = \"{{uuid}}\"",
-            "equals: what is random, and the time, is another",
-        ),
+        ("{ status = 201 }", "{ status = 201, equals = 1 }", "write a status and no other key"),
+        ("equals = true", "equals = [1]", "equals is a string or, with json, also a number"),
+        ("equals = true", "equals = \"{{usr}}\"", "equals: column 1: \"usr\" is not a placeholder"),
+        ("equals = true", "equals = \"{{uuid}}\"", "equals: random values and the time differ"),
         (
             "headers.Authorization = \"Bearer {{token}}\"\ntake",
             "headers.Host = \"{{token}}\"\ntake",
-            "this header can't have what was taken in it",
+            "this header can't contain a value taken from a response",
         ),
     ] {
         assert!(file.contains(from), "{from}");
@@ -279,7 +279,7 @@ fn an_error_in_a_file_has_its_line_and_column() {
     }
     let unused = file.replace("{{raw cart}}", "x");
     let stderr = refusal(run(&written("wrong.toml", &unused), &["--data", &data]));
-    let told = "line 13 column 13: no step after this one has {{cart}} in it";
+    let told = "line 13 column 13: no later step contains {{cart}}";
     assert!(stderr.contains(told), "{stderr}");
     let stderr = refusal(run(&written("wrong.toml", &file), &["--data", &data, "--items", "sse"]));
     assert!(stderr.contains("cannot be used with"), "{stderr}");

@@ -65,7 +65,7 @@ fn a_wrong_run_of_several_loads_gets_one_line() {
         ("name = 'a b'", "--pin", "\"a b\" cannot be the name of a load: write another"),
         ("json = 'x'", "--pin", "wrong.toml: json is an option of the whole run"),
         ("load = ['x']", "--pin", "load is an option of the whole run"),
-        ("fail-fast = true", "--pin", "a run of several loads does not have it: leave it out"),
+        ("fail-fast = true", "--pin", "a run of several loads does not support it: leave it out"),
         ("start = 'soon'", "--pin", "wrong.toml line 1: invalid value 'soon' for '--start"),
         ("stat = '1s'", "--pin", "wrong.toml line 1: \"stat\" is not an option; write start"),
         ("shape = 'hold 0/s 1s'", "--pin", "load wrong: this load has no requests"),

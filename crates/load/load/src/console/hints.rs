@@ -62,7 +62,7 @@ pub(super) fn about(error: &Error) -> Option<String> {
     if OTLP.contains(&word) {
         let install = "cargo install nanopace-cli --features otlp";
         return Some(format!(
-            "{word} is not built in: {install}; programs of your own need it of nanopace-load"
+            "{word} is not built in: {install}; your own programs need this feature of nanopace-load"
         ));
     }
     let (_, advice) = ADVICE.iter().find(|(words, _)| words.contains(&word))?;

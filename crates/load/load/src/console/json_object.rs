@@ -54,7 +54,7 @@ impl<'de> Visitor<'de> for Names {
             match object.entry(name) {
                 Entry::Vacant(place) => drop(place.insert(value)),
                 Entry::Occupied(place) => {
-                    return Err(M::Error::custom(format!("{:?} is there twice", place.key())));
+                    return Err(M::Error::custom(format!("{:?} occurs twice", place.key())));
                 }
             }
         }

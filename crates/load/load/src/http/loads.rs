@@ -111,7 +111,7 @@ fn check(
     for name in &args.given {
         ensure!(
             !is_in(OF_ONE_LOAD, name),
-            "--{name} {place}: a run of several loads does not have it: leave it out"
+            "--{name} {place}: a run of several loads does not support it: leave it out"
         );
         ensure!(!is_misplaced(name), told(name));
     }

@@ -43,7 +43,7 @@ pub(super) fn read<E: EmbeddedTarget>(
     }
     let others = others(args, sender.is_base_used);
     if let Some((option, _)) = others.into_iter().find(|(_, is_given)| *is_given) {
-        bail!("{file} says what is sent: leave --{option} out");
+        bail!("{file} defines the requests: leave --{option} out");
     }
     for line in left_out.into_iter().chain(encoding(&encoded, &of_slots)) {
         Progress::of_a_job().add_line(&format!("{file}: {line}"));
@@ -57,7 +57,7 @@ pub(super) fn read<E: EmbeddedTarget>(
 fn encoding(is_encoded: &[bool], of_slots: &[u32]) -> Option<String> {
     let (all, is_one) = (of_slots.len(), |index: &&u32| is_encoded[**index as usize]);
     let count = of_slots.iter().filter(is_one).count();
-    let told = "characters that a URL may not have are percent-encoded";
+    let told = "characters that are not valid in a URL are percent-encoded";
     (count > 0).then(|| format!("{told} in {count} of {all} requests"))
 }
 

@@ -63,7 +63,7 @@ impl Reader<'_, '_> {
         let name = self.name(&spec.name)?;
         let weight = *spec.weight.get_ref();
         if weight == 0 {
-            return Err(wrong(spec.weight.span().start, "write a weight from 1 on"));
+            return Err(wrong(spec.weight.span().start, "write a weight of at least 1"));
         }
         let last = spec.step.last();
         let last = last.ok_or_else(|| wrong(spec.name.span().start, "it has no step"))?;
@@ -72,7 +72,7 @@ impl Reader<'_, '_> {
             steps.push(self.step(number, step, &mut names, &mut taken)?);
         }
         if let Some(think) = &last.think {
-            let told = "nothing follows: the schedule says when the next scenario begins";
+            let told = "no step follows: the schedule determines when the next scenario begins";
             return Err(wrong(think.span().start, told));
         }
         self.give(&mut steps, taken, &names)?;
@@ -85,12 +85,12 @@ impl Reader<'_, '_> {
         let text = name.get_ref().trim().to_owned();
         let at = name.span().start;
         if text.is_empty() || text.contains(char::is_control) {
-            return Err(wrong(at, "this name is empty, or is no single line of text"));
+            return Err(wrong(at, "this name is empty, or is not a single line of text"));
         }
         if !self.names.insert(text.clone()) {
             return Err(wrong(
                 at,
-                format!("there are two of the name {text:?}, and they would be counted as one"),
+                format!("the name {text:?} occurs twice, and both would be counted as one"),
             ));
         }
         Ok(text)
@@ -128,12 +128,12 @@ impl Reader<'_, '_> {
         let is_word =
             !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || "-_".contains(c));
         match () {
-            () if !is_word => Err(format!("{name:?} is no name; write letters and digits")),
+            () if !is_word => Err(format!("{name:?} is not a name; write letters and digits")),
             () if names.iter().any(|other| other == name) => {
                 Err(format!("{name:?} is taken twice in this scenario"))
             }
             () if self.draft.has_column(name) => Err(format!("{name:?} is a column of --data")),
-            () if template::is_known(name) => Err(format!("{{{{{name}}}}} is something else")),
+            () if template::is_known(name) => Err(format!("{{{{{name}}}}} is built in")),
             () => Ok(()),
         }
     }
@@ -151,7 +151,7 @@ impl Reader<'_, '_> {
             take.fits = uses.iter().filter(|(index, ..)| *index == take.index).map(fits).collect();
             if take.fits.is_empty() {
                 let name = &names[take.index];
-                return Err(wrong(at, format!("no step after this one has {{{{{name}}}}} in it")));
+                return Err(wrong(at, format!("no later step contains {{{{{name}}}}}")));
             }
             steps[step].takes.push(take);
         }
@@ -160,10 +160,10 @@ impl Reader<'_, '_> {
 }
 
 fn think_time(text: &str) -> Result<TimeDistribution, String> {
-    let think = text.parse().map_err(|error| format!("{text:?} is no time: {error}"))?;
+    let think = text.parse().map_err(|error| format!("{text:?} is not a time: {error}"))?;
     match think {
         TimeDistribution::Constant(time) if time > LONGEST_THINK => {
-            Err("a think time is a day at most".to_owned())
+            Err("a think time is at most one day".to_owned())
         }
         think => Ok(think),
     }
@@ -187,12 +187,12 @@ fn target(spec: &StepSpec) -> Result<TargetSpec, Wrong> {
         None => Method::GET,
     };
     if let Some(at) = spec.method.as_ref().filter(|_| method == Method::CONNECT) {
-        return Err(told(at, "it opens a tunnel, and nothing here would use that".to_owned()));
+        return Err(told(at, "it opens a tunnel, which a scenario cannot use".to_owned()));
     }
     let url = template::url(spec.url.get_ref()).map_err(|why| told(&spec.url, why))?;
     let header = |(name, value): (&String, &Spanned<String>)| {
         if name.eq_ignore_ascii_case("transfer-encoding") {
-            let why = "it says how a body is sent, which is known from its length";
+            let why = "leave it out: the length of the body determines how the body is sent";
             return Err(told(value, why.to_owned()));
         }
         targets::header(name, value.get_ref()).map_err(|why| told(value, why))
@@ -235,7 +235,7 @@ impl LookSpec {
             (None, Some(Value::String(text))) if is_one(text.as_bytes()) => {
                 let source = self.source(true)?;
                 let text = draft.expected(text).map_err(|error| format!("equals: {error:#}"))?;
-                let told = "equals: what is random, and the time, is another one in each text";
+                let told = "equals: random values and the time differ each time they are filled in";
                 if text.is_steady() {
                     Ok(Condition::Filled(source, text))
                 } else {
@@ -249,7 +249,7 @@ impl LookSpec {
             }
             (Some(status @ 100..=999), None) if self.is_status() => Ok(Condition::Status(status)),
             (Some(_), _) => {
-                Err("write a status and nothing beside it, as in { status = 201 }".to_owned())
+                Err("write a status and no other key, as in { status = 201 }".to_owned())
             }
         }
     }
@@ -262,7 +262,7 @@ impl LookSpec {
         let usage = || {
             let status = if is_check { ", or status = 200" } else { "" };
             format!(
-                "write header = \"Name\" or json = \"/pointer\", or regex = 'text' alone or beside them{status}"
+                "write header = \"Name\" or json = \"/pointer\", or regex = 'text' alone or with one of them{status}"
             )
         };
         if !is_check && (self.equals.is_some() || self.status.is_some()) {
@@ -290,6 +290,6 @@ fn expected(source: &Source, value: &Value) -> Result<serde_json::Value, String>
         Value::Integer(number) if is_json => Ok((*number).into()),
         Value::Float(number) if is_json && number.is_finite() => Ok((*number).into()),
         Value::Boolean(is_so) if is_json => Ok((*is_so).into()),
-        _ => Err("equals is a text, and of JSON also a number, true or false".to_owned()),
+        _ => Err("equals is a string or, with json, also a number, true or false".to_owned()),
     }
 }

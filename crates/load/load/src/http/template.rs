@@ -78,7 +78,9 @@ pub(crate) fn split_place(text: &str) -> Option<(&str, &str, &str)> {
 pub(crate) fn url(text: &str) -> Result<Uri, String> {
     let host = text.split_once("://").map_or(text, |(_, rest)| rest);
     if host.split(['/', '?']).next().unwrap_or_default().contains(OPEN) {
-        return Err(format!("{text:?}: only the path and the query of a URL can be filled in"));
+        return Err(format!(
+            "{text:?}: only the path and the query of a URL can contain placeholders"
+        ));
     }
     url::read(&without_blanks(text))
 }
@@ -217,22 +219,23 @@ fn random(range: &str) -> Result<Piece, String> {
         from.zip(to).filter(|(from, to)| from <= to)
     });
     let told =
-        || format!("{range:?} is no range; write for example random 1..100, with both ends in it");
+        || format!("{range:?} is not a range; write for example random 1..100, ends included");
     ends.map(|(from, to)| Piece::Random(from..=to)).ok_or_else(told)
 }
 
 fn random_text(length: &str) -> Result<Piece, String> {
     let length = length.parse().ok().filter(|length| (1..=LONGEST).contains(length));
-    let told = || format!("write random-text 32, for a text of 32 characters, or up to {LONGEST}");
+    let told = || format!("write random-text 32 for 32 characters; the maximum is {LONGEST}");
     length.map(Piece::RandomText).ok_or_else(told)
 }
 
 fn environment(name: &str, place: Place) -> Result<Piece, String> {
-    let value = env::var(name).map_err(|_| format!("the environment has no text {name}"))?;
+    let value = env::var(name)
+        .map_err(|_| format!("the environment variable {name} is not set, or is not UTF-8"))?;
     match place {
         Place::Url => Ok(Piece::Text(values::encoded(value.as_bytes()).into())),
         Place::Header if !values::fits_header(value.as_bytes()) => {
-            Err(format!("what the environment has as {name} can't be in a header"))
+            Err(format!("the value of the environment variable {name} can't be in a header"))
         }
         _ => Ok(Piece::Text(value.into_bytes().into())),
     }
@@ -267,7 +270,7 @@ fn no_value(name: &str, word: &str, names: Names<'_>) -> String {
         None if columns.is_empty() => "columns come from --data".to_owned(),
         None => format!("write {name} and one of these: {}", columns.join(", ")),
     };
-    format!("{word:?} is no column, and {name} takes nothing else; {told}")
+    format!("{word:?} is not a column, and {name} takes nothing else; {told}")
 }
 
 fn unknown(inside: &str, names: Names<'_>) -> String {
@@ -280,9 +283,7 @@ fn unknown(inside: &str, names: Names<'_>) -> String {
         }
         None => format!("write a column ({}), slot, now, uuid or random 1..100", columns.join(", ")),
     };
-    format!(
-        "{inside:?} is nothing that can be filled in; {told}, or {{{{\"{{{{\"}}}} for two braces"
-    )
+    format!("{inside:?} is not a placeholder; {told}, or {{{{\"{{{{\"}}}} for two braces")
 }
 
 /// The minimum Jaro similarity at which a name is suggested in place of a misspelled word.

@@ -145,7 +145,7 @@ fn uniform(min: Duration, max: Duration) -> Result<TimeDistribution, String> {
 fn lognormal(median: Duration, sigma: &str) -> Result<TimeDistribution, String> {
     match sigma.parse() {
         Ok(sigma) if (0.0..f64::INFINITY).contains(&sigma) => Ok(LogNormal { median, sigma }),
-        _ => Err(format!("{sigma:?}: sigma is a number from 0 on, such as 0.5")),
+        _ => Err(format!("{sigma:?}: sigma is a number of at least 0, such as 0.5")),
     }
 }
 

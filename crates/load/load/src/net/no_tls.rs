@@ -10,7 +10,7 @@ pub(crate) enum Name {}
 impl Name {
     pub(crate) fn new(_: &str) -> anyhow::Result<Name> {
         bail!(
-            "https:// asks for TLS: build this program with the feature tls, of nanopace-cli or of nanopace-load"
+            "https:// needs TLS: build this program with the feature tls of nanopace-cli or nanopace-load"
         )
     }
 }
@@ -23,7 +23,7 @@ pub(crate) type Stream<S> = S;
 impl Connector {
     pub(crate) fn new(_: Trust<'_>, _: Option<Identity<'_>>, _: bool) -> anyhow::Result<Connector> {
         bail!(
-            "--cacert and --cert ask for TLS: build this program with the feature tls, of nanopace-cli or of nanopace-load"
+            "--cacert and --cert need TLS: build this program with the feature tls of nanopace-cli or nanopace-load"
         )
     }
 

@@ -49,7 +49,7 @@ pub(crate) fn check<'a>(names: impl Iterator<Item = &'a HeaderName>) -> anyhow::
         let advice = if *name == COOKIE { "write all cookies in one" } else { "leave one out" };
         ensure!(
             !seen.contains(&name),
-            "the header {name} is given twice, and a request may have it once: {advice}"
+            "the header {name} is given twice, but a request may contain it only once: {advice}"
         );
         seen.push(name);
     }

@@ -132,7 +132,7 @@ fn scalar(value: &DeValue<'_>) -> Result<String, String> {
         DeValue::String(text) => Ok(text.to_string()),
         DeValue::Integer(number) => Ok(decimal(number)),
         DeValue::Float(number) => Ok(number.as_str().trim_start_matches('+').to_owned()),
-        other => Err(format!("takes a text or a number, not {}", kind(other))),
+        other => Err(format!("takes a string or a number, not {}", kind(other))),
     }
 }
 
@@ -144,7 +144,7 @@ fn decimal(number: &DeInteger<'_>) -> String {
 
 fn kind(value: &DeValue<'_>) -> &'static str {
     match value {
-        DeValue::String(_) => "a text",
+        DeValue::String(_) => "a string",
         DeValue::Integer(_) | DeValue::Float(_) => "a number",
         DeValue::Boolean(_) => "true or false",
         DeValue::Datetime(_) => "a date or time of day: put it in quotes",

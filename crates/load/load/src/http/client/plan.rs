@@ -200,7 +200,7 @@ impl Draft<'_> {
         if self.args.http2 {
             for host in usual.get(HOST).into_iter().chain(own(target, &HOST)) {
                 authority(host)
-                    .with_context(|| format!("{host:?} in the header Host is no host"))?;
+                    .with_context(|| format!("{host:?} in the header Host is not a host"))?;
             }
         }
         let is_user = self.args.basic_auth.is_some();
@@ -479,7 +479,7 @@ fn written(parts: &RequestParts<'_>, lines: &Lines) -> Written {
 /// Returns an error if a header `Content-Length` differs from the length of the body. The server would wait for missing
 /// bytes, or would parse additional bytes as the next request.
 fn check_length(given: &HeaderValue, body: Option<u64>) -> anyhow::Result<()> {
-    let body = body.context("leave Content-Length out: the body is filled, and has its own")?;
+    let body = body.context("leave Content-Length out: placeholders change the body's length")?;
     let is_right = given.to_str().ok().and_then(|given| given.parse().ok()) == Some(body);
     ensure!(is_right, "the header Content-Length says {given:?}, but the body has {body} bytes");
     Ok(())

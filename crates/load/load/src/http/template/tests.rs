@@ -104,51 +104,39 @@ fn the_time_is_now() {
 fn an_invalid_placeholder_is_rejected_with_its_column() {
     let data = users();
     for (text, place, told) in [
-        (
-            "ab{{usr}}",
-            Place::Body,
-            "column 3: \"usr\" is nothing that can be filled in; write {{user}}, or",
-        ),
-        (
-            "é{{sluut}}",
-            Place::Body,
-            "column 2: \"sluut\" is nothing that can be filled in; write {{slot}}",
-        ),
-        (
-            "{{}}",
-            Place::Body,
-            "column 1: \"\" is nothing that can be filled in; write a column (user, note)",
-        ),
-        ("{{a b}}", Place::Body, "column 1: \"a b\" is nothing"),
-        (
-            "{{env}}",
-            Place::Body,
-            "column 1: \"env\" is nothing that can be filled in; write {{env NAME}}",
-        ),
+        ("ab{{usr}}", Place::Body, "column 3: \"usr\" is not a placeholder; write {{user}}, or"),
+        ("é{{sluut}}", Place::Body, "column 2: \"sluut\" is not a placeholder; write {{slot}}"),
+        ("{{}}", Place::Body, "column 1: \"\" is not a placeholder; write a column (user, note)"),
+        ("{{a b}}", Place::Body, "column 1: \"a b\" is not a placeholder"),
+        ("{{env}}", Place::Body, "column 1: \"env\" is not a placeholder; write {{env NAME}}"),
         ("{{user}} {{note", Place::Body, "column 10: {{ has no }} after it"),
-        ("{{random}}", Place::Body, "column 1: \"\" is no range; write for example random 1..100"),
-        ("{{random 2..1}}", Place::Body, "column 1: \"2..1\" is no range"),
+        (
+            "{{random}}",
+            Place::Body,
+            "column 1: \"\" is not a range; write for example random 1..100",
+        ),
+        ("{{random 2..1}}", Place::Body, "column 1: \"2..1\" is not a range"),
         ("{{random 1..99999999999999999999}}", Place::Body, "column 1: \"1..9"),
         ("{{random-text 0}}", Place::Body, "column 1: write random-text 32"),
         ("{{random-text 9999999}}", Place::Body, "column 1: write random-text 32"),
         (
             "{{env NANOPACE_NOT_SET}}",
             Place::Body,
-            "column 1: the environment has no text NANOPACE_NOT_SET",
+            "column 1: the environment variable NANOPACE_NOT_SET is not set",
         ),
-        ("{{env}}", Place::Body, "column 1: \"env\" is nothing"),
+        ("{{env}}", Place::Body, "column 1: \"env\" is not a placeholder"),
         (
             "{{json nte}}",
             Place::Body,
-            "column 1: \"nte\" is no column, and json takes nothing else; write {{json note}}",
+            "column 1: \"nte\" is not a column, and json takes nothing else; write {{json note}}",
         ),
         (
             "{{json env HOME}}",
             Place::Body,
-            "column 1: \"env HOME\" is no column, and json takes nothing else; write json and one of these: user, note",
+            "column 1: \"env HOME\" is not a column, and json takes nothing else; write json and one of these: user, note",
         ),
         ("{{json note}}", Place::Url, "column 1: json is for bodies"),
-        ("{{slot 3}}", Place::Body, "column 1: \"slot 3\" is nothing"),
+        ("{{slot 3}}", Place::Body, "column 1: \"slot 3\" is not a placeholder"),
     ] {
         let error = Template::new(text, place, of(&data)).unwrap_err();
         assert!(error.starts_with(told) && error.lines().count() == 1, "{text}: {error}");

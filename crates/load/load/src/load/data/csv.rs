@@ -73,11 +73,11 @@ fn columns(record: &ByteRecord, line: usize) -> Result<Vec<String>, String> {
     let mut columns: Vec<String> = Vec::new();
     for name in record {
         let name = str::from_utf8(name)
-            .map_err(|_| format!("line {line}: this name of a column is not UTF-8"))?
+            .map_err(|_| format!("line {line}: this column name is not UTF-8"))?
             .trim()
             .to_owned();
         if columns.contains(&name) {
-            return Err(format!("line {line}: there are two columns {name:?}"));
+            return Err(format!("line {line}: two columns have the name {name:?}"));
         }
         columns.push(name);
     }

@@ -139,7 +139,7 @@ impl ScheduleArgs {
 
     pub(crate) fn title(&self) -> String {
         if self.is_closed {
-            return "as fast as answers come (closed loop)".to_owned();
+            return "as fast as responses arrive (closed loop)".to_owned();
         }
         let rate = self.rate.map(|rate| rate.to_string());
         let shape = self.shape.as_ref().map(WrittenShape::to_string);

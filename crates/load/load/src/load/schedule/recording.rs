@@ -85,7 +85,7 @@ impl Recording {
             _ => return Ok(false),
         };
         if is_second {
-            return Err(format!("{name}= is there twice: leave one of them out"));
+            return Err(format!("{name}= occurs twice: leave one of them out"));
         }
         Ok(true)
     }
@@ -137,7 +137,7 @@ impl Recording {
             let place = || rows.record.place(url);
             reader.add(time, request, place).map_err(|told| (at, told))?;
         }
-        let none = "it has no times: write one a line, in seconds such as 0.25";
+        let none = "it has no times: write one per line, in seconds, such as 0.25";
         reader.end(None).ok_or_else(|| (0, none.to_owned()))
     }
 

@@ -77,11 +77,11 @@ fn is_comment(line: &str) -> bool {
 fn point(line: &str) -> anyhow::Result<(Duration, Level)> {
     let (time, rate) = line
         .split_once(',')
-        .with_context(|| format!("`{line}` is no time and rate: write them as 30s,100/s"))?;
+        .with_context(|| format!("`{line}` is not a time and a rate: write them as 30s,100/s"))?;
     let time = time.trim();
     let moment = seconds(time).or_else(|| humantime::parse_duration(time).ok());
     let moment = moment
-        .with_context(|| format!("`{time}` is no time: write seconds, as 90, or 90s or 1.5min"))?;
+        .with_context(|| format!("`{time}` is not a time: write 90 (seconds), 90s or 1.5min"))?;
     let rate = rate.trim();
     Ok((moment, rate.parse().with_context(|| format!("`{rate}`"))?))
 }

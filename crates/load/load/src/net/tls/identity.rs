@@ -70,7 +70,7 @@ fn read_key(path: &Path, provider: &CryptoProvider) -> anyhow::Result<Arc<dyn Si
     let text = fs::read(path)?;
     let is_hidden = text.windows(HIDDEN.len()).any(|part| part == HIDDEN);
     let key = PrivateKeyDer::from_pem_slice(text_of(&text)).map_err(|error| match error {
-        _ if is_hidden => anyhow!("the key in it has a password, which `openssl pkey` takes off"),
+        _ if is_hidden => anyhow!("the key in it is encrypted: decrypt it with `openssl pkey`"),
         pem::Error::NoItemsFound => anyhow!("there is no private key in it"),
         error => told(error),
     })?;
@@ -88,13 +88,13 @@ fn text_of(file: &[u8]) -> &[u8] {
 fn told(error: pem::Error) -> anyhow::Error {
     match error {
         pem::Error::MissingSectionEnd { .. } => {
-            anyhow!("it is cut off: what begins in it has no end")
+            anyhow!("it is cut off: a section in it has no END line")
         }
         pem::Error::Base64Decode(_) => {
-            anyhow!("the text between its lines of dashes is not base64")
+            anyhow!("the text between its BEGIN and END lines is not base64")
         }
         pem::Error::IllegalSectionStart { line } => {
-            anyhow!("{:?} has other dashes than PEM has", String::from_utf8_lossy(&line))
+            anyhow!("{:?} is not a valid BEGIN line", String::from_utf8_lossy(&line))
         }
         error => error.into(),
     }

@@ -117,12 +117,12 @@ impl Field {
     fn check(&self) -> Result<(), String> {
         let head = [Some(&self.name), self.kind.as_ref(), self.file_name.as_ref()];
         if head.into_iter().flatten().any(|text| is_one(text.as_bytes())) {
-            return Err("only the value of a field can be filled in".to_owned());
+            return Err("only the value of a field can contain placeholders".to_owned());
         }
         let kind = self.kind.as_deref().unwrap_or("text/plain");
         let has_both = kind.split_once('/').is_some_and(|(a, b)| !a.is_empty() && !b.is_empty());
         if !has_both || HeaderValue::from_str(kind).is_err() {
-            return Err(format!("{kind:?} is no type; {USAGE}"));
+            return Err(format!("{kind:?} is not a content type; {USAGE}"));
         }
         match self.file() {
             Some(path) if path.as_os_str().is_empty() => Err(format!("a file is missing; {USAGE}")),
@@ -273,13 +273,13 @@ mod tests {
             ("a=@", "a file is missing"),
             ("a=\"b", "a quote never closes"),
             ("a=\"b\"c", "\"c\" is neither ;type= nor ;filename="),
-            ("a=b;type=x/\ny", "\"x/\\ny\" is no type"),
-            ("a=b;type=", "\"\" is no type"),
-            ("a=b;type=bogus", "\"bogus\" is no type"),
+            ("a=b;type=x/\ny", "\"x/\\ny\" is not a content type"),
+            ("a=b;type=", "\"\" is not a content type"),
+            ("a=b;type=bogus", "\"bogus\" is not a content type"),
             ("a=b;headers=\"X: 1\"", "headers= can't be given"),
             ("a=@b;type=a/b; Encoder=base64", "encoder= can't be given"),
-            ("{{slot}}=b", "only the value of a field can be filled in"),
-            ("a=@b;filename={{uuid}}", "only the value of a field can be filled in"),
+            ("{{slot}}=b", "only the value of a field can contain placeholders"),
+            ("a=@b;filename={{uuid}}", "only the value of a field can contain placeholders"),
         ] {
             let error = line.parse::<Field>().unwrap_err();
             assert!(error.starts_with(told), "{line}: {error}");

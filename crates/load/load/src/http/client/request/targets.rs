@@ -35,10 +35,10 @@ pub(crate) struct TargetSpec {
 }
 
 const REQUEST: &str = "write METHOD URL, as in GET http://127.0.0.1:8080/";
-const WEIGHT: &str = "write a weight from 1 on, as in 3x GET http://127.0.0.1:8080/";
+const WEIGHT: &str = "write a weight of at least 1, as in 3x GET http://127.0.0.1:8080/";
 const OBJECT: &str = r#"write for example {"method": "GET", "url": "http://127.0.0.1:8080/"}"#;
 const HEADER: &str = "write Name: value";
-const LIKE_A_REQUEST: &str = "; a body with such a line has to be in a file: @FILE";
+const LIKE_A_REQUEST: &str = "; a body with such a line must be in a file: @FILE";
 /// The methods that begin a new target after a blank line. A line with a different first word in capitals belongs to a
 /// body.
 const METHODS: [&str; 8] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"];
@@ -225,7 +225,7 @@ fn is_part(line: &str) -> bool {
 fn request(whole: &str) -> Read<'_, (&str, TargetSpec)> {
     if is_part(whole) {
         let told = format!(
-            "{whole:?} has no request line directly above; {REQUEST}, or @ and the file of a body that begins so"
+            "{whole:?} has no request line directly above; {REQUEST}, or put a body that begins like this in a file: @FILE"
         );
         return Err((whole, told));
     }
@@ -476,13 +476,13 @@ mod tests {
             ("http://a/", (1, 1), r#""http://a/" is not a target; write METHOD URL"#),
             ("get http://a/", (1, 1), r#""get" is not a method; write capitals alone, as in GET"#),
             ("\nX: 1", (2, 1), r#""X: 1" has no request line directly above; write METHOD URL"#),
-            ("0x GET http://a/", (1, 1), "write a weight from 1 on, as in 3x GET"),
+            ("0x GET http://a/", (1, 1), "write a weight of at least 1, as in 3x GET"),
             ("-1x GET http://a/", (1, 1), r#""-1x" is not a method"#),
             ("3x get http://a/", (1, 4), r#""get" is not a method"#),
             (
                 r#"{"method": "GET", "url": "http://a/", "weight": 0}"#,
                 (1, 1),
-                "write a weight from 1",
+                "write a weight of at least 1",
             ),
             ("GET /a", (1, 5), r#""/a" is not a URL with http:// or https:// and a host; write"#),
             ("GET ftp://a/", (1, 5), r#""ftp://a/" is not a URL with http:// or https://"#),
@@ -538,7 +538,7 @@ mod tests {
 
     #[test]
     fn a_body_with_a_line_like_a_request_line_must_be_in_a_file() {
-        const ADVICE: &str = "; a body with such a line has to be in a file: @FILE";
+        const ADVICE: &str = "; a body with such a line must be in a file: @FILE";
         for line in ["GET out", "GET", "see http://a/", "http://a/"] {
             for text in
                 [format!("POST http://a/\n\nb\n{line}\n"), format!("POST http://a/\n\n{line}")]

@@ -132,7 +132,7 @@ impl Compiler {
             if let Some(row) = (0..data.count()).find(is_dots) {
                 let at = data.place(row);
                 bail!(
-                    "{at}: a part of the path comes to be . or .., which is another path; write {{{{raw NAME}}}} if that is meant"
+                    "{at}: a path segment becomes . or .., which changes the path; write {{{{raw NAME}}}} to allow it"
                 );
             }
         }
@@ -146,7 +146,7 @@ impl Compiler {
         http2: bool,
     ) -> anyhow::Result<Template> {
         let is_ours = OURS.contains(name) || http2 && name == HOST;
-        ensure!(!is_ours || !is_one(value.as_bytes()), "this header can't be filled in");
+        ensure!(!is_ours || !is_one(value.as_bytes()), "this header can't contain placeholders");
         // If the value is not UTF-8, it contains no placeholders.
         let Ok(text) = std::str::from_utf8(value.as_bytes()) else {
             return Ok(Template::of_bytes(value.as_bytes()));
@@ -159,7 +159,10 @@ impl Compiler {
     }
 
     fn check_host(&self, template: &Template) -> anyhow::Result<()> {
-        ensure!(template.taken().next().is_none(), "this header can't have what was taken in it");
+        ensure!(
+            template.taken().next().is_none(),
+            "this header can't contain a value taken from a response"
+        );
         let Some(data) = &self.data else {
             return check_host(template, Values::of_slot(0, 0, None), "slot 0");
         };
@@ -173,9 +176,9 @@ impl Compiler {
         let template = Template::new(text, place, names).map_err(anyhow::Error::msg)?;
         uses.extend(template.taken().map(|(index, form)| (index, place, form)));
         let (form, fits, told): (_, fn(&[u8]) -> bool, _) = match place {
-            Place::Url => (Form::Plain, fits_url, "a URL as it is"),
+            Place::Url => (Form::Plain, fits_url, "a URL without encoding"),
             Place::Header => (Form::Plain, fits_header, "a header"),
-            Place::Body => (Form::Json, fits_json, "a string of JSON, as it is not UTF-8"),
+            Place::Body => (Form::Json, fits_json, "a JSON string, because it is not UTF-8"),
         };
         for column in template.columns(form) {
             if let Some(data) = data.as_ref().filter(|_| checked.insert((column, place))) {
@@ -191,7 +194,7 @@ fn check_host(template: &Template, mut values: Values<'_>, at: &str) -> anyhow::
     let mut host = Vec::new();
     template.fill(&mut values, &mut host);
     let is_host = Authority::try_from(&host[..]).is_ok_and(|it| !it.as_str().contains('@'));
-    ensure!(is_host, "{at}: {} is no host", shown(&host));
+    ensure!(is_host, "{at}: {} is not a host", shown(&host));
     Ok(())
 }
 

@@ -36,7 +36,7 @@ impl FromStr for Items {
             "" => Ok(Items { kind, pointer: None }),
             pointer if is_pointer(pointer) => Ok(Items { kind, pointer: Some(pointer.into()) }),
             other => {
-                Err(format!("{other:?} is no JSON pointer: write one as /choices/0/delta/content"))
+                Err(format!("{other:?} is not a JSON pointer, such as /choices/0/delta/content"))
             }
         }
     }
@@ -232,9 +232,9 @@ mod tests {
         assert_eq!(items("sse /a~1b/~0", &[b"data: {\"a/b\": {\"~\": 1}}\n\n"]), 1);
         for (text, told) in [
             ("event", "write sse or lines"),
-            ("sse x", "\"x\" is no JSON pointer"),
-            ("sse /a~2", "\"/a~2\" is no JSON pointer"),
-            ("lines /~0~", "\"/~0~\" is no JSON pointer"),
+            ("sse x", "\"x\" is not a JSON pointer"),
+            ("sse /a~2", "\"/a~2\" is not a JSON pointer"),
+            ("lines /~0~", "\"/~0~\" is not a JSON pointer"),
         ] {
             assert!(text.parse::<Items>().unwrap_err().starts_with(told), "{text}");
         }

@@ -248,11 +248,13 @@ fn a_header_that_may_occur_once_cannot_be_given_twice() {
         let told = told(&[], &options);
         assert!(told.starts_with("--header: the header "), "{told}");
         assert!(
-            told.ends_with(" is given twice, and a request may have it once: leave one out"),
+            told.ends_with(
+                " is given twice, but a request may contain it only once: leave one out"
+            ),
             "{told}"
         );
     }
-    let two = "the header cookie is given twice, and a request may have it once: write all cookies in one";
+    let two = "the header cookie is given twice, but a request may contain it only once: write all cookies in one";
     assert_eq!(told(&[("cookie", "a=1"), ("Cookie", "b=2")], &[]), two);
     for twice in ["Accept", "Cache-Control", "Via", "X-Forwarded-For", "If-None-Match"] {
         assert!(

@@ -13,8 +13,8 @@ pub(crate) fn unused_proxy(servers: &[Endpoint]) -> Option<String> {
     })?;
     let (name, host) = (variable(url.scheme_str()?), url.host()?);
     Some(format!(
-        "{name} is not used: requests go to {host} itself, as times would be the proxy's as well. To send \
-         them through it, give it as --proxy"
+        "{name} is not used: requests go to {host} directly, because times would include the proxy. \
+         To use the proxy, give it as --proxy"
     ))
 }
 
@@ -23,7 +23,7 @@ pub(crate) fn unused_proxy(servers: &[Endpoint]) -> Option<String> {
 pub(crate) fn advice(url: &Uri) -> String {
     match url.scheme_str().filter(|_| Matcher::from_env().intercept(url).is_some()) {
         Some(scheme) => {
-            format!("; to go through what {} names, give it as --proxy", variable(scheme))
+            format!("; to use the proxy that {} names, give it as --proxy", variable(scheme))
         }
         None => String::new(),
     }

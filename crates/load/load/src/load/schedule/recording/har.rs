@@ -78,7 +78,7 @@ pub(super) fn read(
 ) -> Result<(Vec<Sent>, Option<String>), String> {
     let bytes = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes);
     let har: Har<'_> =
-        serde_json::from_slice(bytes).map_err(|error| format!("is no HAR: {error}"))?;
+        serde_json::from_slice(bytes).map_err(|error| format!("is not a HAR file: {error}"))?;
     let (all, mut left_out) = (har.log.entries.len(), LeftOut::default());
     let entries = timed(&har.log.entries, &mut left_out);
     let first = entries.first().map(|entry| entry.authority.clone());
@@ -136,7 +136,7 @@ impl Timed {
         })?;
         let ns = match time::read(&entry.started_date_time, None) {
             Ok((Format::Date { .. }, ns)) if ns <= LATEST => ns,
-            _ => return Err(format!("{:?} is no date", entry.started_date_time)),
+            _ => return Err(format!("{:?} is not a date", entry.started_date_time)),
         };
         let Some(authority) = authority(&entry.request.url) else { return Ok(None) };
         // A brace in a recorded URL does not begin a placeholder, so it is percent-encoded.

@@ -109,11 +109,11 @@ impl Reader {
         let begin = if begins_with_first { first } else { 0 };
         let last = self.starts.last().copied();
         let start = ns.checked_sub(begin).filter(|start| Some(*start) >= last.map(u128::from));
-        let start = start.ok_or("it is earlier than the one before: sort the times")?;
+        let start = start.ok_or("it is earlier than the previous time: sort the times")?;
         let longest = Nanos::MAX - Nanos::ZERO;
         let start = u64::try_from(start).ok();
         let start = start.filter(|start| Duration::from_nanos(*start) < longest);
-        Ok(start.ok_or("it is too long after the start: a load may last 292 years")?)
+        Ok(start.ok_or("it is too long after the start: a load lasts at most 292 years")?)
     }
 
     fn add_request(

@@ -49,7 +49,7 @@ fn check_new(
     let known = column.filter(|_| columns.contains(&column));
     known.map_or(Ok(()), |(column, rank)| {
         let name = NAMES[column as usize].1[rank];
-        Err(format!("{name} is there twice: leave one of them out"))
+        Err(format!("{name} occurs twice: leave one of them out"))
     })
 }
 
@@ -126,7 +126,7 @@ impl<R: BufRead> Rows<R> {
 impl Layout {
     fn new(first: &mut Record<impl BufRead>) -> Result<Layout, Wrong> {
         match first.text.trim() {
-            "{" => return Err((0, format!("an object of JSON has to be on one line; {NO_HAR}"))),
+            "{" => return Err((0, format!("a JSON object must be on one line; {NO_HAR}"))),
             line if line.starts_with('{') => return Ok(Layout::Json),
             _ => {}
         }
@@ -160,7 +160,7 @@ fn csv(
     }
     match at {
         None => Ok(row),
-        Some(at) => Err((at, told("a value too many"))),
+        Some(at) => Err((at, told("one value too many"))),
     }
 }
 

@@ -87,27 +87,27 @@ fn a_recording_of_absolute_times_begins_with_the_first_one() {
 
 #[test]
 fn an_error_has_its_line_and_column() {
-    let earlier = "it is earlier than the one before";
+    let earlier = "it is earlier than the previous time";
     let too_long = "it is too long after the start";
     for (text, line, column, told) in [
         ("", 1, 1, "it has no times"),
         ("intended_start_seconds\n", 2, 1, "it has no times"),
-        (" x", 1, 2, "`x` is no time"),
-        ("\u{feff}x", 1, 1, "`x` is no time"),
+        (" x", 1, 2, "`x` is not a time"),
+        ("\u{feff}x", 1, 1, "`x` is not a time"),
         ("offset,target\n  1,a\n  0,a", 3, 3, earlier),
-        ("offset,target\n y ,a", 2, 2, "`y` is no time"),
-        ("1\nintended_start_seconds", 2, 1, "`intended_start_seconds` is no time"),
-        ("0\n\n1,5", 3, 1, "`1,5` is no time"),
-        ("-1", 1, 1, "`-1` is no time"),
-        (".5", 1, 1, "`.5` is no time"),
+        ("offset,target\n y ,a", 2, 2, "`y` is not a time"),
+        ("1\nintended_start_seconds", 2, 1, "`intended_start_seconds` is not a time"),
+        ("0\n\n1,5", 3, 1, "`1,5` is not a time"),
+        ("-1", 1, 1, "`-1` is not a time"),
+        (".5", 1, 1, "`.5` is not a time"),
         ("0\n9223372036.854775807", 2, 1, too_long),
-        ("0\n\u{feff}1", 2, 1, "`\u{feff}1` is no time"),
-        ("0\n9é\n", 2, 1, "`9é` is no time"),
+        ("0\n\u{feff}1", 2, 1, "`\u{feff}1` is not a time"),
+        ("0\n9é\n", 2, 1, "`9é` is not a time"),
         ("99999999999999999999", 1, 1, too_long),
         ("offset,target\n1", 2, 2, "1 values, but the first line has 2 names"),
-        ("offset,target\nx,a", 2, 1, "`x` is no time"),
+        ("offset,target\nx,a", 2, 1, "`x` is not a time"),
         ("offset,target\n1,a\n0,a", 3, 1, earlier),
-        ("0,a", 1, 1, "`0,a` is no time"),
+        ("0,a", 1, 1, "`0,a` is not a time"),
         ("1\n2\n1.999999999", 3, 1, earlier),
         ("1700158624\n1700158623", 2, 1, earlier),
         (
@@ -125,15 +125,15 @@ fn an_error_has_its_line_and_column() {
         ("0\n1700158623\n", 2, 1, "times are written in s since 1970 here, and in s in"),
         ("offset,url\n0,\"a\n\nb\"\n1,\"c", 5, 3, "this quote never closes"),
         ("offset,url\n0,\"a\"b\"", 2, 3, "write \"\" for a quote within quotes"),
-        ("offset,url\n0,\"a\",b", 2, 7, "a value too many, but the first line has 2 names"),
-        ("{\"ts\": \"a\\nb\"}", 1, 1, "`a\\nb` is no time"),
+        ("offset,url\n0,\"a\",b", 2, 7, "one value too many, but the first line has 2 names"),
+        ("{\"ts\": \"a\\nb\"}", 1, 1, "`a\\nb` is not a time"),
         ("{\"ts\": 1}\n {\"ts\": }", 2, 9, "expected value"),
         ("{\"ts\": 1}\n{\"x\": 1}", 2, 1, "it has no time; for a HAR file write har:FILE"),
-        ("\n{\n \"log\": {}}", 2, 1, "an object of JSON has to be on one line; for a HAR"),
-        ("{\"ts\": 1}\n  {\"ts\": true}", 2, 3, "`true` is no time"),
-        ("offset,url,URL\n0,/a,/b", 1, 12, "url is there twice: leave one of them out"),
-        ("{\"ts\": 1, \"url\": \"a\", \"URL\": \"a\"}", 1, 1, "url is there twice"),
-        ("ts,time,ts\n0,1,2", 1, 9, "ts is there twice"),
+        ("\n{\n \"log\": {}}", 2, 1, "a JSON object must be on one line; for a HAR"),
+        ("{\"ts\": 1}\n  {\"ts\": true}", 2, 3, "`true` is not a time"),
+        ("offset,url,URL\n0,/a,/b", 1, 12, "url occurs twice: leave one of them out"),
+        ("{\"ts\": 1, \"url\": \"a\", \"URL\": \"a\"}", 1, 1, "url occurs twice"),
+        ("ts,time,ts\n0,1,2", 1, 9, "ts occurs twice"),
         (
             "2023-11-16 18:17:03\n2023-11-16 18:17:04Z",
             2,
@@ -159,10 +159,10 @@ fn an_unreadable_file_is_rejected() {
         ("har: hosts=all", "har needs a file: write har:FILE"),
         ("replay:a unit=min", "unit=min: write unit=s, ms, us or ns"),
         ("replay:a from=second", "from=second: write from=first or from=0"),
-        ("replay:a unit=ms unit=us", "unit= is there twice: leave one of them out"),
-        ("replay:a unit=ms from=0 unit=ms", "unit= is there twice: leave one of them out"),
-        ("replay:a from=0 from=first", "from= is there twice: leave one of them out"),
-        ("har:a hosts=a hosts=b", "hosts= is there twice: leave one of them out"),
+        ("replay:a unit=ms unit=us", "unit= occurs twice: leave one of them out"),
+        ("replay:a unit=ms from=0 unit=ms", "unit= occurs twice: leave one of them out"),
+        ("replay:a from=0 from=first", "from= occurs twice: leave one of them out"),
+        ("har:a hosts=a hosts=b", "hosts= occurs twice: leave one of them out"),
         ("har:a hosts=", "hosts=: write hosts=all, or hosts as in hosts=api.test,cdn.test"),
         ("har:a hosts=a,,b", "hosts=a,,b: write hosts=all, or hosts as in hosts=api.test,cdn.test"),
     ] {
@@ -326,14 +326,15 @@ fn omissions_from_a_har_file_are_counted() {
 #[test]
 fn other_files_are_rejected_as_har() {
     let file = har(&[entry(1, "\"method\":\"GET\",\"url\":\"http://a/\"").replace("2026-", "")]);
-    for (text, told) in
-        [("{}", "is no HAR: missing field `log`"), ("{\"ts\": 1}\n{\"ts\": 2}", "is no HAR: ")]
-    {
+    for (text, told) in [
+        ("{}", "is not a HAR file: missing field `log`"),
+        ("{\"ts\": 1}\n{\"ts\": 2}", "is not a HAR file: "),
+    ] {
         let error = read_with(HAR, text.as_bytes(), "", |_| ()).unwrap_err();
         assert!(error.starts_with(&format!("FILE {told}")), "{error}");
     }
     let none = "FILE has no requests to send";
-    let no_date = "left out of 1 request: 1 that cannot be sent (entry 1: \"01-31T12:00:00.001+02:00\" is no date)";
+    let no_date = "left out of 1 request: 1 that cannot be sent (entry 1: \"01-31T12:00:00.001+02:00\" is not a date)";
     let number = no_date.replace("01-31T12:00:00.001+02:00", "5");
     for (text, told) in [
         (har(&[]), none.to_owned()),
@@ -404,7 +405,10 @@ fn an_invalid_entry_does_not_reject_the_other_entries() {
     for (unfit, told) in [
         ("5".to_owned(), "invalid type: integer `5`, expected struct Entry"),
         ("{}".to_owned(), "missing field `startedDateTime`"),
-        (url("http://h/").replace("2026", "9026"), "\"9026-01-31T12:00:00.001+02:00\" is no date"),
+        (
+            url("http://h/").replace("2026", "9026"),
+            "\"9026-01-31T12:00:00.001+02:00\" is not a date",
+        ),
         (url("http://h/").replace("\"url\"", "\"u\""), "missing field `url`"),
         (url("http://"), "\"http://\" is not a URL"),
         (url("http://h:x/"), "\"http://h:x/\" has no port"),

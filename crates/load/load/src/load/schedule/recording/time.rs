@@ -73,7 +73,7 @@ pub(super) fn read(text: &str, unit: Option<&'static Unit>) -> Result<(Format, u
         (Some((unit, ns)), _) => Ok((Format::Since1970(unit), ns)),
         (None, Some((unit, ns))) => Ok((Format::Offset(unit), ns)),
         (None, None) => Err(format!(
-            "`{}` is no time: write seconds, as 0.25, or a date, as 2026-01-31T12:00:00Z; if there are several columns, \
+            "`{}` is not a time: write seconds, as 0.25, or a date, as 2026-01-31T12:00:00Z; if there are several columns, \
              the first line names them, as in offset,url",
             human::visible(&text.chars().take(60).collect::<String>())
         )),
@@ -253,7 +253,7 @@ mod tests {
         let rest = ["2023-11-16 18:17:03Z0", "2023-11-16 18:17:03+24:0a", "16/Nov/2023:18:17:03"];
         for text in date.iter().chain(&minutes).chain(&number).chain(&rest) {
             let told = read(text, None).unwrap_err();
-            assert!(told.starts_with(&format!("`{text}` is no time: write seconds")), "{told}");
+            assert!(told.starts_with(&format!("`{text}` is not a time: write seconds")), "{told}");
         }
     }
 
