@@ -1,4 +1,4 @@
-//! Reads URLs and sets up TLS for connections to servers.
+//! Reads URLs, checks header fields, and sets up TLS for connections to servers.
 
 pub(crate) mod once;
 #[cfg_attr(not(feature = "tls"), path = "net/no_tls.rs")]

@@ -27,7 +27,7 @@ impl Connector {
         )
     }
 
-    #[expect(clippy::unused_async, reason = "as where there is TLS")]
+    #[expect(clippy::unused_async, reason = "net/tls.rs has this signature")]
     pub(crate) async fn connect<S>(&self, _: &Name, _: S) -> io::Result<Stream<S>> {
         match *self {}
     }

@@ -26,7 +26,7 @@ pub(crate) use tokio_rustls::client::TlsStream as Stream;
 pub(crate) struct Name(ServerName<'static>);
 
 impl Name {
-    /// Creates the name for a host, which is a DNS name, or an address without brackets.
+    /// Creates the name for a host: a DNS name, or an IP address without brackets.
     pub(crate) fn new(host: &str) -> anyhow::Result<Name> {
         let name = ServerName::try_from(host.to_owned());
         name.map(Name)

@@ -6,7 +6,7 @@ use std::path::Path;
 pub(crate) enum Trust<'a> {
     System,
     File(&'a Path),
-    /// Only this certificate in PEM, which belongs to the embedded target.
+    /// Only the certificate of the embedded target, in PEM.
     Only(&'a str),
     Anyone,
 }
