@@ -108,7 +108,7 @@ pub(crate) trait Backend: Send + Sync + 'static {
         None
     }
 
-    /// Returns the maximum number of open files. `sessions` contains the number of sessions of each thread.
+    /// Returns how many files can be open at once. `sessions` contains the number of sessions of each thread.
     fn open_files(&self, sessions: &[usize]) -> u64 {
         sessions.iter().sum::<usize>() as u64
     }

@@ -21,7 +21,7 @@ struct Entry {
     group: &'static str,
 }
 
-/// The groups that metrics contain even if no failure has occurred, because an alert needs a number.
+/// The groups that metrics contain even before the first failure: an alert rule needs a 0, not a missing series.
 static EXPECTED: Mutex<Vec<&str>> = Mutex::new(Vec::new());
 
 pub(crate) fn expect(groups: &[&'static str]) {
@@ -36,8 +36,7 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// All kinds that occurred so far. They are never freed, so copying or comparing kinds costs no more than copying or
-/// comparing numbers.
+/// All kinds that occurred so far. They are never freed, so a [`FailureKind`] is a reference that can be copied.
 static KNOWN: Mutex<BTreeMap<&'static str, FailureKind>> = Mutex::new(BTreeMap::new());
 
 /// Returns the counts by the text of their kind. Inserts them one by one, because collecting into a map adds sorting

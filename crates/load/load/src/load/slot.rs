@@ -11,7 +11,7 @@ use std::time::Duration;
 /// use nanopace_load::{Done, Failure, Load, Slot};
 /// use std::time::Duration;
 ///
-/// /// What it does follows from the number: here, every tenth is a write.
+/// /// The slot's number determines the operation: here, every tenth operation is a write.
 /// fn call(slot: Slot) -> Result<Done, Failure> {
 ///     if slot.wait_time() > Duration::from_secs(10) {
 ///         println!("due at {:?}, and far too late", slot.intended_start());

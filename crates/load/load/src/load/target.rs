@@ -284,7 +284,7 @@ impl Done {
 /// ```
 /// use nanopace_load::{Done, Failure};
 ///
-/// /// Of a server that answers `ok`, `busy` or nothing at all.
+/// /// Judges a server that answers `ok`, `busy` or nothing at all.
 /// fn judged(answer: &str) -> Result<Done, Failure> {
 ///     match answer {
 ///         "ok" => Ok(Done::new().label("read")),

@@ -1,7 +1,7 @@
 //! Records the line of the file on which each row begins.
 
-/// The lines on which the rows begin. Most rows begin one line after the previous row. `jumps` contains the index and
-/// the line of each other row, and all lines are computed from these entries.
+/// Most rows begin one line after the previous row. `jumps` contains the index and the line of the rows that do not,
+/// and [`Lines::of`] computes the other lines.
 #[derive(Debug, Default)]
 pub(super) struct Lines {
     count: usize,
