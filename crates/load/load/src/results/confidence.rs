@@ -149,8 +149,8 @@ impl Batched<'_> {
         Some((float(range.high?) - float(range.low)) / (high - low))
     }
 
-    /// Returns for each batch how many of its times are at most `time`. `with_time` says whether the times in the same
-    /// bucket as `time` are included.
+    /// Returns for each batch how many of its times are at most `time`. Times in the same bucket as `time` are included
+    /// if `with_time` is true.
     pub(crate) fn shares(&self, time: u64, with_time: bool) -> Vec<Share> {
         let share = |times: &&Histogram<u64>| {
             let same = if with_time { 0 } else { times.count_at(time) };

@@ -20,8 +20,7 @@ pub(crate) struct ExpectedLoad {
     pub(crate) is_poisson: bool,
 }
 
-/// The results, which are also written as a JSON object. Programs read its fields, so the names of the fields must not
-/// change. An unknown value is null.
+/// The evenness of a measured load. It is also written as a JSON object, so the names of the fields must not change.
 #[derive(Debug, Serialize)]
 pub(crate) struct Evenness {
     pub(crate) expected: ExpectedLoad,
@@ -57,14 +56,13 @@ pub(crate) struct Burst {
     pub(crate) window_ms: u64,
     /// The mean number of requests in a window at the expected rate.
     pub(crate) expected: f64,
-    /// The largest number of requests in a window.
     pub(crate) largest: u64,
     /// The share of all requests that are in windows with more than [`Burst::limit`] requests.
     pub(crate) share_crowded: f64,
 }
 
 impl Evenness {
-    /// Measures requests from their arrival times, which are in ascending order, in nanoseconds since any moment.
+    /// Measures requests from their arrival times, which are in ascending order, in nanoseconds since any fixed time.
     pub(crate) fn of(arrivals: &[u64], expected: ExpectedLoad) -> Evenness {
         let first = arrivals.first().copied().unwrap_or_default();
         let times: Vec<f64> = arrivals.iter().map(|ns| float(ns - first) * 1e-9).collect();

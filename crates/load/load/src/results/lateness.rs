@@ -73,7 +73,7 @@ impl Lateness {
         }
     }
 
-    /// Returns the total lateness of `slots` slots, each of which is as late as this one.
+    /// Returns the total lateness of `slots` slots that each have this lateness.
     pub(crate) fn times(self, slots: f64) -> Lateness {
         let Lateness { target, generator, queued, held, resting } = self;
         let [target, generator, queued, held, resting] =
@@ -86,8 +86,7 @@ impl Lateness {
         Lateness { generator: self.generator - queued, queued: self.queued - queued, ..self }
     }
 
-    /// Returns the lateness, with `queued` as the time that the program waited for the CPU. This time is limited to the
-    /// generator's part.
+    /// Sets the time that the program waited for the CPU, capped at the generator's part.
     pub(crate) fn with_queued(self, queued: Duration) -> Lateness {
         Lateness { queued: queued.as_secs_f64().min(self.generator), ..self }
     }

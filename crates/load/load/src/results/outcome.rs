@@ -31,7 +31,7 @@ impl Display for Ending {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Outcome {
     pub(crate) intended_start: Nanos,
-    /// The delay of the start, or `None` if the slots were not started.
+    /// `None` if the slots were not started.
     pub(crate) wait_time: Option<Duration>,
     /// The time from the intended start to the end. It is a lower bound if the slots were not completed.
     pub(crate) response_time: Duration,

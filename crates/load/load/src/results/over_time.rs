@@ -35,8 +35,8 @@ pub(crate) struct Backlog {
     pub(crate) time: Duration,
 }
 
-/// The operations in an interval. An operation that started in it is counted as started, and an operation that ended in
-/// it is counted with its result. Histograms have two significant digits.
+/// The operations that started in an interval, and the results of the operations that ended in the interval. Histograms
+/// have two significant digits.
 #[derive(Clone, Debug)]
 pub(crate) struct Brief {
     pub(crate) wait: Histogram<u64>,
@@ -136,7 +136,7 @@ impl OverTime {
         OverTime { intervals: Vec::new(), each: 1, last: 0 }
     }
 
-    /// Returns the intervals, each of which is longer than zero.
+    /// Returns the intervals. None of them has length zero.
     pub(crate) fn intervals(&self) -> &[Interval] {
         &self.intervals
     }
@@ -205,8 +205,8 @@ impl OverTime {
         parts
     }
 
-    /// Returns at most `most` intervals. Each of them is joined from the same number of recorded intervals, which is a
-    /// power of two.
+    /// Returns at most `most` intervals. Each joins the same number of recorded intervals, a power of two; the last one
+    /// may join fewer.
     pub(crate) fn at_most(&self, most: usize) -> Vec<Interval> {
         joined(&self.intervals, self.intervals.len().div_ceil(most).next_power_of_two())
     }

@@ -5,7 +5,6 @@ use serde::{Deserialize, Serialize};
 use std::fmt::{self, Display, Formatter};
 use std::time::Duration;
 
-/// The number of connections of a growing pool.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
 pub(crate) struct PoolGrowth {
     /// The number of connections at the start.

@@ -1,4 +1,4 @@
-//! Reads from the statistics of a cgroup (Linux' `cpu.stat`) how often a program used up its CPU quota.
+//! Reads from the statistics of a cgroup (`cpu.stat` on Linux) how often a program used up its CPU quota.
 //!
 //! A quota allows a cgroup a fixed CPU time in each period, which usually lasts 100 ms. When this time is used up, no
 //! thread of the cgroup or of its descendants runs until the next period begins. The quota of a pod or a service may

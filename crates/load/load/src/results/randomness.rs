@@ -2,8 +2,7 @@
 
 use crate::console::human::float;
 
-/// The number of classes of gaps. The classes are chosen so that an exponential gap is in each of them with the same
-/// probability.
+/// The number of classes of gaps. An exponential gap falls into each class with the same probability.
 const PARTS: usize = 100;
 
 const LEAST: f64 = 100.0;

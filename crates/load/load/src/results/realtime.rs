@@ -1,4 +1,4 @@
-//! Describes the scheduling class in which load threads ran: `--realtime`.
+//! Describes the scheduling class that load threads got with `--realtime`.
 
 use crate::console::human::count;
 use serde::Serialize;

@@ -2,16 +2,16 @@
 //! sent. The run that is judged has repeated these requests at other moments, among other requests.
 //!
 //! A request counts as slow if it failed, or if its service time is above the p95 of the completed requests of this run
-//! that are not repeated. The server may therefore be faster or slower than in the earlier run. If the moment was the cause, about 5 % of the
-//! repeated requests are slow.
+//! that are not repeated. The server may therefore be faster or slower than in the earlier run. If the moment was the
+//! cause, about 5 % of the repeated requests are slow.
 
 use super::confidence::wilson;
 use super::slot_record::{Group, SlotRecord};
 use crate::console::human::float;
 use serde::Serialize;
 
-/// The request is the cause only if the difference between the shares of slow requests is at least this, and is beyond
-/// chance.
+/// The request is the cause only if the difference between the shares of slow requests is at least this, and the
+/// confidence interval of the difference is above zero.
 const LEAST_MORE: f64 = 0.08;
 /// The moment is the cause only if the confidence interval of the difference includes zero and ends below this.
 const MOST_MORE: f64 = 0.2;
@@ -29,7 +29,6 @@ pub(crate) enum Cause {
     Unknown,
 }
 
-/// The results of one group of requests: the repeated requests, or the others.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(crate) struct GroupResult {
     pub(crate) requests: u64,

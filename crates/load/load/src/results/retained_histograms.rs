@@ -59,7 +59,6 @@ impl Batch {
         }
     }
 
-    /// Adds the results of a later batch.
     pub(crate) fn join(&mut self, next: &Batch) {
         self.to_seconds = next.to_seconds;
         self.started += next.started;

@@ -16,7 +16,6 @@ use std::time::Duration;
 pub(crate) struct SlotRecord {
     most: usize,
     pub(crate) repeats: Option<Arc<Repeats>>,
-    /// The number of requests so far.
     pub(crate) requests: u64,
     /// The actual start and the result of each of the slowest slots. The key consists of the service time and the slot
     /// number. A slot that repeats a request has the number of the slot of the earlier run.
@@ -25,7 +24,6 @@ pub(crate) struct SlotRecord {
     pub(crate) others: Group,
 }
 
-/// The results of one group of requests.
 #[derive(Clone, Debug)]
 pub(crate) struct Group {
     /// The service times of completed requests.

@@ -26,7 +26,6 @@ impl StartedAt {
         }
     }
 
-    /// Returns a warning if the schedule started so late that the parts of the load hardly ran side by side.
     pub(crate) fn warning(&self) -> Option<String> {
         let late = Duration::try_from_secs_f64(self.late_seconds).unwrap_or(Duration::MAX);
         let told = || format!("this part started {} after --start-at", human::time(late));
@@ -47,8 +46,8 @@ pub(crate) fn clock(error_seconds: Option<f64>) -> String {
     error.map_or_else(|| "clock error unknown".to_owned(), told)
 }
 
-/// Returns the maximum error of the machine's clock in seconds, if chrony knows it. A program without unsafe code
-/// cannot ask the kernel (`adjtimex`).
+/// Returns the maximum error of the machine's clock in seconds, if chrony reports it. A program without unsafe
+/// code cannot ask the kernel (`adjtimex`).
 fn clock_error() -> Option<f64> {
     let mut chrony = Command::new("chronyc");
     chrony.args(["-c", "tracking"]).stdin(Stdio::null()).stderr(Stdio::null());

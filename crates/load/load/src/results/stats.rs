@@ -228,8 +228,8 @@ impl OperationStats {
         self.spun += other.spun;
     }
 
-    /// Returns what was recorded after the state `before`. Returns `None` if `before` is not an earlier state of these
-    /// statistics.
+    /// Returns the statistics without the times and failures that `before` contains. Other counts are not reduced.
+    /// Returns `None` if `before` is not an earlier state of these statistics.
     pub(crate) fn since(&self, before: &OperationStats) -> Option<OperationStats> {
         let mut since = self.clone();
         let parts = [&before.wait, &before.service, &before.response, &before.bounds];

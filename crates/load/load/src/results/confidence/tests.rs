@@ -42,7 +42,7 @@ fn a_queue_that_is_half_full() {
     assert_covers(Queue::new(0.5), 20_000.0, &truths);
 }
 
-/// In this queue, response times depend on each other over some hundreds of requests.
+/// In this queue, response times depend on each other over several hundred requests.
 #[test]
 fn a_queue_at_90_percent() {
     let truths = [0.5, 0.9].map(|quantile| truth(0.9, quantile));

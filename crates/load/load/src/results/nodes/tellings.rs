@@ -23,7 +23,7 @@ struct Node {
 
 #[derive(Debug)]
 pub(crate) struct Done {
-    /// The beginning and the end of the time span, as times of the load.
+    /// The beginning and the end of the time that `stats` covers, as times of the load.
     pub(crate) span: (Duration, Duration),
     pub(crate) hz: f64,
     pub(crate) stats: OperationStats,

@@ -12,7 +12,6 @@ use std::time::Duration;
 /// The maximum number of parts. If there are more, each pair of neighbouring parts is joined.
 pub(crate) const MOST: u64 = 120;
 
-/// The unit of the lengths of parts.
 const UNIT: Duration = Duration::from_millis(250);
 
 #[derive(Clone, Debug)]
@@ -45,7 +44,7 @@ impl Timeline {
     pub(crate) fn of(over_time: &OverTime) -> Timeline {
         let mut timeline = Timeline { width: 1, ..Timeline::new() };
         for interval in over_time.intervals() {
-            // Ticks are up to some milliseconds late.
+            // Ticks can be a few milliseconds late.
             while interval.length().div_duration_f64(UNIT).round() > human::float(timeline.width) {
                 timeline.widen();
             }
