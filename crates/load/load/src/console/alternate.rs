@@ -17,7 +17,7 @@ use std::time::Duration;
 // Relaxed at every place: the lock of standard error orders the accesses. No model.
 static TURNS: AtomicU32 = AtomicU32::new(0);
 
-/// The maximum time for which the end of the process waits for a terminal that accepts no output.
+/// The maximum time for which an ending process waits for a terminal that accepts no output.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 pub(crate) fn enter() {

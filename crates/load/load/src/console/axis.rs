@@ -129,7 +129,8 @@ impl LogTimeAxis {
         ((at - from) / (to - from)).clamp(0.0, 1.0)
     }
 
-    /// Returns the position of each tick, as a share of the axis, and its label. There are at most about eight ticks.
+    /// Returns the position of each tick, as a share of the axis, and its label. If the end is more than 200 times the
+    /// start, only powers of ten have ticks.
     pub(crate) fn ticks(self) -> impl Iterator<Item = (f64, String)> {
         let is_long = self.to_ns / self.from_ns > 200;
         round_times()

@@ -16,7 +16,7 @@ pub(crate) fn width(is_terminal: bool) -> usize {
     }
 }
 
-/// Returns a character that is filled from below to this share. A share above zero is always visible.
+/// Returns a character that is filled to this share, from the bottom. A share above zero is always visible.
 #[must_use]
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between 0 and 8")]
 pub(crate) fn eighths(part: f64) -> char {

@@ -38,7 +38,6 @@ impl<'de> Deserialize<'de> for Object {
     }
 }
 
-/// Visits an object. Fails if a name occurs twice.
 struct Names;
 
 impl<'de> Visitor<'de> for Names {

@@ -13,7 +13,6 @@ const USUAL_WIDTH: usize = 80;
 
 #[derive(Debug)]
 pub(crate) struct Progress {
-    /// Whether one line is rewritten. Otherwise each update adds a line.
     in_place: bool,
     /// Whether the last state of the live line stays on the terminal after the job.
     stays: bool,

@@ -11,7 +11,6 @@ const SHOWN: usize = 76;
 /// The number of characters that are shown before the error.
 const BEFORE: usize = 50;
 
-/// Formats an error of clap as one line. For an error in a shape, adds the shape and a caret below the error.
 pub(crate) fn text(error: &Error) -> String {
     let syntax = error.source().and_then(|source| source.downcast_ref::<ShapeSyntaxError>());
     match (syntax, error.get(ContextKind::InvalidValue)) {
