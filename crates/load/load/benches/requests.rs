@@ -1,5 +1,5 @@
 //! Measures the time to build a request of each of five kinds: one that is always the same, one of two, one with three
-//! placeholders that take data rows in file order, the same with shuffled rows, and one with seven placeholders.
+//! placeholders and data rows in file order, the same with shuffled rows, and one with seven placeholders.
 //!
 //! ```text
 //! cargo bench -p nanopace-load --features http

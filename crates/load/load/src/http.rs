@@ -297,8 +297,8 @@ impl Backend for Http {
     }
 }
 
-/// A session during a call. When this value is dropped, the arrival times of the items that have arrived are recorded.
-/// If the call was given up, these items are also counted.
+/// A session during a call. Dropping this value records the arrival times of the items, and counts the items if the
+/// call was given up.
 struct Watched<'run> {
     streams: Option<&'run StreamTimings>,
     session: &'run mut Session,
@@ -319,8 +319,8 @@ impl Drop for Watched<'_> {
     }
 }
 
-/// Returns a draft of the requests that the options define. If no option defines a request, starts the embedded target,
-/// and the draft has one request to this target.
+/// Drafts the requests that the options define. If no option defines a request, starts the embedded target and drafts
+/// one request to it.
 fn what<'a, E: EmbeddedTarget>(
     args: &'a RequestArgs<E>,
     load: &RunArgs,

@@ -1,11 +1,11 @@
-//! Defines [`EmbeddedTarget`]: the server that a program starts itself if no URL is given.
+//! Defines [`EmbeddedTarget`]: the server that a program starts itself if its options name no other target.
 
 use clap::Args;
 use std::error::Error;
 use std::fmt::{self, Debug, Formatter};
 
-/// A server that the program starts itself, together with its command-line options. It receives the load if the command
-/// line gives no URL.
+/// A server that the program starts itself, together with its command-line options. It receives the load if the options
+/// name no other target.
 pub trait EmbeddedTarget: Args + Debug {
     /// Starts the server. It serves until the process ends.
     ///

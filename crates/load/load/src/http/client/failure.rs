@@ -43,7 +43,6 @@ pub(crate) enum Failure {
     BodyFile,
 }
 
-/// The groups under which metrics count failures.
 pub(crate) const GROUPS: [&str; 14] = [
     "status",
     "timeout",

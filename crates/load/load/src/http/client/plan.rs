@@ -353,7 +353,6 @@ impl Plan {
         }
     }
 
-    /// Returns the maximum number of open files. `sessions` contains the number of sessions of each thread.
     pub(crate) fn open_files(&self, sessions: &[usize]) -> u64 {
         let shared_by = self.pool.as_ref().map_or(1, Pool::most);
         let to_each = sessions.iter().map(|sessions| sessions.div_ceil(shared_by)).sum::<usize>();

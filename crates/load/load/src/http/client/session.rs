@@ -161,7 +161,7 @@ impl Session {
     }
 
     /// Closes the previous connection to a server, and opens a new one. The previous connection is closed even if
-    /// opening fails: the bytes that made it unusable have been read, so a later request would find it usable.
+    /// opening fails: the bytes that made it unusable have been read, so a later request would wrongly find it usable.
     async fn open(&mut self, endpoint: usize) -> Result<Option<SetUp>, Failure> {
         self.connections[endpoint] = None;
         // The future is boxed, because the future of a call is moved as a whole, and most calls open no connection.
@@ -184,8 +184,8 @@ impl Session {
         (answer, self.plan.label(request, answer.head_status()))
     }
 
-    /// Does the same as [`send_prepared`](Session::send_prepared), but only over HTTP/1.1 without an observer, without
-    /// cookies and without kernel timestamps. It needs less CPU time, because it has fewer nested futures.
+    /// Does the same as [`send_prepared`](Session::send_prepared) if `is_flat` is true. Needs less CPU time, because it
+    /// has fewer nested futures.
     async fn send_flat(&mut self, request: Prepared, now: Nanos) -> Answer {
         self.deadline.set(self.plan.timeout);
         let is_young = self.is_young(request.endpoint, now);
@@ -276,7 +276,8 @@ impl Session {
         now - self.opened[endpoint] < self.plan.connection_age
     }
 
-    /// Sends the first request of slot 0. A stream may never end, so only its head is read if items are timed.
+    /// Sends the first request of slot 0. If items are timed, only the head of the response is read, because a stream
+    /// may never end.
     pub(crate) async fn probe(&mut self) -> Answer {
         if let Some(ResponseObserver::ItemTimes(timed)) = &mut self.observer {
             timed.is_head_enough = true;

@@ -9,7 +9,6 @@ use anyhow::{Context, ensure};
 use hyper::body::Bytes;
 use hyper::header::CONTENT_TYPE;
 
-/// Builds the request to `url`, with the body and the form fields of the options, which may be read from files.
 pub(crate) fn target(url: &str, args: &ClientArgs) -> anyhow::Result<TargetSpec> {
     let url = template::url(url).map_err(anyhow::Error::msg)?;
     let body = match (&args.body, &args.body_file) {

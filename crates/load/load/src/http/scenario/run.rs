@@ -1,4 +1,4 @@
-//! Sends the steps of a scenario, one after the other.
+//! Sends the steps of a slot's scenario, one after the other, until a step fails.
 
 use super::{LONGEST_THINK, think};
 use crate::http::client::session::{Answer, Session};
@@ -7,7 +7,6 @@ use crate::load::kind::FailureKind;
 use crate::{Done, Failure, Slot};
 use nanopace::Nanos;
 
-/// Sends the steps of the slot's scenario, until a step fails.
 pub(crate) async fn run(
     scenario: &Scenario,
     session: &mut Session,

@@ -1,4 +1,4 @@
-//! Waits for think times with the same accuracy as slots start. Tokio's timers are accurate only to 1 ms.
+//! Waits for think times as accurately as slots start. Tokio's timers are accurate only to 1 ms.
 
 use nanopace::{Nanos, Pacer};
 use nanopace_async::timer::{Alarms, best};

@@ -10,7 +10,6 @@ use std::time::SystemTime;
 pub(crate) struct Values<'data> {
     pub(crate) slot: u64,
     pub(crate) random: Rng,
-    /// Returns the current time.
     pub(crate) time: fn() -> SystemTime,
     /// The data, and the index of the row whose values the slot uses.
     row: Option<(&'data Data, usize)>,

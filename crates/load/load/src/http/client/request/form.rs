@@ -11,7 +11,7 @@ use std::str::FromStr;
 
 const USAGE: &str = "write NAME=VALUE, or NAME=@FILE, as in photo=@cat.jpg;type=image/jpeg";
 
-/// The content types that are used for file name extensions. They are the same as in curl.
+/// The content types of file name extensions, as in curl.
 const KINDS: [(&str, &str); 10] = [
     ("gif", "image/gif"),
     ("jpg", "image/jpeg"),

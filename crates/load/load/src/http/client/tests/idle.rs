@@ -126,7 +126,7 @@ fn a_request_that_is_sent_again_may_fail_as_well() {
     check(&[], "ac r a", &[("204", false), ("connection reset", true), ("204", false)]);
 }
 
-/// The number of bytes that is counted for a retried request is the sum for both attempts.
+/// The bytes of both attempts are counted for a retried request.
 #[test]
 fn a_request_that_is_sent_again_counts_once() {
     let plan = plan(&format!("http://{}/", serve("ac a")), &[], Duration::from_secs(60)).unwrap();
@@ -156,7 +156,7 @@ fn a_connection_with_unsolicited_bytes_is_never_used_again() {
         answered.send(()).unwrap();
         is_sent.recv().unwrap();
         for number in 1..3 {
-            // The runtime learns of the bytes only while its thread sleeps.
+            // The runtime notices the bytes only while its thread sleeps.
             sleep(Duration::from_millis(1)).await;
             let answer = session.send(number, Nanos::ZERO).await.0;
             assert!(answer.status.is_err() && !answer.is_sent, "{number}: {answer:?}");

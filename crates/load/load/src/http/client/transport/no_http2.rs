@@ -13,7 +13,7 @@ use hyper::{Request, StatusCode};
 #[derive(Clone, Debug)]
 pub(crate) enum Connection {}
 
-#[expect(clippy::unused_async, reason = "as where there is HTTP/2")]
+#[expect(clippy::unused_async, reason = "http2.rs has these signatures")]
 impl Connection {
     pub(crate) async fn open(_: Box<dyn Io>) -> Result<Connection, Failure> {
         Err(Failure::Unreadable)

@@ -1,4 +1,4 @@
-//! Replaces kernel timestamps on systems other than Linux, on which the option `--kernel-timestamps` is an error.
+//! Replaces kernel timestamps on systems other than Linux, where the option `--kernel-timestamps` is an error.
 
 use super::stream::Io;
 use anyhow::bail;

@@ -58,7 +58,7 @@ pub(crate) fn connection(tcp: TcpStream) -> io::Result<Box<dyn Io>> {
 struct Stamped {
     tcp: TcpStream,
     written: u64,
-    /// The time at which the last write began. All times here are those of the system clock, counted from 1970.
+    /// The time at which the last write began. All times of this struct are in system time, counted from 1970.
     write: Duration,
     /// The time at which the kernel sent the last byte of the last write, if its timestamp has arrived.
     sent: Option<Duration>,
@@ -140,7 +140,7 @@ impl AsyncRead for Stamped {
     }
 }
 
-/// Requests receive timestamps for the connections that this listener accepts, if the kernel has them.
+/// Requests receive timestamps for the connections that this listener accepts, if the kernel supports them.
 pub(crate) fn stamp_received(listener: &impl AsFd) {
     let flags = TimestampingFlag::SOF_TIMESTAMPING_SOFTWARE
         | TimestampingFlag::SOF_TIMESTAMPING_RX_SOFTWARE;

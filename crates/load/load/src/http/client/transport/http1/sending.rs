@@ -10,7 +10,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 pub(super) struct Sending<'a> {
-    /// The result of sending, or `None` until all is written, or a write or a read of the body file fails.
+    /// `None` while bytes are left to send and neither a write nor a read of the body file has failed.
     sent: Option<Result<(), Failure>>,
     parts: [&'a [u8]; 5],
     /// The body file, which is sent after the head. In this case, the head is the first part, and the other parts are
