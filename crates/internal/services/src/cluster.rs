@@ -15,10 +15,10 @@ const HASH_SLOTS: u32 = 16_384;
 /// The time in milliseconds after which a silent server counts as dead.
 const SILENT_MS: &str = "500";
 
-/// A cluster of three servers that share its slots, and a fourth server that can become a replica.
+/// A cluster of three servers that share all hash slots, and a fourth server that can become a replica.
 #[derive(Debug)]
 pub struct Cluster {
-    /// The three servers that own slots at first, in the order of their slots, and then the fourth server.
+    /// The three servers that own hash slots at first, in the order of their slots, and then the fourth server.
     pub servers: Vec<Server>,
 }
 
@@ -57,7 +57,7 @@ impl Cluster {
         format!("redis://{}/", servers.join(","))
     }
 
-    /// Returns the slot of a key, and the index of the server that owned the slot at first.
+    /// Returns the hash slot of a key, and the index of the server that owned the slot at first.
     ///
     /// # Errors
     /// Fails if the first server does not respond.
@@ -79,7 +79,7 @@ impl Cluster {
         })
     }
 
-    /// Moves a slot with its keys from one server to another.
+    /// Moves a hash slot with its keys from one server to another.
     ///
     /// # Errors
     /// Fails if a server does not respond or reports an error.
@@ -124,7 +124,7 @@ fn wait_until(what: &str, is_so: impl Fn() -> io::Result<bool>) -> io::Result<()
     let deadline = Instant::now() + AGREES;
     while !is_so()? {
         if Instant::now() >= deadline {
-            return Err(io::Error::new(ErrorKind::TimedOut, format!("no {what}")));
+            return Err(io::Error::new(ErrorKind::TimedOut, format!("timed out: {what}")));
         }
         thread::sleep(Duration::from_millis(20));
     }

@@ -5,12 +5,11 @@ use std::fs::OpenOptions;
 use std::io::Write;
 use std::thread;
 
-/// The environment variable with the path of the file to which each test that is not judged appends a line.
 const FILE: &str = "NANOPACE_NOT_JUDGED";
 
 /// Reports that the test on this thread is not judged, because the machine did not run it in time. Prints the reason,
-/// and appends it to the file whose path is in `NANOPACE_NOT_JUDGED`. `cargo xtask test` sets that variable, runs such
-/// tests again one after the other, and lists the tests that are still not judged.
+/// and appends it to the file whose path is in `NANOPACE_NOT_JUDGED`. `cargo xtask test` sets that variable, reruns
+/// these tests one at a time, and lists the tests that are still not judged.
 pub fn not_judged(reason: &str) {
     println!("NOT JUDGED: {reason}");
     let Some(file) = env::var_os(FILE) else { return };

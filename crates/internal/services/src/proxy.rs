@@ -80,8 +80,8 @@ impl Proxy {
     }
 
     /// Drops the next `n` replies: the server executes the command, but the proxy closes the connection instead of
-    /// sending the reply. Data that the server sends together counts as one reply, including the replies to the first
-    /// commands of a connection.
+    /// sending the reply. Data that the proxy reads at once counts as one reply. Replies to the commands with which a
+    /// client sets up its connection also count.
     pub fn drop_replies(&self, n: usize) {
         self.rules.change(|now| now.replies_to_drop = n);
     }

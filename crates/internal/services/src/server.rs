@@ -49,8 +49,8 @@ impl Options {
         self
     }
 
-    /// Makes the server keep an append-only file, and flush it after each command, so that no data is lost in a
-    /// [`Server::restart`].
+    /// Makes the server keep an append-only file and flush it after each command, so that [`Server::restart`] loses no
+    /// data.
     #[must_use]
     pub fn append_only(mut self) -> Self {
         self.append_only = true;
@@ -125,7 +125,7 @@ impl Options {
             let (kind, problem) = match child.try_wait()? {
                 Some(status) => (ErrorKind::AddrInUse, format!("ended at once, {status}")),
                 None if Instant::now() >= deadline => {
-                    (ErrorKind::TimedOut, "doesn't answer".to_owned())
+                    (ErrorKind::TimedOut, "does not respond".to_owned())
                 }
                 None => {
                     thread::sleep(Duration::from_millis(5));
@@ -235,7 +235,7 @@ impl Server {
     /// Stops the process with SIGSTOP. Connections stay open, but get no responses.
     ///
     /// # Errors
-    /// Fails if the process has ended.
+    /// Fails if [`kill`](Server::kill) has ended the process.
     pub fn stop(&self) -> io::Result<()> {
         self.signal(Signal::STOP)
     }
@@ -243,7 +243,7 @@ impl Server {
     /// Resumes a stopped process with SIGCONT.
     ///
     /// # Errors
-    /// Fails if the process has ended.
+    /// Fails if [`kill`](Server::kill) has ended the process.
     pub fn go_on(&self) -> io::Result<()> {
         self.signal(Signal::CONT)
     }
@@ -275,7 +275,7 @@ impl Drop for Server {
     }
 }
 
-/// Kills a process and waits for its end. An error means that the process has already ended, and is ignored.
+/// Ignores errors: they mean that the process has already ended.
 fn end(child: &mut Child) {
     child.kill().ok();
     child.wait().ok();

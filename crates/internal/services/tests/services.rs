@@ -99,8 +99,8 @@ fn the_proxy_delays_both_ways() {
     }
 }
 
-/// Tries to connect for at least 1 s. The first attempts may be accepted, because a server that another test starts
-/// inherits the listener until it has executed its program.
+/// Tries to connect for up to about 1 s. The first attempts may succeed, because a child process of another test holds
+/// a copy of the listener until it executes its program.
 fn is_refused_soon(address: SocketAddr) -> bool {
     (0..1_000).any(|_| {
         thread::sleep(Duration::from_millis(1));
@@ -161,7 +161,7 @@ fn a_held_request_arrives_after_requests_of_a_later_connection() {
         let mut stream = connect(proxy.address());
         let end = Instant::now() + Duration::from_secs(20);
         while !say(&mut stream, "GET a").unwrap().contains("early,meanwhile,late") {
-            assert!(Instant::now() < end, "it never arrived");
+            assert!(Instant::now() < end, "the held request never arrived");
         }
     }
 }

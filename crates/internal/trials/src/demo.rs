@@ -17,7 +17,7 @@ const NODES: usize = 4;
 const KILL_MS: u64 = 4_000;
 const JOIN_MS: u64 = 6_000;
 
-/// The options: the rate, and the file for the picture.
+/// The options of the demonstration.
 #[derive(Args, Clone, Debug)]
 pub struct Options {
     /// The rate of all nodes together, from 100/s to 20k/s
@@ -28,7 +28,7 @@ pub struct Options {
     svg: PathBuf,
 }
 
-/// Parses a rate within limits. Each start is written to a file, so at higher rates the disk would slow the nodes down.
+/// Parses a rate from 100/s to 20k/s. Nodes write each start to a file, which would slow them down at higher rates.
 fn shown_rate(text: &str) -> Result<Rate, String> {
     let rate: Rate = text.parse().map_err(|error| format!("{error}"))?;
     let is_shown = (100.0..=20_000.0).contains(&rate.as_hz());

@@ -14,15 +14,15 @@ use std::process::ExitCode;
 #[derive(Parser)]
 #[command(name = "nanopace-trials")]
 enum Command {
-    /// Makes random calls of pacers from many threads, and checks the results.
+    /// Calls pacers at random from many threads, and checks the results.
     Stress(stress::Options),
-    /// Makes runs of a fleet with random faults.
+    /// Runs fleets with random faults, and checks their accounts.
     #[cfg(feature = "fleet")]
     Chaos(chaos::Options),
     /// Runs a fleet of four nodes, kills one of them, and draws the run.
     #[cfg(feature = "fleet")]
     Demo(demo::Options),
-    /// Takes part in a run.
+    /// Runs one node of a fleet.
     #[cfg(feature = "fleet")]
     Node(node::Options),
 }

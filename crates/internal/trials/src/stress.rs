@@ -1,7 +1,7 @@
 //! Runs random rounds with real threads on a real clock, and checks laws that must hold in each round.
 //!
-//! The laws are the guarantees in the engine's documentation. They are checked only with the results of public calls,
-//! and no law depends on durations.
+//! The laws are the guarantees in the engine's documentation. The checks use only results of public calls, and no law
+//! limits how long a call takes.
 
 mod allowance;
 mod changer;
@@ -20,17 +20,18 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
-/// The time limit of a round, which usually takes some tenths of a second.
+/// The time limit of a round, which usually takes a few tenths of a second.
 const PATIENCE: Duration = Duration::from_secs(30);
 const BETWEEN_REPORTS: Duration = Duration::from_secs(5);
 
-/// Makes random calls of pacers from many threads, and checks the results.
+/// Calls pacers at random from many threads, and checks the results.
 ///
-/// Each round draws everything from its seed: the rate, the way to pause, the policy, the clock,
-/// the number of workers, their calls, and the changes of the schedule. The order in which the threads meet
+/// Each round draws everything from its seed: the rate, the way to pause, the late policy, the clock,
+/// the number of workers, their calls, and the changes of the schedule. How the threads interleave
 /// depends on the machine, so a round that failed may have to be repeated several times.
 ///
-/// Exit code 1 means that a law was broken. The output contains the law and the command that repeats the round.
+/// Exit code 1 means that a law was broken, or that a round hung or panicked. The output contains the
+/// fault and the command that repeats the round.
 #[derive(Args, Clone, Debug)]
 pub struct Options {
     /// The number of rounds; 60 take about 10 s.
@@ -39,16 +40,15 @@ pub struct Options {
     /// The time to run in minutes, instead of a number of rounds.
     #[arg(long)]
     minutes: Option<u64>,
-    /// The seed of the first round; each further round adds one. By default it is drawn from the
-    /// time
+    /// The seed of the first round, which each further round increments by one; by default the time
     #[arg(long)]
     seed: Option<u64>,
 }
 
-/// Runs rounds until their number or the time is reached.
+/// Runs the given number of rounds, or rounds for the given time.
 ///
 /// # Errors
-/// Returns the law that was broken.
+/// Returns the law that was broken, or reports that a round hung or panicked.
 pub fn run(options: &Options) -> Result<()> {
     let seed = options.seed.unwrap_or_else(seed_from_time);
     println!("seed {seed}");

@@ -8,7 +8,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use std::time::Instant;
 
-/// Data, and the time at which to forward it. Empty data marks the end of the stream.
+/// Data, and when to forward it. Empty data marks the end of the stream.
 type Chunk = (Vec<u8>, Instant);
 
 pub(crate) struct Connection<'a> {

@@ -7,7 +7,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// The maximum number of connections that wait to be accepted.
+/// The maximum number of connections that the kernel holds until they are accepted.
 const WAITING: i32 = 128;
 
 /// The treatment of new connections while the proxy is cut.
@@ -104,18 +104,18 @@ impl Rules {
             now.end_connections();
             now.accepting = false;
             if let (NewConnections::Refused, Some(listener)) = (new, &now.listener) {
-                // Linux ends the listening, and the socket keeps its port, which no other socket can bind.
+                // On Linux, the socket stops listening but keeps its port. Without SO_REUSEADDR, no other socket can
+                // bind that port.
                 let _ = shutdown(listener, Shutdown::Read);
                 let _ = set_socket_reuseaddr(listener, false);
             }
         });
     }
 
-    /// Accepts new connections again.
     pub(crate) fn mend(&self) -> io::Result<()> {
         let mut state = self.lock();
         if let Some(listener) = &state.listener {
-            // Connections that have just been closed still use the port.
+            // Without SO_REUSEADDR, `listen` would fail while closed connections still use the port.
             set_socket_reuseaddr(listener, true)?;
             listen(listener, WAITING)?;
         }

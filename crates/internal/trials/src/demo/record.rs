@@ -17,7 +17,7 @@ pub struct Event {
     pub(super) what: String,
 }
 
-/// The number of slots that each node actually started in the time of each column, and the changes of the fleet.
+/// The number of starts of each node in each column of the picture, and the changes of the fleet.
 #[derive(Clone, Debug)]
 pub struct Record {
     pub(super) nodes: BTreeMap<u16, Vec<u32>>,

@@ -11,18 +11,19 @@ use std::env;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// The number of runs and their seeds.
+/// The options of the random runs.
 #[derive(Args, Clone, Debug)]
 pub struct Options {
     /// The number of runs; each takes a few seconds.
     #[arg(long, default_value_t = 100)]
     runs: u64,
-    /// The seed of the first run; each further run adds one. By default it is drawn.
+    /// The seed of the first run, which each further run increments by one; random by default.
     #[arg(long)]
     seed: Option<u64>,
 }
 
-/// A fault of a node or of the store. Times are in milliseconds. A fault without an end lasts until the end of the run.
+/// A fault of a node or of the store. Durations are in milliseconds; a fault without one lasts until the end of the
+/// run.
 #[derive(Clone, Debug)]
 enum Fault {
     Join,
@@ -31,12 +32,12 @@ enum Fault {
     FreezeNode(usize, Option<u64>),
     FreezeAll(u64),
     FreezeStore(u64),
-    /// The store is killed, and restarts without data after this time.
+    /// The store is killed, and restarts without data after this duration.
     RestartStore(u64),
     CutOff(usize, Option<u64>, NewConnections),
     LoseReplies(usize, usize),
     HoldRequests(usize, u64),
-    /// The link of a node gets this one-way delay, until the optional end.
+    /// The link of a node gets this one-way delay, for the optional duration.
     Slow(usize, u64, Option<u64>),
     SetRate(u64),
 }
@@ -56,7 +57,7 @@ const LOAD_MS: u64 = 2_000;
 /// One-way delays in milliseconds. The longest is typical of a link between continents.
 const DELAYS: [u64; 7] = [0, 0, 1, 5, 25, 75, 150];
 
-/// A node that is frozen for the rest of the run is killed this number of milliseconds after the end of the load.
+/// The time from the end of the load, in milliseconds, after which nodes that are still frozen are killed.
 const FROZEN_MS: u64 = 500;
 
 impl Fault {
@@ -79,9 +80,8 @@ impl Plan {
         self.faults.iter().any(|(_, fault)| is_meant(fault))
     }
 
-    /// Returns whether the account is wrong if the remaining nodes have not started all slots. Slots may be missing if
-    /// the plan kills a node and also separates a node from the store, or if the store can lose the record of slots
-    /// that a leaving node returned.
+    /// Returns whether the remaining nodes must start all slots. Slots may be missing if the plan kills a node and also
+    /// separates a node from the store, or if the store can lose the record of slots that a leaving node returned.
     fn is_for_the_living(&self) -> bool {
         let is_blind = self.has(Fault::cuts) && self.has(|fault| matches!(fault, Fault::Kill(_)));
         let is_forgotten = self.forgets() && self.has(|fault| matches!(fault, Fault::Leave(_)));
@@ -183,7 +183,7 @@ fn try_once(plan: &Plan) -> Result<String> {
     }
     let is_gone = trial.members.iter().all(Member::is_gone);
     if is_gone && trial.is_forgotten() {
-        return Ok("no node and no store are left to report".to_owned());
+        return Ok("all nodes are gone, and the store has lost the run".to_owned());
     }
     let outcome = trial.end()?;
     outcome.check(plan.forgets())?;
@@ -196,7 +196,7 @@ fn try_once(plan: &Plan) -> Result<String> {
 fn in_short(outcome: &Outcome) -> String {
     let (account, truth) = (&outcome.account, &outcome.truth);
     format!(
-        "{} nodes, {} slots, {} lost, {} twice (in truth {} and {}), {} repairs, not run for {} ms",
+        "{} nodes, {} slots, {} lost, {} twice (in truth {} and {}), {} repairs, not scheduled for {} ms",
         outcome.nodes.len(),
         account.expected,
         account.lost(),
@@ -265,7 +265,7 @@ fn happen(
                 proxies[node].delay(Duration::from_millis(links[node]));
             }
         }
-        // The load may have ended, or the store may have no data at that moment.
+        // Ignores errors: the load may have ended, or the store may have no data at that moment.
         Fault::SetRate(rate) => {
             trial.control().set_rate(format!("{rate}/s").parse()?).unwrap_or(());
         }

@@ -12,16 +12,16 @@ use std::time::{Duration, Instant};
 
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// The way in which a node ended.
+/// How a node ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// The node has reported all its starts to the store.
     Finished {
-        /// The number of frames in which the node was without the store.
+        /// The number of frames in which the node could not reach the store.
         blind_frames: u64,
         /// Whether the node was asked to leave.
         has_left: bool,
-        /// The longest time in milliseconds in which the node was not scheduled, because it was frozen or the machine
+        /// The longest time in milliseconds for which the node was not scheduled, because it was frozen or the machine
         /// was busy.
         stalled_ms: u64,
     },
@@ -57,7 +57,7 @@ impl Member {
     /// Waits until the node has joined and the run has started. Returns the node's number.
     ///
     /// # Errors
-    /// Fails if the node prints nothing or a different line. The error contains the different line.
+    /// Fails if the node prints nothing for 30 s, or any other line, which the error then contains.
     pub fn joined(&mut self) -> Result<u16> {
         if let Some(number) = self.number {
             return Ok(number);
@@ -88,7 +88,7 @@ impl Member {
     /// Freezes the node with SIGSTOP.
     ///
     /// # Errors
-    /// Fails if the node has ended.
+    /// Fails if `kill` or `wait` has ended the process.
     pub fn freeze(&self) -> Result<()> {
         Ok(kill_process(Pid::from_child(&self.child), Signal::STOP)?)
     }
@@ -96,7 +96,7 @@ impl Member {
     /// Resumes a frozen node with SIGCONT.
     ///
     /// # Errors
-    /// Fails if the node has ended.
+    /// Fails if `kill` or `wait` has ended the process.
     pub fn thaw(&self) -> Result<()> {
         Ok(kill_process(Pid::from_child(&self.child), Signal::CONT)?)
     }

@@ -1,7 +1,7 @@
 //! Runs a node of a fleet as a process.
 //!
 //! The node prints `joined NUMBER`, and then records its starts in a file. A line on standard input makes it leave. At
-//! the end it prints `finished`, the number of frames without the store, and the longest time in milliseconds in which
+//! the end it prints `finished`, the number of frames without the store, and the longest time in milliseconds for which
 //! it was not scheduled. If it fails, it prints `failed` and the reason.
 
 use crate::fleet::start::Recorder;
@@ -32,13 +32,13 @@ pub struct Options {
     /// The file for the starts.
     #[arg(long)]
     starts: PathBuf,
-    /// The number of starts to write at once.
+    /// The number of starts to write to the file at once.
     #[arg(long, default_value_t = 1)]
     together: usize,
     /// The number of threads that take slots.
     #[arg(long, default_value_t = 2)]
     threads: usize,
-    /// The duration of each start, in microseconds.
+    /// The duration of each operation, in microseconds.
     #[arg(long, default_value_t = 0)]
     busy_us: u64,
 }
@@ -56,7 +56,7 @@ pub fn run(options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// Returns the number of frames without the store, and the longest time in which the node was not scheduled.
+/// Returns the number of frames without the store, and the longest time for which the node was not scheduled.
 fn take_part(options: &Options) -> Result<(u64, Duration)> {
     let node = join(options)?;
     println!("joined {}", node.number());
@@ -102,7 +102,7 @@ fn lines() -> Receiver<String> {
     receiver
 }
 
-/// Waits until all `callers` have ended, and makes the node leave when a line arrives. Returns the longest time in
+/// Waits until all `callers` have ended, and makes the node leave when a line arrives. Returns the longest time for
 /// which this thread was not scheduled.
 fn watch<T>(
     node: &Node,

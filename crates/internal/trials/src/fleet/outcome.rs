@@ -1,4 +1,4 @@
-//! Checks that the account of a run is correct.
+//! Compares the account of a run with the starts that its nodes recorded.
 
 use crate::fleet::member::Fate;
 use crate::fleet::start::Start;
@@ -16,7 +16,7 @@ const EARLY: Duration = Duration::from_millis(100);
 /// The delay of a wake-up, in milliseconds, from which a thread counts as not scheduled in time.
 const CALM_MS: u64 = 12;
 
-/// The result of a run that is over.
+/// The result of a run.
 #[derive(Clone, Debug)]
 pub struct Outcome {
     /// The account that the store reports.
@@ -116,7 +116,7 @@ impl Outcome {
         self.account.nodes.iter().find(|node| node.number == number)
     }
 
-    /// Returns whether a node failed, or reports that it was without the store for a while.
+    /// Returns whether a node failed, or could not reach the store for a while.
     #[must_use]
     pub fn was_blind(&self) -> bool {
         let told = |number| self.node(number).is_some_and(|node| node.twice > 0);
@@ -142,7 +142,7 @@ impl Outcome {
         self.nodes.iter().filter(|(_, fate, starts)| !was_run(fate, starts)).count() <= frozen
     }
 
-    /// Returns the longest time in which a node was not scheduled, in milliseconds.
+    /// Returns the longest time for which a node was not scheduled, in milliseconds.
     #[must_use]
     pub fn stalled_ms(&self) -> u64 {
         let stalled = |fate: &Fate| match fate {

@@ -24,7 +24,7 @@ pub(crate) struct Recorder {
 }
 
 impl Recorder {
-    /// Opens a file for appending, which several recorders can do at the same time.
+    /// Opens a file for appending. Several recorders can share the file.
     pub(crate) fn open(path: &Path, together: usize) -> io::Result<Recorder> {
         let file = OpenOptions::new().create(true).append(true).open(path)?;
         Ok(Recorder { file, buffer: Vec::with_capacity(together * BYTES), together })

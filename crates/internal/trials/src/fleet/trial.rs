@@ -141,7 +141,7 @@ impl Trial {
         &self.control
     }
 
-    /// Returns whether the store has no data about the run any more.
+    /// Returns whether the store has lost the data of the run.
     #[must_use]
     pub fn is_forgotten(&self) -> bool {
         let status = retried(Instant::now() + PATIENCE, || self.control.status());

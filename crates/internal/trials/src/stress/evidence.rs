@@ -12,8 +12,8 @@ pub(crate) struct Evidence {
     pub(crate) origin: Nanos,
     pub(crate) records: Vec<Record>,
     pub(crate) changes: Vec<Change>,
-    /// The due time of the first unclaimed slot. `None` if the pacer was closed early, or if too many slots were due at
-    /// the end to claim them all.
+    /// The intended start of the first unclaimed slot. `None` if the pacer was closed early, or if too many slots were
+    /// due at the end to claim them all.
     pub(crate) next: Option<Nanos>,
     pub(crate) at_rest: Totals,
     /// The readings of the clock before and after the call of `close`.

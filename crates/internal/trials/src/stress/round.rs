@@ -79,7 +79,7 @@ fn join<T>(thread: ScopedJoinHandle<'_, T>) -> T {
     thread.join().expect("a thread of the round panicked")
 }
 
-/// Claims all due slots. Returns the due time of the next slot, or `None` if too many slots are due.
+/// Claims all due slots. Returns the intended start of the next slot, or `None` if too many slots are due.
 fn drain(shared: &RoundShared, records: &mut Vec<Record>) -> Option<Nanos> {
     for _ in 0..MOST_DRAINED {
         let before = shared.clock.now();

@@ -43,7 +43,7 @@ pub(crate) enum ClockKind {
 pub(crate) enum Work {
     /// No work, so that calls coincide as often as possible.
     None,
-    /// Usually less than about 100 us, and sometimes some milliseconds.
+    /// Usually less than 40 us, and sometimes several milliseconds.
     Mixed,
     /// More than 10 us each time, so that each start has its own clock reading.
     Long,
@@ -129,7 +129,7 @@ pub(crate) fn rate(per_second: u64) -> Rate {
     Rate::per_second(per_second).expect("a rate from 1 to 10 M per second")
 }
 
-/// Draws a rate from 1/s to 10 M/s. Each power of ten is equally likely.
+/// Draws a rate from 1/s to 10 M/s. Each decade is equally likely.
 pub(crate) fn draw_rate(rng: &mut Rng) -> u64 {
     let decade = 10_u64.pow(rng.u32(0..7));
     rng.u64(decade..=10 * decade).min(TOP_RATE)

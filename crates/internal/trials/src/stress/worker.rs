@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 /// The maximum number of records of a worker. More records would take longer to check than to make.
 const MOST_CALLS: usize = 6_000;
-/// The number of records after which refused calls are not recorded, because there are many similar ones.
+/// The number of records after which a worker no longer records temporary refusals, because there are many of them.
 const MOST_WITH_REFUSALS: usize = 2_000;
 const MOST_CLAIMS: usize = 3;
 

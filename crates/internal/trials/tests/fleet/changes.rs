@@ -120,7 +120,7 @@ fn a_change_survives_the_loss_of_the_store_s_data() -> Result<()> {
             thread::scope(|scope| {
                 let asked = Rate::from_hz(rate.into())?;
                 let change = scope.spawn(move || control.set_rate(asked));
-                // By now, the change has found the run, but may be incomplete.
+                // After this sleep, the change has found the run, but may be incomplete.
                 thread::sleep(Duration::from_millis(fastrand::u64(5..300)));
                 tell(server.address(), "FLUSHALL")?;
                 change.join().expect("no panic")?;

@@ -1,5 +1,5 @@
-//! Tests machines with different clocks, which libfaketime simulates. The library does not work with the servers, so
-//! only the simulation tests a store whose clock is set.
+//! Tests nodes with different clocks, which libfaketime simulates. libfaketime does not work with the servers, so only
+//! the simulation of fleets tests a store whose clock is set.
 
 use crate::{all_started, end, one_product, program};
 use anyhow::Result;
@@ -18,7 +18,7 @@ fn assert_clocks_are_faked() {
     assert_eq!(year.stdout, b"2001\n", "libfaketimeMT.so.1 in LD_LIBRARY_PATH: {year:?}");
 }
 
-/// The wall clock of one machine is wrong by hours, and the clock of another machine runs at double speed.
+/// The wall clocks of two nodes are wrong by 5 hours and by 3 days, and that of the third runs at double speed.
 #[test]
 #[ignore = "needs Redis and Valkey, and libfaketime"]
 fn clocks_of_nodes_are_never_compared() -> Result<()> {

@@ -10,15 +10,14 @@ use std::sync::mpsc::channel;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// The length of a frame. A node that stalls for longer may be too late for its slots, which are then lost or started
-/// twice.
+/// A node that stalls for longer than a frame may be too late for its slots, which are then lost or started twice.
 const FRAME: Duration = Duration::from_millis(100);
 
 fn fleet(url: &str, name: &str) -> Fleet {
     Fleet::new(url, name).unwrap().frame(FRAME)
 }
 
-/// Returns the result of `test`, and the longest time in which this process was not scheduled.
+/// Returns the result of `test`, and the longest time for which this thread was not scheduled.
 fn watched<T: Send>(test: impl FnOnce() -> T + Send) -> (T, Duration) {
     thread::scope(|scope| {
         let test = scope.spawn(test);
@@ -173,7 +172,7 @@ fn the_survivor_of_a_node_that_died_late_is_the_last_node() {
             });
             let survivor = join(&server.url());
             drain(&survivor);
-            assert!(survivor.finish(Vec::new()).unwrap(), "nobody else is left");
+            assert!(survivor.finish(Vec::new()).unwrap(), "the survivor is not the last node");
             drop(dies.join().unwrap());
         });
     }

@@ -7,7 +7,7 @@ use nanopace_trials::fleet::Trial;
 use std::thread;
 use std::time::Duration;
 
-/// Makes a fault in a run in which each node has its own proxy, and asserts that all slots are started.
+/// Causes a fault in a run whose nodes each have a proxy, and asserts that all slots are started.
 fn tried(nodes: usize, fault: impl Fn(&[Proxy]) -> Result<()>) -> Result<()> {
     one_product(|product| {
         let server = Server::start(product)?;

@@ -18,7 +18,7 @@ fn a_load_that_is_too_high_is_late_and_nothing_is_dropped() -> Result<()> {
         let outcome = end(trial)?;
         assert_if_run(outcome.was_calm(), outcome.truth.never() == 0, &outcome);
         let starts = || outcome.nodes.iter().map(|(_, _, starts)| starts);
-        // Four threads, each of which makes at most 250 starts per second, need 1 s longer than the load lasts.
+        // Four threads with at most 250 starts per second each need 1 s longer than the load lasts.
         assert!(
             starts().flatten().map(|start| start.wait).max() > Some(Duration::from_millis(800))
         );

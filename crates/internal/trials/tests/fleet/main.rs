@@ -34,7 +34,7 @@ fn each_product(test: impl Fn(Product) -> Result<()>) -> Result<()> {
     Product::ALL.into_iter().try_for_each(test)
 }
 
-/// Runs a test with one product, because the other one would behave the same.
+/// Runs a test with one product, if both behave the same.
 fn one_product(test: impl Fn(Product) -> Result<()>) -> Result<()> {
     test(Product::Redis)
 }
@@ -51,8 +51,8 @@ fn end(trial: Trial) -> Result<Outcome> {
     Ok(outcome)
 }
 
-/// Ends a load after this time, and checks the account. The load is longer than any test, so a stall of seconds cannot
-/// end it before a fault is made.
+/// Ends the load when it has run for `elapsed_ms`, and checks the account. The load itself is longer than any test, so
+/// it does not end before a fault is made, even if the machine stalls for seconds.
 fn stop(trial: Trial, elapsed_ms: u64) -> Result<Outcome> {
     trial.until(elapsed_ms);
     trial.stop()?;

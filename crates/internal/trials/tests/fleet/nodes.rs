@@ -31,8 +31,8 @@ fn a_killed_node_costs_what_it_had_claimed() -> Result<()> {
     })
 }
 
-/// The node continues for some frames, whose starts it has not reported. If the machine stalls, the node may end before
-/// it is killed.
+/// After the request to leave, the node continues for some frames without reporting their starts. If the machine
+/// stalls, the node may end before it is killed.
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn the_last_node_that_is_killed_while_it_leaves_lies_between_bounds() -> Result<()> {

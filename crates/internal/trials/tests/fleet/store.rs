@@ -67,8 +67,8 @@ fn copy(from: &Path, to: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The store returns with old data, as after a failover to a replica. It is down only briefly, or for longer than the
-/// time for which the nodes have claimed slots ahead.
+/// The store returns with old data, as after a failover to a replica. It is down briefly, or until the nodes have
+/// started all slots that they had claimed in advance.
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn a_store_that_returns_as_an_old_copy_is_repaired() -> Result<()> {

@@ -26,11 +26,11 @@ pub(super) fn check(evidence: &Evidence) -> Result<(), String> {
 fn granted(evidence: &Evidence, record: &Record, grant: Grant) -> Result<(), String> {
     never_early(evidence, record, grant)?;
     law(grant.actual_start() <= record.after, || {
-        "its actual start is later than its return".to_owned()
+        "an actual start is later than the return of its call".to_owned()
     })?;
     let told = grant.wait_time();
     law(told <= record.after - grant.intended_start(), || {
-        "a wait time is more than the truth".to_owned()
+        "a wait time is longer than measured".to_owned()
     })?;
     let is_long = evidence.scenario.work == Work::Long && record.call == Call::Lane;
     let has_own_reading = evidence.scenario.is_judged_throughout() || is_long;
@@ -72,7 +72,7 @@ fn not_until(record: &Record, moment: Nanos) -> Result<(), String> {
     law(moment > record.before, || format!("refused until {moment:?}, which had passed"))?;
     let deadlined = matches!(record.call, Call::Timeout | Call::Deadline);
     law(!deadlined || moment > record.limit, || {
-        format!("refused, although granted from {moment:?} on")
+        format!("refused, although a slot is due at {moment:?}, within the deadline")
     })
 }
 

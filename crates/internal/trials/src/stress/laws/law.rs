@@ -1,4 +1,4 @@
-//! Converts a condition to a law.
+//! Returns the text of a law that does not hold as an error.
 
 pub(super) fn law(holds: bool, text: impl FnOnce() -> String) -> Result<(), String> {
     if holds { Ok(()) } else { Err(text()) }

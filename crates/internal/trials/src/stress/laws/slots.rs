@@ -66,8 +66,8 @@ fn exact(evidence: &Evidence, starts: &[Start]) -> Vec<Start> {
     starts.iter().filter(is_fresh).copied().collect()
 }
 
-/// Checks that no two slots are closer than the highest rate allows, because forfeited time only moves slots apart. The
-/// law does not hold for early starts and around pauses, where a slot can start before an earlier slot is moved.
+/// Checks that no two slots are closer than the highest rate allows: forfeited time only moves slots apart. The law
+/// does not hold for early starts and around pauses, where a slot can start before an earlier slot is moved.
 fn an_interval_apart(evidence: &Evidence, starts: &[Start]) -> Result<(), String> {
     let fastest = u128::from(fastest(evidence));
     let close = starts.windows(2).find(|pair| {
@@ -82,7 +82,7 @@ fn an_interval_apart(evidence: &Evidence, starts: &[Start]) -> Result<(), String
     })
 }
 
-/// Returns the number of the slot with this intended start. The start must be a whole number of intervals after that of
+/// Returns the number of the slot with this intended start. Fails unless the start is a whole number of intervals after
 /// slot 0, to the nanosecond.
 fn number(evidence: &Evidence, intended: u64) -> Result<u64, String> {
     let rate = u128::from(evidence.scenario.rate);
