@@ -1,5 +1,5 @@
-//! Checks that combinations of a published crate's features compile without a warning: all combinations, or those with
-//! each feature alone and those with all features except one. Each combination includes the features that it enables.
+//! Selects the feature combinations of published crates that are checked: all combinations, or those with each feature
+//! alone and those with all features except one. Each combination includes the features that it enables.
 
 use serde_json::Value;
 
@@ -37,8 +37,8 @@ pub(crate) fn choices(metadata: &str, which: Which) -> Result<Vec<Choice>, Strin
         .collect())
 }
 
-/// Returns the features of `package` that `whole` always enables, if `whole` has a feature of the same name for each
-/// other feature. The combinations of `whole` then compile all combinations with these features.
+/// Returns the features of `package` that `whole` always enables, if `whole` forwards each other feature under the same
+/// name. The combinations of `whole` then cover all combinations of `package` that contain the returned features.
 fn asked_by(whole: &Value, package: &Value) -> Option<Vec<String>> {
     let mut dependencies = whole["dependencies"].as_array().into_iter().flatten();
     let dependency = dependencies

@@ -1,5 +1,5 @@
-//! Acts as a new user with an empty home folder: runs the README's commands and first example with packages from a
-//! local registry, and counts the dependencies of each published crate.
+//! Acts as a new user with an empty home folder: runs the README's commands and first example with the packaged crates
+//! in a local registry, and counts the dependencies of each published crate.
 
 use crate::package::{self, Published, succeeds};
 use crate::steps::Step;
@@ -22,7 +22,7 @@ pub(crate) fn user(root: &'static str, installs: bool) -> Vec<Step> {
     let program = Step::telling("a new user's first run, from the packages", || {
         User::new(Path::new(root))?.installs_the_program()
     });
-    let counts = Step::telling("how many crates each package depends on", || {
+    let counts = Step::telling("numbers of dependencies of the packages", || {
         User::new(Path::new(root))?.counts_crates(Path::new(root))
     });
     if installs { vec![library, counts, program] } else { vec![library, counts] }
@@ -53,7 +53,7 @@ impl User {
         fs::create_dir_all(self.home.join(".cargo"))?;
         let config = format!("{CONFIG}'{}'\n", self.registry().display());
         fs::write(self.home.join(".cargo/config.toml"), config)?;
-        // Cargo requires this file in each package. Here it contains no checksums.
+        // Cargo requires this file in each package. No file is listed, so cargo checks no checksum.
         for package in fs::read_dir(unpacked.join("crates"))? {
             let sums = package?.path().join(".cargo-checksum.json");
             fs::write(sums, "{\"files\":{}}")?;
@@ -101,11 +101,11 @@ impl User {
             return Ok(());
         }
         Err(format!(
-            "{RECORDED} has other numbers. If the change is intended, replace them with:\n{counted}"
+            "{RECORDED} differs. If the change is intended, replace its contents with:\n{counted}"
         ))
     }
 
-    /// Returns the number of crates that are built before the package on Linux, for a user with its default features.
+    /// Returns the number of direct and indirect dependencies of the package on Linux, with its default features.
     fn crates_below(&self, name: &str) -> Result<usize, String> {
         let project = self.home.join(format!("uses-{name}"));
         self.runs(&self.home, &format!("cargo new --quiet uses-{name}"))?;

@@ -7,13 +7,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// The first Java version that can call C functions.
+/// The first Java version whose foreign function API is final.
 const JAVA: u32 = 22;
 
 pub(crate) fn go(root: &'static str) -> Step {
     Step::new("Go: its package and example", || {
         if !succeeds(Command::new("go").arg("version").stderr(Stdio::null())) {
-            return leave_out("the example in Go", "there is no go on PATH");
+            return leave_out("the example in Go", "go is not on PATH");
         }
         let go = |words: &[&str]| succeeds(&mut go_command(Path::new(root), words));
         go(&["vet", "./..."])
@@ -39,7 +39,7 @@ fn go_command(root: &Path, words: &[&str]) -> Command {
 pub(crate) fn java(root: &'static str) -> Step {
     Step::new("Java: its classes and example", || {
         let Some(tools) = java_tools() else {
-            let why = format!("there is no javac from {JAVA} on, on PATH or in JAVA_HOME");
+            let why = format!("javac {JAVA} or later is neither on PATH nor in JAVA_HOME");
             return leave_out("the example in Java", &why);
         };
         let (root, tools) = (Path::new(root), tools.as_path());
@@ -50,7 +50,7 @@ pub(crate) fn java(root: &'static str) -> Step {
 
 fn compiles(root: &Path, tools: &Path) -> bool {
     let mut javac = Command::new(tools.join("javac"));
-    // Native calls are restricted by default.
+    // The lint `restricted` warns of every use of native code.
     javac.args(["-Xlint:all,-restricted", "-Werror", "-d"]).arg(classes(root));
     let Ok(folder) = fs::read_dir(root.join("crates/engine/capi/examples/java")) else {
         return false;
@@ -74,7 +74,7 @@ fn classes(root: &Path) -> PathBuf {
     root.join("target/java")
 }
 
-/// Returns the folder of a recent Java from `JAVA_HOME`, from `PATH`, or from the usual place on Linux.
+/// Returns the folder of a recent Java from `JAVA_HOME`, from `PATH`, or from `/usr/lib/jvm`.
 fn java_tools() -> Option<PathBuf> {
     let home = env::var_os("JAVA_HOME").map(|home| Path::new(&home).join("bin"));
     let path = env::var_os("PATH").unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Counts the lines of Rust.
+//! Prints the number of lines of Rust in the project, and of code in its published crates.
 
 use crate::{sources, wings};
 use std::ffi::OsStr;
@@ -11,7 +11,7 @@ pub(crate) fn print(root: &Path) {
         folders.iter().filter(|folder| !folder.starts_with(root.join("crates/internal")));
     let code: usize = published.map(|folder| sources::lines(folder).unwrap_or(0)).sum();
     let all = below(root);
-    eprintln!("{all} lines of Rust; {code} lines of code outside of tests, benches and workshop");
+    eprintln!("{all} lines of Rust; {code} lines of code in published crates, without tests");
 }
 
 fn below(folder: &Path) -> usize {

@@ -10,21 +10,21 @@
 //! cargo xtask stress [N]  random rounds of real threads, N in debug and N in release (60 by default)
 //! cargo xtask loom [N]    the loom models, with N preemptions (2 by default), and a check that the stored edits,
 //!                         which show that the models can fail, still apply
-//! cargo xtask lint        format, structure, clippy and documentation, with warnings as errors
-//! cargo xtask structure   only the structure: no circular dependencies between modules of a crate, and no items
-//!                         of the limits wing that are hidden from its documentation
-//! cargo xtask instructions  counts the instructions of each kind of start, and compares with the record
+//! cargo xtask lint        format, structure, pages, clippy and documentation, with warnings as errors
+//! cargo xtask structure   only the structure: no circular dependencies between modules of a crate, only permitted
+//!                         dependencies between wings, and no hidden items in published crates
+//! cargo xtask instructions  counts the instructions of each kind of start, and compares them with the record
 //! cargo xtask package     packages the published crates, unpacks them outside of the workspace, compiles them with
 //!                         each feature alone and all features except one, builds their documentation, and does a dry
 //!                         run of publishing
-//! cargo xtask release-check  the same with every combination of features, and runs their tests and examples there
+//! cargo xtask release-check  the same with every combination of features, and runs the tests of the unpacked crates
 //! cargo xtask features    compiles every combination of the features of every published crate
-//! cargo xtask fresh-user  the README's example as a new user writes it, with a registry of the packages
+//! cargo xtask fresh-user  the README's first example in an empty home folder, with the packaged crates
 //! cargo xtask fresh-user install   the same, and installs the program and runs it
 //! cargo xtask book        checks that each page is in the book and that its links are valid, and copies them to
 //!                         target/book for mdBook
 //! cargo xtask english     lists phrases of pages, messages and comments that english.txt does not allow
-//! cargo xtask pages       renews the generated pages: docs/SURFACE.md and the C header
+//! cargo xtask pages       generates docs/SURFACE.md and the C header
 //! cargo xtask services    fetches the servers and tools of the tests, and prints the variables for a shell:
 //!                         eval "$(cargo xtask services)"
 //! cargo xtask services examples   the same for the servers of the examples
@@ -77,8 +77,8 @@ const FEATURES: &str = "--features=nanopace-async/async-io,nanopace-cli/otlp,nan
 /// dependencies of macros differently, and would compile everything again for the documentation tests.
 const TESTED: [&str; 5] = ["--workspace", "--exclude", "loom-tests", "--exclude", "xtask"];
 
-/// The number of tests of a program that run at a time. It may exceed the number of cores, because most tests of the
-/// load generator mostly wait.
+/// The number of tests of a program that run at the same time. It can exceed the number of cores, because most tests of
+/// the load generator mostly wait.
 const AT_A_TIME: &str = "6";
 
 /// Disables incremental compilation, because it makes the first build of a fresh clone a third slower.
@@ -114,7 +114,7 @@ fn main() -> ExitCode {
         ["fresh-user", "install"] => fresh::user(ROOT, true),
         ["book"] => vec![linked(), book()],
         ["english"] => vec![Step::telling("plain English", || english::check(Path::new(ROOT)))],
-        ["pages"] => vec![pages("pages that are made from the source", pages::write)],
+        ["pages"] => vec![pages("pages generated from the source", pages::write)],
         ["services"] => return print_services(&services::OF_TESTS),
         ["services", "examples"] => return print_services(&services::OF_EXAMPLES),
         _ => {
@@ -210,8 +210,7 @@ fn succeed(programs: &[Program]) -> bool {
     })
 }
 
-/// Builds the test programs. The tests of the Python package come first, because they take longest to start. They are
-/// left out if names are given.
+/// Builds the test programs. The tests of the Python package come first, because they take longest to start.
 fn test_programs(tested: &Tested, words: &[String]) -> Option<Vec<Program>> {
     let mut programs = Vec::new();
     if tested.names.is_empty() && tested.has_python {
@@ -322,7 +321,7 @@ fn lint() -> Vec<Step> {
 }
 
 fn structure() -> Step {
-    Step::new("structure: no circles, no hidden items, wings as they should be", || {
+    Step::new("structure: no circular dependencies, no hidden items, permitted dependencies", || {
         let root = Path::new(ROOT);
         lines::print(root);
         let crates = root.join("crates");
@@ -368,7 +367,7 @@ fn package(which: Which) -> Vec<Step> {
             alone(&["doc", "--no-deps"], &[("RUSTDOCFLAGS", "--deny warnings")])
         }),
         features(which),
-        pages("their public items are listed", pages::check),
+        pages("generated pages are up to date", pages::check),
         Step::new("publishing, as a dry run", || {
             cargo(&["publish", "--workspace", "--dry-run", "--no-verify", "--allow-dirty"], &[])
                 && package::tells_whether_the_source_is_named(Path::new(ROOT))
@@ -384,7 +383,7 @@ fn unpacked() -> Step {
 fn release() -> Vec<Step> {
     let tests = vec![
         needed(&services::OF_TESTS, ""),
-        Step::new("tests of the published crates, and their examples", || {
+        Step::new("tests of the published crates", || {
             let words = ["--include-ignored".to_owned()];
             let unpacked = of_unpacked();
             built(&unpacked.each_ref().map(String::as_str), &words)
@@ -435,8 +434,8 @@ fn alone(words: &[&str], variables: &[Variable]) -> bool {
     cargo(&[words, &unpacked.each_ref().map(String::as_str)].concat(), variables)
 }
 
-/// Returns cargo options that select the unpacked crates with all features. They use the usual target folder, which
-/// contains the dependencies.
+/// Returns cargo options that select the unpacked crates with all features. The usual target folder is used, because it
+/// already contains the built dependencies.
 fn of_unpacked() -> [String; 4] {
     let target = package::target(Path::new(ROOT));
     let manifest = target.join("unpacked/Cargo.toml");

@@ -37,7 +37,7 @@ pub(crate) fn unpack(root: &Path) -> Result<PathBuf, String> {
     fs::create_dir_all(alone.join("crates")).map_err(told)?;
     for package in &published {
         let archive = target.join("package").join(package.folder() + ".crate");
-        // Uses the current time for files: the times in the archive never change, so cargo would miss changed files.
+        // `-m` gives files the current time: the times in the archive never change, so cargo would miss changed files.
         let mut tar = Command::new("tar");
         succeeds(tar.arg("-xzmf").arg(archive).arg("-C").arg(alone.join("crates")))?;
         is_whole(&alone.join("crates").join(package.folder()))?;
@@ -67,7 +67,7 @@ pub(crate) fn tells_whether_the_source_is_named(root: &Path) -> bool {
     names.is_empty()
         || leave_out(
             "the address of the source",
-            &format!("these have no `repository`: {names}. Set it as docs/RELEASE.md says"),
+            &format!("these have no `repository`: {names}. Set it as described in docs/RELEASE.md"),
         )
 }
 

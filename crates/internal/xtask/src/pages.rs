@@ -28,7 +28,7 @@ pub(crate) fn check(root: &Path, header: Header) -> Result<(), String> {
             let differs = |(one, other): &(&str, &str)| one != other;
             let (was, is) = there.lines().zip(text.lines()).find(differs).unwrap_or_default();
             return Err(format!(
-                "{page} differs from the source; to renew it: cargo xtask pages\n- {was}\n+ {is}"
+                "{page} differs from the source; to update it: cargo xtask pages\n- {was}\n+ {is}"
             ));
         }
     }

@@ -1,5 +1,5 @@
-//! Runs test programs in parallel, and then those that need the whole machine, one after the other. Tests that fail or
-//! are not judged are run a second time, one after the other.
+//! Runs test programs in parallel, and then those that need the whole machine one at a time. Tests that fail or are not
+//! judged are run a second time, one at a time.
 
 use crate::programs::Program;
 use crate::steps::shown;
@@ -13,9 +13,9 @@ use std::sync::Mutex;
 use std::thread;
 use std::time::Instant;
 
-/// The maximum number of programs that are run again. If more programs fail, the machine is not the cause.
+/// If more programs than this fail or are not judged, none is run again: a busy machine is not the cause.
 const MOST_AGAIN: usize = 8;
-/// The maximum number of tests that are still not judged in the second run. With more of them, the command fails.
+/// If more tests than this are still not judged in the second run, the command fails.
 const MOST_NOT_JUDGED: usize = 3;
 const SLOWEST: usize = 10;
 

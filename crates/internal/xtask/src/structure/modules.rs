@@ -8,7 +8,7 @@ use std::path::Path;
 #[derive(Debug, Default)]
 pub(crate) struct Crate {
     pub(crate) modules: BTreeMap<ModulePath, Vec<Named>>,
-    /// The imports: a module and a name in its scope, with the path to which the name refers.
+    /// The imported names of each module, with the path to which each name refers.
     imports: BTreeMap<(ModulePath, String), Named>,
 }
 
