@@ -65,8 +65,7 @@ fn cost<W: FnMut() -> bool + Send>(threads: usize, hire: impl Fn() -> W + Sync) 
     1e9 / work.per_second()
 }
 
-/// Prints all candidates compared with the first one. The `bounded` candidates after the first one are also judged by
-/// `bound`.
+/// Prints all candidates compared with the first one. Also judges the next `bounded` candidates by `bound`.
 fn compare(mut candidates: Vec<Candidate<'_>>, bounded: usize, bound: f64) {
     let mut rounds: Vec<&mut dyn FnMut() -> f64> =
         candidates.iter_mut().map(|(_, round)| &mut **round as _).collect();
@@ -136,7 +135,7 @@ fn refusing() -> impl Fn() -> bool + Sync {
     move || limiter.try_acquire().is_err()
 }
 
-/// Returns numbers below `count`, a power of two, in an order that no cache predicts.
+/// Returns numbers below `count`, a power of two, in an order that no prefetcher predicts.
 fn shuffled(count: u64) -> impl FnMut() -> u64 + Send {
     static SEED: AtomicU64 = AtomicU64::new(0);
     let mut number = SEED.fetch_add(0x9E37_79B9_7F4A_7C15, Relaxed);
@@ -212,7 +211,7 @@ fn full_configured(keys: u64, limits: &str, clock: &ManualClock) -> Keyed<String
 }
 
 fn memory() {
-    println!("\nMemory of {MILLION} keys, and of none of them after all were cleaned up\n");
+    println!("\nMemory of {MILLION} keys, before and after their removal\n");
     println!("| {:<32} | bytes/key | bytes/key left |", "");
     let clock = ManualClock::new();
     let two_hours = Duration::from_secs(2 * 3600);
@@ -234,8 +233,8 @@ fn memory() {
     weigh("governor, u64", || rivals::full(MILLION), rivals::clean);
 }
 
-/// Builds a store with a million keys, removes the keys, and prints the memory per key after each step. `tidy` returns
-/// the number of removed keys.
+/// Builds a store with [`MILLION`] keys, removes the keys, and prints the memory per key after each step. `tidy`
+/// returns the number of removed keys.
 fn weigh<T>(name: &str, build: impl FnOnce() -> T, tidy: impl FnOnce(&T) -> usize) {
     let before = MEMORY.current_usage();
     let held = || float(MEMORY.current_usage().saturating_sub(before) as u64) / float(MILLION);

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
 
-/// The default clock with an offset that only grows, which makes a pacer late at once. A reading costs about as much as
-/// a reading of the default clock.
+/// The default clock with an offset that only grows, to make a pacer late at once. A reading costs about as much as a
+/// reading of the default clock.
 #[derive(Clone, Debug)]
 pub struct LeapClock(Arc<(TscClock, AtomicU64)>);
 

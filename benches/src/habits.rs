@@ -1,4 +1,4 @@
-//! Measures the cost of a call under `nanopace-load`, for calls that wait in different ways.
+//! Measures the cost of calls under `nanopace-load` that use labels, timeouts, tasks or locks, fail, or block.
 
 use crate::float;
 use crate::library::{Calls, Nothing, ROUND, endless, ours};

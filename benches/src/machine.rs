@@ -1,11 +1,11 @@
-//! Describes the machine and the time of a measurement, and measures the load by other programs.
+//! Describes the machine and the date of a measurement, and measures the CPU time of other programs.
 
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::process::Command;
 use std::time::{Duration, Instant, SystemTime};
 
-/// The machine and the time, recorded with every figure.
+/// The machine and the date, recorded with every figure.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Machine {
     /// The date and time in UTC.

@@ -9,8 +9,8 @@ use std::time::Duration;
 
 const CALLS: u32 = 1 << 18;
 
-/// The lateness of the pacers. With a lateness of 30 minutes, slots could be out of range, and would then be handled
-/// one by one.
+/// The lateness of the pacers. If they were 30 minutes late, slots could be out of range, and would be handled one by
+/// one.
 const LATE: Duration = Duration::from_secs(60);
 
 const GAP: Duration = Duration::from_micros(1);

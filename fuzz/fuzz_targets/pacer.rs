@@ -155,8 +155,8 @@ impl World {
         }
     }
 
-    /// Adds `slots` to the total of all rows. Returns false if the next row might not start within the clock's 292
-    /// years, or would block forever.
+    /// Adds `slots` to the total of all calls of `acquire_many`. Returns false if the next call might not start within
+    /// the clock's range, or would block forever.
     fn comes_to_its_turn(&mut self, slots: u32) -> bool {
         self.in_rows += u64::from(slots);
         let years_left =

@@ -19,10 +19,9 @@ use tools::{Run, TOOLS, Tool};
 use witness::Witness;
 
 const RATES: [u32; 4] = [1_000, 2_000, 10_000, 100_000];
-/// The time at the start of a run, in seconds, that is not measured, because tools set up their connections and users
-/// in it.
+/// The unmeasured time at the start of a run, in seconds, in which tools set up their connections and users.
 const SKIP_S: f64 = 1.;
-/// The time at the end of a run, in seconds, that is not measured, because tools have fewer workers in it.
+/// The unmeasured time at the end of a run, in seconds, in which tools have fewer workers.
 const END_S: f64 = 0.5;
 
 const USAGE: &str = "usage: field FOLDER [--seconds N] [--rounds N] [--rates A,B] [--json FILE] \

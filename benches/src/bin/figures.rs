@@ -202,8 +202,8 @@ fn threads(show: &mut dyn FnMut(Figure)) {
     crowds(show);
 }
 
-/// Measures `try_acquire` on two threads, compared with `acquire`, in many short rounds: two threads that write one
-/// word run at one of several speeds, which changes between rounds.
+/// Measures `try_acquire` on two threads, compared with `acquire`, in many short rounds, because the speed of two
+/// threads that write one word varies between rounds.
 fn tries(show: &mut dyn FnMut(Figure)) {
     let span = Duration::from_millis(30);
     let mega = |work: Work| work.per_second() / 1e6;

@@ -4,8 +4,8 @@
 //! cargo run --release -p nanopace-benches --bin fleet-simulation -- docs/figures/fleet.svg
 //! ```
 //!
-//! The nodes run the real code, and the simulated store makes the real store's decisions. Network, clocks and the
-//! store's processing times are assumed. Each version of this program always prints the same figures.
+//! The nodes run the real code, and the simulated store makes the real store's decisions. The network, the clocks and
+//! the store's processing times are assumed. The figures of a version of this program are always the same.
 
 use nanopace_benches::chart::{Chart, Line};
 use nanopace_benches::float;

@@ -1,7 +1,7 @@
-//! Counts the instructions of a grant and fails if the count has grown.
+//! Counts the instructions of each kind of grant, and fails if a count has grown by more than 5 %.
 //!
 //! ```text
-//! cargo run --release -p nanopace-benches --bin instructions              # exit status 1 if one grew by more than 5 %
+//! cargo run --release -p nanopace-benches --bin instructions              # exit status 1 if a count has grown
 //! cargo run --release -p nanopace-benches --bin instructions -- --record  # writes benches/results/instructions.json
 //! ```
 //!

@@ -1,4 +1,5 @@
-//! Fits the scaling model to measurements on this machine, checks it against other measurements and extrapolates.
+//! Fits the scaling model to measurements on this machine, checks the model against further measurements, and
+//! extrapolates to more cores.
 //!
 //! ```text
 //! cargo run --release -p nanopace-benches --bin scaling

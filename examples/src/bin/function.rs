@@ -1,4 +1,4 @@
-//! Loads a plain function: measures how long it takes to sort numbers at a rate, while the machine does other work.
+//! A load generator for a plain function: one call sorts numbers.
 
 use clap::Args;
 use nanopace_load::{Done, Slot};
@@ -9,7 +9,7 @@ use std::process::ExitCode;
 /// Sorts numbers.
 #[derive(Debug, Args)]
 struct Options {
-    /// The number of numbers
+    /// How many numbers to sort
     #[arg(long, default_value_t = 1_000)]
     numbers: u64,
 }

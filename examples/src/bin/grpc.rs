@@ -55,7 +55,7 @@ impl Target for Numbers {
     }
 }
 
-/// Failures are counted by status. The channel reconnects by itself.
+/// Counts failures by status. The channel reconnects automatically.
 fn by_code(status: Status) -> Failure {
     Failure::new(status.code())
 }

@@ -9,7 +9,7 @@ use std::process::ExitCode;
 /// Reads and writes keys.
 #[derive(Debug, Args)]
 struct Options {
-    /// Address of the server
+    /// The address of the server
     #[arg(long, default_value = "redis://127.0.0.1/")]
     server: String,
     /// The number of keys

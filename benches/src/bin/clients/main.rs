@@ -82,19 +82,19 @@ fn main() -> Fallible<()> {
         return Ok(());
     }
     let rounds = arguments.first().map_or(Ok(ROUNDS), |rounds| rounds.parse())?;
-    let bin = env::current_exe()?.parent().ok_or("this program is nowhere")?.join("nanopace");
+    let bin = env::current_exe()?.parent().ok_or("this program has no folder")?.join("nanopace");
     println!("{}", Machine::here());
     let others = Others::new();
     let _server = Server::start()?;
     println!(
-        "\n| connections | client | requests/s | x wrk | us of processor a request | x wrk | user | system |"
+        "\n| connections | client | requests/s | x wrk | CPU us per request | x wrk | user | system |"
     );
     println!("|---|---|---|---|---|---|---|---|");
     for connections in CONNECTIONS {
         compare(&bin, connections, rounds)?;
     }
     paced(&bin, rounds)?;
-    println!("\nAll programs together took {:.1} % of both cores.", others.share() * 100.0);
+    println!("\nAll programs together took {:.1} % of all cores.", others.share() * 100.0);
     Ok(())
 }
 
@@ -159,7 +159,7 @@ fn wrk(_: &Path, connections: u32) -> Fallible<Run> {
     let threads = connections.min(2).to_string();
     let args = ["-t", &threads, "-c", &connections.to_string(), "-d", &SECONDS.to_string(), URL];
     let (text, processor) = output(Command::new("wrk").args(args))?;
-    let requests = field(&text, "requests in").ok_or("wrk says no count")?;
+    let requests = field(&text, "requests in").ok_or("wrk reports no count")?;
     Ok(Run { requests, processor })
 }
 

@@ -20,7 +20,8 @@ trait Answer {
     fn wait_time(self, asked: Instant) -> Duration;
 }
 
-/// The unchanged limiter returns the pool's backlog, so the time since the request is reported, as by the tool.
+/// The unchanged limiter returns its backlog and not a time. Like nb-rs, this load then reports the time since the
+/// request.
 impl Answer for i64 {
     fn wait_time(self, asked: Instant) -> Duration {
         asked.elapsed()
