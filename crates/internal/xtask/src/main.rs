@@ -321,7 +321,7 @@ fn lint() -> Vec<Step> {
 }
 
 fn structure() -> Step {
-    Step::new("structure: no circular dependencies, no hidden items, permitted dependencies", || {
+    Step::new("structure of modules and wings, and no hidden items", || {
         let root = Path::new(ROOT);
         lines::print(root);
         let crates = root.join("crates");
