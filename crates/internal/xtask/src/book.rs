@@ -1,5 +1,5 @@
 //! Checks that every page is in the book and that all links are valid, and copies the pages for mdBook. Pages and
-//! linked files have the same paths in the book as in the project.
+//! linked files keep their paths.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -180,7 +180,7 @@ fn options(packages: &[String]) -> Vec<String> {
     packages.iter().map(|name| format!("--package={name}")).chain(features).collect()
 }
 
-/// Returns the steps that run the tests. Tests that need a server or a tool are marked as ignored.
+/// Tests that need a server or a tool are marked as ignored.
 fn tests(are_ignored_too: bool, tested: &Tested) -> Vec<Step> {
     let ignored = are_ignored_too.then(|| "--include-ignored".to_owned());
     let words: Vec<String> = ignored.into_iter().chain(tested.names.iter().cloned()).collect();
@@ -199,7 +199,7 @@ fn tests(are_ignored_too: bool, tested: &Tested) -> Vec<Step> {
     ]
 }
 
-/// Runs test programs in parallel, one more than there are cores, because most programs mostly wait.
+/// Runs one more test program at a time than there are cores, because most programs mostly wait.
 fn succeed(programs: &[Program]) -> bool {
     let lanes = available_parallelism().map_or(1, usize::from) + 1;
     let not_judged = NotJudged(Path::new(ROOT).join("target/not-judged.txt"));
@@ -239,7 +239,7 @@ fn instructions() -> Step {
     })
 }
 
-/// Returns the steps for Go and Java. The library is built without optimisation, like the tests.
+/// The library is built without optimisation, like the tests.
 fn languages() -> Vec<Step> {
     let library = Step::new("library for C", || {
         cargo(&["build", "--package", "nanopace-capi", "--target-dir", "target"], &[FRESH])
@@ -247,7 +247,7 @@ fn languages() -> Vec<Step> {
     vec![library.required(), languages::go(ROOT), languages::java(ROOT)]
 }
 
-/// Returns the steps that run random rounds. Each step draws its seed from the time, and prints it.
+/// Each step draws its seed from the time, and prints it.
 fn stress(rounds: &str) -> Vec<Step> {
     let step = |name, profile| {
         let rounds = rounds.to_owned();
@@ -260,8 +260,7 @@ fn stress(rounds: &str) -> Vec<Step> {
     vec![step("debug", "dev"), step("release", "release")]
 }
 
-/// Returns the steps for the models. They are optimised, and have their own target folder because the flag `--cfg loom`
-/// affects every dependency.
+/// The models are optimised, and have their own target folder because the flag `--cfg loom` affects every dependency.
 fn loom(preemptions: &str) -> Vec<Step> {
     let preemptions = preemptions.to_owned();
     let edits = Step::new("stored edits still apply", || {

@@ -8,7 +8,6 @@ use std::time::Duration;
 
 pub(crate) const TOP_RATE: u64 = 10_000_000;
 
-/// The settings of a round. The order of its threads' calls also depends on the machine.
 #[derive(Debug)]
 pub(crate) struct Scenario {
     pub(crate) seed: u64,
