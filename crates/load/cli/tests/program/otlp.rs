@@ -167,8 +167,8 @@ fn a_collector_that_rejects_pushes_causes_one_warning_and_no_failure() {
         (answer("503 Service Unavailable", b"later"), "status 503"),
         (answer("302 Found", b""), "status 302"),
         (answer("200 OK", &partial), "3 points were rejected: no [31mroom"),
-        (b"nonsense\r\n\r\n".to_vec(), "has not taken the metrics"),
-        (Vec::new(), "has not taken the metrics"),
+        (b"nonsense\r\n\r\n".to_vec(), "did not accept the metrics"),
+        (Vec::new(), "did not accept the metrics"),
     ];
     side_by_side(answers, |(answer, told)| {
         let collector = Collector::start(answer, None);
@@ -190,7 +190,7 @@ fn an_absent_or_silent_collector_does_not_delay_the_end() {
     for (url, told) in [
         ("http://127.0.0.1:1", "refused"),
         ("http://no-such-host.invalid:4318", "no-such-host.invalid:4318"),
-        (&silent, "no answer within 5 s"),
+        (&silent, "no response within 5 s"),
     ] {
         let (_, stderr) = pushed(url, "--requests 20", None);
         let last = stderr.lines().find(|line| line.contains("1 of 1 pushes failed"));

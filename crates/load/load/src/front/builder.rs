@@ -113,7 +113,7 @@ impl Load {
         Ok(self)
     }
 
-    /// Sets the number of sessions, from 1 to a million. It is also the maximum number of calls in flight. Like all
+    /// Sets the number of sessions, from 1 to a million, which is also the maximum number of calls in flight. Like all
     /// numbers and times of a `Load`, it is checked when the load runs.
     ///
     /// # Examples
@@ -564,7 +564,7 @@ mod tests {
         ] {
             let requirement = format!("p99 {figure} < 1s");
             let told = refused(|load| load.fail_if(&requirement).unwrap());
-            let untimed = format!("{requirement}: the parts of answers are not timed");
+            let untimed = format!("{requirement}: the parts of responses are not timed");
             assert_eq!(told, format!("{untimed}; {advice}"));
         }
     }

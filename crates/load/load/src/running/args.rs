@@ -136,7 +136,7 @@ pub(crate) struct RunArgs {
     /// The time from the start of the run to the start of the load, if it is one of several.
     #[arg(skip)]
     pub(crate) start: Duration,
-    /// Whether the run is divided into two sides, or is one of them.
+    /// Whether `--versus` divides the run into two sides, or this is one of the sides.
     #[arg(skip)]
     pub(crate) is_versus: bool,
 

@@ -49,7 +49,6 @@ impl Stage for BeforeStart {
     }
 }
 
-/// The moment at which a schedule begins.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Begin {
     pub(crate) at: Nanos,

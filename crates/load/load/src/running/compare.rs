@@ -90,7 +90,7 @@ pub(crate) fn perform(args: &CompareArgs) -> anyhow::Result<Shown> {
 }
 
 /// Reads the `--baseline`, if there is one, and rejects it before the run if it clearly cannot be compared with the
-/// run. Without a baseline, a requirement about a change is an error.
+/// run. Without a baseline, a requirement about a change is an error, except in a `--versus` run.
 pub(crate) fn baseline(args: &RunArgs) -> anyhow::Result<Option<StoredRun>> {
     let Some(path) = &args.baseline else {
         ensure!(
@@ -99,7 +99,7 @@ pub(crate) fn baseline(args: &RunArgs) -> anyhow::Result<Option<StoredRun>> {
         );
         return Ok(None);
     };
-    ensure!(args.fleet.fleet.is_none(), "--baseline: a node of a fleet is not compared");
+    ensure!(args.fleet.fleet.is_none(), "--baseline: a node of a fleet cannot be compared");
     let baseline = read(path)?;
     check_is_like(&baseline, args).context("--baseline")?;
     Ok(Some(baseline))
@@ -168,10 +168,10 @@ pub(crate) fn read(path: &Path) -> anyhow::Result<StoredRun> {
 }
 
 fn recording(text: &[u8]) -> anyhow::Result<StoredRun> {
-    let object: Value = serde_json::from_slice(text).context("it is no JSON object")?;
+    let object: Value = serde_json::from_slice(text).context("it is not a JSON object")?;
     ensure!(
         object.get("histograms").is_some(),
-        "it has no `histograms`: it is no result of a run, or of an older version"
+        "it has no `histograms`: it is not the result of a run, or is from an older version"
     );
     check_version(object.get("version").and_then(Value::as_str))?;
     // The message of a syntax error contains the line.
@@ -190,7 +190,7 @@ pub(super) fn check_version(version: Option<&str>) -> anyhow::Result<()> {
     let version = version.context("it has no `version`")?;
     ensure!(
         known(version).is_some_and(|version| Some(version) <= known(own)),
-        "its `version` is {version:?}, and this program knows them up to {own}"
+        "its `version` is {version:?}, and this program reads versions up to {own}"
     );
     Ok(())
 }

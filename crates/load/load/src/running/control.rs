@@ -3,7 +3,7 @@
 //! | | |
 //! |---|---|
 //! | `GET /status` | the state of the run, as JSON |
-//! | `GET /metrics` | the same as metrics: `OpenMetrics` if the client prefers it, otherwise plain text |
+//! | `GET /metrics` | the state as metrics: `OpenMetrics` if the client prefers it, otherwise plain text |
 //! | `PUT /rate` | the body is a rate, as for `--rate` |
 //! | `PUT /shape` | the body is a shape, as for `--shape`, but not a file |
 //! | `POST /pause`, `POST /resume` | |

@@ -186,8 +186,8 @@ impl<'run> Controller<'run> {
         self.overdue += left.iter().filter(is_overdue).map(|(_, slots)| slots).sum::<u64>();
     }
 
-    /// Waits until all responses have arrived or have been given up. Requests that are still in flight after that
-    /// count as unfinished, even if their thread is stuck. Threads whose sessions are not open are not waited for.
+    /// Waits until all responses have arrived or have been given up. Requests that are still in flight after that count
+    /// as unfinished, even if their thread is stuck. Does not wait for threads whose sessions are not open.
     pub(crate) fn wait_for_answers(&mut self, messages: &Receiver<Message>, threads: &PartThreads) {
         let mut answers = Answers { controller: self, given_up: None };
         while threads.are_at_work() && !answers.is_out_of_patience() {

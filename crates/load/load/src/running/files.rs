@@ -16,7 +16,6 @@ pub(crate) struct ResultFiles {
     pub(crate) html: Option<ResultFile>,
     pub(crate) junit: Option<ResultFile>,
     pub(crate) summary: Option<ResultFile>,
-    /// The file for the slowest requests.
     pub(crate) slowest: Option<ResultFile>,
 }
 

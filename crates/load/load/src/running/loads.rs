@@ -29,7 +29,7 @@ use std::thread;
 use std::time::Duration;
 use tokio::sync::oneshot;
 
-/// The maximum time after which the end of the last load is noticed.
+/// The interval between checks for load threads that have panicked.
 const GLANCE: Duration = Duration::from_millis(250);
 
 pub(crate) struct GivenLoad<'a> {
@@ -190,7 +190,7 @@ fn share_requirements(args: &mut RunArgs, given: &mut [GivenLoad<'_>]) -> anyhow
 }
 
 /// Returns the number of threads for all loads: the sum of the numbers that [`suitable`](threads::suitable) returns for
-/// each load at its rate, but at most the largest number that it returns for a load without a rate.
+/// each load at its rate, but at most the largest number that it returns for one of the loads if the rate is ignored.
 fn thread_count(loads: &[Setup]) -> usize {
     let loads = loads.iter().filter(|load| Arc::clone(&load.target).blocking().is_none());
     let suitable =
@@ -200,8 +200,8 @@ fn thread_count(loads: &[Setup]) -> usize {
     most.unwrap_or(0).min(needed)
 }
 
-/// Runs each load on a controller thread of its own, and passes messages on to all of them. The times of all schedules
-/// are measured from the same moment.
+/// Runs each load on its own controller thread, and passes messages on to all loads. The times of all schedules are
+/// measured from the same moment.
 fn side_by_side(
     loads: Vec<OpenLoad<'_>>,
     is_wanted: bool,

@@ -221,7 +221,7 @@ fn wait_for_all(control: &Control, id: &str, interrupted: &AtomicBool) -> Result
             return Ok(has_ended);
         }
         let plural = if status.nodes == 1 { " is" } else { "s are" };
-        progress.show(&format!("{} node{plural} not done yet; Ctrl-C does not wait", status.nodes));
+        progress.show(&format!("{} node{plural} not done yet; Ctrl-C ends the wait", status.nodes));
         thread::sleep(LOOK);
     }
 }

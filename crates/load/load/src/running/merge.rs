@@ -70,7 +70,7 @@ pub(crate) fn perform(args: &MergeArgs) -> anyhow::Result<(Summary, io::Result<(
 fn read(path: &Path) -> anyhow::Result<(String, PartFile)> {
     let name = path.display().to_string();
     let read = fs::read(path).map_err(anyhow::Error::from).and_then(|text| {
-        let object: Value = serde_json::from_slice(&text).context("it is no JSON object")?;
+        let object: Value = serde_json::from_slice(&text).context("it is not a JSON object")?;
         check_version(object.get("version").and_then(Value::as_str))?;
         Ok(serde_json::from_slice(&text)?)
     });

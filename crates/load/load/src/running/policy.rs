@@ -10,7 +10,7 @@ pub(crate) struct Policy {
     pub(crate) keeps_slots: bool,
     pub(crate) deciding: Option<Deciding>,
     pub(crate) goal: Option<Goal>,
-    /// The percentile with which the generator's own delay is compared.
+    /// The percentile that the generator's own delay is compared with.
     pub(crate) reported: Percentile,
 }
 

@@ -42,7 +42,7 @@ impl Drop for Prepared {
     }
 }
 
-/// Makes a call in a runtime on a new thread. The call may block this thread.
+/// Makes a call in a runtime on a new thread, which the call may block.
 fn on_own_thread<'a, F>(call: impl FnOnce() -> F + Send) -> io::Result<Result<(), Failure>>
 where
     F: Future<Output = Result<(), Failure>> + Send + 'a,

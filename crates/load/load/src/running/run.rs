@@ -195,8 +195,8 @@ fn part(setup: &Setup, member: Option<&Member>, clock: &StdClock) -> anyhow::Res
 }
 
 impl OpenLoad<'_> {
-    /// Returns whether all threads have opened their connections. Threads that are still blocked after the timeout are
-    /// not waited for.
+    /// Returns whether all threads have opened their connections. Threads that are still blocked after the timeout
+    /// count as ready.
     pub(super) fn is_ready(&self) -> bool {
         let OpenLoad { shared, threads, .. } = self;
         *shared.ready.borrow() + threads.held(shared.timeout) >= threads.count()

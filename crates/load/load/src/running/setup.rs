@@ -50,7 +50,8 @@ pub(crate) struct Setup {
     pub(crate) prepared: Prepared,
     /// The time from the start of the load to its first intended start.
     pub(crate) first: Duration,
-    /// The end of the load, from its start. `Duration::MAX` if it is unlimited or depends on the last request.
+    /// The time from the start of the load to its end. `Duration::MAX` if the load is unlimited, or if its end depends
+    /// on the last request.
     end: Duration,
     /// The maximum number of slots of this process, if the target has data for a limited number of slots.
     most: Option<u64>,
@@ -348,7 +349,7 @@ pub(super) fn check(target: &dyn AnyBackend, criteria: &[Criterion]) -> anyhow::
             && !taken.iter().any(|own| own.part == part)
         {
             let advice = target.has_timed(part);
-            bail!("{criterion}: the parts of answers are not timed; {advice}");
+            bail!("{criterion}: the parts of responses are not timed; {advice}");
         }
     }
     Ok(())

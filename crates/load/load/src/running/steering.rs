@@ -13,10 +13,9 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::Sender;
 
-/// The ways in which programs can reach a run.
+/// The connections of a run to other programs: the control server and the collector of metrics.
 #[derive(Debug)]
 pub(crate) struct Access {
-    /// The listener of the control server, at which programs can read the state of the run and control it.
     control: Option<ControlListener>,
     #[cfg(feature = "otlp")]
     collector: Option<Arc<Collector>>,

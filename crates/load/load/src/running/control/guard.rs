@@ -22,11 +22,11 @@ impl Token {
     pub(super) fn new(text: &str) -> anyhow::Result<Token> {
         let is_plain = text.chars().all(|letter| letter.is_ascii_graphic());
         ensure!(text.len() >= LEAST, "a token has at least {LEAST} characters, in the first line");
-        ensure!(is_plain, "a token has letters, digits and signs of ASCII, and no spaces");
+        ensure!(is_plain, "a token consists of printable ASCII characters without spaces");
         Ok(Token(text.to_owned()))
     }
 
-    /// Compares the token with `given`. The time that this takes does not depend on how many characters are equal.
+    /// Compares the token with `given` in constant time.
     fn is(&self, given: &str) -> bool {
         self.0.as_bytes().ct_eq(given.as_bytes()).into()
     }
@@ -47,13 +47,13 @@ pub(super) struct Guard {
 impl Guard {
     pub(super) fn admit(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), Refused> {
         if headers.contains_key(ORIGIN) {
-            return Err(forbidden("a web page may not ask: the request has the header Origin"));
+            return Err(forbidden("web pages are rejected: the request has the header Origin"));
         }
         match &self.token {
             Some(token) if bearer(headers).is_some_and(|given| token.is(given)) => Ok(()),
             Some(_) => Err(Refused::new(
                 StatusCode::UNAUTHORIZED,
-                "write the header Authorization: Bearer, with the token",
+                "send the header Authorization: Bearer TOKEN",
             )
             .with(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"))),
             None if names_loopback(uri, headers) => Ok(()),

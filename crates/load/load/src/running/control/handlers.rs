@@ -23,10 +23,10 @@ use tokio::time::timeout;
 /// The maximum length of a body, in bytes.
 const LONGEST: usize = 64 * 1024;
 
-/// The maximum time in which the body of a request must arrive.
+/// The time in which the body of a request must arrive.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// The maximum time in which the controller must respond. It usually responds within milliseconds.
+/// The time in which the controller must respond. It usually responds within milliseconds.
 const DEADLINE: Duration = Duration::from_secs(5);
 
 #[derive(Debug)]
@@ -143,7 +143,7 @@ impl Handlers {
             Ok(Err(_)) => Err(over()),
             Err(_) => Err(Refused::new(
                 StatusCode::SERVICE_UNAVAILABLE,
-                "the run has no time to answer; it may still do this",
+                "the run did not respond in time; it may still carry out the command",
             )),
         }
     }

@@ -32,7 +32,7 @@ impl Route {
         let known = ROUTES.into_iter().find(|(known, ..)| *known == path);
         let (path, allowed, route) = known.ok_or_else(|| {
             let all = ROUTES.map(|(path, ..)| path).join(" ");
-            Refused::new(StatusCode::NOT_FOUND, format!("there is nothing here but {all}"))
+            Refused::new(StatusCode::NOT_FOUND, format!("unknown path: write one of {all}"))
         })?;
         if allowed.split(", ").any(|name| name == method.as_str()) {
             return Ok(route);

@@ -1,5 +1,5 @@
-//! Serves the connections of the control server. No connection can block the others for long, or delay the end of the
-//! run.
+//! Serves the connections of the control server. No connection can block other connections, or delay the end of the
+//! run, for long.
 
 use super::connections::{Connection, Connections};
 use super::handlers::Handlers;
@@ -16,7 +16,7 @@ use tokio::sync::watch;
 use tokio::task::yield_now;
 use tokio::time::{sleep, timeout};
 
-/// The maximum time that a connection may wait for a complete request head.
+/// The time in which a complete request head must arrive.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The maximum time that responses may take after the end of the run.

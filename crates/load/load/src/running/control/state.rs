@@ -67,7 +67,7 @@ struct Going {
 }
 
 #[derive(Debug, Serialize)]
-#[expect(clippy::struct_field_names, reason = "the names are a promise")]
+#[expect(clippy::struct_field_names, reason = "the names are stable")]
 struct LastSecond {
     wait_time_ns: Percentiles,
     service_time_ns: Percentiles,

@@ -10,7 +10,7 @@ use nanopace::{Pacer, Rate, Shape};
 pub(crate) struct Commands<'run> {
     state: RunState<'run>,
     has_left: bool,
-    /// Whether a command ended the schedule of a run that would have ended without it.
+    /// Whether a command ended the schedule before its planned end.
     pub(crate) is_cut_short: bool,
     /// In slots per second, if the rate has been constant so far.
     pub(crate) constant_hz: Option<f64>,

@@ -14,7 +14,7 @@ pub(crate) struct Observers {
     live: Live,
     watch: watch::Sender<Option<Arc<Snapshot>>>,
     prompt: Prompt,
-    /// The effect of the last key, for the status line.
+    /// A message for the status line, or the text that is being typed.
     pub(crate) note: String,
 }
 

@@ -67,7 +67,7 @@ impl<'run> RunState<'run> {
         Some(of_fleet.unwrap_or_else(|| self.span.end())).filter(|&end| end < Nanos::MAX)
     }
 
-    /// Returns the total lateness so far of the slots that are waiting.
+    /// Returns the total lateness so far of the slots in the backlog.
     pub(crate) fn waiting(&self, Backlog { slots, time }: Backlog) -> Lateness {
         if slots == 0 {
             return Lateness::default();

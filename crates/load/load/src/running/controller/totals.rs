@@ -165,7 +165,7 @@ impl<'run> RunTotals<'run> {
     /// Collects the remaining records after the threads have ended. Counts the slots and the time that a late policy
     /// gave up.
     pub(crate) fn close(&mut self, run_end: &RunEnd, policy: &Policy) {
-        // The run may end one interval after its last slot. All responses may have arrived before this time.
+        // The end of the run may be later than the last response, because the last slot is followed by one interval.
         self.collect(run_end.at);
         self.end_second();
         let (due, warm) = (self.collector.total().due(), &self.checkpoints.warm);
@@ -246,7 +246,7 @@ impl<'run> RunTotals<'run> {
         }
     }
 
-    /// Returns the total lateness so far of the waiting slots that have not been counted yet.
+    /// Returns the total lateness so far of the slots in the backlog, unless they have already been counted.
     fn waiting(&self, phase: Phase, backlog: Backlog) -> Lateness {
         match phase {
             Phase::Running | Phase::Paused => self.state.waiting(backlog),

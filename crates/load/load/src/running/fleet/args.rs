@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 pub(crate) const HELP: &str = "\
 A fleet is several machines that issue one load together. Start the same command on each, with the
-same store, a Redis or Valkey server. This run starts when four nodes are there:
+same store, a Redis or Valkey server. This run starts when four nodes have joined:
   nanopace run --fleet redis://10.0.0.7/ --run checkout --nodes 4 --rate 10k/s --duration 5min
 More nodes may join later. Ctrl-C takes a node out. The other nodes replace a node that dies.
 
@@ -19,7 +19,7 @@ Examples, from any machine:
   nanopace fleet shape checkout \"ramp 10k/s..50k/s 1min, hold 2min\" --store redis://10.0.0.7/
   nanopace fleet status checkout --watch
   nanopace fleet report checkout --html checkout.html --fail-if \"p99 response < 50ms\"
-The variable NANOPACE_STORE can have the address of the store.";
+The environment variable NANOPACE_STORE can contain the address of the store.";
 
 /// The commands of `nanopace fleet`.
 #[derive(Debug, Subcommand)]

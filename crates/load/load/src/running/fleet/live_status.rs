@@ -84,7 +84,7 @@ impl FleetView {
     }
 }
 
-/// Displays one line for an output that is not a terminal, or the whole status if the run is over.
+/// Displays the state in one line, for an output that is not a terminal.
 struct FleetLine<'fleet>(&'fleet FleetView);
 
 impl Display for FleetLine<'_> {
@@ -96,7 +96,7 @@ impl Display for FleetLine<'_> {
             write!(f, "  {pace}")?;
         }
         if let Some(account) = &status.account {
-            write!(f, "  lost or not told {}, twice {}", account.lost(), account.twice())?;
+            write!(f, "  lost or not reported {}, twice {}", account.lost(), account.twice())?;
         }
         writeln!(f)
     }

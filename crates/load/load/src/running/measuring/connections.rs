@@ -8,7 +8,6 @@ use std::time::Duration;
 /// The index of the ideal connections that are shared by all slots without a connection of their own.
 pub(crate) const ALL: usize = 0;
 
-/// The connections of a load thread.
 #[derive(Debug)]
 pub(super) struct Connections {
     pub(super) count: usize,

@@ -1,4 +1,4 @@
-//! Holds the record of a load thread: its operations, its connections, and what caused the lateness of its slots.
+//! Holds the record of a load thread: its operations, its connections, and the causes of the lateness of its slots.
 
 use super::connections::{ALL, Connections};
 use super::in_flight::{Begun, InFlight};

@@ -64,8 +64,8 @@ impl Recorder {
     }
 
     /// Records the start of an operation. Returns the time of the start and the place of the operation. For a slot of
-    /// the warm-up, records only the cause of its lateness: because of it, a late policy may give up time after the
-    /// warm-up.
+    /// the warm-up, records only the cause of its lateness, because a late policy may give up time for this lateness
+    /// after the warm-up.
     fn begin(
         &self,
         now: Nanos,

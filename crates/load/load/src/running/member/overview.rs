@@ -12,7 +12,7 @@ use std::time::Duration;
 /// The interval between two reads of the fleet's figures. Nodes report their results at the same interval.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// Reads the figures of the fleet each second, as long as [`Overview::text`] is called with `is_wanted` set to true.
+/// Reads the figures of the fleet each second, if the last call of [`Overview::text`] asked for them.
 #[derive(Debug)]
 pub(crate) struct Overview(Arc<Mutex<View>>);
 

@@ -33,7 +33,7 @@ pub(crate) struct Collector {
 }
 
 impl Collector {
-    /// `url::read` has accepted the URL. Returns an error if the URL needs TLS and TLS cannot be set up.
+    /// The URL must be one that `url::read` accepts. Returns an error if the URL needs TLS and TLS cannot be set up.
     pub(super) fn new(url: Uri) -> anyhow::Result<Collector> {
         let host = url.host().unwrap_or_default();
         let host = host.trim_start_matches('[').trim_end_matches(']').to_owned();
@@ -47,9 +47,9 @@ impl Collector {
     /// Sends a message. Returns an error unless the collector accepts the whole message.
     pub(super) async fn send(&self, message: Vec<u8>) -> anyhow::Result<()> {
         let sent = timeout(PATIENCE, self.send_at_leisure(message)).await;
-        let sent = sent.unwrap_or_else(|_| Err(anyhow::anyhow!("no answer within 5 s")));
+        let sent = sent.unwrap_or_else(|_| Err(anyhow::anyhow!("no response within 5 s")));
         // The error does not contain the URL, because its query may contain a key.
-        sent.with_context(|| format!("{}:{} has not taken the metrics", self.host, self.port))
+        sent.with_context(|| format!("{}:{} did not accept the metrics", self.host, self.port))
     }
 
     async fn send_at_leisure(&self, message: Vec<u8>) -> anyhow::Result<()> {

@@ -24,7 +24,7 @@ Each step is a run at a constant rate over new connections. The rate is doubled 
 misses the objective, or halved until a step meets it; then the gap is halved until it is within
 --precision. Both rates of the result are tried again. In each step, 99 % of the requests must
 start, and 99 % must succeed unless an objective is about errors. A step that the generator
-spoiled is repeated up to twice. The search ends when a request fails that is sent alone.
+spoiled is repeated up to twice. The search ends if even requests that are sent alone fail.
 
 'nanopace search --help' lists all options; 'nanopace help' lists topics.";
 
@@ -143,7 +143,7 @@ fn promise(text: &str) -> Result<Criterion, String> {
     if criterion.breaks_above_a_rate() {
         return Ok(criterion);
     }
-    Err("a search needs a promise that too high a rate breaks; write for example \
+    Err("a search needs an objective that too high a rate misses; write for example \
          p99 response < 50ms, errors < 0.1% or ratio > 0.99"
         .to_owned())
 }

@@ -75,7 +75,7 @@ fn pinned(cores: &[Core], threads: usize) -> impl Iterator<Item = (usize, Option
     (0..threads).map(move |index| (index, cores.iter().cycle().nth(index).copied()))
 }
 
-/// Monitors the threads until the schedule has ended, and until all threads that had a ticket by then have ended.
+/// Monitors the threads until the schedule has ended and all threads that have taken their tickets have ended.
 async fn look_after(shared: &RunShared, tickets: &[Arc<Ticket>], mut signs: UnboundedReceiver<()>) {
     let opened = async {
         for _ in tickets {

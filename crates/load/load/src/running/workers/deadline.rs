@@ -6,8 +6,8 @@ use std::time::Duration;
 use tokio::task::coop::has_budget_remaining;
 use tokio::time::{Instant, Sleep, sleep_until};
 
-/// If a thread notices the end of a timeout with more than this delay, it may have been unable to check for the
-/// response. The deadline is then extended once by the same time.
+/// If a thread notices the end of a timeout more than this time late, it may have been unable to check for the
+/// response. The deadline is then moved once, to this time from now.
 const LATE: Duration = Duration::from_millis(10);
 
 /// The deadline of the current request. The runtime's timer is reset only when it fires, which is about once per
@@ -68,7 +68,7 @@ impl Deadline {
 
 fn after(timeout: Duration) -> Instant {
     let now = Instant::now();
-    // A timer can be set to at most 30 years from now.
+    // If the sum overflows, the deadline is about 30 years from now.
     now.checked_add(timeout).unwrap_or_else(|| now + Duration::from_secs(1_000_000_000))
 }
 

@@ -28,7 +28,6 @@ pub(crate) fn lacking(shared: &RunShared) -> u64 {
 /// The connections that a thread may still open.
 pub(super) struct Growth {
     pub(super) shared: Arc<RunShared>,
-    /// The numbers of the connections.
     pub(super) left: Range<usize>,
 }
 

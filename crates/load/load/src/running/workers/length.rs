@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// The distribution of intervals between slots, with which measured gaps are compared.
+/// The distribution of intervals between slots, which measured gaps are compared with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Spacing {
     Even,
@@ -31,7 +31,6 @@ impl Counted {
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RunLength {
-    /// In the warm-up, slots are started but not recorded.
     pub(crate) warmup: Duration,
     /// The duration of the recorded part after the warm-up; `Duration::MAX` without a limit.
     pub(crate) duration: Duration,

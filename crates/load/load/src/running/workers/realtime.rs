@@ -69,7 +69,7 @@ impl RaisedThread<'_> {
 struct Usage(Option<(Nanos, Duration)>);
 
 impl Usage {
-    /// Returns whether the thread, which has used `cpu` so far, used too much in a window that ends `now`.
+    /// Returns whether the thread, which has used `cpu` so far, used too much in a window that ends at `now`.
     fn is_too_high(&mut self, now: Nanos, cpu: Duration) -> bool {
         let (from, before) = *self.0.get_or_insert((now, cpu));
         let passed = now - from;
@@ -96,7 +96,7 @@ mod system {
     /// Raises the class of the calling thread as far as this is allowed.
     pub(super) fn raise() -> Class {
         let policy = ThreadSchedulePolicy::Realtime(RealtimeThreadSchedulePolicy::RoundRobin);
-        // On Linux, each thread has a nice value, and no process ID stands for the calling thread.
+        // On Linux, each thread has its own nice value. `None` stands for the calling thread.
         match () {
             () if set(PRIORITY, policy) => Class::RoundRobin,
             () if setpriority_process(None, NICE).is_ok() => Class::Nice,

@@ -62,7 +62,7 @@ impl RunShared {
         }
     }
 
-    /// Returns the number of the slot whose request a slot sends.
+    /// Returns the slot whose request slot `number` sends. It is a different slot if the request is a repetition.
     pub(crate) fn source(&self, number: u64) -> u64 {
         self.repeats.as_ref().map_or(number, |repeats| repeats.source(number))
     }

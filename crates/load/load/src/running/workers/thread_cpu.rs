@@ -22,7 +22,7 @@ struct Thread {
 }
 
 impl LoadThreads {
-    /// Adds the calling thread. Has no effect on systems that do not count threads separately.
+    /// Adds the calling thread. Has no effect on systems other than Linux.
     pub(crate) fn add_current(&self) {
         #[cfg(target_os = "linux")]
         {

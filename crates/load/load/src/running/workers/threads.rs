@@ -61,7 +61,8 @@ struct PartThread {
     recorder: Option<Arc<Recorder>>,
 }
 
-/// Spreads sessions over threads, by default as many as [`suitable`]. A blocking session has its own thread.
+/// Spreads sessions over threads, by default over as many threads as [`suitable`] returns. A blocking session has its
+/// own thread.
 pub(crate) fn sessions(
     target: &Arc<dyn AnyBackend>,
     sessions: u32,
@@ -220,9 +221,9 @@ impl LoadPart {
 struct ThreadPart {
     target: Arc<dyn AnyBackend>,
     shared: Arc<RunShared>,
-    /// The number of the thread among those of the load.
+    /// The index of the thread among the threads of the load.
     index: usize,
-    /// The number of the thread's first connection.
+    /// The index of the thread's first connection.
     first: usize,
     /// The number of the thread's connections, including those that are opened later.
     count: usize,
@@ -275,9 +276,9 @@ impl ThreadPart {
         &self.shared.recorders[self.index]
     }
 
-    /// Sends requests until there are no more slots and all responses have arrived, or until they are given up.
-    /// Requests that are given up are dropped, and count as unfinished. A thread that is stuck in a call does not
-    /// react, and is left running.
+    /// Sends requests until there are no more slots and all responses have arrived, or until the missing responses are
+    /// given up. Requests without a response are then dropped, and count as unfinished. A thread that is stuck in a
+    /// call does not react, and is left running.
     async fn run(self) -> anyhow::Result<()> {
         self.shared.threads.add_current();
         let (mut give_up, mut tasks) = (self.shared.give_up.subscribe(), JoinSet::new());
