@@ -51,8 +51,9 @@ fn too_many_open_files_are_a_failure_of_the_generator() {
     // A connection may have remained in the accept queue of the target, which could not accept it.
     assert!(failed > 0, "{results}");
     assert_eq!(results["verdict"], "generator-failing", "{results}");
-    let told =
-        format!("caution   {failed} requests failed by a limit of the generator's machine, ");
+    let told = format!(
+        "caution   {failed} requests failed because of a limit of the generator's machine, "
+    );
     let advice =
         "\nadvice    raise the limit of open files (ulimit -n), or use fewer connections\n";
     assert!(report.contains(&told) && report.contains(advice), "{report}");

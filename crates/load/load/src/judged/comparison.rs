@@ -21,7 +21,7 @@ use std::fmt::{self, Display, Formatter};
 use std::slice;
 use stored_run::StoredRun;
 
-/// Two times count as equal if their relative difference is smaller than this, because batches store times with two
+/// Two times count as equal if their relative difference is at most this, because batches store times with two
 /// significant digits.
 const RESOLUTION: f64 = 0.01;
 

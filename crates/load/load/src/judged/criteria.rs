@@ -8,7 +8,7 @@
 //!   `50ms` or `1.5s`.
 //! - The same statistics of `first-byte`, `first-item`, `first-item-response` and `item-gap` times, if the items of
 //!   responses are timed, and of `sending` and `reading` times, if kernel timestamps are enabled.
-//! - How many times of one of these kinds were recorded, written with `count` instead of a percentile: `count
+//! - The number of recorded times of one of these kinds, written with `count` instead of a percentile: `count
 //!   response`. The limit is a number.
 //! - `due`, `started`, `completed`, `failed`, `skipped`, `retried`, `unfinished` or `unstarted`, which are numbers of
 //!   requests.
@@ -61,7 +61,7 @@ use unit::{Limit, Unit};
 use words::Parts;
 
 const A_FIGURE_OF_A_LABEL: &str =
-    "of a label there are service and response times, errors, completed and failed";
+    "a label has only service and response times, errors, completed and failed";
 
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Criterion {

@@ -1,4 +1,4 @@
-//! Sums the results of processes that have shared one load by means of `--shard`.
+//! Sums the results of processes that have shared one load with `--shard`.
 
 use super::merged_part::MergedPart;
 use super::summary::{Summary, Title};

@@ -16,7 +16,7 @@ pub(crate) fn warnings(stats: &OperationStats) -> Vec<String> {
     let text = |(shortage, count): (Shortage, u64)| {
         let advice = shortage.advice();
         format!(
-            "{count} requests failed by a limit of the generator's machine, {shortage}: {advice}"
+            "{count} requests failed because of a limit of the generator's machine, {shortage}: {advice}"
         )
     };
     counts.into_iter().map(text).collect()
@@ -39,13 +39,11 @@ mod tests {
             [(step, 3), (files, 4), (ports, 5), (FailureKind::new("timeout"), 6)].into();
         let mut told = warnings(&stats);
         told.sort();
-        let files = "7 requests failed by a limit of the generator's machine, too many open files (EMFILE): raise the \
+        let files = "7 requests failed because of a limit of the generator's machine, too many open files (EMFILE): raise the \
                      limit of open files (ulimit -n), or use fewer connections";
         assert_eq!((told.len(), told[1].as_str()), (2, files));
-        assert!(
-            told[0].starts_with(
-                "5 requests failed by a limit of the generator's machine, cannot assign"
-            )
-        );
+        assert!(told[0].starts_with(
+            "5 requests failed because of a limit of the generator's machine, cannot assign"
+        ));
     }
 }

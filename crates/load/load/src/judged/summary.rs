@@ -107,7 +107,7 @@ pub(crate) struct RunResults<'run> {
     pub(crate) ending: Option<Ending>,
     pub(crate) lost: Option<String>,
     pub(crate) goal: Option<(&'run Goal, bool)>,
-    /// The percentile of the response times with which the generator's own delay is compared.
+    /// The percentile of the response times that the generator's own delay is compared with.
     pub(crate) reported: Percentile,
     pub(crate) unopened: usize,
     pub(crate) processor: Option<CpuTime>,
@@ -289,7 +289,7 @@ impl LoadResults {
     }
 }
 
-/// Returns the loads that were not well, the worst one first. Loads of which nothing was recorded are last.
+/// Returns the loads whose verdict is not good, in their order. Loads without recorded results are last.
 pub(crate) fn late(loads: &[LoadResults]) -> Vec<&LoadResults> {
     let is_late = |load: &&LoadResults| !load.summary.verdict.is_well();
     let mut late: Vec<_> = loads.iter().filter(is_late).collect();
@@ -357,8 +357,8 @@ fn scarcity(time: CpuTime, duration: Duration, stats: &OperationStats) -> Option
     is_scarce.then(|| format!("CPU time was scarce{waited}"))
 }
 
-/// Returns a warning if at least 1 % of the responses were awaited while their load threads were stopped. The times at
-/// which these responses arrived are unknown, so their service times include the stop.
+/// Returns a warning if at least 1 % of the responses were awaited while their load threads were stopped. The arrival
+/// times of these responses are unknown, so their service times include the stop.
 fn stopping(stats: &OperationStats) -> Option<String> {
     let (answers, most) = stats.stopped;
     is_a_percent(answers, stats).then(|| {

@@ -26,8 +26,7 @@ pub(crate) struct Whole {
 pub(crate) struct Told {
     pub(crate) sum: Option<Results>,
     pub(crate) given: usize,
-    /// The nodes that have reported only interim results. Each has the time of the load up to which its results are
-    /// complete.
+    /// The nodes that have reported only interim results, and the times up to which their results are complete.
     pub(crate) so_far: Vec<(u16, Duration)>,
     pub(crate) unreadable: usize,
 }

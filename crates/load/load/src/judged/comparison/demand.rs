@@ -65,7 +65,7 @@ impl FromStr for Demand {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Demand, String> {
-        read(text).ok_or_else(|| format!("it is no change for the worse: {FORM}"))
+        read(text).ok_or_else(|| format!("it is not a change for the worse: {FORM}"))
     }
 }
 

@@ -15,12 +15,9 @@ use std::time::Duration;
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Figures<'run> {
-    /// The wait times: the actual start minus the intended start of each slot.
     pub(crate) wait: &'run Histogram<u64>,
-    /// The service times: the completion minus the send of each completed request.
     pub(crate) service: &'run Histogram<u64>,
-    /// The response times: the completion minus the intended start of each request. If a request did not complete, its
-    /// time is a lower bound.
+    /// If a request did not complete, its response time is a lower bound.
     pub(crate) response: Sample<'run>,
     pub(crate) setup: &'run Histogram<u64>,
     pub(crate) own: &'run [OwnTimes],

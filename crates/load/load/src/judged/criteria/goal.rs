@@ -32,7 +32,7 @@ impl FromStr for Goal {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Goal, String> {
-        read(text).map(Goal).ok_or_else(|| format!("{text:?} is no goal: {FORM}"))
+        read(text).map(Goal).ok_or_else(|| format!("{text:?} is not a goal: {FORM}"))
     }
 }
 

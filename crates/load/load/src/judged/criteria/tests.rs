@@ -75,8 +75,8 @@ fn a_label_has_figures_of_its_own() {
     // If a request has failed, its response could have arrived at any later time.
     assert!(missed(r#"p99 response of "a < b" < 1s"#).is_some());
     for (text, error) in [
-        (r#"p99 wait of "a" < 1s"#, "column 13: of a label there are service and response times"),
-        (r#"ratio of "a" > 1"#, "column 10: of a label there are"),
+        (r#"p99 wait of "a" < 1s"#, "column 13: a label has only service and response times"),
+        (r#"ratio of "a" > 1"#, "column 10: a label has only"),
         (r#"p99 response "a" < 1s"#, r#"column 14: "\"a\"" is a word too many"#),
     ] {
         assert!(told(text).starts_with(error), "{text}: {}", told(text));

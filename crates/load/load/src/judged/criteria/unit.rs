@@ -77,8 +77,7 @@ impl Unit {
         }
     }
 
-    /// Returns the power of ten and the suffix with which a value is printed. A share is printed in the notation of its
-    /// limit.
+    /// Returns the power of ten and the suffix for printing a value. A share is printed in the notation of its limit.
     fn scale(self, value: f64, limit: &Limit) -> (i32, &'static str) {
         match (self, value) {
             (Unit::Time, ..1e3) => (0, "ns"),

@@ -5,7 +5,7 @@ use std::fmt::{self, Display, Formatter};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Word {
     pub(crate) text: String,
-    /// The column of the criterion at which the text begins, counted from 1.
+    /// The column where the word begins in the criterion, counted from 1.
     pub(crate) column: usize,
 }
 
