@@ -4,7 +4,7 @@ use crate::results::confidence::{Batched, Confidence, Range};
 use serde::Serialize;
 
 #[derive(Debug, Serialize)]
-#[expect(clippy::struct_field_names, reason = "the names are a promise")]
+#[expect(clippy::struct_field_names, reason = "the names are stable")]
 pub(crate) struct ConfidenceObject {
     wait_time_ns: Ranges,
     service_time_ns: Ranges,

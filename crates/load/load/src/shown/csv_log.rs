@@ -10,7 +10,7 @@ use hdrhistogram::Histogram;
 use std::path::Path;
 use std::time::Duration;
 
-/// The first columns. They are followed by the columns of the wait, service and response times.
+/// The columns before those of the wait, service and response times.
 const COLUMNS: &str =
     "from_seconds,to_seconds,asked,started,completed,failed,backlog_slots,backlog_seconds";
 const CANNOT_WRITE: &str = "cannot write --csv";

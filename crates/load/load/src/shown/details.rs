@@ -1,4 +1,4 @@
-//! Writes the last part of the report, after the percentiles. It is printed with `-v`.
+//! Writes the details that `-v` adds to the report after the percentiles.
 
 use super::comparison::ComparisonText;
 use super::curve::Curve;

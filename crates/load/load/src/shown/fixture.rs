@@ -57,7 +57,7 @@ pub(crate) fn empty() -> Summary {
     }
 }
 
-/// Returns the summary of a run. Its times are between 50 us and 10 s, and increase and decrease in turn.
+/// Returns the summary of a run whose times rise and fall repeatedly between 50 us and 10 s.
 pub(crate) fn long(seconds: u64, hz: u64) -> Summary {
     let mut summary = empty();
     for second in 0..seconds {

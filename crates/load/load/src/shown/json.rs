@@ -192,7 +192,7 @@ struct Brief {
     max: Option<u64>,
 }
 
-/// The spectra of the times. Each of them contains the times from the shortest to the longest one.
+/// The percentile spectra of the times, up to the longest time.
 #[derive(Debug, Serialize)]
 struct Spectrum {
     service_time_ns: Vec<Point>,
@@ -200,7 +200,7 @@ struct Spectrum {
 }
 
 #[derive(Debug, Serialize)]
-#[expect(clippy::struct_field_names, reason = "the names are a promise")]
+#[expect(clippy::struct_field_names, reason = "the names are stable")]
 struct Lateness {
     target_seconds: f64,
     generator_seconds: f64,
@@ -233,7 +233,7 @@ struct CheckObject {
 }
 
 #[derive(Debug, Serialize)]
-#[expect(clippy::struct_field_names, reason = "the names are a promise")]
+#[expect(clippy::struct_field_names, reason = "the names are stable")]
 pub(crate) struct Ledger {
     elapsed_ns: u64,
     allocated_ns: u64,

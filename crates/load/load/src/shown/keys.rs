@@ -78,7 +78,7 @@ pub(crate) const BINDINGS: [Binding; 7] = [
     },
 ];
 
-/// Returns the action that a single press of the key performs. Returns `None` for other keys.
+/// Returns the action of a key that acts without further keys, or `None` for another key.
 pub(crate) fn action(key: KeyEvent) -> Option<Action> {
     Prompt::default().press(key)
 }

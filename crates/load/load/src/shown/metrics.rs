@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 /// The metrics with the same name. They differ in their labels.
 #[derive(Debug)]
 pub(crate) struct Family<'run> {
-    /// The name of the metrics. Each format adds the name of the program and the unit to it, and for counters `total`.
+    /// The name without the prefix and the suffixes that a format adds.
     pub(crate) name: &'static str,
     pub(crate) help: &'static str,
     pub(crate) unit: Option<Unit>,
@@ -42,9 +42,9 @@ pub(crate) struct Point<V> {
 }
 
 const LABEL: &str = "label";
-const SERVICE: &str = "From sending to the end of the answer, if complete";
+const SERVICE: &str = "Time from sending to the end of the response, for complete responses";
 const RESPONSE: &str =
-    "From the intended start to the end; at least that for what did not complete";
+    "Time from the intended start to the end; a lower bound for requests that did not complete";
 
 const PHASES: [(Option<Phase>, &str); 6] = [
     (None, "preparing"),
@@ -121,12 +121,12 @@ impl<'run> Data<'run> {
 
 fn counts(tally: &Tally, skipped: u64) -> Vec<Family<'_>> {
     let items = tally.traffic.items;
-    let items = (items > 0).then(|| counter("items", "Items in answers", None, items));
+    let items = (items > 0).then(|| counter("items", "Items in responses", None, items));
     let counts = vec![
         counter("requests_started", "Requests started since the warm-up", None, tally.started),
         counter(
             "requests_completed",
-            "Requests with a complete answer and a status below 400",
+            "Requests with a complete response and a status below 400",
             None,
             tally.completed,
         ),
@@ -139,17 +139,17 @@ fn counts(tally: &Tally, skipped: u64) -> Vec<Family<'_>> {
         ),
         counter(
             "slots_skipped",
-            "Slots too late to be started, those of the warm-up too",
+            "Slots skipped because they were too late, including the warm-up",
             None,
             skipped,
         ),
         counter(
             "slots_unstarted",
-            "Slots that were due and not started when the schedule ended",
+            "Slots that were due but had not started when the schedule ended",
             None,
             tally.unstarted,
         ),
-        counters("responses", "Answers with this status", "status", statuses(&tally.statuses)),
+        counters("responses", "Responses with this status", "status", statuses(&tally.statuses)),
         counter("connections_opened", "Connections opened", None, tally.connections),
         counter("read", "Bytes of HTTP read", Some(Unit::Bytes), tally.traffic.read),
         counter("written", "Bytes of HTTP written", Some(Unit::Bytes), tally.traffic.written),
@@ -170,29 +170,29 @@ fn rates(snapshot: &Snapshot) -> Vec<Family<'_>> {
     let in_flight = float(snapshot.tally.in_flight());
     vec![
         gauge("elapsed", "Time since the schedule started", seconds, elapsed),
-        gauge("asked_rate", "Requests asked for per second, of late", None, recent.asked_hz),
-        gauge("achieved_rate", "Requests started per second, of late", None, recent.hz),
+        gauge("asked_rate", "Requested rate in the last second", None, recent.asked_hz),
+        gauge("achieved_rate", "Achieved rate in the last second", None, recent.hz),
         gauge(
             "backlog_requests",
-            "Requests due and not started",
+            "Requests that are due but have not started",
             None,
             float(snapshot.backlog.slots),
         ),
         gauge(
             "backlog",
-            "Backlog at the rate asked for",
+            "Schedule time of the backlog",
             seconds,
             snapshot.backlog.time.as_secs_f64(),
         ),
-        gauge("requests_in_flight", "Requests started and not answered", None, in_flight),
-        gauges("ledger", "Where the schedule's time went", seconds, parts),
+        gauge("requests_in_flight", "Requests without a response yet", None, in_flight),
+        gauges("ledger", "Schedule time by part of the ledger", seconds, parts),
     ]
 }
 
 fn times(tally: &Tally) -> Vec<Family<'_>> {
     let one = |times| vec![Point { labels: Vec::new(), value: times }];
     vec![
-        distribution("wait", "From the intended start to the start", one(&tally.wait)),
+        distribution("wait", "Time from the intended start to the start", one(&tally.wait)),
         distribution("service", SERVICE, one(&tally.service)),
         distribution("response", RESPONSE, one(&tally.response)),
     ]

@@ -74,7 +74,6 @@ impl Display for RunReport<'_> {
     }
 }
 
-/// Returns the comparison of the two sides of a run.
 fn versus(summary: &Summary) -> Option<ComparisonText<'_>> {
     let comparison = summary.beside.as_ref()?.as_ref().ok()?;
     comparison.is_paired.then_some(ComparisonText(comparison, &[]))

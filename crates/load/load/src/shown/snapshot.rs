@@ -24,7 +24,7 @@ pub(crate) struct Snapshot {
     /// The planned end of the run, measured from the start of the schedule.
     pub(crate) planned_end: Option<Duration>,
     pub(crate) phase: Phase,
-    /// The requested rate or shape as the user has written it.
+    /// The requested rate or shape, in the grammar of `--rate` and `--shape`.
     pub(crate) load: String,
     pub(crate) is_shape: bool,
     /// Whether all slots of the load have fallen due.
@@ -35,7 +35,7 @@ pub(crate) struct Snapshot {
     pub(crate) tally: Tally,
     /// The lateness by cause. It includes the lateness of slots that are still waiting.
     pub(crate) lateness: Lateness,
-    /// The text that is being typed, or the message about an error in it.
+    /// A message for the status line, or the text that is being typed.
     pub(crate) note: String,
     pub(crate) fleet: Option<Standing>,
 }
@@ -43,7 +43,6 @@ pub(crate) struct Snapshot {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Phase {
-    /// The warm-up: requests are sent, but not recorded.
     WarmUp,
     Running,
     Paused,
@@ -86,7 +85,6 @@ impl Snapshot {
 pub(crate) struct Recent {
     /// The number of operations started per second.
     pub(crate) hz: f64,
-    /// The number of slots requested per second.
     pub(crate) asked_hz: f64,
     pub(crate) brief: Brief,
 }

@@ -86,7 +86,7 @@ fn tables(whole: &Whole, stats: &OperationStats) -> Markup {
         ("Lateness", facts::lateness(&stats.lateness)),
     ];
     let own = whole.own_times();
-    let parts = (!own.is_empty()).then(|| ("Answers", facts::parts(own)));
+    let parts = (!own.is_empty()).then(|| ("Responses", facts::parts(own)));
     html! {
         section { h2 { "Nodes" } (nodes(&whole.account)) }
         (side_by_side(sections.into_iter().chain(parts)))

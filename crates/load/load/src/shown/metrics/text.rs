@@ -60,7 +60,7 @@ impl Range {
 }
 
 pub(crate) fn exposition(families: &[Family<'_>], format: Format) -> String {
-    let mut text = head("nanopace_build", "info", "The program that tells this", None, format);
+    let mut text = head("nanopace_build", "info", "The source of these metrics", None, format);
     let version = ("version", env!("CARGO_PKG_VERSION").to_owned());
     text += &sample("nanopace_build_info", &[version], 1);
     text.extend(families.iter().map(|family| written(family, format)));
@@ -89,8 +89,8 @@ fn written(family: &Family<'_>, format: Format) -> String {
     head(&name, kind, family.help, unit, format) + &samples
 }
 
-/// Returns the lines before the samples of a metric. In the plain format, there are no units and no infos, and a
-/// counter has the same name as its samples.
+/// Returns the lines before the samples of a metric. The plain format has neither units nor the type `info`, and its
+/// counters have the same names as their samples.
 fn head(name: &str, kind: &str, help: &str, unit: Option<&str>, format: Format) -> String {
     let (name, kind) = match (format, kind) {
         (Format::Plain, "counter") => (format!("{name}_total"), kind),
@@ -171,7 +171,7 @@ mod tests {
     fn the_formats_differ_in_heads_and_end() {
         let open = exposition(&families(None), Format::OpenMetrics);
         let plain = exposition(&families(None), Format::Plain);
-        assert!(open.starts_with("# HELP nanopace_build The program that tells this.\n# TYPE nanopace_build info\nnanopace_build_info{version=\""), "{open}");
+        assert!(open.starts_with("# HELP nanopace_build The source of these metrics.\n# TYPE nanopace_build info\nnanopace_build_info{version=\""), "{open}");
         assert!(open.ends_with("nanopace_phase{phase=\"over\"} 0.0\n# EOF\n"), "{open}");
         let info = "# TYPE nanopace_build_info gauge\nnanopace_build_info{version=";
         assert!(

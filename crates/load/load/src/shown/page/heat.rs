@@ -47,10 +47,9 @@ pub(crate) fn map(times: &Times) -> Markup {
         }
     };
     Chart {
-        about:
-            "The number of requests with each response time, by the time at which they were due. \
+        about: "The number of requests with each response time, by due time. \
                 The colour of a spot is the number per second."
-                .to_owned(),
+            .to_owned(),
         height: u32::from(ROWS * ROW),
         up: axis.ticks().collect(),
         key: html! {

@@ -19,7 +19,7 @@ pub(crate) const KINDS: [Kind; 3] = [
         id: "wait",
         name: "Wait time",
         columns: "10 11 12 13",
-        about: "The lateness of each start, by the time at which the request was due. Requests that never started have no wait time.",
+        about: "The lateness of each start, by the due time of the request. Requests that never started have no wait time.",
         of: |interval| Sample::exact(&interval.due.wait),
     },
     Kind {

@@ -46,9 +46,7 @@ pub(crate) fn chart(times: &Times, skipped: u64) -> Markup {
     let axis = RateAxis::new(rates.fold(0.0, f64::max));
     let path = |series: &Series| times.path(|interval| Some(axis.part(series.hz(interval))));
     Chart {
-        about: format!(
-            "Requests that failed or never started, by the time at which they were due.{not_drawn}"
-        ),
+        about: format!("Requests that failed or never started, by due time.{not_drawn}"),
         up: axis.ticks(),
         key: html! { @for series in &series { (key(series.class, &series.name)) } },
         body: html! { @for series in series.iter().rev() { (line(series.class, &path(series))) } },

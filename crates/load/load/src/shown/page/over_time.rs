@@ -85,7 +85,7 @@ impl Times {
         let path = |hz: fn(&Interval) -> f64| self.path(|interval| Some(axis.part(hz(interval))));
         let achieved = path(Interval::achieved_hz);
         Chart {
-            about: "The rates at which requests were started and requested.".to_owned(),
+            about: "The achieved and the requested rate.".to_owned(),
             up: axis.ticks(),
             key: html! { (key("line achieved", "achieved")) (key("line asked", "requested")) },
             body: html! {
@@ -103,7 +103,7 @@ impl Times {
         if slots == 0 {
             return html! {
                 h3 { "Backlog" }
-                p { "No request was due without having started, at four looks per second." }
+                p { "There was no backlog at any of four checks per second." }
             };
         }
         let axis = ValueAxis::new(human::float(slots.max(4)), 4);
@@ -111,7 +111,7 @@ impl Times {
         let longest = self.intervals.iter().map(|of| of.backlog.time).max().unwrap_or_default();
         Chart {
             about: format!(
-                "Requests that were due and had not started: at most {}, or {} of the load.",
+                "Requests that were due and had not started: at most {}, or {} of schedule time.",
                 count(slots),
                 human::time(longest)
             ),

@@ -1,9 +1,9 @@
 "use strict";
-// Shows the figures under the pointer, from the table that has them.
+// Shows the figures at the position of the pointer, from the table that contains them.
 for (const figure of document.querySelectorAll("figure[data-table]")) {
   const table = document.getElementById(figure.dataset.table);
   const plot = figure.querySelector(".plot");
-  // The kind of time is in the heading of the chart.
+  // The heading of the chart already names the kind of time.
   const kind = /^(wait|service|response) (?=p|m)/;
   const names = [...table.tHead.rows[0].cells].map((cell) => cell.textContent.replace(kind, ""));
   const rows = [...table.tBodies[0].rows];

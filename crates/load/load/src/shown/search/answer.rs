@@ -26,7 +26,7 @@ impl Display for Answer<'_> {
             let rates = rates.join(", ");
             writeln!(
                 f,
-                "noise     steps contradicted each other at {rates}: most of them counted. A longer --step is more certain."
+                "noise     steps contradicted each other at {rates}: the majority counted. A longer --step is more certain."
             )?;
         }
         if let count @ 1.. = results.unjudged() {
@@ -35,8 +35,8 @@ impl Display for Answer<'_> {
         }
         let ended = match results.end {
             End::Complete => "",
-            End::Steps => "; no more --max-steps",
-            End::Time => "; the next one would end later than --for",
+            End::Steps => "; --max-steps was reached",
+            End::Time => "; the next step would end after --for",
             End::Interrupted => "; interrupted",
             End::TargetFailing if results.fails_by_generator() => "; the generator fails",
             End::TargetFailing => "; the target fails",
@@ -55,7 +55,7 @@ impl Answer<'_> {
             // It is unknown whether the rate was too high or the target no longer works.
             Conclusion::Unfinished { kept: None, .. } => failing,
             Conclusion::Unfinished { kept: Some(kept), missed: None } => {
-                format!("{failing} So far {} kept {}.", rate(kept), self.promise.text())
+                format!("{failing} So far {} met {}.", rate(kept), self.promise.text())
             }
             _ => format!("{failing} {}", self.conclusion()),
         }
@@ -69,36 +69,36 @@ impl Answer<'_> {
                 let about = rate(format!("{about:.2e}").parse().unwrap_or(about));
                 let (kept, broken) = (rate(kept), rate(broken));
                 format!(
-                    "The highest rate that keeps {promise} is about {about}: {kept} kept it, {broken} did not."
+                    "The highest rate that meets {promise} is about {about}: {kept} met it, {broken} did not."
                 )
             }
             Conclusion::AllKept { kept } => {
                 let kept = rate(kept);
-                format!("{kept} keeps {promise}, and no higher rate was allowed: raise --max.")
+                format!("{kept} meets {promise}, and no higher rate was allowed: raise --max.")
             }
             Conclusion::NoneKept { broken } => {
                 let broken = rate(broken);
                 format!(
-                    "Not even {broken} keeps {promise}, and no lower rate was allowed: lower --min, or promise less."
+                    "Not even {broken} meets {promise}, and no lower rate was allowed: lower --min, or relax the objective."
                 )
             }
             Conclusion::GeneratorLimit { kept: Some(kept), limit } => {
                 let (kept, limit) = (rate(kept), rate(limit));
                 format!(
-                    "The target keeps {promise} at {kept} at least. Where it ends is not known: at {limit} the generator was the limit."
+                    "The target meets {promise} at {kept}. Its limit is unknown: at {limit} the generator was the limit."
                 )
             }
             Conclusion::GeneratorLimit { kept: None, limit } => {
                 let limit = rate(limit);
                 format!(
-                    "Nothing is known of the target: the generator was the limit, even at {limit}."
+                    "Nothing is known about the target: the generator was the limit, even at {limit}."
                 )
             }
             Conclusion::Unfinished { kept, missed } => unfinished(&promise, kept, missed),
         }
     }
 
-    /// Returns a sentence about the resource that was used up. Returns `None` if the cause is unknown.
+    /// Returns a sentence about the cause of the limit, or `None` if the cause is unknown.
     fn why(&self, step: &Measured) -> Option<String> {
         let (at, busy) = (rate(step.hz), step.busy.unwrap_or_default());
         let connections = self.results.connections;
@@ -142,13 +142,13 @@ impl Answer<'_> {
 fn unfinished(promise: &str, kept: Option<f64>, missed: Option<f64>) -> String {
     match (kept.map(rate), missed.map(rate)) {
         (Some(kept), Some(missed)) => {
-            format!("At least {kept} keeps {promise}; {missed} did not.")
+            format!("At least {kept} meets {promise}; {missed} did not.")
         }
         (Some(kept), None) => {
-            format!("At least {kept} keeps {promise}; no higher rate was judged.")
+            format!("At least {kept} meets {promise}; no higher rate was judged.")
         }
         (None, Some(missed)) => {
-            format!("So far {missed} did not keep {promise}, and no lower rate was judged.")
+            format!("So far {missed} did not meet {promise}, and no lower rate was judged.")
         }
         (None, None) => "No step was judged.".to_owned(),
     }

@@ -29,7 +29,7 @@ impl Display for SearchReport<'_> {
         for criterion in &promise.until {
             write!(f, " {:>14}", criterion.name())?;
         }
-        writeln!(f, "  {:<16} promise", "verdict")?;
+        writeln!(f, "  {:<16} objective", "verdict")?;
         for (index, step) in results.steps.iter().enumerate() {
             writeln!(f, "{}", SearchLine { number: index + 1, step })?;
         }
@@ -114,21 +114,21 @@ mod tests {
         for (conclusion, told) in [
             (
                 Conclusion::Found { kept: 1_960.0, broken: 2_000.0 },
-                "The highest rate that keeps p99 response < 20ms is about 1980/s: 1960/s kept it, 2000/s did not.",
+                "The highest rate that meets p99 response < 20ms is about 1980/s: 1960/s met it, 2000/s did not.",
             ),
-            (Conclusion::AllKept { kept: 500.0 }, "500/s keeps p99 response < 20ms, and no higher"),
-            (Conclusion::NoneKept { broken: 10.0 }, "Not even 10/s keeps p99 response < 20ms"),
+            (Conclusion::AllKept { kept: 500.0 }, "500/s meets p99 response < 20ms, and no higher"),
+            (Conclusion::NoneKept { broken: 10.0 }, "Not even 10/s meets p99 response < 20ms"),
             (
                 Conclusion::GeneratorLimit { kept: Some(500.0), limit: 510.0 },
-                "at 500/s at least. Where it ends is not known: at 510/s the generator was the limit.",
+                "at 500/s. Its limit is unknown: at 510/s the generator was the limit.",
             ),
             (
                 Conclusion::GeneratorLimit { kept: None, limit: 10.0 },
-                "Nothing is known of the target: the generator was the limit, even at 10/s.",
+                "Nothing is known about the target: the generator was the limit, even at 10/s.",
             ),
             (
                 Conclusion::Unfinished { kept: Some(1.5), missed: Some(2.0) },
-                "At least 1.5/s keeps p99 response < 20ms; 2/s did not.",
+                "At least 1.5/s meets p99 response < 20ms; 2/s did not.",
             ),
             (Conclusion::Unfinished { kept: None, missed: None }, "No step was judged."),
         ] {
