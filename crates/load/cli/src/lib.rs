@@ -32,7 +32,7 @@ const STACK: usize = 8 << 20;
 ///   twice;
 /// * 4 if the load is incomplete;
 /// * 5 if the target or the store of a fleet cannot be reached;
-/// * 130 after an interrupt before a fleet has started, or after more interrupts than it takes to end the command.
+/// * 130 if the command was interrupted before it produced a report.
 ///
 /// # Panics
 ///

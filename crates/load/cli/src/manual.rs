@@ -52,5 +52,5 @@ pub(crate) fn man(args: &ManArgs, mut whole: Command) -> anyhow::Result<Vec<u8>>
 
 fn unknown(whole: &Command, name: &str) -> String {
     let names: Vec<_> = whole.get_subcommands().map(Command::get_name).collect();
-    format!("{name:?} is no command; write one of {}", names.join(", "))
+    format!("{name:?} is not a command; write one of {}", names.join(", "))
 }

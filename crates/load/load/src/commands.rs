@@ -1,5 +1,5 @@
-//! Defines the commands of the program `nanopace`: runs, searches, plans, calibrations, comparisons and fleets over
-//! HTTP.
+//! Defines the commands of the program `nanopace`, which loads HTTP servers: run, search, plan, calibrate, witness,
+//! compare, merge and fleet.
 //!
 //! A program adds its own commands `C` and its embedded target `E`, which receives the load if no URL is given. Load
 //! generators with their own target call [`main`](crate::main) instead, which contains no HTTP code.

@@ -200,7 +200,7 @@ impl Backend for Http {
     fn warnings(&self) -> Vec<String> {
         let proxy = self
             .has_proxy
-            .then(|| "requests went through a proxy: all times include the proxy".to_owned());
+            .then(|| "requests went through a proxy: all times include its delays".to_owned());
         let addresses = self.plan.endpoints.iter().filter_map(Endpoint::addresses);
         proxy.into_iter().chain(addresses.filter_map(Addresses::warning)).collect()
     }
@@ -297,8 +297,8 @@ impl Backend for Http {
     }
 }
 
-/// A session during a call. Dropping this value records the arrival times of the items, and counts the items if the
-/// call was given up.
+/// A session during a call. When this value is dropped, the arrival times of the items that have arrived are recorded.
+/// If the call was given up, these items are also counted.
 struct Watched<'run> {
     streams: Option<&'run StreamTimings>,
     session: &'run mut Session,
@@ -319,8 +319,8 @@ impl Drop for Watched<'_> {
     }
 }
 
-/// Drafts the requests that the options define. If no option defines a request, starts the embedded target and drafts
-/// one request to it.
+/// Returns a draft of the requests that the options define. If no option defines a request, starts the embedded target,
+/// and the draft has one request to this target.
 fn what<'a, E: EmbeddedTarget>(
     args: &'a RequestArgs<E>,
     load: &RunArgs,
@@ -404,19 +404,22 @@ fn advice(kind: FailureKind) -> String {
         return format!("; {}", shortage.advice());
     }
     let known = [
-        (Why::Tls(Tls::Untrusted), "; trust it with --cacert FILE, or any with --insecure"),
+        (
+            Why::Tls(Tls::Untrusted),
+            "; trust it with --cacert FILE, or trust any certificate with --insecure",
+        ),
         (
             Why::Tls(Tls::OtherName),
-            "; write the URL with a name from the certificate, and --resolve",
+            "; write a name of the certificate in the URL, and give its address with --resolve",
         ),
-        (Why::Tls(Tls::Expired), "; trust any with --insecure"),
-        (Why::Tls(Tls::NotKnown), "; give the client's certificate and key with --cert and --key"),
+        (Why::Tls(Tls::Expired), "; trust any certificate with --insecure"),
+        (Why::Tls(Tls::NotKnown), "; give a client certificate and key with --cert and --key"),
         (Why::Tls(Tls::NoHttp2), "; leave --http2 out"),
         (
             Why::Tls(Tls::BrokenOff),
-            "; it may take other versions or ciphers, or require a certificate: give --cert and --key",
+            "; it may need other versions or ciphers, or a client certificate (--cert and --key)",
         ),
-        (Why::Tls(Tls::NotAgreed), "; if the server does not use TLS, write http://"),
+        (Why::Tls(Tls::NotAgreed), "; does it speak TLS? Otherwise, write http://"),
         (Why::Protocol, "; does it speak this version of HTTP?"),
     ];
     let known = known.iter().find(|(why, _)| why.kind() == kind);

@@ -15,7 +15,8 @@ pub(super) struct Answerer {
     body: Bytes,
     sleepers: Arc<Sleepers>,
     schedule_start: OnceLock<Instant>,
-    /// All connections share the generator, so that the responses depend only on the order of the requests.
+    /// All connections share the random number generator, so that the responses depend only on the order of the
+    /// requests.
     rng: Mutex<Rng>,
 }
 

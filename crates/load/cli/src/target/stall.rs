@@ -1,9 +1,9 @@
-//! Defines a planned outage of the embedded target.
+//! Defines a planned stall of the embedded target.
 
 use std::str::FromStr;
 use std::time::Duration;
 
-/// An outage, in which the target does not respond. `start` is counted from the start of the schedule.
+/// A time in which the target does not respond. `start` is counted from the start of the schedule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Stall {
     length: Duration,

@@ -45,7 +45,7 @@ fn an_error_for_a_typo_suggests_a_correction() {
         ),
         ("--per-connection 1s --arrivals poisson", "--arrivals: --per-connection sets when each"),
         ("--per-connection 1s -c 4..8", "each connection adds to the rate: write one number"),
-        ("man serch", "\"serch\" is no command; write one of search, plan"),
+        ("man serch", "\"serch\" is not a command; write one of search, plan"),
         ("completions tcl", "'tcl'"),
     ] {
         let stderr = refusal(output(line));

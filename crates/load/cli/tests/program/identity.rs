@@ -133,7 +133,7 @@ fn invalid_files_are_rejected() {
         ),
         (
             &["--cert", &torn, "--key", &key_file],
-            "identity-wrong-torn.pem: it is cut off: a section in it has no END line",
+            "identity-wrong-torn.pem: it is cut off: what begins in it has no end",
         ),
         (&["--cert", &cert, "--key", &torn_key], "identity-wrong-torn-key.pem: it is cut off"),
         (&["--cert", &no_der, "--key", &key_file], "--cert: cannot use "),
@@ -143,11 +143,11 @@ fn invalid_files_are_rejected() {
         ),
         (
             &["--cert", &cert, "--key", &hidden],
-            "the key in it is encrypted: decrypt it with `openssl pkey`",
+            "the key in it has a password, which `openssl pkey` takes off",
         ),
         (
             &["--cert", &cert, "--key", &encrypted],
-            "the key in it is encrypted: decrypt it with `openssl pkey`",
+            "the key in it has a password, which `openssl pkey` takes off",
         ),
         (
             &["--cert", &cert, "--key", &p521],
@@ -210,5 +210,5 @@ fn the_error_for_an_aborted_handshake_suggests_a_client_certificate() {
     });
     let stderr = unreachable(run(&format!("https://{address}/"), &["-k"]));
     assert!(stderr.contains("the server broke off the handshake of TLS; "), "{stderr}");
-    assert!(stderr.contains("require a certificate: give --cert and --key"), "{stderr}");
+    assert!(stderr.contains("or a client certificate (--cert and --key)"), "{stderr}");
 }

@@ -47,7 +47,7 @@ pub(crate) struct Progress {
     pub(crate) errors: BufReader<ChildStderr>,
 }
 
-/// Starts a run, and reads its standard error up to the first status line, at which the schedule has started.
+/// Starts a run, and reads its standard error up to the first status line, which shows that the schedule has started.
 pub(crate) fn at_work(line: &str) -> (Child, Progress) {
     let mut child = nanopace(line).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut errors = BufReader::new(child.stderr.take().unwrap());

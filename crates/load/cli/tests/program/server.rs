@@ -8,7 +8,6 @@ use std::thread;
 
 #[derive(Debug)]
 pub(crate) struct Asked {
-    /// The number of the connection, counted from 0.
     pub(crate) connection: usize,
     /// The first line, without its line break.
     pub(crate) first: String,

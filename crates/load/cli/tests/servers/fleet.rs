@@ -92,7 +92,7 @@ fn sum(nodes: &[(Output, Value)], name: &str) -> u64 {
     nodes.iter().map(|(_, results)| results[name].as_u64().unwrap()).sum()
 }
 
-/// The program behaves the same with all engines, which the tests of the fleet crate cover.
+/// The program behaves the same with all stores. The tests of the fleet crate cover all of them.
 const ONE_ENGINE: Product = Product::Redis;
 
 fn http_server() -> String {

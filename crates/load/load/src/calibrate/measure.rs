@@ -35,7 +35,7 @@ impl<'run> Bounds<'run> {
     }
 }
 
-/// The number of clock readings or starts between two checks whether the measurement must end.
+/// The number of clock readings or starts between two checks of whether the measurement must end.
 const BATCH: u32 = 1_000;
 
 pub(crate) fn clocks(bounds: Bounds<'_>) -> Clocks {

@@ -8,9 +8,9 @@
 //! * The interval is never shorter than the cost of a start.
 //!
 //! The **recommended** way to pause is the cheapest one that keeps gaps even at 10 k/s in one thread. Sleeping costs
-//! least, followed by hybrid. Spinning and yielding use a whole core, so they need a machine with two cores. Only the
-//! one of these two that has the higher rate is considered. If no way to pause keeps gaps even, the one with the
-//! highest rate is recommended.
+//! least, followed by hybrid. Spinning and yielding use a whole core, so they need a machine with at least two cores.
+//! Only the one of these two that has the higher rate is considered. If no way to pause keeps gaps even, the one with
+//! the highest rate is recommended.
 
 use super::sleeping::Sleeping;
 use crate::console::human;
@@ -58,7 +58,7 @@ impl LimitedBy {
             LimitedBy::Lateness => "lateness",
             LimitedBy::SleepShare => "the share of a core for sleeping",
             LimitedBy::SpinShare => "the share of a core for spinning",
-            LimitedBy::StartCost => "what a grant and a reading of the clock take",
+            LimitedBy::StartCost => "the time of a grant and a clock reading",
         }
     }
 }
@@ -106,7 +106,7 @@ pub(crate) fn recommend(rates: &[EvenRate], cores: usize) -> Option<Recommendati
     let reason = match cheapest {
         Some(rate) => reason(rate, best, of(Pause::Sleep)),
         None => format!(
-            "nothing keeps gaps even at {} here, this one up to {}: other programs need the processor, or the \
+            "nothing keeps gaps even at {} here, this one up to {}: other programs need the CPU, or the \
              virtual machine does not get it",
             human::short_hz(REFERENCE_HZ),
             human::short_hz(best.hz)
@@ -125,7 +125,7 @@ fn reason(chosen: &EvenRate, best: &EvenRate, sleep: Option<&EvenRate>) -> Strin
         Some(sleep) if chosen.pause != Pause::Sleep => {
             let sleep = human::short_hz(sleep.hz);
             format!(
-                "sleeping keeps gaps even up to {sleep} per thread only, {} up to {up_to}",
+                "sleeping keeps gaps even only up to {sleep} per thread, {} up to {up_to}",
                 chosen.pause
             )
         }
@@ -211,7 +211,7 @@ mod tests {
                 [4e3, 50e3, 1e6, 5e6],
                 2,
                 Pause::Hybrid,
-                "up to 4.00k/s per thread only, hybrid up to 50.0k/s",
+                "only up to 4.00k/s per thread, hybrid up to 50.0k/s",
             ),
             ([4e3, 4e3, 1e6, 5e6], 2, Pause::Spin, "core of its own"),
             ([4e3, 4e3, 1e6, 5e3], 2, Pause::Yield, "core of its own"),

@@ -1,6 +1,6 @@
 //! Reads and sets timer slack, CPU time and clock source on Linux. On other systems, returns `None` or `false`.
 //!
-//! The engine contains the same system calls in `pause/slack.rs` and `pause/processor.rs`, where they are private.
+//! The engine contains the same system calls in `pause/slack.rs` and `pause/sleep.rs`, where they are private.
 
 #[cfg(target_os = "linux")]
 mod platform {

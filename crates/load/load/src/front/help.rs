@@ -130,7 +130,7 @@ fn contents(definition: &Command) -> String {
 
 fn unknown(definition: &Command, name: &str) -> Error {
     let program = definition.get_name();
-    let told = format!("{name:?} is no command and no topic; '{program} help' lists them");
+    let told = format!("{name:?} is neither a command nor a topic; '{program} help' lists them");
     Error::raw(ErrorKind::InvalidValue, told)
 }
 

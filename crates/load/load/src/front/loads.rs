@@ -15,7 +15,7 @@ use std::sync::mpsc::{Receiver, Sender};
 type Give = Box<dyn FnOnce() -> Result<GivenLoad<'static>, LoadError> + Send>;
 
 /// Several loads that run at once, on one set of threads. Each load has its own schedule, sessions, target and results.
-/// Their targets may have different types.
+/// The targets may have different types.
 ///
 /// # Examples
 ///
@@ -52,7 +52,7 @@ impl Loads {
     }
 
     /// Adds a load with a name of letters, digits, `-`, `_` and `.`. The requirements of the load apply to its own
-    /// results. Its number of [`threads`](Load::threads) has no effect.
+    /// results. The load's own number of [`threads`](Load::threads) has no effect.
     pub fn add<T: Target>(mut self, name: &str, load: Load, target: T) -> Loads {
         let name = name.to_owned();
         self.loads.push(Box::new(move || {

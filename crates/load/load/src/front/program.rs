@@ -27,7 +27,7 @@ const COMPARE: &str = "compare";
 const MERGE: &str = "merge";
 
 const ABOUT_RUN: &str =
-    "Run the load and report wait, service and response times; the same without this word";
+    "Run the load and report wait, service and response times; this is the default command";
 const ABOUT_SEARCH: &str =
     "Find the highest rate that meets an objective, such as p99 response < 20ms";
 const ABOUT_COMPARE: &str =
