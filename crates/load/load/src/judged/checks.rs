@@ -100,14 +100,14 @@ pub(crate) fn own(stats: &OperationStats, reported: Percentile) -> Option<Findin
 }
 
 /// Returns an upper bound, in nanoseconds, for a percentile of the generator's own delay. The delay consists of the
-/// delay of the start, and of the time for which the response waits for the CPU. For the delay of the start, the bound
-/// is the smaller of two:
+/// delay of the start, and of the response's wait for the CPU. For the delay of the start, the bound is the smaller of
+/// two:
 ///
 /// * the same percentile of the wait times, because the delay of a start is part of its wait time (infinite if this
 ///   percentile lies among slots that never started);
 /// * the mean delay of all slots, divided by the share of slots beyond the percentile (Markov's inequality).
 ///
-/// The mean time for which responses wait for the CPU is added, because only the mean is known.
+/// The mean wait of responses for the CPU is added, because only the mean is known.
 fn own_at_most(stats: &OperationStats, reported: Percentile) -> f64 {
     let each = |seconds: f64, of: u64| seconds * 1e9 / float(of.max(1));
     let due = stats.response.len();

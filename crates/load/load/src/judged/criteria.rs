@@ -115,8 +115,8 @@ impl Criterion {
         self.figure.part()
     }
 
-    /// Returns whether a higher rate can make the criterion fail but never make it hold, so that there is a highest
-    /// rate at which it holds.
+    /// Returns whether there is a highest rate at which the criterion holds: a higher rate can make it fail, but never
+    /// make it hold.
     pub(crate) fn breaks_above_a_rate(&self) -> bool {
         match self.figure.better() {
             Some(Better::Less) => matches!(self.operator, Operator::Below | Operator::AtMost),

@@ -14,9 +14,8 @@
 //! connections that think times occupied, the verdict is **think times**: neither side was slow, but there were too few
 //! connections for the think times.
 //!
-//! If no cause reaches two thirds, the time for which the generator waited for the CPU while other programs used it is
-//! left out, and the remaining lateness is judged by the same rule. If no cause reaches two thirds of it either,
-//! **both** fell behind.
+//! If no cause reaches two thirds, the same rule is applied without the time that the generator waited for the CPU
+//! while other programs used it. If no cause reaches two thirds of the remaining lateness either, **both** fell behind.
 //!
 //! A **closed loop** has no schedule to follow.
 //!

@@ -29,7 +29,7 @@ use std::thread;
 use std::time::Duration;
 use tokio::sync::oneshot;
 
-/// The interval between checks for load threads that have panicked.
+/// The interval between checks for controller threads that have panicked.
 const GLANCE: Duration = Duration::from_millis(250);
 
 pub(crate) struct GivenLoad<'a> {

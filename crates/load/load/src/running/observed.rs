@@ -1,4 +1,4 @@
-//! Lists the loads of a run for programs that watch and control the run.
+//! Provides the snapshots of each load to the control server and to pushed metrics.
 
 use crate::shown::metrics::{self, Family};
 use crate::shown::snapshot::Snapshot;

@@ -1,4 +1,4 @@
-//! Sets a target up before its loads, and tears it down after them.
+//! Sets up a target before its load, and tears it down afterwards.
 
 use super::workers::any_backend::AnyBackend;
 use super::workers::guarded::panicked;

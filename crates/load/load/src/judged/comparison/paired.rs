@@ -44,8 +44,8 @@ impl Pairs {
     }
 }
 
-/// Joins the batches whose middles lie in the same one of the time ranges that end with `ends`. Returns them by the
-/// index of the range. Batches after the last range are left out.
+/// Joins the batches whose middles lie in the same time range. The ranges end where the batches of `ends` end. Returns
+/// the joined batches by the index of their range. Batches after the last range are left out.
 fn joined(batches: &[Batch], ends: &[Batch]) -> BTreeMap<usize, Batch> {
     let mut joined: BTreeMap<usize, Batch> = BTreeMap::new();
     for batch in batches {

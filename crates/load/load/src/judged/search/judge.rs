@@ -172,8 +172,8 @@ impl Promise {
     /// 2. If the verdict is that the generator is failing or fell behind, the cause is the generator. The same applies
     ///    if both fell behind, and the generator caused more of the lateness than the target.
     /// 3. If too many requests failed, the cause is the errors.
-    /// 4. If the objective would be met without the time for which requests waited, the cause is the generator if it
-    ///    caused more of the lateness than the target, and otherwise the connections.
+    /// 4. If the objective would be met without the wait times, the cause is the generator if it caused more of the
+    ///    lateness than the target, and otherwise the connections.
     /// 5. If all connections were busy, the cause is the target.
     /// 6. Otherwise, the cause is the latency of the responses.
     fn cause(&self, summary: &Summary, is_busy: bool) -> Cause {

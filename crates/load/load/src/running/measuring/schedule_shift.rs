@@ -1,4 +1,4 @@
-//! Computes the time by which pauses and late policies have moved the schedule.
+//! Computes how far pauses and late policies have moved the schedule.
 //!
 //! A pause delays the slots that have not started. If a policy gives up slots, later slots move as after a pause. The
 //! [ideal](crate::results::lateness) generator gives up as few slots as possible, so its simulation needs the time of
@@ -38,7 +38,7 @@ impl ScheduleShift {
         self.paused + self.since.map_or(Duration::ZERO, |since| now - since)
     }
 
-    /// Returns the time by which the schedule was moved before the slot that is taken at `now`.
+    /// Returns how far the schedule was moved before the slot that is taken at `now`.
     pub(crate) fn by(&mut self, now: Nanos) -> Duration {
         self.paused(now) + if self.gives_up { self.given_up() } else { Duration::ZERO }
     }

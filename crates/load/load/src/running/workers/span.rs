@@ -96,7 +96,7 @@ impl RunSpan {
         ended.map_or_else(asked, |ended| ended.asked)
     }
 
-    /// Returns the amount of the whole load. All of its slots must have been due by `moment`.
+    /// Returns the amount of the whole load. All of its slots must have fallen due by `moment`.
     fn asked_in_all(&self, moment: Nanos) -> AskedLoad {
         let slots = self.pacer.asked_before(moment + Duration::from_nanos(1));
         in_all(slots, self.warm_up().unwrap_or_default())
@@ -129,7 +129,7 @@ impl RunSpan {
         self.planned_end() < Nanos::MAX || self.slots.are_limited()
     }
 
-    /// Returns whether all slots have been due. False if the number of slots is unknown.
+    /// Returns whether all slots have fallen due. False if the number of slots is unknown.
     pub(crate) fn has_come(&self) -> bool {
         let come = || self.pacer.asked_before(self.pacer.now());
         self.length.most.is_some_and(|most| come() >= most)
@@ -181,8 +181,8 @@ impl RunSpan {
         self.slots.not_started(self.pacer.ledger().granted)
     }
 
-    /// Ends the run if it ends with the load or after a fixed number of requests, and if all its slots were decided
-    /// about. As long as a slot is undecided, it can be given back and granted again.
+    /// Ends the run if it ends with the load or after a fixed number of requests, and if all its slots are decided. An
+    /// undecided slot can be given back and granted again.
     pub(crate) fn end_if_over(&self) {
         if self.is_load_over(self.slots.decided()) {
             self.end_with_load(self.pacer.now());
@@ -274,7 +274,7 @@ impl RunSpan {
     }
 
     /// Ends the run as [`end_run`](RunSpan::end_run) does. `load_end` is the end of the load, if all its slots have
-    /// been due.
+    /// fallen due.
     fn end_at(&self, at: Nanos, load_end: Option<Nanos>) -> RunEnd {
         let planned = self.planned_end();
         let load_end = load_end.filter(|_| at <= planned);
@@ -315,8 +315,7 @@ fn in_all(slots: u64, warm_up: AskedLoad) -> AskedLoad {
 fn beyond(all: &[(Nanos, u64)], known: &[(Nanos, u64)]) -> Vec<(Nanos, u64)> {
     let count = |batches: &[(Nanos, u64)]| batches.iter().map(|(_, slots)| slots).sum::<u64>();
     let mut missing = count(all).saturating_sub(count(known));
-    // `ahead` is the number of slots by which the batches of `all` so far exceed the known batches that are due by
-    // then.
+    // `ahead`: how many more slots the batches of `all` so far contain than the known batches that are due by then.
     let (mut known, mut ahead) = (known.iter().peekable(), 0_u64);
     let mut left = Vec::new();
     for &(due, slots) in all {

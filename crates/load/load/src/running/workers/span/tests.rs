@@ -92,7 +92,7 @@ fn a_late_last_slot_adds_no_slots() {
     }
 }
 
-/// Threads may decide about slots in a different order from that in which the slots were granted.
+/// The order of decisions can differ from the order of grants.
 #[test]
 fn the_run_ends_when_all_requests_were_decided_about() {
     let orders = [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]];
