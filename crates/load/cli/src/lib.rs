@@ -27,7 +27,7 @@ const STACK: usize = 8 << 20;
 ///
 /// * 0 for success;
 /// * 1 if the results could not be written;
-/// * 2 if the command line is wrong, in which case nothing was started;
+/// * 2 if the command line, or a file that it names, is invalid;
 /// * 3 if a requirement was missed, no rate met the objective of a search, or a fleet lost slots or started slots
 ///   twice;
 /// * 4 if the load is incomplete;

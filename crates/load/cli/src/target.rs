@@ -63,7 +63,7 @@ impl Target {
         self.certificate.as_deref()
     }
 
-    /// Marks the start of the schedule, from which the start of a planned stall is counted.
+    /// Marks the start of the schedule. The start of a planned stall is counted from it.
     pub(crate) fn schedule_starts(&self) {
         self.answerer.schedule_starts();
     }

@@ -1,4 +1,4 @@
-//! Determines the response of the embedded target to each request, and the time at which it is sent.
+//! Draws the status and the latency of each response of the embedded target.
 
 use super::behaviour::Behaviour;
 use super::sleep::Sleepers;

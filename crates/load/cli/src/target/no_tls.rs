@@ -1,4 +1,4 @@
-//! Replaces the TLS side of the embedded target in builds without it.
+//! Replaces the TLS side of the embedded target in builds without TLS.
 
 use anyhow::bail;
 use std::io;

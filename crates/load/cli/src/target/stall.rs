@@ -11,8 +11,7 @@ pub(crate) struct Stall {
 }
 
 impl Stall {
-    /// Returns the time by which to delay a response that is ready at `ready`. `ready` is counted from the start of the
-    /// schedule.
+    /// Returns how long to delay a response that is ready at `ready`, counted from the start of the schedule.
     pub(crate) fn hold(self, ready: Duration) -> Duration {
         let end = self.start.saturating_add(self.length);
         if ready < self.start { Duration::ZERO } else { end.saturating_sub(ready) }

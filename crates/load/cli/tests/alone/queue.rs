@@ -1,5 +1,5 @@
-//! Compares the reports of runs over a real loopback server with queueing theory, in which a connection is a queue with
-//! one server.
+//! Compares the reports of runs over a real loopback server with queueing theory: a connection is a queue with one
+//! server.
 //!
 //! Formulas: Kleinrock, *Queueing Systems*, volume 1 (1975), section 5.6, and volume 2 (1976), section 2.3. M/M/1 and
 //! M/G/1 have Poisson arrivals, with exponential and general service times. D/G/1 has even arrivals.
@@ -46,7 +46,7 @@ struct Queue {
 }
 
 impl Queue {
-    /// Makes one run for each of these seeds, all at the same time, and adds up their measurements.
+    /// Makes one run for each seed, all at the same time, and adds up the measurements.
     fn measure(arrivals: &str, seeds: &[u32]) -> Queue {
         let folder = TempDir::new().unwrap();
         let run = |seed: u32| {

@@ -12,10 +12,10 @@ Examples:
 
 The report has, from top to bottom:
   machine             number of cores
-  clock               time to read our clock and the system's
+  clock               time to read the engine's clock and the system's
   starts              time of a start at full speed
   timers              how much later the system may end a sleep (timer slack)
-  oversleep           how much too long sleeps take, and their CPU time
+  oversleep           how much longer than requested sleeps take, and their CPU time
   a spinning thread   how often a thread that never sleeps is interrupted
   lateness of starts  lateness at 1 k/s and 10 k/s, for each way to pause
   a sleep costs       CPU time; the rate above which starts come in clumps, and their size

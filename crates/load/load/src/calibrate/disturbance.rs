@@ -6,8 +6,8 @@
 use crate::console::human;
 use std::fmt::{self, Display, Formatter};
 
-/// The maximum acceptable share of time taken. With a larger share, the p99 times, on which conclusions are based,
-/// would be several times as long as without the disturbance.
+/// The maximum acceptable share of time taken. A larger share would make the p99 times several times as long, and the
+/// conclusions are based on these times.
 const MOST_TAKEN: f64 = 0.05;
 
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,5 +1,5 @@
-//! Derives from the cost of a sleep the maximum rate at which each start has its own sleep, and the length of the
-//! clumps of starts above that rate.
+//! Derives two figures from the cost of a sleep: the highest rate at which each start has its own sleep, and the length
+//! of the clumps of starts above that rate.
 
 use crate::console::human;
 use nanopace::Pause;

@@ -1,4 +1,4 @@
-//! Implements a complete load generator in one call. Its options are those of its author and those of the library.
+//! Implements a complete load generator in one call. Its options are the author's own and those of the library.
 
 use super::help as pages;
 use super::job::{self, Ended, FAILED, refused};

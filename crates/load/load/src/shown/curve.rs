@@ -21,8 +21,8 @@ const POINTS: [(&str, f64); 9] = [
     ("max", 1.0),
 ];
 
-/// The time for which a bar is one character long. Each further character multiplies the time by [`STEP`], so five more
-/// characters multiply it by ten.
+/// The shortest time with a bar, which is one character long. Each further character multiplies the time by [`STEP`],
+/// so five more characters multiply it by ten.
 const FIRST: Duration = Duration::from_micros(10);
 const STEP: f64 = 1.584_893;
 

@@ -204,7 +204,7 @@ struct Spectrum {
 struct Lateness {
     target_seconds: f64,
     generator_seconds: f64,
-    /// An upper bound of the time for which the program waited for the CPU.
+    /// An upper bound of the program's wait for the CPU.
     processor_seconds: f64,
     held_seconds: f64,
     think_times_seconds: f64,

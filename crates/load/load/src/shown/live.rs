@@ -34,7 +34,7 @@ impl Live {
         Live::Lines(progress)
     }
 
-    /// Creates a display for each of several loads with their names. Each load prints a line per second.
+    /// Creates a display for each load, which prints one line per second with the name of the load.
     pub(crate) fn of_loads(titles: &[(&str, RunTitle)], has_keys: bool) -> Vec<Live> {
         status::introduce_all(&Progress::of_a_job(), titles, has_keys);
         let width = titles.iter().map(|(name, _)| name.len()).max().unwrap_or(0);

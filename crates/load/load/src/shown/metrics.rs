@@ -12,7 +12,7 @@ use crate::load::kind::{self, FailureKind};
 use crate::results::tally::{Buckets, LabelTally, Tally};
 use std::collections::BTreeMap;
 
-/// The metrics with the same name. They differ in their labels.
+/// Metrics with the same name and different labels.
 #[derive(Debug)]
 pub(crate) struct Family<'run> {
     /// The name without the prefix and the suffixes that a format adds.

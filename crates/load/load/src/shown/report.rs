@@ -111,7 +111,7 @@ fn top(summary: &Summary) -> Vec<String> {
     let note = format!("Default rate of {rate}: choose another with --rate, as in --rate 500");
     let note = summary.title.rate_is_default.then_some(note);
     let headline = Headline::new(summary);
-    // If requirements were missed, each of them follows in a line of its own.
+    // Each missed requirement follows on its own line.
     let is_missed = !summary.missed.is_empty();
     let headline = if is_missed { headline.result } else { headline.to_string() };
     note.into_iter().chain([headline]).collect()

@@ -29,8 +29,7 @@ pub(crate) struct WholeObject {
     own_times: OwnTimesObject,
 }
 
-/// A node that has reported only interim results. `until_seconds` is the time of the load up to which they are
-/// complete.
+/// A node that has reported only interim results. The results are complete up to the time `until_seconds` of the load.
 #[derive(Debug, Serialize)]
 struct SoFarObject {
     number: u16,

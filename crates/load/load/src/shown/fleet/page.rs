@@ -32,7 +32,7 @@ fn heading(whole: &Whole, stats: &OperationStats) -> Markup {
     } else if !account.is_told() {
         "The results of some nodes are missing"
     } else {
-        "Some slots were not started once"
+        "Some slots were not started exactly once"
     };
     let run = &whole.status;
     let end = if run.has_ended { "over" } else { "not over yet" };

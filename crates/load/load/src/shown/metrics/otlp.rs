@@ -18,12 +18,12 @@ use std::time::SystemTime;
 
 #[derive(Debug)]
 pub(crate) struct Source {
-    /// The time at which counting started, in nanoseconds since 1970.
+    /// The start of counting, in nanoseconds since 1970.
     start: u64,
     resource: Resource,
 }
 
-/// The time span to which a value applies. Its ends are in nanoseconds since 1970.
+/// The time span of a value, in nanoseconds since 1970.
 #[derive(Clone, Copy)]
 struct Span {
     start: u64,

@@ -106,8 +106,8 @@ fn column(interval: &Interval, axis: LogTimeAxis) -> Vec<Spot> {
     spots
 }
 
-/// For each step of the histogram that contains times, returns its row of the heat map, and how many slots per second
-/// had such a time. A row can occur several times.
+/// Returns the row and the slots per second of each step of the histogram that contains times. A row can occur several
+/// times.
 fn rates(times: &Histogram<u64>, seconds: f64, axis: LogTimeAxis) -> Vec<(usize, f64)> {
     let steps = times.iter_recorded();
     let rate = |step: IterationValue<u64>| {

@@ -63,7 +63,7 @@ impl Kind {
         };
         let path = |quantile| times.path(|interval| part(interval, quantile));
         if path(1.0).is_empty() {
-            return html! { h3 { (self.name) } p { (self.about) " There is none." } };
+            return html! { h3 { (self.name) } p { (self.about) " No time was recorded." } };
         }
         let bounds = |quantile| {
             let bounds = times.intervals().iter().filter(|of| (self.of)(of).is_at_least(quantile));

@@ -105,7 +105,7 @@ impl Display for Chart<'_> {
     }
 }
 
-/// Returns the index of a row or column, of which there are `count`, at the position `part` of an axis.
+/// Returns the index of the row or column at the position `part` of an axis. `count` is the number of rows or columns.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a part of a count")]
 fn index(part: f64, count: usize) -> usize {
     (part * human::float((count - 1) as u64)).round() as usize
