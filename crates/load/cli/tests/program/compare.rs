@@ -105,7 +105,7 @@ fn runs_that_cannot_be_compared_are_rejected() {
         (vec![&one, &nameless], "compare-nameless.json: it has no `version`"),
         (vec![&one, &empty], "compare-empty.json: its `histograms.batches` has none"),
         (vec![&backwards, &one], "compare-backwards.json: its `histograms.batches[1]` goes from"),
-        (vec![&one, &unbounded], "have lower bounds that are none of the times"),
+        (vec![&one, &unbounded], "have lower bounds that are not among the times"),
         (vec![&one, &shorter], "compare-shorter.json: its `duration_seconds` is -2"),
         (vec![&one], "name two files, or those of B after --with"),
     ] {

@@ -163,7 +163,7 @@ fn an_invalid_run_prints_one_line_and_has_status_2() {
         ("run --shard 4/3", "there is no process 4 of 3"),
         ("run --until-confident \"p99 5%\" --shard 1/2", "leave it out, or --shard"),
         ("run --until-confident \"p99 5%\" --requests 9", "leave out --requests"),
-        ("run --until-confident \"p99 5%\" --shape \"ramp 1/s..9/s 1s\"", "do not become surer"),
+        ("run --until-confident \"p99 5%\" --shape \"ramp 1/s..9/s 1s\"", "become more certain"),
         ("run --fail-fast", "no requirement can end the run: write for example --fail-if"),
         ("run --fail-fast --fail-if failed=0 --run x", "--fail-fast: no node of a fleet knows"),
     ] {

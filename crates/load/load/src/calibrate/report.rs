@@ -122,7 +122,7 @@ fn sleeping(f: &mut Formatter<'_>, results: &Results) -> fmt::Result {
 fn even_rates(f: &mut Formatter<'_>, results: &Results) -> fmt::Result {
     writeln!(
         f,
-        "\nhighest rate with even gaps, one thread (the p99 of lateness is a quarter of the interval, and shares of a core hold):"
+        "\nhighest rate with even gaps, one thread (p99 lateness of at most a quarter of the interval, within the limits of a core):"
     )?;
     results.even_rates().iter().try_for_each(|even| {
         let rate = human::short_hz(even.hz);

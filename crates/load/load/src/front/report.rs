@@ -250,7 +250,7 @@ impl Report {
     #[must_use]
     pub fn to_json(&self) -> String {
         let object = json::Object::new(&self.summary, None::<()>);
-        serde_json::to_string_pretty(&object).expect("names are texts, and numbers are finite")
+        serde_json::to_string_pretty(&object).expect("names are strings, and numbers are finite")
     }
 }
 

@@ -97,7 +97,6 @@ fn own_machine(summary: &Summary) -> String {
     format!("run the generator on a machine without other work, or {}", lower(summary))
 }
 
-/// Advises about the finding of a check.
 fn about(check: &str, summary: &Summary) -> Option<String> {
     let text = match check {
         "steady" => "leave out the time before the change with --warmup",

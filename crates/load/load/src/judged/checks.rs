@@ -70,7 +70,7 @@ pub(crate) fn steady(confidence: &Confidence<'_>) -> Option<Finding> {
     }
     let change = trend::change(&batched);
     let text = match change {
-        None => "response times did not change lastingly".to_owned(),
+        None => "response times showed no lasting change".to_owned(),
         Some(split) => {
             let [before, after] =
                 trend::medians(&batched, split).map(|ns| human::time(Duration::from_nanos(ns)));

@@ -82,13 +82,13 @@ impl<'a> Part<'a> {
     fn read((name, file): &'a (String, PartFile)) -> Result<Part<'a>, String> {
         if file.loads.is_some() {
             return Err(format!(
-                "{name} has the results of several loads: merge reads those of one"
+                "{name} has the results of several loads: merge accepts only one load"
             ));
         }
         let shard = file.settings.get("shard").and_then(|shard| shard.as_str()?.split_once('/'));
         let index = shard.and_then(|(index, division)| Some((index.parse().ok()?, division)));
         let Some((results, (index, division))) = file.shard_results.as_ref().zip(index) else {
-            return Err(format!("{name} is no part of a load: run it with --shard INDEX/COUNT"));
+            return Err(format!("{name} is not a part of a load: run it with --shard INDEX/COUNT"));
         };
         let wrong = |why: String| format!("cannot merge {name}: {why}");
         let bytes = BASE64_STANDARD.decode(results).map_err(|error| wrong(error.to_string()))?;

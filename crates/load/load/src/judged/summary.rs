@@ -306,7 +306,7 @@ fn findings(results: &RunResults<'_>) -> Vec<Finding> {
     let why = |is_reached| match results.ending {
         _ if is_reached => "that ended the run",
         Some(Ending { is_cut_short: true, .. }) => "the run was ended early",
-        _ => "the load had come to its end",
+        _ => "the load had ended",
     };
     let sure = |(goal, is_reached)| checks::sure(goal, &confidence, why(is_reached));
     let machine = results.meanwhile.map(|meanwhile| checks::machine(meanwhile, results.reported));

@@ -46,7 +46,7 @@ impl Watch {
         if self.shown.elapsed() >= TICK {
             self.shown = Instant::now();
             let (written, time) = (self.written, human::time(last));
-            self.progress.show(&format_args!("{written} starts written, until {time}"));
+            self.progress.show(&format_args!("{written} starts written, up to {time}"));
         }
     }
 }

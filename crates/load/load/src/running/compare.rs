@@ -107,7 +107,7 @@ pub(crate) fn baseline(args: &RunArgs) -> anyhow::Result<Option<StoredRun>> {
 
 fn check_is_like(baseline: &StoredRun, args: &RunArgs) -> anyhow::Result<()> {
     let settings = serde_json::to_value(&args.settings)?;
-    let settings = settings.as_object().context("settings are no object")?;
+    let settings = settings.as_object().context("settings are not an object")?;
     // The rate and the length are compared only if they are known before the run. A control server can change the load
     // during the run, and a shard has its own rate.
     let is_known = args.control.control.is_none() && args.schedule.shard.is_none();

@@ -130,7 +130,7 @@ pub(crate) fn check_until_confident(args: &RunArgs) -> anyhow::Result<()> {
     );
     ensure!(
         args.schedule.constant_hz()?.is_some(),
-        "--until-confident: times of a load that changes do not become surer: write --rate RATE, without --shape or a recording"
+        "--until-confident: the times of a changing load do not become more certain: write --rate RATE, without --shape or a recording"
     );
     Ok(())
 }

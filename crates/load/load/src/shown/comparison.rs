@@ -11,7 +11,7 @@ pub(crate) const BESIDE: &str = "B beside A";
 
 const NOTE: &str =
     "in brackets: 95 % confidence intervals; ~: too few requests for a reliable interval";
-const FEW_RUNS: &str = "with three runs of each side, changes from run to run are counted too";
+const FEW_RUNS: &str = "with three runs per side, differences between runs are counted too";
 const PAIRED: &str =
     "A and B ran at the same time; variation that both have in common is left out of differences";
 

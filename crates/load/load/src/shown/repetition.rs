@@ -14,7 +14,7 @@ pub(crate) fn sentence(repetition: &Repetition) -> String {
     };
     let GroupResult { requests, slow, .. } = repeated;
     if *requests == 0 {
-        return "No slow request was repeated: run for as long as the first time".to_owned();
+        return "No slow request was repeated: run for as long as the first run".to_owned();
     }
     let share = percent(others.share());
     format!(

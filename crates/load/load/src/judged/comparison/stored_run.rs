@@ -80,17 +80,19 @@ impl StoredRun {
         }
         let RetainedHistograms { all, batches } = &self.histograms;
         if !batches.iter().map(|batch| &batch.times).chain([all]).all(Times::has_its_bounds) {
-            return Err("its `histograms` have lower bounds that are none of the times".to_owned());
+            return Err(
+                "its `histograms` have lower bounds that are not among the times".to_owned()
+            );
         }
         if batches.is_empty() {
-            return Err("its `histograms.batches` has none: nothing was recorded".to_owned());
+            return Err("its `histograms.batches` is empty: nothing was recorded".to_owned());
         }
         let mut end = 0.0;
         for (index, batch) in batches.iter().enumerate() {
             let Batch { from_seconds: from, to_seconds: to, .. } = *batch;
             if !(is_time(from) && is_time(to) && end <= from && from < to) {
                 return Err(format!(
-                    "its `histograms.batches[{index}]` goes from {from} s to {to} s, and the one before ends at {end} s"
+                    "its `histograms.batches[{index}]` is from {from} s to {to} s, and the previous batch ends at {end} s"
                 ));
             }
             end = to;

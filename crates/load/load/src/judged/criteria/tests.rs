@@ -113,7 +113,7 @@ fn errors_point_at_the_column_and_say_what_to_write() {
     for (text, expected) in [
         ("", "column 1: it is empty; write for example p99 response < 50ms"),
         ("   ", "column 1: it is empty; write for example"),
-        ("< 5ms", r#"column 1: nothing stands before "<"; write for example"#),
+        ("< 5ms", r#"column 1: there is nothing before "<"; write for example"#),
         ("p99 response", "column 5: there is no operator; write <, <=, >, >= or ="),
         (
             "p99 respnse < 50ms",

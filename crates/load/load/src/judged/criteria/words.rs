@@ -55,7 +55,7 @@ impl Parts {
         let operator = piece(text, at, at + length);
         let figure = words(&text[..at]);
         if figure.is_empty() {
-            let told = format!("nothing stands before {:?}; {EXAMPLE}", operator.text);
+            let told = format!("there is nothing before {:?}; {EXAMPLE}", operator.text);
             return Err(CriterionError::at(&operator, told));
         }
         let mut limit = piece(text, at + length, text.len());

@@ -185,7 +185,7 @@ where
 
 fn shape(text: &str) -> Result<Shape, Refused> {
     if ["table:", "steps:"].iter().any(|prefix| text.starts_with(prefix)) {
-        return Err(malformed("a shape that is sent can't be a file: write it out"));
+        return Err(malformed("a shape in a request can't be a file: write the shape itself"));
     }
     text.parse().map_err(malformed)
 }

@@ -17,7 +17,7 @@ pub(crate) struct Collector<'run> {
     pacer: Pacer,
     /// The rate of the load, if it has been constant since the start and no slots are given up.
     constant_hz: Option<f64>,
-    /// Whether gaps between starts can be judged, because the slots are evenly spaced.
+    /// Whether the slots are evenly spaced, so that gaps between starts can be judged.
     is_even: bool,
     interval: OperationStats,
     second: OperationStats,

@@ -23,16 +23,13 @@ pub(crate) struct RunShared {
     pub(crate) ready: watch::Sender<usize>,
     /// Set when the schedule starts.
     pub(crate) span: SetOnce<RunSpan>,
-    /// Set when the schedule ends.
     pub(crate) ended: SetOnce<()>,
-    /// Becomes true when the missing responses are given up.
     pub(crate) give_up: watch::Sender<bool>,
     pub(crate) pool: Pool,
     /// The slots of each connection, if slots belong to connections.
     pub(crate) turns: Option<Turns>,
     pub(crate) realtime: Option<Realtime>,
     pub(crate) threads: LoadThreads,
-    /// The slots that repeat requests of an earlier run, if there are any.
     pub(crate) repeats: Option<Arc<Repeats>>,
 }
 

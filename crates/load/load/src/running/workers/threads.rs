@@ -179,7 +179,6 @@ impl PartThreads {
         self.0.iter().filter(|thread| thread.is_opening() && thread.is_stuck(timeout)).count()
     }
 
-    /// Returns the number of threads that are stuck in a call.
     pub(crate) fn stuck(&self) -> usize {
         self.0.iter().filter(|thread| thread.is_stuck(Duration::ZERO)).count()
     }
@@ -217,7 +216,6 @@ impl LoadPart {
     }
 }
 
-/// The part of a load that one thread runs.
 struct ThreadPart {
     target: Arc<dyn AnyBackend>,
     shared: Arc<RunShared>,

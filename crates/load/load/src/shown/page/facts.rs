@@ -195,7 +195,7 @@ pub(crate) fn ledger(summary: &Summary) -> Markup {
     ];
     html! {
         (times(&parts))
-        p.note { "Together they are the " (human::time(ledger.elapsed)) " of the schedule, with the warm-up." }
+        p.note { "The sum is the " (human::time(ledger.elapsed)) " of the schedule, including the warm-up." }
     }
 }
 

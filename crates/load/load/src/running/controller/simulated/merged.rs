@@ -99,8 +99,8 @@ fn parts_that_do_not_belong_together_are_rejected() {
             &|parts| parts[2]["settings"]["shard"] = "3/4".into(),
             "the loads differ: the number of parts is 3 in 1.json and 4 in 3.json",
         ),
-        (&|parts| parts[0]["settings"]["shard"] = "all".into(), "1.json is no part of a load: "),
-        (&|parts| parts[0]["shard_results"] = Value::Null, "1.json is no part of a load: "),
+        (&|parts| parts[0]["settings"]["shard"] = "all".into(), "1.json is not a part of a load: "),
+        (&|parts| parts[0]["shard_results"] = Value::Null, "1.json is not a part of a load: "),
         (&|parts| parts[1]["shard_results"] = "?".into(), "cannot merge 2.json: "),
         (
             &|parts| parts[1]["start"] = "1970-01-01T00:00:00.004Z".into(),
