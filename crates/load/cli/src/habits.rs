@@ -30,7 +30,7 @@ fn with_short(command: Command, short: &[(&'static str, char)]) -> Command {
     short.iter().fold(command, add)
 }
 
-/// Puts `--url` before a word that looks like a URL and belongs to no option, and completes the dashes of long options.
+/// Puts `--url` before a word that looks like a URL and belongs to no option, and adds the second dash of long options.
 pub(crate) fn with_url(definition: &Command, words: Vec<OsString>) -> Vec<OsString> {
     let named = words.get(1).and_then(|word| definition.find_subcommand(word));
     let command = named.unwrap_or(definition);

@@ -9,8 +9,8 @@
 //!
 //! The **recommended** way to pause is the cheapest one that keeps gaps even at 10 k/s in one thread. Sleeping costs
 //! least, followed by hybrid. Spinning and yielding use a whole core, so they need a machine with at least two cores.
-//! Only the one of these two that has the higher rate is considered. If no way to pause keeps gaps even, the one with
-//! the highest rate is recommended.
+//! Only the one with the higher rate is considered. If no way to pause keeps gaps even, the one with the highest rate
+//! is recommended.
 
 use super::sleeping::Sleeping;
 use crate::console::human;

@@ -173,7 +173,7 @@ impl Setup {
     pub(crate) fn pacer(&self, member: Option<&Member>, clock: &StdClock) -> anyhow::Result<Pacer> {
         match member {
             Some(member) => Ok(member.pacer()),
-            // Unlike the default clock, this one need not be calibrated, which takes up to 0.2 s.
+            // Unlike the default clock, this clock needs no calibration, which takes up to 0.2 s.
             None => Ok(self.pacer_builder()?.clock(clock.clone()).build()),
         }
     }

@@ -31,7 +31,8 @@ impl Access {
     }
 }
 
-/// Watches and controls a run until this value is ended or dropped. Dropping this value restores the terminal.
+/// Watches and controls a run until `end` is called or this value is dropped. Dropping this value restores the
+/// terminal.
 pub(super) struct Steering {
     keyboard: Option<Keyboard>,
     pub(super) interrupted: Arc<AtomicBool>,

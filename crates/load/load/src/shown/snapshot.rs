@@ -1,4 +1,4 @@
-//! Contains the state of a run in progress, for live views and metrics.
+//! Defines the state of a run in progress, for live views and metrics.
 
 use super::standing::Standing;
 use crate::console::human::{self, float};

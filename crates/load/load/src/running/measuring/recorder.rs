@@ -260,7 +260,7 @@ impl Recorder {
         record.stats.cause(lateness.times(slots));
     }
 
-    /// Returns the lateness so far of a waiting slot that has been due for `age`.
+    /// Returns the lateness so far of a slot that has been due for `age` and has not started.
     pub(crate) fn waiting(&self, age: Duration) -> Lateness {
         let record = &mut *self.record();
         let now = self.clock.now();

@@ -91,7 +91,7 @@ impl Collector {
 }
 
 /// Returns an error unless the collector has accepted the whole message. A response with a success status can still
-/// reject a part of it.
+/// reject a part of the message.
 async fn judge(answer: Response<Incoming>) -> anyhow::Result<()> {
     let status = answer.status();
     if !status.is_success() {

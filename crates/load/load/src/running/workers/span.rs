@@ -330,8 +330,8 @@ fn beyond(all: &[(Nanos, u64)], known: &[(Nanos, u64)]) -> Vec<(Nanos, u64)> {
     left
 }
 
-/// Removes the slots that have fallen due since the end of the run, which was `end` after the start. If the run was
-/// paused, the removed time is too short by the length of the pauses.
+/// Subtracts the time since the end of the run, which was `end` after the start, from the elapsed time and the backlog.
+/// If the run was paused, the subtracted time is too short by the length of the pauses.
 fn ledger_at_end(end: Duration, ledger: Ledger) -> Ledger {
     let mut ended = ledger;
     let behind = ledger.elapsed.saturating_sub(end).min(ledger.backlog);

@@ -1,4 +1,4 @@
-//! Starts and monitors the load threads. Each thread has a runtime of its own, and tasks do not move between threads.
+//! Starts and monitors the load threads. Each thread has its own runtime, and tasks do not move between threads.
 
 use super::any_backend::{AnyBackend, Work};
 use super::blocking;
