@@ -10,6 +10,7 @@ use crate::results::outcome::{Ending, Outcome};
 use crate::results::slot_record::SlotRecord;
 use crate::results::stats::OperationStats;
 use nanopace::{Nanos, Pacer};
+use std::mem;
 use std::time::Duration;
 
 #[derive(Debug)]
@@ -19,7 +20,7 @@ pub(super) struct Record {
     /// The time up to which the collector has taken all starts.
     pub(super) taken_until: Nanos,
     pub(super) in_flight: InFlight,
-    pub(super) outcomes: Vec<Outcome>,
+    pub(super) outcomes: Outcomes,
     /// Set only if the run records single slots.
     pub(super) slots: Option<Box<SlotRecord>>,
     pub(super) connections: Connections,
@@ -29,6 +30,30 @@ pub(super) struct Record {
     pub(super) skipped: u64,
 }
 
+/// The outcomes that the collector has not taken yet. The collector has read the memory of `earlier` on another core, so
+/// each write there takes long. The thread therefore writes [`LATEST`] outcomes together.
+#[derive(Debug, Default)]
+pub(super) struct Outcomes {
+    earlier: Vec<Outcome>,
+    latest: Vec<Outcome>,
+}
+
+const LATEST: usize = 32;
+
+impl Outcomes {
+    pub(super) fn push(&mut self, outcome: Outcome) {
+        self.latest.push(outcome);
+        if self.latest.len() == LATEST {
+            self.earlier.append(&mut self.latest);
+        }
+    }
+
+    pub(super) fn swap(&mut self, outcomes: &mut Vec<Outcome>) {
+        self.earlier.append(&mut self.latest);
+        mem::swap(outcomes, &mut self.earlier);
+    }
+}
+
 impl Record {
     pub(super) fn new(pacer: &Pacer, count: usize, gives_up: bool) -> Record {
         Record {
@@ -36,7 +61,7 @@ impl Record {
             starts: Vec::new(),
             taken_until: Nanos::ZERO,
             in_flight: InFlight::default(),
-            outcomes: Vec::new(),
+            outcomes: Outcomes::default(),
             slots: None,
             connections: Connections::new(count),
             moved: ScheduleShift::new(pacer, gives_up),

@@ -289,7 +289,7 @@ impl Recorder {
     }
 
     pub(crate) fn swap_outcomes(&self, outcomes: &mut Vec<Outcome>) {
-        mem::swap(outcomes, &mut self.record().outcomes);
+        self.record().outcomes.swap(outcomes);
     }
 
     /// Sets the record of single slots, or `None` if the run needs none.
