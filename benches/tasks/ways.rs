@@ -208,7 +208,7 @@ fn channel(pacer: Pacer, tasks: usize, span: Duration) -> Arc<Mutex<mpsc::Receiv
 async fn bare(rate: Rate, span: Duration) -> Vec<Start> {
     let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
     let timer = timerfd_create(TimerfdClockId::Monotonic, flags).expect("a timer");
-    #[expect(deprecated, reason = "its successor is unsafe, for types that are no OwnedFd")]
+    #[expect(deprecated, reason = "its replacement is unsafe, and this is sound for an OwnedFd")]
     let timer = AsyncFd::with_interest(timer, Interest::READABLE).expect("a reactor");
     let (begun, interval) = (Instant::now(), interval(rate));
     let mut starts = Vec::new();

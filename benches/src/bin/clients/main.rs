@@ -6,9 +6,9 @@
 //!
 //! The comparison requires nginx and wrk on `PATH`, and the program `nanopace` in the folder of this program. oha is
 //! optional. A bare loop over tokio's sockets shows the minimum cost of a client. In the table, all clients send at
-//! full speed: nanopace is given 200k/s, which it does not reach. Each round runs all clients in turn; figures are
-//! medians of the rounds' ratios to wrk. The CPU time is the client's, in user and kernel mode. A last measurement
-//! compares the service times of wrk and nanopace at 10k/s.
+//! full speed: nanopace is given 200k/s, which it does not reach. Each round runs all clients in turn. Figures are
+//! medians of the rounds, and ratios are medians of the rounds' ratios to wrk. The CPU time is the client's, in user
+//! and kernel mode. A last measurement compares the service times of wrk and nanopace at 10k/s.
 
 mod bare;
 

@@ -47,7 +47,10 @@ impl LaneHandle {
     /// Returns the lane if it belongs to the calling thread. A lane without an owner now belongs to this thread. A
     /// caller that still uses the returned reference must not call this method again.
     #[inline]
-    #[expect(clippy::mut_from_ref, reason = "one thread has it, and for one call at a time")]
+    #[expect(
+        clippy::mut_from_ref,
+        reason = "only one thread uses the lane, for one call at a time"
+    )]
     fn lane(&self) -> Result<&mut Lane, Failure> {
         let thread = thread::id();
         // Relaxed: a thread always sees that it is the owner itself, and only the thread itself becomes the owner.

@@ -14,7 +14,7 @@
 //!   known.
 #![expect(
     clippy::missing_safety_doc,
-    reason = "it is the same for all, and the crate's page has it"
+    reason = "the crate's page lists the safety rules of all functions"
 )]
 
 mod changes;

@@ -42,7 +42,7 @@ pub(crate) fn approximate(fine: Fine) -> f64 {
 #[expect(
     clippy::cast_precision_loss,
     clippy::cast_possible_truncation,
-    reason = "whole slots and their parts, each to the precision of an `f64`"
+    reason = "both parts are rounded to the precision of an `f64`"
 )]
 #[inline]
 pub(crate) fn slots(count: Count) -> f64 {

@@ -7,10 +7,7 @@ pub(crate) fn span_ns(span: Duration) -> i64 {
 }
 
 /// Rounds `nanos` down to whole nanoseconds, limited to the range from 0 to [`i64::MAX`].
-#[expect(
-    clippy::cast_possible_truncation,
-    reason = "a cast of a float stops at the ends of the range"
-)]
+#[expect(clippy::cast_possible_truncation, reason = "a cast from `f64` saturates")]
 #[inline]
 pub(crate) fn whole_ns(nanos: f64) -> i64 {
     (nanos as i64).max(0)

@@ -62,7 +62,11 @@ impl Scale {
 
     /// Returns the scale of `nanos` nanoseconds per tick, rounded down. `nanos` must be positive. The mantissa can be
     /// doubled without an overflow.
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is in range")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "the mantissa and `bits` fit"
+    )]
     pub(crate) fn roomy(nanos: f64) -> Scale {
         let bits = (ROOMY_BITS - libm::ilogb(nanos)).clamp(1, 127);
         Scale::new(libm::ldexp(nanos, bits) as u64, bits as u8)

@@ -82,7 +82,10 @@ impl Parker {
     /// parker.unparker().unpark();
     /// clock.park(&parker, Nanos::MAX); // returns at once
     /// ```
-    #[expect(clippy::new_without_default, reason = "it belongs to the thread that makes it")]
+    #[expect(
+        clippy::new_without_default,
+        reason = "a parker belongs to the thread that creates it"
+    )]
     #[inline]
     #[must_use]
     pub fn new() -> Parker {

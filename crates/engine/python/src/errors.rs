@@ -7,7 +7,7 @@ create_exception!(nanopace, Ended, PyException, "No more operations start.");
 create_exception!(nanopace, Closed, Ended, "The pacer has been closed.");
 create_exception!(nanopace, Finished, Ended, "The schedule has no slot left.");
 
-#[expect(clippy::needless_pass_by_value, reason = "what `map_err` hands over")]
+#[expect(clippy::needless_pass_by_value, reason = "`map_err` passes errors by value")]
 pub(crate) fn wrong(error: impl ToString) -> PyErr {
     PyValueError::new_err(error.to_string())
 }

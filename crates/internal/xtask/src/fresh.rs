@@ -147,7 +147,7 @@ fn cargo() -> Command {
     Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "errors are mapped by it")]
+#[expect(clippy::needless_pass_by_value, reason = "`map_err` passes errors by value")]
 fn in_words(error: impl ToString) -> String {
     error.to_string()
 }

@@ -133,7 +133,7 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
 
     /// Removes keys that are idle now. Checks at most `cells` cells of the tables, and returns the number of removed
     /// keys. Insertions of new keys remove idle keys, too, so a program that inserts keys need not call this method.
-    #[expect(clippy::must_use_candidate, reason = "called for what it does")]
+    #[expect(clippy::must_use_candidate, reason = "callers may ignore the number of keys")]
     pub fn sweep(&self, cells: usize) -> usize {
         self.inner.engine.store().sweep(self.clock().now(), cells)
     }

@@ -99,7 +99,10 @@ impl<K: Hash + Eq, S: BuildHasher> KeyStore<K, S> {
             }
             // Relaxed: this number only spreads sweeps over the shards, so there is no model.
             let index = self.swept.fetch_add(1, Relaxed) % self.shards.len() as u64;
-            #[expect(clippy::cast_possible_truncation, reason = "less than there are shards")]
+            #[expect(
+                clippy::cast_possible_truncation,
+                reason = "the index is below the number of shards"
+            )]
             let mut shard = lock(&self.shards[index as usize]);
             let here = cells.min(shard.entries.num_buckets());
             cells -= here;

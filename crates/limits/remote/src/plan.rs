@@ -53,7 +53,7 @@ fn law_in_doubles(limit: &Limit) -> Option<(char, [f64; 2])> {
     }
 }
 
-#[expect(clippy::cast_precision_loss, reason = "a store counts in doubles")]
+#[expect(clippy::cast_precision_loss, reason = "a store calculates with doubles")]
 fn double(number: u64) -> f64 {
     number as f64
 }

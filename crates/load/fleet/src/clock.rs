@@ -175,7 +175,7 @@ impl Samples {
 
     pub(crate) fn best(&self) -> Sample {
         let best = self.0.iter().min_by_key(|sample| sample.round_trip_ns());
-        *best.expect("they are enough")
+        *best.expect("callers check `are_enough` first")
     }
 }
 

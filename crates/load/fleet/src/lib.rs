@@ -1,5 +1,8 @@
 #![doc = include_str!("../README.md")]
-#![cfg_attr(not(feature = "redis"), expect(dead_code, reason = "no store is spoken to"))]
+#![cfg_attr(
+    not(feature = "redis"),
+    expect(dead_code, reason = "only the client of a store uses some items")
+)]
 
 mod before_start;
 mod clock;

@@ -175,7 +175,7 @@ pub(crate) fn nothing(time: Duration) -> Result<Shape, FleetError> {
 }
 
 fn all() -> Shard {
-    Shard::of(1, &[0]).expect("one of one")
+    Shard::of(1, &[0]).expect("a shard that is the whole load")
 }
 
 fn parse(shape: &str) -> Result<Shape, FleetError> {

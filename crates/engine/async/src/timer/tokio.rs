@@ -146,7 +146,7 @@ fn timerfd() -> io::Result<AsyncFd<OwnedFd>> {
     Handle::try_current().map_err(io::Error::other)?;
     let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
     let fd = timerfd_create(TimerfdClockId::Monotonic, flags)?;
-    #[expect(deprecated, reason = "its successor is unsafe, for types other than OwnedFd")]
+    #[expect(deprecated, reason = "`register` is unsafe, and `new` is sound for an OwnedFd")]
     let register = || AsyncFd::new(fd);
     // Panics if the runtime was built without I/O, which cannot be checked beforehand.
     let registered = catch_unwind(AssertUnwindSafe(register));

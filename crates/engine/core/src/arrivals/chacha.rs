@@ -47,7 +47,7 @@ impl ChaCha8 {
     }
 }
 
-#[expect(clippy::cast_possible_truncation, reason = "a half")]
+#[expect(clippy::cast_possible_truncation, reason = "takes half of a word")]
 fn row(a: u64, b: u64) -> Row {
     [a as u32, (a >> 32) as u32, b as u32, (b >> 32) as u32]
 }

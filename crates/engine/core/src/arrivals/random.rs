@@ -37,7 +37,7 @@ impl Numbers {
     }
 
     /// Returns a uniform number above 0 and below 1: an odd multiple of 2^-53.
-    #[expect(clippy::cast_precision_loss, reason = "52 bits fit in")]
+    #[expect(clippy::cast_precision_loss, reason = "an `f64` holds 52 bits exactly")]
     fn unit(&mut self) -> f64 {
         const STEP: f64 = 1.0 / (1_u64 << 52) as f64;
         ((self.bits() >> 12) as f64 + 0.5) * STEP
@@ -61,7 +61,7 @@ impl Numbers {
         }
     }
 
-    #[expect(clippy::float_cmp, reason = "any other shape takes the other way to the same law")]
+    #[expect(clippy::float_cmp, reason = "the other branches are also exact near 1")]
     pub(super) fn gamma(&mut self, shape: f64) -> f64 {
         if shape == 1.0 {
             self.exponential()

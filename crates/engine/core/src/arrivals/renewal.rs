@@ -16,7 +16,7 @@ impl Renewal {
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
         clippy::cast_precision_loss,
-        reason = "a sum of 2^63 give or take some 2^35 is a whole number"
+        reason = "the total is near 2^63, where every `f64` is a whole number"
     )]
     pub(super) fn new(shape: f64, seed: u64) -> Renewal {
         let key = Key { seed, of: Use::Renewal, run: 0 };

@@ -147,7 +147,7 @@ impl Tree {
     }
 }
 
-#[expect(clippy::cast_precision_loss, reason = "a shape's error of 2^-53 moves nothing that shows")]
+#[expect(clippy::cast_precision_loss, reason = "a relative error of 2^-53 has no visible effect")]
 fn share(numbers: &mut Numbers, shape: f64, left_gaps: u64, right_gaps: u64) -> u64 {
     let left = numbers.gamma(left_gaps as f64 * shape);
     let right = numbers.gamma(right_gaps as f64 * shape);

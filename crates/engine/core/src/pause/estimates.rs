@@ -49,7 +49,7 @@ const CROWDED_FOR_NS: i64 = 20_000_000;
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_precision_loss,
-    reason = "less than the span, and to the microsecond is enough"
+    reason = "the result is at most `nanos` and need not be exact"
 )]
 pub(super) fn share_of(nanos: i64, share: f64) -> i64 {
     (nanos as f64 * share) as i64

@@ -92,7 +92,7 @@ impl Schedule {
     }
 }
 
-#[expect(clippy::cast_precision_loss, reason = "far fewer slots than 2^53, or as good as infinite")]
+#[expect(clippy::cast_precision_loss, reason = "counts above 2^53 need not be exact")]
 fn float(slots: u64) -> f64 {
     slots as f64
 }

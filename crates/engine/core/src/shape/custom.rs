@@ -75,7 +75,7 @@ fn samples(time_ns: i64) -> impl Iterator<Item = u64> {
 }
 
 /// Returns the curve's count, limited to the range from 0 to 2^63. NaN becomes 0.
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is in range")]
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the count is clamped")]
 pub(super) fn count_at(curve: &dyn Curve, time_ns: u64) -> Fine {
     let count = curve.count_at(Duration::from_nanos(time_ns)).clamp(0.0, MOST_SLOTS);
     fine(libm::ldexp(count, 64) as Count)

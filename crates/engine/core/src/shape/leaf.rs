@@ -251,7 +251,7 @@ impl Leaf {
 
 /// Returns the number of whole nanoseconds in a time that differs from `about` by less than the fraction `error`.
 /// Returns `None` if that number is uncertain.
-#[expect(clippy::cast_precision_loss, reason = "a time above 2^53 has no part to look at")]
+#[expect(clippy::cast_precision_loss, reason = "a time above 2^53 ns has no fraction")]
 #[inline]
 fn certain_whole_ns(about: f64, error: f64) -> Option<i64> {
     let (whole, error) = (whole_ns(about), about * error);

@@ -70,7 +70,10 @@ fn a_lane_that_is_dropped_gives_back_the_slots_it_has_not_started() {
     let last = starts.iter().max().expect("many") / 10;
     starts.extend((2_100..=last).map(|_| intended_ns(pacer.acquire().expect("open"))));
     starts.sort_unstable();
-    assert!(starts.into_iter().eq((0..=last).map(|slot| slot * 10)), "each slot of 10 ns once");
+    assert!(
+        starts.into_iter().eq((0..=last).map(|slot| slot * 10)),
+        "each slot starts once, 10 ns apart"
+    );
     assert_balanced(&pacer);
 }
 

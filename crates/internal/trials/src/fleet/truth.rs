@@ -64,5 +64,5 @@ impl Truth {
 }
 
 fn whole() -> Shard {
-    Shard::of(1, &[0]).expect("one of one")
+    Shard::of(1, &[0]).expect("a shard that is the whole load")
 }

@@ -97,7 +97,7 @@ fn run(command: &mut Command) -> Result<(), String> {
     Err(format!("{program}: {line}"))
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "for map_err")]
+#[expect(clippy::needless_pass_by_value, reason = "`map_err` passes errors by value")]
 fn told(error: impl ToString) -> String {
     error.to_string()
 }

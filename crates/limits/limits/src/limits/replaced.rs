@@ -200,7 +200,7 @@ impl Level {
     }
 
     fn requests(self) -> u64 {
-        u64::try_from(self.0.div_ceil(1 << 32)).expect("made of a word")
+        u64::try_from(self.0.div_ceil(1 << 32)).expect("a level is at most 2^64 - 1 requests")
     }
 
     /// Returns the nanoseconds since the first of the requests began to be paid off, at `interval_ns` each.

@@ -63,7 +63,7 @@ impl Waiter {
 impl Level {
     fn bring(&mut self, flow: &Flow, moment: Nanos) {
         let total = flow.brought_by(moment);
-        let new = u64::try_from(total - self.refilled).expect("at most one per nanosecond");
+        let new = u64::try_from(total - self.refilled).expect("at most one token per nanosecond");
         (self.latest, self.refilled) = (moment, total);
         self.pool.refill(new);
     }
@@ -279,7 +279,7 @@ impl Flow {
     }
 
     fn current(&self) -> &Stretch {
-        self.stretches.back().expect("never empty")
+        self.stretches.back().expect("a flow has at least one stretch")
     }
 
     pub(crate) fn quota(&self) -> Quota {

@@ -162,7 +162,7 @@ fn valid_share(size: u64, ratio: f64) -> Result<u64, QuotaError> {
     clippy::cast_possible_truncation,
     clippy::cast_precision_loss,
     clippy::cast_sign_loss,
-    reason = "not negative, saturates, and the ratio is as imprecise"
+    reason = "the result is not negative, saturates, and need not be exact"
 )]
 fn share(size: u64, ratio: f64) -> u64 {
     ((ratio - 1.0) * size as f64).round() as u64

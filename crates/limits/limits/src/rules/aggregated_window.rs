@@ -159,7 +159,8 @@ impl Rule for AggregatedWindow {
             return Ok(());
         }
         let counts = state.slots.iter().map(|&slot| (slot, slot.count));
-        let last = last_to_leave(counts, state.total, most).expect("they are the total");
+        let last = last_to_leave(counts, state.total, most)
+            .expect("the slots' counts add up to the total");
         Err(Rejected::NotUntil(Nanos::from_nanos(self.leaves(last))))
     }
 

@@ -220,7 +220,7 @@ impl Units {
 }
 
 /// Converts the number to an `f64`, exactly if it is below 2^53.
-#[expect(clippy::cast_precision_loss, reason = "a store counts in doubles")]
+#[expect(clippy::cast_precision_loss, reason = "a store calculates with doubles")]
 pub(crate) fn double(number: u64) -> f64 {
     number as f64
 }
@@ -228,7 +228,7 @@ pub(crate) fn double(number: u64) -> f64 {
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
-    reason = "a conversion of a double stops at both ends"
+    reason = "a cast from `f64` saturates"
 )]
 pub(crate) fn whole(number: f64) -> u64 {
     (number + 0.5) as u64

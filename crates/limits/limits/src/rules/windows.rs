@@ -19,7 +19,8 @@ impl Divisor {
         let bits = u64::BITS - (divisor - 1).leading_zeros();
         let magic = (1_u128 << (63 + bits)).div_ceil(u128::from(divisor));
         Divisor {
-            magic: u64::try_from(magic).expect("below 2^64 for more than half of 2^bits"),
+            magic: u64::try_from(magic)
+                .expect("below 2^64, because the divisor exceeds half of 2^bits"),
             shift: 63 + bits,
         }
     }

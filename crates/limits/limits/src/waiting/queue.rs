@@ -180,7 +180,7 @@ impl<K: Hash + Eq> WaitQueue<K> {
             queue.entries.insert(queues.last, entry);
             Ticket(queues.last)
         });
-        let entry = queue.entries.get_mut(&ticket.0).expect("it has a ticket");
+        let entry = queue.entries.get_mut(&ticket.0).expect("each ticket has an entry");
         let before = mem::replace(&mut entry.waker, waker.clone());
         let is_first = queue.is_first(ticket);
         drop(guard);

@@ -14,7 +14,7 @@ const LONGEST_BODY: i64 = 1 << 30;
 
 /// The options about the behaviour of the embedded target. They cannot be used with `--url`.
 #[derive(Args, Clone, Copy, Debug)]
-#[expect(clippy::struct_field_names, reason = "they are the names of the options")]
+#[expect(clippy::struct_field_names, reason = "the fields are named like the options")]
 #[command(next_help_heading = "Embedded target")]
 pub(crate) struct TargetArgs {
     /// Respond after this time, as in 1ms, or after a random time, as in 'exp 5ms' [see: help target]

@@ -7,7 +7,7 @@ use tokio::net::TcpStream;
 pub(super) enum Acceptor {}
 
 impl Acceptor {
-    #[expect(clippy::unused_async, reason = "as where there is TLS")]
+    #[expect(clippy::unused_async, reason = "the version with TLS has this signature")]
     pub(super) async fn accept(&self, _: TcpStream) -> io::Result<TcpStream> {
         match *self {}
     }

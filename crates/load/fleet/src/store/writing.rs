@@ -12,7 +12,7 @@ pub(super) struct Text {
 }
 
 impl Text {
-    #[expect(clippy::needless_pass_by_value, reason = "numbers and texts alike")]
+    #[expect(clippy::needless_pass_by_value, reason = "callers pass numbers and strings")]
     fn arg(&mut self, argument: impl ToString) -> &mut Text {
         self.arguments.push(argument.to_string().into_bytes());
         self

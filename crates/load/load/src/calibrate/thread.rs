@@ -1,4 +1,5 @@
-//! Reads and sets timer slack, CPU time and clock source on Linux. On other systems, returns `None` or `false`.
+//! Reads the timer slack, CPU time and clock source on Linux, and sets the timer slack. On other systems, returns
+//! `None` or `false`.
 //!
 //! The engine contains the same system calls in `pause/slack.rs` and `pause/sleep.rs`, where they are private.
 

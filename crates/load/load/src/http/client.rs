@@ -4,7 +4,7 @@
 //! needs no second task, no wake-up between tasks and no allocation. For HTTP/2, the client uses hyper. Host names are
 //! resolved once, before the run.
 
-#![cfg_attr(not(feature = "http2"), expect(dead_code, reason = "some of it is for HTTP/2 alone"))]
+#![cfg_attr(not(feature = "http2"), expect(dead_code, reason = "only HTTP/2 uses some items"))]
 
 pub(crate) mod args;
 mod connection;

@@ -510,7 +510,7 @@ mod tests {
     }
 
     #[test]
-    #[expect(clippy::float_cmp, reason = "nothing is zero")]
+    #[expect(clippy::float_cmp, reason = "the results are exact")]
     fn an_empty_stretch_has_no_rate() {
         assert_eq!(per_second(10.0, Duration::from_secs(4)), 2.5);
         assert_eq!(per_second(0.0, Duration::ZERO), 0.0);

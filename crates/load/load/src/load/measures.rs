@@ -84,7 +84,7 @@ impl Counter {
     }
 
     pub(crate) fn take(&self) -> OwnTimes {
-        let times = Histogram::new_with_max(2, 1).expect("these bounds can be had");
+        let times = Histogram::new_with_max(2, 1).expect("these bounds are valid");
         // Relaxed: as in `add`.
         let untimed = self.count.swap(0, Ordering::Relaxed);
         OwnTimes { part: Part::Counter(Name(self.name)), times, untimed }

@@ -124,7 +124,7 @@ const LONGEST_NS: u64 = 86_400 * 1_000_000_000;
 
 #[must_use]
 pub(crate) fn no_times() -> Histogram<u64> {
-    Histogram::new_with_bounds(1, LONGEST_NS, 3).expect("these bounds can be had")
+    Histogram::new_with_bounds(1, LONGEST_NS, 3).expect("these bounds are valid")
 }
 
 pub(crate) fn record(times: &mut Histogram<u64>, time: Duration) {

@@ -10,7 +10,7 @@ const MOST: usize = 100;
 
 pub(crate) const OTHERS: &str = "others";
 
-/// The operations by label. The labels are in the order in which they first occurred.
+/// The operations by label.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Labels(Vec<Labelled>);
 
@@ -91,7 +91,7 @@ impl Labels {
 
 impl Labelled {
     fn new(label: &str) -> Labelled {
-        let histogram = Histogram::new(2).expect("2 is a number of digits");
+        let histogram = Histogram::new(2).expect("2 is a valid number of digits");
         let (service, response) = (histogram.clone(), histogram.clone());
         Labelled {
             label: label.to_owned(),

@@ -51,7 +51,7 @@ pub(crate) struct Due {
 
 impl Due {
     pub(crate) fn new() -> Due {
-        let histogram = Histogram::new(2).expect("2 is a number of digits");
+        let histogram = Histogram::new(2).expect("2 is a valid number of digits");
         let (wait, response) = (histogram.clone(), histogram.clone());
         Due { endings: BTreeMap::new(), wait, response, bounds: histogram }
     }

@@ -50,7 +50,7 @@ pub(crate) struct Brief {
 
 impl Brief {
     pub(crate) fn new() -> Brief {
-        let histogram = Histogram::new(2).expect("2 is a number of digits");
+        let histogram = Histogram::new(2).expect("2 is a valid number of digits");
         Brief {
             wait: histogram.clone(),
             service: histogram.clone(),

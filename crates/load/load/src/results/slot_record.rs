@@ -33,7 +33,7 @@ pub(crate) struct Group {
 
 impl Group {
     fn new() -> Group {
-        Group { service: Histogram::new(3).expect("3 is a number of digits"), failed: 0 }
+        Group { service: Histogram::new(3).expect("3 is a valid number of digits"), failed: 0 }
     }
 
     fn add(&mut self, operation: &Operation) {

@@ -66,8 +66,7 @@ pub(crate) struct SetUps {
 
 impl OperationStats {
     pub(crate) fn new() -> OperationStats {
-        let histogram =
-            Histogram::new(3).expect("3 is a number of digits that a histogram can have");
+        let histogram = Histogram::new(3).expect("3 is a valid number of digits");
         OperationStats {
             wait: histogram.clone(),
             service: histogram.clone(),

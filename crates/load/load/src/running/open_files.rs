@@ -64,7 +64,7 @@ fn limit_below(needs: u64) -> io::Result<Option<u64>> {
 }
 
 #[cfg(not(unix))]
-#[expect(clippy::unnecessary_wraps, reason = "elsewhere there is a limit to raise")]
+#[expect(clippy::unnecessary_wraps, reason = "the version for Unix can fail")]
 fn limit_below(_: u64) -> io::Result<Option<u64>> {
     Ok(None)
 }

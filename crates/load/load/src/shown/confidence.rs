@@ -4,7 +4,7 @@ use crate::results::confidence::{Batched, Confidence, Range};
 use serde::Serialize;
 
 #[derive(Debug, Serialize)]
-#[expect(clippy::struct_field_names, reason = "the names are stable")]
+#[expect(clippy::struct_field_names, reason = "the names in JSON must not change")]
 pub(crate) struct ConfidenceObject {
     wait_time_ns: Ranges,
     service_time_ns: Ranges,

@@ -200,7 +200,7 @@ struct Spectrum {
 }
 
 #[derive(Debug, Serialize)]
-#[expect(clippy::struct_field_names, reason = "the names are stable")]
+#[expect(clippy::struct_field_names, reason = "the names in JSON must not change")]
 struct Lateness {
     target_seconds: f64,
     generator_seconds: f64,
@@ -233,7 +233,7 @@ struct CheckObject {
 }
 
 #[derive(Debug, Serialize)]
-#[expect(clippy::struct_field_names, reason = "the names are stable")]
+#[expect(clippy::struct_field_names, reason = "the names in JSON must not change")]
 pub(crate) struct Ledger {
     elapsed_ns: u64,
     allocated_ns: u64,

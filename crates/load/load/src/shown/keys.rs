@@ -221,7 +221,7 @@ mod tests {
         text.chars().filter_map(|c| prompt.press(key(c).into())).map(shown).collect()
     }
 
-    #[expect(clippy::needless_pass_by_value, reason = "it is mapped over")]
+    #[expect(clippy::needless_pass_by_value, reason = "`map` passes actions by value")]
     fn shown(action: Action) -> String {
         format!("{action:?}")
     }

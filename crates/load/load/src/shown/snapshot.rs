@@ -18,7 +18,10 @@ pub(crate) const RECENT: usize = 4;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Snapshot {
-    #[cfg_attr(not(feature = "otlp"), expect(dead_code, reason = "pushed metrics have it"))]
+    #[cfg_attr(
+        not(feature = "otlp"),
+        expect(dead_code, reason = "only pushed metrics contain it")
+    )]
     pub(crate) start: SystemTime,
     pub(crate) elapsed: Duration,
     /// The planned end of the run, measured from the start of the schedule.

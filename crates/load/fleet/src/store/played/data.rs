@@ -163,7 +163,7 @@ fn number(text: &[u8]) -> i64 {
 }
 
 fn index(text: &[u8]) -> usize {
-    usize::try_from(number(text)).expect("counted from the beginning")
+    usize::try_from(number(text)).expect("an index is not negative")
 }
 
 fn text(number: i64) -> Value {

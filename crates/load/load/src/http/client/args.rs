@@ -20,7 +20,7 @@ pub(crate) const CONNECTIONS: &str = "Connections";
 /// The options that define requests, and the way in which they are sent.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Requests")]
-#[expect(clippy::struct_excessive_bools, reason = "they are switches of a command line")]
+#[expect(clippy::struct_excessive_bools, reason = "the fields are command-line switches")]
 pub(crate) struct ClientArgs {
     /// Send requests with this method [default: GET; POST with a body]
     #[arg(long, short = 'X', visible_short_alias = 'm', value_name = "METHOD")]

@@ -66,7 +66,7 @@ impl Form {
             Form::Plain => to.extend_from_slice(value),
             Form::Encoded => encode(value, to),
             Form::Json => serde_json::to_writer(to, &String::from_utf8_lossy(value))
-                .expect("memory takes everything"),
+                .expect("writing to a `Vec` cannot fail"),
         }
     }
 }
@@ -88,5 +88,5 @@ fn number(to: &mut Vec<u8>, number: impl itoa::Integer) {
 }
 
 fn push(to: &mut Vec<u8>, text: impl std::fmt::Display) {
-    write!(to, "{text}").expect("memory takes everything");
+    write!(to, "{text}").expect("writing to a `Vec` cannot fail");
 }

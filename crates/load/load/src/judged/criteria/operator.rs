@@ -28,7 +28,7 @@ impl Operator {
     }
 
     /// For NaN, the result is always `false`.
-    #[expect(clippy::float_cmp, reason = "both sides are rounded from exact numbers in one way")]
+    #[expect(clippy::float_cmp, reason = "both numbers are rounded in the same way")]
     pub(crate) fn holds(self, figure: f64, limit: f64) -> bool {
         match self {
             Operator::Below => figure < limit,

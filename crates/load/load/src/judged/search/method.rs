@@ -49,7 +49,7 @@ pub(crate) struct Step {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Purpose {
-    /// The step searches for the second end of the bracket.
+    /// The step searches for an end of the bracket.
     Bracket,
     Bisect,
     Repeat,

@@ -122,7 +122,7 @@ impl Part {
     /// Creates an empty part. Its histograms have only one significant digit, because each report contains all earlier
     /// seconds again.
     fn new() -> Part {
-        let times = || Histogram::new(1).expect("1 is a number of digits");
+        let times = || Histogram::new(1).expect("1 is a valid number of digits");
         let [wait, service, response, bounds] = [(); 4].map(|()| times());
         let brief = Brief { wait, service, response, bounds, failed: 0, answered: 0 };
         let [wait, response, bounds] = [(); 3].map(|()| times());

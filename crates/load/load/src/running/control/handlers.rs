@@ -190,7 +190,7 @@ fn shape(text: &str) -> Result<Shape, Refused> {
     text.parse().map_err(malformed)
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "it maps the error of a result")]
+#[expect(clippy::needless_pass_by_value, reason = "`map_err` passes errors by value")]
 fn malformed(error: impl ToString) -> Refused {
     Refused::new(StatusCode::BAD_REQUEST, error.to_string())
 }

@@ -67,7 +67,7 @@ struct Going {
 }
 
 #[derive(Debug, Serialize)]
-#[expect(clippy::struct_field_names, reason = "the names are stable")]
+#[expect(clippy::struct_field_names, reason = "the names in JSON must not change")]
 struct LastSecond {
     wait_time_ns: Percentiles,
     service_time_ns: Percentiles,

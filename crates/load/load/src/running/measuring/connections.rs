@@ -113,7 +113,7 @@ mod tests {
         drop(second);
     }
 
-    /// The first connection is busy until 25 ms. The second one is free, but its slot of 10 ms starts at 25 ms.
+    /// The first connection is busy until 25 ms. The second one is free, but its slot, due at 10 ms, starts at 25 ms.
     #[test]
     fn a_slot_waits_for_its_own_connection_or_for_the_generator() {
         let (recorder, clock) = two();

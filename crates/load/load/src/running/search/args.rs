@@ -143,7 +143,7 @@ fn promise(text: &str) -> Result<Criterion, String> {
     if criterion.breaks_above_a_rate() {
         return Ok(criterion);
     }
-    Err("a search needs an objective that too high a rate misses; write for example \
+    Err("a search needs a requirement that can fail because the rate is too high; write for example \
          p99 response < 50ms, errors < 0.1% or ratio > 0.99"
         .to_owned())
 }

@@ -85,7 +85,7 @@ impl Times {
         let path = |hz: fn(&Interval) -> f64| self.path(|interval| Some(axis.part(hz(interval))));
         let achieved = path(Interval::achieved_hz);
         Chart {
-            about: "The achieved and the requested rate.".to_owned(),
+            about: "The requested rate, and the rate at which requests started.".to_owned(),
             up: axis.ticks(),
             key: html! { (key("line achieved", "achieved")) (key("line asked", "requested")) },
             body: html! {

@@ -120,7 +120,7 @@ impl Answer<'_> {
                     _ => format!("all {connections} connections were"),
                 };
                 format!(
-                    "{all} busy when requests were due. By Little's law {at} at a mean service time of {service} keep {needed:.1} busy, and need some to spare: more --connections show whether the target can do more."
+                    "{all} busy when requests were due. By Little's law, {at} at a mean service time of {service} keeps {needed:.1} connections busy on average. Use more --connections to find out whether the target can do more."
                 )
             }
             Cause::Target => format!(

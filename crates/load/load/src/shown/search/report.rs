@@ -149,7 +149,7 @@ mod tests {
         assert!(lines.iter().any(|line| line.starts_with("   20.0ms│┄┄┄")), "{report}");
         assert!(lines.iter().all(|line| !line.contains('│') || line.chars().count() <= 80));
         assert!(report.contains("because   all 16 connections were busy"), "{report}");
-        assert!(report.contains("keep 5.0 busy"), "{report}");
+        assert!(report.contains("keeps 5.0 connections busy"), "{report}");
         assert!(report.contains("noise     1 step was not judged"), "{report}");
         assert!(report.ends_with("effort    3 steps in 12.0s\n"), "{report}");
     }

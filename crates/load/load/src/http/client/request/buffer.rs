@@ -142,7 +142,7 @@ impl Requests {
         let entry = self.entries[index];
         let begin = index.checked_sub(1).map_or(0, |before| self.entries[before].end);
         let mut lines = self.heads[begin..entry.end].splitn(3, |byte| *byte == b'\n');
-        let mut line = || lines.next().expect("it was added whole");
+        let mut line = || lines.next().expect("each request was added with all its lines");
         let (method, path, headers) = (line(), line(), line());
         let parts = RequestParts { method, path, headers, body: [b""; 3], file: None, cookie: b"" };
         if entry.is_filled { parts } else { parts.with(self.body_of(index)) }

@@ -111,7 +111,7 @@ async fn next_frame(body: &mut Incoming) -> Option<hyper::Result<Frame<Bytes>>> 
     body.frame().await
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "it maps the error of a result")]
+#[expect(clippy::needless_pass_by_value, reason = "`map_err` passes errors by value")]
 fn of<E>(error: E) -> Failure
 where
     for<'a> Failure: From<&'a E>,

@@ -162,5 +162,5 @@ fn push_line(lines: &mut Vec<u8>, name: &[u8], value: &[u8]) {
 }
 
 fn push(head: &mut Vec<u8>, text: Arguments<'_>) {
-    head.write_fmt(text).expect("memory takes everything");
+    head.write_fmt(text).expect("writing to a `Vec` cannot fail");
 }
