@@ -252,7 +252,7 @@ fn an_error_in_a_file_has_its_line_and_column() {
         ("take.cart", "take.'a b'", "\"a b\" is not a name"),
         ("{ json = \"/a/token\" }", "{ json = \"a\" }", "line 12 column 14: write header ="),
         ("{ json = \"/a/token\" }", "{ json = \"/a~2\" }", "line 12 column 14: write header ="),
-        ("equals = true", "equals = nan", "equals is a string or, with json, also a number"),
+        ("equals = true", "equals = nan", "equals is a string or, with json alone, also a number"),
         ("{ json = \"/a/token\" }", "{ status = 200 }", "line 12 column 14: write header ="),
         (
             "{ json = \"/a/token\" }",
@@ -261,7 +261,7 @@ fn an_error_in_a_file_has_its_line_and_column() {
         ),
         ("{ regex = 'item=(\\S+)' }", "{ regex = '(' }", "line 20 column 13: regex parse error"),
         ("{ status = 201 }", "{ status = 201, equals = 1 }", "write a status and no other key"),
-        ("equals = true", "equals = [1]", "equals is a string or, with json, also a number"),
+        ("equals = true", "equals = [1]", "equals is a string or, with json alone, also a number"),
         ("equals = true", "equals = \"{{usr}}\"", "equals: column 1: \"usr\" is not a placeholder"),
         ("equals = true", "equals = \"{{uuid}}\"", "equals: random values and the time differ"),
         (

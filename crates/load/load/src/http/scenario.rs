@@ -290,6 +290,6 @@ fn expected(source: &Source, value: &Value) -> Result<serde_json::Value, String>
         Value::Integer(number) if is_json => Ok((*number).into()),
         Value::Float(number) if is_json && number.is_finite() => Ok((*number).into()),
         Value::Boolean(is_so) if is_json => Ok((*is_so).into()),
-        _ => Err("equals is a string or, with json, also a number, true or false".to_owned()),
+        _ => Err("equals is a string or, with json alone, also a number, true or false".to_owned()),
     }
 }

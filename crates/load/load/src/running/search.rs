@@ -159,7 +159,7 @@ impl Job {
         let (name, remark) = (target.name(), target.remark());
         let least = human::time(self.least);
         format!(
-            "{name}{remark}: {} connections on {} threads, {} arrivals, steps of at least {least}; the objective: {}",
+            "{name}{remark}: {} connections on {} threads, {} arrivals, steps of at least {least}; objective: {}",
             args.connections,
             self.setup.connections().len(),
             args.schedule.arrivals,

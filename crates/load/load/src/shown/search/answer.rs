@@ -26,7 +26,7 @@ impl Display for Answer<'_> {
             let rates = rates.join(", ");
             writeln!(
                 f,
-                "noise     steps contradicted each other at {rates}: the majority counted. A longer --step is more certain."
+                "noise     steps at {rates} contradicted each other, so the majority decided. A longer --step is more reliable."
             )?;
         }
         if let count @ 1.. = results.unjudged() {
@@ -79,19 +79,19 @@ impl Answer<'_> {
             Conclusion::NoneKept { broken } => {
                 let broken = rate(broken);
                 format!(
-                    "Not even {broken} meets {promise}, and no lower rate was allowed: lower --min, or relax the objective."
+                    "Not even {broken} meets {promise}, and no lower rate was allowed: lower --min, or relax --until."
                 )
             }
             Conclusion::GeneratorLimit { kept: Some(kept), limit } => {
                 let (kept, limit) = (rate(kept), rate(limit));
                 format!(
-                    "The target meets {promise} at {kept}. Its limit is unknown: at {limit} the generator was the limit."
+                    "The target meets {promise} at {kept}. The highest rate that meets it is unknown, because the generator could not keep up at {limit}."
                 )
             }
             Conclusion::GeneratorLimit { kept: None, limit } => {
                 let limit = rate(limit);
                 format!(
-                    "Nothing is known about the target: the generator was the limit, even at {limit}."
+                    "Nothing is known about the target, because the generator could not keep up even at {limit}."
                 )
             }
             Conclusion::Unfinished { kept, missed } => unfinished(&promise, kept, missed),
@@ -142,7 +142,7 @@ impl Answer<'_> {
 fn unfinished(promise: &str, kept: Option<f64>, missed: Option<f64>) -> String {
     match (kept.map(rate), missed.map(rate)) {
         (Some(kept), Some(missed)) => {
-            format!("At least {kept} meets {promise}; {missed} did not.")
+            format!("At least {kept} meets {promise}; {missed} does not.")
         }
         (Some(kept), None) => {
             format!("At least {kept} meets {promise}; no higher rate was judged.")

@@ -18,8 +18,8 @@ const BROKEN: RGBColor = RGBColor(170, 60, 20);
 const GENERATOR: RGBColor = RGBColor(120, 120, 120);
 
 const OUTCOMES: [(Outcome, RGBColor, &str); 3] = [
-    (Outcome::Kept, KEPT, "kept"),
-    (Outcome::Broken, BROKEN, "broken"),
+    (Outcome::Kept, KEPT, "met"),
+    (Outcome::Broken, BROKEN, "missed"),
     (Outcome::Generator, GENERATOR, "generator could not keep up"),
 ];
 

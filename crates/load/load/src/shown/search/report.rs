@@ -52,8 +52,8 @@ impl Display for SearchLine<'_> {
         };
         write!(f, "  {:<16} {again}", verdict(step.verdict))?;
         match step.outcome {
-            Outcome::Kept => f.write_str("kept"),
-            Outcome::Broken => write!(f, "broken: {}", step.missed.join("; ")),
+            Outcome::Kept => f.write_str("met"),
+            Outcome::Broken => write!(f, "missed: {}", step.missed.join("; ")),
             Outcome::Generator => write!(f, "not judged: {}", step.missed.join("; ")),
         }
     }
@@ -120,15 +120,15 @@ mod tests {
             (Conclusion::NoneKept { broken: 10.0 }, "Not even 10/s meets p99 response < 20ms"),
             (
                 Conclusion::GeneratorLimit { kept: Some(500.0), limit: 510.0 },
-                "at 500/s. Its limit is unknown: at 510/s the generator was the limit.",
+                "at 500/s. The highest rate that meets it is unknown, because the generator could not keep up at 510/s.",
             ),
             (
                 Conclusion::GeneratorLimit { kept: None, limit: 10.0 },
-                "Nothing is known about the target: the generator was the limit, even at 10/s.",
+                "Nothing is known about the target, because the generator could not keep up even at 10/s.",
             ),
             (
                 Conclusion::Unfinished { kept: Some(1.5), missed: Some(2.0) },
-                "At least 1.5/s meets p99 response < 20ms; 2/s did not.",
+                "At least 1.5/s meets p99 response < 20ms; 2/s does not.",
             ),
             (Conclusion::Unfinished { kept: None, missed: None }, "No step was judged."),
         ] {
@@ -143,8 +143,8 @@ mod tests {
     fn a_report_has_a_line_for_each_step_and_a_chart() {
         let [report, _] = shown(steps(), Conclusion::NoneKept { broken: 1_000.0 });
         let lines: Vec<_> = report.lines().collect();
-        assert!(lines[1].ends_with("on schedule      kept"), "{report}");
-        assert!(lines[2].contains("broken: p99 response is 50.0ms, wanted < 20ms"), "{report}");
+        assert!(lines[1].ends_with("on schedule      met"), "{report}");
+        assert!(lines[2].contains("missed: p99 response is 50.0ms, wanted < 20ms"), "{report}");
         assert!(lines[3].contains("not judged: p99 response is 50.0ms"), "{report}");
         assert!(lines.iter().any(|line| line.starts_with("   20.0ms│┄┄┄")), "{report}");
         assert!(lines.iter().all(|line| !line.contains('│') || line.chars().count() <= 80));
