@@ -43,7 +43,7 @@ class Paced:
     environment: Environment
     load: "_Load"
     """A rate such as "500/s", a number of operations per second, or a shape such as "ramp 100/s..5k/s 30s, hold 60s".
-    The load begins with the first user."""
+    The load begins when the first user has finished ``on_start``."""
 
     settings: dict[str, Any] = {}
     """Keyword arguments of :class:`nanopace.Pacer`, such as arrivals and strictness."""
@@ -83,7 +83,8 @@ class Paced:
 class LoadShape(LoadTestShape):
     """Ends a test when the load is over and the users have stopped, or ``late_seconds`` after the end of the load.
     The number of users is constant, because the pacer follows the load. Set ``load`` and ``users``. In each process,
-    the load begins with the first user. The end of the load counts from the beginning in the last process."""
+    the load begins when the first user has finished ``on_start``. The end of the load counts from the beginning in the
+    last process."""
 
     abstract = True
     load: "_Load"
