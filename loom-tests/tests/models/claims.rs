@@ -172,7 +172,7 @@ fn a_dropped_claim_is_handed_out_once() {
 
 /// Threads: one that drops the claim of a slot that is due in an hour, and moves the clock forward by an hour; one that
 /// acquires a slot: the dropped slot, or slot 3, which is due in three hours. Edits: `make_free` wakes no sleeper, or
-/// wakes a sleeper before it has withdrawn the published state; `prefer_returned` does nothing.
+/// wakes sleepers before it has withdrawn the published state; `prefer_returned` does nothing.
 #[test]
 fn a_dropped_claim_reaches_a_sleeper() {
     explore_less(1, "a_dropped_claim_reaches_a_sleeper", || {

@@ -152,7 +152,7 @@ fn a_new_shape_loses_no_slot() {
 }
 
 /// Threads: one that acquires two slots due in an hour; one that sets a shape and moves the clock forward by 1 ms.
-/// Edits: `wake_moved` wakes no sleeper, or wakes a sleeper before it has withdrawn the published state.
+/// Edits: `wake_moved` wakes no sleeper, or wakes sleepers before it has withdrawn the published state.
 #[test]
 fn a_new_shape_reaches_sleepers() {
     explore("a_new_shape_reaches_sleepers", || {

@@ -14,9 +14,9 @@ fn first_of_two() -> Shard {
 /// A change of shards hands out each slot once. Before the change the process has all slots, and after it every second
 /// slot.
 ///
-/// Threads: one that acquires a slot; one that gives the slots from number 3 on to two processes and moves the clock
-/// forward. Three slots are due. Edits: the change does not turn the line into a curve; the change turns the line into
-/// a curve that counts by the new shards from the beginning.
+/// Threads: one that acquires a slot; one that divides slot 3 and all later slots between two processes and moves the
+/// clock forward. Three slots are due. Edits: the change does not turn the line into a curve; the change turns the line
+/// into a curve that counts by the new shards from the beginning.
 #[test]
 fn a_change_of_shards_loses_no_slot() {
     explore_less(1, "a_change_of_shards_loses_no_slot", || {
@@ -39,7 +39,7 @@ fn a_change_of_shards_loses_no_slot() {
 /// A slot that is claimed during a change of shards belongs to this process by the old or the new shards. No slot of
 /// the process is left out.
 ///
-/// Threads: one that claims two slots; one that gives the slots from number 2 on to two processes. One slot has
+/// Threads: one that claims two slots; one that divides slot 2 and all later slots between two processes. One slot has
 /// started, and none is due. Edit: the change does not turn the line into a curve.
 #[test]
 fn a_claimed_slot_stays_with_its_process() {
@@ -95,8 +95,8 @@ fn a_slot_that_is_due_stays_with_its_process() {
 /// A lane continues during a change of shards: its claimed slots keep their positions, and its later slots belong to
 /// this process.
 ///
-/// Threads: one whose lane has started two slots, holds a third, starts two more and is dropped; one that gives the
-/// slots from number 6 on to two processes, and moves the clock forward. Four slots are due. Edits: the published
+/// Threads: one whose lane has started two slots, holds a third, starts two more and is dropped; one that divides slot
+/// 6 and all later slots between two processes, and moves the clock forward. Four slots are due. Edits: the published
 /// state stays valid after the change; the change does not turn the line into a curve.
 #[test]
 fn a_lane_goes_on_during_a_change_of_shards() {

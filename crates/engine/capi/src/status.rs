@@ -37,7 +37,6 @@ pub enum Status {
     Panicked = 12,
 }
 
-/// The reason why a call has failed.
 #[derive(Debug)]
 pub(crate) struct Failure {
     status: Status,

@@ -121,10 +121,10 @@ pub trait Drive: sealed::Sealed {
     /// [`ShardError::Order`] if a lease ends before the previous one. In both cases nothing changes.
     fn lease(&self, from: u64, leases: &[Lease]) -> Result<(), ShardError>;
 
-    /// Leases slots from the first possible slot on, but not before the slot with the number `from` in the whole load.
-    /// The first possible slot is this process's first slot that has certainly not started. If the process has no such
-    /// slot, the new leases begin at the end of its leases. Returns the number of the slot at which the new leases
-    /// begin.
+    /// Leases slots, beginning with the first possible slot, but not before the slot with the number `from` in the
+    /// whole load. The first possible slot is this process's first slot that has certainly not started. If the process
+    /// has no such slot, the new leases begin at the end of its leases. Returns the number of the slot at which the new
+    /// leases begin.
     ///
     /// The slots before the returned number do not change, even if `from` is lower. ([`lease`](Drive::lease) returns an
     /// error in that case.) A lease that ends before the previous lease ends is empty.

@@ -305,8 +305,9 @@ impl Schedule {
         self.load.speed(self.history.slots(), self.origin, ratio_q32)
     }
 
-    /// Gives this process the slots of `shard` from the number `from` in the whole load on. Returns false, and moves no
-    /// slot, if the process has such a slot before the position `next`. Slots from `next` on may still move.
+    /// Gives this process the slots of `shard`, beginning with the slot with the number `from` in the whole load.
+    /// Returns false, and moves no slot, if the process has such a slot before the position `next`. Slots from `next`
+    /// on may still move.
     pub(crate) fn set_shard(&mut self, shard: Shard, from: u64, next: u64, now: i64) -> bool {
         self.leave_line(from, next, now);
         self.history.set_shard(shard, from, next)
@@ -321,10 +322,10 @@ impl Schedule {
         }
     }
 
-    /// Gives this process the slots of these leases from the number `from` in the whole load on, and no slots yet after
-    /// the leases. Returns false, and moves no slot, if a slot in this range may have started. A slot that is intended
-    /// to start within `sleep_threshold_ns` after `now` counts as started, because another thread may start it without
-    /// the lock.
+    /// Gives this process the slots of these leases, beginning with the slot with the number `from` in the whole load.
+    /// The process has no slots yet after the leases. Returns false, and moves no slot, if a slot in this range may
+    /// have started. A slot that is intended to start within `sleep_threshold_ns` after `now` counts as started,
+    /// because another thread may start it without the lock.
     pub(crate) fn lease(
         &mut self,
         from: u64,
@@ -337,7 +338,8 @@ impl Schedule {
         self.history.lease(from, leases, not_started)
     }
 
-    /// Leases the slots from `from` on that may be leased, and returns the number at which the leases begin.
+    /// Leases slots, beginning with the first slot that may be leased, but not before the number `from`. Returns the
+    /// number at which the leases begin.
     pub(crate) fn lease_rest(
         &mut self,
         from: u64,

@@ -316,12 +316,12 @@ impl Timeline {
         self.under_lock().change(clock, edit);
     }
 
-    /// Gives this process the slots of `shard` from the number `from` in the whole load on. Returns false if a slot in
-    /// this range has been claimed. A slot that is due within [`furthest_lead_ns`](Timeline::furthest_lead_ns) counts
-    /// as claimed, because another thread may grant it without the lock in an open loop. Under a late policy such a
-    /// slot counts as claimed, too, even while it waits because time is owed. The clock's readings on two processors
-    /// may differ by some hundred nanoseconds: a slot that becomes due within that time may start anyway. Model:
-    /// `a_slot_that_is_due_stays_with_its_process`.
+    /// Gives this process the slots of `shard`, beginning with the slot with the number `from` in the whole load.
+    /// Returns false if a slot in this range has been claimed. A slot that is due within
+    /// [`furthest_lead_ns`](Timeline::furthest_lead_ns) counts as claimed, because another thread may grant it without
+    /// the lock in an open loop. Under a late policy such a slot counts as claimed, too, even while it waits because
+    /// time is owed. The clock's readings on two processors may differ by some hundred nanoseconds: a slot that becomes
+    /// due within that time may start anyway. Model: `a_slot_that_is_due_stays_with_its_process`.
     pub(crate) fn set_shard(&self, clock: &dyn Clock, shard: Shard, from: u64) -> bool {
         let mut is_set = false;
         self.change(clock, |schedule, now| {
@@ -336,9 +336,9 @@ impl Timeline {
         self.sleep_threshold_ns.saturating_add(FIT_ERROR_NS)
     }
 
-    /// Gives this process the slots of these leases from the number `from` in the whole load on. Returns false if a
-    /// slot in this range may have started. If a caller holds a slot that may not start yet, the slot moves as it does
-    /// with a change of the rate. Models: `a_lease_reaches_waiting_callers`,
+    /// Gives this process the slots of these leases, beginning with the slot with the number `from` in the whole load.
+    /// Returns false if a slot in this range may have started. If a caller holds a slot that may not start yet, the
+    /// slot moves as it does with a change of the rate. Models: `a_lease_reaches_waiting_callers`,
     /// `a_slot_that_may_start_is_not_leased_away`.
     pub(crate) fn lease(&self, clock: &dyn Clock, from: u64, leases: &[Lease]) -> bool {
         let mut is_leased = false;
@@ -349,8 +349,8 @@ impl Timeline {
         is_leased
     }
 
-    /// Gives this process the slots of these leases from the first slot on that may be leased, but not before the
-    /// number `from`. Returns the number of the slot at which the leases begin.
+    /// Gives this process the slots of these leases, beginning with the first slot that may be leased, but not before
+    /// the number `from`. Returns the number of the slot at which the leases begin.
     pub(crate) fn lease_rest(&self, clock: &dyn Clock, from: u64, leases: &[Lease]) -> u64 {
         let mut leased_from = from;
         let sleep_threshold_ns = self.furthest_lead_ns();

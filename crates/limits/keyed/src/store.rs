@@ -241,7 +241,7 @@ impl<K: Hash + Eq, S: BuildHasher> KeyStore<K, S> {
             }
         }
         if removed > 0 {
-            // Relaxed: as in `reserve`. The keys were removed before. Model: `keys_stay_within_their_bound`.
+            // Relaxed: as in `reserve`. The keys have already been removed. Model: `keys_stay_within_their_bound`.
             self.keys.fetch_sub(removed as u64, Relaxed);
             shard.shrink(|key| self.hasher.hash_one(key));
         }

@@ -82,7 +82,7 @@ impl<R: Rule<State: From<u64> + Into<u64>>> Atomic<R> {
         self.state.load(Relaxed)
     }
 
-    /// Admits `n` requests at `now`, and returns the word that was the state before.
+    /// Admits `n` requests at `now`, and returns the word of the previous state.
     pub(crate) fn admit(&self, n: u64, now: Nanos) -> Result<u64, Rejected> {
         let mut seen = self.seen();
         loop {

@@ -60,7 +60,8 @@ impl TokioTimer {
             Reactor::new().map(Place::Reactor).or_else(|_| ThreadTimer::new().map(Place::Thread));
         let Ok(moved) = moved else { return };
         *place = moved;
-        // The move loses the timer's setting: the queue sets the timer again when the timer rings.
+        // The move loses the time for which the timer was set. The timer therefore rings soon, and the queue then sets
+        // it again.
         let soon = Duration::from_millis(1);
         let _ = act(&mut place).and_then(|()| place.set(soon, soon, waker));
     }

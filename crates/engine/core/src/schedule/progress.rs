@@ -43,8 +43,8 @@ impl Schedule {
         }
     }
 
-    /// Returns `moment`, but at most the nanosecond after the beginning of the pause. No slot starts from that
-    /// nanosecond on.
+    /// Returns `moment`, but at most the nanosecond after the beginning of the pause. No slot starts at that nanosecond
+    /// or later.
     fn stopped(&self, moment: i64) -> i64 {
         self.paused_since.map_or(moment, |since| moment.min(since.saturating_add(1)))
     }

@@ -110,8 +110,9 @@ impl Slots {
         self.counted = (next, claimed);
     }
 
-    /// Gives this process the slots of `shard` from the number `from` in the whole load on. Returns false, and changes
-    /// nothing, if the process has such a slot before the position `next`, which may have started.
+    /// Gives this process the slots of `shard`, beginning with the slot with the number `from` in the whole load.
+    /// Returns false, and changes nothing, if the process has such a slot before the position `next`, which may have
+    /// started.
     pub(crate) fn set_shard(&mut self, shard: Shard, from: u64, next: u64) -> bool {
         let own_from = self.own_before(from);
         let is_ahead = self.own_at(next).is_none_or(|next| next <= own_from);
@@ -122,9 +123,9 @@ impl Slots {
         is_ahead
     }
 
-    /// Gives this process the slots of these leases from the number `from` in the whole load on, and no slots yet after
-    /// the leases. Returns false, and changes nothing, if the process has such a slot before the position `unstarted`,
-    /// which may have started.
+    /// Gives this process the slots of these leases, beginning with the slot with the number `from` in the whole load.
+    /// The process has no slots yet after the leases. Returns false, and changes nothing, if the process has such a
+    /// slot before the position `unstarted`, which may have started.
     pub(crate) fn lease(&mut self, from: u64, leases: &[Lease], unstarted: u64) -> bool {
         let own_from = self.own_before(from);
         if self.own_at(unstarted).is_some_and(|unstarted| unstarted > own_from) {

@@ -29,7 +29,7 @@ enum Step {
     Ramp(usize, usize, u64),
     Pause,
     Resume,
-    /// Sets the shard with this index and number of processes, from this many slots after the load's count on.
+    /// Sets the shard with this index and number of processes, beginning this many slots after the load's count.
     Shard(u32, u32, u64),
     Policy(usize, Option<u64>, Option<u64>),
 }

@@ -49,8 +49,8 @@ impl LeakyQueue {
     /// Creates a bucket that holds `capacity` requests, which depart at the rate of `quota`.
     ///
     /// # Errors
-    /// [`QuotaError::CapacityTooSmall`] for a capacity of zero, [`QuotaError::CapacityTooLarge`] if draining takes over
-    /// 292 years.
+    /// [`QuotaError::CapacityTooSmall`] for a capacity of zero, [`QuotaError::CapacityTooLarge`] if draining takes
+    /// more than 292 years.
     pub fn new(quota: Quota, capacity: u64) -> Result<LeakyQueue, QuotaError> {
         Ok(LeakyQueue { schedule: VirtualSchedule::new(quota, capacity)? })
     }

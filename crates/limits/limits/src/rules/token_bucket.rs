@@ -52,8 +52,8 @@ impl TokenBucket {
     /// Creates a full bucket of `capacity` tokens, refilled at the rate of `quota`. A request takes one token.
     ///
     /// # Errors
-    /// [`QuotaError::CapacityTooSmall`] for a capacity of zero, [`QuotaError::CapacityTooLarge`] if filling takes over
-    /// 292 years.
+    /// [`QuotaError::CapacityTooSmall`] for a capacity of zero, [`QuotaError::CapacityTooLarge`] if filling takes
+    /// more than 292 years.
     pub fn new(quota: Quota, capacity: u64) -> Result<TokenBucket, QuotaError> {
         Ok(TokenBucket { schedule: VirtualSchedule::new(quota, capacity)?, initial_word: 0 })
     }

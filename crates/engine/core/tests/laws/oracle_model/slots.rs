@@ -41,7 +41,7 @@ impl Slots {
         }
     }
 
-    /// Sets the shard: from the slot `from` of the load on, `weight` of `cycle` slots are this process's.
+    /// Sets the shard: beginning with slot `from` of the load, `weight` of each `cycle` slots are this process's.
     pub(super) fn set_shard(&mut self, shard: Shard, (weight, cycle): (usize, u64), from: u64) {
         let slots = at_one_per_second(Arrivals::even(), shard);
         let own = starts(&slots)

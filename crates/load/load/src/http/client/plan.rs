@@ -176,7 +176,7 @@ impl Draft<'_> {
         self.compiler.template(text, Place::Body)
     }
 
-    /// Adds a scenario. Its requests must have been added before.
+    /// Adds a scenario. Its requests must already have been added.
     pub(crate) fn add_scenario(&mut self, scenario: Scenario, weight: u32) {
         self.scenarios.push(scenario);
         self.rotation.add(weight);
@@ -331,7 +331,7 @@ impl Plan {
         Prepared { index, number, step, endpoint: self.requests.server(index) }
     }
 
-    /// Returns whether to retry a request that has failed on a connection that was open before. A retry is allowed in
+    /// Returns whether to retry a request that has failed on a connection that was already open. A retry is allowed in
     /// two cases:
     ///
     /// * The server has certainly not processed the request (RFC 9113, section 8.7).

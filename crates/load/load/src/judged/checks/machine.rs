@@ -7,8 +7,9 @@ use crate::judged::criteria::Percentile;
 use crate::results::machine_cpu::Meanwhile;
 use crate::results::quota::Quota;
 
-/// Stolen CPU time is always reported from this share on. A smaller share is reported only if it is at least the share
-/// of response times above the reported percentile, because stolen time may then explain all these times.
+/// A share of stolen CPU time of at least this value is always reported. A smaller share is reported only if it is at
+/// least the share of response times above the reported percentile, because stolen time may then explain all these
+/// times.
 const MUCH_STOLEN: f64 = 0.05;
 
 /// Other programs are reported only if they used at least the share `MUCH` of the CPU time, and less than `ENOUGH_IDLE`

@@ -56,7 +56,7 @@ pub(crate) fn misnamed(words: &[Word]) -> CriterionError {
             (WordKind::Lateness, []) => unknown(second, A_CAUSE),
             (WordKind::Unknown, []) => before(first, second),
         },
-        [] => unreachable!("a criterion without words is refused before"),
+        [] => unreachable!("`Parts::split` rejects a criterion without words"),
     }
 }
 

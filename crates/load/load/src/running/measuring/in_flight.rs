@@ -68,7 +68,7 @@ impl InFlight {
         self.places.iter_mut().flatten()
     }
 
-    /// Removes the operation at this place and returns it. Returns `None` if all operations were given up before.
+    /// Removes the operation at this place and returns it. Returns `None` if all operations have already been given up.
     pub(super) fn end(&mut self, place: usize) -> Option<Begun> {
         let begun = self.places[place].take()?;
         self.free.push(place);
