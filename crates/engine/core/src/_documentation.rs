@@ -1,4 +1,4 @@
-//! Pages beyond the reference: limitations, terms, schedules, pauses and the reasons for the design.
+//! Pages beyond the reference: limitations, measuring, schedules, pausing and the reasons for the design.
 //!
 //! * [Limitations](limitations): read this page before you use the crate.
 //! * [Measuring](measuring): explains which time to report.
@@ -7,8 +7,8 @@
 //! * [Pausing](pausing): the ways to pause a caller until its slot is due, and the cost of each.
 //! * [Design](design): the reasons for the design.
 
-/// Includes a page of `docs/` as the documentation of a module. The links in the page point to files. For rustdoc, the
-/// same link names are defined before the page: Markdown uses the first definition of a name.
+/// Includes a page of `docs/` as the documentation of a module. The page defines its links for readers outside of
+/// rustdoc, as files or URLs. The definitions for rustdoc come first: Markdown uses the first definition of a name.
 macro_rules! pages {
     ($($name:ident = $file:literal),* $(,)?) => {
         $(

@@ -44,9 +44,10 @@ use std::time::Duration;
 /// order they are computed. Two pacers with the same process and seed have the same arrivals. Arrivals with different
 /// seeds are independent of each other. Different processes with the same seed are not always independent: gamma
 /// processes of all shapes (Poisson is gamma of shape 1) are computed from the same random numbers, and so are exact
-/// Poisson processes of all lengths. The random numbers are the key stream of `ChaCha8`, which never changes.
-/// Logarithms come from the crate `libm`, not from the platform. A later version of this crate or of `libm` may round
-/// the positions of some slots differently. A test detects such a change, and the changelog reports it.
+/// Poisson processes of all lengths and jitter processes of all parts. The random numbers are the key stream of
+/// `ChaCha8`, which never changes. Logarithms and exponentials come from the crate `libm`, not from the platform. A
+/// later version of this crate or of `libm` may round the positions of some slots differently. A test detects such a
+/// change, and the changelog reports it.
 ///
 /// # Cost
 ///
@@ -91,7 +92,7 @@ impl Arrivals {
     /// A load that reaches the count `n` has a random number of slots, with mean `n` and with the square root of `n` as
     /// its standard deviation. If you need an exact number, use [`exact_poisson`](Arrivals::exact_poisson).
     ///
-    /// Any slot can be computed without computing those before it. Sums of gaps are drawn first and then split into
+    /// Any slot can be computed without computing all those before it. Sums of gaps are drawn first and then split into
     /// parts with a beta distribution (Devroye, "Non-uniform random variate generation", 1986), from numbers that
     /// depend only on the seed and the position (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC
     /// 2011).
@@ -104,8 +105,8 @@ impl Arrivals {
     ///
     /// Each such group of slots is called a run. Within a run, positions are sorted uniform random numbers: a Poisson
     /// process has this distribution if the number of its arrivals is known (Cox and Lewis, "The statistical analysis
-    /// of series of events", 1966). Long runs need no more memory than short ones. In runs of fewer than about ten
-    /// slots, computing a slot takes longer.
+    /// of series of events", 1966). A run of any length takes a few kilobytes of memory at most. In runs of fewer than
+    /// about ten slots, computing a slot takes longer.
     ///
     /// At a rate of 1000/s, runs of 1000 slots give every second the same number of slots.
     ///
@@ -120,10 +121,10 @@ impl Arrivals {
     /// 1, arrivals are burstier than Poisson; with a shape of 1, they are Poisson; with a shape above 1, they are more
     /// even. Shapes range from 0.01 to 10^6. The first slot is due after the first gap, not at count 0.
     ///
-    /// Over a long stretch, the variance of the number of slots is `1 / shape` times the mean of that number. Gaps are
-    /// drawn with the methods of Marsaglia and Tsang ("A simple method for generating gamma variables", TOMS 2000) and,
-    /// for shapes below 1, of Ahrens and Dieter ("Computer methods for sampling from gamma, beta, Poisson and binomial
-    /// distributions", Computing 1974).
+    /// Over a long stretch, the variance of the number of slots is `1 / shape` times the mean of that number. Random
+    /// numbers are drawn with the method of Marsaglia and Tsang ("A simple method for generating gamma variables", TOMS
+    /// 2000) for shapes above 1, and with that of Ahrens and Dieter ("Computer methods for sampling from gamma, beta,
+    /// Poisson and binomial distributions", Computing 1974) for shapes below 1.
     ///
     /// # Errors
     /// Returns [`ArrivalsError::Gamma`] for a shape outside the range from 0.01 to 10^6.

@@ -23,7 +23,7 @@ pub enum ArrivalsError {
     Gamma,
     /// The maximum delay, as a part of the distance between slots, is not a number from 0 to 1.
     Jitter,
-    /// A number follows the name of a process that has no parameter. The field is the name of the process.
+    /// A colon follows the name of a process that has no parameter. The field is the name of the process.
     NoNumber(String),
     /// There is no arrival process with this name.
     Unknown(String),

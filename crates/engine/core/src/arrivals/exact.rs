@@ -10,7 +10,6 @@ use std::num::NonZeroU32;
 #[derive(Debug)]
 pub(super) struct ExactPoisson {
     slots: NonZeroU32,
-    /// The key of the run whose gaps `tree` contains.
     key: Key,
     tree: Tree,
 }

@@ -1,5 +1,5 @@
-//! Tests the laws that hold for every arrival process, and the distribution of each process. The statistical tests have
-//! fixed seeds, so a test that passes once always passes. Their significance level is 0.1 %.
+//! Tests the laws that hold for every arrival process except a replay, and the distribution of each random process. The
+//! statistical tests have fixed seeds, so a test that passes once always passes. Their significance level is 0.1 %.
 
 use super::statistics::{
     KS_LEVEL, Law, correlation, exponential, float, gamma_four, gamma_half, kolmogorov_smirnov,
@@ -257,7 +257,7 @@ fn dispersion(arrivals: &Process, window: u64) -> f64 {
 const WINDOWS: u32 = 2_000;
 
 /// Returns whether `index`, estimated from [`WINDOWS`] windows, is compatible with `expected`. The relative standard
-/// deviation of a variance that is estimated from `n` values is sqrt(2 / n).
+/// deviation of a variance that is estimated from `n` normal values is sqrt(2 / n).
 fn near(index: f64, expected: f64) -> bool {
     (index / expected - 1.0).abs() < NORMAL_LEVEL * (2.0 / f64::from(WINDOWS)).sqrt()
 }

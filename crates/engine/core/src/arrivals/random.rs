@@ -1,4 +1,4 @@
-//! Generates random numbers that can be computed in any order.
+//! Generates streams of random numbers. The streams can be computed in any order.
 //!
 //! The seed and the stream's name (process, run, level and index) determine the numbers of a stream (Salmon et al.,
 //! "Parallel random numbers: as easy as 1, 2, 3", SC 2011). The distributions are implemented here, because other
@@ -6,7 +6,7 @@
 
 use super::chacha::ChaCha8;
 
-/// The process that uses the numbers. Different processes with the same seed use different numbers.
+/// The kind of process that uses the numbers. Two kinds with the same seed use different numbers.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Use {
     Renewal = 1,
@@ -117,7 +117,8 @@ impl Numbers {
     }
 }
 
-/// Returns `ln(1 + y) - (y - y^2 / 2 + y^3 / 3)`, with a relative error of at most 2^-40.
+/// Returns `ln(1 + y) - (y - y^2 / 2 + y^3 / 3)`, with a relative error of at most 2^-30. The error is largest just
+/// above the limit of the series.
 fn rest_of_logarithm(y: f64) -> f64 {
     if y.abs() > 1.0 / 64.0 {
         return libm::log1p(y) - y * (1.0 - y * (1.0 / 2.0 - y / 3.0));

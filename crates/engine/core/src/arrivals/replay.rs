@@ -44,7 +44,6 @@ pub(super) struct Replay {
     offsets: Fuse<Offsets>,
     first: u64,
     known: VecDeque<Count>,
-    /// The highest count of an arrival that was read.
     latest: Count,
     /// [`slots_by`](Replay::slots_by) stops reading when this many arrivals of the recording have been read.
     limit: u64,

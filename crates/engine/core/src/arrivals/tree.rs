@@ -1,10 +1,10 @@
-//! Computes a sequence of random gaps. The end of any gap can be computed without computing the gaps before it.
+//! Computes a sequence of random gaps. The end of any gap can be computed without computing all gaps before it.
 //!
 //! A node of a binary tree spans a number of gaps, whose sum is known. The share of the left half in this sum is drawn
 //! from random numbers that the node's level and index determine. For independent gaps of gamma distribution with shape
 //! `a`, the left share of `l + r` gaps has the distribution `Beta(l a, r a)`, whatever the sum is. The gaps of a leaf,
 //! as fractions of the leaf's sum, have the Dirichlet distribution (Devroye, "Non-uniform random variate generation",
-//! 1986, chapters IX and XI). The tree therefore has exactly the distribution of gaps that are drawn in sequence.
+//! 1986, chapters IX and XI). The tree therefore has the distribution of gaps that are drawn in sequence.
 //!
 //! Sums are fixed-point numbers, and the parts of a sum add up to exactly that sum: rounding errors do not accumulate,
 //! and the ends of gaps never decrease.
@@ -62,7 +62,6 @@ impl Leaf {
 }
 
 impl Tree {
-    /// Creates a tree of `gaps` gaps, at most [`MOST`], whose sum is `total`.
     pub(super) fn new(key: Key, shape: f64, gaps: u64, total: Count) -> Tree {
         let level = gaps.next_power_of_two().trailing_zeros().max(LEAF);
         let root = Node { level, index: 0, start: 0, sum: total };
