@@ -15,8 +15,8 @@ use std::time::Duration;
 /// The default tolerance, which is longer than the usual oversleep of a pause.
 const TOLERANCE: Duration = Duration::from_micros(100);
 
-/// Builds a [`Pacer`]. Every setting has a default, and values outside a setting's range are clamped to the range, so
-/// `build` can't fail.
+/// Builds a [`Pacer`]. Every setting except the load has a default, and values outside a setting's range are clamped to
+/// the range, so `build` can't fail.
 ///
 /// ```
 /// use nanopace::{ManualClock, Pacer, Pause, Strictness};
@@ -60,8 +60,8 @@ enum Start {
 impl Pacer {
     /// Creates a pacer with the default settings. The intended start of slot 0 is the time of this call.
     ///
-    /// The defaults are: average strictness (an open loop), no limit on the backlog, pauses that sleep, and a
-    /// [`TscClock`]. The first `TscClock` of a process takes up to 0.2 s to calibrate.
+    /// The defaults are: average strictness (an open loop), no maximum backlog, pauses that sleep, and a [`TscClock`].
+    /// The first `TscClock` of a process takes up to 0.2 s to calibrate.
     ///
     /// ```
     /// use nanopace::{Pacer, Rate, Strictness};
@@ -91,10 +91,10 @@ impl Pacer {
         PacerBuilder::new(Load::Rate(rate))
     }
 
-    /// Returns a builder for a pacer whose rate follows `shape`. The shape begins when the pacer starts. After the end
-    /// of the shape, [`acquire`](Pacer::acquire) returns [`Finished`](crate::Ended::Finished). Intended starts differ
-    /// by at most 1 ns from the exact times of the shape. [Schedules](crate::_documentation::schedules) describes the
-    /// shapes and their cost.
+    /// Returns a builder for a pacer whose rate follows `shape`. The shape begins when the pacer starts. After the last
+    /// slot of the shape, [`acquire`](Pacer::acquire) returns [`Finished`](crate::Ended::Finished). Intended starts
+    /// differ by at most 1 ns from the exact times of the shape. [Schedules](crate::_documentation::schedules)
+    /// describes the shapes and their cost.
     ///
     /// ```
     /// use nanopace::{ManualClock, Nanos, Pacer, Shape};
@@ -195,8 +195,8 @@ impl PacerBuilder {
     /// this process. The rate or shape of the builder is that of the whole load. All processes must have the same rate
     /// or shape, arrivals and seed, and must start at the same time.
     ///
-    /// If this process has a larger weight than others, its slots may be unevenly spaced. Unevenly spaced slots are
-    /// claimed under a lock, and a lane claims up to 64 of them at once.
+    /// If the processes have different weights, the slots of this process may be unevenly spaced. Unevenly spaced slots
+    /// are claimed under a lock, and a lane claims up to 64 of them at once.
     ///
     /// ```
     /// use nanopace::{ManualClock, Pacer, Shard};
@@ -350,8 +350,8 @@ impl PacerBuilder {
 
     /// Sets how a caller pauses until its slot is due. The default is [`Pause::Sleep`].
     ///
-    /// The choice determines how much CPU time a pause costs and how precisely the pause ends. The choice does not
-    /// change the schedule.
+    /// The choice determines how much CPU time a pause costs and how precisely the pause ends. In an open loop, the
+    /// choice does not change the schedule.
     ///
     /// ```
     /// use nanopace::{ManualClock, Pacer, Pause};
@@ -372,12 +372,12 @@ impl PacerBuilder {
 
     /// Sets the share of a core that each thread may spend on going to sleep and waking up, from 0 to 1. The default is
     /// [`Pause::DEFAULT_SLEEP_SHARE`], a tenth. Values outside this range are clamped, and NaN counts as 0. Shares
-    /// below 3e-6 are raised to 3e-6, so that no sleep is stretched to more than a few seconds.
+    /// below 3e-6 are raised to 3e-6, at which a sleep that costs 3 us is stretched to 1 s.
     ///
-    /// A thread measures the CPU time that a sleep costs it: about 3 us on bare metal, and ten times as much on some
-    /// virtual machines. If the thread would spend more than its share, its sleeps are stretched: the time from one
-    /// wake-up to the next becomes cost / share, and all slots that are due at a wake-up start at once. With a share of
-    /// a tenth and a cost of 3 us, starts come in clumps of 30 us of schedule.
+    /// On Linux, a thread measures the CPU time that a sleep costs it: about 3 us on bare metal, and 26 us on some
+    /// virtual machines. On other systems, 3 us is assumed. If the thread would spend more than its share, its sleeps
+    /// are stretched: the time from one wake-up to the next becomes cost / share, and all slots that are due at a
+    /// wake-up start at once. With a share of a tenth and a cost of 3 us, starts come in clumps of 30 us of schedule.
     ///
     /// By default sleeps are stretched only where slots are less than 30 us apart. Starts at up to 33 k/s are
     /// therefore as evenly spaced as sleeping allows, whatever the sleeps cost. If you set a share, it applies at
@@ -464,7 +464,7 @@ impl PacerBuilder {
 
     /// Sets whether sleeping threads request fine timers from the operating system. By default they do.
     ///
-    /// On Linux, a fine timer means that the timer slack of the thread is set to 1 ns during each pause. With the
+    /// On Linux, a fine timer means that the timer slack of the thread is set to 1 ns during each sleep. With the
     /// system's default slack of 50 us, a sleep may end up to 50 us late. On other systems this setting has no effect.
     ///
     /// ```
@@ -545,11 +545,11 @@ impl PacerBuilder {
     }
 
     /// Ends the schedule after `n` slots of this process. After the last slot, callers get
-    /// [`Ended::Finished`](crate::Ended). By default the schedule has no end.
+    /// [`Ended::Finished`](crate::Ended). By default the number of slots is not limited.
     ///
     /// The slots are the first `n` of the load, or of this process's [`shard`](PacerBuilder::shard) of the load.
-    /// Skipped slots count. A late policy that forfeits time moves slots but drops none, so all `n` slots start. The
-    /// load's [count](Pacer::asked_before), the backlog and the account of time end with the last slot.
+    /// Skipped slots count. A late policy that forfeits time moves slots but drops none. The load's
+    /// [count](Pacer::asked_before), the backlog and the account of time end with the last slot.
     ///
     /// Slots that are given back are handed out again, even after other callers got `Finished`. A claim of several
     /// slots at once that would go beyond the end is refused as a whole.
@@ -575,15 +575,15 @@ impl PacerBuilder {
     }
 
     /// Ends the schedule after `time`, from 0 to 292 years. The schedule contains the slots that are intended to start
-    /// before the end. After the last slot, callers get [`Ended::Finished`](crate::Ended). By default the schedule has
-    /// no end.
+    /// before the end. After the last slot, callers get [`Ended::Finished`](crate::Ended). By default the time is not
+    /// limited.
     ///
-    /// The time counts from the intended start of slot 0, and pauses don't count. A late slot may start after the end,
-    /// if its intended start is before the end. In an open loop every slot that was due at the end starts. A slower
-    /// rate, or a late policy that forfeits time, can move slots beyond the end; these slots do not start. A change of
-    /// the rate after the end does not continue the schedule, and slots that are [leased](crate::driver::leased) after
-    /// such a change do not start. If [`slots`](PacerBuilder::slots), a shape or a recording sets an end too, the
-    /// earliest end applies.
+    /// The time counts from the start of the schedule, and pauses don't count. A late slot may start after the end, if
+    /// its intended start is before the end. In an open loop every slot that was due at the end can still start. A
+    /// slower rate, or a late policy that forfeits time, can move slots beyond the end; these slots do not start. A
+    /// change of the rate after the end does not continue the schedule, and slots that are
+    /// [leased](crate::driver::leased) after such a change do not start. If [`slots`](PacerBuilder::slots), a shape or
+    /// a recording sets an end too, the earliest end applies.
     ///
     /// ```
     /// use nanopace::{Ended, ManualClock, Pacer};
@@ -607,9 +607,9 @@ impl PacerBuilder {
         self
     }
 
-    /// Builds the pacer. The intended start of slot 0 is the time of this call, unless
+    /// Builds the pacer. The schedule starts at the time of this call, unless
     /// [`start_paused`](PacerBuilder::start_paused) or [`start_on_first_use`](PacerBuilder::start_on_first_use)
-    /// postpones the start.
+    /// postpones the start. At a constant rate with even arrivals, slot 0 is due at the start of the schedule.
     ///
     /// ```
     /// use nanopace::{ManualClock, Pacer};

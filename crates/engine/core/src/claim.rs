@@ -26,7 +26,7 @@ use std::time::Duration;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
-#[must_use = "a claim that is dropped goes back"]
+#[must_use = "a dropped claim gives its slot back"]
 pub struct Claim<'p> {
     pacer: Cow<'p, Pacer>,
     /// `None` after the slots have started, or if they can never start.
@@ -116,13 +116,14 @@ impl<'p> Claim<'p> {
         Claim { pacer: Cow::Owned(Pacer::clone(&self.pacer)), held, started: self.started }
     }
 
-    /// Returns the time at which the slot is due by the current schedule, or [`Nanos::MAX`] while the pacer is paused.
-    /// A [sleep threshold](crate::PacerBuilder::sleep_threshold) lets the slot start earlier, by less than the
-    /// threshold. After the slot has started, returns its actual start.
+    /// Returns the time at which the slot is due by the current schedule, or [`Nanos::MAX`] while the pacer is paused
+    /// or if the slot is not [leased](crate::driver::leased) yet. A [sleep
+    /// threshold](crate::PacerBuilder::sleep_threshold) lets the slot start earlier, by less than the threshold. After
+    /// the slot has started, returns its actual start.
     ///
     /// Call this method again after a change of the schedule. A change may even undo [`Ended::Finished`], unless
-    /// [`start`](Claim::start) has already returned that error. While time is owed under a burst ratio, the due time is
-    /// later than the intended start.
+    /// [`start`](Claim::start) has already returned that error. While time is owed under a burst ratio, the due time
+    /// can be later than the intended start.
     ///
     /// # Errors
     /// Returns [`Ended`] if the slot can no longer start.
@@ -246,8 +247,8 @@ impl<'p> Claim<'p> {
     /// returns when the schedule changes. Use this method if you have to acquire something else, such as a lock, before
     /// you decide whether to [`start`](Claim::start) the slot.
     ///
-    /// It returns at once if the slot is due, has started, or can no longer start. Call `start` to find out which of
-    /// these applies.
+    /// The method returns at once if the slot is due, has started, or can no longer start. Call `start` to find out
+    /// which of these applies.
     ///
     /// ```
     /// use nanopace::{ManualClock, Pacer};

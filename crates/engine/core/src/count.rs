@@ -2,7 +2,8 @@
 
 use crate::wide::U256;
 
-/// A number of slots with 64 fraction bits. Its value is below 2^63, so the integer is below 2^127.
+/// A number of slots with 64 fraction bits. A load reaches at most 2^63 slots. Some slots lie at higher counts, which
+/// no load reaches.
 pub(crate) type Count = u128;
 
 pub(crate) const ONE: Count = 1 << 64;
@@ -10,8 +11,8 @@ pub(crate) const ONE: Count = 1 << 64;
 /// A number of slots, or of slots per nanosecond, with [`FINE_BITS`] fraction bits.
 ///
 /// A fine count is never below the exact count, and exceeds it by at most 2^-181 slots for each nanosecond of the
-/// shape, which is at most 2^-118 slots over the whole range of time. Rounding a fine count down to a [`Count`]
-/// therefore gives the exact count rounded down. A slot that is due exactly at a whole nanosecond is due at that
+/// shape, which is at most 2^-118 slots over the whole range of time. Rounded down to a [`Count`], a fine count is
+/// therefore never below the exact count rounded down: a slot that is due exactly at a whole nanosecond is due at that
 /// nanosecond.
 pub(crate) type Fine = U256;
 

@@ -1,8 +1,8 @@
 //! Drives a pacer from outside, for authors of async runtimes and of programs that distribute one load over many
 //! machines. Other callers do not need this module.
 //!
-//! This module is not covered by [semantic versioning](https://semver.org): any version may change it. The crates
-//! `nanopace-async` and `nanopace-fleet` of this project use it.
+//! This module is not covered by [semantic versioning](https://semver.org): any version may change it. Several crates
+//! of this project use it, such as `nanopace-async` and `nanopace-fleet`.
 //!
 //! * A runtime waits with its own timers. It [watches](Drive::watch) the schedule for changes, and requests the time at
 //!   which a slot is [due](Drive::next_due) and the best time to [wake](Drive::wake_at) for that slot. It then claims
@@ -41,18 +41,17 @@ pub fn leased(builder: PacerBuilder) -> PacerBuilder {
     builder.leased()
 }
 
-/// Drives a [`Pacer`] from outside. The methods lease slots to the pacer, correct its shape, and return the due times
-/// of slots.
+/// Drives a [`Pacer`] from outside. The [module](crate::driver) describes the uses of these methods.
 pub trait Drive: sealed::Sealed {
     /// Replaces the shape as if the load had followed `shape` from the beginning of the load: each slot n that is not
     /// yet due is intended to start at the time at which slot n is due on `shape`. Use this method in a process that
     /// receives a change of a load late, if other processes follow the same load. Do not use this method if the current
     /// load began later than the pacer, for example after [`Pacer::set_shape`].
     ///
-    /// Slots that were due by the old shape keep their times. Time that a late policy had forfeited no longer counts
-    /// as [`idle`](crate::Ledger::idle). Slots whose new times have passed count as due at the time of this call: a
-    /// span of [`Pacer::unstarted`] that ends at or before this call contains none of them, and a span that begins
-    /// before this call and ends after it contains all of them. After the end [by time](crate::PacerBuilder::until),
+    /// Slots that were due by the old shape keep their times. Time that a late policy had forfeited no longer counts as
+    /// [`idle`](crate::Ledger::idle). Slots whose new times have passed count as due at the time of this call: a span
+    /// of [`Pacer::unstarted`] that ends at or before this call contains none of them, and a span that begins before
+    /// this call and ends after it contains all of them. After the end that [`until`](crate::PacerBuilder::until) sets,
     /// this method changes nothing.
     ///
     /// ```
@@ -117,8 +116,8 @@ pub trait Drive: sealed::Sealed {
     /// ```
     ///
     /// # Errors
-    /// Returns [`ShardError::TooLate`] if a slot with the number `from` or a higher one may have started, and
-    /// [`ShardError::Order`] if a lease ends before the previous one. In both cases nothing changes.
+    /// Returns [`ShardError::TooLate`] if a slot of this process with the number `from` or a higher one may have
+    /// started, and [`ShardError::Order`] if a lease ends before the previous one. In both cases nothing changes.
     fn lease(&self, from: u64, leases: &[Lease]) -> Result<(), ShardError>;
 
     /// Leases slots, beginning with the first possible slot, but not before the slot with the number `from` in the
@@ -145,9 +144,10 @@ pub trait Drive: sealed::Sealed {
     #[must_use = "slots before that one stay as they are"]
     fn lease_rest(&self, from: u64, leases: &[Lease]) -> u64;
 
-    /// Returns the time at which the next free slot is due. The time is [`Nanos::MAX`] while the pacer is paused, and
-    /// before the first use of a pacer that [starts on first use](crate::PacerBuilder::start_on_first_use). This call
-    /// does not count as a use, and claims no slot: another caller may claim the slot first.
+    /// Returns the time at which the next free slot is due. The time is [`Nanos::MAX`] while the pacer is paused,
+    /// before the first use of a pacer that [starts on first use](crate::PacerBuilder::start_on_first_use), and if the
+    /// slot is not [leased] yet. This call does not count as a use, and claims no slot: another caller may claim the
+    /// slot first.
     ///
     /// ```
     /// use nanopace::driver::Drive;
@@ -180,7 +180,7 @@ pub trait Drive: sealed::Sealed {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
-    /// Slots that were given back may also be handed out before that slot.
+    /// Slots that are given back after this call may also be handed out before that slot.
     ///
     /// # Errors
     /// Returns [`Ended`] if the pacer is closed or its schedule has no such slot left.
@@ -214,7 +214,7 @@ pub trait Drive: sealed::Sealed {
     /// Returns the time at which a caller with its own timer should wake for a slot that is due at `due`. The caller
     /// last woke at `woken`, and each wake-up costs `cost` of CPU time. The result is `due`, unless slots are so close
     /// together that a wake-up for each slot would cost more than the [share](crate::PacerBuilder::sleep_share) of a
-    /// core. In that case the result is later.
+    /// core. In that case the result is later, but by default only if slots are less than 30 us apart.
     ///
     /// All slots that are due at the wake-up start at once. The wake-up is late by at most half of the lateness that
     /// the late policy makes up for at once. Under strict the result is never later than `due`.
@@ -284,9 +284,10 @@ impl Drive for Pacer {
     }
 }
 
-/// Wakes a task when the schedule changes: when the rate or the late policy is changed, when slots are given back, when
-/// the last slot of a schedule is claimed, or when the pacer is resumed or closed. A pause wakes no task, because it
-/// only makes slots later. While the pacer is paused, a change of the rate or the policy need not wake a task.
+/// Wakes a task when the schedule changes: when the load, the shard, the leases or the late policy is changed, when
+/// slots are given back, when the last slot of a schedule is claimed, or when the pacer is resumed or closed. A pause
+/// need not wake a task, because it only makes slots later. While the pacer is paused, a change of the load or the
+/// policy need not wake a task either.
 ///
 /// A wake-up is only a hint to check the schedule again. No wake-up is lost: a task that first calls
 /// [`set`](Watch::set) and then reads the schedule is woken by each of these changes that the read did not show. After
@@ -331,7 +332,7 @@ impl Watch {
         self.pacer.0.timeline.sleepers.watch(self.number, waker);
     }
 
-    /// Removes the waker: the next change wakes no task.
+    /// Removes the waker of this watch.
     pub fn clear(&self) {
         self.pacer.0.timeline.sleepers.unwatch(self.number);
     }

@@ -1,4 +1,5 @@
-//! Combines a timeline, a clock and a way to pause. Pacers, lanes and claims are handles to one engine.
+//! Combines a timeline, a clock and a way to pause. Pacers, lanes, pollers, claims and watches are handles to an
+//! engine.
 //!
 //! `start_claimed`, `start_next` and similar functions fill in a grant that their caller has made, and are never
 //! inlined. If they returned the grant, the compiler would pass the grants of the hot path through memory, too.
@@ -17,14 +18,13 @@ pub(crate) struct Engine {
     pub(crate) pausing: Pausing,
 }
 
-// Only a reading of the clock can panic. While the lock is held, the clock is read before the schedule is changed, so a
-// panic leaves the schedule consistent. A user's curve or recording must not panic.
+// A panic of the clock or of a waker leaves the schedule consistent: under the lock, the clock is read before the
+// schedule is changed, and no waker is woken. A user's curve or recording must not panic.
 impl UnwindSafe for Engine {}
 impl RefUnwindSafe for Engine {}
 
 impl Engine {
-    /// Starts the slot at `position` when it is due, or an earlier slot that was given back. Writes the grant to
-    /// `grant`.
+    /// Starts the slot at `position` when it is due, or an earlier slot that was given back.
     #[cold]
     #[inline(never)]
     pub(crate) fn start_claimed(&self, position: u64, grant: &mut Grant) -> Result<(), Ended> {
@@ -82,8 +82,9 @@ impl Engine {
         Ok(())
     }
 
-    /// Starts only the slots that are held, or the next slot if none are held. Slots that can't start by `limit` stay
-    /// held. With a limit of `i64::MIN`, only slots that are due now start.
+    /// Starts the slots that are held, or the next slot if none are held. Does not exchange held slots for earlier ones
+    /// that were given back. Slots that can't start by `limit` stay held. With a limit of `i64::MIN`, only slots that
+    /// are due now start.
     pub(crate) fn start_kept(
         &self,
         held: &mut Option<Claimed>,
@@ -96,7 +97,6 @@ impl Engine {
         started.map_err(|(refused, _)| refused)
     }
 
-    /// Pauses until the slots are due, the schedule changes, or the clock reaches `limit`.
     pub(crate) fn pause_kept(&self, claimed: Claimed, limit: i64) {
         if let Ok(plan) = self.timeline.plan(&claimed, &*self.clock)
             && !plan.is_due()
@@ -109,8 +109,8 @@ impl Engine {
         self.start_by(i64::MAX, attempt).map_err(|(refused, _)| refused)
     }
 
-    /// Pauses until the slots of `attempt` may start, and starts them. Returns an error if the slots may not start by
-    /// `limit`. That error contains the slots that the attempt keeps.
+    /// Pauses until the slots of `attempt` may start, and starts them. If the slots may not start by `limit`, the error
+    /// contains the slots that the attempt keeps.
     fn start_by(
         &self,
         limit: i64,

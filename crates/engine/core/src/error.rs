@@ -1,4 +1,4 @@
-//! Defines the errors. Their messages say what to do instead.
+//! Defines the errors of rates, strictnesses, shapes and starts.
 
 use crate::Nanos;
 use std::fmt;
@@ -20,7 +20,6 @@ pub(crate) use errors_by_text;
 
 errors_by_text!(RateError, StrictnessError, ShapeError, ShapeSyntaxError, Ended, Refused);
 
-/// The maximum number of characters of an invalid string that a message repeats.
 const MOST_SHOWN: usize = 60;
 
 pub(crate) fn shown(text: &str) -> String {
@@ -51,7 +50,7 @@ pub enum RateError {
     TooFast,
     /// A rate of less than one per day.
     TooSlow,
-    /// A string that does not have the form COUNT/UNIT.
+    /// A string that does not have the form of a rate, such as `5000` or `50k/s`.
     Syntax,
     /// An unknown unit of time.
     Unit(String),
@@ -98,7 +97,7 @@ impl fmt::Display for StrictnessError {
 pub enum ShapeError {
     /// A part of the shape is shorter than 1 ns, or 2 ns if it has two halves.
     Empty,
-    /// The shape would last 2^63 ns or longer.
+    /// The shape would last 2^63 - 1 ns or longer.
     TooLong,
     /// The shape would have 2^63 slots or more.
     TooManySlots,
@@ -240,7 +239,7 @@ pub enum Refused {
     Paused,
     /// No slot can start yet. By the current schedule, the next slot can start at this time on the pacer's clock.
     NotUntil(Nanos),
-    /// More than 2^44 slots that are not due yet have been claimed. The positions of later slots would wrap around.
+    /// More than 2^44 slots that are not due yet have been claimed. Later slots are out of range.
     TooFarAhead,
 }
 

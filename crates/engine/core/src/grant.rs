@@ -1,4 +1,4 @@
-//! Defines the grant that `acquire` returns.
+//! Defines the grant: a slot that was handed out, with its intended start and its actual start.
 
 use crate::Nanos;
 use std::fmt;
@@ -10,9 +10,9 @@ use std::time::Duration;
 /// A grant is a `Copy` value of three words. Times are [`Nanos`] on the pacer's clock.
 ///
 /// The *response time* of an operation is its end minus its intended start. It includes the wait time, and therefore
-/// every stall of the target. The *service time* of an operation is its end minus its actual start. The service time
-/// leaves those stalls out. Reporting the service time as the response time is called *coordinated omission* (Gil
-/// Tene). See [`response_time`](Grant::response_time).
+/// the stalls of the target that delayed the start. The *service time* of an operation is its end minus its actual
+/// start. The service time leaves those stalls out. Reporting the service time as the response time is called
+/// *coordinated omission* (Gil Tene). See [`response_time`](Grant::response_time).
 ///
 /// ```
 /// use nanopace::{ManualClock, Pacer, Rate};
@@ -61,7 +61,7 @@ impl Grant {
     pub(crate) const NONE: Grant =
         Grant { intended_ns: 0, start: Stamp(NonZeroU64::MIN), slot: u64::MAX };
 
-    /// Creates a grant. Both times must be within the range of [`Nanos`].
+    /// Both times must be within the range of [`Nanos`].
     #[inline]
     pub(crate) fn new(intended_ns: u64, start: Stamp, slot: u64) -> Grant {
         Grant { intended_ns, start, slot }
@@ -83,9 +83,9 @@ impl Grant {
     /// less than a nanosecond apart: their intended starts may be in the opposite order, a nanosecond apart.
     ///
     /// The number counts slots and does not depend on time: after [`set_rate`](crate::Pacer::set_rate),
-    /// [`set_shape`](crate::Pacer::set_shape) or a pause, the next slot has the next number, whenever it starts. A
-    /// slot that was [skipped](crate::PacerBuilder::skip_later_than) also has a number, which no grant has. The
-    /// numbers of grants therefore have gaps where slots were skipped or belong to another process.
+    /// [`set_shape`](crate::Pacer::set_shape) or a pause, the next slot has the next number, whenever it starts. A slot
+    /// that was [skipped](crate::PacerBuilder::skip_later_than) also has a number, which no grant has. The numbers of
+    /// grants therefore have gaps where slots were skipped, were claimed together, or belong to another process.
     ///
     /// ```
     /// use nanopace::{ManualClock, Pacer, Shard};
@@ -233,7 +233,7 @@ impl Grant {
     }
 
     /// Returns the service time of an operation that completed at `end`: `end` minus actual start. Returns zero if
-    /// `end` is earlier than the actual start. A service time hides the stalls of the target. Report the
+    /// `end` is earlier than the actual start. A service time hides the stalls that delayed the start. Report the
     /// [`response_time`](Grant::response_time) instead, which includes the wait time.
     ///
     /// ```

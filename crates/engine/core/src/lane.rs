@@ -7,11 +7,11 @@ use std::sync::Arc;
 
 /// One worker's handle to a [`Pacer`]. Create one in each worker thread with [`Pacer::lane`].
 ///
-/// A lane whose slots are late claims a *run*: several slots at once, all of them due. The length of a run is the
-/// number of slots that the lane starts within 10 us at its own pace, and at most 2048. The lane grants these slots
-/// without accessing data that other threads write. A lane whose operations take 10 us or longer claims its slots one
-/// by one, so that no slot waits for a slow operation while another worker could start it. Under a late policy every
-/// lane claims its slots one by one.
+/// A lane whose slots are late claims a *run*: several slots at once, all of them due. A run has at most as many slots
+/// as the lane starts within 10 us at its own pace, and at most 2048, or 64 if slots are unevenly spaced. When the lane
+/// grants these slots, it reads only one word that other threads write: the version of the schedule. A lane whose
+/// operations take 10 us or longer claims its slots one by one, so that no slot waits for a slow operation while
+/// another worker could start it. Under a late policy every lane claims its slots one by one.
 ///
 /// The lane gives back its claimed slots that have not started when the lane is dropped, when
 /// [`give_back`](Lane::give_back) is called, and when the lane acquires a slot after the schedule has changed. Slots
@@ -39,20 +39,18 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub struct Lane {
     pacer: Pacer,
-    /// The claimed slots, all of which are due.
     run: Run,
-    /// The claimed slots of a schedule with uneven spacing, all of which are due. The block has slots only while the
-    /// run has none.
+    /// The claimed slots of a schedule with uneven spacing. The block has slots only while the run has none.
     block: Option<Box<Block>>,
     /// The length of the run or block when it was claimed.
     taken: u64,
-    /// The range of the run or block. The timeline reads it to find out which slots the lane holds.
+    /// The range of the run or block, which the timeline reads.
     held: Arc<LaneRun>,
     pace: Pace,
 }
 
 impl Pacer {
-    /// Returns a lane: a handle for one worker, which claims slots that are due in runs.
+    /// Returns a lane: a handle for one worker, which claims due slots in runs.
     ///
     /// ```
     /// use nanopace::{ManualClock, Pacer};

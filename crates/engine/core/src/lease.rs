@@ -6,7 +6,8 @@ use crate::Shard;
 /// [`Drive::lease`](crate::driver::Drive::lease).
 ///
 /// The range begins where the previous lease in the list ends. The range of the first lease begins at the slot that is
-/// passed to [`Drive::lease`](crate::driver::Drive::lease).
+/// passed to [`Drive::lease`](crate::driver::Drive::lease), or that
+/// [`Drive::lease_rest`](crate::driver::Drive::lease_rest) returns.
 ///
 /// ```
 /// use nanopace::driver::{Drive, Lease, leased};
@@ -16,7 +17,7 @@ use crate::Shard;
 /// let pacer = builder.clock(ManualClock::jumping()).build();
 /// assert!(matches!(pacer.try_acquire(), Err(Refused::NotUntil(_)))); // nothing is leased yet
 ///
-/// // Up to slot 10 each fourth, then up to slot 20 nothing, then up to slot 30 two in four.
+/// // Up to slot 10 every fourth slot, then up to slot 20 nothing, then up to slot 30 two in four.
 /// let (fourth, two) = (Shard::new(3, 4)?, Shard::of(4, &[0, 1])?);
 /// pacer.lease(0, &[Lease::of(fourth, 10), Lease::nothing(20), Lease::of(two, 30)])?;
 /// let started = pacer.now();
@@ -27,7 +28,6 @@ use crate::Shard;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lease {
-    /// The end of the range, exclusive, as a slot number in the whole load.
     pub(crate) until: u64,
     pub(crate) shard: Option<Shard>,
 }

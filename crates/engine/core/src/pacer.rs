@@ -13,7 +13,8 @@ use std::time::Duration;
 /// grant, which reports how late the start is.
 ///
 /// Clones are handles to the same pacer. Every method takes a shared reference and can be called from any number of
-/// threads. No method panics. A worker that starts many operations is fastest with its own [`Lane`](crate::Lane).
+/// threads. No method panics, unless your own clock, curve, recording or waker panics. A worker that starts many
+/// operations is fastest with its own [`Lane`](crate::Lane).
 ///
 /// Most callers need only `acquire`. [`try_acquire`](Pacer::try_acquire) never blocks.
 /// [`acquire_timeout`](Pacer::acquire_timeout) and [`acquire_deadline`](Pacer::acquire_deadline) limit the waiting
@@ -42,8 +43,9 @@ pub struct Pacer(pub(crate) Arc<Engine>);
 impl Pacer {
     /// Claims the next slot, blocks until its intended start, and returns a grant, which reports how late the start is.
     ///
-    /// A slot that is known to be due costs one atomic addition and no reading of the clock. If a late policy is set,
-    /// each start has its own clock reading and acquires a lock.
+    /// A slot that is known to be due costs one atomic addition and no reading of the clock. With uneven arrivals, it
+    /// costs a compare-and-swap instead of the addition. If a late policy is set, each start has its own clock reading
+    /// and acquires a lock.
     ///
     /// # Errors
     /// Returns [`Ended`] as soon as the pacer is closed or its schedule has no slot left. Callers that are asleep wake
@@ -99,7 +101,7 @@ impl Pacer {
     /// use nanopace::{ManualClock, Pacer};
     ///
     /// let clock = ManualClock::jumping();
-    /// let pacer = Pacer::builder("1M/s".parse()?).clock(clock).build(); // 1 MB/s: a slot a byte
+    /// let pacer = Pacer::builder("1M/s".parse()?).clock(clock).build(); // 1 MB/s: one slot per byte
     ///
     /// let first = pacer.acquire_many(1_500)?; // slots 0 to 1 499
     /// let second = pacer.acquire_many(500)?; // slots 1 500 to 1 999
@@ -215,8 +217,9 @@ impl Pacer {
     /// Acquires a slot like [`acquire`](Pacer::acquire), but gives up if the slot can't start by `deadline`, a time on
     /// the pacer's clock.
     ///
-    /// The call gives up as soon as the slot certainly cannot start in time: at once, or after a change of the rate. A
-    /// call that gives up has claimed no slot. A slot that is due now is granted, even if the deadline has passed.
+    /// The call gives up as soon as the slot certainly cannot start in time: at once, or after a change of the
+    /// schedule. A call that gives up has claimed no slot. A slot that is due now is granted, even if the deadline has
+    /// passed.
     ///
     /// # Errors
     /// Returns [`Refused::NotUntil`], [`Refused::Finished`], [`Refused::Closed`], or [`Refused::Paused`] if the pacer

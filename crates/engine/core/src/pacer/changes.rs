@@ -1,4 +1,4 @@
-//! Changes a pacer's load and policies during the run.
+//! Changes a pacer's load and policies during the run. Pauses, resumes and closes the pacer.
 
 use super::Pacer;
 use crate::nanos::span_ns;
@@ -132,7 +132,7 @@ impl Pacer {
         Ok(())
     }
 
-    /// Returns the shape that the load follows, or `None` if the load is a [`Rate`].
+    /// Returns the shape that the load follows, or `None` if the rate is constant and never ends.
     ///
     /// ```
     /// use nanopace::{Pacer, Shape};
@@ -283,7 +283,8 @@ impl Pacer {
     /// Stops the schedule's time: no slot starts until [`resume`](Pacer::resume).
     ///
     /// Callers that arrive during the pause block until it ends, or get [`Refused::Paused`](crate::Refused::Paused).
-    /// Operations that have started continue. Pausing a paused pacer has no effect.
+    /// Operations that have started continue. Pausing a paused pacer has no effect, except that it cancels
+    /// [`start_on_first_use`](crate::PacerBuilder::start_on_first_use).
     ///
     /// # Examples
     /// ```

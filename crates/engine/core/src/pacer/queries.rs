@@ -1,4 +1,4 @@
-//! Queries a pacer: which slots are due, which have started, and which are left.
+//! Queries a pacer's clock, ledger and counters, and the slots of its load.
 
 use super::Pacer;
 use crate::engine::Engine;
@@ -6,8 +6,8 @@ use crate::{Counters, Ledger, Nanos};
 use std::ops::Range;
 
 impl Pacer {
-    /// Returns whether the schedule has no slot left. See [`PacerBuilder::slots`](crate::PacerBuilder::slots) and
-    /// [`PacerBuilder::until`](crate::PacerBuilder::until). Operations that have started may still be running.
+    /// Returns whether the schedule has no slot left. See [`Ended::Finished`](crate::Ended::Finished). Operations that
+    /// have started may still be running.
     ///
     /// ```
     /// use nanopace::{ManualClock, Pacer};
@@ -101,8 +101,9 @@ impl Pacer {
     }
 
     /// Returns how many slots the load contains up to `moment`, including the fraction of the current interval that has
-    /// passed. For random arrivals this is the average number. A [shard](crate::Shard) counts only its share of the
-    /// load. [`asked_before`](Pacer::asked_before) counts whole slots.
+    /// passed. For random arrivals this is the average number. For a [recording](crate::Arrivals::replay) it is the
+    /// number of whole slots. A [shard](crate::Shard) counts only its share of the load.
+    /// [`asked_before`](Pacer::asked_before) counts whole slots.
     ///
     /// ```
     /// use nanopace::{ManualClock, Pacer};

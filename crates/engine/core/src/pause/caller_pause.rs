@@ -18,7 +18,7 @@ pub(crate) struct CallerPause<'a> {
 }
 
 impl CallerPause<'_> {
-    /// Returns the latest time at which the pause ends, unless the strategy stretches it.
+    /// Returns the planned end of the pause. A stretched sleep ends later.
     pub(super) fn until(&self) -> Nanos {
         Nanos::from_signed(self.plan.release.moment().min(self.attempt.deadline).min(self.limit))
     }

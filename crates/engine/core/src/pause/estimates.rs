@@ -1,8 +1,8 @@
 //! Estimates how far a thread's sleeps overrun, what they cost, and how much the thread may still spin.
 //!
-//! Each thread has its own estimates, because the overrun of a sleep depends on the thread and its operating system.
-//! Times are kept for the last pacer only, because times of two clocks can't be compared. Durations stay valid when the
-//! thread uses another pacer. Nothing is estimated with a clock that does not advance automatically.
+//! Each thread has its own estimates, because the overrun of a sleep differs between threads. Times are kept for the
+//! last pacer only, because times of two clocks can't be compared. Durations stay valid when the thread uses another
+//! pacer. Nothing is estimated with a clock that does not advance automatically.
 
 use super::caller_pause::CallerPause;
 use super::forecast::{Forecast, Quantile};
@@ -25,7 +25,7 @@ pub(super) struct ThreadEstimates {
     /// The time, as of `credited`, for which the thread still does not spin because another thread needs the processor.
     crowded: i64,
     credited: i64,
-    /// Whether the credit has been used up and has not been full since.
+    /// Whether the credit has fallen below [`MOST_MARGIN_NS`] and has not been full since.
     is_saving: bool,
 }
 
@@ -43,7 +43,7 @@ const MOST_MARGIN_NS: i64 = 100_000;
 const MOST_CREDIT_NS: i64 = 1_000_000;
 /// If a spinning thread loses the processor for this long, another thread needs it.
 const CROWDED_NS: i64 = 200_000;
-/// The time for which a thread does not spin after it has kept another thread from running.
+/// The time for which a thread does not spin after it has lost the processor or has not got a permit to spin.
 const CROWDED_FOR_NS: i64 = 20_000_000;
 
 #[expect(
@@ -115,11 +115,12 @@ impl ThreadEstimates {
 
     /// Returns how the thread spends a pause of `delay`, if it may spin for `earned` from one start to the next.
     ///
-    /// * The thread spins through a delay if its share allows such a spin at every start.
+    /// * The thread spins through a delay that is no longer than the margin, if its share allows such a spin at every
+    ///   start.
     /// * If sleeps end in time, the thread sleeps before every start, because a mix of spins and sleeps would make the
     ///   gaps between starts uneven.
     /// * If even the shortest sleep ends too late, the thread spins from full credit until the credit is used up, and
-    ///   then sleeps until the credit is full again.
+    ///   then sleeps before every start until the credit is full again.
     pub(super) fn approach(&self, delay: i64, earned: i64, is_stretched: bool) -> Approach {
         let margin = self.margin();
         // Even the shortest sleep usually ends late, by more than a quarter of the delay.
