@@ -44,7 +44,6 @@ pub struct Lane {
     block: Option<Box<Block>>,
     /// The length of the run or block when it was claimed.
     taken: u64,
-    /// The range of the run or block, which the timeline reads.
     held: Arc<LaneRun>,
     pace: Pace,
 }

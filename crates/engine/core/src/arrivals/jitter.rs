@@ -8,7 +8,6 @@ const BLOCK: u64 = 32;
 
 #[derive(Debug)]
 pub(super) struct Jitter {
-    /// The maximum delay of a slot, as a count up to [`ONE`].
     part: Count,
     key: Key,
     block: Option<u64>,

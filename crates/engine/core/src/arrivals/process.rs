@@ -41,8 +41,7 @@ impl Process {
         !matches!(*self.0.borrow(), Source::Replay(_))
     }
 
-    /// Returns the count at which the slot is due, or `None` if there is no such slot. The count never decreases from
-    /// one slot to the next.
+    /// The count never decreases from one slot to the next.
     #[inline]
     pub(crate) fn count_of(&self, slot: u64) -> Option<Count> {
         let mut state = self.0.borrow_mut();

@@ -4,8 +4,7 @@ use super::random::{Key, Use};
 use super::tree::{MOST, Tree};
 use crate::count::Count;
 
-/// The level of the random numbers from which the sum of all gaps is drawn. This level is above the level of every
-/// node.
+/// The level of the random numbers for the sum of all gaps, which is above the level of every node.
 const ABOVE_ROOT: u32 = 64;
 
 #[derive(Debug)]

@@ -54,7 +54,7 @@ impl Leaf {
         self.node.start + self.ends.get(gap).map_or(sum, |&end| part(sum, end))
     }
 
-    /// Returns how many gaps end at `count` or before. The leaf must end after `count`.
+    /// The leaf must end after `count`.
     fn ends_by(&self, count: Count) -> usize {
         let ahead = count - self.node.start;
         self.ends.partition_point(|&end| part(self.node.sum, end) <= ahead)
@@ -83,7 +83,7 @@ impl Tree {
         (leaf.node.index << LEAF) + u64::try_from(leaf.ends_by(count)).unwrap_or(0)
     }
 
-    /// Returns the leaf for which `holds` returns true. `holds` must also return true for all nodes above that leaf.
+    /// `holds` must return true for the leaf and for all nodes above it.
     #[inline]
     fn leaf(&mut self, holds: impl Fn(&Node) -> bool) -> &Leaf {
         let kept = self.leaves.iter().position(|leaf| holds(&leaf.node));
