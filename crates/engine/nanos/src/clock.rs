@@ -15,8 +15,7 @@ use ::std::fmt::Debug;
 use ::std::hint;
 use ::std::time::Duration;
 
-/// [`Clock::relax`] gives no spin-loop hint within this time before the end of the wait: a few times the duration of a
-/// hint.
+/// Several times the duration of a spin-loop hint.
 const CLOSE: Duration = Duration::from_nanos(500);
 
 /// A monotonic clock, and how threads wait on it.

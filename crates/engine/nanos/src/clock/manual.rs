@@ -7,9 +7,10 @@ use std::time::Duration;
 
 /// A clock for tests and simulations, which does not follow real time. Clones share the same time.
 ///
-/// A thread that pauses on this clock sleeps until another thread has moved the clock far enough. A pause on a clock
-/// from [`jumping`](ManualClock::jumping) does not sleep: it moves the clock to the end of the pause and returns at
-/// once. One thread can therefore run through a year of schedule without sleeping.
+/// A thread that pauses on this clock sleeps until another thread has moved the clock far enough, or has unparked it. A
+/// pause on a clock from [`jumping`](ManualClock::jumping) does not sleep: it moves the clock to the end of the pause
+/// and returns at once. One thread can therefore run through a year of schedule without sleeping. Only a pause until
+/// [`Nanos::MAX`] sleeps on such a clock, too.
 ///
 /// ```
 /// use nanopace_nanos::{Clock, ManualClock, Nanos, Parker};
@@ -26,7 +27,7 @@ pub struct ManualClock(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
-    /// The current time. `set` and `advance` move it forwards, under the lock; any thread reads it.
+    /// The current time. It is changed only under the lock, and read without it.
     now: AtomicU64,
     jumping: bool,
     /// The number of the last registered sleeper, and the sleeping threads.
@@ -69,7 +70,8 @@ impl ManualClock {
         ManualClock::with(false)
     }
 
-    /// Creates a clock at [`Nanos::ZERO`]. Each pause moves it to the end of the pause and returns at once.
+    /// Creates a clock at [`Nanos::ZERO`]. Each pause that ends before [`Nanos::MAX`] moves the clock to its end and
+    /// returns at once.
     #[must_use]
     pub fn jumping() -> ManualClock {
         ManualClock::with(true)

@@ -6,11 +6,12 @@ use std::time::{Duration, Instant};
 
 /// The default clock: it reads the processor's time-stamp counter, which the crate `quanta` calibrates.
 ///
-/// A reading takes about 10 ns, compared with 25 ns for [`StdClock`](crate::StdClock). On a processor without a
-/// counter that runs at one speed on all cores, `quanta` reads the operating system's clock instead. The first clock
-/// of a process takes up to 0.2 s to calibrate. Clones share the same origin and calibration.
+/// A reading takes about 10 ns, compared with 25 ns for [`StdClock`](crate::StdClock). On a processor without a counter
+/// of constant speed (an invariant TSC on x86-64, the system counter on AArch64), `quanta` reads the operating system's
+/// clock instead. The first clock of a process takes up to 0.2 s to calibrate. Clones share the same origin and
+/// calibration.
 ///
-/// After such a short calibration, the clock is some tens of ppm fast or slow. The first reading more than 0.2 s after
+/// After such a short calibration, the clock is some tens of ppm fast or slow. The first reading at least 0.2 s after
 /// the clock was created therefore compares the clock with the operating system's clock again. After that, the clock is
 /// within about 1 ppm. The comparison corrects the clock's speed, and its time does not jump. If the speeds of the two
 /// clocks differ by a thousandth or more, the calibration of `quanta` is kept.
@@ -52,9 +53,8 @@ const REFINED_AFTER_NS: u64 = 200_000_000;
 const MARK_TRIES: usize = 8;
 
 impl Mark {
-    /// Reads the counter before and after the operating system's clock, [`MARK_TRIES`] times. Returns the try whose two
-    /// counter readings are closest together, because an interrupt between them would make the two clocks seem to run
-    /// at different speeds.
+    /// Returns the try whose two counter readings are closest together, because an interrupt between them would make
+    /// the two clocks seem to run at different speeds.
     fn new(clock: &quanta::Clock) -> Mark {
         let pair = || {
             let (before, time, after) = (clock.raw(), Instant::now(), clock.raw());
@@ -68,8 +68,7 @@ impl Mark {
 }
 
 impl Refined {
-    /// Returns the second calibration, or `None` if the two clocks differ by a thousandth or more: one of them was
-    /// stopped or set.
+    /// Returns `None` if the two clocks differ by a thousandth or more, for example because one of them was stopped.
     fn new(begun: Mark, mark: Mark, nanos: u64, rough: Duration) -> Option<Refined> {
         let elapsed = mark.time.duration_since(begun.time);
         let nanos_q32 =
@@ -135,7 +134,8 @@ impl TscClock {
     /// ```
     #[must_use]
     pub fn reads_counter(&self) -> bool {
-        // A counter's rate is known to about 30 bits. Over this number of ticks, any difference from 1 GHz shows.
+        // `quanta` stores a counter's rate with at most about 30 bits. Over this number of ticks, any stored difference
+        // from 1 GHz shows.
         const TICKS: u64 = 1 << 40;
         self.clock.delta_as_nanos(0, TICKS) != TICKS
     }
