@@ -9,14 +9,14 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-/// The number of times in a row that a thread's tasks may try to start a slot, without one of them having to wait,
-/// before a task yields to its runtime.
+/// A thread's tasks may try to start slots this many times in a row without waiting. After that, a task yields to its
+/// runtime.
 const IN_A_ROW: u32 = 64;
 
-/// The number of times in a row that a thread's tasks may spin until a slot is due before a task yields to its runtime.
+/// A thread's tasks may spin this many times in a row before a task yields to its runtime.
 const HOLDS_IN_A_ROW: u32 = 4;
 
-/// The number of tries after which a task yields if it finds slots due but never gets one.
+/// A task yields after this number of failed tries to start a slot that seemed due.
 pub(crate) const TRIES: usize = 8;
 
 /// The future that [`AsyncPacer::acquire`](crate::AsyncPacer::acquire) and its variants return.
@@ -58,8 +58,6 @@ impl<L: Deref<Target = Line>> Waiting<L> {
         Waiting { line, slots, deadline, ticket: None, done: None }
     }
 
-    /// Calls `take` to claim a due slot. If no slot is due, enters the queue. Yields without a claim after many
-    /// slots in a row that needed no waiting. Returns the same result again after the future has completed.
     #[inline]
     pub(crate) fn poll(
         &mut self,
@@ -159,7 +157,6 @@ pub(crate) fn has_had_enough() -> bool {
     })
 }
 
-/// Spins for `hold` of real time. A spin counts as [`IN_A_ROW`] / [`HOLDS_IN_A_ROW`] slots, unless `hold` is zero.
 pub(crate) fn spin(hold: Duration) {
     let begun = Instant::now();
     while begun.elapsed() < hold {

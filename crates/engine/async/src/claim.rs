@@ -13,7 +13,7 @@ use std::task::{Context, Poll};
 ///
 /// Use a claim to prepare an operation ahead of its start, or to keep a slot from going to another task. Any number of
 /// tasks may await claims at the same time: each task is woken for its own slot. A change of the schedule wakes all
-/// waiting tasks, and so does a slot that is given back. Each task then checks its slot again.
+/// tasks that await claims, and so does a slot that is given back. Each task then checks its slot again.
 ///
 /// ```
 /// use nanopace::{Pacer, Rate};
@@ -32,13 +32,12 @@ use std::task::{Context, Poll};
 /// # }
 /// ```
 ///
-/// If the future is polled again after it has completed, it returns the same result again.
+/// If the future is awaited again after it has completed with a grant, it returns the same grant again.
 #[derive(Debug)]
 #[must_use = "a claim that is dropped goes back"]
 pub struct AsyncClaim {
     claim: Claim<'static>,
     pacer: AsyncPacer,
-    /// The registered call of this task, or `None` if the line will not wake the task.
     call: Option<Call>,
 }
 

@@ -1,4 +1,4 @@
-//! Provides one task's handle to a pacer. The handle claims several due slots at once.
+//! Provides one task's handle to a pacer. The handle can claim several due slots at once.
 
 use crate::AsyncPacer;
 use crate::acquire::Waiting;
@@ -33,7 +33,8 @@ pub struct AsyncLane {
 }
 
 impl AsyncPacer {
-    /// Returns a lane: a handle for one task that starts many operations. A lane claims several due slots at once.
+    /// Returns a lane: a handle for one task that starts many short operations. While it is late, a lane claims several
+    /// due slots at once.
     #[must_use]
     pub fn lane(&self) -> AsyncLane {
         AsyncLane::new(self.clone())

@@ -2,9 +2,9 @@
 //!
 //! A task that finds a slot due claims it at once and never queues. Other tasks queue in the order in which they
 //! arrive. The line has one *bell*: the timer rings the bell when the next slot is due, and the pacer's watch rings it
-//! when the schedule changes. When the bell rings, the line *calls* (wakes) the first task. A task that leaves the
-//! queue, with its slot or because its future was dropped, calls the next task if a slot is due, and otherwise sets the
-//! timer for that task. Each start therefore takes one wake-up, and a line needs only one timer.
+//! when the schedule changes. When the bell rings and a slot is due, the line *calls* (wakes) the first task. A task
+//! that leaves the queue, with its slot or because its future was dropped, calls the next task if a slot is due, and
+//! otherwise sets the timer for that task. Each start therefore takes one wake-up, and a line needs only one timer.
 //!
 //! The same timer calls the tasks that await claims, which are not in the queue ([`claims`]).
 //!
@@ -12,10 +12,10 @@
 //!
 //! # On time
 //!
-//! Waking a task takes about 10 us. The timer therefore rings that much earlier ([`waking`]), and the called task
-//! *holds on*: it spins until its slot is due. On some virtual machines, setting the timer also takes about 10 us. A
-//! task that holds on sets the timer for the next slot while it spins: at that time, the system call delays no
-//! operation.
+//! The timer rings about 10 us late. It is therefore set that much earlier ([`waking`]), and the called task *holds
+//! on*: it spins until its slot is due. On some virtual machines, setting the timer also takes about 10 us. If other
+//! tasks wait and there is enough time, a task sets the timer for the next slot before it spins: at that time, the
+//! system call delays no operation.
 //!
 //! If slots are so close that a wake-up for each slot costs too much, the timer rings for several slots together, and
 //! no task holds on. See [`Drive::wake_at`](nanopace::driver::Drive::wake_at).
@@ -24,11 +24,12 @@
 //!
 //! # No wake-up is lost
 //!
-//! * The line sets the watch before it reads the schedule, so every later change rings the bell. The line reads the
-//!   schedule under its own lock, and sets the timer or calls a task before it releases the lock.
+//! * The line sets the watch before it reads the schedule, so every later change that could make a start earlier rings
+//!   the bell. The line reads the schedule under its own lock. Before it releases the lock, it sets the timer or marks
+//!   a task as called. It wakes called tasks right after that.
 //! * A called task is not called again before it is polled. If the bell rings before that, the next task is called
-//!   instead. A called task whose future is not polled delays the other tasks by at most three times [`PATIENCE`], and
-//!   by twice that time with the timers of this crate, because the [`Timer`] rings again within that time.
+//!   instead. A called task whose future is not polled delays the other tasks by at most three times [`PATIENCE`],
+//!   because the [`Timer`] rings again within that time. With the timers of this crate, that is twice [`PATIENCE`].
 //!
 //! Models: `the_lead_is_handed_over`, `a_cancelled_leader_hands_over`, `a_close_ends_the_line`,
 //! `a_change_reaches_the_leader`, `a_change_reaches_the_next_leader`,
@@ -50,14 +51,13 @@ use std::task::{Wake, Waker};
 use std::thread;
 use std::time::Duration;
 
-/// A task holds on only if its slot is due within this time, because a wake-up would take longer.
+/// A task holds on only if its slot is due within this time.
 const HOLD_WITHIN: Duration = Duration::from_micros(30);
 
-/// The time within which a called task should be polled. If it is not polled before the [`Timer`] rings again, after
-/// at most three times this time, the next task is called instead.
+/// The time within which a called task should be polled.
 const PATIENCE: Duration = Duration::from_millis(2);
 
-/// The maximum number of times in a row that the timer is set. The timer is set again if setting it took too long.
+/// The timer is set at most this many times in a row, see [`Line::set_timer`].
 const SETS: usize = 3;
 
 /// The cost of a wake-up, as a multiple of the cost of setting the timer. The cost includes the wake-ups of the other
@@ -78,7 +78,7 @@ pub(crate) struct Line {
     queue: Mutex<Queue>,
 }
 
-/// The waker that the timer or the watch wakes to ring the line. A bell does not keep the line alive.
+/// Rings the line when the timer or the watch wakes it. A bell does not keep the line alive.
 struct Bell {
     line: Weak<Line>,
     tells_changes: bool,
@@ -91,7 +91,7 @@ impl Wake for Bell {
 
     fn wake_by_ref(self: &Arc<Self>) {
         if let Some(line) = self.line.upgrade() {
-            // A waker's panic must not end the thread or the reactor in which the timer runs.
+            // A waker's panic must not end the timer's thread or reactor, or the call that changed the schedule.
             let _ = catch_unwind(AssertUnwindSafe(|| line.ring(self.tells_changes)));
         }
     }
@@ -141,8 +141,8 @@ impl Line {
         })
     }
 
-    /// Adds a task to the queue. A called task becomes uncalled and keeps its position. Stores `waker`, because the
-    /// task's waker may have changed. If the task should hold on for its slot, returns for how long.
+    /// Adds a task to the queue. A called task becomes uncalled and keeps its position. If the task should hold on for
+    /// its slot, returns for how long.
     pub(crate) fn stand(
         &self,
         ticket: &mut Option<Ticket>,
@@ -168,8 +168,8 @@ impl Line {
         }
     }
 
-    /// Rings the bell: the line calls the tasks that have to be polled, or stops the timer if no task waits.
-    /// `is_change` is true if the schedule has changed.
+    /// Calls the tasks that have to be polled, and stops the timer if no task needs it. The watch (`is_change`) or the
+    /// timer rang.
     fn ring(&self, is_change: bool) {
         let mut stay = self.enter();
         if is_change {
@@ -201,8 +201,8 @@ impl Line {
         Stay { line: self, queue, called: Called::default(), dropped: None }
     }
 
-    /// Sets the timer to ring at `at`. The timer counts its delay from the system call. If the thread is descheduled
-    /// before that call, the ring would be too late, so the timer is set again.
+    /// The timer counts its delay from the system call. If the thread is descheduled before that call, the ring would
+    /// be too late, so the timer is set again.
     fn set_timer(&self, at: Nanos) {
         for _ in 0..SETS {
             let now = self.pacer.now();
@@ -288,9 +288,8 @@ impl Stay<'_> {
         }
     }
 
-    /// Returns whether a task should stay on the processor for a slot that is due at `due`. The task should stay if the
-    /// slot is due, or is due so soon that the task holds on. A task does not hold on if slots are so close that one
-    /// ring serves several slots: otherwise it would never sleep.
+    /// Returns whether a task should not sleep before the slot at `due`: the slot is due, or the task should hold on. A
+    /// task does not hold on if slots are so close that one ring serves several slots: otherwise it would never sleep.
     fn holds_on(&self, due: Nanos, now: Nanos) -> bool {
         let left = due - now;
         let is_near = left < HOLD_WITHIN && self.queue.holding.affords(left);
@@ -304,8 +303,8 @@ impl Stay<'_> {
         left
     }
 
-    /// Sets the timer for the slot after the slot at `due`, if other tasks wait. This is done while a task holds on for
-    /// the slot at `due`, because the system call would delay the task's operation later.
+    /// Sets the timer for the slot after the slot at `due`, if other tasks wait. A task does this before it spins: after
+    /// the spin, the system call would delay its operation.
     fn set_ahead(&mut self, due: Nanos, now: Nanos) {
         let is_last = self.queue.waiting.len() == 1;
         if !is_last

@@ -37,9 +37,9 @@ use std::time::Duration;
 pub struct AsyncPacer(pub(crate) Arc<Line>);
 
 impl AsyncPacer {
-    /// Creates an `AsyncPacer` for `pacer`, with the best timer for the caller's runtime. On Linux inside a tokio
-    /// runtime, the timer is a timerfd in the runtime's reactor. Otherwise, and if the timerfd cannot be created, the
-    /// timer is a thread.
+    /// Creates an `AsyncPacer` for `pacer`, with the [best](timer::best) timer for the caller's runtime. On Linux
+    /// inside a tokio runtime (feature `tokio`), the timer is a timerfd in the runtime's reactor. Otherwise, and if the
+    /// timerfd cannot be created, the timer is a thread.
     ///
     /// A tokio runtime without I/O (`enable_io` or `enable_all`) can't be distinguished from a runtime with I/O, and
     /// tokio panics when the timer is registered in it. If panics unwind, this panic is caught, the panic hook prints
@@ -60,8 +60,8 @@ impl AsyncPacer {
     /// Completes with the next slot when the slot is due. The grant contains the lateness of the start.
     ///
     /// The future is cancel-safe: a task that waits holds no slot, so dropping the future loses no slot. After the
-    /// tasks of a thread have started 64 slots in a row without waiting, the next call yields to other tasks, so the
-    /// future never starves the other branches of a `select!`. To check without waiting, use
+    /// tasks of a thread have tried to start slots 64 times in a row without waiting, the next poll yields to other
+    /// tasks, so the future never starves the other branches of a `select!`. To check without waiting, use
     /// [`try_acquire`](AsyncPacer::try_acquire).
     ///
     /// The future borrows the pacer. A task that outlives the caller needs a clone of the pacer: `async move {
@@ -112,8 +112,8 @@ impl AsyncPacer {
         self.0.pacer.try_acquire()
     }
 
-    /// Returns the total time for which tasks have spun until their slots were due, instead of waiting for a wake-up.
-    /// The total includes all tasks of this `AsyncPacer` and its clones, and is at most a quarter of a core's time.
+    /// Returns the total time that all tasks of this `AsyncPacer` and its clones planned to spin until their slots were
+    /// due. The total is at most about a quarter of a core's time.
     #[must_use]
     pub fn spun(&self) -> Duration {
         self.0.spun()

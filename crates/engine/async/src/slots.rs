@@ -10,8 +10,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-/// A stream of grants, which [`AsyncPacer::slots`] returns. Each item is the grant of the next free slot, which starts
-/// when it is due.
+/// The stream of grants that [`AsyncPacer::slots`] returns. Each item is the grant of the next free slot, which starts
+/// when it is due, or at once if it is late.
 ///
 /// ```
 /// use futures_util::StreamExt;

@@ -1,4 +1,4 @@
-//! Provides the mutex and the thread-local count of the queue of tasks: std's, or loom's in a model.
+//! Provides a mutex, and a counter per thread for the queue of tasks: std's, or loom's in a model.
 
 #[cfg(not(loom))]
 use std::sync as world;
@@ -10,8 +10,8 @@ pub(crate) use world::MutexGuard;
 
 #[cfg(all(feature = "pacer", not(loom)))]
 std::thread_local! {
-    /// The number of times that this thread's tasks have tried to start a slot since one of them last waited or
-    /// yielded. A spin counts as several times.
+    /// The number of times that this thread's tasks have tried to start a slot since one of them last waited, or
+    /// yielded because of this number. A spin counts as several times.
     pub(crate) static HAD: std::cell::Cell<u32> = const { std::cell::Cell::new(0) };
 }
 

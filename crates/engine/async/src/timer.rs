@@ -1,4 +1,4 @@
-//! Provides timers that wake the first task of a queue when its slot is due.
+//! Provides timers of microsecond precision that wake async tasks.
 
 mod alarms;
 #[cfg(feature = "async-io")]
@@ -16,8 +16,8 @@ pub use tokio::TokioTimer;
 
 use std::io;
 
-/// Returns the best timer for the caller's runtime: on Linux inside a tokio runtime a timer in tokio's reactor, and
-/// otherwise a thread. If the timer in the reactor cannot be created, returns a thread, too.
+/// Returns the best timer for the caller's runtime: with the feature `tokio`, on Linux and inside a tokio runtime, a
+/// timer in tokio's reactor. Otherwise, and if that timer cannot be created, returns a thread.
 ///
 /// # Errors
 /// Returns an error if the thread can't be started.

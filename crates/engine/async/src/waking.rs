@@ -1,12 +1,13 @@
-//! Measures how long waking takes, so that the timer can ring that much earlier. Limits how long tasks may spin after
-//! an early wake-up.
+//! Measures how late the timer rings, so that it can be set that much earlier. Limits how long tasks may spin until
+//! their slots are due.
 
 use nanopace::Nanos;
 use std::time::Duration;
 
 const LEAD_LIMIT: Duration = Duration::from_micros(250);
 
-/// The inverse of the average fraction of time that tasks may spin.
+/// On average, a task spins for at most this fraction (one in `USUAL_SHARE`) of the interval, because the lead exceeds
+/// the average lateness by no more.
 const USUAL_SHARE: u32 = 8;
 
 /// The inverse of the maximum fraction of time that tasks may spin.
@@ -15,15 +16,14 @@ const HOLD_DIVISOR: u32 = 4;
 /// The maximum spin time that tasks can save up.
 const SAVED_LIMIT: Duration = Duration::from_micros(200);
 
-/// The step by which the lead changes: it grows by nine steps after a wake-up that took longer than the lead, and
-/// otherwise shrinks by one. About a tenth of all wake-ups therefore take longer than the lead.
+/// The step by which `p90_late` changes: it grows by nine steps after a ring that was later, and otherwise shrinks by
+/// one. About a tenth of all rings are therefore later.
 const STEP: Duration = Duration::from_nanos(250);
 
 #[derive(Debug, Default)]
 pub(crate) struct Waking {
-    /// The estimated 90th percentile of wake-up durations.
     p90_late: Duration,
-    /// A moving average of wake-up durations.
+    /// A moving average of the lateness.
     usual: Duration,
 }
 

@@ -6,8 +6,8 @@ use std::task::Waker;
 use std::time::Duration;
 
 impl Line {
-    /// Registers a task to be called when its claim is due. `due` returns that time. If the task should hold on for the
-    /// slot, does not register the task, and returns for how long.
+    /// Registers a task to be called when its claim is due. If the task should hold on for the slot, instead returns
+    /// for how long.
     pub(crate) fn keep(
         &self,
         call: &mut Option<Call>,

@@ -22,7 +22,7 @@ pub(super) struct Queue {
     pub(super) last_ticket: u64,
     pub(super) is_watched: bool,
     pub(super) started: Nanos,
-    /// The time of the timer's next ring, or zero if the timer is not set.
+    /// The time for which the timer was set, or zero if that ring has been handled or the timer was stopped.
     pub(super) alarm: Nanos,
     pub(super) set_cost: Duration,
     pub(super) waking: Waking,
@@ -83,7 +83,7 @@ impl Queue {
         Ticket(self.last_ticket)
     }
 
-    /// Adds a task to the queue, uncalled. Returns the task's previous waker, if that waker differs from `waker`.
+    /// Returns the waker that `waker` replaces.
     pub(super) fn stand(&mut self, number: u64, wish: Wish, waker: &Waker) -> Option<Waker> {
         self.uncalled.insert(number);
         if wish.deadline != Nanos::MAX {
@@ -114,8 +114,7 @@ impl Queue {
         Some(waiting)
     }
 
-    /// Returns whether the time for which the timer was set has come. If so, records how late the bell rings, and marks
-    /// the timer as not set.
+    /// Returns whether the time for which the timer was set has come. If so, records how late the bell rings.
     pub(super) fn ring_alarm(&mut self, now: Nanos) -> bool {
         let was_due = self.alarm != Nanos::ZERO && self.alarm <= now;
         if was_due {

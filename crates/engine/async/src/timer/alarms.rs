@@ -26,7 +26,7 @@ pub trait Timer: fmt::Debug + Send + Sync + 'static {
         let _ = waker;
     }
 
-    /// Stops the alarm: the timer does not wake the waker until the alarm is set again.
+    /// Stops the alarm: the timer need not wake the waker until the alarm is set again.
     fn stop(&self);
 }
 
@@ -44,12 +44,12 @@ impl<T: Timer + ?Sized> Timer for Box<T> {
     }
 }
 
-/// The interval of repeated rings while no task reacts.
+/// [`Timer::set`] requires an interval of repeated rings. Each ring sets or stops the timer, so rings rarely repeat.
 const AGAIN: Duration = Duration::from_millis(20);
 
 /// Provides alarms for any number of tasks with one timer.
 ///
-/// Each alarm wakes a task once, at the time of the alarm or earlier. A woken task must check the time again.
+/// Each alarm wakes a task once, at about the time of the alarm or earlier. A woken task must check the time again.
 ///
 /// ```
 /// use nanopace_async::timer::{Alarms, ThreadTimer};
@@ -109,7 +109,7 @@ impl Wake for Bell {
 }
 
 impl Alarms {
-    /// Creates a set of alarms on a timer that is not used by other code.
+    /// Creates a set of alarms on `timer`, which no other code may use.
     #[must_use]
     pub fn new(timer: impl Timer) -> Alarms {
         Alarms(Arc::new_cyclic(|shared| Shared {

@@ -37,7 +37,6 @@ impl Timer for AsyncIoTimer {
             if !is_over(timer, waker) {
                 return;
             }
-            // The time had passed before the reactor could wait for it.
             delay = delay.max(LEAST) * 2;
         }
     }

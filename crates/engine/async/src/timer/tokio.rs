@@ -18,7 +18,7 @@ use tokio::runtime::Handle;
 /// A timer in the reactor of the tokio runtime in which it was created.
 ///
 /// The timer wakes tasks of any runtime, as long as its own runtime is driven. After its runtime has ended, the timer
-/// moves to the runtime from which it is next set, or to its own thread.
+/// moves to the runtime of its next caller, or to its own thread.
 #[derive(Debug)]
 pub struct TokioTimer(Mutex<Place>);
 
@@ -29,8 +29,8 @@ enum Place {
 }
 
 /// The timers in a reactor. `alarm` goes off for the next start. `again` goes off repeatedly, in case the woken task is
-/// not polled. Setting a timer costs more than any other step of a start, so each start sets only `alarm`, and only
-/// once. `again` is set so far ahead that it rarely has to be set again.
+/// not polled. Setting a timer costs more than any other step of a start. `again` is therefore set so far ahead that it
+/// rarely has to be set again.
 #[derive(Debug)]
 struct Reactor {
     alarm: AsyncFd<OwnedFd>,
@@ -127,7 +127,7 @@ impl Reactor {
         }
         while let Poll::Ready(ready) = self.again.poll_read_ready(&mut context) {
             ready?.clear_ready();
-            // A timerfd goes off again only after it was read. An error means that it has not gone off.
+            // A periodic timerfd goes off again only after it was read. An error means that it has not gone off.
             let _ = rustix::io::read(self.again.get_ref(), &mut [0; 8]);
             self.again_at = None;
         }

@@ -282,7 +282,7 @@ fn a_deadline_that_cannot_be_met_is_reported_at_once_or_when_it_comes() {
             line.acquire().await.unwrap();
             let soon = Duration::from_millis(10);
             assert!(matches!(line.acquire_timeout(soon).await, Err(Refused::NotUntil(_))));
-            // This task is in the queue after a leader that waits for an hour.
+            // Another task leads the queue and waits for an hour.
             let leader = tokio::spawn(start(&line));
             tokio::time::sleep(soon).await;
             assert!(matches!(line.acquire_timeout(soon).await, Err(Refused::NotUntil(_))));
@@ -363,7 +363,6 @@ fn a_runtime_without_io_has_a_thread_for_a_timer() {
     });
 }
 
-/// The other futures wait for slots, for a deadline or for a close.
 #[test]
 fn a_future_that_is_not_polled_delays_no_other() {
     for runtime in runtimes() {
