@@ -1,10 +1,10 @@
-//! Measures the cost of a due slot from C and from Rust, in one run.
+//! Measures the cost of a due slot, and the lateness of starts, from C and from Rust in one run.
 //!
 //! ```text
 //! cargo bench -p nanopace-capi
 //! ```
 //!
-//! The benchmark needs a C compiler. Rounds of C and of Rust alternate. Only the fastest of many short loops is
+//! The benchmark needs a C compiler. Rounds of C and of Rust alternate. Only the least figure of all rounds and loops is
 //! reported, because other programs can only slow a loop down.
 
 use nanopace::{MonotonicClock, Pacer, Pause};

@@ -318,8 +318,8 @@ nanopace_status nanopace_acquire(const nanopace_pacer *pacer,
 // at which the slot is due to `due_ns`, which may be null. Never blocks.
 //
 // Every function with a `due_ns` writes to `due_ns` for all statuses from `NANOPACE_STATUS_NOT_YET` to
-// `NANOPACE_STATUS_TOO_FAR_AHEAD`, and for no other status. `UINT64_MAX` means that the slot has no due time by the
-// current schedule: the pacer is paused, the rate stays zero, or the schedule has ended.
+// `NANOPACE_STATUS_TOO_FAR_AHEAD`, and for no other status. `UINT64_MAX` means that no due time is known: the pacer is
+// paused or closed, the rate stays zero, the schedule has ended, or too many slots have been claimed.
 nanopace_status nanopace_try_acquire(const nanopace_pacer *pacer,
                                      nanopace_grant *grant,
                                      uint64_t *due_ns);

@@ -23,7 +23,6 @@ const FREE: u8 = 2;
 // SAFETY: one call at a time accesses the inner value. Any thread may do this, because `T` is `Send`.
 unsafe impl<T: Send> Sync for Exclusive<T> {}
 
-/// The access of one call. Dropping the access lets the next call get access.
 struct Access<'a, T>(&'a Exclusive<T>);
 
 impl<T> Exclusive<T> {

@@ -15,8 +15,6 @@ pub(crate) fn guarded(run: impl FnOnce() -> Result<(), Failure>) -> Status {
     }
 }
 
-/// Returns the value that an in pointer points to.
-///
 /// # Safety
 /// The pointer is null, or valid for as long as the result is used.
 #[inline]
@@ -25,8 +23,6 @@ pub(crate) unsafe fn read<'a, T>(pointer: *const T) -> Result<&'a T, Failure> {
     unsafe { pointer.as_ref() }.ok_or(Status::Null.into())
 }
 
-/// Returns the memory that an out pointer points to.
-///
 /// # Safety
 /// The pointer is null, or can be written for as long as the result is used.
 #[inline]
@@ -49,7 +45,7 @@ pub(crate) unsafe fn maybe_text<'a>(pointer: *const c_char) -> Result<Option<&'a
     text.to_str().map(Some).map_err(|_| Status::NotUtf8.into())
 }
 
-/// Returns a required string.
+/// Returns an error if the pointer is null.
 ///
 /// # Safety
 /// As [`maybe_text`].

@@ -25,8 +25,6 @@ impl<T> Freed<T> {
         Freed(Mutex::new(VecDeque::new()))
     }
 
-    /// Keeps one more handle. If there are more than [`KEPT`], frees the oldest one.
-    ///
     /// # Safety
     /// The handle comes from [`Box::into_raw`], and is passed here only once.
     pub(crate) unsafe fn keep(&self, handle: NonNull<T>) {

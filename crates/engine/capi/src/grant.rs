@@ -30,8 +30,8 @@ impl From<nanopace::Grant> for Grant {
     }
 }
 
-/// Returns the failure for a refusal. Writes the time at which the slot is due to `due_ns`, unless that is null. If
-/// the slot is never due by the current schedule, the time is `UINT64_MAX`.
+/// Writes the time at which the slot is due to `due_ns`, unless that is null. If no due time is known, the time is
+/// `UINT64_MAX`.
 ///
 /// # Safety
 /// `due_ns` is null or can be written.

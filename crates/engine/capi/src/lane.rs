@@ -36,7 +36,7 @@ impl LaneHandle {
     #[cold]
     fn bind(&self, thread: usize) -> Result<(), Failure> {
         // Acquire: everything that the previous owner did to the lane is visible. Partner: `nanopace_lane_give_back`.
-        // Relaxed: on failure the lane is not accessed. No model: the lane itself is the engine's.
+        // Relaxed: on failure the lane is not accessed. No model: no call waits for the owner's word.
         match self.owner.compare_exchange(NOBODY, thread, Ordering::Acquire, Ordering::Relaxed) {
             Ok(_) => Ok(()),
             Err(FREE) => Err(Status::Freed.into()),
@@ -53,7 +53,7 @@ impl LaneHandle {
     )]
     fn lane(&self) -> Result<&mut Lane, Failure> {
         let thread = thread::id();
-        // Relaxed: a thread always sees that it is the owner itself, and only the thread itself becomes the owner.
+        // Relaxed: a thread sees its own stores, and no other thread stores this thread's number.
         if self.owner.load(Ordering::Relaxed) != thread {
             self.bind(thread)?;
         }
@@ -87,7 +87,8 @@ pub unsafe extern "C" fn nanopace_lane_free(lane: *mut LaneHandle) -> Status {
     guarded(|| {
         // SAFETY: the caller follows the rules of this crate (`lib.rs`).
         let handle = unsafe { read(lane) }?;
-        // Acquire: everything that the last owner did is visible. Only one caller sees that the lane was not freed.
+        // Acquire: everything that the previous owner did before `nanopace_lane_give_back` is visible. A later call of
+        // an owner is over, because the caller must ensure this. Only one caller sees that the lane was not freed.
         if handle.owner.swap(FREE, Ordering::Acquire) == FREE {
             return Err(Status::Freed.into());
         }

@@ -78,8 +78,6 @@ pub struct Options {
 }
 
 impl Options {
-    /// Returns the options that a pointer points to, or the defaults if the pointer is null.
-    ///
     /// # Safety
     /// The pointer is null or points to options.
     pub(crate) unsafe fn read(options: *const Options) -> Result<Options, Failure> {

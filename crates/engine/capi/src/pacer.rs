@@ -113,8 +113,8 @@ pub unsafe extern "C" fn nanopace_acquire(pacer: *const PacerHandle, grant: *mut
 /// at which the slot is due to `due_ns`, which may be null. Never blocks.
 ///
 /// Every function with a `due_ns` writes to `due_ns` for all statuses from `NANOPACE_STATUS_NOT_YET` to
-/// `NANOPACE_STATUS_TOO_FAR_AHEAD`, and for no other status. `UINT64_MAX` means that the slot has no due time by the
-/// current schedule: the pacer is paused, the rate stays zero, or the schedule has ended.
+/// `NANOPACE_STATUS_TOO_FAR_AHEAD`, and for no other status. `UINT64_MAX` means that no due time is known: the pacer is
+/// paused or closed, the rate stays zero, the schedule has ended, or too many slots have been claimed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanopace_try_acquire(
     pacer: *const PacerHandle,
@@ -167,8 +167,6 @@ pub unsafe extern "C" fn nanopace_try_acquire_many(
     unsafe { take(pacer, grant, due_ns, |pacer| pacer.try_acquire_many(n)) }
 }
 
-/// Writes the grant of the slots that `take` starts, or their due time if they can't start yet.
-///
 /// # Safety
 /// The caller follows the rules of this crate (`lib.rs`).
 #[inline]

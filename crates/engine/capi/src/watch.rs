@@ -23,8 +23,7 @@ pub struct WatchHandle(Mutex<Option<Arc<Bell>>>);
 struct Bell {
     watch: Watch,
     event: OwnedFd,
-    /// Whether the watch has been freed. The lock is held while a waker is set, so no waker is set after the watch has
-    /// been freed.
+    /// Whether the watch has been freed. `wake` holds the lock while it sets a waker, so it sets none after that.
     is_over: Mutex<bool>,
 }
 

@@ -1,5 +1,5 @@
-//! Tests the interface from C and C++. Compiles test programs against the header without a warning, links them with
-//! both libraries, and runs them.
+//! Tests the interface from C and C++. Compiles programs against the header without a warning, links them with the
+//! shared or the static library, and runs them.
 
 #![cfg(target_os = "linux")]
 
@@ -200,7 +200,7 @@ fn cmake_builds_the_example() {
     succeeds(&mut Command::new(folder.path().join("paced")));
 }
 
-/// The library is linked by its path, as cmake does, and the program runs elsewhere.
+/// A program that was linked with the library's path, as cmake does, needs this name to run elsewhere.
 #[test]
 #[ignore = "needs readelf, which comes with a C compiler"]
 fn the_library_is_found_by_its_name() {
