@@ -22,6 +22,6 @@ impl Error for InsufficientCapacity {}
 
 impl fmt::Display for InsufficientCapacity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the burst size is {}: more cells than that never start together", self.0)
+        write!(f, "the burst size is {}: a request for more cells is never admitted", self.0)
     }
 }

@@ -4,7 +4,7 @@ use crate::nanos::Nanos;
 use std::ops::Add;
 use std::time::{Duration, Instant};
 
-/// A range of random durations to add to a wait: at least a minimum, and less than a maximum.
+/// A range of random durations to add to a wait: at least a minimum, and less than a maximum unless both are equal.
 ///
 /// ```
 /// use governor::Jitter;

@@ -40,8 +40,7 @@ impl Pace {
         Pace { quota, pacer: builder.build(), slots_per_cell, line: OnceLock::new() }
     }
 
-    /// Admits `n` cells as one operation if the first of them is due. Otherwise returns the time until that cell is
-    /// due.
+    /// Returns the time until the first of the cells is due, if it is not due now.
     pub(crate) fn take(&self, n: NonZeroU32) -> Result<(), Duration> {
         match self.pacer.try_acquire_many(self.slots(n)) {
             Ok(_) => Ok(()),
@@ -67,8 +66,8 @@ impl Pace {
         n.get().saturating_mul(self.slots_per_cell)
     }
 
-    /// Returns the queue of tasks, or `None` if the system has no resources left for a timer. The first task that waits
-    /// creates the queue, so that its timer is in that task's runtime.
+    /// Returns `None` if the system has no resources left for a timer. The first task that awaits a cell creates the
+    /// queue, so that its timer is in that task's runtime.
     fn line(&self) -> Option<&AsyncPacer> {
         if self.line.get().is_none() {
             let line = AsyncPacer::new(self.pacer.clone()).ok()?;
@@ -110,7 +109,7 @@ impl Timer for FallbackTimer {
     }
 }
 
-/// Returns the maximum lateness that is made up for. A burst of n cells, which start together, spans n - 1 intervals.
+/// A burst of n cells, which start together, spans n - 1 intervals.
 fn most_made_up_for(quota: &Quota) -> Duration {
     let apart = quota.burst_size().get() - 1;
     quota.replenish_interval().saturating_mul(apart).max(ALWAYS_MADE_UP_FOR)

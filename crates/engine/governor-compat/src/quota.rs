@@ -1,14 +1,14 @@
-//! Defines quotas: how many cells per period, and how many at once.
+//! Defines quotas: how many cells per period, and how many in one request.
 
 use std::num::NonZeroU32;
 use std::time::Duration;
 
-/// A rate, and the maximum number of cells that may start together.
+/// A rate, and a burst size.
 ///
 /// The rate is stored exactly: 3 per second stays 3 per second, although
 /// [`replenish_interval`](Quota::replenish_interval) returns whole nanoseconds. The burst size is the maximum `n` of
-/// [`check_n`](crate::RateLimiter::check_n), and limits the time that is made up for after a stall. A limiter does not
-/// start with a burst.
+/// [`check_n`](crate::RateLimiter::check_n). It also limits the time that is made up for after a stall, to one burst or
+/// to 100 ms if that is more. A limiter does not start with a burst.
 ///
 /// ```
 /// use governor::Quota;
@@ -93,7 +93,7 @@ impl Quota {
         }
     }
 
-    /// Returns the maximum number of cells that may start together.
+    /// Returns the maximum number of cells of one request.
     #[must_use]
     pub const fn burst_size(&self) -> NonZeroU32 {
         self.max_burst

@@ -30,7 +30,7 @@ pub struct InMemoryState {
     _private: (),
 }
 
-/// Re-exports the types of limiters without keys, the only limiters of this crate.
+/// Re-exports the key type of limiters without keys, the only limiters of this crate.
 pub mod direct {
     pub use crate::state::NotKeyed;
 }

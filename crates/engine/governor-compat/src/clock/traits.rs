@@ -11,7 +11,8 @@ pub trait Reference: Sized + Add<Nanos, Output = Self> + Ord + Copy + Send + Syn
     /// Returns the time from `earlier` to this point in time, or zero if `earlier` is later.
     fn duration_since(&self, earlier: Self) -> Nanos;
 
-    /// Returns the point in time `span` earlier, or this one if there is no such point.
+    /// Returns the point in time `span` earlier. If there is no such point, returns the earliest point or this one,
+    /// depending on the type.
     #[must_use]
     fn saturating_sub(&self, span: Nanos) -> Self;
 }

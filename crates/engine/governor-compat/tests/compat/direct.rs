@@ -71,7 +71,7 @@ fn a_tenth_of_a_second_is_made_up_for_with_any_burst_size() {
     clock.advance(ms(60));
     assert_eq!(passed(&limiter), 60);
     clock.advance(ms(5_000));
-    assert_eq!(passed(&limiter), 101); // the late cell, and the 100 cells of the last 100 ms
+    assert_eq!(passed(&limiter), 101); // a cell that is 100 ms late, and the 100 cells after it
 }
 
 #[test]

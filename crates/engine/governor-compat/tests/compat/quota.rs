@@ -32,7 +32,7 @@ proptest! {
         );
     }
 
-    /// Uses bursts that take longer than 100 ms.
+    /// The cells of each burst, one interval apart, span at least 100 ms.
     #[test]
     fn after_the_first_burst_decisions_are_the_same(
         interval_ms in 1..500_u64,

@@ -1,4 +1,4 @@
-//! Tests tasks that wait. The only assertions about time are lower bounds: no task is admitted early.
+//! Tests tasks that wait. Assertions about elapsed time are lower bounds: no task is admitted early.
 
 use governor::clock::{Clock, MonotonicClock, ReasonablyRealtime};
 use governor::{InsufficientCapacity, Quota, RateLimiter};
@@ -12,7 +12,7 @@ fn cells(number: u32) -> NonZeroU32 {
     NonZeroU32::new(number).unwrap()
 }
 
-/// Returns two runtimes with tokio's timer, and one without it, whose timer is a thread.
+/// Returns two runtimes with I/O, and one without it, for which the limiter's timer is a thread.
 fn runtimes() -> [Runtime; 3] {
     let single = Builder::new_current_thread().enable_all().build();
     let multi = Builder::new_multi_thread().worker_threads(2).enable_all().build();
@@ -102,7 +102,7 @@ fn jitter_comes_on_top() {
         let limiter = RateLimiter::direct(Quota::per_second(cells(100)));
         runtime.block_on(async {
             let mut longest = Duration::ZERO;
-            // The slower the machine, the more of these requests are already due; at most 11.
+            // Cells that are already due get no jitter. All of these would be due only after a stall of 0.3 s.
             for _ in 0..30 {
                 let began = Instant::now();
                 limiter.until_ready_with_jitter(jitter).await;
@@ -116,7 +116,7 @@ fn jitter_comes_on_top() {
     }
 }
 
-/// A clock that does not advance, like the clock of a paused tool.
+/// A clock that does not advance, like a tool's clock that is paused.
 #[derive(Clone)]
 struct Paused(Instant);
 
