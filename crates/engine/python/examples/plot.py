@@ -1,4 +1,4 @@
-"""Draws the results of `nanopace run --json run.json`: the rate and the lateness over time.
+"""Draws the results of `nanopace run --json run.json`: rates, response times and service times over time.
 
     pip install matplotlib && python plot.py run.json run.svg
 
@@ -27,9 +27,9 @@ rates.set_ylim(bottom=0)
 rates.legend()
 
 
-# %% Times: of the operations that were due in each part, from the intended start and from the actual start
+# %% Times: response times of the operations that were due in each part, and service times of those that ended in it
 def p99_ms(part: dict, kind: str) -> float:
-    p99_ns = part[kind]["p99"]  # None where nothing was completed
+    p99_ns = part[kind]["p99"]  # None if the part has no such operation
     return math.nan if p99_ns is None else p99_ns / 1e6
 
 

@@ -1,4 +1,4 @@
-//! Converts the engine's errors to Python's exceptions.
+//! Defines the exceptions, and converts the engine's errors to them.
 
 use pyo3::exceptions::{PyException, PyTimeoutError, PyValueError};
 use pyo3::{PyErr, create_exception};

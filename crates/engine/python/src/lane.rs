@@ -9,8 +9,8 @@ use pyo3::prelude::*;
 use std::sync::{Mutex, MutexGuard, OnceLock};
 use std::thread::{self, ThreadId};
 
-/// One worker's handle to a pacer. It claims several due slots at once. A lane belongs to the thread that first uses
-/// it, and raises `RuntimeError` in any other thread.
+/// One worker's handle to a pacer. It claims several slots at once when they are late. A lane belongs to the thread
+/// that first uses it, and raises `RuntimeError` in any other thread.
 #[pyclass(frozen, module = "nanopace")]
 #[derive(Debug)]
 pub(crate) struct Lane {
@@ -26,7 +26,6 @@ impl Lane {
     }
 
     /// Returns the lane if it belongs to the calling thread. A lane that was never used now belongs to this thread.
-    /// Returns an error in another thread, and in a signal handler that uses the lane during a call.
     fn own(&self) -> PyResult<MutexGuard<'_, nanopace::Lane>> {
         let current = thread::current().id();
         let slots =

@@ -1,8 +1,8 @@
 //! The compiled module of the Python package: the engine's types for Python.
 //!
 //! The classes are `frozen` and shared by reference, so the module declares that it needs no global interpreter lock. A
-//! call first tries to succeed with the lock held, and releases the lock only to wait. `PyO3` turns a panic into an
-//! exception; no panic of the engine is expected.
+//! call first tries to succeed with the lock held, and releases the lock only to wait or to compute a plan. `PyO3`
+//! turns a panic into an exception; no panic of the engine is expected.
 
 mod errors;
 mod grant;

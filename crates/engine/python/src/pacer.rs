@@ -131,7 +131,7 @@ impl Pacer {
         self.0.pause();
     }
 
-    /// Continues the schedule after a pause.
+    /// Continues the schedule after a pause, or starts a schedule that has not started yet.
     fn resume(&self) {
         self.0.resume();
     }

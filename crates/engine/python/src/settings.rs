@@ -1,4 +1,4 @@
-//! Reads the keyword arguments of a pacer.
+//! Reads a pacer's load and its keyword arguments.
 
 use crate::errors::wrong;
 use crate::read::{beginning, float, text, time, whole};
@@ -12,7 +12,7 @@ pub(crate) fn load(value: &Bound<'_, PyAny>) -> PyResult<PacerBuilder> {
     Ok(builder.clock(MonotonicClock))
 }
 
-/// Returns the string of a load. A number is a rate per second.
+/// A number is a rate per second.
 pub(crate) fn load_text(value: &Bound<'_, PyAny>) -> PyResult<String> {
     match float(value)? {
         Some(hz) => Ok(Rate::from_hz(hz).map_err(wrong)?.to_string()),

@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use std::time::Duration;
 
-/// The maximum number of intended starts in a list. They take 1 GiB of memory.
+/// The maximum number of intended starts in a list. The list takes 1 GiB of memory, and twice that while it is made.
 const MOST: usize = 1 << 27;
 
 const AT_A_TIME: usize = 1 << 18;

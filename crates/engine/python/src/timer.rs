@@ -72,7 +72,7 @@ impl Timer {
                 Err(error) => Err(error),
             },
         };
-        poller.give_back(); // if it has a slot
+        poller.give_back();
         self.alarm.disarm()?;
         outcome
     }
@@ -119,7 +119,7 @@ fn look_again(refusal: Refused, deadline: Option<Nanos>) -> Option<Nanos> {
     }
 }
 
-/// A timerfd that becomes readable at once when the schedule changes.
+/// A timerfd that is set to the due time of a slot, and goes off at once when the schedule changes.
 #[derive(Debug)]
 struct Alarm {
     timer: OwnedFd,

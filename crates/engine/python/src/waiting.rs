@@ -13,10 +13,10 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use std::time::Duration;
 
-/// The maximum delay of a signal's handler.
+/// The maximum length of a pause in the main thread, and so about the maximum delay of a signal's handler.
 const SLICE: Duration = Duration::from_millis(40);
 
-/// The length of a pause in threads other than the main thread, which alone handles signals.
+/// The maximum length of a pause in the other threads, which handle no signals.
 const FAR: Duration = Duration::from_secs(86_400);
 
 pub(crate) fn deadline(timeout: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Nanos>> {

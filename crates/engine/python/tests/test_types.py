@@ -1,4 +1,4 @@
-"""Tests that the types match the stubs, the package and these tests."""
+"""Tests the type stubs against the compiled module, checks the types of the package and its tests, and the version."""
 
 import importlib.metadata
 import subprocess

@@ -38,7 +38,7 @@ class Pacer(_nanopace.Pacer):
     __doc__ = _nanopace.Pacer.__doc__
 
     async def acquire_async(self, timeout: "_Time | None" = None) -> Grant:
-        """Acquires a slot like ``acquire``, for a task of ``asyncio``. Other tasks run while this task waits. On
+        """Acquires a slot like ``acquire``, for a task of ``asyncio``. Other tasks run while this task waits. Needs
         Linux.
 
         A task that is cancelled gives its slot back. Tasks queue in the order of their calls, and get their slots in

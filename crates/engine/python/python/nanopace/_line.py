@@ -28,7 +28,7 @@ def line_of(pacer: "Pacer") -> "_Line":
 
 
 class _Line:
-    """A FIFO queue of tasks. Only the first task claims a slot. A timer's file descriptor wakes that task."""
+    """A FIFO queue of tasks. Only the first task holds a slot. A timer's file descriptor wakes that task."""
 
     def __init__(self, pacer: "Pacer") -> None:
         if sys.platform != "linux":

@@ -1,4 +1,4 @@
-"""Queues greenlets that share a pacer, in FIFO order. Needs gevent, on Linux."""
+"""Queues greenlets that share a pacer. Needs gevent and Linux."""
 
 import time
 from typing import TYPE_CHECKING
@@ -15,8 +15,8 @@ _READ = 1
 
 
 class Line:
-    """A FIFO queue of the greenlets of one thread. Only the first greenlet claims a slot. A timer in gevent's hub
-    wakes that greenlet."""
+    """A queue of the greenlets of one thread. Only the first greenlet holds a slot. A timer's file descriptor, which
+    gevent's hub watches, wakes that greenlet."""
 
     def __init__(self, pacer: Pacer) -> None:
         self.pacer = pacer
@@ -26,9 +26,10 @@ class Line:
     def acquire(self, timeout: "_Time | None" = None) -> Grant:
         """Acquires a slot like ``Pacer.acquire``. Other greenlets run while this greenlet waits.
 
-        A greenlet that is killed gives its slot back. Greenlets queue in the order of their calls, and get their
-        slots in this order. A greenlet that is still in the queue at the end of its timeout starts the next free slot
-        if that slot is due, and otherwise raises ``TimeoutError``.
+        A greenlet that is killed gives its slot back. Greenlets get their slots in the order of their calls, except
+        that a greenlet that calls again at once can get a slot before waiting greenlets. A greenlet that is still in
+        the queue at the end of its timeout starts the next free slot if that slot is due, and otherwise raises
+        ``TimeoutError``.
         """
         deadline_ns = Timer.deadline_ns(timeout)
         while not self._turn.acquire(blocking=False):

@@ -49,7 +49,7 @@ class Paced:
     """Keyword arguments of :class:`nanopace.Pacer`, such as arrivals and strictness."""
 
     def __init_subclass__(cls, **arguments: Any) -> None:
-        """Checks the load of the class, so that an invalid load raises once, and not for each user."""
+        """Checks the load and the settings of the class, so that an error raises once, and not for each user."""
         super().__init_subclass__(**arguments)
         if "load" in vars(cls):
             _pacer_of(cls)
@@ -133,7 +133,7 @@ def _pacer_of(owner: "type[Paced]", shard: str = "1/1") -> Pacer:
 
 
 class _Run:
-    """The pacers of one Locust process, and its index among the processes."""
+    """The queues of one Locust process, and its shard of the load."""
 
     def __init__(self, environment: Environment) -> None:
         self._lines: dict[type[Paced], Line] = {}
@@ -168,7 +168,7 @@ class _Run:
         return self._lines[owner]
 
     def report_start(self, user: Paced) -> None:
-        """Reports the first operation of this process."""
+        """Reports the first operation of a test in this process."""
         if not self._has_started:
             self._hear_start()
             _send_to_master(user, "nanopace started")
