@@ -1,11 +1,11 @@
-//! Implements a clock that counts the callers that wait on it.
+//! Implements a clock that counts how often callers wait on it.
 
 use loom::sync::atomic::{AtomicUsize, Ordering};
 use nanopace::{Clock, ManualClock, Nanos, Parker};
 use std::sync::Arc;
 
-/// A manual clock that counts the callers that sleep on it, and the rounds of spinning. It reports that it is real,
-/// because the hybrid pause spins only on a real clock.
+/// A manual clock that counts sleeps and rounds of spinning. It reports that it is real, because on any other clock the
+/// hybrid pause never sleeps.
 #[derive(Clone, Debug, Default)]
 pub struct Watched {
     /// The clock that the model moves.
@@ -15,7 +15,7 @@ pub struct Watched {
 }
 
 impl Watched {
-    /// Returns how many times callers have begun to sleep.
+    /// Returns the number of sleeps that have begun.
     #[must_use]
     pub fn slept(&self) -> usize {
         self.slept.load(Ordering::Acquire)

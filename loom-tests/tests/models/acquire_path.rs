@@ -140,7 +140,8 @@ fn a_parabola_is_read_whole() {
 /// pause with the same lateness.
 ///
 /// Threads: one that calls `try_acquire`; one that pauses the pacer for a second and resumes it. Edits: `report_at`
-/// stores the reading `Relaxed`, or `window` loads it `Relaxed`; `window` does not check the version again.
+/// stores the reading `Relaxed`; `window` loads the reading or the time `Relaxed`; `window` does not check the version
+/// again.
 #[test]
 fn a_window_closes_with_a_pause() {
     explore_less(1, "a_window_closes_with_a_pause", || {
@@ -229,8 +230,8 @@ impl Clock for SetClock {
     }
 }
 
-/// Threads: one that acquires two slots, after which the clock goes back by 100 ns; one that reads the starts of these
-/// slots and the time. Edit: `Timeline::now` trusts the clock.
+/// Threads: one that acquires two slots, after which the clock goes back by 100 ns; one that reads the start of the
+/// second slot, and then the time. Edit: `Timeline::now` trusts the clock.
 #[test]
 fn now_is_never_before_a_start() {
     explore("now_is_never_before_a_start", || {

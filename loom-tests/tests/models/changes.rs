@@ -52,8 +52,8 @@ fn snapshot_is_read_whole(first: &str, other: &str, new: Nanos) {
 }
 
 /// Threads: one that acquires a slot, one that sets the rate to one per second and moves the clock forward by 10 us,
-/// ten intervals of the old rate. Three slots are due. Edits: `index_of` uses the new piece for slots that were due
-/// before it; the `fetch_add` of a claim is split into a load and a store.
+/// ten intervals of the old rate. Three slots are due. Edit: `index_of` uses the new piece for slots that were due
+/// before it.
 #[test]
 fn a_rate_change_loses_no_slot() {
     explore_less(1, "a_rate_change_loses_no_slot", || {
@@ -325,7 +325,7 @@ fn close_strands_no_caller_with_a_deadline() {
 }
 
 /// Threads: one that acquires a slot that is due, with a deadline; one that closes the pacer. Edit: `refuse_if_closed`
-/// keeps the slot.
+/// refuses no caller.
 #[test]
 fn closed_out_has_taken_nothing() {
     explore("closed_out_has_taken_nothing", || {

@@ -75,7 +75,7 @@ fn a_tried_claim_that_is_not_due_goes_back() {
 
 /// Threads: one that acquires a slot; one that claims a slot. There is one slot, and a claim of it is dropped at the
 /// end. Edits: a claim that was made without the lock is not checked under the lock; starts are not refused at the end;
-/// slots claimed after the end are not given back; the published state stays valid after the end.
+/// slots claimed after the end are not given back; the published line continues after the end.
 #[test]
 fn the_last_slot_has_one_owner() {
     explore("the_last_slot_has_one_owner", || {

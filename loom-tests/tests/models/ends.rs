@@ -51,8 +51,8 @@ fn the_end_of_a_shape_reaches_every_watch() {
 /// If a shape ends before the slots of sleeping callers, their sleeps end and their slots are given back.
 ///
 /// Threads: two that sleep, for slots due in one hour and in two hours; one that sets a shape that ends at once.
-/// Edits: `wake_moved` wakes no sleeper, or does not check the end; `leave` does not pass the wake-up on; slots
-/// claimed after the end are not given back.
+/// Edits: `wake_moved` wakes no sleeper, or does not check the end; `leave` does not pass the wake-up on; a change of
+/// the load keeps the old end; slots claimed after the end are not given back.
 #[test]
 fn an_earlier_end_reaches_every_sleeper() {
     explore_less(1, "an_earlier_end_reaches_every_sleeper", || {
@@ -96,7 +96,7 @@ fn an_earlier_end_reaches_sleepers_during_a_pause() {
 /// A schedule that continues after its end has all its slots, even if a caller is being refused because of the end.
 ///
 /// Threads: one that acquires a slot, one that sets a rate and moves the clock forward by two slots. Edit: a change of
-/// the rate does not end the shape.
+/// the load keeps the old end.
 #[test]
 fn a_schedule_that_goes_on_loses_no_slot() {
     explore_less(1, "a_schedule_that_goes_on_loses_no_slot", || {

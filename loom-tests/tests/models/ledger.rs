@@ -2,8 +2,8 @@
 
 use loom_tests::{explore, manual, span, spawn};
 
-/// Threads: one that acquires two slots, one that reads the ledger between two slots of its own. Edit: the `fetch_add`
-/// of a claim is split into a load and a store.
+/// Threads: one that acquires two slots, one that reads the ledger after each of its own two slots. Edit: the
+/// `fetch_add` of a claim is split into a load and a store.
 #[test]
 fn the_ledger_counts_each_grant_once() {
     explore("the_ledger_counts_each_grant_once", || {

@@ -107,7 +107,8 @@ fn skips_are_counted_once() {
 ///
 /// Threads: one that acquires a slot that a published clock reading shows to be due; one that sets the limit for
 /// skipping and acquires a slot. Eleven slots are due; seven of them are too late. Edits: `skip` moves the word by a
-/// store, or counts the slots that it tried to skip even if its exchange failed.
+/// store, or counts the slots that it tried to skip even if its exchange failed; `exchange` is split into a load, a
+/// comparison and a store.
 #[test]
 fn a_skip_loses_no_slot() {
     explore("a_skip_loses_no_slot", || {

@@ -72,7 +72,6 @@ fn line(rate: &str) -> (Alarm, AsyncPacer) {
     (alarm.clone(), AsyncPacer::with_timer(pacer, alarm))
 }
 
-/// A token under a mutex. The thread that runs a task sleeps until the token is set.
 #[derive(Default)]
 struct Token(Mutex<bool>, Condvar);
 

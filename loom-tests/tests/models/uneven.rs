@@ -1,4 +1,4 @@
-//! Models of unevenly spaced slots: shards of a load, and recorded arrivals.
+//! Models of unevenly spaced slots: shards and leases of a load, and recorded arrivals.
 
 use loom_tests::{
     MICRO, SECOND, assert_balanced, at, drain, explore, explore_less, intended_ns, manual, slots,
@@ -97,7 +97,8 @@ fn a_slot_that_is_due_stays_with_its_process() {
 ///
 /// Threads: one whose lane has started two slots, holds a third, starts two more and is dropped; one that divides slot
 /// 6 and all later slots between two processes, and moves the clock forward. Four slots are due. Edits: the published
-/// state stays valid after the change; the change does not turn the line into a curve.
+/// line continues after slot 5; the change does not turn the line into a curve; the lane forgets the remaining slots of
+/// its run.
 #[test]
 fn a_lane_goes_on_during_a_change_of_shards() {
     explore_less(1, "a_lane_goes_on_during_a_change_of_shards", || {
@@ -314,8 +315,8 @@ fn drawn() -> (ManualClock, Pacer, [u64; 8], [Grant; 3]) {
 
 /// A change of the speed reaches a caller that sleeps for a recorded arrival. A caller after the last arrival returns.
 ///
-/// Threads: one that acquires a slot, for an arrival in an hour; one that raises the speed a thousandfold, acquires a
-/// slot too, and moves the clock forward. Edits: `wake_moved` wakes no sleeper; a replay does not end.
+/// Threads: one that acquires a slot, for an arrival in an hour; one that raises the speed a thousandfold, tries to
+/// acquire a slot too, and moves the clock forward. Edits: `wake_moved` wakes no sleeper; a replay does not end.
 #[test]
 fn a_replay_strands_no_caller() {
     explore("a_replay_strands_no_caller", || {

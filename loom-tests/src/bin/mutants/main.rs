@@ -120,7 +120,7 @@ impl Mutant {
             .args(["apply", "--recount"])
             .args(options)
             .arg(&self.path)
-            // If a repository contained the workspace, git would silently ignore the files below that repository.
+            // Otherwise git would use a repository that contains the workspace, and silently apply nothing.
             .env("GIT_CEILING_DIRECTORIES", workspace.parent().unwrap_or(&workspace))
             .current_dir(&workspace)
             .output()?;
