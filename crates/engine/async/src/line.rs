@@ -264,8 +264,7 @@ impl Stay<'_> {
         }
     }
 
-    /// Sets the watch, if it is not set. The watch must be set before each reading of the schedule, so that a later
-    /// change rings the bell.
+    /// The watch must be set before each reading of the schedule, so that a later change rings the bell.
     fn watch(&mut self) {
         if !self.queue.is_watched {
             self.line.watch.set(&self.line.change);
@@ -303,8 +302,8 @@ impl Stay<'_> {
         left
     }
 
-    /// Sets the timer for the slot after the slot at `due`, if other tasks wait. A task does this before it spins: after
-    /// the spin, the system call would delay its operation.
+    /// Sets the timer for the slot after the slot at `due`, if other tasks wait. A task does this before it spins:
+    /// after the spin, the system call would delay its operation.
     fn set_ahead(&mut self, due: Nanos, now: Nanos) {
         let is_last = self.queue.waiting.len() == 1;
         if !is_last

@@ -4,8 +4,8 @@
 //! cargo bench -p nanopace-capi
 //! ```
 //!
-//! The benchmark needs a C compiler. Rounds of C and of Rust alternate. Only the least figure of all rounds and loops is
-//! reported, because other programs can only slow a loop down.
+//! The benchmark needs a C compiler. Rounds of C and of Rust alternate. Only the least figure of all rounds and loops
+//! is reported, because other programs can only slow a loop down.
 
 use nanopace::{MonotonicClock, Pacer, Pause};
 use std::env;

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 #[derive(Debug)]
 pub(crate) struct Exclusive<T> {
     state: AtomicU8,
-    /// The value. Until it is freed, only the call that has set the state to [`BUSY`] accesses it.
+    /// Until the value is freed, only the call that has set the state to [`BUSY`] accesses it.
     inner: UnsafeCell<ManuallyDrop<T>>,
 }
 

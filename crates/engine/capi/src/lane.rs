@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 pub struct LaneHandle {
     /// The number of the thread that the lane belongs to, or [`NOBODY`] or [`FREE`].
     owner: AtomicUsize,
-    /// The lane. Only the owner accesses it, until it is freed.
+    /// Only the owner accesses the lane, until it is freed.
     lane: UnsafeCell<ManuallyDrop<Lane>>,
 }
 
@@ -87,8 +87,8 @@ pub unsafe extern "C" fn nanopace_lane_free(lane: *mut LaneHandle) -> Status {
     guarded(|| {
         // SAFETY: the caller follows the rules of this crate (`lib.rs`).
         let handle = unsafe { read(lane) }?;
-        // Acquire: everything that the previous owner did before `nanopace_lane_give_back` is visible. A later call of
-        // an owner is over, because the caller must ensure this. Only one caller sees that the lane was not freed.
+        // Acquire: everything that the previous owner did before `nanopace_lane_give_back` is visible. The caller
+        // orders an owner's later calls before this one. Only one caller sees that the lane was not freed.
         if handle.owner.swap(FREE, Ordering::Acquire) == FREE {
             return Err(Status::Freed.into());
         }

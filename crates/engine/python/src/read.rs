@@ -87,7 +87,7 @@ fn is_bool(value: &Bound<'_, PyAny>) -> bool {
     value.is_instance_of::<PyBool>()
 }
 
-/// Calls a method of the value's class. Returns `None` if there is no such method.
+/// Looks the method up in the value's class, as Python does.
 fn converted<'py>(value: &Bound<'py, PyAny>, method: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
     let class = value.get_type();
     class.hasattr(method)?.then(|| class.call_method1(method, (value,))).transpose()

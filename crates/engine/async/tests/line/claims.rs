@@ -120,7 +120,6 @@ fn a_close_ends_claims() {
     assert_eq!(world.pacer.ledger().granted, 1);
 }
 
-/// A slower rate moves the slot to after the end of the schedule.
 #[test]
 fn a_claim_that_moves_to_after_the_end_returns_finished() {
     let second = Duration::from_secs(1);
