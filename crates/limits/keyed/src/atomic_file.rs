@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 use tempfile::NamedTempFile;
 
-/// Creates an empty temporary file in the folder of `path`. Only its owner may access it.
+/// Creates an empty temporary file in the folder of `path`. On Unix, only its owner may access it.
 pub(crate) fn aside(path: &Path) -> io::Result<NamedTempFile> {
     NamedTempFile::new_in(folder(path))
 }

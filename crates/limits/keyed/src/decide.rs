@@ -1,4 +1,4 @@
-//! Decides on requests by the limits of their keys, at moments that the caller passes.
+//! Decides on requests by the limits of their keys, at moments of the caller's clock.
 
 use crate::key_state::{KeyLimits, KeyState, NEVER, RecentLimits};
 use crate::store::KeyStore;

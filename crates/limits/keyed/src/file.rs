@@ -29,9 +29,9 @@ const STILL: Duration = Duration::from_millis(100);
 /// ```
 ///
 /// The whole configuration is in memory as well, and is read from there. A thread checks the file after every interval.
-/// If the file's metadata (length, times or inode) has changed, the thread reads the file, and applies the new document
-/// in one step ([`ConfigStore::apply`] describes how decisions see the changes). Keys with unchanged limits are not
-/// affected.
+/// If the file may have changed, judged by its length, times and inode, the thread reads it, and applies the new
+/// document in one step ([`ConfigStore::apply`] describes how decisions see the changes). Keys with unchanged limits
+/// are not affected.
 ///
 /// # Guarantees
 ///
@@ -39,9 +39,9 @@ const STILL: Duration = Duration::from_millis(100);
 ///   to read the file. With an interval below 0.1 s, the change takes up to 0.1 s longer. The process that makes the
 ///   change uses it at once.
 /// * **Whole documents**: [`save`](ConfigSnapshot::save) and the changes of this store replace the file in one step. An
-///   editor may write into the file itself, so a document takes effect only when two checks at least 0.1 s apart have
-///   found the same file, or, on Unix, when the file was moved to the path of the document. If an editor pauses between
-///   two writes for longer than these 0.1 s, an incomplete document can take effect.
+///   editor may write into the file itself, so the thread reads a document only when two checks at least 0.1 s apart
+///   have found the same file, or, on Unix, when the file was moved to the path of the document. If an editor pauses
+///   between two writes for longer than these 0.1 s, an incomplete document can take effect.
 /// * **Damage**: if the file is missing or not a valid document, the last good document stays in force, and
 ///   [`trouble`](FileConfig::trouble) returns the reason.
 /// * **Nothing lost**: changes through this store are made one after the other, even if different processes make them.
@@ -83,8 +83,8 @@ struct Followed {
 
 #[derive(Debug, Default)]
 struct Seen {
-    /// The fingerprint of the document that was read last. `None` if the file could change without changing its
-    /// fingerprint.
+    /// The fingerprint of the file when it was read last. `None` if the next check must read the file, for example
+    /// because the file could change without changing its fingerprint.
     fingerprint: Option<Fingerprint>,
     /// The fingerprint of the file at the last check, and the time of the first check that found this fingerprint.
     found: Option<(Fingerprint, Instant)>,
@@ -122,7 +122,8 @@ impl FileConfig {
         self.trouble().map_or(Ok(()), Err)
     }
 
-    /// Returns the error of the last attempt to read the file, or `None` if that attempt succeeded.
+    /// Returns the error of the last check that read the file, or `None` if that check succeeded or a change by this
+    /// store has replaced the document since.
     #[must_use]
     pub fn trouble(&self) -> Option<Arc<ConfigError>> {
         lock(&self.followed.seen).trouble.clone()

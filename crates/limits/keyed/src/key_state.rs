@@ -7,8 +7,6 @@ use nanopace_nanos::Nanos;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// The limits of a key and their state. Takes 16 bytes, and 48 more for a key with its own limits or with limits whose
-/// state is more than a word.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct KeyState {
     current: Option<Arc<KeyLimits>>,
@@ -16,13 +14,13 @@ pub(crate) struct KeyState {
     word: u64,
 }
 
-/// The limits that were looked up for a key. Keys with the same limits share one value.
+/// Shared by keys whose limits have the same address and version, unless `own` is set.
 #[derive(Clone, Debug)]
 pub(crate) struct KeyLimits {
     limits: Arc<Limits>,
     /// The version of the key's limits, read before they were looked up.
     version: u64,
-    /// The key's state, if that state is more than a word. In that case, no other key shares this `KeyLimits`.
+    /// The key's state, if that state is more than a word.
     own: Option<LimitsState>,
 }
 
@@ -31,7 +29,7 @@ pub(crate) struct KeyLimits {
 #[derive(Debug, Default)]
 pub(crate) struct RecentLimits(Mutex<HashMap<(usize, u64), Arc<KeyLimits>>>);
 
-/// A version that no configuration has, so that the limits are looked up at the next decision.
+/// A version that no configuration reaches, so that the limits are looked up at the next decision.
 pub(crate) const NEVER: u64 = u64::MAX;
 
 impl KeyState {

@@ -31,22 +31,24 @@ pub(crate) const LAG: Duration = Duration::from_secs(1);
 /// nor a prefix of it has limits, its requests are rejected ([`NoLimits`](crate::KeyRejected::NoLimits)). The empty
 /// prefix is a prefix of every key.
 ///
-/// A key takes memory from its first admission until it is idle and a clean-up finds it. The insertion of a new key
-/// checks eight cells of a table for idle keys, so memory is proportional to the number of active keys. Removing an
-/// idle key never changes a decision, and there are never more keys than [`max_keys`](crate::KeyedBuilder::max_keys).
+/// A key takes memory from its first counted request until a clean-up finds that it has been idle for
+/// [`lag`](crate::KeyedBuilder::lag). The insertion of a new key checks eight cells of a table for idle keys, so memory
+/// is proportional to the number of active keys. Removing an idle key never changes a decision, and there are never
+/// more keys than [`max_keys`](crate::KeyedBuilder::max_keys).
 ///
 /// # Cost
 ///
 /// * Memory: each key takes its own size plus 17 bytes, multiplied by 1.5 on average because tables grow by doubling. A
 ///   key with limits of its own, or whose limits have a state of more than a word, takes 48 more bytes. Several limits
-///   take another 48 bytes, and 16 bytes for each limit. Logs and aggregated windows take memory in addition.
-/// * A decision takes one hash of the key (a [`ConfigStore`](crate::ConfigStore) adds a second one), the lock of a
-///   shard that few other keys share, and the steps of the rules.
+///   take another 48 bytes, and 16 bytes for each limit. Logs, sliding counters and aggregated windows take memory in
+///   addition.
+/// * A decision takes one hash of the key (a [`ConfigStore`](crate::ConfigStore) adds a second one), the lock of the
+///   key's shard (one of 43 by default), and the steps of the rules.
 ///
 /// # Waiting
 ///
-/// Requests that [wait](Keyed::wait) for the same key form a FIFO queue. By default, requests for the key that do not
-/// wait are rejected while the queue is not empty (see [`fair`](Keyed::fair)).
+/// Requests that [wait](Keyed::wait) for the same key form a FIFO queue. By default, requests for the key that cost
+/// something and do not wait are rejected while the queue is not empty (see [`fair`](Keyed::fair)).
 #[derive(Debug)]
 pub struct Keyed<K = String, C = Uniform, S = RandomState> {
     inner: Arc<Inner<K, C, S>>,
@@ -87,7 +89,7 @@ impl<K: Hash + Eq, S: BuildHasher> Keyed<K, Uniform, S> {
 }
 
 impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
-    /// Gives these limits a name, under which the decisions on all keys are counted together, as for `Limiter::named`.
+    /// Gives this handle a name, under which the decisions on all keys are counted together, as for `Limiter::named`.
     #[cfg(feature = "metrics")]
     #[cfg_attr(docsrs, doc(cfg(feature = "metrics")))]
     #[must_use]
@@ -131,8 +133,9 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
         self.inner.engine.store()
     }
 
-    /// Removes keys that are idle now. Checks at most `cells` cells of the tables, and returns the number of removed
-    /// keys. Insertions of new keys remove idle keys, too, so a program that inserts keys need not call this method.
+    /// Removes keys that have been idle for [`lag`](crate::KeyedBuilder::lag). Checks at most `cells` cells of the
+    /// tables, and returns the number of removed keys. Insertions of new keys remove idle keys, too, so a program that
+    /// inserts keys need not call this method.
     #[expect(clippy::must_use_candidate, reason = "callers may ignore the number of keys")]
     pub fn sweep(&self, cells: usize) -> usize {
         self.inner.engine.store().sweep(self.clock().now(), cells)
@@ -200,8 +203,9 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
     /// Admits or rejects one request for `key`. The returned [`Decision`] includes the number of remaining requests.
     ///
     /// # Errors
-    /// [`KeyRejected::TooManyKeys`] if the number of keys is at its maximum, [`KeyRejected::NoLimits`] if the key has
-    /// no limits. A rejection by the limits is not an error, but a [`Decision`].
+    /// [`KeyRejected::TooManyKeys`] if the key is new and the number of keys is at its maximum,
+    /// [`KeyRejected::NoLimits`] if the key has no limits. A rejection by the limits is not an error, but a
+    /// [`Decision`].
     pub fn decide<Q>(&self, key: &Q) -> Result<Decision, KeyRejected>
     where
         K: Borrow<Q>,

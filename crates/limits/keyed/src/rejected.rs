@@ -3,7 +3,8 @@
 use nanopace_limits::{CostsRejected, Rejected};
 use thiserror::Error;
 
-/// The reason why a request for a key was rejected. Only limits that count rejected requests have counted the request.
+/// The reason why a request for a key was rejected. Only limits that count rejected requests may have counted the
+/// request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
 #[non_exhaustive]
 pub enum KeyRejected {
@@ -20,7 +21,7 @@ pub enum KeyRejected {
     },
     /// The key is new, and the number of keys is at its maximum.
     #[error(
-        "no room for a new key beside {max}: retry later, sweep idle keys, or raise the maximum"
+        "the maximum of {max} keys is reached: retry later, sweep idle keys, or raise the maximum"
     )]
     TooManyKeys {
         /// The maximum number of keys, as set by [`max_keys`](crate::KeyedBuilder::max_keys).

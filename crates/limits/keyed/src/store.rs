@@ -12,13 +12,13 @@ use std::hash::{BuildHasher, Hash};
 use std::time::Duration;
 
 /// The number of cells that each insertion of a key searches for idle keys. With this number, the whole table is
-/// searched before the table could double, so idle keys stay fewer than active ones.
+/// searched before the table could double, so idle keys stay fewer than active ones at a steady rate of insertions.
 const CELLS_PER_INSERTION: usize = 8;
 /// The number of cells searched for idle keys when the store is full, or when settling a cost adds a key.
 const CELLS_FOR_ROOM: usize = 256;
-/// The number of keys of each shard in a full store: three quarters of a table of 2^15 cells, which grows when seven
-/// eighths of the cells are full. With more shards, decisions miss the cache more often; with fewer shards, a table is
-/// locked for longer while it is rehashed.
+/// The number of keys of each shard in a full store of 16 to 4,096 shards: three quarters of a table of 2^15 cells,
+/// which grows when seven eighths of the cells are full. With more shards, decisions miss the cache more often; with
+/// fewer shards, a table is locked for longer while it is rehashed.
 const KEYS_PER_SHARD: usize = 24_576;
 
 /// Decides what happens to a new key when the number of keys is at its maximum.
@@ -32,14 +32,11 @@ pub enum WhenFull {
     EvictExpired,
 }
 
-/// The states of all keys.
-///
 /// Keys are spread by hash over shards, each with its own mutex. No operation locks more than one shard at a time.
 ///
-/// **Removal never changes a decision.** A key is removed once it has been idle for `lag`. Decisions at moments up to
-/// `lag` ago are then the same without its state. After the removal of a key that became idle at t, a decision in the
-/// same shard with a moment before t counts as made at t. So nothing is admitted twice, however long a thread slept
-/// between reading its clock and asking.
+/// A key is removed only after it has been idle for `lag`, so decisions at moments up to `lag` before the removal are
+/// the same without its state. After the removal of a key that became idle at t, a decision in the same shard with a
+/// moment before t counts as made at t. So nothing is admitted twice, however far the clock has been set back.
 pub(crate) struct KeyStore<K, S> {
     hasher: S,
     shards: Box<[CachePadded<Mutex<Shard<K>>>]>,
@@ -49,7 +46,7 @@ pub(crate) struct KeyStore<K, S> {
     swept: AtomicU64,
     max_keys: u64,
     when_full: WhenFull,
-    /// The time for which idle keys are kept, in nanoseconds.
+    /// The minimum time for which idle keys are kept, in nanoseconds.
     lag: u64,
 }
 
@@ -57,7 +54,7 @@ struct Shard<K> {
     entries: HashTable<Entry<K>>,
     hand: usize,
     /// The latest moment at which a removed key became idle. Decisions of this shard count as made at this moment or
-    /// later, so that no more is admitted for a removed key than if the key were still stored.
+    /// later, when the state of the removed key would no longer matter.
     horizon: Nanos,
 }
 
@@ -86,8 +83,8 @@ impl<K: Hash + Eq, S: BuildHasher> KeyStore<K, S> {
         usize::try_from(self.keys.load(Relaxed)).unwrap_or(usize::MAX)
     }
 
-    /// Removes keys that are idle at `now`. Checks at most `cells` cells, and returns the number of removed keys.
-    /// `usize::MAX` checks every cell once, unless other sweeps run at the same time.
+    /// Checks at most `cells` cells, and returns the number of removed keys. `usize::MAX` checks every cell once,
+    /// unless other sweeps run at the same time.
     ///
     /// If `now` is far in the future, keys whose requests still count are removed. Later decisions in the shards of
     /// these keys count as made when the keys would have become idle.
@@ -262,7 +259,8 @@ impl<K> Shard<K> {
         Some(from)
     }
 
-    /// Halves a table of which less than a quarter is in use, so the amortized cost per removal is constant.
+    /// Shrinks a table of which less than a quarter is in use to about twice its keys, so the amortized cost per
+    /// removal is constant.
     fn shrink(&mut self, hash: impl Fn(&K) -> u64) {
         if self.entries.len() < self.entries.capacity() / 4 {
             let room = self.entries.len() * 2;

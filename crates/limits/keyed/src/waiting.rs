@@ -24,8 +24,8 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
     }
 
     /// Waits in this thread with these options until a request for `key` is admitted, and returns how long that took. A
-    /// change by [`set_limits`](Keyed::set_limits) and a refunded reservation reach waiting requests at once; a change
-    /// of a configuration store reaches them within a second.
+    /// change by [`set_limits`](Keyed::set_limits) and a refunded reservation reach the first waiting request of the
+    /// key at once. Any other change of the limits reaches it within a second.
     ///
     /// # Errors
     /// [`WaitError`] if the request is not admitted.

@@ -123,7 +123,7 @@ impl Versions {
         self.prefixes.load(Relaxed).wrapping_add(self.counter(key).load(Relaxed))
     }
 
-    /// Raises the counters of these changes. The caller holds the lock of the tables, and has made the changes.
+    /// The caller holds the lock of the tables, and has made the changes.
     fn raise(&self, changes: &[Change<'_>]) {
         for change in changes {
             let counter = match change.scope {

@@ -36,7 +36,7 @@ impl LockedFile {
 
     pub(super) fn open(path: &Path) -> Result<LockedFile, Error> {
         let file = File::options().read(true).write(true).open(path)?;
-        // The handle is cloned before the file is locked: if cloning failed after that, the file would stay locked.
+        // The handle is cloned before the file is locked, so that a failed clone leaves the file unlocked.
         let handle = file.try_clone()?;
         match file.try_lock() {
             Ok(()) => {

@@ -121,7 +121,7 @@ fn is_full(result: Result<usize, ConfigError>) -> bool {
 }
 
 /// Makes a change during which `operation` disk accesses succeed, and the next `times` accesses fail. Returns false if
-/// the change needs fewer accesses.
+/// the change needs no more than `operation` accesses.
 fn fails_and_recovers(operation: usize, times: usize) -> bool {
     let disk = Disk::new();
     let config = disk.opened();

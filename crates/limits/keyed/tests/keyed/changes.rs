@@ -62,8 +62,8 @@ impl Defined {
     }
 }
 
-/// Returns the moment at which the debt of a rate is paid off. No admission raises the debt above a whole burst, even if
-/// another limit is in force.
+/// Returns when the debt of a rate is paid off. No admission raises the debt above a whole burst, even if another limit
+/// is in force.
 fn paid(let_in: &[LetIn], interval: u64, burst: u64) -> u64 {
     let after = |paid: u64, one: &LetIn| {
         (paid.max(one.now) + one.n * interval).min(one.now + burst * interval)

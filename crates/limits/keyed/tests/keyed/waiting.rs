@@ -1,4 +1,4 @@
-//! Tests waiting by key. The clock does not advance, so a waiter asks again only if it is woken.
+//! Tests waiting by key. The clock moves only when a test moves it, so a waiter asks again only if it is woken.
 
 use nanopace_keyed::{KeyRejected, Keyed, Rejected, Uniform, Wait, WaitError};
 use nanopace_limits::custom::{Step, Waitable, Waiter};
@@ -70,7 +70,7 @@ fn a_refund_wakes_the_waiter_of_the_key() {
     let (bell, mut guest) = (Arc::<Bell>::default(), users.waiter("bob", Wait::new(2)));
     bell.waits(&mut guest);
     of_carol.commit_costs(5);
-    assert!(!bell.has_rung(), "somebody else's");
+    assert!(!bell.has_rung(), "the refund is for another key");
     of_bob.commit_costs(8);
     assert!(bell.has_rung());
     assert_eq!(end(&mut guest), Ok(Duration::ZERO));
@@ -99,8 +99,8 @@ fn a_request_yields_to_those_that_wait_for_the_same_key() {
     assert_eq!(users.try_acquire_costs("bob", 10), Ok(()), "nobody waits for bob");
     clock.set(moment);
     assert_eq!(end(&mut first), Ok(moment - Nanos::ZERO));
-    assert!(bell.has_rung(), "the second one is called");
-    assert!(users.try_acquire("alice").is_err(), "it is the first now");
+    assert!(bell.has_rung(), "the second one is woken");
+    assert!(users.try_acquire("alice").is_err(), "the second one is the first now");
     assert!(users.clone().fair(false).try_acquire("alice").is_err(), "nothing is left");
     drop(second);
     clock.advance(DAY / 10);
@@ -133,7 +133,7 @@ fn a_request_dropped_during_its_jitter_is_refunded() {
     bell.waits(&mut second);
     clock.advance(DAY);
     bell.waits(&mut first);
-    assert!(bell.has_rung(), "it has left the line");
+    assert!(bell.has_rung(), "it has left the queue");
     bell.waits(&mut second);
     drop(first);
     assert!(bell.has_rung(), "it has given back what it took");
