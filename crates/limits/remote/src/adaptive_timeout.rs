@@ -42,7 +42,7 @@ impl AdaptiveTimeout {
 struct RoundTrips {
     /// The smoothed round-trip time and its smoothed variation, or `None` before the first response.
     usual: Option<(Duration, Duration)>,
-    /// The number of missed responses in a row, up to 8.
+    /// The number of timeouts in a row, up to 8.
     missed: u32,
 }
 

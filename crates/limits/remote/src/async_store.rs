@@ -19,7 +19,7 @@ use tokio::time::{Instant, sleep, timeout, timeout_at};
 /// The first and the longest pause between attempts to connect.
 const PAUSES: [Duration; 2] = [Duration::from_millis(10), Duration::from_millis(250)];
 
-/// A store for tasks, which share one connection. Its `Debug` output contains no address.
+/// The `Debug` output contains no address.
 pub(crate) struct AsyncStore {
     client: Client,
     settings: Settings,
@@ -33,7 +33,7 @@ pub(crate) struct AsyncStore {
 #[derive(Default)]
 struct Shared {
     connection: Option<MultiplexedConnection>,
-    /// The reason for the store's last failure, until it responds without an error.
+    /// The reason for the store's last failure, until it responds without one.
     last_error: Option<StoreError>,
 }
 
@@ -63,7 +63,7 @@ impl AsyncStore {
         Instant::now() + self.patience.now()
     }
 
-    /// Calls a script. Runs `sent` just before the call is sent.
+    /// Runs `sent` just before the call is sent.
     pub(crate) async fn call_by(
         self: &Arc<Self>,
         call: &Call,

@@ -12,7 +12,7 @@ use nanopace_limits::{Costs, Decision, Limits, Rule};
 use nanopace_nanos::{Clock, Nanos};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The maximum number of keys on which a process decides while the store is lost.
+/// The maximum number of keys of an [`OnLoss::LocalShare`].
 const LOCAL_KEYS: usize = 1 << 16;
 
 #[derive(Debug)]
@@ -20,7 +20,7 @@ pub(crate) struct Core<C> {
     config: Arc<C>,
     pub(crate) names: KeyNames,
     on_loss: OnLoss,
-    /// This process's part of the limits, for [`OnLoss::LocalShare`].
+    /// Set for [`OnLoss::LocalShare`] only.
     share: Option<Keyed<String, Share<C>>>,
     clock: Arc<dyn Clock>,
     pub(crate) leases: Option<Leases>,
@@ -197,7 +197,7 @@ pub(crate) struct StoreRequest {
     more: u64,
     share: u64,
     version: u64,
-    /// The moment just before the store was called, by this process's clock.
+    /// A moment before the store was called, by this process's clock.
     sent: Nanos,
 }
 

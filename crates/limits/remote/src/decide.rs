@@ -117,8 +117,8 @@ impl<'a> Decide<'a> {
     }
 
     /// Ends a decision whose call has failed with `error`, and returns the error of the decision. After a timeout, that
-    /// error is [`StoreError::Contended`] if the store responded to an earlier call of the decision: the store was not
-    /// lost, but the limits changed so often that the time ran out.
+    /// error is [`StoreError::Contended`] if the store responded to an earlier call of the decision, because then the
+    /// store is not lost.
     pub(crate) fn failed(&mut self, error: StoreError) -> StoreError {
         if !matches!(error, StoreError::Timeout | StoreError::Connection(_)) {
             // An error is a response too: nothing was counted.

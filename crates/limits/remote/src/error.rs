@@ -50,8 +50,8 @@ pub enum RemoteError {
         /// The argument of [`leased`](crate::RemoteBuilder::leased).
         ahead: Duration,
     },
-    /// A thread could not be started.
-    #[error("no thread for the connections could be started: {0}")]
+    /// A background thread could not be started.
+    #[error("a background thread could not be started: {0}")]
     Thread(Arc<io::Error>),
     /// The store no longer has the configuration. The configuration that was read last stays in force.
     #[error("the store has lost the configuration: set the limits again")]
@@ -95,8 +95,8 @@ pub enum UnsupportedLimit {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// The store was not called, because two calls in a row have failed. This process calls the store again in the
-    /// background. [`trouble`](crate::RemoteKeyed::trouble) returns the reason.
+    /// The store was not called, because it has failed twice in a row. A background thread or task keeps trying to
+    /// connect. [`trouble`](crate::RemoteKeyed::trouble) returns the reason.
     #[error("the store has failed and is not called until it responds again")]
     Broken,
     /// The store has not responded in time. It may have counted the request.
@@ -197,8 +197,8 @@ impl From<redis::RedisError> for StoreError {
     }
 }
 
-/// Converts a server's error. Scripts and SELECT use the code ERR for every error. Before Redis 7, the message of a
-/// script's error contains the code of the failed command.
+/// `SELECT`, the ACL in a script, and a script that fails by itself use the code ERR. Before Redis 7, so does a script
+/// whose command fails; the message then contains the code of that command.
 fn by_code(code: &str, text: &str) -> StoreError {
     let code = inner_code(text).filter(|_| code == "ERR").unwrap_or(code);
     let says = |words: &[&str]| words.iter().any(|words| text.contains(words));

@@ -7,10 +7,9 @@ use std::fmt::Write;
 /// The maximum length of a subject in its key's name, in bytes. A longer subject is replaced by its hash.
 const LONGEST: usize = 512;
 
-/// Builds the names of the keys in the store, such as `prefix:{subject}`. The prefix contains no braces, so it ends
-/// before the first `:{`, and the subject is the rest of the name without the last brace. So no two pairs of prefix and
-/// subject have the same name. The name of a long subject contains its hash after `:#{`; in any other name, the first
-/// brace follows a colon.
+/// The prefix of a name such as `prefix:{subject}` contains no braces, so it ends before the first `:{`, and the
+/// subject is the rest of the name without the last brace. So no two pairs of prefix and subject have the same name.
+/// The name of a long subject contains its hash after `:#{`; in any other name, the first brace follows a colon.
 #[derive(Debug)]
 pub(crate) struct KeyNames {
     prefix: String,
@@ -52,7 +51,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Generates strings of few different characters, so that equal names would be found.
+    /// Most strings have few different characters, so that equal names would be found.
     fn text() -> impl Strategy<Value = String> {
         prop_oneof!["[{}:/a]{0,6}", Just("/processes".to_owned()), any::<String>()]
     }

@@ -16,16 +16,17 @@ use std::sync::Arc;
 ///
 /// # Strict
 ///
-/// Each decision is one call of a script in the store. The decision is the one that [`Limits`] would make after the
-/// same requests, at a moment that differs from the store's by at most a microsecond (for bursts or windows of over a
-/// year, by one more for each whole year). Moments are nanoseconds since the Unix epoch by the store's clock, which has
-/// a resolution of 1 us. When limits change, counts stay as described for [`Limits`].
+/// Each decision is one call of a script in the store, or a few calls after the limits have changed or the store has
+/// lost the script. The decision is the one that [`Limits`] would make after the same requests, at a moment that
+/// differs from the store's by at most a microsecond (for bursts or windows of over a year, by one more for each whole
+/// year). Moments are nanoseconds since the Unix epoch by the store's clock, which has a resolution of 1 us. When
+/// limits change, counts stay as described for [`Limits`].
 ///
 /// # Leased
 ///
 /// With [`leased`](crate::RemoteBuilder::leased), a decision that calls the store also takes tokens ahead for its key.
-/// As long as these tokens suffice, the decisions of the process on this key do not call the store. Requests that have
-/// one cost for each limit always call the store, and take no tokens ahead.
+/// As long as these tokens suffice and are valid, the decisions of the process on this key do not call the store.
+/// Requests that have one cost for each limit always call the store, and take no tokens ahead.
 ///
 /// * **Never more**: in any span, the limiters with the same prefix together admit no more than the limits allow, if
 ///   they all use the same lease time. To guarantee this, the burst of each rate is reduced by the requests that the
@@ -34,8 +35,8 @@ use std::sync::Arc;
 ///   which they were taken. A rate with a burst of 1 has no tokens to lease, and stays strict.
 /// * **Perhaps less**: tokens that other processes have leased and not used are missing, at most [`Stats::leased`] for
 ///   each process. Tokens that are lost with a response, or cannot be given back, are missing until the limits recover:
-///   at most [`Stats::lost`]. A decision takes as many tokens ahead as accrue at the slowest limit's rate in the lease
-///   time, but at least one, and at most half of this process's part of the remaining tokens.
+///   at most [`Stats::lost`]. A decision asks for as many tokens ahead as accrue at the slowest limit's rate while
+///   tokens are valid, but at least one. It gets at most half of this process's part of the remaining tokens.
 /// * Unused tokens are given back when they expire, and when the limiter is dropped. Giving a token back has the effect
 ///   of a refunded [`reservation`](nanopace_limits::Reservation).
 ///

@@ -2,10 +2,10 @@
 //!
 //! # Why no more is admitted than the limits allow
 //!
-//! A token is used within its *validity* v, which this process's clock measures from just before the store was called.
-//! So the tokens that are used in a span were taken within a span that is longer by v. [`reserved`] therefore reduces
-//! the burst of a rate by the requests that the rate allows in v. A token of a window is valid until the end of the
-//! window at the latest, so it is used in the window that has counted it.
+//! A token is used within its *validity* v, which this process's clock measures from a moment before the store was
+//! called. So the tokens that are used in a span were taken within a span that is longer by v. [`reserved`] therefore
+//! reduces the burst of a rate by the requests that the rate allows in v. A token of a window is valid until the end of
+//! the window at the latest, so it is used in the window that has counted it.
 
 use crate::decide::More;
 use foldhash::fast::RandomState;
@@ -65,7 +65,8 @@ impl Leases {
         self.leased.load(Ordering::Relaxed)
     }
 
-    /// Sets the number of processes that lease from these limits, including this one. Relaxed: as in `leased`.
+    /// Sets the number of limiters (usually one in each process) that lease with this prefix, including this one.
+    /// Relaxed: as in `leased`.
     pub(crate) fn set_processes(&self, processes: u64) {
         self.processes.store(processes.max(1), Ordering::Relaxed);
     }
@@ -96,7 +97,7 @@ impl Leases {
         Some(block.decision)
     }
 
-    /// Stores the tokens that a call at the moment `sent` has taken ahead.
+    /// Stores the tokens that a call after the moment `sent` has taken ahead.
     pub(crate) fn keep(
         &self,
         key: &str,

@@ -1,5 +1,5 @@
-//! Runs the thread that gives expired tokens back and registers this process in the store, for a limiter that takes
-//! tokens ahead of requests, in blocks (`lease.rs`).
+//! Runs the thread of a limiter that takes tokens ahead of requests: the thread gives expired tokens back, and
+//! registers the limiter in the store.
 
 use crate::core::Core;
 use crate::decide::{Reply, look, replace};
@@ -16,7 +16,7 @@ use std::sync::{Arc, Weak};
 use std::thread;
 use std::time::Duration;
 
-/// The number of sweeps for which this process stays registered after it has registered itself in the store.
+/// The number of sweeps for which this limiter stays registered after it has registered itself in the store.
 const REGISTERED_SWEEPS: u32 = 4;
 
 /// The number of attempts to give a block back. An attempt fails if another process changes the state between the read
@@ -68,8 +68,8 @@ impl<C: LimitsOf<str>> LeaseKeeper<C> {
         }
     }
 
-    /// Registers this process as leasing for `time` (zero removes the registration), and stores the number of leasing
-    /// processes.
+    /// Registers this limiter as leasing for `time` (zero removes the registration), and stores the number of leasing
+    /// limiters.
     fn answer_roll_call(&self, leases: &Leases, time: Duration) {
         let arguments = vec![self.name.clone(), time.as_millis().to_string()];
         let call = Call { source: &ROLL_CALL, key: self.core.names.processes(), arguments };
@@ -78,8 +78,7 @@ impl<C: LimitsOf<str>> LeaseKeeper<C> {
         }
     }
 
-    /// Gives back the tokens that have expired at `now`. Tokens that cannot be given back stay counted in the store,
-    /// and are lost.
+    /// Tokens that cannot be given back stay counted in the store, and are lost.
     fn give_back(&self, now: Nanos) {
         let expired = self.core.leases.as_ref().map(|leases| leases.expired(now));
         for (key, block) in expired.into_iter().flatten() {

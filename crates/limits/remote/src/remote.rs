@@ -47,7 +47,8 @@ impl Remote {
     }
 
     /// Creates a store as [`connect`](Remote::connect) does, but does not wait for a connection. Until a connection is
-    /// made, the store counts as lost, and [`RemoteKeyed::trouble`](crate::RemoteKeyed::trouble) returns the reason.
+    /// made, a decision waits for it until the decision's timeout. The store then counts as lost, and
+    /// [`RemoteKeyed::trouble`](crate::RemoteKeyed::trouble) returns the reason.
     ///
     /// # Errors
     /// [`RemoteError::Url`] for an invalid address, [`RemoteError::Thread`] if the background thread cannot be started.

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 const LONGEST: Duration = Duration::from_secs(3_600);
 
-/// The settings of a store: timeouts, and the number of connections. After two failed decisions in a row, decisions do
-/// not call the store until a connection attempt in the background succeeds.
+/// The settings of a store: timeouts, and the number of connections. After two failed calls in a row, decisions do not
+/// call the store until a connection attempt in the background succeeds.
 ///
 /// In tasks, a timeout is exact to a millisecond or two. In threads, the operating system measures the timeout: Linux
 /// counts ticks of its kernel timer, often 4 ms each, and the timeout can be up to two ticks longer.
@@ -30,7 +30,8 @@ impl Settings {
         self
     }
 
-    /// Sets the timeout for making a connection in the background, from 1 ms to an hour. The default is one second.
+    /// Sets the timeout for making a connection in the background, and for reading or changing a
+    /// [`RemoteConfig`](crate::RemoteConfig): from 1 ms to an hour. The default is one second.
     #[must_use]
     pub fn connect_timeout(mut self, timeout: Duration) -> Self {
         self.connect_timeout = timeout.clamp(Duration::from_millis(1), LONGEST);

@@ -1,6 +1,7 @@
 //! A pool of connections that threads share, and the thread that makes the connections.
 //!
-//! No decision makes a connection itself, so no decision waits for name resolution or a handshake.
+//! No decision makes a connection itself, so a decision's timeout also ends its wait for name resolution and
+//! handshakes.
 
 use crate::adaptive_timeout::AdaptiveTimeout;
 use crate::breaker::Breaker;
@@ -16,7 +17,7 @@ use std::time::{Duration, Instant};
 /// The first and the longest pause between attempts to connect.
 const PAUSES: [Duration; 2] = [Duration::from_millis(10), Duration::from_millis(250)];
 
-/// A pool of connections. Its `Debug` output contains no address.
+/// The `Debug` output contains no address.
 pub(crate) struct Pool {
     client: Client,
     settings: Settings,
@@ -34,7 +35,7 @@ struct Shared {
     /// The number of connections, idle or in use.
     connections: usize,
     waiting: usize,
-    /// The reason for the store's last failure, until it responds without an error.
+    /// The reason for the store's last failure, until it responds without one.
     last_error: Option<StoreError>,
     is_over: bool,
 }
@@ -99,7 +100,7 @@ impl Pool {
         Instant::now() + self.patience.now()
     }
 
-    /// Calls a script. Runs `sent` just before the call is sent.
+    /// Runs `sent` just before the call is sent.
     pub(crate) fn call_by(
         &self,
         call: &Call,
@@ -143,8 +144,7 @@ impl Pool {
         asked
     }
 
-    /// Runs a call on a connection. Drops the connection if the response is missing, because the response could arrive
-    /// during a later call.
+    /// Drops the connection after a failure of the store, because a missing response could arrive during a later call.
     fn ask_on(
         &self,
         mut link: Link,
@@ -211,7 +211,7 @@ impl Pool {
         self.lock().connections -= 1;
     }
 
-    /// Makes connections when callers need them, one at a time, until the pool ends.
+    /// Makes connections when they are wanted, one at a time, until the pool ends.
     fn connect(&self) {
         let [first, longest] = PAUSES;
         let mut pause = first;

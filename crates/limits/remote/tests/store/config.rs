@@ -80,7 +80,7 @@ fn changes_of_several_processes_are_all_kept() {
     }
 }
 
-/// If versions could fall, processes would miss a change that is made after the store's clock was set back.
+/// If versions could fall, a version could occur twice, and a process that has seen it would miss the change.
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn versions_rise_whatever_the_stores_clock_says() {

@@ -1,5 +1,5 @@
-//! Tests that a key exists for as long as it counts by the store's own clock, and not much longer. Other tests set the
-//! store's time, and therefore keep keys for longer.
+//! Tests that a key exists for as long as it counts by the store's own clock, and not much longer. Tests that set the
+//! store's time cannot test this, because the store then keeps keys for longer.
 
 use crate::common::{ask, servers, store};
 use nanopace_keyed::KeyRejected;

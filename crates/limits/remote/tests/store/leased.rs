@@ -160,7 +160,7 @@ fn unused_tokens_are_given_back() {
         users.try_acquire("alice").unwrap();
         assert_eq!((users.stats().leased, left()), (1, 997));
         drop(users);
-        // The thread that gives tokens back may hold the block a little longer.
+        // The thread that gives tokens back may keep the limiter alive a little longer.
         until("what was left is given back", || left() == 998);
 
         let idle = lease(Duration::from_millis(1));

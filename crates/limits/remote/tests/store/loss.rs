@@ -6,7 +6,7 @@ use nanopace_services::{NewConnections, Product, Proxy, Server};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// The maximum duration of a decision that these tests accept, with a large margin for a busy machine.
+/// The maximum duration of the decisions in one call of [`in_time`], with a large margin for a busy machine.
 const BOUND: Duration = Duration::from_secs(2);
 
 /// Returns a store with the default timeout of decisions, on which these tests depend.

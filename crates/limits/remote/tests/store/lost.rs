@@ -55,7 +55,7 @@ fn a_block_whose_answer_is_lost_is_counted_as_lost() {
     for (engine, server) in servers() {
         let proxy = Proxy::start(server.address()).unwrap();
         let users = leased(&through(&proxy));
-        // Waits until the thread that registers this process has received its response.
+        // The registration of this process must be over, because its response could be dropped instead.
         until("it is there", || ask::<u64>(&server, &["EXISTS", "nanopace/processes"]) == 1);
         users.try_acquire("alice").unwrap();
         assert!(users.stats().leased > 1);

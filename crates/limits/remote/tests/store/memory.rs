@@ -41,7 +41,7 @@ fn a_full_store_says_so_and_goes_on_rejecting() {
                 assert_eq!(denies.try_acquire("fresh"), Err(StoreError::Full.into()), "{product}");
             }
             assert_eq!(denies.trouble(), Some(StoreError::Full), "{product}");
-            assert!(allows.try_acquire("fresh").is_ok(), "{product}: as was said");
+            assert!(allows.try_acquire("fresh").is_ok(), "{product}: `OnLoss::Allow` decides");
             // The store itself rejects this request, because the limits of the key are used up.
             assert!(allows.try_acquire("victim").is_err(), "{product}");
         }

@@ -18,7 +18,7 @@ fn with_rights(server: &Server, keys: &str, commands: &[&str]) -> Remote {
     let user = ["ACL", "SETUSER", "bob", "reset", "on", ">unspeakable", keys];
     let words: Vec<&str> = user.into_iter().chain(rights.iter().map(String::as_str)).collect();
     ask::<String>(server, &words);
-    // Removes the scripts that other tests have loaded.
+    // Removes the scripts that earlier users have loaded, so that the user needs `EVAL`.
     ask::<String>(server, &["SCRIPT", "FLUSH"]);
     let url = server.url().replace("redis://", "redis://bob:unspeakable@");
     Remote::lazy_with(&url, patient()).unwrap()
