@@ -11,7 +11,8 @@ use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Prefix(u8);
 
-/// 64 bits identify the network of one subscriber (RFC 6177), who can choose from 2^64 addresses for each request.
+/// A subscriber has at least one network of 64 bits (RFC 6177), and can choose from its 2^64 addresses for each
+/// request.
 impl Default for Prefix {
     fn default() -> Prefix {
         Prefix(64)

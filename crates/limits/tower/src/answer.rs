@@ -33,8 +33,8 @@ pub trait Answer<R> {
 /// [`OnlyGrpc`] if the request is a gRPC request.
 ///
 /// A request counts as a gRPC request if it is a `POST` over HTTP/2 or later whose content type is `application/grpc`,
-/// in any case, alone or followed by `;` or `+`. Requests of gRPC-Web get the plain text, because their clients read
-/// the HTTP status.
+/// in upper or lower case, alone or followed by `;` or `+`. Requests of gRPC-Web get the plain text, because their
+/// clients read the HTTP status.
 ///
 /// The body type of the response has to implement `From<String>`, as axum's body type does. Tonic's body type does not:
 /// use [`LimitLayer::grpc`](crate::LimitLayer::grpc) for a server with tonic alone.

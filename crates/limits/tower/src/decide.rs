@@ -58,7 +58,7 @@ pub(crate) fn outcome(verdict: Verdict) -> Decided {
 /// Computes the cost of a request, which is the same for all limits. Every function from `&Request<B>` to `u64`
 /// implements this trait.
 pub trait Cost<B> {
-    /// Returns the cost of this request. A request that costs nothing is always admitted.
+    /// Returns the cost of this request. The limits admit every request that costs nothing.
     fn cost(&self, request: &Request<B>) -> u64;
 }
 

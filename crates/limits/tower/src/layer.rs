@@ -59,7 +59,8 @@ impl<L: LimitsByKey<String>> LimitLayer<ByKey<HeaderName, String, L>> {
     /// Creates a layer with limits for each value of a header field.
     ///
     /// Check before this layer that the client is allowed to use the key that it sends. Otherwise a client can escape
-    /// its limit by sending other keys. Each key is stored at full length until its requests no longer count.
+    /// its limit by sending other keys. A [`Keyed`](crate::Keyed) stores each key at full length until its requests no
+    /// longer count.
     #[must_use]
     pub fn by_header(name: HeaderName, limits: L) -> Self {
         LimitLayer::by_key(name, limits)
@@ -85,7 +86,7 @@ impl<F, K, L: LimitsByKey<K>, C, A> LimitLayer<ByKey<F, K, L>, C, A> {
 }
 
 impl<D, C, A> LimitLayer<D, C, A> {
-    /// Sets the function that returns the cost of a request, 1 by default. A request with cost 0 is always admitted.
+    /// Sets the function that returns the cost of a request, 1 by default. The limits admit every request with cost 0.
     ///
     /// ```
     /// use axum::body::Body;
@@ -127,7 +128,8 @@ impl<D, C, A> LimitLayer<D, C, A> {
         LimitLayer(Settings { decide, cost, answer, fields })
     }
 
-    /// Sets which responses contain the header fields `RateLimit` and `RateLimit-Policy`. By default, all responses do.
+    /// Sets which responses contain the header fields `RateLimit` and `RateLimit-Policy`. By default, all responses do,
+    /// except those to requests that the limits have not decided on.
     #[must_use]
     pub fn fields(self, fields: Fields) -> Self {
         LimitLayer(Settings { fields, ..self.0 })

@@ -18,7 +18,7 @@ use tower_service::Service;
 /// [`LimitLayer::fields`](crate::LimitLayer::fields) sets this.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Fields {
-    /// All responses, so that clients can read how many requests remain.
+    /// All responses to requests that the limits have decided on, so that clients can read how many requests remain.
     #[default]
     Always,
     /// Responses to rejected requests only.
@@ -154,7 +154,7 @@ pin_project! {
             waits: Option<(S, Request<B>)>,
             settings: Arc<Settings<D, C, A>>,
         },
-        /// The request is admitted. `told` is the decision that the header fields of the response describe.
+        /// `told` is the decision that the header fields of the response describe, if they are wanted.
         LetIn { #[pin] future: S::Future, told: Option<Verdict> },
         Rejected { answer: Ready<S::Response> },
     }

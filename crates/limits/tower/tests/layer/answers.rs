@@ -12,7 +12,7 @@ use proptest::prelude::*;
 
 const COSTS_TWO: fn(&Request<String>) -> u64 = |_| 2;
 
-/// Returns a rejection of each kind, with its HTTP status and its gRPC status.
+/// Returns rejections of each kind except `Remote`, with their HTTP status and their gRPC status.
 fn rejections() -> Vec<(Rejection, u16, u16)> {
     let limiter = Limiter::new("1/h sliding-log".parse().unwrap());
     let decisions = [limiter.decide_costs(2).unwrap(), limiter.decide(), limiter.decide()];

@@ -90,7 +90,7 @@ fn a_slow_answer_is_awaited() {
     assert_eq!(crate::field(&response, "ratelimit"), r#""1/h";r=0;t=3600"#);
 }
 
-/// Decides as a limiter does, but each decision waits for a message on a channel.
+/// Decides as a limiter does, but each result waits for a message on a channel.
 #[derive(Clone)]
 struct Later(Limiter, Arc<Mutex<VecDeque<oneshot::Receiver<()>>>>);
 
@@ -129,7 +129,7 @@ fn a_decision_to_come_is_awaited() {
     assert_eq!(calls.load(Ordering::Relaxed), 1, "what is rejected does not reach it");
 }
 
-/// A service that responds with the number of the clone that is called. Each clone has its own readiness.
+/// A service that responds with the number of the clone that is called.
 #[derive(Debug, Default)]
 struct Numbered {
     clones: Arc<AtomicU32>,
