@@ -21,7 +21,7 @@ pub struct Stats {
     pub lost: u64,
 }
 
-/// The counters. Their accesses are relaxed, because no counter publishes anything.
+/// All accesses are relaxed, because no counter publishes anything.
 #[derive(Debug, Default)]
 pub(crate) struct Counters {
     decisions: AtomicU64,

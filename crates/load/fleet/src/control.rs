@@ -48,7 +48,8 @@ pub struct RunStatus {
     pub id: String,
     /// Whether the run has started.
     pub has_started: bool,
-    /// Whether the run has ended: all of its nodes have finished, or count as dead.
+    /// Whether the run has ended: all of its nodes have finished or count as dead. If all nodes die, the run ends with
+    /// its load.
     pub has_ended: bool,
     /// Whether the run is paused.
     pub is_paused: bool,
@@ -121,7 +122,8 @@ impl Control {
     ///
     /// # Errors
     /// [`FleetError::NoRun`] if there is no run with this name, [`FleetError::Waiting`] if the run has not started,
-    /// [`FleetError::Store`] if the store does not respond.
+    /// [`FleetError::Store`] if the store does not respond, [`FleetError::Contended`] if the run changed during every
+    /// attempt.
     pub fn account(&self) -> Result<Account, FleetError> {
         for _ in 0..TRIES {
             let Now { run, mut load, elapsed_ns } = self.started()?;
@@ -316,7 +318,7 @@ fn paused() -> Shape {
     Shape::constant(Level::ZERO)
 }
 
-/// If all nodes have left, returns the frame from which on no slot is claimed.
+/// If all nodes have left or died, returns the frame from which on no slot is claimed.
 fn left(run: &Run) -> Option<u64> {
     run.roster.nodes.is_empty().then_some(run.left)
 }

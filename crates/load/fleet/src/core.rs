@@ -56,7 +56,6 @@ pub(crate) struct Core {
     blind_frames: u64,
 
     is_late: bool,
-    /// Whether the node is about to leave, and claims only the tracks that it must know before it leaves.
     is_leaving: bool,
     /// The share of its own tracks that the node claims. It is below 1 only while the node is late, and for some frames
     /// after that.
@@ -85,7 +84,7 @@ pub(crate) struct Core {
     cut: Option<Cut>,
     /// The slot that the pacer had reached under an old load when the load was changed.
     reached_slot: u64,
-    /// The first frame in which the node takes part again. In this frame, the new load reaches `reached_slot`.
+    /// The first frame in which the node takes part again. At its beginning, the new load has reached `reached_slot`.
     resumes_in: u64,
 
     /// The first frame in which the node no longer takes part.
@@ -108,7 +107,8 @@ enum LastReply {
 pub(crate) struct Update {
     pub(crate) frame: u64,
     pub(crate) slot: u64,
-    /// One lease for each frame. If the leases reach the end of the node's part of the load, an empty lease follows.
+    /// One lease for each frame. If the leases reach the end of the node's part of the load, and its last frame has
+    /// closed, an empty lease follows.
     pub(crate) leases: Vec<Lease>,
     /// Whether the pacer may apply the leases from a slot later than `slot`, if it has already started `slot` or later
     /// slots. This is allowed if the node has no tracks from `frame` on.

@@ -164,8 +164,8 @@ impl Driver {
         Ok(others)
     }
 
-    /// Passes the node's known tracks to the pacer. If the pacer may already have started later slots, it rejects the
-    /// tracks, and their slots are lost.
+    /// Passes the node's known tracks to the pacer. If the pacer may already have started slots of these frames, it
+    /// rejects the tracks, and their slots are lost.
     fn tell(&mut self) {
         while let Some(update) = self.core.update() {
             let is_taken = self.is_taken(&update);
@@ -195,8 +195,8 @@ impl Driver {
         }
     }
 
-    /// Makes the node leave. The node first claims the tracks that no other node will claim, and then gives back its
-    /// tracks of the frames in which it no longer takes part.
+    /// The node first claims the tracks that no other node will claim, and then gives back its tracks of the frames in
+    /// which it no longer takes part.
     fn leave(&mut self) -> Result<(), FleetError> {
         let ends = Instant::now() + ENDS_IN;
         let mut is_answered = true;
@@ -216,7 +216,7 @@ impl Driver {
                 continue;
             }
             let last = self.core.last_update(now);
-            // The pacer rejects the update if the frame has just begun.
+            // The pacer rejects the update if it may have started a slot of the frame.
             if self.is_taken(&last) {
                 break last;
             }

@@ -49,8 +49,8 @@ pub enum FleetError {
         "the store is a cluster, and its server {0}, which has the run, can't be reached from here"
     )]
     Cluster(String),
-    /// The store cannot be reached, or does not respond.
-    #[error("the store does not answer: {0}")]
+    /// The store cannot be reached, does not respond, or returns an error without a variant of its own.
+    #[error("the store does not respond: {0}")]
     Store(String),
     /// The data under the run's name is not a valid run.
     #[error("the store's data under the run's name is damaged: use another name")]
@@ -94,14 +94,14 @@ pub enum FleetError {
         "after {0:?} the run has not started, {1}: check the output of the other nodes, or write a longer --join-timeout"
     )]
     NotStarted(Duration, Waits),
-    /// The load of the run has ended.
+    /// The load of the run or the thread of the node has ended.
     #[error("the run is over")]
     Over,
     /// The store has received the change of the load, but no node has confirmed it in time.
     #[error("the store has the change, but no node has confirmed it in {0:?}: check the status")]
     Unheard(Duration),
-    /// All attempts at a change failed, because other changes of the run were made at the same time.
-    #[error("others changed the run at the same moment: try again")]
+    /// All attempts at a change or an account failed, because the run changed at the same time.
+    #[error("the run was changed at the same time: try again")]
     Contended,
     /// The run cannot be paused, because it is already paused, or cannot be resumed, because it is not paused.
     #[error("the run is {0}")]
@@ -115,8 +115,8 @@ pub enum FleetError {
     /// The string does not name a valid arrival process.
     #[error(transparent)]
     Arrivals(#[from] ArrivalsError),
-    /// The thread of the node cannot be started.
-    #[error("the thread of the node can't be started: {0}")]
+    /// A thread of the node cannot be started.
+    #[error("a thread of the node cannot be started: {0}")]
     Thread(#[from] std::io::Error),
 }
 

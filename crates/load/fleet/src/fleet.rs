@@ -28,8 +28,7 @@ const JOIN_TIMEOUT: Duration = Duration::from_secs(300);
 
 /// Configures a node that takes part in a run: the store's address, the run's name, and the run's load.
 ///
-/// All nodes of a run must give the same load. The first node to join creates the run. A node without a load uses the
-/// load of the run that the other nodes have created.
+/// The first node to join creates the run. The other nodes must give the same load, or no load to use that of the run.
 ///
 /// ```no_run
 /// use nanopace_fleet::Fleet;
@@ -185,7 +184,7 @@ impl Fleet {
     }
 
     /// Joins the run, and waits until it starts, or until `watch` ends the wait. While the node waits, it calls `watch`
-    /// about fifty times a second with the condition for which it waits.
+    /// up to fifty times a second with the condition for which it waits.
     ///
     /// # Errors
     /// [`FleetError`] if the node cannot join: [`FleetError::Waiting`] if `watch` has ended the wait,
@@ -214,7 +213,8 @@ impl Fleet {
                     samples.add(sample);
                     run = *news;
                 }
-                // The store has lost its data, so the node joins again. Other nodes may have created the run again.
+                // The store has lost its data or has another run, so the node joins again. Other nodes may have created
+                // the run again.
                 Ok(_) => (id, run) = self.enter(&mut store, &clock, &mut samples, &mut waiting)?,
                 // The node tries again, because a single late response does no harm before the start.
                 Err(FleetError::Store(_) | FleetError::Cluster(_)) => {}
@@ -224,8 +224,7 @@ impl Fleet {
         self.start(store, clock, id, run, samples.best())
     }
 
-    /// Converts the load to strings. Returns an error if these cannot be parsed, so that no run begins with an invalid
-    /// load.
+    /// Returns an error if the strings cannot be parsed, so that no run begins with an invalid load.
     fn load(&self, frames: Frames, shape: &Shape) -> Result<LoadText, FleetError> {
         let (arrivals, seed) = self.arrivals.clone();
         let shape = shape.to_string();

@@ -3,8 +3,8 @@
 use crate::track_ownership::TrackSet;
 use std::time::Duration;
 
-/// A node asks for the tracks of a frame this number of frames before the frame begins, and earlier by the time for its
-/// round trips.
+/// A node asks for its own tracks of a frame this number of frames before the frame begins, and earlier by half a frame
+/// and the time for its round trips.
 pub(crate) const LEAD: u64 = 3;
 
 const MOST_LEAD: u64 = 64;
@@ -18,14 +18,14 @@ pub(crate) struct Frames {
 
 pub(crate) const FRAME: Duration = Duration::from_millis(100);
 
-/// The shortest length of a frame, per node. It limits the store's load to 5000 claims per second.
+/// The shortest length of a frame, per node. It limits the store's load to about 5000 claims per second.
 const FRAME_OF_A_NODE: Duration = Duration::from_micros(200);
 
 const LONGEST: Duration = Duration::from_secs(10);
 
 impl Frames {
-    /// Returns frames that are at least as long as `least` and as a round trip to the store, and that have enough
-    /// tracks for all nodes.
+    /// Returns frames that are at least as long as `least` and as a round trip to the store, but at most [`LONGEST`],
+    /// and that have at least one track for each node.
     pub(crate) fn sized(least: Duration, trip: Duration, nodes: u32) -> Frames {
         let frame = least.max(trip).max(nodes * FRAME_OF_A_NODE).min(LONGEST);
         let frame = frame.as_micros().next_multiple_of(1_000);

@@ -14,14 +14,14 @@ use std::ops::Range;
 
 #[derive(Clone, Debug)]
 pub(crate) enum Request {
-    /// Adds a node to the run. The first node creates the run.
+    /// The first node creates the run.
     Join(Join),
     /// Reads the status of the run. If a node of the run sends this request, it is also a sign of life of that node.
     Look {
         node: Option<(String, NodeId)>,
     },
     Nodes,
-    /// Reads the results of all nodes. Those of a node that has not finished are interim results.
+    /// The results of a node that has not finished are interim results.
     Results,
     /// Reads the owners of all frames in a range of chunks. A chunk has 64 frames.
     Owners {
@@ -29,7 +29,8 @@ pub(crate) enum Request {
         chunks: Range<u64>,
     },
     Claim(Claim),
-    /// Reports that the node runs or has run these portions. The node becomes the owner of their free tracks.
+    /// Reports that the node runs or has run these portions. The node becomes the owner of their free tracks, except in
+    /// counted frames.
     Mark {
         id: String,
         node: NodeId,
@@ -94,7 +95,7 @@ pub(crate) struct Join {
     pub(crate) name: String,
     pub(crate) id: String,
     pub(crate) awaited: u32,
-    /// The frames that this node needs because of its round-trip time.
+    /// The frames that this node requires. They are at least as long as its round-trip time.
     pub(crate) frames: Frames,
     pub(crate) lead: u64,
     /// The load that the node requires, or `None` if it uses the load of the run.
@@ -169,7 +170,7 @@ pub(crate) enum State {
     Ended,
 }
 
-/// The store's data about a run, except the owners of tracks.
+/// The store's data about a run, except the owners of tracks and the reports of nodes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Run {
     pub(crate) id: String,
@@ -232,7 +233,7 @@ impl Version {
     }
 }
 
-/// The nodes that take part, in the order in which they joined.
+/// The nodes that take part. A node that joins, or that is heard again after it was removed, is added at the end.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Roster {
     pub(crate) version: u64,
@@ -276,7 +277,7 @@ impl Roster {
     }
 }
 
-/// A response from the store. `now_us` is the time of the store's clock in microseconds.
+/// `now_us` is the time of the store's clock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Reply {
     pub(crate) now_us: i64,
@@ -305,7 +306,7 @@ pub(crate) enum Answer {
     Done,
     Counted(Counted),
     Finished(Others),
-    /// The change is rejected, because it came too late or another change was made first.
+    /// The change is rejected, because it came too late, another change was made first, or the run has ended.
     TooLate,
 }
 
@@ -313,11 +314,12 @@ pub(crate) enum Answer {
 pub(crate) struct NodeText {
     pub(crate) node: NodeId,
     pub(crate) name: String,
-    /// The time at which the store last received a request of the node, in microseconds of the store's clock.
+    /// The time at which the store last received a sign of life of the node, in microseconds of the store's clock.
+    /// Reports such as marks and results are not signs of life.
     pub(crate) seen_us: i64,
     pub(crate) progress: String,
-    /// The number of nodes in the roster that the store last sent to the node. `None` if it has sent no roster since
-    /// the node joined.
+    /// The number of nodes in the roster that the store last sent to the node in response to a claim, or `None` if it
+    /// has sent no such roster.
     pub(crate) members: Option<u32>,
     pub(crate) is_finished: bool,
     pub(crate) has_results: bool,

@@ -36,12 +36,15 @@ pub(crate) struct Shared(Mutex<(NodeStatus, Run)>);
 pub struct NodeStatus {
     /// The number of nodes in the run, according to the store's last response.
     pub nodes: u32,
-    /// Whether this is the node that joined first among the current nodes. Use this to do something on one node only.
+    /// Whether this node is the first in the list of current nodes. Use this to do something on one node only. Nodes
+    /// are listed in the order in which they joined, but a node that was silent for long moves to the end.
     pub is_first: bool,
     /// The time for which the node has been without the store; `None` while the store is available.
     pub blind: Option<Duration>,
     /// The number of frames in which the node has started its own slots according to the last known roster, because it
-    /// did not know which slots other nodes had claimed. Only in these frames can a slot be started twice.
+    /// did not know which slots other nodes had claimed. Slots of these frames can be started twice. A slot can also be
+    /// started twice if a change of the load reaches the node late, or if the node was without the store for more than
+    /// a minute.
     pub blind_frames: u64,
     /// The lateness of the oldest slot that has not started.
     pub late: Duration,
@@ -176,9 +179,9 @@ impl Node {
     ///
     /// Call this when no caller takes slots any more. Slots that the node owns and has not started count as lost.
     ///
-    /// Returns whether this was the last node, which means that all other nodes have finished or died. Exactly one node
+    /// Returns whether this was the last node, which means that all other nodes have finished or died. At most one node
     /// of a run is the last one. After the end of the load, this call waits for nodes that have not finished and may
-    /// have died, for up to 32 frames, or up to 625 ms if 32 frames are shorter.
+    /// have died, for about 31 frames, or 625 ms if that is longer.
     ///
     /// # Errors
     /// [`FleetError::Replaced`] if another run has taken the run's name. Another [`FleetError`] if the store does not

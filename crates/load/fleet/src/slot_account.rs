@@ -73,7 +73,7 @@ pub struct NodeAccount {
     /// The sum of the steps, forward or backward, by which the node's clock was set to the store's clock. If the sum is
     /// above 0, the machine's clock or the store's clock was set during the run, or the machine was suspended.
     pub stepped: Duration,
-    /// The time since the store last received a request of the node.
+    /// The time since the store last received a claim or another sign of life of the node.
     pub silent: Duration,
     /// Whether the node has left or finished. If it has not, and has been silent for a long time, it is dead.
     pub is_finished: bool,
@@ -104,8 +104,8 @@ impl Account {
         self.unclaimed.cast_signed() + self.nodes.iter().map(|node| node.lost).sum::<i64>()
     }
 
-    /// Returns the largest possible value of [`fired`](Account::fired), which it has if silent nodes have started as
-    /// many slots as they can have started.
+    /// Returns the largest possible value of [`fired`](Account::fired), which it has if silent and
+    /// [forgotten](Account::forgotten) nodes have started as many slots as they can have started.
     #[must_use]
     pub fn fired_at_most(&self) -> u64 {
         let unclaimed = if self.forgotten > 0 { self.unclaimed } else { 0 };
@@ -120,8 +120,8 @@ impl Account {
         silent + self.forgotten * self.expected
     }
 
-    /// Returns the smallest possible value of [`lost`](Account::lost), which it has if silent nodes have started all
-    /// slots that they owned.
+    /// Returns the smallest possible value of [`lost`](Account::lost), which it has if silent and
+    /// [forgotten](Account::forgotten) nodes have started all slots that they owned.
     #[must_use]
     pub fn lost_at_least(&self) -> i64 {
         let unclaimed = if self.forgotten > 0 { self.unclaimed } else { 0 };

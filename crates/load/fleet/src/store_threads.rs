@@ -26,7 +26,7 @@ pub(crate) enum Command {
     Drop,
 }
 
-/// A request and its response. The times are those of the machine's clock.
+/// The times are those of the machine's clock.
 #[derive(Debug)]
 pub(crate) struct Exchange {
     pub(crate) request: Request,

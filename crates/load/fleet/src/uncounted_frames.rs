@@ -9,7 +9,7 @@ use std::ops::Range;
 #[derive(Debug)]
 pub(crate) struct UncountedFrames {
     frames: Frames,
-    /// The tracks that the node has run, sorted by frame.
+    /// Sorted by frame.
     ran: Vec<Ran>,
 }
 

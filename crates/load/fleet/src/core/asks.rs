@@ -11,8 +11,7 @@ const MOST_MARKED: usize = 64;
 const MOST_ASKED: usize = 64;
 
 impl Core {
-    /// Returns the next request, if one is due by `now`. `is_late` is true if the node's oldest slot is more than a
-    /// frame late.
+    /// `is_late` is true if the node's oldest slot is more than a frame late.
     pub(crate) fn request(&mut self, now: u64, is_late: bool, progress: &str) -> Option<Request> {
         self.is_late = is_late;
         self.advance(now);

@@ -6,7 +6,7 @@
 //!    |    own      share      rest        |   |
 //!    |     |         |         |          |   begins: the pacer starts its first slots
 //!    |     |         |         |          closes: the store takes no more claims for it, and
-//!    |     |         |         |            a node without an answer decides alone
+//!    |     |         |         |            a node without a response decides alone
 //!    |     |         |         the node asks for all that is left
 //!    |     |         it asks for its part of the tracks that their owners have left
 //!    |     it asks for its own tracks
@@ -31,8 +31,6 @@ const SIGN_FRAMES: u64 = 5;
 /// in order.
 const APART_NS: u64 = 250_000;
 
-/// The times at which a node asks for tracks of a frame, and at which the frame closes and begins, in nanoseconds since
-/// the beginning of the run.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Moments {
     own: u64,

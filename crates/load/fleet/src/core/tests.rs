@@ -578,7 +578,7 @@ fn a_node_that_leaves_late_repairs_the_store_before_it_claims() {
     assert!(next(&mut replaced).is_none(), "the store has another run");
 }
 
-/// An earlier version looped without a pause, although the node had nothing to ask.
+/// Otherwise the node's thread would loop without a pause.
 #[test]
 fn a_node_that_has_failed_and_marked_all_asks_no_more() {
     let now = 30 * FRAME_NS;

@@ -4,7 +4,7 @@ use crate::message::{Reply, Request};
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
-/// An event of the simulation. The ticket of a request is also that of its response.
+/// The ticket of a request is also that of its response.
 #[derive(Debug)]
 pub(super) enum Event {
     /// A node's thread takes a turn. If several turns are queued for a node, only the last one that was queued counts.
@@ -46,7 +46,7 @@ impl Ord for Entry {
     }
 }
 
-/// Events, sorted by time. Events at the same time keep the order in which they were queued.
+/// Events at the same time keep the order in which they were queued.
 #[derive(Debug, Default)]
 pub(super) struct Events {
     heap: BinaryHeap<Reverse<Entry>>,

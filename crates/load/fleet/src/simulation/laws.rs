@@ -202,7 +202,7 @@ fn a_node_that_is_cut_off_and_then_killed_may_have_doubled_its_part() {
     }
 }
 
-/// Node 0 is killed soon after it was cut off, and node 1 is killed soon after it was frozen.
+/// Node 0 is killed soon after it was connected again, and node 1 is killed soon after it was frozen.
 #[test]
 fn a_node_that_is_killed_after_it_was_frozen_or_just_before_its_report_lies_between_bounds() {
     for still in [200, 2_000] {
@@ -373,8 +373,8 @@ fn a_change_that_was_lost_does_not_live_on_in_some_nodes() {
     }
 }
 
-/// During the whole run, round trips take a fixed time or a random time. One node may have a different link from the
-/// others.
+/// During the whole run, round trips take a fixed time or a random time. The first two nodes may have faster links than
+/// the others.
 #[test]
 fn links_may_be_slow_for_ever() {
     for trip in [1, 10, 50, 150, 300] {

@@ -9,7 +9,7 @@ local function is_open(run, frame, versions, take)
     and now >= begins(run, frame - run.lead) and is_closed == (take == 'missed')
 end
 
--- Returns the number of versions that both a node and the run know: 0 if another change replaced the node's last one.
+-- Returns the number of versions that a node knows, or 0 if another change replaced the last of them.
 local function agreed(run, versions, change)
   local own = run.change
   if versions < run.version then
@@ -52,7 +52,8 @@ local function ask(run, node, key, frame, take, a, b, most)
   return own(key, known, first, free, node)
 end
 
--- Arguments: node, sequence, versions, change, roster, progress, answered, epoch, lead, until_us, counted, then for each ask: key, frame, take, a, b, most
+-- Arguments: node, sequence, versions, change, roster, progress, answered, epoch, lead, until_us, counted, then for
+-- each ask: key, frame, take, a, b, most
 local function claim(run)
   local node, sequence, versions = ARGV[4], tonumber(ARGV[5]), agreed(run, tonumber(ARGV[6]), ARGV[7])
   local last = redis.call('HMGET', NODES, 'q' .. node, 'f' .. node)

@@ -92,7 +92,7 @@ local function tend(run)
   end
 end
 
--- Records a sign of life of a node.
+-- Records a sign of life of a node. A node that was removed from the roster is added at its end.
 local function hear(run, node, ...)
   redis.call('HSET', NODES, 's' .. node, text(now), ...)
   if not is_member(run, node) and run.state < 2 and not redis.call('HGET', NODES, 'f' .. node) then
@@ -130,7 +130,7 @@ local function with(known, tracks, node)
   return table.concat(parts)
 end
 
--- Makes a node the owner of tracks, which are in ascending order.
+-- `tracks` are in ascending order.
 local function own(key, known, first, tracks, node)
   if #tracks == 0 then
     return known

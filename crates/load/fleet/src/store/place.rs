@@ -50,8 +50,7 @@ impl Place {
         Ok(Place { servers, turn: 0, master, named: None })
     }
 
-    /// Connects to the store. Tries the servers one after another until one accepts the connection, all have failed, or
-    /// the time is up.
+    /// Tries the servers one after another until one accepts the connection, all have failed, or the time is up.
     pub(super) fn connect(&mut self, timeout: Duration) -> RedisResult<Connection> {
         let ends = Instant::now() + timeout;
         let mut tries = self.servers.len() + usize::from(self.named.is_some());
@@ -110,7 +109,7 @@ impl Place {
 
 fn info(url: &str) -> Result<ConnectionInfo, FleetError> {
     let info = url.into_connection_info().map_err(|_| FleetError::Address)?;
-    // With this setting, a new connection sends nothing before the first request, which saves a round trip.
+    // With this setting, a new connection does not report the name of its library, which saves a round trip.
     let settings = info.redis_settings().clone().set_skip_set_lib_name();
     Ok(info.set_redis_settings(settings))
 }

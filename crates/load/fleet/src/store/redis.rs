@@ -14,14 +14,14 @@ const PATIENCE: Duration = Duration::from_secs(3);
 
 const RETRY: Duration = Duration::from_millis(5);
 
-/// A run's keys expire after the length of its load plus this time, counted from the last request.
+/// A run's keys expire after the length of its load plus this time. The time begins again when the nodes send requests.
 const KEEP: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// The length that is assumed for a load without an end when the expiry time of keys is computed.
 const ENDLESS: Duration = KEEP.saturating_mul(7);
 
-/// The store at a Redis or Valkey server. The connection is opened when it is needed. It is closed after any error,
-/// because the next response on it could belong to an earlier request.
+/// The connection is opened when it is needed. It is closed after any error, because the next response on it could
+/// belong to an earlier request.
 pub(crate) struct RedisStore {
     place: Place,
     claim: Script,
@@ -57,8 +57,8 @@ impl RedisStore {
         self.keep = KEEP + load.unwrap_or(ENDLESS).min(52 * ENDLESS);
     }
 
-    /// Returns an error if the server evicts keys when its memory is full. A server that does not report its policy is
-    /// accepted.
+    /// Returns an error if the server evicts keys when its memory is full. A server that cannot be reached or does not
+    /// report its policy is accepted.
     pub(crate) fn check_policy(&mut self) -> Result<(), FleetError> {
         let Ok(mut connection) = self.connected() else { return Ok(()) };
         let Ok(memory) = cmd("INFO").arg("memory").query::<String>(&mut connection) else {
@@ -72,8 +72,8 @@ impl RedisStore {
         }
     }
 
-    /// Sends the request. If the store has moved to another server or returns a temporary error, repeats the request
-    /// until the timeout has passed.
+    /// If the store has moved to another server or returns a temporary error, repeats the request until the timeout has
+    /// passed.
     fn invoke(&mut self, request: &Request) -> RedisResult<Value> {
         let ends = Instant::now() + self.timeout;
         loop {

@@ -16,8 +16,8 @@ end
 
 local ops = {}
 
--- Returns whether no node has sent a request for half a minute. A shorter time would not be enough, because the store
--- itself may have been stalled.
+-- Returns whether no node has given a sign of life for half a minute. A shorter time would not be enough, because the
+-- store itself may have been stalled.
 local function is_deserted(run)
   local heard = 0
   for node = 1, run.joined do
@@ -113,12 +113,11 @@ function ops.look(run)
   return info('run')
 end
 
--- Returns the reports of the nodes.
 function ops.nodes()
   return {'nodes', now, redis.call('HGETALL', NODES), redis.call('HKEYS', RESULTS)}
 end
 
--- Returns the results of the nodes. The field names of interim results begin with a letter.
+-- The field names of interim results begin with a letter.
 function ops.results()
   return {'results', now, redis.call('HGETALL', RESULTS)}
 end
@@ -131,7 +130,6 @@ function ops.tell()
   return {'done', now}
 end
 
--- Returns the values of the keys with owners.
 function ops.owners(run)
   local answer = {'owners', now, run.counted}
   for i = 5, #KEYS do

@@ -20,8 +20,8 @@ fn when_the_clock_of_the_store_is_set_each_slot_starts_once() {
             };
             each_of(seeds_of(case), setup, |outcome| {
                 assert_eq!(outcome.lost, 0, "{by_ms} ms");
-                // Nodes are blind for at most two frames in total, because they do not set their clocks at exactly the
-                // same time.
+                // The nodes do not set their clocks at exactly the same time, so slots of up to two frames may start
+                // twice.
                 let two_frames = 20 * outcome.frame.as_millis();
                 assert!(u128::from(outcome.twice) <= two_frames, "{by_ms} ms");
                 assert_eq!(outcome.account, (outcome.fired, 0, outcome.twice));
