@@ -67,7 +67,7 @@ by_text!(str, String);
 #[derive(Debug)]
 pub struct Uniform {
     limits: Mutex<Arc<Limits>>,
-    /// The version of the limits. Raised by `set` only, with the limits locked.
+    /// Raised by `set` only, with the limits locked.
     version: AtomicU64,
 }
 

@@ -40,8 +40,7 @@ pub enum WhenFull {
 pub(crate) struct KeyStore<K, S> {
     hasher: S,
     shards: Box<[CachePadded<Mutex<Shard<K>>>]>,
-    /// The number of keys. Before an insertion, the number is raised if it is less than `max_keys`; after a removal, it
-    /// is lowered.
+    /// Raised before an insertion, if it is less than `max_keys`, and lowered after a removal.
     keys: CachePadded<AtomicU64>,
     swept: AtomicU64,
     max_keys: u64,

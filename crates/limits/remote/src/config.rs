@@ -146,7 +146,6 @@ impl Followed {
         seen.trouble = looked.err().map(Arc::new);
     }
 
-    /// Reads the configuration if its version in the store has changed, and makes the changes in memory.
     fn look(&self, seen: &mut Seen) -> Result<(), RemoteError> {
         let version = self.ask::<Option<u64>>(cmd("HGET").arg(&self.name).arg(VERSION))?;
         if version == seen.version {

@@ -116,9 +116,9 @@ impl<'a> Decide<'a> {
         self.conclude(verdict == 1, now, more, &before).map(Step::Done)
     }
 
-    /// Ends a decision whose call has failed with `error`, and returns the error of the decision. After a timeout, that
-    /// error is [`StoreError::Contended`] if the store responded to an earlier call of the decision, because then the
-    /// store is not lost.
+    /// Returns the error of a decision whose call has failed with `error`. After a timeout, that error is
+    /// [`StoreError::Contended`] if the store responded to an earlier call of the decision, because then the store is
+    /// not lost.
     pub(crate) fn failed(&mut self, error: StoreError) -> StoreError {
         if !matches!(error, StoreError::Timeout | StoreError::Connection(_)) {
             // An error is a response too: nothing was counted.

@@ -223,7 +223,7 @@ fn inner_code(text: &str) -> Option<&str> {
 const NO_PERMISSION: &[&str] =
     &["The user executing the script can't", "ACL failure in script", "no permissions"];
 
-/// Returns the kind of the I/O error that caused the error. The I/O error is inside an `Arc`.
+/// The I/O error that caused the error is inside an `Arc`.
 fn io_kind(error: &redis::RedisError) -> io::ErrorKind {
     let source =
         std::error::Error::source(error).and_then(|source| source.downcast_ref::<Shared>());

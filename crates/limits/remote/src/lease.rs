@@ -35,7 +35,7 @@ pub(crate) struct Block {
     /// The version of the configuration. A block is not used if the version has changed.
     version: u64,
     pub(crate) tokens: u64,
-    /// The moment at which the tokens expire, by this process's clock.
+    /// By this process's clock.
     until: Nanos,
     decision: Decision,
     /// The receipt for these tokens and the request that took them.
@@ -60,7 +60,7 @@ impl Leases {
         }
     }
 
-    /// Returns the number of tokens that are held. The access is relaxed, because the number publishes nothing.
+    /// Relaxed: the number publishes nothing.
     pub(crate) fn leased(&self) -> u64 {
         self.leased.load(Ordering::Relaxed)
     }

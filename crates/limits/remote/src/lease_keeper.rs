@@ -23,7 +23,6 @@ const REGISTERED_SWEEPS: u32 = 4;
 /// and the write of the attempt.
 const ATTEMPTS: usize = 8;
 
-/// The parts of a limiter, with the thread that gives back expired tokens until this value is dropped.
 #[derive(Debug)]
 pub(crate) struct LeaseKeeper<C: LimitsOf<str> + 'static> {
     store: Remote,

@@ -211,7 +211,6 @@ impl Pool {
         self.lock().connections -= 1;
     }
 
-    /// Makes connections when they are wanted, one at a time, until the pool ends.
     fn connect(&self) {
         let [first, longest] = PAUSES;
         let mut pause = first;
@@ -238,8 +237,8 @@ impl Pool {
         !shared.is_over
     }
 
-    /// Returns whether to make a connection. The first connection is made before a caller needs it. While the breaker
-    /// is open, a new connection tests whether the store responds again.
+    /// The first connection is made before a caller needs it. While the breaker is open, a new connection tests whether
+    /// the store responds again.
     fn is_wanted(&self, shared: &Shared) -> bool {
         let is_short = shared.waiting > 0 && shared.idle.is_empty();
         let has_room = shared.connections < self.settings.connections;

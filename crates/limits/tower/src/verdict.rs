@@ -31,7 +31,7 @@ impl Verdict {
         self.limits.as_deref()
     }
 
-    /// Appends the fields `RateLimit` and `RateLimit-Policy`. Both are lists, so the values of other layers are kept.
+    /// Both fields are lists, so the values of other layers are kept.
     pub(crate) fn write(&self, headers: &mut HeaderMap) {
         let Some(limits) = &self.limits else { return };
         let Some(limit) = limits.each().get(self.decision.which()) else { return };

@@ -130,7 +130,6 @@ impl Sample {
         (self.middle_ns(), (self.store_us - origin_us).saturating_mul(1_000))
     }
 
-    /// Returns the time in nanoseconds by which the store's clock is ahead of `clock`.
     fn ahead_ns<C: Clock>(&self, clock: &RunClock<C>, origin_us: i64) -> i64 {
         let (at_ns, run_ns) = self.run_at(origin_us);
         run_ns - clock.0.mapping.load().at(at_ns).cast_signed()
@@ -206,7 +205,7 @@ const WINDOW_NS: u64 = 1_000_000_000;
 const OFF_NS: u64 = 2_000_000_000;
 
 impl Leader {
-    /// Sets `clock` to the store's time that `sample` has measured. Returns the leader that then corrects this clock.
+    /// Sets `clock` to the store's time that `sample` has measured.
     pub(crate) fn new<C: Clock>(clock: &RunClock<C>, sample: &Sample, origin_us: i64) -> Leader {
         clock.follow(sample, origin_us);
         Leader { best: None, since_ns: 0, slower_ppb: 0, off: None, stepped_ns: 0 }

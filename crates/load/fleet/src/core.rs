@@ -72,12 +72,11 @@ pub(crate) struct Core {
     urgent: Option<Request>,
 
     awake_at: u64,
-    /// The time at which the thread last woke after a stall.
     woke_at: u64,
     /// The time at which the node began to wait for a response about frames that it has missed.
     missed_since: Option<u64>,
     heard_at: u64,
-    /// The time of the last disturbance: the store answered again after a long outage, or its data was restored. After
+    /// The time of the last disturbance: the store responded again after a long outage, or its data was restored. After
     /// a disturbance, nodes have to report what they have run.
     disturbed_at: u64,
 
@@ -87,7 +86,6 @@ pub(crate) struct Core {
     /// The first frame in which the node takes part again. At its beginning, the new load has reached `reached_slot`.
     resumes_in: u64,
 
-    /// The first frame in which the node no longer takes part.
     leaves_in: Option<u64>,
     /// Whether the pacer has received the end of the node's part of the load.
     is_told_of_end: bool,
@@ -99,7 +97,7 @@ pub(crate) struct Core {
 enum LastReply {
     Answer,
     Nothing,
-    /// The node rejected the response to a claim, because the store's clock was off.
+    /// The store's clock was off.
     Refused,
 }
 
@@ -344,8 +342,7 @@ impl Core {
         (is_end && !self.is_told_of_end).then(|| self.update_from(self.book.next()))
     }
 
-    /// Returns whether the node's last frame has closed. Until then, the node may get tracks that another node gives
-    /// back.
+    /// Until the node's last frame has closed, the node may get tracks that another node gives back.
     fn last_frame_has_closed(&self) -> bool {
         let end = self.end();
         self.book.next() >= end && self.awake_at >= self.frames().closes(end.saturating_sub(1))

@@ -225,8 +225,8 @@ impl Driver {
         self.retried(&request)
     }
 
-    /// Reports which of the node's slots were started, and the user's results. If the store has lost the run, the node
-    /// first restores the store's data. Returns whether this node is the last one to finish.
+    /// If the store has lost the run, the node first restores the store's data. Returns whether this node is the last
+    /// one to finish.
     fn finish(&mut self, results: &[u8]) -> Result<bool, FleetError> {
         self.core.stop_claiming(self.clock.now_ns());
         let others = self.give_results(results)?;

@@ -8,7 +8,6 @@ use crate::uncounted_frames::UncountedFrames;
 use nanopace::driver::Lease;
 use std::collections::VecDeque;
 
-/// Which tracks of a frame the node asks for next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Stage {
     Own,

@@ -21,7 +21,7 @@ pub(crate) struct Load {
     shape: Shape,
     /// The shape that continues after the pause, or `None` if the load is not paused.
     rest: Option<Shape>,
-    /// A cache of recently used frames, each with the number of its first slot.
+    /// A cache: recently used frames, each with its first slot.
     known: Vec<(u64, u64)>,
 }
 

@@ -187,7 +187,7 @@ pub(crate) struct Run {
     pub(crate) arrivals: String,
     pub(crate) seed: u64,
     pub(crate) ends: Option<u64>,
-    /// The versions of the load, in order. The first one is the initial load of the run.
+    /// The first one is the initial load of the run.
     pub(crate) versions: Vec<Version>,
     pub(crate) roster: Roster,
     pub(crate) joined: u64,
@@ -198,12 +198,12 @@ pub(crate) struct Run {
     pub(crate) counted: Counted,
 }
 
-/// The number of counted slots of each owner. The store no longer knows which track had which owner.
+/// The store no longer knows which track of a counted frame had which owner.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Counted {
     /// The first frame that has not been counted.
     pub(crate) until: u64,
-    /// The number of slots by owner. The key `None` stands for slots without an owner.
+    /// The key `None` stands for slots without an owner.
     pub(crate) slots: BTreeMap<Option<NodeId>, u64>,
 }
 
@@ -267,8 +267,7 @@ impl Run {
 }
 
 impl Roster {
-    /// Returns the rank of a node in the roster, and the number of nodes. A node that is not in the roster is counted
-    /// as the last node of the roster.
+    /// Returns the rank of a node and the number of nodes. A node that is not in the roster counts as its last node.
     pub(crate) fn rank(&self, node: NodeId) -> (u32, u32) {
         let place = self.nodes.iter().position(|&other| other == node);
         let nodes = self.nodes.len() + usize::from(place.is_none());

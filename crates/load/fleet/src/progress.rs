@@ -4,7 +4,6 @@
 pub(crate) struct Progress {
     pub(crate) fired: u64,
     pub(crate) shed: u64,
-    /// The number of slots that this node has started although another node owns them.
     pub(crate) twice: u64,
     pub(crate) late_ns: u64,
     /// The time for which the node has been without the store. In the first report after an outage, it is the length of
@@ -20,7 +19,6 @@ pub(crate) struct Progress {
     pub(crate) change: u64,
     /// The time of the report, in nanoseconds of the run. The store may have received it much later.
     pub(crate) told_ns: u64,
-    /// The sum of the steps, forward or backward, by which the node's clock was set to the store's clock.
     pub(crate) stepped_ns: u64,
 }
 

@@ -35,7 +35,7 @@ pub(crate) struct Exchange {
     pub(crate) received_ns: u64,
 }
 
-/// The thread that sends the node's requests to the store, one at a time. It ends when this handle is dropped.
+/// The thread ends when this handle is dropped.
 #[derive(Debug)]
 pub(crate) struct StoreThread(Sender<Order>);
 
@@ -69,15 +69,14 @@ impl StoreThread {
         Ok(StoreThread(sender))
     }
 
-    /// Makes the thread send a request, and wait for the response for at most `patience`. `load` is the length of the
-    /// load, or `None` if it never ends.
+    /// `load` is the length of the load, or `None` if it never ends.
     pub(crate) fn send(&self, request: Request, patience: Duration, load: Option<Duration>) {
         // The thread exists as long as this handle, so the send cannot fail.
         let _ = self.0.send(Order { request, patience, load });
     }
 }
 
-/// The thread that sends interim results to the store. It ends when this handle is dropped.
+/// The thread ends when this handle is dropped.
 #[derive(Debug)]
 pub(crate) struct ResultsThread(Sender<Vec<u8>>);
 

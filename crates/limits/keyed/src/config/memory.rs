@@ -46,7 +46,7 @@ impl MemoryConfig {
         found
     }
 
-    /// Replaces the configuration with the snapshot. The caller excludes concurrent changes.
+    /// The caller excludes concurrent changes.
     #[cfg(feature = "file")]
     pub(crate) fn become_like(&self, snapshot: &ConfigSnapshot) {
         let before = self.snapshot();

@@ -23,15 +23,14 @@ pub(super) fn read(database: &Database) -> Result<Vec<Stored>, Error> {
     Ok(entries)
 }
 
-/// Begins a transaction that is committed in two phases. After such a commit, an incomplete last state is treated as
-/// damage, and not replaced by an older state.
+/// After a commit in two phases, an incomplete last state is treated as damage, and not replaced by an older state.
 fn begin_write(database: &Database) -> Result<WriteTransaction, Error> {
     let mut transaction = database.begin_write()?;
     transaction.set_two_phase_commit(true);
     Ok(transaction)
 }
 
-/// Creates a database in an empty file, with both tables, because `read` fails if a table is missing.
+/// Creates both tables, because `read` fails if one is missing.
 pub(super) fn create(file: File) -> Result<(), Error> {
     let database = Database::builder().create_with_backend(FileBackend::new(file)?)?;
     let transaction = begin_write(&database)?;

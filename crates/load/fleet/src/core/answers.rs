@@ -75,9 +75,8 @@ impl Core {
         }
     }
 
-    /// Handles a response that shows that other nodes own the tracks of `clash`, which this node wanted to run. If the
-    /// frame has not closed, the node drops the tracks. Otherwise, the tracks that the node has run count as started
-    /// twice.
+    /// Other nodes own the tracks of `clash`, which this node wanted to run. If the frame has not closed, the node
+    /// drops the tracks. Otherwise, the tracks that the node has run count as started twice.
     pub(super) fn clash(&mut self, clash: &Portion, now: u64) {
         let is_in_time = now < self.frames().closes(clash.frame);
         match self.book.entry(clash.frame).and_then(|entry| entry.tracks.as_mut()) {

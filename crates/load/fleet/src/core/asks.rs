@@ -66,7 +66,6 @@ impl Core {
         self.request(now, is_late, progress)
     }
 
-    /// Returns whether a leaving node has to wait before its next request.
     pub(crate) fn rests(&self, now: u64) -> bool {
         let may_ask = self.is_late || self.appetite < 1.0 || self.is_undecided(now);
         may_ask && now < self.asks_from
@@ -145,8 +144,8 @@ impl Core {
         now + begins.chain(decides).fold(patience - patience / 4, u64::min)
     }
 
-    /// Returns a claim with these asks. While the store's clock is off, the claim is empty, because this node would not
-    /// use the granted tracks. The response to the empty claim shows whether the clock is right again.
+    /// While the store's clock is off, the claim is empty, because this node would not use the granted tracks. The
+    /// response to the empty claim shows whether the clock is right again.
     fn claim(&mut self, mut asks: Vec<Ask>, progress: &str) -> Request {
         if self.last_reply == LastReply::Refused {
             asks.clear();

@@ -9,14 +9,13 @@ use crate::store::CHUNK;
 /// By then, all nodes that can reach the store have reported what they ran in these frames.
 const AGE_NS: u64 = 60_000_000_000;
 
-/// The largest number of tracks that one request counts.
+/// The largest number of tracks that one request counts: the largest number that a frame can have.
 const MOST_PIECES: u64 = 1_024;
 
 impl Core {
-    /// Records that the store has answered a claim in this epoch. Also records a disturbance if the store had not
-    /// responded for more than half of [`AGE_NS`], or if its data was restored. After a disturbance, nodes have to
-    /// report what they ran in old frames. After a shorter outage, the remaining half of [`AGE_NS`] is enough for these
-    /// reports.
+    /// Records a disturbance if the store had not responded for more than half of [`AGE_NS`], or if its data was
+    /// restored. After a disturbance, nodes have to report what they ran in old frames. After a shorter outage, the
+    /// remaining half of [`AGE_NS`] is enough for these reports.
     pub(super) fn hears_store(&mut self, epoch: u64, now: u64) {
         if now > self.heard_at + AGE_NS / 2 || epoch != self.run.epoch {
             self.disturbed_at = now;

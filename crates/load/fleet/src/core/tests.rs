@@ -204,8 +204,8 @@ fn the_pacer_of_a_leaving_node_gets_the_end_again() {
     assert_eq!(core.update().unwrap().leases.len(), 1);
 }
 
-/// A blind node has decided to run tracks of another node. Their slots count as started twice only if the pacer of the
-/// blind node accepted the tracks in time.
+/// A blind node has decided to run tracks that another node owns. Their slots count as started twice only if the pacer
+/// of the blind node accepted the tracks in time.
 #[test]
 fn only_what_the_pacer_had_was_started_twice() {
     for (is_taken, slots) in [(true, 10), (false, 0)] {

@@ -9,7 +9,7 @@ pub(super) struct Unclaimed {
     /// Portions that the node runs, and that the store may not know. Portions that are run blind are put at the front,
     /// so that the store learns of them before other nodes can claim their tracks.
     pub(super) to_mark: VecDeque<Portion>,
-    /// For each frame, the number of slots that the node has run blind, and whose owners it does not know.
+    /// For each frame, the number of slots that the node has run blind and not marked yet.
     pub(super) unconfirmed: BTreeMap<u64, u64>,
     /// For each frame, the number of slots that the node has started although another node owns them.
     pub(super) twice_by_frame: BTreeMap<u64, u64>,

@@ -65,8 +65,7 @@ impl Core {
         self.resumes_in = high;
     }
 
-    /// Compares the versions in a response with those that the node knows. Another change may have replaced the last
-    /// version that the node knows.
+    /// Another change may have replaced the last version that the node knows.
     pub(super) fn new_versions(&self, answer: &Claimed) -> NewVersions {
         let known = self.run.versions.len();
         // The store has `answer.known` versions, and the response contains only the last ones.

@@ -2,8 +2,7 @@
 
 use crate::error::FleetError;
 
-/// Returns an error with advice for a server's error with the code `code` and the message `text`. Returns `None` if the
-/// user cannot fix the cause.
+/// Returns `None` if the user cannot fix the cause.
 pub(super) fn refused(code: &str, text: &str) -> Option<FleetError> {
     match code {
         "WRONGTYPE" => Some(FleetError::Damaged),

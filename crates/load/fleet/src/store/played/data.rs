@@ -9,7 +9,7 @@ type Bytes = Vec<u8>;
 pub(super) struct Data {
     now_us: i64,
     keys: BTreeMap<Bytes, Kept>,
-    /// The times at which keys expire, in microseconds of the store's clock.
+    /// In microseconds of the store's clock.
     expires: BTreeMap<Bytes, i64>,
 }
 
