@@ -18,7 +18,6 @@ pub(crate) struct KeyState {
 #[derive(Clone, Debug)]
 pub(crate) struct KeyLimits {
     limits: Arc<Limits>,
-    /// The version of the key's limits, read before they were looked up.
     version: u64,
     /// The key's state, if that state is more than a word.
     own: Option<LimitsState>,

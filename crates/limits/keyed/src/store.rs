@@ -84,9 +84,6 @@ impl<K: Hash + Eq, S: BuildHasher> KeyStore<K, S> {
 
     /// Checks at most `cells` cells, and returns the number of removed keys. `usize::MAX` checks every cell once,
     /// unless other sweeps run at the same time.
-    ///
-    /// If `now` is far in the future, keys whose requests still count are removed. Later decisions in the shards of
-    /// these keys count as made when the keys would have become idle.
     pub(crate) fn sweep(&self, now: Nanos, mut cells: usize) -> usize {
         let mut removed = 0;
         for _ in 0..self.shards.len() {

@@ -16,7 +16,6 @@ use tokio::sync::Notify;
 use tokio::task::yield_now;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
-/// The first and the longest pause between attempts to connect.
 const PAUSES: [Duration; 2] = [Duration::from_millis(10), Duration::from_millis(250)];
 
 /// The `Debug` output contains no address.

@@ -13,7 +13,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-/// The name of the hash field with the version, next to the fields with the limits.
 const VERSION: &str = "v";
 
 /// A configuration in a store. Any number of processes can follow and change the configuration. Both

@@ -26,7 +26,6 @@ pub(crate) struct Core<C> {
     pub(crate) leases: Option<Leases>,
     recent: Mutex<Option<(Arc<Limits>, Arc<Plan>)>>,
     pub(crate) counters: Counters,
-    /// A clock that replaces the store's own, in tests.
     store_clock: Option<Arc<dyn Clock>>,
 }
 

@@ -52,7 +52,7 @@ pub(crate) struct More {
     pub(crate) tokens: u64,
     /// The receipt for the tokens and for the request itself.
     pub(crate) receipt: Receipt,
-    /// The moment of the decision, by the store's clock.
+    /// By the store's clock.
     pub(crate) at: Nanos,
 }
 
@@ -130,7 +130,6 @@ impl<'a> Decide<'a> {
         }
     }
 
-    /// Carries the state of other limits over to the limits of this decision. Returns the call that replaces the state.
     fn carry(&mut self, before: &str, now: Nanos) -> Result<Call, StoreError> {
         self.takes = 0;
         let (old, state) = read_state(before).ok_or(StoreError::Foreign)?;

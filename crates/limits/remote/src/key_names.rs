@@ -24,8 +24,7 @@ impl KeyNames {
         }
     }
 
-    /// Returns the name of the key with the subject's state. A cluster determines the hash slot of the state from the
-    /// string between the first braces.
+    /// A cluster determines the hash slot of the state from the string between the first braces.
     pub(crate) fn subject(&self, subject: &str) -> String {
         let prefix = &self.prefix;
         match subject.len() {

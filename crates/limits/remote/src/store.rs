@@ -14,7 +14,6 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// The first and the longest pause between attempts to connect.
 const PAUSES: [Duration; 2] = [Duration::from_millis(10), Duration::from_millis(250)];
 
 /// The `Debug` output contains no address.

@@ -7,7 +7,6 @@ use std::borrow::Cow;
 use std::marker::PhantomData;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
-/// The number of leading bits of an IPv6 address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Prefix(u8);
 

@@ -206,7 +206,6 @@ impl Core {
         self.failure.as_ref()
     }
 
-    /// Returns whether the store knows all tracks that the node has run.
     pub(crate) fn has_marked_all(&self) -> bool {
         self.unclaimed.to_mark.is_empty() && self.urgent.is_none()
     }
@@ -237,7 +236,6 @@ impl Core {
         }
     }
 
-    /// Makes the decisions that are due at `now` and need no response of the store.
     pub(crate) fn decide(&mut self, now: u64) {
         if now > self.awake_at + STALL_NS + self.frames().frame_ns / 2 {
             self.woke_at = now;

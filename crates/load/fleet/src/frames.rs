@@ -11,7 +11,7 @@ const MOST_LEAD: u64 = 64;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Frames {
-    /// The length of a frame in nanoseconds, which is a whole number of microseconds.
+    /// A whole number of microseconds.
     pub(crate) frame_ns: u64,
     pub(crate) tracks: u32,
 }

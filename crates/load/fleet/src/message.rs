@@ -120,8 +120,7 @@ pub(crate) struct Claim {
     /// data.
     pub(crate) answered: u64,
     pub(crate) epoch: u64,
-    /// How many frames before the beginning of a frame the store must start to accept this node's claims for it. The
-    /// number depends on the node's round-trip time.
+    /// The [`lead`](Run::lead) that this node needs because of its round-trip time.
     pub(crate) lead: u64,
     /// The time of the run at which the claim expires. If the claim arrives later, the store grants nothing, because
     /// the response might be too late.

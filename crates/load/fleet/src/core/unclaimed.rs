@@ -11,7 +11,6 @@ pub(super) struct Unclaimed {
     pub(super) to_mark: VecDeque<Portion>,
     /// For each frame, the number of slots that the node has run blind and not marked yet.
     pub(super) unconfirmed: BTreeMap<u64, u64>,
-    /// For each frame, the number of slots that the node has started although another node owns them.
     pub(super) twice_by_frame: BTreeMap<u64, u64>,
     /// The number of other slots that were started twice: those in counted frames, and those under earlier loads.
     pub(super) twice_besides: u64,
@@ -46,8 +45,7 @@ impl Unclaimed {
         *self.twice_by_frame.entry(frame).or_default() += slots;
     }
 
-    /// Records that frames before `until` have been counted. The slots of these frames that were started twice stay
-    /// counted as started twice.
+    /// Frames before `until` have been counted. Their slots that were started twice stay counted as such.
     pub(super) fn forget(&mut self, until: u64) {
         let kept = self.twice_by_frame.split_off(&until);
         self.twice_besides += mem::replace(&mut self.twice_by_frame, kept).values().sum::<u64>();

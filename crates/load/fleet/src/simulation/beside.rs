@@ -8,7 +8,6 @@ use crate::store::{Played, RedisStore, Store};
 use std::thread;
 use std::time::Duration;
 
-/// A server, and the store in this process that must respond like the server.
 struct Both {
     server: RedisStore,
     played: Played,
