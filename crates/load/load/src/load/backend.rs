@@ -108,7 +108,7 @@ pub(crate) trait Backend: Send + Sync + 'static {
         None
     }
 
-    /// Returns how many files can be open at once. `sessions` contains the number of sessions of each thread.
+    /// Returns how many files the sessions may have open at once. `sessions` contains the number for each thread.
     fn open_files(&self, sessions: &[usize]) -> u64 {
         sessions.iter().sum::<usize>() as u64
     }
@@ -140,9 +140,8 @@ pub(crate) trait Backend: Send + Sync + 'static {
         None
     }
 
-    /// Returns a description of the request of a slot as an object, or `None` if the target cannot describe requests.
-    /// If requests depend on more than the number of the slot, returns an error: a message for a user who wants to
-    /// repeat requests.
+    /// Returns a JSON object that describes the request of a slot, or `None` if the target cannot describe requests. If
+    /// requests depend on earlier responses, returns a message for a user who wants to repeat requests.
     fn request(&self, _slot: u64) -> Result<Option<Value>, &'static str> {
         Ok(None)
     }
@@ -240,7 +239,7 @@ impl<T: Target> BlockingSession for Opened<'_, T> {
     }
 }
 
-/// Polls a future once. Fails if the future awaits instead of blocking.
+/// Returns a failure if the future awaits instead of blocking.
 fn polled_once<R>(called: impl Future<Output = Result<R, Failure>>) -> Result<R, Failure> {
     match pin!(called).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(result) => result,

@@ -12,11 +12,11 @@ use super::target::{Done, Failure, Slot, Target};
 /// A call that blocks cannot be canceled, so the timeout does not apply: set the driver's timeout. A call that still
 /// hangs when the run is given up is counted as unfinished, and its thread is not joined.
 ///
-/// The load begins when all sessions are open, or when the timeout has passed. A session that opens later takes slots
-/// at once. If a session is still not open when the schedule ends, its thread is not joined.
+/// The load begins when all sessions are open or have failed to open, or when the timeout has passed. A session that
+/// opens later takes slots at once. If a session is still not open when the schedule ends, its thread is not joined.
 ///
-/// A function or closure that takes a [`Slot`] and returns `Result<Done, Failure>` is a blocking target without
-/// sessions:
+/// A function or closure that takes a [`Slot`] and returns `Result<Done, Failure>` is a blocking target, whose sessions
+/// hold no data:
 ///
 /// ```
 /// use nanopace_load::{Done, Load, Slot};
@@ -74,12 +74,14 @@ pub trait BlockingTarget: Send + Sync + 'static {
     type Session: Send + 'static;
 
     /// Opens session number `index`, counted from 0, on the thread that will use the session. The method is called
-    /// before the load begins, and again after a failure that has [broken](Failure::broken) the session.
+    /// before the load begins, and for the next call after a failure that has [broken](Failure::broken) the session. A
+    /// session with the number 0 is opened and closed before that, to check that the target is available.
     ///
     /// # Errors
     ///
-    /// Returns a failure if the session cannot be opened. If this happens before the load begins, `connect` is called
-    /// again for the session's first call. If it happens for a call, that call fails with the same kind of failure.
+    /// Returns a failure if the session cannot be opened. If this check fails, the load does not run. If another
+    /// attempt before the load fails, `connect` is called again for the session's first call. If it fails for a call,
+    /// that call fails with the same kind of failure.
     fn connect(&self, index: usize) -> Result<Self::Session, Failure>;
 
     /// Performs the operation for a slot. A panic counts as a failure. Retries inside the call are part of its service
@@ -100,7 +102,8 @@ pub trait BlockingTarget: Send + Sync + 'static {
         Ok(())
     }
 
-    /// With `Some`, closes the session on its thread. With `None`, cleans up after the load. See [`Target::teardown`].
+    /// With `Some`, closes the session on its thread, without a timeout. With `None`, cleans up after the load. See
+    /// [`Target::teardown`].
     ///
     /// # Errors
     ///

@@ -8,12 +8,10 @@ use std::time::Duration;
 pub(crate) struct Details {
     pub(crate) status: Option<u16>,
     pub(crate) set_up: Option<SetUp>,
-    /// The label under which the operation is also counted.
     pub(crate) label: Option<&'static str>,
     pub(crate) traffic: Traffic,
 }
 
-/// Counts bytes read and written, items in responses (such as rows), and retried requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 pub(crate) struct Traffic {
     pub(crate) read: u64,

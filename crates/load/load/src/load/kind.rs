@@ -36,7 +36,7 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// All kinds that occurred so far. They are never freed, so a [`FailureKind`] is a reference that can be copied.
+/// All kinds so far. They are never freed, so a [`FailureKind`] is a reference that can be copied.
 static KNOWN: Mutex<BTreeMap<&'static str, FailureKind>> = Mutex::new(BTreeMap::new());
 
 /// Returns the counts by the text of their kind. Inserts them one by one, because collecting into a map adds sorting
@@ -50,13 +50,13 @@ pub(crate) fn in_words(
 }
 
 impl FailureKind {
-    /// Returns the kind with this text, in a group of its own.
+    /// Returns the kind with this text. A new kind has a group of its own.
     pub(crate) fn new(text: &str) -> FailureKind {
         FailureKind::known(text, |text| text)
     }
 
-    /// Returns the kind with this text in this group. Metrics count failures by group, because there are only a few
-    /// groups.
+    /// Returns the kind with this text. A new kind is in this group. Metrics count failures by group, because there are
+    /// fewer groups than kinds.
     pub(crate) fn of_group(group: &'static str, text: &str) -> FailureKind {
         FailureKind::known(text, |_| group)
     }

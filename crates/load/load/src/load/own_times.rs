@@ -22,7 +22,7 @@ pub(crate) enum Part {
     /// The time from the arrival of the last byte of a response in the kernel until the response was read.
     Reading,
     Trend(Name),
-    /// The events of a [`Counter`](crate::Counter), which have no times.
+    /// The events of a [`Counter`](crate::Counter) have no times.
     Counter(Name),
 }
 
@@ -113,13 +113,13 @@ pub(crate) fn counters(own: &[OwnTimes]) -> impl Iterator<Item = (&'static str, 
 #[derive(Clone, Debug)]
 pub(crate) struct OwnTimes {
     pub(crate) part: Part,
-    /// The recorded times, in nanoseconds.
+    /// In nanoseconds.
     pub(crate) times: Histogram<u64>,
     /// The number of events whose time is unknown, or the value of a counter.
     pub(crate) untimed: u64,
 }
 
-/// The longest recorded time: one day. Longer times are recorded as one day.
+/// Longer times are recorded as one day.
 const LONGEST_NS: u64 = 86_400 * 1_000_000_000;
 
 #[must_use]

@@ -1,5 +1,5 @@
-//! Recognises system errors that mean that the generator's machine ran out of a resource. These errors say nothing
-//! about the target, so they form a separate group of failures.
+//! Recognises system errors that mean that the generator's machine ran out of a resource. The target did not report
+//! these errors, so they form a separate group of failures.
 
 use super::kind::FailureKind;
 use std::error::Error;
@@ -16,7 +16,7 @@ pub(crate) enum Shortage {
     Ports,
     Buffers,
     Memory,
-    /// The epoll instance cannot watch more files.
+    /// The limit of files that a user's epoll instances may watch.
     Watches,
     Queue,
 }

@@ -45,10 +45,10 @@ impl Slot {
         place: 0,
     };
 
-    /// Returns the slot's number in the whole load, counted from 0. Shards and nodes of a fleet use the same numbers,
-    /// so the data of an operation can be derived from the number. The first slot of the warm-up has the number 0, and
-    /// the first recorded slot follows the last slot of the warm-up. Skipped slots have numbers too.
-    /// A slot that repeats a request of an earlier run (`--again`) has the number of that request's slot.
+    /// Returns the slot's number in the whole load, counted from 0. The number is the same in all shards and nodes of
+    /// the load, so the data of an operation can be derived from it. The first slot of the warm-up has the number 0,
+    /// and the first recorded slot follows the last slot of the warm-up. Skipped slots have numbers too. A slot that
+    /// repeats a request of an earlier run (`--again`) has the number of that request's slot.
     #[must_use]
     pub fn number(&self) -> u64 {
         self.number

@@ -58,7 +58,7 @@ const PARTS: [Part; 3] = [Part::FirstItem, Part::FirstItemResponse, Part::ItemGa
 /// ```
 #[derive(Debug, Default)]
 pub struct StreamTimes {
-    /// The pacer of the load, which provides the clock, and the recorded times. `None` before the first load.
+    /// The pacer of the load, and the recorded times. `None` before the first load.
     paced: Mutex<Option<(Pacer, [Histogram<u64>; 3])>>,
 }
 
@@ -165,8 +165,8 @@ mod tests {
         times.take().into_iter().map(ms).collect()
     }
 
-    /// Returns the times that are recorded for a call that is due at 2 ms, and whose stream is watched from 5 ms. Each
-    /// element of `after` is the time in milliseconds from the previous item, or from 5 ms, to the next item.
+    /// The call is due at 2 ms, and its stream is watched from 5 ms. Each element of `after` is the time in
+    /// milliseconds from the previous item, or from 5 ms, to the next item.
     fn of_stream(is_recorded: bool, after: &[u64]) -> Vec<Vec<u64>> {
         let (clock, times) = (ManualClock::new(), StreamTimes::new());
         let pacer = Pacer::builder(Rate::per_second(1).unwrap()).clock(clock.clone()).build();

@@ -16,8 +16,8 @@ const LONGEST: usize = 120;
 
 /// The system under load: a database, a queue, a service.
 ///
-/// Each session has a task of its own, and carries one call at a time. Tasks do not wait for each other, so the maximum
-/// number of calls in flight is the number of sessions.
+/// Each session has a task of its own and carries one call at a time, so the maximum number of calls in flight is the
+/// number of sessions.
 ///
 /// # Examples
 ///
@@ -54,22 +54,24 @@ pub trait Target: Send + Sync + 'static {
     /// A connection, or another object that carries one call at a time.
     type Session: Send + 'static;
 
-    /// Whether [`connect`](Target::connect) and [`call`](Target::call) block their thread. If so, each session has a
-    /// thread of its own, on which the futures of both methods are polled once. The constant is `true` for each
-    /// [`BlockingTarget`](crate::BlockingTarget).
+    /// Whether [`connect`](Target::connect), [`call`](Target::call) and [`teardown`](Target::teardown) block their
+    /// thread. If so, each session has a thread of its own, on which the futures of these methods are polled once. The
+    /// constant is `true` for each [`BlockingTarget`](crate::BlockingTarget).
     const BLOCKS: bool = false;
 
-    /// Opens session number `index`, counted from 0. Sessions are opened before the load begins. A session is opened
-    /// again after a failure that has [broken](Failure::broken) it. The session's next slot then waits until the
-    /// session is open; this wait is not part of the slot's service time.
+    /// Opens session number `index`, counted from 0. Sessions are opened before the load begins; with a growing pool
+    /// (`--connections 8..64`), further sessions are opened during the load. A session is opened again after a failure
+    /// that has [broken](Failure::broken) it. The session's next slot then waits until the session is open; this wait
+    /// is not part of the slot's service time.
     ///
-    /// `connect` must not block its thread. If a thread is blocked for longer than the timeout, the load begins without
-    /// the sessions of that thread. Those sessions take slots as soon as they are open.
+    /// `connect` must not block its thread. If a thread is blocked for over a second longer than the timeout, the load
+    /// begins without the sessions of that thread. Those sessions take slots as soon as all of them are open.
     ///
     /// # Errors
     ///
-    /// Returns a failure if the session cannot be opened. If this happens before the load begins, `connect` is called
-    /// again for the session's first call. If it happens for a call, that call fails with the same kind of failure.
+    /// Returns a failure if the session cannot be opened. If the check after [`setup`](Target::setup) fails, the load
+    /// does not run. If another attempt before the load fails, `connect` is called again for the session's first call.
+    /// If it fails for a call, that call fails with the same kind of failure.
     fn connect(&self, index: usize) -> impl Future<Output = Result<Self::Session, Failure>> + Send;
 
     /// Performs the operation for a slot.
@@ -272,9 +274,9 @@ impl Done {
 
 /// The result of a call that failed: the kind of failure, and whether the session is still usable.
 ///
-/// The operator `?` converts an error to a failure that breaks the session. The kind of this failure is the error's
-/// text. Failures with the same text are counted together, so use texts that many failures share. After the first 1000
-/// texts, failures with further texts are counted as one kind.
+/// The operator `?` converts an error to a failure that breaks the session. The kind of this failure is the first line
+/// of the error's text, cut to 120 characters. Failures with the same text are counted together, so use texts that many
+/// failures share. After the first 1000 texts, failures with further texts are counted as one kind.
 ///
 /// If `?` converts a system error that a limit of the generator's machine caused, such as the limit of open files, the
 /// verdict attributes the failure to the generator.

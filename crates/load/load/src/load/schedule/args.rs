@@ -1,4 +1,4 @@
-//! Defines the options of a load.
+//! Defines the options of a load. Their doc comments are `--help` texts.
 
 use super::arrivals::ArrivalProcess;
 use super::table::WrittenShape;
@@ -13,7 +13,6 @@ use std::time::Duration;
 /// The value of `--rate` for a closed loop.
 pub(crate) const MAX: &str = "max";
 
-/// The options of a load. The texts here are on the `--help` pages of `plan` and `run`.
 #[derive(Clone, Debug, Args)]
 #[command(group = ArgGroup::new("load").args(["rate", "shape"]))]
 #[command(next_help_heading = "Load")]
@@ -94,7 +93,7 @@ impl ScheduleArgs {
         self.arrivals.recording().map_or(Ok(()), |recording| recording.check_first(first))
     }
 
-    /// Returns how many slots of the shard start before `moment`, which is counted from the beginning of the load.
+    /// Returns how many slots of the shard start before `moment`, counted from the beginning of the load.
     pub(crate) fn starts_before(&self, moment: Duration, shard: Shard) -> anyhow::Result<u64> {
         if moment.is_zero() {
             return Ok(0);
@@ -108,7 +107,8 @@ impl ScheduleArgs {
         Ok(u64::try_from(starts.count())?)
     }
 
-    /// Returns the end of the load, or `None` for an infinite load. A recording ends 1 ns after its last start.
+    /// Returns the end of the load, or `None` for an infinite load. A recording ends 1 ns after the last start of this
+    /// shard.
     pub(crate) fn end(&self) -> anyhow::Result<Option<Duration>> {
         if self.is_replay() {
             let last = self.starts()?.last().unwrap_or_default();
@@ -183,7 +183,7 @@ mod tests {
     use nanopace::ManualClock;
     use std::fs;
 
-    /// Parses options, in which underscores stand for spaces.
+    /// Underscores stand for spaces within an option.
     fn args(line: &str) -> ScheduleArgs {
         let words = line.split_whitespace().map(|word| word.replace('_', " "));
         let command = ScheduleArgs::augment_args(Command::new("test").no_binary_name(true));

@@ -28,7 +28,6 @@ mod tests {
     use proptest::prelude::*;
     use std::collections::BTreeMap;
 
-    /// Returns the first `count` slots of both halves.
     fn slots(seed: u64, count: usize) -> [Vec<u64>; 2] {
         let shape = Shape::constant(Rate::per_second(1).unwrap());
         halves(seed).unwrap().map(|half| {

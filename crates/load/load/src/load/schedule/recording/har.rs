@@ -33,7 +33,7 @@ struct Log<'a> {
 struct Entry {
     started_date_time: String,
     request: Request,
-    /// Browsers set this field if they sent no request because the response was in their cache.
+    /// Chromium sets this field if it sent no request because the response was in its cache.
     #[serde(rename = "_fromCache")]
     from_cache: Option<IgnoredAny>,
 }

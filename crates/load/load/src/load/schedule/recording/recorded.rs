@@ -21,7 +21,7 @@ pub(crate) struct Recorded {
 
 #[derive(Debug, Default)]
 pub(crate) struct Requests {
-    /// The distinct requests, each with its position in the file.
+    /// The distinct requests, each with the position of its first occurrence in the file.
     pub(crate) different: Vec<(RecordedRequest, String)>,
     pub(crate) of_slots: Vec<u32>,
     pub(crate) left_out: Option<String>,
@@ -59,7 +59,6 @@ impl Display for Recorded {
 
 #[derive(Debug, Default)]
 pub(super) struct Reader {
-    /// Whether the user wrote `from=first` (true) or `from=0` (false).
     begins_with_first: Option<bool>,
     first: Option<(Format, u128)>,
     starts: Vec<u64>,

@@ -7,8 +7,7 @@ use proptest::prelude::*;
 use std::fs;
 use tempfile::TempDir;
 
-/// Reads a file that contains `text`. `words` follow the file in the option. In error messages, FILE stands for the
-/// path.
+/// `words` follow the file in the option. In error messages, `FILE` replaces the path of the file.
 fn read_with<T>(
     kind: &str,
     text: &[u8],

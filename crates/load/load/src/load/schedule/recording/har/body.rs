@@ -27,13 +27,12 @@ const FORM: &str = "application/x-www-form-urlencoded";
 const NOT_IN_FORMS: &AsciiSet =
     &NON_ALPHANUMERIC.remove(b'*').remove(b'-').remove(b'.').remove(b'_').remove(b' ');
 
-/// Returns the body, or `None` if the file does not contain it. `size` is in bytes.
+/// Returns the body, or `None` if the file does not contain it. `size` is in bytes, and negative if it is unknown.
 pub(super) fn of(
     post_data: Option<&PostData>,
     size: Option<i64>,
     fields: &[Field],
 ) -> Result<Option<Bytes>, String> {
-    // The size is -1 if it is unknown.
     let may_be_empty = size.is_none_or(|size| size <= 0) && !announce_body(fields);
     let Some(PostData { text, encoding, .. }) = post_data else {
         return Ok(may_be_empty.then(Bytes::new));

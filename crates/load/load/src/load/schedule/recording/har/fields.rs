@@ -11,7 +11,7 @@ pub(super) struct Field {
     pub(super) value: String,
 }
 
-/// The header fields about the connection and about framing. The client writes these itself.
+/// The header fields about the connection and about framing. The client writes its own fields instead.
 const OF_A_CONNECTION: [&str; 9] = [
     "connection",
     "content-length",

@@ -27,7 +27,6 @@ impl LeftOut {
         *self.fields.entry(why.to_owned()).or_default() += 1;
     }
 
-    /// Returns one line about omissions from a file with this number of requests, or `None` if nothing was left out.
     pub(super) fn line(&self, requests: usize) -> Option<String> {
         let plural = if requests == 1 { "" } else { "s" };
         let of_requests = format!("left out of {requests} request{plural}");
