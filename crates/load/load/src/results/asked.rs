@@ -9,7 +9,7 @@ pub(crate) struct AskedLoad {
     /// no late policy has moved.
     pub(crate) slots: u64,
     /// The number of requested slots, including the elapsed fraction of the next one. For random arrivals, it is the
-    /// expected number of slots.
+    /// expected number of slots. For a recording, there are no fractions.
     pub(crate) count: f64,
 }
 

@@ -8,14 +8,15 @@
 //!    percentile: the variance that is measured between batches of the run ([`OverTime::batches`]), and the variance
 //!    that independent times would have. If neighbouring batches are still correlated, the design effect is multiplied
 //!    by `(1 + r) / (1 - r)`, where `r` is their correlation (Tafazzoli and Wilson, *Skart*, 2011).
-//! 2. The sample size, which is the number of recorded times, is divided by the design effect. The result is the
-//!    effective sample size (Korn and Graubard, 1998).
+//! 2. The sample size, which is the number of recorded times, is divided by the design effect. The result, corrected
+//!    for
+//!    the small number of batches, is the effective sample size (Korn and Graubard, 1998).
 //! 3. The binomial distribution for the effective sample size gives the two ranks between which the percentile lies.
 //!    The times at these ranks are the ends of the interval (Woodruff, 1952).
 //!
 //! The simulations in the tests show when the interval is valid: the run must be long compared with the time over which
 //! response times depend on each other. An interval is called *rough* if fewer than ten times of the effective sample
-//! are above the percentile, or fewer than ten below it.
+//! are above the percentile or fewer than ten below it, or if an end of the interval is beyond all measured times.
 
 #[cfg(test)]
 pub(crate) mod simulated;
@@ -96,7 +97,7 @@ pub(crate) struct Batched<'run> {
 
 impl Batched<'_> {
     /// Returns the confidence interval of the time at this quantile. Returns `None` for the quantiles 0 and 1, and if
-    /// there are too few batches.
+    /// there are no times or too few batches.
     pub(crate) fn range(&self, quantile: f64) -> Option<Range> {
         let is_inside = quantile > 0.0 && quantile < 1.0 && !self.sample.is_empty();
         let is_known = is_inside && self.batches.len() >= LEAST_BATCHES;
@@ -140,7 +141,7 @@ impl Batched<'_> {
     }
 
     /// Returns the derivative of the quantile function at a quantile, in nanoseconds. Returns `None` if there are too
-    /// few times above the quantile.
+    /// few measured times above the quantile.
     pub(crate) fn slope(&self, quantile: f64) -> Option<f64> {
         let most = SLOPE_BEYOND / quantile.min(1.0 - quantile);
         let times = float(self.sample.times.len()).min(most);
@@ -227,8 +228,8 @@ fn ranks(quantile: f64, effective: f64) -> (f64, f64) {
     (middle - reach, middle + reach)
 }
 
-/// Returns the 97.5 % quantile of Student's t-distribution (Abramowitz and Stegun, 26.7.5). The error is 1 % for 3
-/// degrees of freedom, and smaller for more degrees.
+/// Returns the 97.5 % quantile of Student's t-distribution (Abramowitz and Stegun, 26.7.5). The error is below 1 % for
+/// 3 or more degrees of freedom.
 pub(crate) fn student(degrees: f64) -> f64 {
     let z = Z;
     let terms = [
@@ -247,7 +248,7 @@ pub(crate) fn wilson(share: f64, count: f64) -> (f64, f64) {
     ((middle - reach).max(0.0), (middle + reach).min(1.0))
 }
 
-/// Converts a number to `f64`. A number above `u32::MAX` becomes infinite.
+/// A number above `u32::MAX` becomes infinite.
 pub(crate) fn float_of(count: usize) -> f64 {
     u32::try_from(count).map_or(f64::INFINITY, f64::from)
 }

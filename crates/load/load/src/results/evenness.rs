@@ -14,7 +14,7 @@ const LONGEST: f64 = 1.25;
 
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(crate) struct ExpectedLoad {
-    /// The rate per second.
+    /// In requests per second.
     pub(crate) rate: f64,
     /// Whether arrivals are Poisson. Otherwise they are even.
     pub(crate) is_poisson: bool,
@@ -27,7 +27,6 @@ pub(crate) struct Evenness {
     pub(crate) requests: u64,
     /// The time from the first request to the last one.
     pub(crate) seconds: f64,
-    /// The mean number of requests per second.
     pub(crate) rate: Option<f64>,
     /// `None` if there are fewer than ten requests, or if all arrived at the same time.
     pub(crate) gaps: Option<Quality>,

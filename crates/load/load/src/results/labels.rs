@@ -10,7 +10,6 @@ const MOST: usize = 100;
 
 pub(crate) const OTHERS: &str = "others";
 
-/// The operations by label.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Labels(Vec<Labelled>);
 
@@ -28,7 +27,7 @@ pub(crate) struct Labelled {
 }
 
 impl Labels {
-    /// Adds labels that are expected. Reports include them even if no operation with these labels has ended.
+    /// Reports include expected labels even if no operation with these labels has ended.
     pub(crate) fn expect(&mut self, labels: &[&str]) {
         for label in labels {
             self.labelled(label).is_expected = true;

@@ -37,7 +37,7 @@ pub(crate) struct Lateness {
     pub(crate) target: f64,
     /// The delays that this program or its machine caused.
     pub(crate) generator: f64,
-    /// The part of `generator` for which the program waited for the CPU.
+    /// The part of `generator` for which the program may have waited for the CPU.
     #[serde(default)]
     pub(crate) queued: f64,
     /// The time for which a strictness above 1 held slots back, because the target had caused lateness earlier.
@@ -73,7 +73,6 @@ impl Lateness {
         }
     }
 
-    /// Returns the total lateness of `slots` slots that each have this lateness.
     pub(crate) fn times(self, slots: f64) -> Lateness {
         let Lateness { target, generator, queued, held, resting } = self;
         let [target, generator, queued, held, resting] =
@@ -86,7 +85,7 @@ impl Lateness {
         Lateness { generator: self.generator - queued, queued: self.queued - queued, ..self }
     }
 
-    /// Sets the time that the program waited for the CPU, capped at the generator's part.
+    /// Sets the time for which the program may have waited for the CPU, capped at the generator's part.
     pub(crate) fn with_queued(self, queued: Duration) -> Lateness {
         Lateness { queued: queued.as_secs_f64().min(self.generator), ..self }
     }
@@ -186,8 +185,8 @@ impl IdealConnections {
         start
     }
 
-    /// Records the end of a slot. `busy` is the time for which the slot occupied its connection. The schedule must not
-    /// have been paused between the start and the end of the slot.
+    /// Records the end of a slot. `busy` is the time for which the slot occupied its connection, without pauses of the
+    /// schedule.
     pub(crate) fn end(&mut self, start: Start, busy: Duration) {
         self.free_since.push(Reverse(start.free + busy - start.moved));
     }
@@ -208,8 +207,8 @@ impl IdealConnections {
         moved.saturating_sub(self.given_up)
     }
 
-    /// Returns the lateness at `now` of a slot that has not started. `looked` is the time at which the thread last
-    /// polled for responses, and `moved` is the time by which the schedule has been moved.
+    /// Returns the lateness at `now` of a slot that has not started. The thread has found all responses that arrived
+    /// before `looked`. `moved` is the time by which the schedule has been moved.
     pub(crate) fn unstarted(
         &self,
         intended: Nanos,

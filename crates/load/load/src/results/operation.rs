@@ -14,7 +14,7 @@ pub(crate) struct Answer {
     /// The time at which the request was sent. If a connection had to be opened, the request was sent after the start.
     pub(crate) sent: Nanos,
     pub(crate) details: Details,
-    /// The time for which the operation blocked its thread while other sessions needed the thread.
+    /// The longest time for which the call blocked its thread without a break, or zero if this is not measured.
     pub(crate) held: Duration,
     pub(crate) is_connected: bool,
 }

@@ -141,7 +141,7 @@ impl OverTime {
         &self.intervals
     }
 
-    /// Adds an interval. An interval of length zero is joined to the previous interval.
+    /// Joins an interval of length zero to the previous interval.
     pub(crate) fn add(&mut self, interval: Interval) {
         let is_full = self.last == self.each && interval.from < interval.to;
         match self.intervals.last_mut() {

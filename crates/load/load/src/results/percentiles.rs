@@ -65,13 +65,13 @@ impl<'run> Sample<'run> {
         (rank <= float(measured.len())).then(|| measured.value_at_quantile(part))
     }
 
-    /// Formats the time at this quantile. If this time is only a lower bound, `sign` precedes it.
+    /// If the time at this quantile is only a lower bound, `sign` precedes it.
     pub(crate) fn shown(self, quantile: f64, sign: &str) -> Option<String> {
         let sign = if self.is_at_least(quantile) { sign } else { "" };
         (!self.is_empty()).then(|| sign.to_owned() + &human::time(at(self.times, quantile)))
     }
 
-    /// Formats the mean. If some of the times are lower bounds, `sign` precedes the mean.
+    /// If some of the times are lower bounds, `sign` precedes the mean.
     pub(crate) fn shown_mean(self, sign: &str) -> Option<String> {
         let sign = if self.bounds.is_some() { sign } else { "" };
         let mean = Duration::from_secs_f64(self.times.mean() * 1e-9);

@@ -9,11 +9,11 @@ use std::time::Duration;
 pub(crate) struct PoolGrowth {
     /// The number of connections at the start.
     pub(crate) first: usize,
-    /// The number up to which the pool can grow.
     pub(crate) most: usize,
-    /// The number of connections at the end, which is the largest number that was needed.
+    /// The number of connections at the end, including added ones that failed to open.
     pub(crate) opened: usize,
-    /// When the last connection was opened, from the start of the load; `None` if the pool did not grow.
+    /// The time from the start of the load until the last added connection was open, or `None` if the pool did not
+    /// grow.
     pub(crate) last_opened_seconds: Option<f64>,
 }
 

@@ -209,7 +209,7 @@ mod tests {
                     "/sys/fs/cgroup/cpu,cpuacct",
                 ],
             ),
-            // Both versions are mounted, but version 2 does not count CPU time.
+            // Both versions are mounted. Only cgroups of version 1 have quotas.
             (
                 "1:cpu:/\n0::/\n",
                 "32 31 0:29 / /cg/cpu rw - cgroup cgroup rw,cpu\n41 31 0:38 / /cg/unified rw - cgroup2 cgroup2 rw",

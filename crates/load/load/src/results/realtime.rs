@@ -9,17 +9,15 @@ use std::fmt::{self, Display, Formatter};
 pub(crate) enum Class {
     #[serde(rename = "normal")]
     Normal,
-    /// The normal class with a nice value of -15.
     #[serde(rename = "nice -15")]
     Nice,
-    /// `SCHED_RR` with priority 10.
     #[serde(rename = "SCHED_RR 10")]
     RoundRobin,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct RealtimeResult {
-    /// The class that all threads got.
+    /// The lowest class that a thread got.
     pub(crate) class: Class,
     /// The number of threads that went back to the normal class.
     pub(crate) returned: usize,

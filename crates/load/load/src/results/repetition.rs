@@ -13,7 +13,8 @@ use serde::Serialize;
 /// The request is the cause only if the difference between the shares of slow requests is at least this, and the
 /// confidence interval of the difference is above zero.
 const LEAST_MORE: f64 = 0.08;
-/// The moment is the cause only if the confidence interval of the difference includes zero and ends below this.
+/// The moment is the cause only if the confidence interval of the difference does not begin above zero and ends below
+/// this.
 const MOST_MORE: f64 = 0.2;
 
 /// If a larger share of the other requests is slow, because requests failed, the cause is unknown.
@@ -72,7 +73,7 @@ pub(crate) struct Repetition {
 }
 
 impl Repetition {
-    /// Returns the result, or `None` if the run repeats no requests.
+    /// Returns `None` if the run repeats no requests.
     pub(crate) fn new(slots: &SlotRecord) -> Option<Repetition> {
         slots.repeats.as_ref()?;
         let limit = slots.others.service.value_at_quantile(0.95);
@@ -124,7 +125,6 @@ mod tests {
     /// About 1 % of the requests wait for the end of a stall.
     const STALLS: Server = |_, stalled, random| random + f64::from(stalled);
 
-    /// Simulates a run that keeps its 100 slowest requests.
     fn run(server: Server, seed: u64, repeats: Option<Arc<Repeats>>) -> SlotRecord {
         let (mut random, mut stalled) = (Random(mixed(seed)), 0_u32);
         let mut slots = SlotRecord::new(100, repeats);

@@ -50,7 +50,6 @@ impl Group {
 }
 
 impl SlotRecord {
-    /// Creates a record that keeps at most `most` slow slots.
     pub(crate) fn new(most: usize, repeats: Option<Arc<Repeats>>) -> SlotRecord {
         let (slowest, repeated, others) = (BTreeMap::new(), Group::new(), Group::new());
         SlotRecord { most, repeats, requests: 0, slowest, repeated, others }

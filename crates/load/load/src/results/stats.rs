@@ -13,7 +13,7 @@ use hdrhistogram::Histogram;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// If a call blocks a thread with other sessions for longer than this, it is reported.
+/// If a call of an asynchronous target blocks its thread for longer than this, it is counted in `held`.
 const LONG: Duration = Duration::from_millis(1);
 
 /// The counts and times of operations. Times are in nanoseconds.
@@ -27,7 +27,8 @@ pub(crate) struct OperationStats {
     /// closed-loop tool reports.
     pub(crate) service: Histogram<u64>,
     /// The response times, from the intended start to the end. If a slot was not completed, its response time is a
-    /// lower bound: the time from its intended start until it failed, was given up or was skipped.
+    /// lower bound: the time from its intended start until it failed or was given up, or until the run ended. For a
+    /// skipped slot, it is the limit of the late policy.
     pub(crate) response: Histogram<u64>,
     /// The response times that are lower bounds.
     pub(crate) bounds: Histogram<u64>,
@@ -42,15 +43,14 @@ pub(crate) struct OperationStats {
     pub(crate) set_ups: SetUps,
     pub(crate) traffic: Traffic,
     pub(crate) lateness: Lateness,
-    /// The lateness of all starts, including those of the warm-up.
+    /// The lateness of all starts and of slots that did not start, including those of the warm-up.
     pub(crate) causes: Lateness,
     /// The approximate total time for which responses waited for the CPU.
     pub(crate) queued: Duration,
     /// The number of responses that were awaited while their thread was stopped, and the longest stop.
     pub(crate) stopped: (u64, Duration),
     pub(crate) think_times: ThinkTimes,
-    /// The number of calls that blocked a thread with other sessions for longer than [`LONG`], and the longest time of
-    /// such a call.
+    /// The number of calls that blocked their thread for longer than [`LONG`], and the longest of these times.
     pub(crate) held: (u64, Duration),
     /// The total time for which threads spun on the clock before starts. The warm-up is included.
     pub(crate) spun: Duration,
@@ -59,7 +59,6 @@ pub(crate) struct OperationStats {
 #[derive(Clone, Debug)]
 pub(crate) struct SetUps {
     pub(crate) all: Histogram<u64>,
-    /// The times that it took to connect TCP and Unix sockets, without TLS.
     pub(crate) connect: Histogram<u64>,
     pub(crate) tls: Histogram<u64>,
 }
@@ -96,7 +95,7 @@ impl OperationStats {
         self.lateness = self.lateness.plus(lateness);
     }
 
-    /// Adds the lateness of a start to the causes. The start may be part of the warm-up.
+    /// The slot may be part of the warm-up.
     pub(crate) fn cause(&mut self, lateness: Lateness) {
         self.causes = self.causes.plus(lateness);
     }
@@ -144,8 +143,8 @@ impl OperationStats {
         self.causes = self.causes.plus(lateness);
     }
 
-    /// Counts slots that a late policy skipped because they were later than `limit`. Their lateness is divided among
-    /// the causes in the same proportion as the lateness of all starts.
+    /// Counts slots that a late policy skipped because they were later than `limit`. Their lateness is divided in the
+    /// same proportion as `causes`.
     pub(crate) fn skipped(&mut self, slots: u64, limit: Duration) {
         self.skipped += slots;
         self.lower_bound(limit, slots);
@@ -158,15 +157,16 @@ impl OperationStats {
         self.lateness = self.lateness.plus(self.causes.parts_of(time.as_secs_f64()));
     }
 
-    /// Counts a response that waited for the CPU for the time `queued`. Before that, its thread was stopped for the
-    /// time `stopped`.
+    /// Counts a response that waited for the CPU for the time `queued`. Since its request was sent, the thread was
+    /// stopped for the time `stopped`.
     pub(crate) fn answered(&mut self, queued: Duration, stopped: Duration) {
         self.queued += queued;
         self.stopped.0 += u64::from(stopped > Duration::ZERO);
         self.stopped.1 = self.stopped.1.max(stopped);
     }
 
-    /// Counts a think time that ended late. The call's next request is therefore late, because of the generator.
+    /// Counts a think time that ended, `late` after its planned end. The generator caused this lateness of the call's
+    /// next request.
     pub(crate) fn late_after_rest(&mut self, late: Duration) {
         self.think_times.end(late);
         self.lateness.generator += late.as_secs_f64();

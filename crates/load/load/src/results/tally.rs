@@ -1,5 +1,5 @@
-//! Counts operations since the start of the run. The counts are small enough to be sent to observers repeatedly during
-//! the run.
+//! Counts operations since the end of the warm-up. The counts are small enough to be sent to observers repeatedly
+//! during the run.
 
 use super::labels::Labelled;
 use super::lateness::Lateness;
@@ -39,7 +39,7 @@ pub(crate) const BOUNDS_NS: [u64; 22] = [
     100_000_000_000,
 ];
 
-/// The operations since the start of the run. None of the counts ever decreases.
+/// None of the counts ever decreases.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tally {
     pub(crate) started: u64,
@@ -137,8 +137,8 @@ impl Tally {
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Buckets {
-    /// How many recorded times are in each bucket: at most its bound, and above the bound of the previous bucket. The
-    /// last bucket has no upper bound.
+    /// A time in a bucket is at most the bucket's bound, and above the bound of the previous bucket. The last bucket
+    /// has no upper bound.
     pub(crate) counts: [u64; BOUNDS_NS.len() + 1],
     pub(crate) sum: Duration,
 }

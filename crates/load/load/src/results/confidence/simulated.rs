@@ -13,14 +13,14 @@ pub(crate) const BATCHES: usize = 40;
 
 const SERVICE_NS: f64 = 1e3;
 
-/// The start of the simulation, relative to the beginning of the run. The simulation starts early enough for the effect
-/// of stalls to be constant when the run begins.
+/// The start of a simulation with stalls, relative to the beginning of the run. It is early enough for the effect of
+/// stalls to be constant when the run begins.
 const BEFORE: f64 = -1_000.0;
 
-/// A queue with one server. Arrivals are Poisson, and service times are exponential with mean 1.
+/// A queue with one server. Arrivals are Poisson, and service times are exponential with mean `slower`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Queue {
-    /// The number of arrivals per mean service time.
+    /// The number of arrivals per unit of time.
     pub(crate) rate: f64,
     pub(crate) slower: f64,
     /// The mean time between two stalls, and the length of each stall. `None` if the server does not stall.
@@ -62,7 +62,7 @@ impl Simulated {
         }
     }
 
-    /// Records a response time. `part` is the position of the request in the run, from 0 to 1.
+    /// `part` is the position of the request in the run, from 0 to 1.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "not below zero")]
     fn record(&mut self, part: f64, time: f64) {
         let ns = ns(time);
@@ -113,8 +113,8 @@ impl Queue {
         all.skip_while(|(due, _)| *due < 0.0)
     }
 
-    /// Simulates a run that grows. Calls `is_enough` with the results each time the run has grown by `every` mean
-    /// service times, until `is_enough` returns true.
+    /// Simulates a run that grows. Calls `is_enough` with the results each time the run has grown by `every` units of
+    /// time, until `is_enough` returns true.
     pub(crate) fn grow(
         &self,
         every: f64,
@@ -146,8 +146,8 @@ impl Queue {
         (stats, over_time)
     }
 
-    /// Returns for how long the server is still busy at the start of the simulation with requests that arrived earlier,
-    /// if the server does not stall.
+    /// Returns for how long the server is still busy at the start of the simulation with requests that arrived earlier.
+    /// This random time does not include stalls.
     fn work(&self, random: &mut Random) -> f64 {
         let (mean, utilisation) = (self.slower, self.rate * self.slower);
         let is_busy = random.exponential() > -utilisation.ln();

@@ -83,7 +83,7 @@ struct PartHead {
 }
 
 impl Results {
-    /// Collects the results of a finished run, whose recorded part lasted until `until`.
+    /// The recorded part of the run lasted until `until`.
     pub(crate) fn of(
         until: Duration,
         stats: &OperationStats,

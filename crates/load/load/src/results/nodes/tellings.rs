@@ -1,4 +1,4 @@
-//! Computes what the nodes of a fleet have done between their last two reports.
+//! Computes the operations of a fleet's nodes: all operations, and those between the last two reports of each node.
 
 use super::results::Results;
 use crate::console::human::float;

@@ -40,7 +40,7 @@ impl Timeline {
         Timeline { width: 4, parts: BTreeMap::new(), span: (Duration::MAX, Duration::ZERO) }
     }
 
-    /// Creates the timeline of a finished run. Its parts are as short as the intervals.
+    /// Creates the timeline of a finished run. Its parts are at least as long as the intervals.
     pub(crate) fn of(over_time: &OverTime) -> Timeline {
         let mut timeline = Timeline { width: 1, ..Timeline::new() };
         for interval in over_time.intervals() {
@@ -53,7 +53,7 @@ impl Timeline {
         timeline
     }
 
-    /// Adds an interval of at most one second, which begins at the time `at` of the load.
+    /// Adds an interval, which begins at the time `at` of the load and is not longer than a part.
     pub(crate) fn add(&mut self, at: Duration, interval: &Interval) {
         let length = interval.length();
         self.reach((at, at + length));
@@ -145,8 +145,8 @@ mod tests {
     use nanopace::Nanos;
     use proptest::prelude::*;
 
-    /// Returns the timeline of a node. `starts` contains the number of starts in each quarter of a second. The first
-    /// quarter begins shortly after the beginning of the second `first`.
+    /// `starts` contains the number of starts in each quarter of a second. The first quarter begins shortly after the
+    /// beginning of the second `first`.
     fn node(first: u64, starts: &[u64]) -> Timeline {
         let mut timeline = Timeline::new();
         for (quarter, &started) in (first * 4..).zip(starts) {
