@@ -235,8 +235,8 @@ impl Backend for Http {
         self.plan.endpoints.iter().all(Endpoint::is_local)
     }
 
-    /// Returns 10 000 requests per second for one thread. At low rates, a request takes up to 70 us of CPU time on a
-    /// virtual machine, mostly for waking up the thread, so this leaves capacity to spare.
+    /// At low rates, a request takes up to 70 us of CPU time on a virtual machine, mostly for waking up the thread, so
+    /// 10 000 requests per second leave capacity to spare. Scenarios may take longer.
     fn calls_per_thread(&self) -> Option<f64> {
         (!self.plan.has_scenarios()).then_some(10_000.0)
     }

@@ -3,11 +3,10 @@
 use crossterm::terminal;
 
 const EIGHTHS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-/// The width in characters if there is no terminal or its width is unknown.
 const USUAL_WIDTH: usize = 80;
 
-/// Returns the width of a chart in characters: the width of the terminal if there is one with at least 20 columns,
-/// otherwise [`USUAL_WIDTH`].
+/// Returns the width of a chart in characters: the width of the terminal if it has at least 20 columns, otherwise
+/// [`USUAL_WIDTH`].
 #[must_use]
 pub(crate) fn width(is_terminal: bool) -> usize {
     match terminal::size() {

@@ -11,7 +11,7 @@ type Area<'text> = DrawingArea<SVGBackend<'text>, Shift>;
 pub(crate) struct PlotLine<'text> {
     /// The points in ascending order of their horizontal coordinate. The axis begins at zero.
     pub(crate) points: Vec<(f64, f64)>,
-    /// The names of the horizontal and the vertical axis.
+    /// Of the horizontal and the vertical axis.
     pub(crate) names: [&'text str; 2],
     /// The unit of the horizontal axis.
     pub(crate) unit: &'text str,

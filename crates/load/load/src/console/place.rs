@@ -58,7 +58,7 @@ pub(crate) fn keep_apart<'a>(
     not_beside_the_report(&outputs)
 }
 
-/// Checks that no output is the file to which standard output is redirected, because the report is written there.
+/// Rejects an output that is the file to which standard output is redirected, because the report is written there.
 fn not_beside_the_report(outputs: &[(&str, &Path, Identity)]) -> anyhow::Result<()> {
     let stdout = Path::new(STDOUT[1]);
     if fs::metadata(stdout).is_ok_and(|stdout| stdout.is_file()) {
@@ -77,7 +77,7 @@ fn not_beside_the_report(outputs: &[(&str, &Path, Identity)]) -> anyhow::Result<
 /// Identifies a file. Two paths lead to the same file if they have the same destination or the same numbers.
 #[derive(Debug, PartialEq, Eq)]
 struct Identity {
-    /// The path after all links are resolved. The file itself may not exist yet.
+    /// The file itself may not exist yet.
     destination: Option<PathBuf>,
     /// The number of the device, and the inode number of the file.
     file: Option<(u64, u64)>,

@@ -1,4 +1,4 @@
-//! Shows progress on standard error. On a terminal, one line is rewritten; elsewhere, each update adds a line.
+//! Shows progress on standard error. On a terminal, one line is rewritten. Elsewhere, each update of a job adds a line.
 //!
 //! Write errors are ignored: a job must not fail because standard error is not available.
 
@@ -8,7 +8,6 @@ use crossterm::terminal::{self, Clear, ClearType};
 use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
 
-/// The width in characters if the terminal's width is unknown.
 const USUAL_WIDTH: usize = 80;
 
 #[derive(Debug)]

@@ -30,7 +30,7 @@ fn pointed_out(text: &str, column: usize) -> String {
     format!("  {shown}\n  {:>1$}", '^', index - skipped + 1)
 }
 
-/// Formats an error of clap as one line, without the usage and the reference to `--help`.
+/// Leaves out the usage and the reference to `--help`.
 pub(crate) fn one_line(error: &Error) -> String {
     let text = error.to_string();
     let lines = text.lines().map(str::trim).take_while(|line| !line.starts_with("Usage:"));

@@ -33,8 +33,7 @@ impl ResultFile {
         matches!(self.0, Place::Stdout)
     }
 
-    /// Writes the results with `write`. If `write` fails, the file keeps its old contents, unless it is overwritten in
-    /// place.
+    /// If `write` fails, the file keeps its old contents, unless it is overwritten in place.
     pub(crate) fn write(
         &self,
         write: impl FnOnce(&mut dyn Write) -> io::Result<()>,

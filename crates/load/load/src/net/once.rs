@@ -8,7 +8,7 @@ use hyper::header::{
     RETRY_AFTER, SERVER, USER_AGENT,
 };
 
-/// The fields of RFC 9110 and 9111, `Cookie` (RFC 6265, section 5.4) and `Origin` (RFC 6454, section 7.3).
+/// Fields of RFC 9110 and 9111, `Cookie` (RFC 6265, section 5.4) and `Origin` (RFC 6454, section 7.3).
 const ONCE: [HeaderName; 25] = [
     AGE,
     AUTHORIZATION,
@@ -41,8 +41,7 @@ pub(crate) fn is_once(name: &HeaderName) -> bool {
     ONCE.contains(name)
 }
 
-/// Returns an error about the first field of [`ONCE`] that occurs twice. Servers would use one of the two values, or
-/// reject the request.
+/// Rejects a repeated field of [`ONCE`]. Servers would use one of the two values, or reject the request.
 pub(crate) fn check<'a>(names: impl Iterator<Item = &'a HeaderName>) -> anyhow::Result<()> {
     let mut seen = Vec::new();
     for name in names.filter(|name| is_once(name)) {

@@ -37,7 +37,7 @@ pub(crate) fn server_and_path(url: &str) -> (&str, &str) {
     url.split_at(path)
 }
 
-/// Parses a URL that requests can be sent to. The host of a URL such as `http://:8080/` is localhost.
+/// The host of a URL such as `http://:8080/` is localhost.
 pub(crate) fn read(address: &str) -> Told<Uri> {
     let wrong = |why: &dyn Display| format!("{} {why}; {URL}", shown(address));
     let parsed = with_path(&with_host(address)).parse();

@@ -57,7 +57,6 @@ fn readable(text: &str) -> Value {
     number.unwrap_or_else(|| Value::String(text.to_owned()))
 }
 
-/// Returns a placeholder for the value of an option that has no value and no default.
 fn placeholder(option: &Arg) -> Value {
     let names = option.get_value_names().unwrap_or_default();
     Value::String(names.first().map_or_else(String::new, ToString::to_string))

@@ -21,7 +21,7 @@ pub(crate) struct Labels {
     known: HashMap<String, u8>,
 }
 
-/// A name, which several requests can share. It consists of a method and a URL without its query.
+/// A method and a URL without its query, which several requests can share.
 #[derive(Debug)]
 struct Name {
     text: String,

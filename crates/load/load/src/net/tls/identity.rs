@@ -16,7 +16,6 @@ const KINDS: &str = "RSA with 2048 to 4096 bits, ECDSA on P-256 or P-384, Ed2551
 const MARK: &[u8] = "\u{feff}".as_bytes();
 
 impl Identity<'_> {
-    /// Reads the certificate and the key, and checks that they belong together.
     pub(super) fn read(self, provider: &CryptoProvider) -> anyhow::Result<CertifiedKey> {
         let [certificate, key] = [self.certificate, self.key].map(Path::display);
         let certificates = certificates(self.certificate)
