@@ -36,11 +36,11 @@ const LONGEST: usize = 1 << 20;
 /// The part of a request that contains a text. The part determines which values are valid.
 #[derive(Clone, Copy, Debug, Hash, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Place {
-    /// The path or the query of a URL. Values are percent-encoded (RFC 3986, section 2.1).
+    /// The path or the query of a URL. Values are percent-encoded (RFC 3986, section 2.1), except those of `raw`.
     Url,
     /// The value of a header. Values with characters that are not valid there are rejected.
     Header,
-    /// The body. Values are copied unchanged.
+    /// The body. Values are copied unchanged, except those of `json`.
     Body,
 }
 

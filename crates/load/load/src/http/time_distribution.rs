@@ -259,7 +259,8 @@ mod tests {
     #[test]
     fn draws_follow_the_distribution() {
         const DRAWS: usize = 200_000;
-        // The numbers 1.281_552 and 2.326_348 are the 90th and the 99th percentile of the normal distribution.
+        // In a normal distribution, the 90th and the 99th percentile are 1.281_552 and 2.326_348 standard deviations
+        // above the mean.
         for (text, quantiles) in [
             ("exp 10ms", [(0.5, 6.931_472), (0.9, 23.025_851), (0.99, 46.051_702)]),
             ("uniform 10ms 20ms", [(0.1, 11.0), (0.5, 15.0), (0.99, 19.9)]),

@@ -67,7 +67,7 @@ use super::target::{Done, Failure, Slot, Target};
 /// }
 /// ```
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is no target: implement `Target`, or `BlockingTarget` if its calls block"
+    message = "`{Self}` is not a target: implement `Target`, or `BlockingTarget` if its calls block"
 )]
 pub trait BlockingTarget: Send + Sync + 'static {
     /// A connection, or another object that carries one call at a time.

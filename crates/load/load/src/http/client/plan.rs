@@ -275,7 +275,7 @@ impl Draft<'_> {
         Ok(self.endpoints.len() - 1)
     }
 
-    /// Completes the plan, and reads the files with TLS certificates. Returns an error if the plan has no requests.
+    /// Completes the plan, and reads the files with TLS certificates.
     pub(crate) fn complete(
         self,
         trust: Trust<'_>,
@@ -321,7 +321,7 @@ impl Draft<'_> {
 }
 
 impl Plan {
-    /// Returns the request of a slot, which is the same in every run and in every process that shares the load.
+    /// Returns the request of a slot. All processes that share the load choose the same request.
     pub(crate) fn of_slot(&self, number: u64) -> Prepared {
         let index = self.rotation.of_slot(number);
         self.of_step(index, number, 0)

@@ -1,4 +1,4 @@
-//! Builds requests from targets, templates, forms and bodies, and stores all requests of a run in one buffer.
+//! Builds requests from targets, templates, forms and bodies, and stores all requests of a run.
 
 pub(crate) mod body;
 pub(crate) mod buffer;

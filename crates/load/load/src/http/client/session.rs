@@ -110,8 +110,8 @@ impl Session {
         }
     }
 
-    /// Opens a connection to each server, so that no request has to wait for a connection. If a connection cannot be
-    /// opened, the first request that needs it tries again.
+    /// Opens a connection to each server, so that the first requests do not have to wait for connections. If a
+    /// connection cannot be opened, the first request that needs it tries again.
     pub(crate) async fn open_all(&mut self) {
         for endpoint in 0..self.connections.len() {
             let opened = self.open(endpoint).await;

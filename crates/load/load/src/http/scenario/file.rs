@@ -90,7 +90,7 @@ fn hash(text: &[u8]) -> u64 {
 }
 
 impl StepSpec {
-    /// Converts an error in the request of a step. Its position is that of the key with the invalid value.
+    /// Converts an error in the request of a step. Its position is that of the invalid value.
     pub(super) fn told(&self, error: &anyhow::Error) -> Wrong {
         let (told, part) = (format!("{error:#}"), error.to_string());
         let header = part.strip_prefix("header ");

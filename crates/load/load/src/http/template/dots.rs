@@ -19,7 +19,7 @@ impl Part {
 }
 
 /// Returns the segments of a path that consist of dots and at least one column value, and of nothing else. Segments
-/// with a raw value are left out, because a raw value may be any text.
+/// with a raw value are left out, because a raw value is allowed to change the path.
 pub(super) fn parts(pieces: &[Piece]) -> Vec<Part> {
     let (mut parts, mut open) = (Vec::new(), Some(Part::default()));
     for piece in pieces {

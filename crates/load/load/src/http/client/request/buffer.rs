@@ -1,4 +1,4 @@
-//! Stores all requests of a run in one buffer. A request needs 16 bytes in addition to its text.
+//! Stores all requests of a run. A request without placeholders needs 16 bytes in addition to its text.
 
 use super::body::Content;
 use super::parts::RequestParts;

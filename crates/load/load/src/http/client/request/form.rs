@@ -51,7 +51,7 @@ pub(crate) enum Piece {
 impl FromStr for Field {
     type Err = String;
 
-    /// Parses `NAME=VALUE`, optionally followed by `;type=` and `;filename=`.
+    /// Parses `NAME=VALUE`, `NAME=@FILE` or `NAME=<FILE`, optionally followed by `;type=` and `;filename=`.
     fn from_str(text: &str) -> Result<Field, String> {
         let (name, rest) =
             text.split_once('=').filter(|(name, _)| !name.is_empty()).ok_or(USAGE)?;

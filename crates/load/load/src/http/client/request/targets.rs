@@ -40,7 +40,7 @@ const OBJECT: &str = r#"write for example {"method": "GET", "url": "http://127.0
 const HEADER: &str = "write Name: value";
 const LIKE_A_REQUEST: &str = "; a body with such a line must be in a file: @FILE";
 /// The methods that begin a new target after a blank line. A line with a different first word in capitals belongs to a
-/// body.
+/// body, unless a URL follows.
 const METHODS: [&str; 8] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"];
 
 /// Passes each target of a file to `take`, and returns the paths of the body files. Returns an error if the file has no

@@ -47,7 +47,7 @@ impl Missing {
     }
 }
 
-/// A response from which values are extracted. Its body is parsed as JSON at most once.
+/// The body of the response is parsed as JSON at most once.
 #[derive(Debug)]
 pub(crate) struct SearchedResponse<'a> {
     pub(crate) status: StatusCode,

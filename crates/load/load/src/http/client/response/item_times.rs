@@ -84,9 +84,7 @@ impl StreamTimings {
         StreamTimings { times: Mutex::new(PARTS.map(|_| no_times())) }
     }
 
-    /// Records the times of a response, which may be incomplete. The time to the first byte and the time to the first
-    /// item are measured from the send of the request. The response time of the first item is measured from `due`, the
-    /// intended start.
+    /// The response may be incomplete. `due` is its slot's intended start.
     pub(crate) fn record(&self, seen: &SeenItems, due: Nanos) {
         let sent = seen.sent;
         let mut times = self.times.lock().unwrap_or_else(PoisonError::into_inner);

@@ -19,7 +19,7 @@ use tempfile::TempDir;
 
 const END: Result<(), ErrorKind> = Ok(());
 
-/// Returns the result of a request on a broken connection, and the number of bytes that the client read.
+/// Returns the result of a request, and the number of bytes that the client read.
 fn outcome(
     write_error: ErrorKind,
     arriving: &[&'static str],
@@ -144,7 +144,8 @@ fn tls(answer: Vec<u8>) -> String {
     url
 }
 
-/// Checks the status of two requests. One body is in memory, and the other body is read while it is sent.
+/// Checks the status of two requests for each of two bodies. One body is in memory, and the other is read while it is
+/// sent.
 fn assert_refused(url: &str, options: &[&str], status: u16) {
     let folder = TempDir::new().unwrap();
     for bytes in [20 << 20, (64 << 20) + 5] {

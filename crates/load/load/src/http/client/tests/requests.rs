@@ -1,4 +1,4 @@
-//! Tests each byte of requests, and tests which options are rejected before a request is sent.
+//! Tests the requests that are sent, and tests which options are rejected before a request is sent.
 
 use super::super::plan::{Draft, Memory};
 use super::server::{Answer, Server, Then};

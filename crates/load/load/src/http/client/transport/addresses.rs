@@ -86,7 +86,7 @@ impl Addresses {
         connected.map_err(|refusal| refusal.failure)
     }
 
-    /// Tries the address `first`, and then the addresses that are not in `tried`, until one attempt succeeds.
+    /// Tries the address `first`, and then the addresses that are not in `tried`, until an attempt succeeds.
     fn race<'a, S: Send + 'a, F>(
         &'a self,
         first: usize,

@@ -1,4 +1,4 @@
-//! Defines the options for connections.
+//! Defines the options for connections. Their doc comments are `--help` texts.
 
 use super::proxy::Proxy;
 use crate::console::human::positive_duration;
@@ -9,7 +9,6 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
-/// The options that determine where connections go, and which certificates they trust.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Connections")]
 pub(crate) struct ConnectionArgs {

@@ -16,7 +16,7 @@ use tokio::net::TcpStream;
 
 #[derive(Debug)]
 pub(crate) struct Endpoint {
-    /// The host and the port as in the URL. They are the value of the header Host.
+    /// The host and the port as in the URL. They are the default value of the header Host.
     pub(crate) authority: String,
     /// The name for which the server's certificate must be valid, or `None` if the server is reached without TLS.
     pub(crate) tls_name: Option<Name>,

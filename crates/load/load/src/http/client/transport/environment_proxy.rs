@@ -29,7 +29,7 @@ pub(crate) fn advice(url: &Uri) -> String {
     }
 }
 
-/// Returns whether a server is on this machine. Programs do not use a proxy for such a server.
+/// Returns whether a server is on this machine, so that no proxy is needed.
 fn is_here(url: &Uri) -> bool {
     let host = url.host().unwrap_or_default();
     let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();

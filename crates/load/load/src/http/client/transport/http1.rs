@@ -1,5 +1,5 @@
-//! Implements HTTP/1.1 (RFC 9112). A request is prepared as bytes and sent with one write. The memory for responses is
-//! reused.
+//! Implements HTTP/1.1 (RFC 9112). A request is prepared as bytes and sent with one write if possible. The memory for
+//! responses is reused.
 
 pub(crate) mod answer;
 mod body;

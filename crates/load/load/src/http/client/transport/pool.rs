@@ -6,8 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::thread::{self, ThreadId};
 use tokio::sync::OnceCell;
 
-/// A connection that several sessions share. The first session that needs the connection opens it. The connection is
-/// closed when no session uses it any more.
+/// The first session that needs the connection opens it. The connection is closed when no session uses it any more.
 #[derive(Debug, Default)]
 pub(crate) struct SharedConnection(pub(crate) OnceCell<http2::Connection>);
 

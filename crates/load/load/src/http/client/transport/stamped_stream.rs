@@ -62,7 +62,8 @@ struct Stamped {
     write: Duration,
     /// The time at which the kernel sent the last byte of the last write, if its timestamp has arrived.
     sent: Option<Duration>,
-    /// The time at which the kernel received the last byte that was read. `None` after the end of the stream.
+    /// The time at which the kernel received the last byte that was read since the last write. `None` if no byte was
+    /// read, if the time is unknown, and after the end of the stream.
     received: Option<Duration>,
     reader: Option<Waker>,
     beside: Vec<u8>,

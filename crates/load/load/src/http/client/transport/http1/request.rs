@@ -118,7 +118,7 @@ impl Written {
 }
 
 impl About {
-    /// Adds the line of a header. If the header depends on the body, records its value instead.
+    /// Adds the line of a header. A header that depends on the body is only recorded, for [`About::end`].
     fn add(&mut self, lines: &mut Vec<u8>, name: &[u8], value: &[u8]) {
         if name == CONTENT_LENGTH.as_str().as_bytes() {
             self.has_length = true;
