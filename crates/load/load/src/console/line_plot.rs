@@ -13,7 +13,6 @@ pub(crate) struct PlotLine<'text> {
     pub(crate) points: Vec<(f64, f64)>,
     /// Of the horizontal and the vertical axis.
     pub(crate) names: [&'text str; 2],
-    /// The unit of the horizontal axis.
     pub(crate) unit: &'text str,
     pub(crate) colour: RGBColor,
     pub(crate) label: fn(f64) -> String,

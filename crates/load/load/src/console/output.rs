@@ -16,13 +16,11 @@ pub(crate) struct Output {
 }
 
 impl Output {
-    /// Prepares the file for the JSON object, if a path is given. The path `-` is standard output.
     pub(crate) fn create(json: Option<&Path>) -> anyhow::Result<Output> {
         let json = json.map(ResultFile::create).transpose()?;
         Ok(Output { is_beside: json.as_ref().is_some_and(ResultFile::is_stdout), json })
     }
 
-    /// Sends the text to standard error if another output `is_on_stdout`.
     #[must_use]
     pub(crate) fn beside(self, is_on_stdout: bool) -> Output {
         Output { is_beside: self.is_beside || is_on_stdout, ..self }

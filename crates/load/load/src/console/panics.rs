@@ -20,7 +20,6 @@ thread_local! {
     static IS_CAUGHT: Cell<bool> = const { Cell::new(false) };
 }
 
-/// The source locations of all caught panics so far.
 static PLACES: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
 
 pub(crate) fn caught<R>(call: impl FnOnce() -> R) -> thread::Result<R> {

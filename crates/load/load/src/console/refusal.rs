@@ -6,9 +6,7 @@ use clap::error::{ContextKind, ContextValue};
 use nanopace::ShapeSyntaxError;
 use std::error::Error as _;
 
-/// The maximum number of characters of a shape that are shown.
 const SHOWN: usize = 76;
-/// The number of characters that are shown before the error.
 const BEFORE: usize = 50;
 
 pub(crate) fn text(error: &Error) -> String {

@@ -101,7 +101,6 @@ fn read<E: EmbeddedTarget>(
     Ok((args, requests))
 }
 
-/// Returns an error if a given option is misplaced, or if a run of several loads does not support it.
 fn check(
     args: &RunArgs,
     place: &str,

@@ -83,7 +83,7 @@ struct Sender<'a> {
 }
 
 impl Sender<'_> {
-    /// Converts a recorded request into a target. Also returns whether characters of its URL had to be percent-encoded.
+    /// Also returns whether characters of the URL had to be percent-encoded.
     fn target(&mut self, request: RecordedRequest) -> Told<(TargetSpec, bool)> {
         let RecordedRequest { method, url, headers, body } = request;
         let url = url.unwrap_or_default();

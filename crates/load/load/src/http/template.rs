@@ -22,7 +22,6 @@ const OPEN: &str = "{{";
 const CLOSE: &str = "}}";
 /// The names of placeholders that have no argument. The names of columns are not in this list.
 const ALONE: [&str; 4] = ["slot", "now", "now-ms", "uuid"];
-/// The names of placeholders that have an argument, each with an example.
 const WITH_WORD: [(&str, &str); 5] = [
     ("random", "random 1..100"),
     ("random-text", "random-text 32"),
@@ -262,7 +261,6 @@ fn example(name: &str) -> Option<&'static str> {
     WITH_WORD.iter().find(|(known, _)| *known == name).map(|(_, example)| *example)
 }
 
-/// Returns the message for a word after `raw` or `json` that is not the name of a column.
 fn no_value(name: &str, word: &str, names: Names<'_>) -> String {
     let columns = names.all();
     let told = match near(word, columns.iter().copied()) {

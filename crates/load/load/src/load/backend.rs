@@ -249,7 +249,6 @@ fn polled_once<R>(called: impl Future<Output = Result<R, Failure>>) -> Result<R,
 
 /// Counts each step of a call as soon as the step ends, because the rest of the call may take long or be given up.
 pub(crate) trait Steps: Debug + Send + Sync {
-    /// Counts a step that was due at `due` and ended at `end`.
     fn end(&self, session: usize, due: Nanos, end: Nanos, called: Result<Done, Failure>);
 
     /// Records that the call for `slot` has a think time: the call sends nothing until `until`.

@@ -18,7 +18,6 @@ where
         self(slot)
     }
 
-    /// Returns the name of the function, or `closure`.
     fn about(&self) -> About<'_> {
         About::new().name(short_name::<F>().trim_matches(['{', '}']))
     }

@@ -6,7 +6,6 @@ use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// A timed part of a response or of an exchange, or one of the target's trends or counters.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
 pub(crate) enum Part {
     /// The time from the send of a request to the first byte of its response.

@@ -40,7 +40,6 @@ impl Shortage {
         Shortage::of(error).or_else(|| is_queue.then_some(Queue))
     }
 
-    /// Returns the shortage that caused an error of any type.
     pub(crate) fn cause_of(error: &impl Error) -> Option<Shortage> {
         let causes = iter::successors(error.source(), |&error| error.source());
         let causes = causes.filter_map(|error| Shortage::of(error.downcast_ref()?));

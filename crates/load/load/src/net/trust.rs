@@ -24,7 +24,6 @@ pub(crate) struct Identity<'a> {
 pub(crate) enum Tls {
     /// The certificate is not signed by a trusted authority, or is invalid in another way.
     Untrusted,
-    /// The certificate is valid for other names only.
     OtherName,
     /// The certificate has expired or is not valid yet.
     Expired,

@@ -2,7 +2,6 @@
 
 use nanopace::{Ledger, Nanos};
 
-/// The load from its start until a certain time, as the pacer counts it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct AskedLoad {
     /// The number of slots whose intended start is before that time. The intended starts are those of a schedule that

@@ -45,7 +45,7 @@ const Z_80: f64 = 1.281_552;
 /// exceeds it.
 const MOST_ALIKE: f64 = 0.8;
 
-/// The 95 % confidence interval of a percentile, in nanoseconds.
+/// In nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Range {
     pub(crate) low: u64,

@@ -7,7 +7,6 @@ use serde::Serialize;
 
 /// The shortest gap that counts as even, in nominal gaps.
 const SHORTEST: f64 = 0.75;
-/// The minimum number of requests for a measurement.
 const LEAST_REQUESTS: usize = 10;
 /// The longest gap that counts as even, in nominal gaps.
 const LONGEST: f64 = 1.25;
@@ -25,7 +24,6 @@ pub(crate) struct ExpectedLoad {
 pub(crate) struct Evenness {
     pub(crate) expected: ExpectedLoad,
     pub(crate) requests: u64,
-    /// The time from the first request to the last one.
     pub(crate) seconds: f64,
     pub(crate) rate: Option<f64>,
     /// `None` if there are fewer than ten requests, or if all arrived at the same time.
@@ -185,7 +183,6 @@ mod tests {
         assert!(Evenness::of(&starts(&Arrivals::even()), POISSON).distance.unwrap() > 0.3);
     }
 
-    /// Delays each start to the next multiple of `ms` milliseconds.
     fn clumps(ms: u64) -> Evenness {
         let starts = starts(&Arrivals::even()).into_iter();
         let delayed: Vec<u64> = starts.map(|ns| ns.next_multiple_of(ms * 1_000_000)).collect();

@@ -20,7 +20,6 @@ pub(crate) struct Gaps {
 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub(crate) struct Quality {
-    /// The share of gaps that are within 25 % of the nominal gap.
     pub(crate) within_25_percent: f64,
     /// The standard deviation of the gaps divided by their mean. It is 0 for perfectly even starts, and 1 for Poisson
     /// arrivals.

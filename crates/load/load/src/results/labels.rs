@@ -5,7 +5,6 @@ use super::percentiles::{Sample, record};
 use crate::load::details::Traffic;
 use hdrhistogram::Histogram;
 
-/// The maximum number of labels that are counted separately. Operations with further labels are counted together.
 const MOST: usize = 100;
 
 pub(crate) const OTHERS: &str = "others";

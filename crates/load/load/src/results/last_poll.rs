@@ -79,7 +79,6 @@ impl LastPoll {
         self.blocks = true;
     }
 
-    /// Records that the thread falls asleep. `processor` returns the thread's CPU time.
     pub(crate) fn sleeps(&mut self, now: Nanos, processor: impl FnOnce() -> CpuTime) {
         if self.is_stop(now - self.woke, processor) {
             self.stopped += now - self.woke;
@@ -88,7 +87,6 @@ impl LastPoll {
         self.asleep = Some(now);
     }
 
-    /// Records that the thread wakes. `processor` returns the thread's CPU time.
     pub(crate) fn wakes(&mut self, now: Nanos, processor: impl FnOnce() -> CpuTime) {
         let slept = self.asleep.take().map_or(Duration::ZERO, |since| now - since);
         // If the thread did not sleep in the poll, the responses that it found arrived after it last woke.
@@ -102,7 +100,6 @@ impl LastPoll {
         self.wakes += 1;
     }
 
-    /// Records a beat. `processor` is the thread's CPU time. The next beat is due after [`BEAT`].
     pub(crate) fn beat(&mut self, now: Nanos, processor: CpuTime) {
         self.queued = processor.since(self.processor).queued() / self.wakes.max(1);
         (self.processor, self.wakes) = (processor, 0);

@@ -19,7 +19,7 @@ pub(crate) struct MachineCpu {
     khz: Option<u64>,
 }
 
-/// The use of the CPU between two readings, as shares of the total CPU time.
+/// Shares of the total CPU time between two readings.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Meanwhile {
     pub(crate) stolen: f64,

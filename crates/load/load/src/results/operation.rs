@@ -8,7 +8,6 @@ use std::time::Duration;
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Answer {
-    /// The number of the slot in the whole load.
     pub(crate) slot: u64,
     pub(crate) outcome: Result<(), FailureKind>,
     /// The time at which the request was sent. If a connection had to be opened, the request was sent after the start.
@@ -20,7 +19,7 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
-    /// Creates the answer from the result of a call. `sent` is used if the call does not report the time of its send.
+    /// `sent` is used if the call does not report the time of its send.
     pub(crate) fn new(sent: Nanos, called: Result<Done, Failure>) -> Answer {
         let Done { details, sent: told } = called.unwrap_or_else(|failure| failure.done);
         let outcome = called.map(drop).map_err(|failure| failure.kind());
@@ -43,7 +42,7 @@ pub(crate) struct Operation {
 }
 
 impl Operation {
-    /// Returns the service time. It does not include the time for opening a connection before the send.
+    /// Does not include the time for opening a connection before the send.
     pub(crate) fn service_time(&self) -> Duration {
         self.end - self.answer.sent
     }

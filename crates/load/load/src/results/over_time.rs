@@ -136,7 +136,7 @@ impl OverTime {
         OverTime { intervals: Vec::new(), each: 1, last: 0 }
     }
 
-    /// Returns the intervals. None of them has length zero.
+    /// No interval has length zero.
     pub(crate) fn intervals(&self) -> &[Interval] {
         &self.intervals
     }

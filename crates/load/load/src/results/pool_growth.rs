@@ -7,7 +7,6 @@ use std::time::Duration;
 
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
 pub(crate) struct PoolGrowth {
-    /// The number of connections at the start.
     pub(crate) first: usize,
     pub(crate) most: usize,
     /// The number of connections at the end, including added ones that failed to open.

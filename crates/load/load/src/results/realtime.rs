@@ -4,7 +4,7 @@ use crate::console::human::count;
 use serde::Serialize;
 use std::fmt::{self, Display, Formatter};
 
-/// A scheduling class. Better classes are greater.
+/// Better classes are greater.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub(crate) enum Class {
     #[serde(rename = "normal")]

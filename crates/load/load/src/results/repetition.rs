@@ -59,7 +59,7 @@ impl GroupResult {
     }
 }
 
-/// The result of a repetition, which is also its JSON object.
+/// This is also the JSON object.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(crate) struct Repetition {
     pub(crate) cause: Cause,

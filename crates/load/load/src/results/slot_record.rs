@@ -87,7 +87,7 @@ impl SlotRecord {
         self
     }
 
-    /// Returns the slots with the longest service times, the slowest one first, with their starts and results.
+    /// The slowest slot comes first.
     pub(crate) fn slowest(&self) -> impl Iterator<Item = (u64, Nanos, &Operation)> {
         self.slowest.iter().rev().map(|((_, slot), (start, operation))| (*slot, *start, operation))
     }

@@ -46,8 +46,7 @@ pub(crate) fn clock(error_seconds: Option<f64>) -> String {
     error.map_or_else(|| "clock error unknown".to_owned(), told)
 }
 
-/// Returns the maximum error of the machine's clock in seconds, if chrony reports it. A program without unsafe
-/// code cannot ask the kernel (`adjtimex`).
+/// Asks chrony. A program without unsafe code cannot ask the kernel (`adjtimex`).
 fn clock_error() -> Option<f64> {
     let mut chrony = Command::new("chronyc");
     chrony.args(["-c", "tracking"]).stdin(Stdio::null()).stderr(Stdio::null());

@@ -134,7 +134,6 @@ impl OperationStats {
         self.lower_bound(age, 1);
     }
 
-    /// Counts slots that were never started. Each of them has the given age and lateness.
     pub(crate) fn unstarted(&mut self, age: Duration, lateness: Lateness, slots: u64) {
         self.unstarted += slots;
         self.lower_bound(age, slots);

@@ -22,7 +22,6 @@ struct Entry<'options> {
 
 #[derive(Debug, PartialEq)]
 struct Wrong {
-    /// The byte offset of the error.
     at: usize,
     told: String,
 }
@@ -31,7 +30,7 @@ type Key<'text> = Spanned<std::borrow::Cow<'text, str>>;
 type Value<'text> = Spanned<DeValue<'text>>;
 
 impl ConfigFile<'_> {
-    /// Reads a file, and checks each option separately. An error message is one line and names the file.
+    /// Checks each option separately. An error message is one line and names the file.
     pub(crate) fn read<'options>(
         path: &Path,
         options: &'options Command,

@@ -9,7 +9,6 @@ use hyper::StatusCode;
 use std::fmt;
 use std::io;
 
-/// The maximum length of the head of a response, in bytes.
 pub(crate) const LONGEST_HEAD: usize = 400 * 1024;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,7 +32,8 @@ pub(crate) enum Failure {
     /// The server reset the stream of this request (RFC 9113, section 6.4) with this HTTP/2 error code.
     Reset(u8),
     Refused,
-    /// The head of the response has too many headers or is too long.
+    /// The head of the response has too many headers, or the head, a line with a chunk size or the trailers are too
+    /// long.
     TooLarge,
     /// The response is not HTTP/2, or its head is too long. hyper reports the same error in both cases.
     Unreadable,
@@ -194,7 +194,6 @@ fn unnamed() -> io::ErrorKind {
     io::Error::from_raw_os_error(i32::MAX).kind()
 }
 
-/// Returns the system's message for an error code. The first letter is in lower case, and the code is left out.
 fn words(code: i32) -> String {
     let text = io::Error::from_raw_os_error(code).to_string();
     let words = text.strip_suffix(&format!(" (os error {code})")).unwrap_or(&text);

@@ -176,7 +176,7 @@ impl Draft<'_> {
         self.compiler.template(text, Place::Body)
     }
 
-    /// Adds a scenario. Its requests must already have been added.
+    /// The scenario's requests must already have been added.
     pub(crate) fn add_scenario(&mut self, scenario: Scenario, weight: u32) {
         self.scenarios.push(scenario);
         self.rotation.add(weight);
@@ -223,8 +223,8 @@ impl Draft<'_> {
         added.map_err(anyhow::Error::msg)
     }
 
-    /// Returns an error if both an option and the request set the same header. A server would use one of the two
-    /// headers, or would reject the request.
+    /// Rejects a header that both an option and the request set. A server would use one of the two headers, or would
+    /// reject the request.
     fn check_twice(
         &self,
         target: &TargetSpec,
@@ -275,7 +275,6 @@ impl Draft<'_> {
         Ok(self.endpoints.len() - 1)
     }
 
-    /// Completes the plan, and reads the files with TLS certificates.
     pub(crate) fn complete(
         self,
         trust: Trust<'_>,

@@ -89,7 +89,7 @@ impl Session {
         step.think.sample(&mut self.plan.think_values(slot, number).random)
     }
 
-    /// Creates the session with this number. Must be called within a tokio runtime.
+    /// Must be called within a tokio runtime.
     pub(crate) fn new(plan: &Arc<Plan>, clock: &Pacer, index: usize) -> Session {
         let (mut memory, observer) = (Memory::new(), observer(plan, clock));
         memory.jars.resize_with(if plan.cookies { plan.endpoints.len() } else { 0 }, Jar::default);
@@ -172,7 +172,6 @@ impl Session {
         Ok(set_up)
     }
 
-    /// Sends the request of a slot, and reads the response. Returns the result and the label of the request.
     pub(crate) async fn send(&mut self, number: u64, now: Nanos) -> (Answer, &'static str) {
         let request = self.plan.of_slot(number);
         let answer = if self.is_flat {
@@ -216,8 +215,6 @@ impl Session {
         self.send_prepared(request, now).await
     }
 
-    /// Sends the request of a step of a slot's scenario at the time `now`, and retains the parts of the response that
-    /// the step needs.
     pub(crate) async fn send_step(
         &mut self,
         step: &Step,
@@ -242,7 +239,7 @@ impl Session {
         }
     }
 
-    /// Sends a request on a new connection. `first` is the result on the open connection, if there was one.
+    /// `first` is the result on the open connection, if there was one.
     async fn send_again(&mut self, request: Prepared, first: Option<Answer>) -> Answer {
         loop {
             let answer = self.send_on_new(request).await;

@@ -63,7 +63,7 @@ pub(super) fn wrong(at: usize, told: impl Into<String>) -> Wrong {
     Wrong { at, told: told.into() }
 }
 
-/// Reads a file, and passes its content to `take`. Returns the hash of the file.
+/// Passes the content of the file to `take`. Returns the hash of the file.
 pub(super) fn read(
     path: &Path,
     take: impl FnOnce(&File) -> Result<(), Wrong>,

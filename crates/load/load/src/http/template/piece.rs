@@ -13,7 +13,6 @@ pub(crate) enum Piece {
     Slot,
     /// The current date and time in the format of RFC 3339.
     Now,
-    /// The current time in milliseconds since 1970.
     NowMs,
     /// A random UUID with 122 random bits (RFC 9562, section 5.4).
     Uuid,
@@ -27,7 +26,6 @@ pub(crate) enum Piece {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Form {
     Plain,
-    /// The value is percent-encoded.
     Encoded,
     /// The value is a JSON string, with its quotes.
     Json,

@@ -21,7 +21,7 @@ impl<'data> Values<'data> {
         Values::of_step(0, slot, seed, data, &[])
     }
 
-    /// Returns the values for a step of a slot's scenario. Each step has its own random values.
+    /// Each step of a slot's scenario has its own random values.
     pub(crate) fn of_step(
         step: u64,
         slot: u64,

@@ -11,7 +11,7 @@ pub(crate) struct Order {
 }
 
 impl Order {
-    /// Returns an order of `count` rows. `count` must not be 0.
+    /// `count` must not be 0.
     pub(crate) fn new(kind: DataOrder, count: u64, seed: u64) -> Order {
         Order { kind, count, seed }
     }

@@ -75,7 +75,7 @@ impl Data {
         )
     }
 
-    /// Describes the position of a row for error messages. Rows are counted from 1, without the line of column names.
+    /// Rows are counted from 1, without the line of column names.
     pub(crate) fn place(&self, row: usize) -> String {
         format!("--data: row {} (line {})", row + 1, self.lines.of(row))
     }

@@ -28,7 +28,6 @@ pub(crate) struct Part {
     /// The largest backlog that was measured in the part. When several nodes are added up, the backlog has the sum of
     /// the nodes' slots, and the longest of the nodes' times.
     pub(crate) backlog: Backlog,
-    /// The number of slots that were requested of the nodes.
     pub(crate) asked: f64,
     pub(crate) brief: Brief,
     pub(crate) due: Due,

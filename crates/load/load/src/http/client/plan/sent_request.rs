@@ -4,7 +4,6 @@ use super::{FilledRequest, Plan, Prepared, Values};
 use serde_json::{Value, json};
 use std::time::UNIX_EPOCH;
 
-/// The maximum number of characters of a body that a description contains.
 const SHOWN: usize = 200;
 
 impl Plan {

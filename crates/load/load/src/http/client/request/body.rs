@@ -31,7 +31,6 @@ pub(crate) struct LargeFile {
     bytes: u64,
 }
 
-/// The error for a body file that could be opened, but could not be read to its end.
 #[derive(Debug)]
 pub(crate) struct Unreadable;
 

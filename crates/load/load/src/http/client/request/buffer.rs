@@ -189,7 +189,6 @@ mod tests {
         assert_eq!(headers, own.map(|(name, value)| (name.as_bytes(), value.as_bytes())));
     }
 
-    /// In an earlier version, a run with a million targets needed 1.2 kB per target.
     #[test]
     fn a_request_takes_its_text_and_16_bytes() {
         const COUNT: usize = 10_000;

@@ -11,7 +11,6 @@ use std::str::FromStr;
 
 const USAGE: &str = "write NAME=VALUE, or NAME=@FILE, as in photo=@cat.jpg;type=image/jpeg";
 
-/// The content types of file name extensions, as in curl.
 const KINDS: [(&str, &str); 10] = [
     ("gif", "image/gif"),
     ("jpg", "image/jpeg"),
@@ -51,7 +50,6 @@ pub(crate) enum Piece {
 impl FromStr for Field {
     type Err = String;
 
-    /// Parses `NAME=VALUE`, `NAME=@FILE` or `NAME=<FILE`, optionally followed by `;type=` and `;filename=`.
     fn from_str(text: &str) -> Result<Field, String> {
         let (name, rest) =
             text.split_once('=').filter(|(name, _)| !name.is_empty()).ok_or(USAGE)?;
@@ -182,7 +180,6 @@ fn kind_of(path: &Path) -> Option<&'static str> {
     known.map(|(_, kind)| kind)
 }
 
-/// Reads the files of the fields. Returns the pieces of the body, and the content type of the form.
 pub(crate) fn body(fields: &[Field]) -> anyhow::Result<(Vec<Piece>, HeaderValue)> {
     let values = fields.iter().map(Field::read).collect::<anyhow::Result<Vec<_>>>()?;
     let boundary = boundary(&values);

@@ -82,7 +82,6 @@ fn weighted(up_to: &[u64], mut turn: u64) -> usize {
     requests.start
 }
 
-/// Returns `turns * part / all`, rounded to the nearest integer.
 fn share(turns: u64, part: u64, all: u64) -> u64 {
     let [turns, part, all] = [turns, part, all].map(u128::from);
     // The result is at most `part`, so it fits into a `u64`.
@@ -148,7 +147,6 @@ mod tests {
             }
         }
 
-        /// In an earlier version, one request had adjacent turns in rounds of four turns.
         #[test]
         fn turns_of_two_requests_alternate_as_far_as_they_can(one in 1_u32..300, other in 1_u32..300) {
             let turns = turns(&[one, other]);

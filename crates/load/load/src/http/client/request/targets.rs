@@ -221,7 +221,7 @@ fn is_part(line: &str) -> bool {
     line.starts_with('@') || line.split_once(':').is_some_and(is_header)
 }
 
-/// Parses a request line. Returns the target, and its URL in the notation of the line.
+/// Returns the target, and its URL in the notation of the line.
 fn request(whole: &str) -> Read<'_, (&str, TargetSpec)> {
     if is_part(whole) {
         let told = format!(

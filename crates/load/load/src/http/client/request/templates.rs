@@ -189,7 +189,7 @@ impl Compiler {
     }
 }
 
-/// Checks that the filled template is a valid host. `at` is the source of the values, for the error message.
+/// `at` is the source of the values, for the error message.
 fn check_host(template: &Template, mut values: Values<'_>, at: &str) -> anyhow::Result<()> {
     let mut host = Vec::new();
     template.fill(&mut values, &mut host);

@@ -59,7 +59,7 @@ impl ItemTimer {
         }
     }
 
-    /// Handles the end of the response. An item that is unfinished at the end may count.
+    /// An item that is unfinished at the end of the response may count.
     pub(crate) fn end(&mut self) {
         for _ in 0..self.scanner.at_end() {
             self.seen.items.push(self.now);
@@ -71,7 +71,6 @@ impl ItemTimer {
     }
 }
 
-/// The times of all streamed responses of a run, as one histogram for each of [`PARTS`].
 #[derive(Debug)]
 pub(crate) struct StreamTimings {
     times: Mutex<[Histogram<u64>; 4]>,

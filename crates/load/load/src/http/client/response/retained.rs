@@ -3,7 +3,6 @@
 use httparse::{EMPTY_HEADER, Response};
 use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 
-/// The maximum length of a body from which values are extracted, in bytes.
 pub(crate) const LONGEST_BODY: usize = 1 << 20;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -52,7 +52,6 @@ impl Servers {
         }
     }
 
-    /// Sends two requests, with the additional option `more`, and returns their results.
     fn run(&self, name: &str, answer: &[u8], more: Option<&str>) -> Vec<String> {
         let parts = answer.split(|byte| *byte == b'|').map(<[u8]>::to_vec).collect();
         let server = Server::start(Answer { parts, is_early: self.is_early, then: self.then });

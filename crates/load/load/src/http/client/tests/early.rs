@@ -19,7 +19,6 @@ use tempfile::TempDir;
 
 const END: Result<(), ErrorKind> = Ok(());
 
-/// Returns the result of a request, and the number of bytes that the client read.
 fn outcome(
     write_error: ErrorKind,
     arriving: &[&'static str],

@@ -126,7 +126,6 @@ fn a_request_that_is_sent_again_may_fail_as_well() {
     check(&[], "ac r a", &[("204", false), ("connection reset", true), ("204", false)]);
 }
 
-/// The bytes of both attempts are counted for a retried request.
 #[test]
 fn a_request_that_is_sent_again_counts_once() {
     let plan = plan(&format!("http://{}/", serve("ac a")), &[], Duration::from_secs(60)).unwrap();

@@ -15,7 +15,6 @@ use std::thread;
 use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
 
-/// Serves a connection. Responds to all requests except those for the path `/never`.
 async fn serve(stream: TcpStream) -> Result<(), h2::Error> {
     let mut connection = server::handshake(stream).await?;
     let mut unanswered = Vec::new();

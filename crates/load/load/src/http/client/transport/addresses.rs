@@ -24,10 +24,9 @@ const AVOIDED: Duration = Duration::from_secs(10);
 
 const MOST_NAMED: usize = 8;
 
-/// The addresses of a server. There is at least one.
+/// There is at least one address.
 #[derive(Debug)]
 pub(crate) struct Addresses {
-    /// The host and the port of the server.
     name: String,
     all: Vec<SocketAddr>,
     state: Mutex<State>,

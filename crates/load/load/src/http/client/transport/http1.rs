@@ -114,7 +114,7 @@ impl Connection {
         }
     }
 
-    /// Reads the response as far as it has arrived. `unsent` is the failure of sending the request, if any.
+    /// `unsent` is the failure of sending the request, if any.
     fn poll_answer(
         &mut self,
         cx: &mut Context<'_>,

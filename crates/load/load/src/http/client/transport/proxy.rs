@@ -11,7 +11,6 @@ use percent_encoding::percent_decode_str;
 use std::str::FromStr;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-/// The maximum length of the head of the proxy's response, in bytes.
 const LONGEST_ANSWER: usize = 1 << 14;
 
 #[derive(Clone, Debug, PartialEq)]

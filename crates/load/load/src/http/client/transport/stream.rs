@@ -84,7 +84,6 @@ impl Traffic {
         self.reads.load(Ordering::Relaxed)
     }
 
-    /// Returns the numbers of bytes read and written since the last call, and resets them.
     pub(crate) fn take(&self) -> (u64, u64) {
         // Relaxed: a counter that only the connection's own thread reads and writes. No loom model: it orders nothing
         // else.

@@ -128,7 +128,7 @@ fn authority(url: &str) -> Option<String> {
 }
 
 impl Timed {
-    /// Parses an entry. Returns `None` if the scheme of its URL is neither http nor https.
+    /// Returns `None` if the scheme of the URL is neither http nor https.
     fn read(number: usize, text: &str) -> Result<Option<Timed>, String> {
         let mut entry: Entry = serde_json::from_str(text).map_err(|error| {
             let told = error.to_string();
@@ -148,7 +148,7 @@ impl Timed {
 }
 
 impl Request {
-    /// Returns the request, or `None` if the file does not contain its body.
+    /// Returns `None` if the file does not contain the body of the request.
     fn recorded(self, left_out: &mut LeftOut) -> Result<Option<RecordedRequest>, String> {
         let method = self.method.to_ascii_uppercase();
         let has_letters = !method.is_empty() && method.bytes().all(|it| it.is_ascii_uppercase());

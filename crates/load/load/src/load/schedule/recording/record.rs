@@ -44,7 +44,6 @@ impl<R: BufRead> Record<R> {
         }
     }
 
-    /// Returns the line and column in the file for a byte offset in the record.
     pub(super) fn place(&self, at: usize) -> String {
         let (line, column) = line_and_column(self.text.as_bytes(), at.min(self.text.len()));
         format!("line {} column {column}", self.line + line - 1)

@@ -87,7 +87,6 @@ pub(super) struct Rows<R> {
     layout: Option<Layout>,
 }
 
-/// The layout of the rows, which the first line determines.
 enum Layout {
     Json,
     Times,

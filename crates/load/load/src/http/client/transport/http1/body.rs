@@ -70,7 +70,7 @@ fn counted(left: u64, bytes: &[u8], rest: fn(u64) -> Body) -> (usize, Body) {
     (taken, rest(left - taken as u64))
 }
 
-/// Returns the length of a line with a chunk size, and the chunk size. Returns `None` if the line is incomplete.
+/// Returns the length of the line, and the chunk size. Returns `None` if the line is incomplete.
 fn size_line(bytes: &[u8]) -> Result<Option<(usize, u64)>, Failure> {
     let end = bytes.iter().position(|byte| *byte == b'\r');
     let line = &bytes[..end.unwrap_or(bytes.len())];

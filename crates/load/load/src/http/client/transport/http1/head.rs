@@ -36,7 +36,6 @@ pub(crate) enum Length {
 #[derive(Debug, Default)]
 pub(crate) struct LastHead {
     bytes: Vec<u8>,
-    /// The kind of response for which `bytes` were parsed, and the result.
     read: Option<(ExpectedResponse, Head)>,
 }
 
@@ -154,7 +153,7 @@ pub(crate) fn is_chunked(codings: &[u8]) -> bool {
     tokens(codings).next_back().is_some_and(|coding| coding.eq_ignore_ascii_case(b"chunked"))
 }
 
-/// Parses decimal digits. A sign is an error.
+/// A sign is an error.
 fn number(text: &[u8]) -> Option<u64> {
     let digits = text.iter().all(u8::is_ascii_digit).then_some(text)?;
     str::from_utf8(digits).ok()?.parse().ok()
