@@ -106,7 +106,6 @@ impl ValueAxis {
     }
 }
 
-/// A logarithmic time axis with ticks at round times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LogTimeAxis {
     from_ns: u64,

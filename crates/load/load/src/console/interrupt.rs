@@ -17,10 +17,9 @@ use std::{io, thread};
 
 pub(crate) const INTERRUPTED: u8 = 130;
 
-/// Passes the first interrupts on to the job, which can then end. The next interrupt ends the process.
 pub(crate) struct Interrupt {
     asked: Arc<AtomicBool>,
-    /// The number of further interrupts that are passed on to the job.
+    /// The number of further interrupts that call `end_job`.
     tells: AtomicUsize,
     end_job: Box<dyn Fn() + Send + Sync>,
 }

@@ -32,7 +32,6 @@ const WITH_WORD: [(&str, &str); 5] = [
 /// The maximum length of a random text, in characters.
 const LONGEST: usize = 1 << 20;
 
-/// The part of a request that contains a text. The part determines which values are valid.
 #[derive(Clone, Copy, Debug, Hash, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Place {
     /// The path or the query of a URL. Values are percent-encoded (RFC 3986, section 2.1), except those of `raw`.
@@ -105,7 +104,6 @@ fn with_colons(text: &str) -> String {
 }
 
 impl Template {
-    /// Compiles a text. The message of an error contains the column of the invalid placeholder.
     pub(crate) fn new(text: &str, place: Place, names: Names<'_>) -> Result<Template, String> {
         let (mut pieces, mut rest) = (Vec::new(), text);
         while let Some((before, behind)) = rest.split_once(OPEN) {

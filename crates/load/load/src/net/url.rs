@@ -8,7 +8,6 @@ use std::fmt::Display;
 /// A value, or an error message that includes advice.
 pub(crate) type Told<T> = Result<T, String>;
 
-/// The maximum number of characters of a URL that an error message shows.
 const MOST_SHOWN: usize = 200;
 
 const URL: &str = "write for example http://127.0.0.1:8080/";

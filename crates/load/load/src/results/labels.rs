@@ -18,7 +18,6 @@ pub(crate) struct Labels(Vec<Labelled>);
 pub(crate) struct Labelled {
     pub(crate) label: String,
     pub(crate) service: Histogram<u64>,
-    /// The response times. For failed operations, they are lower bounds.
     pub(crate) response: Histogram<u64>,
     pub(crate) bounds: Histogram<u64>,
     pub(crate) traffic: Traffic,

@@ -30,7 +30,6 @@ const AT_ONCE: Duration = Duration::from_micros(5);
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LastPoll {
-    /// The time at which the thread fell asleep, or `None` if it is awake.
     asleep: Option<Nanos>,
     woke: Nanos,
     /// The earliest possible arrival time of the responses that the thread finds before it sleeps again.
@@ -74,7 +73,6 @@ impl LastPoll {
         }
     }
 
-    /// Records that the thread waits only in blocking calls, so it finds each response when it arrives.
     pub(crate) fn blocks(&mut self) {
         self.blocks = true;
     }

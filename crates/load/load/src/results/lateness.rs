@@ -31,7 +31,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::time::Duration;
 
-/// The lateness of one or more slots by cause, in seconds. The lateness of several slots is added up.
+/// The total lateness of one or more slots by cause, in seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, Serialize)]
 pub(crate) struct Lateness {
     pub(crate) target: f64,

@@ -41,7 +41,6 @@ pub(crate) struct Backlog {
 pub(crate) struct Brief {
     pub(crate) wait: Histogram<u64>,
     pub(crate) service: Histogram<u64>,
-    /// The response times. If an operation did not complete, its response time is a lower bound.
     pub(crate) response: Histogram<u64>,
     pub(crate) bounds: Histogram<u64>,
     pub(crate) failed: u64,

@@ -30,7 +30,6 @@ pub(crate) struct OperationStats {
     /// lower bound: the time from its intended start until it failed or was given up, or until the run ended. For a
     /// skipped slot, it is the limit of the late policy.
     pub(crate) response: Histogram<u64>,
-    /// The response times that are lower bounds.
     pub(crate) bounds: Histogram<u64>,
     pub(crate) failures: BTreeMap<FailureKind, u64>,
     pub(crate) unfinished: u64,

@@ -7,7 +7,6 @@ use std::time::{Duration, SystemTime};
 
 /// The maximum number of cookies of one server. If the server sets another cookie, its oldest cookie is removed.
 const MOST: usize = 100;
-/// The maximum length of `NAME=VALUE`, in bytes. Longer cookies are ignored.
 const LONGEST: usize = 4096;
 
 #[derive(Debug, Default)]

@@ -21,7 +21,6 @@ pub(crate) enum Failure {
     /// A system error that has no `ErrorKind`, with its code.
     System(i32),
     Shortage(Shortage),
-    /// The proxy responded to CONNECT with this status.
     Proxy(u16),
     Tls(Tls),
     HungUp,
@@ -39,7 +38,6 @@ pub(crate) enum Failure {
     Unreadable,
     Protocol,
     Chunk,
-    /// The body file has become shorter during the run, or can no longer be read.
     BodyFile,
 }
 

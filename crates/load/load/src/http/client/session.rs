@@ -42,8 +42,6 @@ pub(crate) struct Session {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Answer {
     pub(crate) status: Result<StatusCode, Failure>,
-    /// The time at which the request was sent. A request that had to wait for a new connection was sent after the
-    /// slot's start.
     pub(crate) sent: Nanos,
     pub(crate) set_up: Option<SetUp>,
     pub(crate) traffic: (u64, u64),

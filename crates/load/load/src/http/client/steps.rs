@@ -39,7 +39,6 @@ pub(crate) struct Take {
 
 #[derive(Debug)]
 pub(crate) struct Check {
-    /// The kind under which a failure is counted if the check fails.
     pub(crate) name: String,
     pub(crate) condition: Condition,
 }

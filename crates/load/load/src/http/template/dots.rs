@@ -3,7 +3,6 @@
 
 use super::piece::{Form, Piece};
 
-/// A path segment that consists only of dots and column values.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Part {
     dots: usize,

@@ -11,7 +11,6 @@ use std::time::UNIX_EPOCH;
 pub(crate) enum Piece {
     Text(Box<[u8]>),
     Slot,
-    /// The current date and time in the format of RFC 3339.
     Now,
     NowMs,
     /// A random UUID with 122 random bits (RFC 9562, section 5.4).

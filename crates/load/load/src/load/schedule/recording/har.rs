@@ -46,7 +46,6 @@ struct Request {
     #[serde(default)]
     headers: Vec<Field>,
     post_data: Option<PostData>,
-    /// The size of the body in bytes. A negative number means that the size is unknown.
     body_size: Option<i64>,
 }
 
