@@ -1,4 +1,4 @@
-//! The cost of a request: the same cost for all limits, or one cost for each limit.
+//! The costs of a request: what callers pass, and the owned form that the queue stores.
 
 use crate::CostsRejected;
 #[cfg(feature = "std")]

@@ -8,15 +8,15 @@ use nanopace_nanos::Nanos;
 use thiserror::Error;
 
 /// The reason why a request was rejected. Only limits that count rejected requests have counted the request, and only
-/// if it does not exceed the capacity.
+/// if the reason is [`NotUntil`](Rejected::NotUntil).
 ///
-/// Rejections are ordered by the waiting time. [`ExceedsCapacity`](Rejected::ExceedsCapacity) is greater than any
+/// Rejections are ordered by their retry times. [`ExceedsCapacity`](Rejected::ExceedsCapacity) is greater than any
 /// [`NotUntil`](Rejected::NotUntil). If two rejections are `ExceedsCapacity`, the one with the smaller capacity is
 /// greater.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
 pub enum Rejected {
     /// The request is too early. If no other request is admitted first, the same request is admitted from this moment
-    /// on, and not before it.
+    /// on. An earlier retry is rejected, unless something else makes room, such as a refund or a change of the limits.
     #[error("not before {0:?}")]
     NotUntil(Nanos),
     /// The request is never admitted, because it is larger than the maximum that the limiter admits at once.
@@ -56,7 +56,8 @@ impl PartialOrd for Rejected {
     }
 }
 
-/// The reason why a request with costs was rejected. Only limits that count rejected requests have counted the request.
+/// The reason why a request with costs was rejected. Only limits that count rejected requests have counted the request,
+/// and only if the reason is [`Rejected::NotUntil`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
 pub enum CostsRejected {
     /// The limits reject the request.
@@ -92,17 +93,18 @@ pub struct Standing {
     /// The maximum number of requests that could be admitted at once at the moment of this standing.
     pub remaining: u64,
     /// The time from the moment of this standing until [`limit`](Standing::limit) requests can be admitted at once, if
-    /// no request is admitted before that.
+    /// no request is made before that. For a limit that counts rejected requests, this is a whole period as long as any
+    /// request counts.
     pub reset: Duration,
 }
 
 /// The decision on a request, and the number of requests that can be admitted right after the decision.
 ///
 /// With several limits, the numbers of a decision describe one of them. If the request is admitted, this is the limit
-/// with the fewest remaining requests. If the request is rejected, this is the limit that rejects the request for the
-/// longest time. In two cases, a rejection describes the limit with the fewest remaining requests instead: if a limit
-/// that counts rejected requests delays the retry even longer, and if the request yields to waiting requests. In the
-/// second case, the number of remaining requests is 0.
+/// with the fewest remaining requests. If the request is rejected, this is the limit with the greatest [`Rejected`].
+/// There are two exceptions. If the request yields to waiting requests, the decision describes the limit with the
+/// fewest remaining requests, and reports that 0 remain. If a limit that counts rejected requests determines the retry
+/// time, the decision may also describe the limit with the fewest remaining requests.
 ///
 /// # Header fields
 ///
@@ -173,8 +175,8 @@ impl Decision {
         self.standing.remaining
     }
 
-    /// Returns the time from the decision until [`limit`](Decision::limit) requests can be admitted at once, if no
-    /// request is admitted before that.
+    /// Returns the time from the decision until [`limit`](Decision::limit) requests can be admitted at once. See
+    /// [`Standing::reset`].
     #[must_use]
     pub fn reset(&self) -> Duration {
         self.standing.reset
@@ -226,8 +228,7 @@ fn integer(number: u64) -> u64 {
     number.min(999_999_999_999_999)
 }
 
-/// Formats `text` as a string of a structured field (RFC 9651, section 3.3.3). Removes all characters except printable
-/// ASCII.
+/// Formats `text` as a string of a structured field (RFC 9651, section 3.3.3).
 fn quoted(text: &str) -> String {
     let mut quoted = String::from("\"");
     for character in text.chars().filter(|character| (' '..='~').contains(character)) {

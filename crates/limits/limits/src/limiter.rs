@@ -23,7 +23,7 @@ pub use reservation::Reservation;
 use std::convert::Infallible;
 use std::sync::Arc;
 
-/// Limits for a whole program. A limiter has its own clock, and its clones share its counts.
+/// Applies [`Limits`] to the requests of a program. Clones of a limiter share its limits, its counts and its clock.
 ///
 /// [`try_acquire`](Limiter::try_acquire) admits or rejects a request at once. [`decide`](Limiter::decide) also returns
 /// the number of remaining requests.
@@ -46,8 +46,10 @@ use std::sync::Arc;
 /// A decision reads the clock while it holds the limiter's lock, so decisions are made in the order of their clock
 /// readings. A limit therefore holds in every span of time on that clock, however the threads are scheduled.
 ///
-/// A limiter with a single rate keeps its bound even if decisions are made in another order. Until its limits change,
-/// [`try_acquire`](Limiter::try_acquire) takes no lock while the queue is empty and the lock is free.
+/// There is one exception: if the only limit is a rate, and the limiter began with it,
+/// [`try_acquire`](Limiter::try_acquire) usually takes no lock. It does while requests wait, or while another call
+/// holds the lock. Without the lock, decisions may be made in another order than their clock readings, but a rate keeps
+/// its bound even then.
 ///
 /// # Waiting
 ///
@@ -116,7 +118,7 @@ impl Limiter {
     /// |---|---|---|
     /// | `nanopace_limits_admitted_total` | counter | admitted requests, whatever they cost |
     /// | `nanopace_limits_rejected_total` | counter | rejected requests, for any reason |
-    /// | `nanopace_limits_waited_seconds` | histogram | how long requests waited until they were admitted |
+    /// | `nanopace_limits_waited_seconds` | histogram | how long admitted requests waited, including jitter |
     ///
     /// Each metric has the label `limiter`, whose value is the name. A refunded request stays counted, because counters
     /// never decrease. A request whose future is dropped while it waits is not counted.
@@ -135,10 +137,10 @@ impl Limiter {
     /// other clones. If `fair` is false, requests that do not wait overtake the queue, and may starve waiting requests.
     ///
     /// By default, a request that costs something is rejected while others wait. The retry time of the rejected request
-    /// is not earlier than that of the first request in the queue. The retry time is the moment of the rejection if the
-    /// first request should have retried already and the limits would admit the rejected request. If the first request
-    /// stops retrying, other requests ignore the queue after at most two seconds. Limits that count rejected requests
-    /// (`sliding-log-all`) count these rejections too.
+    /// is not earlier than that of the first request in the queue. The retry time can be the moment of the rejection
+    /// itself, if the first request should have retried already. If the first request stops retrying, other requests
+    /// ignore the queue after at most two seconds. Limits that count rejected requests (`sliding-log-all`) count these
+    /// rejections too.
     #[must_use]
     pub fn fair(self, fair: bool) -> Limiter {
         Limiter { is_fair: fair, ..self }
@@ -236,13 +238,13 @@ impl Limiter {
         }
     }
 
-    /// Decides under the lock. Not inlined, because inlining it would make the fast path save registers.
+    /// Not inlined, because inlining it would make the fast path save registers.
     #[inline(never)]
     fn try_acquire_locked(&self, n: u64) -> Result<(), Rejected> {
         self.answer(Costs::Same(n), |limits, state, now| limits.try_acquire(state, now, n))
     }
 
-    /// Decides on a request that does not wait. Updates the metrics after the lock is released.
+    /// Decides on a request that does not wait.
     pub(crate) fn answer<T, E: From<Rejected>>(
         &self,
         costs: Costs<'_>,
@@ -285,8 +287,7 @@ impl Limiter {
         self.inner.queue.yield_to_waiters(&(), limits, state, now, costs)
     }
 
-    /// Runs `step` under the lock, with the limits, their state and the current time. Closes the fast path before
-    /// `step`, and calls [`FastPath::open`] after `step` if the queue is empty.
+    /// Runs `step` under the lock, with the fast path closed.
     pub(crate) fn with<T>(
         &self,
         step: impl FnOnce(&mut Arc<Limits>, &mut LimitsState, Nanos) -> T,

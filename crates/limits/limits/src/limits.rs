@@ -29,8 +29,9 @@ pub use state::LimitsState;
 ///
 /// * An unchanged limit keeps its state. A window also keeps its state if only its count has changed, unless it counts
 ///   rejected requests.
-/// * Any other limit begins with the counts of the old limits. A window counts each request at the latest moment at
-///   which it may have been admitted. A rate begins exhausted at worst: it then admits a request after one interval.
+/// * Any other limit begins with the unpaid requests of one old rate or the counts of one old window, whichever are
+///   more. A window counts each request at the latest moment at which it may have been admitted. A rate begins
+///   exhausted at worst: it then admits a request within one interval.
 /// * A replaced limit keeps counting until its requests are paid off or have left its window, and continues if it comes
 ///   back into force before that. So lowering a limit and raising it again gains no capacity. At most eight replaced
 ///   limits are kept: those that will count for the longest time.
@@ -188,8 +189,8 @@ impl Limits {
         }
     }
 
-    /// Checks a request against all limits. If several limits reject the request, returns the error with the longest
-    /// wait. Limits that count rejected requests may lengthen this wait.
+    /// If several limits reject the request, returns the greatest error. Limits that count rejected requests may delay
+    /// its retry time further.
     pub(crate) fn check_each(
         &self,
         state: &LimitsState,
@@ -291,7 +292,7 @@ impl Limits {
     }
 
     /// Returns the decision on a request that [`yield_to_waiters`](crate::custom::WaitQueue::yield_to_waiters)
-    /// rejected. The decision's number of remaining requests is 0.
+    /// rejected. The decision reports that 0 requests remain.
     #[must_use]
     pub fn decide_queued(&self, state: &LimitsState, now: Nanos, rejected: Rejected) -> Decision {
         let (which, standing) = self.tightest(state, now);

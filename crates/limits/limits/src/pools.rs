@@ -1,7 +1,7 @@
-//! Buckets and pools that a thread refills at fixed times (feature `pools`).
+//! Buckets and pools that are refilled at fixed times, usually by a thread (feature `pools`).
 //!
-//! All other limiters need no refills: they compute at each request how much may be admitted. These buckets and pools
-//! are refilled at the same moments for all callers, even without requests.
+//! All other limiters need no refills: they compute at each request how much may be admitted. A refill comes at the
+//! same moment for all callers.
 
 mod managed_pool;
 pub(crate) mod pool_state;

@@ -1,19 +1,19 @@
-//! Defines the trait of all limiter algorithms: a pure step from a state and a moment to a decision.
+//! Defines the trait of limiter algorithms: a pure step from a state and a moment to a decision.
 
 use crate::{Decision, Rejected, Standing};
 use core::fmt::Debug;
 use core::time::Duration;
 use nanopace_nanos::Nanos;
 
-/// The algorithm of a limiter: it decides which requests are admitted, given the requests that were admitted before. It
-/// uses no clock, no lock and no atomics.
+/// The algorithm of a limiter: it decides which requests are admitted, given the earlier requests. It uses no clock, no
+/// lock and no atomics.
 ///
 /// A decision has three steps, in this order: [`advance`](Rule::advance) the state to the moment, [`peek`](Rule::peek)
 /// at the request, and [`debit`](Rule::debit) it if it is admitted. A rejected request does not count, unless
 /// [`refuse`](Rule::refuse) is implemented.
 ///
-/// Moments may go backwards. A rule that depends on the order of moments treats a moment before the latest one as the
-/// latest one.
+/// Moments may go backwards. A rule that depends on their order counts a request from an earlier moment in the latest
+/// moment, slot or window.
 ///
 /// ```
 /// use nanopace_nanos::Nanos;
@@ -62,7 +62,8 @@ pub trait Rule: Debug + Send + Sync {
     /// Returns the maximum number of requests that is ever admitted at once.
     fn most(&self) -> u64;
 
-    /// Removes counts that no longer matter from the state. This never changes a decision at `now` or later.
+    /// Removes counts that no longer matter from the state. This never changes a decision at `now` or later, but may
+    /// change a decision at an earlier moment.
     fn advance(&self, state: &mut Self::State, now: Nanos);
 
     /// Checks whether `n` requests may be admitted at `now`. The state need not be advanced. Zero is always admitted.
@@ -100,8 +101,7 @@ pub trait Rule: Debug + Send + Sync {
         fits
     }
 
-    /// Returns how many requests remain at `now`, and the time until [`most`](Rule::most) requests can be admitted at
-    /// once.
+    /// Returns the [`Standing`] at `now`.
     fn standing(&self, state: &Self::State, now: Nanos) -> Standing {
         let limit = self.most();
         let reset = match self.peek(state, now, limit) {

@@ -12,7 +12,7 @@ use nanopace_nanos::Clock;
 use nanopace_nanos::Nanos;
 
 /// Admits or rejects requests at once, from any thread. The moments may go backwards, for example if threads read the
-/// clock first and ask later: see [what all limiters keep](crate#what-all-of-them-keep).
+/// clock first and ask later: see the crate's [guarantees](crate#guarantees).
 ///
 /// ```
 /// use nanopace_nanos::Nanos;
@@ -36,7 +36,7 @@ pub trait TryAcquire: Debug + Send + Sync {
     fn try_acquire_n_at(&self, n: u64, now: Nanos) -> Result<(), Rejected>;
 
     /// Returns the result of [`try_acquire_n_at`](TryAcquire::try_acquire_n_at) without counting anything. The call
-    /// changes no later decision, whatever moment it is called with.
+    /// changes no later decision, whatever the moments of both.
     ///
     /// # Errors
     /// [`Rejected`] if the request would not be admitted.
@@ -51,12 +51,11 @@ pub trait TryAcquire: Debug + Send + Sync {
     }
 }
 
-/// A rule whose state is one word, shared by threads without a lock. A decision takes one load, the rule's step, and
-/// one compare-and-swap.
+/// A rule whose state is one word, shared by threads without a lock. A decision takes one load and the rule's step. An
+/// admission also takes a compare-and-swap, and repeats the step if another thread has changed the word.
 #[derive(Debug)]
 pub struct Atomic<R> {
     rule: R,
-    /// The word. It is written only by `admit`, which exchanges the value on which the decision was made.
     state: AtomicU64,
 }
 
@@ -72,7 +71,7 @@ impl<R: Rule<State: From<u64> + Into<u64>>> Atomic<R> {
         &self.rule
     }
 
-    /// Returns the current state, for display.
+    /// Returns the current state, which other threads may change at any time.
     pub fn state(&self) -> R::State {
         R::State::from(self.seen())
     }
@@ -82,7 +81,7 @@ impl<R: Rule<State: From<u64> + Into<u64>>> Atomic<R> {
         self.state.load(Relaxed)
     }
 
-    /// Admits `n` requests at `now`, and returns the word of the previous state.
+    /// Returns the word of the previous state.
     pub(crate) fn admit(&self, n: u64, now: Nanos) -> Result<u64, Rejected> {
         let mut seen = self.seen();
         loop {
@@ -110,9 +109,9 @@ impl<R: Rule<State: From<u64> + Into<u64>>> TryAcquire for Atomic<R> {
 
 /// Any rule, shared between threads by a mutex. A rule whose state is one word does not need the mutex: use [`Atomic`].
 ///
-/// Decisions are made in the order in which threads acquire the mutex. A moment before the latest one counts as the
-/// latest. The rule's bound holds for the moments at which requests are counted. For the moments that callers pass, see
-/// [what all limiters keep](crate#what-all-of-them-keep).
+/// Decisions are made in the order in which threads acquire the mutex. The rule's bound holds for the moments at which
+/// requests are counted, which can be later than the moments that callers pass: see the crate's
+/// [guarantees](crate#guarantees).
 #[cfg(feature = "std")]
 #[derive(Debug)]
 pub struct Locked<R: Rule> {
@@ -140,7 +139,7 @@ impl<R: Rule> TryAcquire for Locked<R> {
     }
 }
 
-/// A limiter and its clock. The limiter is on cache lines of its own.
+/// A limiter and its clock.
 #[cfg(feature = "std")]
 #[derive(Debug)]
 pub struct Clocked<L, C> {

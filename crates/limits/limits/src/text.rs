@@ -37,7 +37,6 @@ fn parse_count(text: &str) -> Option<u64> {
     digits.parse::<u64>().ok()?.checked_mul(multiple)
 }
 
-/// Parses a span such as `30s`, or a unit alone such as `s`, which means one of that unit.
 fn parse_period(text: &str) -> Option<Duration> {
     let one = if text.starts_with(char::is_alphabetic) { "1" } else { "" };
     humantime::parse_duration(&format!("{one}{text}")).ok()

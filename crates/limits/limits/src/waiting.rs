@@ -58,8 +58,8 @@ pub enum WaitError<E> {
     /// The request would be admitted only after the timeout, or the timeout has passed.
     #[error("not before the timeout: it may be admitted after another {retry:?}")]
     TooLate {
-        /// The time from this error until the request might be admitted, if the queue ahead of the request stays the
-        /// same. With more than a thousand requests ahead, the request is admitted later.
+        /// The time from this error until the request is forecast to be admitted, if it keeps its position in the
+        /// queue. With more than a thousand requests ahead, the forecast is too early.
         retry: Duration,
     },
     /// Waiting does not help: the request is never admitted, or only after a change other than the passage of time.
