@@ -1,4 +1,4 @@
-//! Exports states as numbers and imports them, for a store outside the process.
+//! Exports states as numbers and imports them, for `nanopace-remote`.
 
 use super::limit::{Law, Limit, LimitState};
 use super::replaced::{CountedLimit, Replaced};
@@ -58,11 +58,13 @@ impl Limits {
     /// * a window of the clock: the number of the latest window that has admitted anything, the count of the window
     ///   before it (0 for a [`LimitKind::FixedWindow`]), and the count of the latest window.
     ///
-    /// Returns `None` if one of the limits counts single requests or slots ([`LimitKind::SlidingLog`],
-    /// [`LimitKind::AggregatedWindow`]): their states need more than three numbers.
+    /// Returns `None` if one of these or of the replaced limits counts single requests or slots
+    /// ([`LimitKind::SlidingLog`], [`LimitKind::SlidingLogAll`], [`LimitKind::AggregatedWindow`]): their states need
+    /// more than three numbers.
     ///
     /// [`LimitKind::FixedWindow`]: crate::LimitKind::FixedWindow
     /// [`LimitKind::SlidingLog`]: crate::LimitKind::SlidingLog
+    /// [`LimitKind::SlidingLogAll`]: crate::LimitKind::SlidingLogAll
     /// [`LimitKind::AggregatedWindow`]: crate::LimitKind::AggregatedWindow
     #[must_use]
     pub fn export(&self, state: &LimitsState, now: Nanos) -> Option<Vec<(Limit, [f64; 3])>> {

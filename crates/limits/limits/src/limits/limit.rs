@@ -1,4 +1,4 @@
-//! One limit of any kind, and its string form.
+//! One limit of any kind, its state, and the errors of invalid limits.
 
 use crate::rules::{
     AggregatedState, AggregatedWindow, Counts, FixedWindow, Gcra, RollingCount, SlidingCounter,
@@ -16,7 +16,7 @@ use thiserror::Error;
 ///
 /// | string | limit | rule |
 /// |---|---|---|
-/// | `10/s` | a rate, with a burst of one period's worth | [`Gcra`] |
+/// | `10/s` | a rate, with a burst of 10 | [`Gcra`] |
 /// | `10/s burst 20` | a rate, with a burst of 20 | [`Gcra`] |
 /// | `1000/h in 60` | at most 1000 in any hour, counted in 60 slots | [`AggregatedWindow`] |
 /// | `10/s sliding-log` | at most 10 in any second, each request stored | [`SlidingLog`] |
@@ -42,8 +42,8 @@ pub(crate) enum Law {
 pub(crate) enum LimitState {
     Word {
         word: u64,
-        /// The number of requests that were refunded to a rate. 0 means that no refund has to be considered any more;
-        /// the number skips 0 when it wraps around.
+        /// The number of requests by which refunds, or the cap at the burst, have lowered the debt of a rate since all
+        /// debt was last paid off (see `VirtualSchedule::without`). Skips 0 when it wraps around.
         refunded: u32,
     },
     /// Boxed, as are the following states, so that a `LimitState` stays small.
@@ -93,8 +93,7 @@ pub enum LimitsError {
     NoBurst,
 }
 
-/// Evaluates `$answer` with the rule of a limit and with its state. The variant of a state always matches its limit's
-/// law.
+/// The variant of a state always matches its limit's law.
 macro_rules! with_law {
     ($limit:expr, $state:expr, |$rule:ident, $own:ident| $answer:expr) => {
         match (&$limit.law, $state) {
@@ -206,14 +205,13 @@ impl Limit {
         }
     }
 
-    /// Decides for all kinds. Separate from [`try_acquire`](Limit::try_acquire), which handles rates, so that the code
-    /// for rates is small enough to be inlined.
+    /// Separate from `try_acquire`, so that the code for rates without refunds is small enough to be inlined.
     fn try_acquire_any(&self, state: &mut LimitState, now: Nanos, n: u64) -> Result<(), Rejected> {
         self.forget_refunds(state, now);
         with_law!(self, state, |rule, own| rule.try_acquire(own, now, n))
     }
 
-    /// Sets the number of refunded requests to 0 once all debt is paid off, so that an idle state equals a fresh one.
+    /// Sets the number of refunded requests to 0 once all debt is paid off, so that the word is the whole state again.
     #[inline]
     fn forget_refunds(&self, state: &mut LimitState, now: Nanos) {
         if let (Law::Gcra { rule, .. }, LimitState::Word { word, refunded: refunded @ 1.. }) =
@@ -259,8 +257,7 @@ impl Limit {
         }
     }
 
-    /// Counts `n` requests that were admitted by other limits. The debt of a rate is capped at its maximum, so the rate
-    /// recovers within the time of one burst.
+    /// Caps the debt of a rate at its burst, so that the rate recovers within the time of one burst.
     pub(crate) fn debit_for_others(&self, state: &mut LimitState, now: Nanos, n: u64) {
         match (&self.law, state) {
             (Law::Gcra { rule, .. }, LimitState::Word { word, refunded }) => {
@@ -300,8 +297,7 @@ impl Limit {
         with_law!(self, state, |rule, own| rule.remaining(own, now))
     }
 
-    /// Returns the counts, oldest first, each with the latest possible moment of admission. Returns an empty list for a
-    /// rate.
+    /// Oldest first, each with the latest possible moment of admission. Empty for a rate.
     pub(crate) fn let_in(&self, state: &LimitState, now: Nanos) -> Vec<(Nanos, u64)> {
         match (&self.law, state) {
             (Law::Window { rule }, LimitState::Window(state)) => rule.let_in(state, now).collect(),

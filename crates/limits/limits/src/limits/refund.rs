@@ -29,8 +29,7 @@ impl Receipt {
         &self.costs
     }
 
-    /// Returns the index that `limit` had when the receipt was made, or `None` if it was not in force. `number` is the
-    /// limit's current index.
+    /// If several limits are equal, prefers the one with the same index.
     fn number_of(&self, number: usize, limit: &Limit) -> Option<usize> {
         let then = self.limits.each();
         match then.get(number) {
@@ -78,13 +77,13 @@ impl Limits {
         }
     }
 
-    /// Replaces the cost in the receipt with the `actual` cost.
+    /// Corrects the cost of a counted request from the cost in its receipt to the `actual` cost.
     ///
     /// * If the actual cost is lower, each limit that has not changed since the request refunds the difference, except
     ///   debt that time has paid off and counts that have left their window.
     /// * If the actual cost is higher, all limits, including those that have changed, count the difference, even beyond
     ///   their maximum. If the number of limits has changed, each changed limit counts the largest of these
-    ///   differences.
+    ///   differences. So does each replaced limit.
     /// * A cost that is missing in `actual` stays unchanged.
     pub fn settle<'a>(
         &self,
@@ -121,13 +120,12 @@ impl Limits {
     }
 }
 
-/// The position at which a limit counted a request, for its refund.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CountedAt {
     /// The debt of a rate after the request, the number of the window or slot that counts the request, or the request's
     /// moment in a log.
     at: u64,
-    /// The number of requests that had been refunded to the rate when the request was counted.
+    /// The value of `LimitState::Word::refunded` when the request was counted.
     refunded: u32,
 }
 

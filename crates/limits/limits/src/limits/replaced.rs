@@ -14,8 +14,6 @@ pub(crate) struct CountedLimit {
     state: LimitState,
 }
 
-/// Limits that are no longer in force but keep counting, so that a limit that comes back into force has all of its
-/// counts.
 #[derive(Clone, Debug)]
 pub(crate) struct Replaced(Vec<CountedLimit>);
 
@@ -32,9 +30,8 @@ impl CountedLimit {
         (&self.limit, &self.state)
     }
 
-    /// Puts `limit` into force at `now`, and returns it with its state: the state of the same limit among `others`, or
-    /// else a fresh state with the counts of `others`. If `others` contains the same limit several times, the state of
-    /// `same_place` is used if `same_place` is that limit, and otherwise the state that has counted most.
+    /// Prefers the state of the same limit in `same_place`, then the fullest state of the same limit among `others`,
+    /// then a fresh state that counts the requests of `others`.
     pub(crate) fn begin(
         limit: Limit,
         same_place: Option<&CountedLimit>,
@@ -55,8 +52,7 @@ impl CountedLimit {
     }
 
     /// Returns whether this state is also valid for `limit`. A window's state does not depend on the limit's count,
-    /// except for limits that count rejected requests, because their states hold at most as many requests as their
-    /// count.
+    /// except for limits that count rejected requests: they forget requests beyond their count.
     fn counts_for(&self, limit: &Limit) -> bool {
         match self.limit.kind() {
             LimitKind::Gcra { .. } | LimitKind::SlidingLogAll => self.limit == *limit,
@@ -69,7 +65,6 @@ impl CountedLimit {
         let_in.iter().fold(0, |sum, (_, n)| sum.saturating_add(*n))
     }
 
-    /// Returns the number of requests of a GCRA limit that are not paid off at `now`, or `None` for a window.
     fn level(&self, now: Nanos) -> Option<Level> {
         let Law::Gcra { burst, .. } = self.limit.law else { return None };
         let free = self.limit.remaining(&self.state, now);
@@ -81,7 +76,6 @@ impl CountedLimit {
         }
     }
 
-    /// Counts the level or the sum of the admissions within the period, whichever is larger.
     fn begin_with(&mut self, level: Level, counted: Vec<(Nanos, u64)>, now: Nanos) {
         let period = self.limit.quota().period();
         let recent: Vec<_> =
@@ -121,8 +115,6 @@ impl CountedLimit {
 }
 
 impl Replaced {
-    /// Returns those `accounts` (limits with their states) that still count and that no limit `in_force` continues. If
-    /// there are more than [`MOST_REPLACED`], returns those that count for longest.
     pub(crate) fn by(
         in_force: &[CountedLimit],
         mut accounts: Vec<CountedLimit>,
@@ -159,8 +151,8 @@ impl Replaced {
     }
 }
 
-/// Returns the window with the shortest period that is not shorter than the limit's, or, if there is none, the window
-/// with the longest period. Prefers windows that cannot have forgotten a part of the limit's period.
+/// Returns the window whose counts cover the limit's period best. Prefers windows that cannot have forgotten a part of
+/// that period, then windows whose periods are not shorter, then the period that is closest.
 fn most_similar<'a>(
     limit: &Limit,
     others: &'a [CountedLimit],
