@@ -11,10 +11,10 @@ use std::time::Duration;
 ///
 /// Waiting tasks and threads form one FIFO queue. Requests that do not wait yield to this queue ([`Limiter::fair`]).
 ///
-/// Cancelling is safe. Nothing is counted for a task while it waits. A dropped future leaves the queue. If a future is
-/// dropped during its [jitter](Wait::jitter), the request is refunded. A future that is in the queue and is no longer
-/// polled blocks the requests after it in the queue until it is dropped. Requests that do not wait yield to such a
-/// future for two seconds at most.
+/// Cancelling is safe. Nothing is counted for a task in the queue, and a dropped future leaves the queue. If a future
+/// is dropped during its [jitter](Wait::jitter), the request is refunded. A future that is in the queue and is no
+/// longer polled blocks the requests after it in the queue until it is dropped. Requests that do not wait yield to such
+/// a future for two seconds at most.
 #[derive(Clone, Debug)]
 pub struct AsyncLimiter {
     limiter: Limiter,
@@ -25,7 +25,7 @@ impl AsyncLimiter {
     /// Creates a limiter for tasks, with the best timer for the caller's runtime ([`timer::best`]).
     ///
     /// # Errors
-    /// An I/O error if no timer is available.
+    /// An I/O error if the timer's thread cannot be started.
     pub fn new(limiter: Limiter) -> io::Result<AsyncLimiter> {
         Ok(AsyncLimiter::with_timer(limiter, timer::best()?))
     }

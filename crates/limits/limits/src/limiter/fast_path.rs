@@ -1,17 +1,18 @@
 //! The fast path of a limiter with one rate: a decision without the lock.
 //!
-//! The state of a single rate is one word. While the fast path is *open*, that word is stored here, and a decision
-//! consists of a load, the rule's step, and one compare-and-swap. The holder of the lock begins by *closing* the fast
+//! A single rate decides by one word. While the fast path is *open*, that word is stored here, and an admission
+//! consists of a load, the rule's step, and a compare-and-swap. The holder of the lock begins by *closing* the fast
 //! path: it moves the word into the guarded state. Requests that find [`CLOSED`] take the lock.
 //!
-//! **The fast path is open only if the word alone decides**: the limits are those that the limiter began with, and no
-//! request waits. A decision that is made here is the one that would be made under the lock for the same clock reading.
-//! Another request with a later reading may have been decided before, but a rate still keeps its bound
-//! ([`Gcra`](crate::Gcra)).
+//! **The fast path is open only if the word alone decides**: the limits are those that the limiter began with, no
+//! replaced limit still counts, and no request waits. A decision that is made here is the one that would be made under
+//! the lock for the same clock reading. Another request with a later reading may have been decided before, but a rate
+//! still keeps its bound ([`Gcra`](crate::Gcra)).
 //!
 //! While the fast path is closed, only the holder of the lock writes here. If a request loaded the word before the word
-//! was moved, the exchange of that request fails. The request then takes the lock, and sees the changes that were made
-//! under the lock. Models: `an_open_word_is_counted_once`, `a_change_reaches_who_asks_without_the_lock`.
+//! was moved, its exchange fails, unless the same word has been stored here again. After a failure, the request decides
+//! on the new word. If it finds [`CLOSED`], it takes the lock, and sees the changes that were made under the lock.
+//! Models: `an_open_word_is_counted_once`, `a_change_reaches_who_asks_without_the_lock`.
 
 use crate::limits::{Law, LimitState, LimitsState};
 use crate::sync::{AtomicU64, Relaxed};
@@ -62,7 +63,7 @@ impl FastPath {
         None
     }
 
-    /// Moves the word into the guarded state. The caller holds the lock.
+    /// The caller holds the lock.
     pub(crate) fn close(&self, state: &mut LimitsState) {
         // Relaxed: only the holder of the lock opens or closes the fast path. Model: as below.
         if self.word.load(Relaxed) == CLOSED {
@@ -75,8 +76,7 @@ impl FastPath {
         }
     }
 
-    /// Opens the fast path if the word is the whole state and the limits are those that the limiter began with. The
-    /// caller holds the lock, and the queue is empty.
+    /// The caller holds the lock, and the queue is empty.
     pub(crate) fn open(&self, limits: &Limits, state: &mut LimitsState) {
         if let Some(LimitState::Word { word, .. }) = state.only()
             && limits.each() == self.limit.as_slice()

@@ -45,7 +45,7 @@ impl Meter {
         metrics::describe_histogram!(
             WAITED,
             metrics::Unit::Seconds,
-            "how long requests have waited until a limiter admitted them"
+            "how long admitted requests have waited, including jitter"
         );
         let limiter = || name.to_owned();
         Meter(Some(Handles(Arc::new(Named {

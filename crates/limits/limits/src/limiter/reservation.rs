@@ -5,8 +5,8 @@ use crate::limits::Receipt;
 use crate::{Costs, CostsRejected};
 
 impl Limiter {
-    /// Counts a request now, and refunds it when the [`Reservation`] is dropped without a commit. The request costs
-    /// each limit the same (`1`), or has one cost for each limit (`&[1, 4_000]`).
+    /// Admits a request now, and refunds it if the [`Reservation`] is dropped without a commit. The request costs each
+    /// limit the same (`1`), or has one cost for each limit (`&[1, 4_000]`).
     ///
     /// # Errors
     /// Returns the same errors as [`try_acquire_costs`](Limiter::try_acquire_costs).
