@@ -9,9 +9,9 @@
 //! waiter ([`LastTry`]). If the first waiter stops asking, other requests yield for one more second after it should
 //! have asked again. If a new first waiter has not asked yet, this second begins when a request first yields to it.
 //!
-//! A request that does not wait loads the number of waiters under the lock for decisions. A waiter enters the queue
-//! first, and then asks the limits under that lock, so a request that takes the lock after that sees the waiter and
-//! yields. Model: `nobody_overtakes_who_waits_for_a_limit`.
+//! A request that does not wait loads the number of waiters under the lock for decisions. After a waiter has entered
+//! the queue, it asks the limits under that lock, so a request that takes the lock later sees the waiter and yields.
+//! Model: `nobody_overtakes_who_waits_for_a_limit`.
 //!
 //! **A waiter in the queue holds nothing**, so nothing is refunded when it gives up. Jitter comes after the queue: an
 //! admitted request leaves the queue, and then its caller sleeps. If the waiter is dropped during that sleep, the
@@ -35,7 +35,6 @@ use std::sync::Arc;
 use std::task::Waker;
 use std::time::Duration;
 
-/// How long requests still yield to a first waiter that should have asked again.
 const GRACE: Duration = Duration::from_secs(1);
 
 /// Queues of threads and tasks, one for each key, in which [`Waiter`](crate::custom::Waiter)s wait.
@@ -53,8 +52,7 @@ struct Queues<K> {
 #[derive(Default)]
 struct OneQueue {
     entries: BTreeMap<u64, Entry>,
-    /// The latest attempt of the first in the queue. `None` if this waiter has not asked yet, and no request has
-    /// yielded to it yet.
+    /// `None` until the first in the queue has asked or a request has yielded to it.
     last_try: Option<LastTry>,
 }
 
@@ -91,7 +89,7 @@ impl<K: Hash + Eq> WaitQueue<K> {
         WaitQueue { waiters: AtomicU64::new(0), queues }
     }
 
-    /// Returns whether no request waits for any key. The caller holds the lock for decisions on its key.
+    /// The caller holds the lock for decisions on its key.
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         // Relaxed: a waiter is counted before it asks, and it asks under the lock that the caller holds, so the caller
@@ -99,7 +97,7 @@ impl<K: Hash + Eq> WaitQueue<K> {
         self.waiters.load(Relaxed) == 0
     }
 
-    /// Returns whether no request waits for this key. The caller holds the lock for decisions on the key.
+    /// The caller holds the lock for decisions on the key.
     pub(crate) fn is_empty_for<Q>(&self, key: &Q) -> bool
     where
         K: Borrow<Q>,
@@ -137,9 +135,7 @@ impl<K: Hash + Eq> WaitQueue<K> {
         }
     }
 
-    /// Returns the moment from which the first in the queue is admitted. Returns `None` if the queue is empty, or if
-    /// the first in the queue has stopped asking. If it has not asked yet, returns `now`, and stores `now` as the
-    /// moment at which it should have asked.
+    /// Returns `None` if the queue is empty or its first has stopped asking.
     #[cold]
     fn first_admitted_from<Q>(&self, key: &Q, now: Nanos) -> Option<Nanos>
     where
@@ -198,8 +194,7 @@ impl<K: Hash + Eq> WaitQueue<K> {
         }
     }
 
-    /// Sets the cost of a waiter to zero after the limits have counted its request, so that forecasts do not count it
-    /// again. The waiter is about to leave the queue.
+    /// Keeps forecasts from counting a request again that the limits have already counted.
     pub(crate) fn mark_counted<Q>(&self, key: &Q, Ticket(number): Ticket)
     where
         K: Borrow<Q>,
@@ -299,8 +294,6 @@ impl Forecast {
         Forecast { limits: Arc::clone(limits), state: state.clone(), now, ahead }
     }
 
-    /// Returns the moment at which a request with these costs is admitted, if all requests ahead of it stay in the
-    /// queue until they are admitted, and all others come after it.
     pub(crate) fn admitted_at(mut self, costs: Costs<'_>) -> Result<Nanos, CostsRejected> {
         for other in std::mem::take(&mut self.ahead) {
             // A request that is never admitted leaves the queue, so its error is ignored.

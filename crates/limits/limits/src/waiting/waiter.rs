@@ -34,8 +34,8 @@ pub trait Waitable {
     /// Returns the clock of the limits.
     fn clock(&self) -> &dyn Clock;
 
-    /// Runs a step on the limits and their state, under the lock for decisions on the key. If the step runs twice, the
-    /// first run has no effect.
+    /// Runs a step on the limits and their state, under the lock for decisions on the key. An implementation may run
+    /// the step twice if it discards the state that the first run has changed.
     ///
     /// # Errors
     /// The errors of the step, and other reasons to reject a request for the key.
@@ -107,9 +107,7 @@ impl<'a, G: Waitable> Waiter<'a, G> {
         }
     }
 
-    /// Admits the request at once if the limits allow it and no request waits for the key, and returns the time that it
-    /// has waited. Returns an error if the request is never admitted, or only after its deadline, and `None` if it has
-    /// to queue.
+    /// Returns `None` if the request has to queue.
     fn try_first(&self, now: Nanos) -> Option<End<G>> {
         let Wait { costs, .. } = self.wait;
         let is_admitted = self.limiter.step(|limits, state, at| {
@@ -156,8 +154,7 @@ impl<'a, G: Waitable> Waiter<'a, G> {
         }
     }
 
-    /// Asks the limits, and stores the outcome in the queue under the same lock. An admitted request costs nothing in
-    /// later forecasts. For a rejected request, the moment of its next try is stored for requests that yield to it.
+    /// Asks the limits, and stores the outcome in the queue under the same lock.
     fn ask_limits(&self) -> Result<Option<Receipt>, G::Refusal> {
         let Wait { costs, jitter, .. } = self.wait;
         let (queue, key) = (self.limiter.queue(), self.limiter.key());
@@ -183,7 +180,7 @@ impl<'a, G: Waitable> Waiter<'a, G> {
         })
     }
 
-    /// Begins the jitter. Without jitter there is no receipt, and the wait ends.
+    /// Without jitter there is no receipt, and the wait ends.
     fn start_jitter(&mut self, now: Nanos, receipt: Option<Receipt>) -> Step<End<G>> {
         let late = self.wait.jitter.mul_f64(fastrand::f64());
         let moment = (now + late).min(self.deadline);
@@ -199,8 +196,6 @@ impl<'a, G: Waitable> Waiter<'a, G> {
         Step::Done(Ok(now - self.came))
     }
 
-    /// Ends the wait at the deadline, or at once if a new request is forecast to be admitted after its deadline or
-    /// never.
     fn check_deadline(&mut self, now: Nanos, is_new: bool) -> Step<End<G>> {
         let is_over = now >= self.deadline;
         if self.deadline < Nanos::MAX && (is_new || is_over) {
@@ -288,11 +283,11 @@ mod in_task {
     use std::task::Poll;
     use std::time::Duration;
 
-    /// The number of requests in a row that are admitted without waiting before a task yields to other tasks.
+    /// The number of requests that the tasks of a thread make without waiting before one of them yields to other tasks.
     const IN_A_ROW: u32 = 64;
 
     std::thread_local! {
-        /// The number of requests that tasks of this thread have made since one of them last waited or yielded.
+        /// The number of requests of this thread's tasks since one of them last waited or yielded.
         static ADMITTED: Cell<u32> = const { Cell::new(0) };
     }
 
