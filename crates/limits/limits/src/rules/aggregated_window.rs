@@ -17,14 +17,14 @@ use nanopace_nanos::Nanos;
 /// * no more than the quota's count is admitted within any period, wherever it begins;
 /// * a request is admitted whenever it fits together with the requests of the last period and one slot before that.
 ///
-/// A request from before the newest slot counts in that slot. Say the limiter has dropped a slot that stopped counting
-/// at t. After that, a request from before t counts as made at t.
+/// A request from before the newest slot counts in that slot. After the limiter has dropped a slot that stopped
+/// counting at t, a request from before t counts as made at t.
 ///
 /// # Cost
 ///
-/// A lock ([`Locked`](crate::Locked)), 48 bytes, and 16 bytes for each slot in use, at most `slots` + 1 of them. (The
-/// allocated memory is 1.5 times as much on average, because queues grow by doubling.) A decision takes one division,
-/// and drops the slots that have stopped counting. A rejection iterates over slots until the request fits.
+/// A lock ([`Locked`](crate::Locked)), 48 bytes, and 16 bytes for each slot in use, at most `slots` + 1 of them.
+/// (Queues grow by doubling, so up to about twice as much memory is allocated.) A decision drops the slots that have
+/// stopped counting. An admission takes one division. A rejection iterates over slots until the request fits.
 ///
 /// # Source
 ///
@@ -39,7 +39,7 @@ use nanopace_nanos::Nanos;
 /// let limiter = Locked::new(AggregatedWindow::new("10/h".parse()?, NonZeroU16::new(60).unwrap()));
 /// let minute = |number: u64| Nanos::from_nanos(number * 60_000_000_000);
 /// assert!(limiter.try_acquire_n_at(10, minute(0)).is_ok());
-/// // They count as admitted at the end of minute 0, so they leave just before minute 61 begins.
+/// // They count as admitted at the end of minute 0, so they stop counting just before minute 61.
 /// let rejected = Rejected::NotUntil(Nanos::from_nanos(minute(61).as_nanos() - 1));
 /// assert_eq!(limiter.try_acquire_at(minute(30)), Err(rejected));
 /// assert!(limiter.try_acquire_at(minute(61)).is_ok());
@@ -49,7 +49,7 @@ use nanopace_nanos::Nanos;
 pub struct AggregatedWindow {
     quota: Quota,
     slots: NonZeroU16,
-    /// The width of a slot, in nanoseconds.
+    /// In nanoseconds.
     width: u64,
 }
 
@@ -92,7 +92,6 @@ impl AggregatedWindow {
         (slot.index.saturating_add(1)).saturating_mul(self.width).saturating_sub(1)
     }
 
-    /// Returns the moment at which the slot stops counting, in nanoseconds.
     fn leaves(&self, slot: Slot) -> u64 {
         self.end(slot).saturating_add(self.quota.period_ns())
     }

@@ -14,13 +14,13 @@ use nanopace_nanos::Nanos;
 /// far. A request from an earlier window than the latest one counts in the latest.
 ///
 /// So each window admits at most `count`. But a span of the same length can include parts of two windows: up to
-/// **twice** `count` are admitted within one period, at the end of one window and the beginning of the next. In return,
-/// the rule needs only one word and one addition. [`SlidingCounter`](crate::SlidingCounter) smooths this edge, and
-/// [`SlidingLog`](crate::SlidingLog) does not have it.
+/// **twice** `count` are admitted within one period, at the end of one window and the beginning of the next.
+/// [`SlidingCounter`](crate::SlidingCounter) admits fewer than that, and [`SlidingLog`](crate::SlidingLog) at most
+/// `count` in any period.
 ///
 /// # Cost
 ///
-/// One word ([`Atomic`](crate::Atomic)): the window's number in the high bits, the count in the low bits. A decision
+/// One word ([`Atomic`](crate::Atomic)): the window's number in the high bits, the count in the low bits. An admission
 /// takes one multiplication and one compare-and-swap. The word is always large enough: number times period is below
 /// 2^63 ns, and a quota is at most one request per nanosecond.
 ///
@@ -68,7 +68,7 @@ impl FixedWindow {
         Counts { before: 0, ..self.seen(state).in_window(self.windows.number(now)) }
     }
 
-    /// Returns the state with these counts, each reduced to the largest value that fits.
+    /// Reduces each of the counts to the largest value that fits.
     pub(crate) fn state(&self, counts: Counts) -> u64 {
         let number = self.windows.at_most_last(counts.number);
         self.pack(Counts { number, now: counts.now.min(self.largest_count()), ..counts })

@@ -23,7 +23,8 @@ use crate::{Quota, QuotaError};
 ///
 /// # Cost
 ///
-/// One word ([`Atomic`](crate::Atomic)): up to two multiplications and a compare-and-swap. Rejections also divide.
+/// One word ([`Atomic`](crate::Atomic)): up to two multiplications and a compare-and-swap. If the interval is not a
+/// whole number of nanoseconds, a rejection also divides.
 ///
 /// # Source
 ///
@@ -65,7 +66,8 @@ impl Gcra {
         Gcra::new(quota)
     }
 
-    /// Creates a rule for `quota` that admits up to `burst` requests at once. A burst of 1 spaces requests evenly.
+    /// Creates a rule for `quota` that admits up to `burst` requests at once. With a burst of 1, admissions are at
+    /// least one interval apart.
     ///
     /// # Errors
     /// [`QuotaError::CapacityTooSmall`] for a burst of zero, [`QuotaError::CapacityTooLarge`] if recovering the burst

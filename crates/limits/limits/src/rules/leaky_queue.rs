@@ -16,7 +16,8 @@ use nanopace_nanos::Nanos;
 ///
 /// So departures are never closer than I, and no request departs later than (`capacity` - 1) x I after it arrived. With
 /// a capacity of 1, a request is admitted only if it can depart at once. If I is not a whole number of nanoseconds,
-/// departures are late by less than 4 ns, never early, and do not drift.
+/// departures are late by less than 4 ns, never early, and do not drift. Two departures can then be closer than I by
+/// less than 4 ns.
 ///
 /// # Cost
 ///

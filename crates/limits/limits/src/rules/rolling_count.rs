@@ -10,14 +10,14 @@ use nanopace_nanos::Nanos;
 ///
 /// # Law
 ///
-/// At a moment t, the count includes the events that were added from t - `interval` to t, both ends included. Earlier
-/// events are not included. A moment before the latest one counts as the latest. Sums saturate at 2^64 - 1.
+/// At a moment t, the count includes the events that were added from t - `interval` to t, both ends included. A moment
+/// before the latest one counts as the latest. Sums saturate at 2^64 - 1.
 ///
 /// # Cost
 ///
 /// 16 bytes for each moment within the interval at which something was added, and a running total. Each event is added
 /// once and leaves once, so both operations take constant time on average. Memory grows with the traffic. If the
-/// traffic has no bound, [`SlottedRing`](crate::SlottedRing) counts in constant memory.
+/// traffic has no bound, [`RingCount`](crate::RingCount) counts in constant memory.
 ///
 /// # Source
 ///

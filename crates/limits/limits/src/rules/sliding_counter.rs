@@ -16,12 +16,12 @@ use nanopace_nanos::Nanos;
 /// whole numbers, without rounding. A request from before the latest window counts as made at that window's beginning.
 ///
 /// The rule assumes that the requests of the previous window were spread evenly. If they were not, more than `count`
-/// may be admitted within one period, but fewer than twice as many, because a period spans at most two windows.
+/// may be admitted within one period, but fewer than twice `count`.
 ///
 /// # Cost
 ///
-/// Three words, guarded by a lock ([`Locked`](crate::Locked)): the window's number and both counts. A decision takes
-/// two multiplications and a division.
+/// Three words, guarded by a lock ([`Locked`](crate::Locked)): the window's number and both counts. A decision takes a
+/// few multiplications and up to two divisions.
 ///
 /// # Source
 ///
@@ -61,7 +61,7 @@ impl SlidingCounter {
         self.latest(counts, now).let_in(&self.windows, now)
     }
 
-    /// Returns the state with these counts. A window after the last possible one counts as the last one.
+    /// A window after the last possible one counts as the last one.
     pub(crate) fn state(&self, counts: Counts) -> Counts {
         Counts { number: self.windows.at_most_last(counts.number), ..counts }
     }

@@ -13,15 +13,17 @@ use nanopace_nanos::Nanos;
 /// remembered. The retry time is the moment at which enough of the remembered requests are one period old.
 ///
 /// [`counting_rejected`](SlidingLog::counting_rejected) makes a variant: a request is admitted if at most `count` - n
-/// *arrived* after t - period, whether they were admitted or not. A caller that keeps asking stays rejected. A caller
-/// that makes no request until the retry time is admitted.
+/// *arrived* after t - period, whether they were admitted or not. A caller that keeps making more than `count` requests
+/// per period stays rejected. A request that is repeated at its retry time is admitted, if no other request arrived in
+/// between.
 ///
 /// A moment before the latest arrival counts as the latest. Requests of zero or of more than `count` are not arrivals.
 ///
 /// # Cost
 ///
 /// A lock ([`Locked`](crate::Locked)), and 16 bytes for each of at most `count` moments. The variant needs no more,
-/// because it forgets requests that can no longer cause a rejection. A decision takes constant time on average.
+/// because it forgets requests that can no longer cause a rejection. An admission takes constant time on average. A
+/// rejection iterates over moments until the request fits.
 ///
 /// # Source
 ///

@@ -79,7 +79,7 @@ impl<const N: usize> RingCount<N> {
         self.total
     }
 
-    /// Returns the number of events within the ring at `now`, if no event is added. This call changes nothing.
+    /// Returns the number of events within the ring at `now`, if no event is added.
     #[must_use]
     pub fn total_at(&self, now: Nanos) -> u64 {
         let passed = self.slots.number(now).saturating_sub(self.newest);
@@ -90,7 +90,6 @@ impl<const N: usize> RingCount<N> {
         self.total - left.map(|place| self.counts[place]).sum::<u64>()
     }
 
-    /// Returns the moment from which at most `most` events are within the ring, if no event is added.
     fn falls_to(&self, most: u64) -> Nanos {
         let oldest = (self.newest + 1).saturating_sub(N as u64);
         let counts = (oldest..=self.newest).map(|number| (number, self.counts[place::<N>(number)]));
@@ -121,10 +120,11 @@ fn place<const N: usize>(number: u64) -> usize {
 ///
 /// # Cost
 ///
-/// N + 6 words and a lock ([`Locked`](crate::Locked)). A decision takes constant time on average.
+/// N + 6 words and a lock ([`Locked`](crate::Locked)). An admission takes constant time on average. A rejection
+/// iterates over slots until the request fits.
 ///
-/// The crate has no ring without a lock. In an experiment with such a ring, a decision had to read all of the slots,
-/// and took 176 ns instead of 61 ns with ten slots, and 962 ns instead of 48 ns with 64. Requests that came at the same
+/// The crate has no ring without a lock. In an experiment, such a ring had to read all slots for each decision, which
+/// took 176 ns instead of 61 ns with ten slots, and 962 ns instead of 48 ns with 64. Requests that came at the same
 /// moment could also reject each other, so that none of them was admitted.
 ///
 /// # Source

@@ -16,11 +16,13 @@ use nanopace_nanos::Nanos;
 /// at most (`capacity` + L x rate) / `cost` are admitted. The bucket is full at first, unless
 /// [`initially`](TokenBucket::initially) sets a different fill.
 ///
-/// Intervals are rounded as in [`Gcra`](crate::Gcra): a decision is early or late by less than 2 ns.
+/// If the time in which one token comes back is not a whole number of nanoseconds, a decision is early or late by less
+/// than 2 ns, as with [`Gcra`](crate::Gcra).
 ///
 /// # Cost
 ///
-/// One word ([`Atomic`](crate::Atomic)): up to two multiplications and a compare-and-swap. Rejections also divide.
+/// One word ([`Atomic`](crate::Atomic)): up to two multiplications and a compare-and-swap. As with
+/// [`Gcra`](crate::Gcra), a rejection may also divide.
 ///
 /// # Source
 ///

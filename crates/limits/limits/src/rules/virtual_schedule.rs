@@ -1,8 +1,8 @@
-//! The arithmetic of the one-word rules: a debt of time, which is paid off as the clock advances.
+//! The arithmetic of GCRA, token bucket and leaky queue: a debt of time, which is paid off as the clock advances.
 //!
-//! The word is the *theoretical arrival time*: the moment at which all admitted requests, one interval each, will have
-//! been paid off. A request is admitted if the debt, with the intervals of the request added, does not exceed the
-//! limit.
+//! The word is the *theoretical arrival time*: the moment at which all admitted requests will have been paid off, at
+//! one interval for each token of their cost. A request is admitted if the debt, with the intervals of the request
+//! added, does not exceed the limit.
 //!
 //! An interval need not be a whole number of nanoseconds, and rounding it would make it drift. So moments are counted
 //! in units of `interval / k`, where `k` is the interval in nanoseconds, rounded down. A unit lasts at least 1 ns and
@@ -24,8 +24,7 @@ pub(crate) struct VirtualSchedule {
 }
 
 impl VirtualSchedule {
-    /// Creates the schedule of a bucket in which at most `capacity` tokens may be missing. Tokens come back at the rate
-    /// of `quota`, and a request takes one.
+    /// At most `capacity` tokens may be missing. A request takes one token.
     pub(crate) fn new(quota: Quota, capacity: u64) -> Result<VirtualSchedule, QuotaError> {
         let units = Units::new(quota);
         let most = Nanos::MAX.as_nanos() / units.units_per_interval;
@@ -62,7 +61,7 @@ impl VirtualSchedule {
         self.most
     }
 
-    /// Returns the maximum that is admitted at once, in tokens.
+    /// In tokens, unlike `most`.
     pub(crate) fn capacity(&self) -> u64 {
         self.limit_units / self.units.units_per_interval
     }
@@ -103,7 +102,6 @@ impl VirtualSchedule {
         owed.max(self.units.round_up(now))
     }
 
-    /// Returns the departure time of a request that is admitted at `now`, if departures are one interval apart.
     pub(crate) fn turn(&self, owed: u64, now: Nanos) -> Nanos {
         self.units.moment(self.base(owed, now)).max(now)
     }
@@ -122,10 +120,10 @@ impl VirtualSchedule {
         self.units.moment(owed)
     }
 
-    /// Refunds `n` requests. `owed_after` is the debt right after they were counted, and `gone_back` is the number of
-    /// requests that were refunded since then. Debt that has been paid off over time is not refunded. Returns the new
-    /// debt, and the number of requests by which it fell, rounded up. That number is 0 if no request was counted after
-    /// the refunded ones, because then no other debt is paid off earlier.
+    /// Refunds `n` requests. `owed_after` is the debt right after they were counted, and `gone_back` is the sum of the
+    /// numbers that this method and `exhausted` have returned since then. Debt that has been paid off over time is not
+    /// refunded. Returns the new debt, and the number of requests by which it fell, rounded up. That number is 0 if no
+    /// request was counted after the refunded ones, because then no other debt is paid off earlier.
     pub(crate) fn without(
         &self,
         owed: u64,
@@ -142,13 +140,11 @@ impl VirtualSchedule {
     }
 
     fn in_requests(&self, units: u64) -> u32 {
-        // A refund counts as at most 2^31 - 1 requests, because the number of refunded requests has 32 bits and wraps
-        // around.
+        // At most 2^31 - 1, because the number of refunded requests has 32 bits and wraps around.
         u32::try_from(units.div_ceil(self.cost_units)).unwrap_or(u32::MAX >> 1).min(u32::MAX >> 1)
     }
 
-    /// Returns the debt after `n` more requests, which do not raise the debt above the maximum, and the number of
-    /// requests that this cap removes, rounded up.
+    /// Caps the debt at the maximum. Also returns the number of requests that the cap removes, rounded up.
     pub(crate) fn exhausted(&self, owed: u64, now: Nanos, n: u64) -> (u64, u32) {
         let all = self.owing_beyond(owed, now, n);
         let most = owed.max(self.units.round_up(now) + self.limit_units);
@@ -157,14 +153,13 @@ impl VirtualSchedule {
     }
 
     /// Returns the moment from which every request is paid off, including those that were made before refunded ones. A
-    /// request is paid off at most a whole burst after its admission, and the debt is never less than the moment of the
-    /// last admission.
+    /// request within the burst is paid off at most a whole burst after its admission, and the debt is never less than
+    /// the moment of the last admission.
     pub(crate) fn all_paid_from(&self, owed: u64) -> Nanos {
         self.units.moment(owed.saturating_add(self.limit_units))
     }
 }
 
-/// Converts moments to units. An interval is `k` units long.
 #[derive(Clone, Copy, Debug)]
 struct Units {
     /// `k`: the interval in nanoseconds, rounded down.
@@ -176,13 +171,13 @@ struct Units {
 impl Units {
     fn new(quota: Quota) -> Units {
         let units_per_interval = quota.period_ns() / quota.count();
-        // A period has k x count units. The shortfall is the number of the period's remaining nanoseconds.
+        // A period has k x count units, which are fewer than its nanoseconds by this number.
         let missing = u128::from(quota.period_ns() % quota.count());
         let shortfall = (missing << 64).div_ceil(u128::from(quota.period_ns()));
         Units { units_per_interval, shortfall_q64: u64::try_from(shortfall).expect("below a half") }
     }
 
-    /// Returns the difference between the nanoseconds and the units of a moment, in multiples of 2^-64 of a unit.
+    /// In multiples of 2^-64 of a unit.
     #[inline]
     fn shortfall(&self, moment: Nanos) -> u128 {
         u128::from(moment.as_nanos()) * u128::from(self.shortfall_q64)
@@ -193,7 +188,7 @@ impl Units {
         moment.as_nanos() - ((self.shortfall(moment) + u128::from(u64::MAX)) >> 64) as u64
     }
 
-    /// Converts a moment to units, rounded up. Has no branch, because a word should be written soon after it is read.
+    /// Has no branch, because a word should be written soon after it is read.
     #[inline]
     fn round_up(&self, moment: Nanos) -> u64 {
         moment.as_nanos() - (self.shortfall(moment) >> 64) as u64
@@ -219,7 +214,7 @@ impl Units {
     }
 }
 
-/// Converts the number to an `f64`, exactly if it is below 2^53.
+/// Exact for numbers below 2^53.
 #[expect(clippy::cast_precision_loss, reason = "a store calculates with doubles")]
 pub(crate) fn double(number: u64) -> f64 {
     number as f64
@@ -234,8 +229,7 @@ pub(crate) fn whole(number: f64) -> u64 {
     (number + 0.5) as u64
 }
 
-/// Implements [`Rule`](crate::Rule) for a type with a field `schedule`. The state of such a rule is one word, and
-/// `$initial` computes the initial word.
+/// Implements [`Rule`](crate::Rule) for a type with a field `schedule`. `$initial` computes the word of a fresh state.
 macro_rules! one_word_rule {
     ($rule:ty, $initial:expr) => {
         impl $crate::Rule for $rule {

@@ -14,7 +14,7 @@ struct Divisor {
 }
 
 impl Divisor {
-    /// Prepares divisions by `divisor`, which is from 1 to 2^63 - 1.
+    /// `divisor` is from 1 to 2^63 - 1.
     fn new(divisor: u64) -> Divisor {
         let bits = u64::BITS - (divisor - 1).leading_zeros();
         let magic = (1_u128 << (63 + bits)).div_ceil(u128::from(divisor));
@@ -25,7 +25,7 @@ impl Divisor {
         }
     }
 
-    /// Divides `number`, which is below 2^63, and rounds down.
+    /// `number` is below 2^63.
     #[inline]
     fn divide(self, number: u64) -> u64 {
         #[expect(
@@ -47,7 +47,7 @@ pub(crate) struct Windows {
 }
 
 impl Windows {
-    /// Creates windows of `length_ns` nanoseconds, from 1 to 2^63 - 1.
+    /// `length_ns` is from 1 to 2^63 - 1.
     pub(crate) fn new(length_ns: u64) -> Windows {
         let last = Nanos::MAX.as_nanos() / length_ns;
         Windows { length_ns, divisor: Divisor::new(length_ns), spare_bits: last.leading_zeros() }
@@ -156,8 +156,7 @@ impl Counts {
     }
 }
 
-/// Returns the smallest t with `before` (T - t) <= `room` T, where T is the length of a window. At t ns after the start
-/// of a window, the share of the previous window's count (`before`) that still counts has fallen to `room`.
+/// Returns the smallest t with `before` (T - t) <= `room` T, where T is the length of a window.
 #[inline]
 fn earliest_ns(windows: &Windows, before: u64, room: Option<u64>) -> Option<u64> {
     let length = u128::from(windows.length_ns());
