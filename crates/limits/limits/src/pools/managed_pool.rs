@@ -15,11 +15,11 @@ use std::time::Duration;
 /// # Law
 ///
 /// At the moments start + i x `interval`, the pool is refilled with the tokens that have accrued since the last refill:
-/// after a time t, a total of floor(t x `count` / `period`) tokens have been refilled. Overdue refills are combined.
-/// The pool is empty at first. No request overtakes those that are waiting.
+/// by a refill at start + t, a total of floor(t x `count` / `period`) tokens have been refilled. Overdue refills are
+/// combined. The pool is empty at first. No request overtakes those that are waiting.
 ///
 /// The *wait time* of a request is the age of its last token, if tokens are taken in the order in which they accrue.
-/// The wait time is close to zero for a caller that blocked until its tokens were refilled.
+/// For a caller that blocked until its tokens were refilled, it is usually less than one `interval`.
 ///
 /// A request is admitted at its retry time if no other request takes tokens before that. It might be admitted earlier,
 /// because the retry time ignores tokens that are [waiting](TokenPool::waiting) already.
@@ -129,7 +129,7 @@ impl ManagedPool {
         Ok(self.clock.now() - intended)
     }
 
-    /// Blocks until `tokens` are taken. Returns the moment at which the last of these tokens had accrued.
+    /// Returns the moment at which the last of these tokens had accrued.
     fn intended_start(&self, tokens: u64) -> Result<Nanos, AcquireError> {
         let listener = {
             let mut state = self.state();

@@ -41,7 +41,6 @@ pub(crate) struct State {
 #[derive(Clone, Debug)]
 struct Level {
     pool: TokenPool,
-    /// The number of tokens that were put into the pool since the start.
     refilled: u128,
     /// The moment up to which the other fields are current.
     latest: Nanos,
@@ -161,8 +160,7 @@ impl State {
         room_beside(tokens, self.level.pool.capacity()).map(drop)
     }
 
-    /// Returns the rejection as an error unless `tokens` can be taken from `level`. `is_free` is true if no caller
-    /// waits for these tokens.
+    /// `is_free` is true if no caller waits for these tokens.
     fn check(&self, level: &Level, is_free: bool, tokens: u64) -> Result<(), Rejected> {
         match level.pool.active() {
             active if is_free && tokens <= active => Ok(()),
@@ -171,15 +169,13 @@ impl State {
         }
     }
 
-    /// Returns the moment of the refill after which `tokens` are available, if no other request takes any.
     fn refill_for(&self, level: &Level, tokens: u64) -> Nanos {
         let total = level.refilled + level.pool.enough_for(tokens);
         let there = self.ticks.first_at_or_after(self.flow.moment_of(total));
         there.max(self.ticks.first_after(level.latest))
     }
 
-    /// Serves a caller at once if that is possible, or rejects it. Returns `None` if the caller has to wait in the
-    /// queue.
+    /// Returns `None` if the caller has to wait in the queue.
     pub(crate) fn try_acquire(&mut self, tokens: u64, now: Nanos) -> Option<Answer> {
         self.refill(now);
         let capacity = self.level.pool.capacity();
@@ -207,7 +203,6 @@ impl State {
         now.max(self.level.latest)
     }
 
-    /// Adds all accrued tokens after a change, whether a refill is due or not, and serves waiting callers.
     fn refill_anew(&mut self, now: Nanos) {
         if !self.closed {
             self.level.bring(&self.flow, now);
@@ -256,8 +251,7 @@ impl State {
     }
 }
 
-/// Computes the number of tokens that have accrued by a moment, and the moment at which each token accrues. A change of
-/// the quota loses less than the fraction of a token that accrues in 1 ns.
+/// A change of the quota loses less than the fraction of a token that accrues in 1 ns.
 #[derive(Debug)]
 pub(crate) struct Flow {
     /// The quotas that still matter, oldest first. The last one is in force, so there is at least one.
@@ -286,20 +280,20 @@ impl Flow {
         self.current().quota
     }
 
-    /// Returns the number of tokens that have accrued by `moment`, which is not before the last change.
+    /// `moment` is not before the last change.
     pub(crate) fn brought_by(&self, moment: Nanos) -> u128 {
         let current = self.current();
         current.before + current.since(moment) / u128::from(current.quota.period_ns())
     }
 
-    /// Returns the moment at which the token with this number accrues. Tokens are counted from 1.
+    /// Tokens are counted from 1.
     pub(crate) fn moment_of(&self, number: u128) -> Nanos {
         let stretch = self.stretches.iter().rfind(|stretch| stretch.before < number);
         stretch.map_or(Nanos::ZERO, |stretch| stretch.moment_of(number))
     }
 
-    /// Changes the quota from `now` on. Drops the stretches whose tokens are all among the first `taken` tokens,
-    /// because no caller asks for their moments any more.
+    /// Drops the stretches whose tokens are all among the first `taken` tokens, because no caller asks for their
+    /// moments any more.
     pub(crate) fn set_quota(&mut self, quota: Quota, now: Nanos, taken: u128) {
         if quota == self.quota() {
             return;
@@ -317,8 +311,7 @@ impl Flow {
 }
 
 impl Stretch {
-    /// Returns the number of tokens since the start of this stretch, with the carry, in units of 1 / `period` of a
-    /// token.
+    /// In units of 1 / `period` of a token, with the carry.
     fn since(&self, moment: Nanos) -> u128 {
         (moment - self.start).as_nanos() * u128::from(self.quota.count()) + u128::from(self.carry)
     }

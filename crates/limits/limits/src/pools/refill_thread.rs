@@ -58,8 +58,7 @@ pub(crate) struct RefillThread {
 }
 
 impl RefillThread {
-    /// Starts a thread that calls `refill` with the current time. The first call is made at once. Each call returns the
-    /// moment of the next call, which is made earlier if the thread is woken.
+    /// Each call of `refill` returns the moment of the next call, which is made earlier if the thread is woken.
     pub(crate) fn start(
         clock: Arc<dyn Clock>,
         mut refill: impl FnMut(Nanos) -> Nanos + Send + 'static,
@@ -73,7 +72,7 @@ impl RefillThread {
                 let now = clock.now();
                 let next = refill(now);
                 if next <= now {
-                    break; // no later moment exists
+                    break; // no later moment exists, or the pool is closed
                 }
                 // A change that is made after `refill` has read the state ends this sleep too: the parker keeps the
                 // wake-up. Model: `a_change_reaches_the_refill_thread`.

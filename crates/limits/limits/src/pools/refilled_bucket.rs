@@ -134,7 +134,7 @@ impl RefilledBucket {
     }
 
     /// Changes the quota. The next refill comes one new period after the previous refill, or at once if that moment has
-    /// passed. Tokens in the bucket stay. Setting the quota that is already in force changes nothing.
+    /// passed. Tokens in the bucket stay.
     ///
     /// # Errors
     /// [`QuotaError::Interval`] for a period of more than a day. In that case, nothing is changed.

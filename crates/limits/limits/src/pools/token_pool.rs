@@ -16,9 +16,9 @@ use crate::QuotaError;
 ///
 /// Fractions of a token in r / `size` x the share are carried over to the next refill. Many small refills thus move as
 /// much as a few large ones. While tokens wait, requests are served at up to `ratio` times the rate of the refills, and
-/// at most `size` x `ratio` at once. Each refilled token can eventually be taken. While r tokens are refilled, at most
-/// `ratio` x (r + `size`) are taken, and one more for a carried fraction. If `size` or `ratio` is
-/// [changed](TokenPool::set_size) while the r tokens are refilled, the bound uses the largest value of each.
+/// at most `size` x `ratio` at once. If the share is 1 or more, each refilled token can eventually be taken. While r
+/// tokens are refilled, at most `ratio` x (r + `size`) are taken, and one more for a carried fraction. If `size` or
+/// `ratio` is [changed](TokenPool::set_size) while the r tokens are refilled, the bound uses the largest value of each.
 ///
 /// # Cost
 ///
@@ -45,9 +45,9 @@ use crate::QuotaError;
 pub struct TokenPool {
     size: u64,
     share: u64,
-    /// Tokens that can be taken: at most `size + share`.
+    /// At most `size + share`.
     active: u64,
-    /// Tokens that wait for room. The type is wide enough for 2^64 refills of any size.
+    /// Wide enough for 2^64 refills of any size.
     waiting: u128,
     /// The fraction of a token that the next refill may move in addition, in units of 1 / `size`; below 1.
     carry: u64,
@@ -79,7 +79,6 @@ impl TokenPool {
         Ok(())
     }
 
-    /// Returns the carried fraction of a token, in units of 1 / `size` of the new size.
     fn carry_in(&self, size: u64) -> u64 {
         let carry = u128::from(self.carry) * u128::from(size) / u128::from(self.size);
         u64::try_from(carry).expect("less than the size")
@@ -124,13 +123,14 @@ impl TokenPool {
         self.waiting
     }
 
-    /// Returns the maximum number of tokens that the active pool can hold: `size` x `ratio`.
+    /// Returns the maximum number of tokens that the active pool can hold: `size` x `ratio`, rounded.
     #[must_use]
     pub fn capacity(&self) -> u64 {
         self.size + self.share
     }
 
-    /// Returns how many tokens must be refilled, in any portions, until `wanted` (at most the capacity) are active.
+    /// Returns a number of tokens whose refill, in any portions, makes `wanted` tokens (at most the capacity) active,
+    /// even if no token waits yet.
     pub(crate) fn enough_for(&self, wanted: u64) -> u128 {
         let to_fill = u128::from(wanted.min(self.size).saturating_sub(self.active));
         let to_move = u128::from(wanted.saturating_sub(self.size.max(self.active)));
@@ -157,7 +157,6 @@ fn valid_share(size: u64, ratio: f64) -> Result<u64, QuotaError> {
     capacity.map(|_| share).ok_or(QuotaError::CapacityTooLarge { most })
 }
 
-/// Returns the number of tokens by which the active pool may exceed its size.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_precision_loss,
