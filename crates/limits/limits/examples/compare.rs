@@ -90,7 +90,6 @@ pub(crate) struct Trial {
     phases: [Phase; PHASES.len()],
     /// The maximum number of requests that went through within any period.
     pub(crate) most: usize,
-    /// The maximum number of requests that were rejected in a row.
     pub(crate) in_a_row: u64,
 }
 

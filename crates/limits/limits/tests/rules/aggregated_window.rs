@@ -13,8 +13,7 @@ struct Definition {
     width: u128,
     /// The admissions: the end of the slot, and the number of requests.
     let_in: Vec<(u128, u64)>,
-    /// The moment at which the latest of the dropped admissions stopped counting. Admissions are dropped when a request
-    /// arrives. A request for zero, or for too much, does not count as an arrival.
+    /// The moment at which the latest of the dropped admissions stopped counting.
     left: u128,
 }
 

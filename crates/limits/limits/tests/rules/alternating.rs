@@ -8,7 +8,6 @@ use proptest::prelude::*;
 /// A request: the time since the request before it, its size, and the index of the limits that decide.
 type Request = (u64, u64, usize);
 
-/// Generates limits with few, small numbers, so that they are often used up, and often differ in one number only.
 fn small_limit() -> impl Strategy<Value = Limit> {
     (1..4_u64, 1..4_u64, 1..4_u64, 0..7_usize)
         .prop_map(|(count, period, burst, kind)| kinds(count, 100 * period, burst, burst)[kind])
@@ -110,8 +109,7 @@ fn eight_limits_that_are_not_in_force_go_on_counting() {
     assert!(log.try_acquire(&mut state, at(0), 1).is_err());
 }
 
-/// Returns how many requests are admitted between 9.8 s and 13.8 s, if each of the limits decides on one request every
-/// millisecond.
+/// Each of the limits decides on one request every millisecond, from 9.8 s on.
 fn let_in_within_four_seconds(texts: &[&str]) -> usize {
     let all: Vec<Limits> = texts.iter().map(|text| text.parse().expect("limits")).collect();
     let asked = |milli: u64| {

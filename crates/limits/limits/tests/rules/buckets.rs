@@ -62,8 +62,6 @@ fn departures(quota: Quota, let_in: &[Arrival]) -> Vec<u128> {
     departures
 }
 
-/// The definition of the leaky queue: it holds the requests that departed within the last interval, and those that will
-/// depart.
 fn leaky_queue(quota: Quota, capacity: u64, let_in: &[Arrival], arrival: Arrival) -> Answer {
     let n = usize::try_from(arrival.n.min(capacity + 1)).unwrap();
     let fits = usize::try_from(capacity).unwrap();
@@ -77,7 +75,6 @@ fn leaky_queue(quota: Quota, capacity: u64, let_in: &[Arrival], arrival: Arrival
     if n == 0 || held + n <= fits {
         return Ok(());
     }
-    // The request fits once the departures up to this one have left the bucket.
     let last_to_leave = departures.len() - (fits - n) - 1;
     not_until(at(u64::try_from(leaves(&departures[last_to_leave])).unwrap()))
 }

@@ -21,7 +21,6 @@ const ASKS: [Ask; 7] = [
     |limiter, n| limiter.reserve(n).map(Reservation::commit).is_ok(),
 ];
 
-/// Returns the recorded metrics: the counts by name and label, and the waiting times in seconds.
 fn counted(snapshotter: &Snapshotter) -> (BTreeMap<String, u64>, Vec<f64>) {
     let (mut counts, mut waits) = (BTreeMap::new(), Vec::new());
     for (key, _, _, value) in snapshotter.snapshot().into_vec() {

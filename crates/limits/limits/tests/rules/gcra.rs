@@ -39,13 +39,10 @@ fn definition(quota: Quota, let_in: &[Arrival], arrival: Arrival) -> Answer {
     not_until(at(u64::try_from(earliest).expect("within the range of moments and one period")))
 }
 
-/// Returns how early a request may be admitted: 2 ns if an interval is not a whole number of nanoseconds, otherwise 0.
 fn early_ns(quota: Quota) -> u64 {
     if quota.period_ns().is_multiple_of(quota.count()) { 0 } else { 2 }
 }
 
-/// Returns the maximum number of requests that are admitted in a span: the burst, and one for each interval in the
-/// span.
 fn most_in(quota: Quota, burst: u64, length_ns: u64) -> u128 {
     let earned = u128::from(length_ns + early_ns(quota)) * u128::from(quota.count())
         / u128::from(quota.period_ns());
@@ -70,7 +67,7 @@ fn the_sources_trace() {
 
 #[test]
 fn a_year_at_three_in_ten_nanoseconds_does_not_drift() {
-    // Requests are 3.333... ns apart: the n-th is admitted at 10 n / 3 ns, rounded up, or one nanosecond later.
+    // The debt of n requests is paid off 10 n / 3 ns later, or at most 5 ns after that.
     let quota = Quota::new(3, span(10)).unwrap();
     let limiter = Atomic::new(Gcra::with_burst(quota, 1_000_000_000_000_000_000).unwrap());
     for year in 1..=30_u64 {

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 const MS: Duration = Duration::from_millis(1);
 
-/// Returns the number of admissions within two seconds. A new request replaces each admitted one within 0.1 ms.
+/// Returns how many requests end within two seconds. A new request replaces each of them within 0.1 ms.
 fn got_in(guests: usize, jitter: Duration) -> usize {
     let (clock, limiter) = limiter("1k/s burst 1");
     let mut crowd = Crowd::new(&limiter, &clock);

@@ -16,8 +16,7 @@ fn quota() -> Quota {
     Quota::new(COUNT, span(SECOND)).unwrap()
 }
 
-/// Generates requests in the order in which they are decided, each with a timestamp that is not later than its
-/// decision.
+/// Generates requests in the order of their decisions. No timestamp is later than its decision.
 fn requests() -> impl Strategy<Value = Vec<Arrival>> {
     let late_ns = prop_oneof![0..50 * MILLI, 0..2 * SECOND];
     let request = late_ns.prop_flat_map(|late_ns| {

@@ -74,8 +74,7 @@ fn of_limits_with_nothing_left_the_last_to_recover_is_the_tightest() {
         let (which, standing) = limits.tightest(&state, at(0));
         assert_eq!((which, standing.reset), (slowest, Duration::from_secs(3_600)), "{text}");
     }
-    // If several limits have the same number of remaining requests, and this number is not 0, the first of these limits
-    // is the tightest.
+    // If the same number of requests remains, and this number is not 0, the first limit is the tightest.
     let limits: Limits = "2/min, 2/h".parse().unwrap();
     let mut state = limits.fresh();
     limits.try_acquire(&mut state, at(0), 1).unwrap();

@@ -1,4 +1,4 @@
-//! Tests of the public interface, in virtual time. One test program is built much faster than many.
+//! Tests of the public interface. One test program is built much faster than many.
 
 mod aggregated_window;
 mod alternating;

@@ -33,8 +33,7 @@ fn not_until(nanos: u64) -> Result<(), Rejected> {
     Err(Rejected::NotUntil(at(nanos)))
 }
 
-/// Returns how long each request in `came` waited, while a request that does not wait is made every `asks_every`
-/// microseconds, or no such request if `asks_every` is `None`.
+/// A request that does not wait is made every `asks_every` microseconds.
 fn waited(text: &str, came: &[(u64, u64)], asks_every: Option<u64>) -> Vec<Option<Duration>> {
     let micros = Duration::from_micros;
     let (clock, limiter) = limiter(text);
@@ -132,7 +131,7 @@ fn a_yielding_request_counts_if_rejected_requests_count() {
     assert_eq!(limiter.standing().remaining, 0, "3, and the one that gave way");
 }
 
-/// The waiter is stepped only once, like a future that is polled once and then kept.
+/// Each waiter is stepped only once, like a future that is polled once and then kept.
 #[test]
 fn a_waiter_that_stops_asking_loses_its_priority() {
     let (clock, limiter) = limiter("10/day");

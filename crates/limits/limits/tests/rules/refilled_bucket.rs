@@ -114,7 +114,7 @@ fn an_invalid_change_has_no_effect() {
     assert_eq!(bucket.try_acquire_n_at(5, Nanos::ZERO), not_until(seconds(5)));
 }
 
-/// `Ask` requests `n` tokens at a moment `back` nanoseconds before the clock's time.
+/// `Ask` makes a request of size `n` at a moment `back` nanoseconds before the clock's time.
 #[derive(Clone, Copy, Debug)]
 enum Step {
     Advance(u64),
@@ -186,7 +186,7 @@ impl Model {
         self.refill(now);
         self.terms = terms;
         self.tokens = self.tokens.min(terms.capacity);
-        // At most one refill is done, however long ago the last one was.
+        // At most one refill follows the new quota at once, however long ago the last refill was.
         self.last_ns = self.last_ns.max(now.saturating_sub(terms.period_ns));
         self.refill(now);
     }

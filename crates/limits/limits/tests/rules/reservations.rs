@@ -45,7 +45,8 @@ fn of_two_limits_alike_each_takes_back_its_own_cost() {
 
 #[test]
 fn debt_that_another_refund_has_paid_is_not_refunded() {
-    // A single rate is refunded while the fast path is open. With two limits, counts are brought up to date first.
+    // With a single rate, the request at 0.6 s takes the fast path. With two limits, it advances the states first,
+    // which must not forget the refund.
     for limits in ["10/s", "10/s, 100/day"] {
         let clock = ManualClock::new();
         let limiter = Limiter::with_clock(limits.parse().unwrap(), clock.clone());

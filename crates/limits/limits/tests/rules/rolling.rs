@@ -59,7 +59,6 @@ proptest! {
             let slot = event.now.as_nanos() / slot_ns;
             let total = ring.add(event.now, event.n);
             prop_assert_eq!(total, sum(&events[..=index], |moment| slot - moment / slot_ns < 7));
-            // The total is at least the exact count over six slots, and at most the exact count over seven.
             let exactly = |slots: u64| sum(&events[..=index], |moment| event.now.as_nanos() - moment <= slots * slot_ns);
             prop_assert!((exactly(6)..=exactly(7)).contains(&total));
         }

@@ -30,7 +30,7 @@ fn any_events(jitter: u64) -> impl Strategy<Value = Vec<(u64, Event)>> {
     prop::collection::vec((0..400_u64, event), 1..60)
 }
 
-/// Runs `events`. Returns the cost of requests that were admitted without waiting.
+/// Returns how many `Asks` were admitted.
 fn happen(crowd: &mut Crowd<'_>, limiter: &Limiter, events: &[(u64, Event)]) -> u64 {
     let micros = Duration::from_micros;
     let mut asked = 0;

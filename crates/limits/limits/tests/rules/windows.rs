@@ -204,7 +204,6 @@ proptest! {
         crate::laws::is_bounded(&rule, &arrivals, |length_ns| periods(length_ns) * u128::from(quota.count()))?;
     }
 
-    /// The tries within one period must not exceed the count. Otherwise the caller is never admitted.
     #[test]
     fn a_log_that_counts_rejected_ones_admits_only_callers_that_retry_rarely(
         count in 1..20_u64, period_ns in 100..2_000_u64, n in 1..4_u64,

@@ -52,7 +52,6 @@ impl<'l> Crowd<'l> {
         Crowd { limiter, clock: clock.clone(), guests: Vec::new(), came: 0, gone: Vec::new() }
     }
 
-    /// Adds a request, steps it at once, and returns its number. Numbers begin at 0.
     pub(crate) fn comes(&mut self, wait: Wait<'l>) -> usize {
         let (waiter, number) = (self.limiter.waiter(wait), self.came);
         let bell = Arc::new(Bell(AtomicBool::new(true)));

@@ -1,7 +1,7 @@
-//! The laws that every limiter keeps, and random arrivals to test them.
+//! The laws that rules keep, and random arrivals to test them.
 //!
-//! The test file of each limiter contains its definition, a function of all earlier admissions ([`agrees`]), and its
-//! bound on the admissions in a span ([`is_bounded`]). That file also checks the other laws.
+//! The test files of the rules contain their definitions, most as functions of all earlier admissions ([`agrees`]), and
+//! their bounds on the admissions in a span ([`is_bounded`]).
 
 use nanopace_limits::{Locked, Quota, Rejected, Rule, TryAcquire};
 use nanopace_nanos::Nanos;
@@ -67,7 +67,6 @@ impl Step {
     }
 }
 
-/// Generates bursts, gaps close to the interval and to the period, idle times of any length, and steps back.
 fn steps(interval_ns: u64, period_ns: u64, backwards: bool) -> impl Strategy<Value = Step> {
     let on = prop_oneof![
         4 => Just(0),
@@ -232,7 +231,7 @@ pub(crate) fn idle_is_fresh<R: Rule>(rule: &R, arrivals: &[Arrival]) -> Result<(
 }
 
 /// Checks that a request is rejected with `ExceedsCapacity` exactly if it is larger than `capacity`, and that a request
-/// of zero is admitted.
+/// of zero is admitted and changes nothing.
 pub(crate) fn sizes_are_told_apart<R: Rule>(
     rule: &R,
     capacity: u64,
@@ -258,7 +257,6 @@ pub(crate) fn sizes_are_told_apart<R: Rule>(
     Ok(())
 }
 
-/// Checks that `peek_n_at` returns the decision and changes nothing.
 pub(crate) fn looking_changes_nothing<L: TryAcquire>(
     make: impl Fn() -> L,
     arrivals: &[Arrival],
@@ -316,8 +314,7 @@ pub(crate) fn common<R: Rule + Clone>(
     sizes_are_told_apart(rule, capacity, arrivals)
 }
 
-/// Generates quotas from one per 292 years to one per nanosecond, most with an interval that is not a whole number of
-/// nanoseconds.
+/// Most quotas have an interval that is not a whole number of nanoseconds.
 pub(crate) fn quotas() -> impl Strategy<Value = Quota> {
     let period_ns = (0_u32..63).prop_flat_map(|bits| 1..=Nanos::MAX.as_nanos() >> bits);
     let quota = period_ns.prop_flat_map(|period_ns| {
