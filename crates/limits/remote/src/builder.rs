@@ -79,8 +79,7 @@ impl<C> RemoteBuilder<C> {
         Self { leased: Some(ahead), ..self }
     }
 
-    /// Sets this process's clock, for tests. The clock is used for leased tokens, and for decisions without the store,
-    /// except those of [`OnLoss::LocalShare`](crate::OnLoss::LocalShare).
+    /// Sets this process's clock, for tests. The clock is used for leased tokens and for decisions without the store.
     pub fn clock(self, clock: impl Clock + 'static) -> Self {
         Self { clock: Arc::new(clock), ..self }
     }

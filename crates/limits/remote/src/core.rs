@@ -42,7 +42,8 @@ impl<C: LimitsOf<str>> Core<C> {
             OnLoss::LocalShare(parts) => {
                 let share = Share { of: Arc::clone(&config), parts };
                 // `build` fails only after an invalid step, and this builder has none.
-                Keyed::builder(share).max_keys(LOCAL_KEYS).build().ok()
+                let share = Keyed::builder(share).max_keys(LOCAL_KEYS);
+                share.clock(Arc::clone(&clock)).build().ok()
             }
             _ => None,
         };
@@ -206,17 +207,21 @@ mod tests {
     use nanopace_keyed::Uniform;
     use nanopace_nanos::ManualClock;
     use std::io::ErrorKind;
+    use std::time::Duration;
 
     fn concluded(on_loss: OnLoss, error: &StoreError) -> (Result<(), RemoteRejected>, u64) {
         let config = Arc::new(Uniform::new("8/s".parse().unwrap()));
         let names = KeyNames::new("users".to_owned()).unwrap();
         let core = Core::new(config, names, on_loss, Arc::new(ManualClock::new()), None, None);
+        (decided(&core, error), core.counters.stats(0).degraded)
+    }
+
+    fn decided(core: &Core<Uniform>, error: &StoreError) -> Result<(), RemoteRejected> {
         let Ok(Start::Ask(request)) = core.begin("alice", Costs::Same(1)) else {
             unreachable!("nobody but the store knows")
         };
         let decision = core.conclude("alice", &request, Err(error.clone()));
-        let answer = decision.and_then(|decision| Ok(decision.answer()?));
-        (answer, core.counters.stats(0).degraded)
+        decision.and_then(|decision| Ok(decision.answer()?))
     }
 
     #[test]
@@ -244,5 +249,18 @@ mod tests {
                 assert_eq!(concluded(on_loss, &error), (Err(error.clone().into()), 0), "{error}");
             }
         }
+    }
+
+    #[test]
+    fn a_share_of_the_limits_follows_the_clock_of_the_builder() {
+        let config = Arc::new(Uniform::new("1/day".parse().unwrap()));
+        let names = KeyNames::new("users".to_owned()).unwrap();
+        let (clock, on_loss) = (ManualClock::new(), OnLoss::LocalShare(1));
+        let core = Core::new(config, names, on_loss, Arc::new(clock.clone()), None, None);
+        let admitted = [0, 23, 1].map(|hours| {
+            clock.advance(Duration::from_secs(hours * 3_600));
+            decided(&core, &StoreError::Broken).is_ok()
+        });
+        assert_eq!(admitted, [true, false, true]);
     }
 }
