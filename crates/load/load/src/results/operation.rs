@@ -8,7 +8,6 @@ use std::time::Duration;
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Answer {
-    pub(crate) slot: u64,
     pub(crate) outcome: Result<(), FailureKind>,
     /// The time at which the request was sent. If a connection had to be opened, the request was sent after the start.
     pub(crate) sent: Nanos,
@@ -25,7 +24,7 @@ impl Answer {
         let outcome = called.map(drop).map_err(|failure| failure.kind());
         let is_connected = !called.is_err_and(|failure| failure.is_unconnected);
         let (sent, held) = (told.unwrap_or(sent), Duration::ZERO);
-        Answer { slot: 0, outcome, sent, details, held, is_connected }
+        Answer { outcome, sent, details, held, is_connected }
     }
 
     #[cfg(test)]

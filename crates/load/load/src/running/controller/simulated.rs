@@ -216,7 +216,8 @@ impl Run<'_> {
 
     fn decide(&mut self, grant: Grant, recorder: &Arc<Recorder>) -> Connection {
         let (now, intended) = (self.now(), grant.intended_start());
-        let is_recorded = match self.span.admit((grant.slot(), intended), now) {
+        let slot = (grant.slot(), intended);
+        let is_recorded = match self.span.admit(slot, now) {
             Admission::Recorded => true,
             Admission::WarmUp => false,
             Admission::Unstarted => {
@@ -229,7 +230,7 @@ impl Run<'_> {
             self.course.server.map_or((STEP, Ok(Done::new())), |server| server.serve(grant.slot()));
         let idle_from = if self.course.server.is_some() { self.free_at } else { now };
         self.free_at = self.after(&self.course.stalls, now.max(idle_from) + time);
-        Connection::Busy(recorder.start(intended, is_recorded), self.free_at, result)
+        Connection::Busy(recorder.start(slot, is_recorded), self.free_at, result)
     }
 
     fn is_at_work(&self) -> bool {

@@ -155,7 +155,7 @@ impl Thread<'_> {
         if !self.has_slot() || intended > now || now >= at(self.cause.end) {
             return false;
         }
-        let flight = self.recorder.start(intended, true);
+        let flight = self.recorder.start((0, intended), true);
         let next = if self.cause.think > 0 { Next::Rest } else { Next::End };
         let ready = self.answer(now);
         self.in_flight.push(Call { ready, flight, next });

@@ -195,9 +195,9 @@ mod tests {
         let recorders = recorders(&pacer);
         let mut collector = Collector::new(&pacer, &recorders, true, false);
         for (first, second) in [(3, 1), (0, 0), (0, 5)] {
-            (0..first).for_each(|_| drop(recorders[0].start(pacer.now(), true)));
-            (0..second).for_each(|_| drop(recorders[1].start(pacer.now(), true)));
-            (0..7).for_each(|_| drop(recorders[1].start(pacer.now(), false)));
+            (0..first).for_each(|_| drop(recorders[0].start((0, pacer.now()), true)));
+            (0..second).for_each(|_| drop(recorders[1].start((0, pacer.now()), true)));
+            (0..7).for_each(|_| drop(recorders[1].start((0, pacer.now()), false)));
             let stats = collector.collect();
             assert_eq!((stats.started(), stats.unfinished), (first + second, first + second));
             let stats = collector.end_second();
@@ -256,7 +256,7 @@ mod tests {
                 answer(&mut flight);
             }
             while next <= now.min(END_MS - 10) && flight.is_none() {
-                flight = Some(recorders[0].start(at(next), true));
+                flight = Some(recorders[0].start((0, at(next)), true));
                 next += 10;
                 if !is_stalled {
                     answer(&mut flight);

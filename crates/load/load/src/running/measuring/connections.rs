@@ -103,10 +103,10 @@ mod tests {
     fn a_slot_lacks_a_connection_only_if_all_are_busy_and_none_was_started_as_late() {
         let (recorder, clock) = two();
         let lacks = |ms| recorder.lacks_connection(Duration::from_millis(ms));
-        let first = recorder.start(at(0), true);
+        let first = recorder.start((0, at(0)), true);
         clock.advance(Duration::from_millis(10));
         assert!(!lacks(5));
-        let second = recorder.start(at(8), true);
+        let second = recorder.start((1, at(8)), true);
         assert!(!lacks(2) && lacks(3));
         first.end(Answer::completed(at(0)));
         assert!(!lacks(3));
@@ -119,7 +119,7 @@ mod tests {
         let (recorder, clock) = two();
         let own = [(); 2].map(|()| recorder.split_connection());
         let start = |now: u64, connection: usize, intended: u64| {
-            recorder.start_at(at(now), at(intended), true, own[connection])
+            recorder.start_at(at(now), (0, at(intended)), true, own[connection])
         };
         let first = start(0, 0, 0);
         clock.advance(Duration::from_millis(25));

@@ -8,6 +8,8 @@ use std::time::Duration;
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Begun {
+    /// The number of the slot in the whole load.
+    pub(super) slot: u64,
     pub(super) intended_start: Nanos,
     pub(super) start: Start,
     /// The simulated start with a target that responds at once, or `None` if calls have no think times.
@@ -96,7 +98,7 @@ mod tests {
         let clock = ManualClock::new();
         let pacer = Pacer::builder(Rate::per_second(1).unwrap()).clock(clock.clone()).build();
         let recorder = Recorder::all(&pacer, &[4], false).remove(0);
-        let start = |is_recorded| recorder.start(Nanos::ZERO, is_recorded);
+        let start = |is_recorded| recorder.start((0, Nanos::ZERO), is_recorded);
         start(true).end(Answer::completed(Nanos::ZERO));
         let [ends, drops, _stays, warm_up] = [true, true, true, false].map(start);
         clock.advance(Duration::from_secs(5));
@@ -120,6 +122,7 @@ mod tests {
         let mut in_flight = InFlight::default();
         let (now, zero) = (Nanos::ZERO, Duration::ZERO);
         let begun = Begun {
+            slot: 0,
             intended_start: now,
             start: IdealConnections::new(1).start(now, now, zero, None),
             instant_target: None,

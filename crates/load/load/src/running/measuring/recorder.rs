@@ -45,21 +45,22 @@ impl Recorder {
         Recorder { clock: pacer.clone(), record: Mutex::new(record), burst }
     }
 
-    pub(crate) fn start(self: &Arc<Self>, intended_start: Nanos, is_recorded: bool) -> Flight {
-        let (start, place) = self.begin(self.clock.now(), intended_start, is_recorded, ALL);
+    pub(crate) fn start(self: &Arc<Self>, slot: (u64, Nanos), is_recorded: bool) -> Flight {
+        let (start, place) = self.begin(self.clock.now(), slot, is_recorded, ALL);
         Flight { recorder: Arc::clone(self), start, place: Some(place) }
     }
 
-    /// Records that an operation starts. The caller has just read `now` from the clock. `ideal` is the index of the
+    /// Records that the operation of a slot starts. A slot has a number and an intended start. The caller has just read
+    /// `now` from the clock. `ideal` is the index of the
     /// ideal connections that the operation can use.
     pub(crate) fn start_at(
         &self,
         now: Nanos,
-        intended_start: Nanos,
+        slot: (u64, Nanos),
         is_recorded: bool,
         ideal: usize,
     ) -> Flight<&Recorder> {
-        let (start, place) = self.begin(now, intended_start, is_recorded, ideal);
+        let (start, place) = self.begin(now, slot, is_recorded, ideal);
         Flight { recorder: self, start, place: Some(place) }
     }
 
@@ -69,7 +70,7 @@ impl Recorder {
     fn begin(
         &self,
         now: Nanos,
-        intended_start: Nanos,
+        (slot, intended_start): (u64, Nanos),
         is_recorded: bool,
         ideal: usize,
     ) -> (Nanos, usize) {
@@ -94,6 +95,7 @@ impl Recorder {
             record.stats.start(start.actual - intended_start, lateness);
         }
         let place = record.in_flight.add(Begun {
+            slot,
             intended_start,
             start,
             instant_target,
@@ -349,7 +351,7 @@ impl<R: Deref<Target = Recorder>> Flight<R> {
             let ending = answer.outcome.map_or_else(Ending::Failed, |()| Ending::Completed);
             record.stats.end(&operation);
             if let Some(slots) = &mut record.slots {
-                slots.add(answer.slot, begun.start.actual, &operation);
+                slots.add(begun.slot, begun.start.actual, &operation);
             }
             record.outcomes.push(begun.outcome(end, ending));
         }
@@ -387,5 +389,20 @@ mod tests {
         assert!(recorder.is_stuck(Duration::ZERO) && !recorder.is_stuck(Duration::from_secs(1)));
         recorder.beat(CpuTime::default());
         assert!(!recorder.is_stuck(Duration::ZERO));
+    }
+
+    #[test]
+    fn a_slow_request_has_the_number_of_its_slot() {
+        let clock = ManualClock::new();
+        let pacer = Pacer::builder(Rate::per_second(1).unwrap()).clock(clock.clone()).build();
+        let recorder = Recorder::all(&pacer, &[2], false).remove(0);
+        recorder.record_slots(Some(SlotRecord::new(9, None)));
+        let flights = [7, 3].map(|slot| recorder.start((slot, Nanos::ZERO), true));
+        for flight in flights {
+            clock.advance(Duration::from_secs(1));
+            flight.end(Answer::completed(Nanos::ZERO));
+        }
+        let slots = recorder.take_slots().unwrap();
+        assert_eq!(slots.slowest().map(|(slot, ..)| slot).collect::<Vec<_>>(), [3, 7]);
     }
 }

@@ -103,7 +103,7 @@ mod tests {
         fn requests(&self, count: u64, target: Duration, generator: Duration) -> &Run {
             let idle = CpuTime::default;
             for _ in 0..count {
-                let flight = self.recorder.start(self.slot(), true);
+                let flight = self.recorder.start((0, self.slot()), true);
                 let sent = flight.started();
                 self.recorder.sleeps(idle);
                 self.clock.advance(target);
@@ -174,7 +174,7 @@ mod tests {
     #[test]
     fn a_request_in_flight_is_not_longer_for_a_pause() {
         let run = Run::new(|builder| builder);
-        let first = run.recorder.start(run.slot(), true);
+        let first = run.recorder.start((0, run.slot()), true);
         run.recorder.sleeps(CpuTime::default);
         run.pause();
         run.recorder.wakes(CpuTime::default);

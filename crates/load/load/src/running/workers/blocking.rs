@@ -173,14 +173,14 @@ impl Worker {
     fn operation<'a>(
         &'a self,
         session: &mut Session<'a>,
-        (slot, intended_start): (u64, Nanos),
+        slot @ (number, intended_start): (u64, Nanos),
         is_recorded: bool,
     ) -> bool {
-        let flight = self.recorder.start(intended_start, is_recorded);
+        let flight = self.recorder.start(slot, is_recorded);
         let (start, place) = (flight.started(), flight.place());
-        let number = self.shared.source(slot);
+        let number = self.shared.source(number);
         let call = Slot { number, intended_start, start, is_recorded, place };
-        let answer = Answer { slot, ..self.call(session, call) };
+        let answer = self.call(session, call);
         flight.end(answer);
         answer.is_connected
     }

@@ -81,7 +81,8 @@ mod tests {
             while free > 0
                 && let Ok(grant) = pacer.try_acquire()
             {
-                let flight = recorder.start(grant.intended_start(), true);
+                let slot = (grant.slot(), grant.intended_start());
+                let flight = recorder.start(slot, true);
                 busy.push((flight, pacer.now() + Duration::from_millis(service_ms)));
                 free -= 1;
             }

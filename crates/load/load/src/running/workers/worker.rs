@@ -73,11 +73,11 @@ impl<T: Backend> Worker<T> {
                 }
                 Admission::Over => return,
             };
-            let flight = recorder.start_at(now, intended_start, is_recorded, ideal);
+            let flight = recorder.start_at(now, slot, is_recorded, ideal);
             let (start, place) = (flight.started(), flight.place());
             let number = shared.source(slot.0);
             let call = Slot { number, intended_start, start, is_recorded, place };
-            let answer = Answer { slot: slot.0, ..self.call(call).await };
+            let answer = self.call(call).await;
             clock = Some(flight.end(answer));
             if !answer.is_connected {
                 backoff::wait(&shared, span, now).await;
