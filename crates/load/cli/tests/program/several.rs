@@ -129,8 +129,10 @@ fn a_pause_holds_a_load_that_has_not_started() {
         ["held-reads", "held-writes"].iter().all(|name| state["loads"][name]["phase"] == phase)
     };
     run.wait_until(|state| state["loads"]["held-reads"]["phase"] == "running");
-    assert_eq!(run.ask("POST", "/pause", &[], b"").status, 200);
-    run.wait_until(|state| is(state, "paused"));
+    let paused = run.ask("POST", "/pause", &[], b"");
+    assert!(paused.status == 200 && is(&paused.json(), "paused"), "{paused:?}");
+    run.wait_until(|state| state["loads"]["held-writes"]["elapsed_seconds"].is_f64());
+    assert!(is(&run.status(), "paused"));
     assert_eq!(run.ask("POST", "/resume", &[], b"").status, 200);
     run.wait_until(|state| is(state, "running"));
     run.stop(&[]);

@@ -30,6 +30,7 @@ pub(crate) fn advice(summary: &Summary) -> Option<String> {
     };
     match summary.verdict {
         Verdict::NothingRecorded => Some("let the run go on until its --warmup is over".to_owned()),
+        Verdict::Paused => Some("end the pause with the space bar or POST /resume".to_owned()),
         Verdict::TargetFailing | Verdict::NotStarted => None,
         Verdict::TargetBehind if is_given(summary, "per-connection") => {
             Some("write a longer --per-connection than the target takes for a request".to_owned())

@@ -143,7 +143,7 @@ impl Summary {
         // other programs.
         let others = others * (1.0 - results.quota.map_or(0.0, Quota::share));
         let evidence = Evidence::new(stats, ratio(started, required), others);
-        let is_recorded = run_end.at > from || stats.due() > 0;
+        let unrecorded = unrecorded(&results);
         let scarcity = results.processor.and_then(|time| scarcity(time, duration, stats));
         let mut findings = findings(&results);
         let late = oversleeping(stats.think_times);
@@ -151,10 +151,9 @@ impl Summary {
             [unopened(results.unopened), scarcity, stopping(stats), late, holding(stats)];
         let warnings = warnings.into_iter().flatten();
         let warnings = shortages::warnings(stats).into_iter().chain(warnings).collect();
-        let incomplete = if is_recorded {
-            incompleteness(results.ending, required, stats)
-        } else {
-            results.ending.map(|_| unrecorded(results.has_begun).to_owned())
+        let incomplete = match unrecorded {
+            None => incompleteness(results.ending, required, stats),
+            Some((_, why)) => results.ending.map(|_| why.to_owned()),
         };
         // The missing part of the load could have behaved differently, so checks that passed are not reported.
         findings.retain(|finding| incomplete.is_none() || !finding.is_well);
@@ -180,20 +179,17 @@ impl Summary {
             pool: None,
             realtime: None,
             is_closed: results.is_closed,
-            verdict: if is_recorded {
-                Verdict::new(&evidence).of_closed_loop(results.is_closed)
-            } else if results.has_begun {
-                Verdict::NothingRecorded
-            } else {
-                Verdict::NotStarted
-            },
+            verdict: unrecorded.map_or_else(
+                || Verdict::new(&evidence).of_closed_loop(results.is_closed),
+                |(verdict, _)| verdict,
+            ),
             warnings,
             incomplete,
             is_cut_short: results.ending.is_some_and(|ending| ending.is_cut_short),
             lost: results.lost,
             missed: Vec::new(),
             required: Vec::new(),
-            findings: if is_recorded { findings } else { Vec::new() },
+            findings: if unrecorded.is_none() { findings } else { Vec::new() },
             loads: Vec::new(),
             beside: None,
             repetition: None,
@@ -340,8 +336,19 @@ fn incompleteness(ending: Option<Ending>, required: f64, stats: &OperationStats)
     is_half.then(|| format!("{given_up} of {started} requests were given up before they ended"))
 }
 
-fn unrecorded(has_begun: bool) -> &'static str {
-    if has_begun { "ended before its warm-up was over" } else { "ended before it began" }
+/// Returns the verdict on a run that recorded nothing, and why the load is incomplete. Returns `None` for a run that
+/// recorded something, and for a load without slots in the recorded part.
+fn unrecorded(results: &RunResults<'_>) -> Option<(Verdict, &'static str)> {
+    let RunResults { stats, run_end, recorded_from, has_begun, .. } = results;
+    match () {
+        () if stats.due() > 0 => None,
+        () if !has_begun => Some((Verdict::NotStarted, "ended before it began")),
+        () if run_end.is_paused => {
+            Some((Verdict::Paused, "paused until its end, before anything was due"))
+        }
+        () if run_end.at > *recorded_from => None,
+        () => Some((Verdict::NothingRecorded, "ended before its warm-up was over")),
+    }
 }
 
 /// Returns a warning if the load threads needed the CPU for at least a tenth of the duration, but got it for less than
@@ -471,6 +478,7 @@ mod tests {
                 asked: AskedLoad::default(),
                 recorded: AskedLoad::default(),
                 required: 100.0,
+                is_paused: false,
                 ledger: fixture.ledger.unwrap(),
             },
             constant_hz: Some(10.0),

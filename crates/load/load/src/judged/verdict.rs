@@ -19,7 +19,8 @@
 //!
 //! A **closed loop** has no schedule to follow.
 //!
-//! If a run ended before its load began or during its warm-up, **nothing was recorded**. Otherwise, if more than 1 % of
+//! If a run ended before its load began or during its warm-up, or if it was paused until its end before anything was
+//! due, **nothing was recorded**. Otherwise, if more than 1 % of
 //! the requests failed, the **target is failing**, whether starts were late or not, because the times of the other
 //! requests mean little. If at least half of these failures were caused by limits of the generator's machine, the
 //! **generator is failing** instead.
@@ -79,6 +80,8 @@ pub(crate) enum Verdict {
     ClosedLoop,
     /// The run ended during its warm-up.
     NothingRecorded,
+    /// Nothing was due after the warm-up, because the run was paused until its end.
+    Paused,
     /// The run ended before its schedule began.
     NotStarted,
 }
@@ -131,7 +134,7 @@ impl Verdict {
 
     /// Returns whether anything was recorded that the verdict is about.
     pub(crate) fn is_recorded(self) -> bool {
-        !matches!(self, Verdict::NothingRecorded | Verdict::NotStarted)
+        !matches!(self, Verdict::NothingRecorded | Verdict::Paused | Verdict::NotStarted)
     }
 
     pub(crate) fn headline(self, lateness: &Lateness) -> String {
@@ -151,6 +154,7 @@ impl Verdict {
                 "Closed loop: each request waited for the response before it, so queueing is not seen"
             }
             Verdict::NothingRecorded => "Nothing was recorded: the run ended during its warm-up",
+            Verdict::Paused => "Nothing was recorded: the run was paused until its end",
             Verdict::NotStarted => "Never started: the run ended before the schedule began",
             Verdict::TargetFailing => {
                 "The target is failing: more than 1 % of the requests got no good response"

@@ -30,7 +30,9 @@ pub(crate) enum Refusal {
 impl Refusal {
     pub(crate) fn text(&self) -> &str {
         match self {
-            Refusal::NotStarted => "the schedule has not started yet",
+            Refusal::NotStarted => {
+                "the schedule has not started yet: repeat this when /status has elapsed_seconds"
+            }
             Refusal::NoRequestsLeft => "the load has no requests left",
             Refusal::WarmUp => "with --requests, the load can be changed only after the warm-up",
             Refusal::ClosedLoop => "--rate max has no rate to change: it is a closed loop",

@@ -32,6 +32,7 @@ pub(crate) struct RunEnd {
     pub(crate) recorded: AskedLoad,
     /// The number of recorded slots that would have started if no slot had been late.
     pub(crate) required: f64,
+    pub(crate) is_paused: bool,
     /// The pacer's ledger. It was read when the end of the run was noticed, and does not include the time after the
     /// end. If the run ended when the last recorded slot was admitted, the ledger ends up to one interval earlier.
     pub(crate) ledger: Ledger,

@@ -5,9 +5,11 @@ use super::message::{Message, Stage};
 use super::workers::threads;
 use crate::load::action::{Action, Refusal};
 use crate::shown::keys;
+use crate::shown::snapshot::ObservedState;
 use crossterm::event::KeyEvent;
 use nanopace::{Nanos, Pacer};
 use std::sync::mpsc::Receiver;
+use tokio::sync::watch;
 
 /// The stage before the schedule starts. A method that handles a message returns true if the run should end.
 #[derive(Debug)]
@@ -61,22 +63,35 @@ impl Begin {
         Begin { at: moment, is_paused: false }
     }
 
-    /// Waits until the schedule begins. Returns `None` if the run should end before that. A pause during the wait takes
-    /// effect when the schedule begins, because it may be meant for other loads that have already started.
-    pub(crate) fn wait(mut self, messages: &Receiver<Message>, clock: &Pacer) -> Option<Begin> {
+    /// Waits until the schedule begins, and publishes whether it will begin with a pause. Returns `None` if the run
+    /// should end before that. A pause during the wait takes effect when the schedule begins, because it may be meant
+    /// for other loads that have already started.
+    pub(crate) fn wait(
+        self,
+        messages: &Receiver<Message>,
+        clock: &Pacer,
+        watch: &watch::Sender<ObservedState>,
+    ) -> Option<Begin> {
+        let mut countdown = Countdown { is_paused: self.is_paused, watch };
         loop {
             let left = self.at - clock.now();
             if left.is_zero() {
-                return Some(self);
+                return Some(Begin { is_paused: countdown.is_paused, ..self });
             }
-            if messages.recv_timeout(left).is_ok_and(|message| message.reach(&mut self)) {
+            if messages.recv_timeout(left).is_ok_and(|message| message.reach(&mut countdown)) {
                 return None;
             }
         }
     }
 }
 
-impl Stage for Begin {
+/// The stage in which a load waits for the moment at which its schedule begins.
+struct Countdown<'run> {
+    is_paused: bool,
+    watch: &'run watch::Sender<ObservedState>,
+}
+
+impl Stage for Countdown<'_> {
     fn stop(&mut self) -> bool {
         true
     }
@@ -95,6 +110,7 @@ impl Stage for Begin {
             Action::TogglePause => !self.is_paused,
             _ => return Err(Refusal::NotStarted),
         };
+        self.watch.send_replace(ObservedState::Preparing { is_paused: self.is_paused });
         Ok(())
     }
 }
@@ -102,22 +118,25 @@ impl Stage for Begin {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::shown::snapshot::Phase;
     use crossterm::event::KeyCode;
     use nanopace::Rate;
     use tokio::sync::oneshot;
 
     #[test]
     fn a_pause_is_kept_for_the_start() {
-        let mut begin = Begin::at(Nanos::ZERO);
+        let (watch, states) = watch::channel(ObservedState::Preparing { is_paused: false });
+        let mut countdown = Countdown { is_paused: false, watch: &watch };
+        let is_paused = || states.borrow().phase() == Some(Phase::Paused);
         let mut ask = |action: Action| {
             let (sender, mut answer) = oneshot::channel();
-            assert!(!Message::Ask(None, action, sender).reach(&mut begin));
-            (begin.is_paused, answer.try_recv().unwrap())
+            assert!(!Message::Ask(None, action, sender).reach(&mut countdown));
+            (is_paused(), answer.try_recv().unwrap())
         };
         assert_eq!(ask(Action::Pause), (true, Ok(())));
         assert_eq!(ask(Action::SetRate(Rate::SLOWEST)), (true, Err(Refusal::NotStarted)));
         assert_eq!(ask(Action::Resume), (false, Ok(())));
-        let mut press = |key| (begin.press(KeyCode::Char(key).into()), begin.is_paused);
+        let mut press = |key| (countdown.press(KeyCode::Char(key).into()), is_paused());
         assert_eq!([' ', '+', 'q'].map(&mut press), [(false, true), (false, true), (true, true)]);
     }
 }

@@ -1,8 +1,7 @@
 //! Provides the snapshots of each load to the control server and to pushed metrics.
 
 use crate::shown::metrics::{self, Family};
-use crate::shown::snapshot::Snapshot;
-use std::sync::Arc;
+use crate::shown::snapshot::ObservedState;
 use tokio::sync::watch;
 
 #[derive(Clone, Debug)]
@@ -10,27 +9,23 @@ pub(crate) struct Observed {
     /// The name of the load, or `None` if the run consists of this load alone.
     pub(crate) name: Option<String>,
     pub(crate) url: String,
-    /// The last snapshot of the load, or `None` before its schedule starts.
-    pub(crate) snapshots: watch::Receiver<Option<Arc<Snapshot>>>,
+    pub(crate) states: watch::Receiver<ObservedState>,
 }
 
 impl Observed {
     pub(crate) fn new(
         name: Option<String>,
         url: String,
-    ) -> (watch::Sender<Option<Arc<Snapshot>>>, Observed) {
-        let (watch, snapshots) = watch::channel(None);
-        (watch, Observed { name, url, snapshots })
+    ) -> (watch::Sender<ObservedState>, Observed) {
+        let (watch, states) = watch::channel(ObservedState::Preparing { is_paused: false });
+        (watch, Observed { name, url, states })
     }
 
-    pub(crate) fn look(&self) -> (Option<&str>, Option<Arc<Snapshot>>) {
-        (self.name.as_deref(), self.snapshots.borrow().clone())
+    pub(crate) fn look(&self) -> (Option<&str>, ObservedState) {
+        (self.name.as_deref(), self.states.borrow().clone())
     }
 }
 
-pub(crate) fn families<'run>(
-    looks: &'run [(Option<&str>, Option<Arc<Snapshot>>)],
-) -> Vec<Family<'run>> {
-    let each = looks.iter().map(|(name, snapshot)| (*name, metrics::families(snapshot.as_deref())));
-    metrics::joined(each)
+pub(crate) fn families<'run>(looks: &'run [(Option<&str>, ObservedState)]) -> Vec<Family<'run>> {
+    metrics::joined(looks.iter().map(|(name, state)| (*name, metrics::families(state))))
 }

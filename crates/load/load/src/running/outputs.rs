@@ -2,19 +2,19 @@
 
 use crate::shown::live::Live;
 use crate::shown::logs::Logs;
-use crate::shown::snapshot::Snapshot;
-use std::sync::Arc;
+use crate::shown::snapshot::ObservedState;
 use tokio::sync::watch;
 
 #[derive(Debug)]
 pub(crate) struct Outputs {
     pub(crate) logs: Logs,
     pub(crate) live: Live,
-    pub(crate) watch: watch::Sender<Option<Arc<Snapshot>>>,
+    pub(crate) watch: watch::Sender<ObservedState>,
 }
 
 impl Outputs {
     pub(crate) fn only(live: Live) -> Outputs {
-        Outputs { logs: Logs::default(), live, watch: watch::channel(None).0 }
+        let watch = watch::channel(ObservedState::Preparing { is_paused: false }).0;
+        Outputs { logs: Logs::default(), live, watch }
     }
 }

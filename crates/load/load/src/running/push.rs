@@ -93,7 +93,7 @@ impl Pusher {
     /// attempts.
     async fn push(&mut self, again: Option<Duration>) {
         let looks: Vec<_> = self.loads.iter().map(Observed::look).collect();
-        let starts = looks.iter().filter_map(|(_, snapshot)| Some(snapshot.as_ref()?.start));
+        let starts = looks.iter().filter_map(|(_, state)| Some(state.snapshot()?.start));
         let Some(start) = starts.min() else { return };
         let message = Source::new(start).message(&families(&looks), SystemTime::now());
         let sent = self.collector.send(message).await;

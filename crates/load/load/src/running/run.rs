@@ -213,7 +213,8 @@ impl OpenLoad<'_> {
         messages: &Receiver<Message>,
     ) -> anyhow::Result<Ran> {
         let OpenLoad { setup, shared, threads } = self;
-        let begin = begin.and_then(|at| Begin::at(at).wait(messages, &shared.pacer));
+        let begin =
+            begin.and_then(|at| Begin::at(at).wait(messages, &shared.pacer, &outputs.watch));
         let span = start_schedule(setup, member, &shared, sender.clone(), begin)?;
         outputs.logs.begin(span.began);
         let mut controller = Controller::new(&shared, span, member, setup.policy()?, outputs);
@@ -275,8 +276,8 @@ fn title(setup: &Setup, start: SystemTime) -> Title {
     }
 }
 
-/// Starts the schedule at the moment of `begin`, and notifies the target and the workers. If `begin` is `None`, the run
-/// should already end, so the schedule ends before any slot can start.
+/// Starts the schedule at the moment of `begin`, or leaves it paused, and notifies the target and the workers. If
+/// `begin` is `None`, the run should already end, so the schedule ends before any slot can start.
 pub(super) fn start_schedule<'run>(
     setup: &Setup,
     member: Option<&Member>,
@@ -292,15 +293,17 @@ pub(super) fn start_schedule<'run>(
         // Claiming the first slot fixes the exact start of the schedule. The slot is given back before any worker asks
         // for a slot, because a worker that finds no slot ends.
         let first = pacer.claim()?;
-        pacer.resume_at(begin.map_or_else(|| pacer.now(), |begin| begin.at));
-        let start = first.due()? - setup.first;
+        let begin = begin.unwrap_or_else(|| Begin::at(pacer.now()));
+        let start = if begin.is_paused {
+            begin.at
+        } else {
+            pacer.resume_at(begin.at);
+            first.due()? - setup.first
+        };
         RunSpan::new(pacer, start, setup.length()?, messages)
     };
-    match begin {
-        None => drop(span.end_run(span.start)),
-        // No slot can start before this pause, because the workers do not have the span yet.
-        Some(begin) if begin.is_paused => pacer.pause(),
-        Some(_) => {}
+    if begin.is_none() {
+        span.end_run(span.start);
     }
     setup.target.schedule_starts();
     // The value is set nowhere else, so this cannot fail.

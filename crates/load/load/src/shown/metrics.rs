@@ -6,7 +6,7 @@
 pub(crate) mod otlp;
 pub(crate) mod text;
 
-use super::snapshot::{Phase, Snapshot};
+use super::snapshot::{ObservedState, Phase, Snapshot};
 use crate::console::human::float;
 use crate::load::kind::{self, FailureKind};
 use crate::results::tally::{Buckets, LabelTally, Tally};
@@ -55,18 +55,18 @@ const PHASES: [(Option<Phase>, &str); 6] = [
     (Some(Phase::Over), "over"),
 ];
 
-/// Returns the name of the phase of the run. `snapshot` is `None` before the schedule starts.
-pub(crate) fn phase(snapshot: Option<&Snapshot>) -> &'static str {
-    let phase = snapshot.map(|snapshot| snapshot.phase);
+/// Returns the name of the phase of the run.
+pub(crate) fn phase(state: &ObservedState) -> &'static str {
+    let phase = state.phase();
     PHASES.iter().find(|(known, _)| *known == phase).map_or("", |(_, name)| name)
 }
 
 /// Returns all metrics. Before the schedule starts, the phase is the only metric.
-pub(crate) fn families(snapshot: Option<&Snapshot>) -> Vec<Family<'_>> {
-    let phase = phase(snapshot);
+pub(crate) fn families(state: &ObservedState) -> Vec<Family<'_>> {
+    let phase = phase(state);
     let phases = PHASES.iter().map(|(_, name)| ("phase", *name, float((*name == phase).into())));
     let mut families = vec![gauges("phase", "Whether the run is in this phase", None, phases)];
-    if let Some(snapshot) = snapshot {
+    if let Some(snapshot) = state.snapshot() {
         families.extend(counts(&snapshot.tally, snapshot.ledger.skipped));
         families.extend(rates(snapshot));
         families.extend(times(&snapshot.tally));
@@ -338,12 +338,15 @@ mod tests {
 
     #[test]
     fn before_the_schedule_there_is_a_phase() {
-        let [Family { data: Data::Gauges(phases), .. }] = &families(None)[..] else {
-            panic!("one family of gauges")
-        };
-        let current: Vec<_> = phases.iter().filter(|phase| phase.value > 0.0).collect();
-        assert_eq!(current.len(), 1);
-        assert_eq!(current[0].labels, [("phase", "preparing".to_owned())]);
-        assert_eq!(phase(None), "preparing");
+        for (is_paused, name) in [(false, "preparing"), (true, "paused")] {
+            let state = ObservedState::Preparing { is_paused };
+            let [Family { data: Data::Gauges(phases), .. }] = &families(&state)[..] else {
+                panic!("one family of gauges")
+            };
+            let current: Vec<_> = phases.iter().filter(|phase| phase.value > 0.0).collect();
+            assert_eq!(current.len(), 1);
+            assert_eq!(current[0].labels, [("phase", name.to_owned())]);
+            assert_eq!(phase(&state), name);
+        }
     }
 }

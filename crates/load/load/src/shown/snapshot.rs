@@ -11,6 +11,7 @@ use crate::results::think_times::HICCUP;
 use nanopace::Ledger;
 use serde::Serialize;
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 /// The number of intervals that make up the last second.
@@ -52,6 +53,33 @@ pub(crate) enum Phase {
     /// The schedule has ended, but not all requests have received a response.
     WaitingForAnswers,
     Over,
+}
+
+/// The last known state of a run.
+#[derive(Clone, Debug)]
+pub(crate) enum ObservedState {
+    /// The schedule has not started. If `is_paused` is set, it will start with a pause.
+    Preparing {
+        is_paused: bool,
+    },
+    Started(Arc<Snapshot>),
+}
+
+impl ObservedState {
+    /// Returns the phase, or `None` while the run is being prepared.
+    pub(crate) fn phase(&self) -> Option<Phase> {
+        match self {
+            ObservedState::Preparing { is_paused } => is_paused.then_some(Phase::Paused),
+            ObservedState::Started(snapshot) => Some(snapshot.phase),
+        }
+    }
+
+    pub(crate) fn snapshot(&self) -> Option<&Snapshot> {
+        match self {
+            ObservedState::Preparing { .. } => None,
+            ObservedState::Started(snapshot) => Some(snapshot),
+        }
+    }
 }
 
 impl Snapshot {

@@ -119,8 +119,7 @@ impl Handlers {
     }
 
     fn state<'run>(&'run self, load: &'run Observed) -> State<'run> {
-        let (_, snapshot) = load.look();
-        State::new(&load.url, &self.control, snapshot.as_deref())
+        State::new(&load.url, &self.control, &load.look().1)
     }
 
     fn metrics(&self, format: Format) -> Response<Full<Bytes>> {

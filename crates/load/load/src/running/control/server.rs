@@ -111,9 +111,9 @@ mod tests {
     #[tokio::test]
     async fn a_client_with_many_requests_waits_for_the_others() {
         const MANY: usize = 300;
-        let (_snapshots, seen) = watch::channel(None);
+        let (_watch, observed) = Observed::new(None, "url".to_owned());
         let guard = Guard { token: None };
-        let loads = vec![Observed { name: None, url: "url".to_owned(), snapshots: seen }];
+        let loads = vec![observed];
         let (control, messages) = ("here".to_owned(), mpsc::channel().0);
         let handlers = Arc::new(Handlers { loads, control, guard, messages });
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();

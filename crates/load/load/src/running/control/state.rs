@@ -4,7 +4,7 @@ use crate::load::kind;
 use crate::results::percentiles::Percentiles;
 use crate::shown::json::Ledger;
 use crate::shown::metrics;
-use crate::shown::snapshot::Snapshot;
+use crate::shown::snapshot::{ObservedState, Snapshot};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -75,17 +75,13 @@ struct LastSecond {
 }
 
 impl<'run> State<'run> {
-    pub(super) fn new(
-        url: &'run str,
-        control: &'run str,
-        snapshot: Option<&Snapshot>,
-    ) -> State<'run> {
+    pub(super) fn new(url: &'run str, control: &'run str, state: &ObservedState) -> State<'run> {
         State {
             version: env!("CARGO_PKG_VERSION"),
             url,
             control,
-            phase: metrics::phase(snapshot),
-            going: snapshot.map(Going::new),
+            phase: metrics::phase(state),
+            going: state.snapshot().map(Going::new),
         }
     }
 }

@@ -209,11 +209,13 @@ impl<'run> RunTotals<'run> {
     }
 
     /// Returns the slots that are due but have not started. After the end of the schedule, no more slots fall due. A
-    /// closed loop has no such slots: no slot is due before a worker is free.
+    /// closed loop has no such slots: no slot is due before a worker is free. A schedule that is paused at its start
+    /// has none either, although its first slot is due at the time 0.
     fn backlog_now(&self) -> Backlog {
         let (ledger, unstarted) = (self.ledger(), self.tally.unstarted);
         match self.ended {
             _ if self.state.span.length().is_closed => Backlog::default(),
+            _ if ledger.elapsed.is_zero() => Backlog::default(),
             Some(_) if unstarted == 0 => Backlog::default(),
             Some(_) => Backlog { slots: unstarted, time: ledger.backlog },
             None => Backlog { slots: ledger.backlog_slots, time: ledger.backlog },

@@ -297,6 +297,7 @@ impl RunSpan {
                 } else {
                     human::float(recorded.slots)
                 },
+                is_paused: self.pacer.is_paused(),
                 ledger: ledger_at_end(at - self.start, self.pacer.ledger()),
             }
         })

@@ -143,6 +143,7 @@ fn number(value: f64) -> String {
 mod tests {
     use super::*;
     use crate::shown::metrics::families;
+    use crate::shown::snapshot::ObservedState;
     use std::time::Duration;
 
     #[test]
@@ -169,8 +170,9 @@ mod tests {
 
     #[test]
     fn the_formats_differ_in_heads_and_end() {
-        let open = exposition(&families(None), Format::OpenMetrics);
-        let plain = exposition(&families(None), Format::Plain);
+        let state = ObservedState::Preparing { is_paused: false };
+        let [open, plain] = [Format::OpenMetrics, Format::Plain]
+            .map(|format| exposition(&families(&state), format));
         assert!(open.starts_with("# HELP nanopace_build The source of these metrics.\n# TYPE nanopace_build info\nnanopace_build_info{version=\""), "{open}");
         assert!(open.ends_with("nanopace_phase{phase=\"over\"} 0.0\n# EOF\n"), "{open}");
         let info = "# TYPE nanopace_build_info gauge\nnanopace_build_info{version=";

@@ -142,10 +142,11 @@ fn texts(most: usize) -> impl Strategy<Value = Vec<String>> {
 fn verdicts() -> impl Strategy<Value = Verdict> {
     use Verdict::{
         BothBehind, ClosedLoop, GeneratorBehind, GeneratorFailing, NotStarted, NothingRecorded,
-        OnSchedule, TargetBehind, TargetFailing, ThinkTimes,
+        OnSchedule, Paused, TargetBehind, TargetFailing, ThinkTimes,
     };
     let behind = [TargetBehind, GeneratorBehind, BothBehind, ThinkTimes];
-    let failing = [TargetFailing, GeneratorFailing, NothingRecorded, NotStarted, ClosedLoop];
+    let failing =
+        [TargetFailing, GeneratorFailing, NothingRecorded, Paused, NotStarted, ClosedLoop];
     prop_oneof![2 => Just(OnSchedule), 4 => prop::sample::select(behind.to_vec()), 4 => prop::sample::select(failing.to_vec())]
 }
 

@@ -70,6 +70,7 @@ fn verdict(verdict: Verdict) -> &'static str {
         Verdict::GeneratorFailing => "generator failing",
         Verdict::ClosedLoop => "closed loop",
         Verdict::NothingRecorded => "nothing recorded",
+        Verdict::Paused => "paused",
         Verdict::NotStarted => "never started",
     }
 }

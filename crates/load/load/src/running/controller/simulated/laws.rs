@@ -4,7 +4,7 @@ use super::{Course, Ran, run};
 use crate::console::human::float;
 use crate::judged::headline::Headline;
 use crate::judged::summary::{LoadResults, Summary};
-use crate::judged::verdict::Verdict::{GeneratorBehind, OnSchedule, TargetBehind};
+use crate::judged::verdict::Verdict::{GeneratorBehind, OnSchedule, Paused, TargetBehind};
 use crate::load::action::{Action, Refusal};
 use crate::results::over_time::Interval;
 use nanopace::{Ledger, Rate};
@@ -122,6 +122,30 @@ fn a_load_that_begins_paused_starts_nothing_before_it_is_resumed() {
         let early = ran.intervals().iter().filter(|interval| interval.to.as_millis() < 1_000);
         assert_eq!(early.map(|interval| interval.brief.started()).sum::<u64>(), 0, "{warmup}");
         assert_eq!(ran.summary.verdict, OnSchedule, "{:?}", ran.summary.stats.lateness);
+    }
+}
+
+#[test]
+fn a_run_that_is_paused_until_its_end_claims_no_success() {
+    let paused = Course { begins_paused: true, ..Course::default() };
+    let in_warm_up = Course { actions: vec![(500, Action::Pause)], ..Course::default() };
+    for (options, course, verdict) in [
+        ("--rate 100/s", &paused, Paused),
+        ("--rate max", &paused, Paused),
+        ("--rate 100/s --arrivals poisson --warmup 1s", &paused, Paused),
+        ("--rate 100/s --warmup 1s", &in_warm_up, Paused),
+        ("--rate 100/s", &in_warm_up, OnSchedule),
+        // The first slot of this part is due after the end.
+        ("--rate 1/s --shard 4/4", &Course::default(), OnSchedule),
+    ] {
+        let ran = run(&format!("{options} --duration 2s"), course);
+        assert_eq!(ran.summary.verdict, verdict, "{options}");
+        let is_incomplete = ran.summary.incomplete.is_some();
+        assert_eq!(is_incomplete, verdict == Paused, "{options}: {:?}", ran.summary.incomplete);
+        let is_nothing = ran.summary.stats.due() == 0;
+        assert!(is_nothing || verdict == OnSchedule, "{options}");
+        let backlogs = ran.intervals().iter().map(|interval| interval.backlog.slots);
+        assert!(verdict == OnSchedule || backlogs.max() <= Some(0), "{options}");
     }
 }
 
