@@ -122,6 +122,7 @@ impl Member {
             slots: None,
             spacing: Spacing::Other,
             is_steady: false,
+            share: 1.0,
             constant_hz: None,
             is_closed: false,
             ends_with_load: true,

@@ -268,6 +268,7 @@ impl Setup {
             slots: args.requests.filter(|_| args.schedule.is_closed),
             spacing: spacing(args),
             is_steady: args.schedule.is_steady(),
+            share: args.schedule.shard()?.share(),
             constant_hz: args.schedule.constant_hz()?,
             is_closed: args.schedule.is_closed,
             ends_with_load: self.ends_with_load(),

@@ -28,11 +28,13 @@ pub(crate) struct Snapshot {
     /// The planned end of the run, measured from the start of the schedule.
     pub(crate) planned_end: Option<Duration>,
     pub(crate) phase: Phase,
-    /// The requested rate or shape, in the grammar of `--rate` and `--shape`.
+    /// The requested rate or shape of the whole load, in the grammar of `--rate` and `--shape`.
     pub(crate) load: String,
     pub(crate) is_shape: bool,
     /// Whether all slots of the load have fallen due.
     pub(crate) is_load_over: bool,
+    /// The requested rate of this process in slots per second, if it runs only a part of the load.
+    pub(crate) part_hz: Option<f64>,
     pub(crate) ledger: Ledger,
     pub(crate) backlog: Backlog,
     pub(crate) recent: Recent,
@@ -102,13 +104,11 @@ impl Snapshot {
         (*started > 0).then_some(verdict)
     }
 
-    /// Formats the requested rate. For a shape, and after the end of the load, this is its mean in the last second.
+    /// Formats the requested rate of this process. For a shape, and after the end of the load, this is its mean in the
+    /// last second.
     pub(crate) fn rate(&self) -> String {
-        if self.is_shape || self.is_load_over {
-            human::hz(self.recent.asked_hz)
-        } else {
-            self.load.clone()
-        }
+        let mean = (self.is_shape || self.is_load_over).then_some(self.recent.asked_hz);
+        mean.or(self.part_hz).map_or_else(|| self.load.clone(), human::hz)
     }
 }
 

@@ -43,6 +43,11 @@ impl<'run> RunState<'run> {
         self.standing().map_or_else(|| self.pacer().is_paused(), |standing| standing.is_paused)
     }
 
+    /// Returns the current rate of this process's part of the load: see [`hz`](RunState::hz).
+    pub(crate) fn own_hz(&self) -> f64 {
+        self.hz() * self.span.length().share
+    }
+
     /// Returns the current rate of all processes in slots per second. During a pause, returns the rate after the pause.
     pub(crate) fn hz(&self) -> f64 {
         match self.pacer().rate() {

@@ -120,7 +120,8 @@ struct Ran {
     summary: Summary,
     refused: Vec<Refusal>,
     warm_up: u64,
-    rates: Vec<String>,
+    /// The requested rate at each tick, as it is shown and in slots per second.
+    rates: Vec<(String, f64)>,
 }
 
 impl Ran {
@@ -244,13 +245,14 @@ impl Run<'_> {
 fn controls(
     controller: &mut Controller<'_>,
     messages: &Receiver<Message>,
-    rates: &mut Vec<String>,
+    rates: &mut Vec<(String, f64)>,
 ) -> bool {
     let is_stopped = messages.try_iter().any(|message| message.reach(controller));
     let is_over = is_stopped || controller.state.now() >= controller.state.span.end();
     let second = if is_over { None } else { controller.totals.tick() };
     let Some(is_second) = second else { return !is_over };
-    rates.push(controller.totals.snapshot(Phase::Running, "").rate());
+    let snapshot = controller.totals.snapshot(Phase::Running, "");
+    rates.push((snapshot.rate(), snapshot.recent.asked_hz));
     !controller.is_settled(is_second)
 }
 

@@ -238,6 +238,7 @@ impl<'run> RunTotals<'run> {
             },
             is_shape: shape.is_some(),
             is_load_over: span.has_come(),
+            part_hz: (span.length().share < 1.0).then(|| state.own_hz()),
             ledger: self.ledger(),
             backlog,
             recent: Recent::new(&self.recent, self.asked_hz()),
@@ -260,7 +261,7 @@ impl<'run> RunTotals<'run> {
     fn asked_hz(&self) -> f64 {
         let second: Duration = self.recent.iter().map(Interval::length).sum();
         if second.is_zero() {
-            return self.state.hz();
+            return self.state.own_hz();
         }
         self.recent.iter().map(|interval| interval.asked).sum::<f64>() / second.as_secs_f64()
     }

@@ -47,6 +47,7 @@ fn snapshot() -> Snapshot {
         load: "5000/s".to_owned(),
         is_shape: false,
         is_load_over: false,
+        part_hz: None,
         ledger: pacer.ledger(),
         recent,
         tally,

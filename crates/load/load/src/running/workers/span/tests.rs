@@ -20,6 +20,7 @@ fn length(warmup: u64, duration: u64) -> RunLength {
         slots: None,
         spacing: Spacing::Even,
         is_steady: true,
+        share: 1.0,
         constant_hz: None,
         is_closed: false,
         ends_with_load: false,
