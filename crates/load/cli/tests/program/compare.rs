@@ -4,7 +4,7 @@ use crate::command::{nanopace, object, scratch};
 use crate::running::file;
 use pulldown_cmark::{Event, Options, Parser};
 use quick_junit::{Report, TestCase, TestCaseStatus};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Output;
@@ -96,8 +96,13 @@ fn runs_that_cannot_be_compared_are_rejected() {
         (all["lower_bounds"], all["response"]) = (response, none);
     });
     let shorter = changed("compare-shorter.json", &|run| run["duration_seconds"] = (-2.0).into());
+    let versus = changed("compare-versus.json", &|run| {
+        run["settings"]["versus"] = "http://127.0.0.1/".into();
+    });
+    let several = changed("compare-several.json", &|run| run["loads"] = json!({"reads": {}}));
     for (files, told) in [
         (vec![one.as_path(), other.as_path()], "the loads differ: --arrivals is even and poisson"),
+        (vec![&one, &versus], "compare-versus.json: it is the sum of two servers: name the --json"),
         (vec![&one, Path::new("nonexistent.json")], "cannot compare nonexistent.json: "),
         (vec![&one, &foreign], "it has no `histograms`"),
         (vec![&one, &later], "compare-later.json: its `version` is \"99.0.0\", and this program"),
@@ -113,8 +118,20 @@ fn runs_that_cannot_be_compared_are_rejected() {
         assert_eq!(refused.status.code(), Some(2), "{refused:?}");
         assert!(text(&refused.stderr).contains(told), "{refused:?}");
     }
-    let refused = compare(&[&one, &one], &["--fail-if", "p50 response better by 5%"]);
-    assert_eq!(refused.status.code(), Some(2), "{refused:?}");
+    for change in ["p50 response better by 5%", "p98 response slower by 5%"] {
+        let refused = compare(&[&one, &one], &["--fail-if", change]);
+        assert_eq!(refused.status.code(), Some(2), "{refused:?}");
+        let told = "the percentiles are p50, p90, p99, p99.9, p99.99";
+        assert!(text(&refused.stderr).contains(told), "{refused:?}");
+    }
+    for (baseline, told) in [
+        (&versus, "it is the sum of two servers"),
+        (&several, "has the results of several loads: name the --json file of a run with one load"),
+    ] {
+        let refused = nanopace("run --baseline").arg(baseline).output().unwrap();
+        assert_eq!(refused.status.code(), Some(2), "{refused:?}");
+        assert!(text(&refused.stderr).contains(told), "{refused:?}");
+    }
     for wrong in
         [["--json", one.to_str().unwrap()], ["--html", one.to_str().unwrap()], ["--html", "-"]]
     {

@@ -3,7 +3,9 @@
 use crate::command::object;
 use crate::running::{file, output_of, refusal};
 use crate::server::{Asked, answering, server};
+use crate::steered::Steered;
 use crate::sums::assert_adds_up;
+use serde_json::Value;
 use std::process::Output;
 use std::sync::mpsc::Receiver;
 use std::sync::{Condvar, Mutex};
@@ -72,6 +74,26 @@ fn a_side_that_stalls_does_not_delay_the_other() {
     let whole = object(&versus([&a, &b], options));
     let completed = ["A", "B"].map(|side| whole["loads"][side]["completed"].clone());
     assert_eq!(completed, [EACH, EACH], "{whole}");
+}
+
+#[test]
+fn a_new_rate_is_divided_between_the_sides() {
+    let [(a, _asked_a), (b, _asked_b)] = [server(), server()];
+    let [a, b] = [a, b].map(|url| format!("http://{url}/"));
+    let options = ["--rate", "20/s", "--duration", "1h", "-c", "4", "--control", "127.0.0.1:0"];
+    let run = Steered::start(&[&["--url", &a, "--versus", &b], &options[..]].concat());
+    let all =
+        |state: &Value, field: &str| ["A", "B"].map(|side| state["loads"][side][field].clone());
+    // By then, each side has printed a line.
+    let is_late = |elapsed: &Value| elapsed.as_f64().is_some_and(|seconds| seconds > 1.5);
+    run.wait_until(|state| all(state, "elapsed_seconds").iter().all(is_late));
+    let refused = run.ask("PUT", "/rate?load=A", &[], b"40/s");
+    assert!(refused.status == 400 && refused.body.contains("leave out ?load=A"), "{refused:?}");
+    let changed = run.ask("PUT", "/rate", &[], b"40/s");
+    assert_eq!(changed.status, 200, "{changed:?}");
+    assert_eq!(all(&changed.json(), "rate"), ["40/s", "40/s"]);
+    let (_, lines) = run.stop(&[]);
+    assert!(lines.contains(" of 10.0/s") && !lines.contains(" of 20/s"), "{lines}");
 }
 
 #[test]

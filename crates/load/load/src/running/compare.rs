@@ -99,8 +99,12 @@ pub(crate) fn baseline(args: &RunArgs) -> anyhow::Result<Option<StoredRun>> {
         );
         return Ok(None);
     };
-    ensure!(args.fleet.fleet.is_none(), "--baseline: a node of a fleet cannot be compared");
     let baseline = read(path)?;
+    ensure!(
+        baseline.loads.is_none(),
+        "--baseline: {} has the results of several loads: name the --json file of a run with one load",
+        path.display()
+    );
     check_is_like(&baseline, args).context("--baseline")?;
     Ok(Some(baseline))
 }
@@ -172,6 +176,10 @@ fn recording(text: &[u8]) -> anyhow::Result<StoredRun> {
     ensure!(
         object.get("histograms").is_some(),
         "it has no `histograms`: it is not the result of a run, or is from an older version"
+    );
+    ensure!(
+        object.pointer("/settings/versus").is_none(),
+        "it is the sum of two servers: name the --json file of a run without --versus"
     );
     check_version(object.get("version").and_then(Value::as_str))?;
     // The message of a syntax error contains the line.

@@ -10,6 +10,7 @@
 //! | `POST /stop` | ends the schedule; a second time, gives up the missing responses |
 //!
 //! If the run has several loads, a command with `?load=NAME` is for one of them, and a rate or a shape needs the name.
+//! If the run has two sides, a rate or a shape is for both sides together and accepts no name.
 //!
 //! Commands return the new state, as `/status` does. A rejected request has no effect. The response contains the
 //! reason, with one of these statuses: 400 for a query or a body that is not valid, 401 without the token, 403 from a
@@ -73,11 +74,12 @@ impl Control {
     pub(crate) fn start(
         control_listener: &ControlListener,
         loads: Vec<Observed>,
+        is_versus: bool,
         messages: Sender<Message>,
     ) -> anyhow::Result<Control> {
         let guard = Guard { token: control_listener.token.clone() };
-        let handlers =
-            Arc::new(Handlers { loads, control: control_listener.url(), guard, messages });
+        let control = control_listener.url();
+        let handlers = Arc::new(Handlers { loads, is_versus, control, guard, messages });
         let listener = control_listener.listener.try_clone()?;
         let runtime = Builder::new_current_thread().enable_all().build()?;
         let (over, is_over) = watch::channel(false);

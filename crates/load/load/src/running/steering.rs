@@ -58,15 +58,13 @@ impl Steering {
         let control = access.control.as_ref().map(|listener| {
             // The line is printed before the full-screen view opens, because no other output is visible during it.
             Progress::of_a_job().add_line(&format!("control at {}", listener.url()));
-            Control::start(listener, loads.to_vec(), sender.clone())
+            Control::start(listener, loads.to_vec(), args.is_versus, sender.clone())
         });
         #[cfg(feature = "otlp")]
         let push = access.collector.as_ref().map(|collector| {
             let every = args.push.otlp_interval;
             Push::start(Arc::clone(collector), every, loads.to_vec(), sender.clone())
         });
-        #[cfg(not(feature = "otlp"))]
-        let _ = args;
         Ok(Steering {
             keyboard,
             interrupted,

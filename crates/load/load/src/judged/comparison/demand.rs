@@ -2,6 +2,7 @@
 //! one of several loads (`writes: p99 response < 50ms`), and a forbidden change from a baseline (`p99 response slower
 //! by 5%`).
 
+use super::figure::PERCENTILES;
 use super::{Comparison, Figure, Row, Word};
 use crate::console::human::percent;
 use crate::judged::criteria::Criterion;
@@ -65,7 +66,10 @@ impl FromStr for Demand {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Demand, String> {
-        read(text).ok_or_else(|| format!("it is not a change for the worse: {FORM}"))
+        read(text).ok_or_else(|| {
+            let percentiles = PERCENTILES.map(|percent| format!("p{percent}")).join(", ");
+            format!("it is not a change for the worse: {FORM}; the percentiles are {percentiles}")
+        })
     }
 }
 

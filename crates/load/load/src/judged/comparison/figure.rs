@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Display, Formatter};
 
-const PERCENTILES: [f64; 5] = [50.0, 90.0, 99.0, 99.9, 99.99];
+pub(super) const PERCENTILES: [f64; 5] = [50.0, 90.0, 99.0, 99.9, 99.99];
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Figure {

@@ -65,6 +65,8 @@ pub(crate) struct StoredRun {
     pub(crate) incomplete: Option<String>,
     #[serde(default)]
     pub(crate) fleet: Option<IgnoredAny>,
+    #[serde(default)]
+    pub(crate) loads: Option<IgnoredAny>,
     pub(crate) histograms: RetainedHistograms,
 }
 

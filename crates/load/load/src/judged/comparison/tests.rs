@@ -24,6 +24,7 @@ pub(super) fn recording(queue: Queue, requests: f64, seed: u64) -> StoredRun {
         failed: sum(|batch| batch.failed),
         skipped: 0,
         fleet: None,
+        loads: None,
         scenario_hash: None,
         settings: [("pin".to_owned(), false.into())].into_iter().collect(),
         target_rate: 100.0,

@@ -32,6 +32,8 @@ const DEADLINE: Duration = Duration::from_secs(5);
 #[derive(Debug)]
 pub(super) struct Handlers {
     pub(super) loads: Vec<Observed>,
+    /// Whether the loads are the two sides of a run, which share one schedule.
+    pub(super) is_versus: bool,
     pub(super) control: String,
     pub(super) guard: Guard,
     pub(super) messages: Sender<Message>,
@@ -87,14 +89,18 @@ impl Handlers {
     fn load(&self, route: Route, query: Option<&str>) -> Result<Option<usize>, Refused> {
         let bad = |reason: String| Err(Refused::new(StatusCode::BAD_REQUEST, reason));
         let names: Vec<_> = self.loads.iter().filter_map(|load| load.name.as_deref()).collect();
+        let is_change = matches!(route, Route::Rate | Route::Shape);
         let Some(query) = query else {
-            if matches!(route, Route::Rate | Route::Shape) && self.loads.len() > 1 {
+            if is_change && self.loads.len() > 1 && !self.is_versus {
                 return bad(format!("name one of the loads with ?load=NAME: {}", names.join(", ")));
             }
             return Ok(None);
         };
         if names.is_empty() || matches!(route, Route::Status | Route::Metrics) {
             return bad(format!("leave out ?{query}: there is no load to choose here"));
+        }
+        if is_change && self.is_versus {
+            return bad(format!("leave out ?{query}: each side gets half of the rate"));
         }
         let Some(name) = query.strip_prefix("load=").filter(|name| !name.contains('&')) else {
             return bad(format!("write ?load=NAME, once and alone, instead of ?{query}"));

@@ -115,7 +115,7 @@ mod tests {
         let guard = Guard { token: None };
         let loads = vec![observed];
         let (control, messages) = ("here".to_owned(), mpsc::channel().0);
-        let handlers = Arc::new(Handlers { loads, control, guard, messages });
+        let handlers = Arc::new(Handlers { loads, is_versus: false, control, guard, messages });
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
         let (mut greedy, first) = client(&listener, &REQUEST.repeat(MANY)).await;
         let (mut modest, second) = client(&listener, REQUEST).await;
