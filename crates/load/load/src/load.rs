@@ -16,3 +16,4 @@ pub(crate) mod shortage;
 pub(crate) mod slot;
 pub(crate) mod stream_times;
 pub(crate) mod target;
+pub(crate) mod unsupported;

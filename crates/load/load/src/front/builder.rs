@@ -216,6 +216,7 @@ impl Load {
     pub fn until_confident(mut self, goal: &str, longest: Duration) -> Result<Load, LoadError> {
         self.args.until_confident = Some(goal.parse().map_err(LoadError::text)?);
         self.args.longest = Some(longest);
+        self.args.given.insert("until-confident".to_owned());
         Ok(self)
     }
 
@@ -328,6 +329,7 @@ impl Load {
     /// remaining calls. If the load has no requirement, [`run`](Load::run) returns an error.
     pub fn fail_fast(mut self) -> Load {
         self.args.fail_fast = true;
+        self.args.given.insert("fail-fast".to_owned());
         self
     }
 

@@ -5,6 +5,7 @@ use super::Http;
 use super::args::{HttpRunArgs, RequestArgs};
 use super::embedded::EmbeddedTarget;
 use crate::console::{config, refusal};
+use crate::load::unsupported::RunKind::{LoadFile, SeveralLoads};
 use crate::running::args::RunArgs;
 use crate::running::loads::{GivenLoad, LoadsSetup};
 use crate::running::setup::boxed;
@@ -12,18 +13,6 @@ use crate::running::versus;
 use anyhow::ensure;
 use clap::{Arg, Command, FromArgMatches};
 use std::path::Path;
-
-/// The options that apply to the whole run. They cannot be in the file of a load.
-const OF_THE_RUN: &str = "load threads pin json html junit summary quiet verbose no-tui fail-if realtime \
-                          fail-below control control-token-file otlp otlp-interval";
-
-/// The options that a run of several loads does not have.
-const OF_ONE_LOAD: &str =
-    "run fleet start-at until-confident longest baseline fail-fast versus slowest again";
-
-fn is_in(list: &str, name: &str) -> bool {
-    list.split_whitespace().any(|it| it == name)
-}
 
 pub(crate) fn setup<E: EmbeddedTarget>(
     definition: &Command,
@@ -36,7 +25,7 @@ pub(crate) fn setup<E: EmbeddedTarget>(
     check(
         &args,
         "beside --load",
-        |name| !is_in(OF_THE_RUN, name),
+        |name| LoadFile.supports(name),
         |name| {
             format!(
                 "--{name} is an option of one load: write it into the file of the load, as {name} = ..."
@@ -90,7 +79,7 @@ fn read<E: EmbeddedTarget>(
     check(
         &args,
         &place,
-        |name| is_in(OF_THE_RUN, name),
+        |name| !LoadFile.supports(name),
         |name| {
             format!(
                 "{}: {name} is an option of the whole run: give it on the command line",
@@ -109,10 +98,31 @@ fn check(
 ) -> anyhow::Result<()> {
     for name in &args.given {
         ensure!(
-            !is_in(OF_ONE_LOAD, name),
+            SeveralLoads.supports(name),
             "--{name} {place}: a run of several loads does not support it: leave it out"
         );
         ensure!(!is_misplaced(name), told(name));
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::http::embedded::NoTarget;
+    use crate::load::unsupported::UNSUPPORTED;
+    use clap::Args;
+
+    #[test]
+    fn each_unsupported_option_is_an_option_of_a_run() {
+        let command = HttpRunArgs::<NoTarget>::augment_args(Command::new("run"));
+        let options: Vec<_> = command.get_arguments().filter_map(Arg::get_long).collect();
+        let is_pushed = |name: &str| name.starts_with("otlp");
+        for (name, kinds) in UNSUPPORTED {
+            let is_built = cfg!(feature = "otlp") || !is_pushed(name);
+            assert_eq!(options.contains(name), is_built, "{name}");
+            assert!(!kinds.is_empty(), "{name}");
+        }
+        assert!(UNSUPPORTED.is_sorted_by(|one, two| one.0 < two.0));
+    }
 }

@@ -3,21 +3,7 @@
 use super::summary::Summary;
 use super::verdict::Verdict;
 use crate::load::shortage::Shortage;
-
-/// With one of these options, a run cannot become a node of a fleet, or the load is already divided.
-const NOT_IN_FLEET: [&str; 11] = [
-    "again",
-    "baseline",
-    "fail-fast",
-    "load",
-    "per-connection",
-    "run",
-    "shard",
-    "slowest",
-    "start-at",
-    "until-confident",
-    "versus",
-];
+use crate::load::unsupported::RunKind::Node;
 
 pub(crate) fn advice(summary: &Summary) -> Option<String> {
     let kinds = summary.stats.failures.keys();
@@ -88,7 +74,8 @@ fn upper_end(summary: &Summary) -> &'static str {
 
 fn share(summary: &Summary) -> String {
     let is_alone = summary.loads.is_empty() && summary.parts.is_empty();
-    let can_be_node = is_alone && NOT_IN_FLEET.iter().all(|option| !is_given(summary, option));
+    let is_node = is_given(summary, "run");
+    let can_be_node = is_alone && !is_node && Node.unsupported(&summary.title.given).is_none();
     let share =
         if can_be_node { "the load between machines: --fleet" } else { "it between machines" };
     format!("{}, or share {share}", lower(summary))

@@ -38,7 +38,7 @@ pub(crate) struct RunArgs {
     pub(crate) duration: Option<Duration>,
 
     /// Start at this moment, as 2026-01-31T12:00:00Z, seconds since 1970, or +10s rounded up to the next ten seconds
-    #[arg(long, value_name = "TIME", conflicts_with = "run_name", help_heading = "Load")]
+    #[arg(long, value_name = "TIME", help_heading = "Load")]
     pub(crate) start_at: Option<StartAt>,
 
     /// End after exactly this number of requests, including skipped requests and excluding the warm-up
@@ -183,7 +183,7 @@ pub(crate) struct RunArgs {
     pub(crate) slowest_count: u32,
 
     /// Repeat the requests of this --slowest file at other moments, and report whether they are slow again
-    #[arg(long, value_name = "FILE", conflicts_with = "run_name", help_heading = "Requests")]
+    #[arg(long, value_name = "FILE", help_heading = "Requests")]
     pub(crate) again: Option<PathBuf>,
 
     #[command(flatten)]

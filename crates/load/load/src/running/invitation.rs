@@ -4,6 +4,7 @@ use super::args::RunArgs;
 use super::member::address::RunAddress;
 use super::member::args::FleetArgs;
 use crate::load::schedule::args::ScheduleArgs;
+use crate::load::unsupported::RunKind;
 use anyhow::{bail, ensure};
 use nanopace::{Shape, Strictness};
 use nanopace_fleet::{Control, Fleet, FleetError, Node, Waits, WhenBlind};
@@ -109,10 +110,9 @@ fn refuse_what_is_not_shared(args: &RunArgs) -> anyhow::Result<()> {
         args.requests.is_none(),
         "--requests: the load of a fleet ends by time: write --duration TIME"
     );
-    ensure!(
-        args.schedule.shard.is_none(),
-        "--shard: the nodes of a fleet share the load automatically: leave it out"
-    );
+    if let Some(name) = RunKind::Node.unsupported(&args.given) {
+        bail!("--{name} cannot be used with --run: leave it out");
+    }
     if args.schedule.is_replay() {
         bail!(
             "--arrivals replay: a fleet can't play a recording: write --shape, or leave --run out"

@@ -7,20 +7,17 @@
 
 use super::args::RunArgs;
 use crate::judged::criteria::Criterion;
+use crate::load::unsupported::RunKind::{ClosedLoop, PerConnection};
 use anyhow::{bail, ensure};
 use nanopace::{Rate, Strictness};
 use std::time::Duration;
-
-/// The options that a closed loop rejects, because it has no schedule.
-const OF_A_SCHEDULE: [&str; 7] =
-    ["arrivals", "har", "strictness", "max-backlog", "skip-later-than", "shard", "run"];
 
 /// Sets the late policy of a closed loop, and rejects options and requirements that need a schedule.
 pub(crate) fn settle_closed_loop(args: &mut RunArgs) -> anyhow::Result<()> {
     if !args.schedule.is_closed {
         return Ok(());
     }
-    if let Some(name) = OF_A_SCHEDULE.iter().find(|name| args.given.contains(**name)) {
+    if let Some(name) = ClosedLoop.unsupported(&args.given) {
         bail!("--{name}: --rate max has no schedule: leave one of them out");
     }
     let is_about_ratio = args.criteria().iter().any(Criterion::names_ratio);
@@ -33,23 +30,10 @@ pub(crate) fn settle_closed_loop(args: &mut RunArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The options about schedules and processes that cannot be used if each connection has its own slots.
-const NOT_PER_CONNECTION: [&str; 9] = [
-    "rate",
-    "shape",
-    "arrivals",
-    "har",
-    "strictness",
-    "max-backlog",
-    "skip-later-than",
-    "shard",
-    "run",
-];
-
 /// Sets the rate if each connection starts one request per interval. Conflicting options are errors.
 pub(crate) fn settle_per_connection(args: &mut RunArgs) -> anyhow::Result<()> {
     let Some(interval) = args.per_connection else { return Ok(()) };
-    if let Some(name) = NOT_PER_CONNECTION.iter().find(|name| args.given.contains(**name)) {
+    if let Some(name) = PerConnection.unsupported(&args.given) {
         bail!(
             "--{name}: --per-connection sets when each connection starts its requests: leave one of them out"
         );

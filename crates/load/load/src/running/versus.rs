@@ -6,7 +6,8 @@ use super::pool_size::PoolSize;
 use super::setup::part_of;
 use crate::load::schedule::args::ScheduleArgs;
 use crate::load::schedule::halves::halves;
-use anyhow::ensure;
+use crate::load::unsupported::RunKind::TwoSides;
+use anyhow::{bail, ensure};
 use nanopace::Shard;
 
 /// Returns the options of the whole run, and the options of each side.
@@ -23,23 +24,9 @@ pub(crate) fn divided(mut args: RunArgs) -> anyhow::Result<(RunArgs, [RunArgs; 2
 }
 
 fn check(args: &RunArgs) -> anyhow::Result<()> {
-    let refused = [
-        ("rate max", args.schedule.is_closed),
-        ("per-connection", args.per_connection.is_some()),
-        ("shard", args.schedule.shard.is_some()),
-        ("start-at", args.start_at.is_some()),
-        ("until-confident", args.until_confident.is_some()),
-        ("fail-fast", args.fail_fast),
-        ("baseline", args.baseline.is_some()),
-        ("csv", args.csv.is_some()),
-        ("hdr", args.hdr.is_some()),
-        ("slowest", args.slowest.is_some()),
-        ("again", args.again.is_some()),
-        ("fleet", args.fleet.fleet.is_some()),
-        ("run", args.fleet.run_name.is_some()),
-    ];
-    for (name, is_given) in refused {
-        ensure!(!is_given, "--{name} cannot be used with two sides: leave it out");
+    let option = Some("rate max").filter(|_| args.schedule.is_closed);
+    if let Some(name) = option.or_else(|| TwoSides.unsupported(&args.given)) {
+        bail!("--{name} cannot be used with two sides: leave it out");
     }
     let size @ PoolSize { first, most } = args.connections;
     let even = PoolSize { first: first.next_multiple_of(2), most: most.next_multiple_of(2) };

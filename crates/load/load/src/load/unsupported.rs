@@ -1,0 +1,74 @@
+//! Lists the options that a kind of run does not support.
+
+use std::collections::BTreeSet;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RunKind {
+    /// A run with `--rate max`.
+    ClosedLoop,
+    /// A run with `--per-connection`.
+    PerConnection,
+    /// A node of a fleet.
+    Node,
+    /// A run with several files of `--load`.
+    SeveralLoads,
+    /// A file of `--load`. It cannot contain the options of the whole run.
+    LoadFile,
+    /// A run with `--versus`.
+    TwoSides,
+}
+
+use RunKind::{ClosedLoop, LoadFile, Node, PerConnection, SeveralLoads, TwoSides};
+
+/// Each option that a kind of run does not support, with these kinds. All other options are supported by all kinds.
+pub(crate) const UNSUPPORTED: &[(&str, &[RunKind])] = &[
+    ("again", &[Node, SeveralLoads, TwoSides]),
+    ("arrivals", &[ClosedLoop, PerConnection]),
+    ("baseline", &[Node, SeveralLoads, TwoSides]),
+    ("control", &[LoadFile]),
+    ("control-token-file", &[LoadFile]),
+    ("csv", &[TwoSides]),
+    ("fail-below", &[LoadFile]),
+    ("fail-fast", &[Node, SeveralLoads, TwoSides]),
+    ("fail-if", &[LoadFile]),
+    ("fleet", &[SeveralLoads, TwoSides]),
+    ("har", &[ClosedLoop, PerConnection]),
+    ("hdr", &[TwoSides]),
+    ("html", &[LoadFile]),
+    ("json", &[LoadFile]),
+    ("junit", &[LoadFile]),
+    ("load", &[Node, LoadFile]),
+    ("longest", &[SeveralLoads]),
+    ("max-backlog", &[ClosedLoop, PerConnection]),
+    ("no-tui", &[LoadFile]),
+    ("otlp", &[LoadFile]),
+    ("otlp-interval", &[LoadFile]),
+    ("per-connection", &[Node, TwoSides]),
+    ("pin", &[LoadFile]),
+    ("quiet", &[LoadFile]),
+    ("rate", &[PerConnection]),
+    ("realtime", &[LoadFile]),
+    ("run", &[ClosedLoop, PerConnection, SeveralLoads, TwoSides]),
+    ("shape", &[PerConnection]),
+    ("shard", &[ClosedLoop, PerConnection, Node, TwoSides]),
+    ("skip-later-than", &[ClosedLoop, PerConnection]),
+    ("slowest", &[SeveralLoads, TwoSides]),
+    ("start-at", &[Node, SeveralLoads, TwoSides]),
+    ("strictness", &[ClosedLoop, PerConnection]),
+    ("summary", &[LoadFile]),
+    ("threads", &[LoadFile]),
+    ("until-confident", &[Node, SeveralLoads, TwoSides]),
+    ("verbose", &[LoadFile]),
+    ("versus", &[Node, SeveralLoads]),
+];
+
+impl RunKind {
+    pub(crate) fn supports(self, option: &str) -> bool {
+        !UNSUPPORTED.iter().any(|(name, kinds)| *name == option && kinds.contains(&self))
+    }
+
+    /// Returns the first of the given options that this kind of run does not support.
+    pub(crate) fn unsupported(self, given: &BTreeSet<String>) -> Option<&str> {
+        given.iter().map(String::as_str).find(|option| !self.supports(option))
+    }
+}
