@@ -120,7 +120,7 @@ struct Ran {
     summary: Summary,
     refused: Vec<Refusal>,
     warm_up: u64,
-    /// The requested rate at each tick, as it is shown and in slots per second.
+    /// The requested rate at each tick, as text and in slots per second.
     rates: Vec<(String, f64)>,
 }
 
