@@ -2,8 +2,8 @@
 //!
 //! Each figure has a [confidence interval](crate::results::confidence) on each side. The confidence interval of the
 //! difference is computed from both (Zou and Donner, *Construction of confidence limits about effect measures*, 2008).
-//! If the interval of the difference contains zero, no difference is reported. Sides that ran at the same time are
-//! compared in [pairs of batches](paired).
+//! If the interval of the difference contains zero, no difference is reported. A request that did not complete counts
+//! as slower than all measured times. Sides that ran at the same time are compared in [pairs of batches](paired).
 
 pub(crate) mod demand;
 mod figure;
@@ -72,24 +72,28 @@ impl Comparison {
         if [first, second].into_iter().any(has_one_twice) {
             return Err("one side has the same run twice: name each once".to_owned());
         }
-        Ok(Comparison::of(first, second, None))
+        Ok(Comparison::of([first, second], false))
     }
 
     /// Compares two runs that shared one load at the same time. Returns an error if they cannot be compared.
     pub(crate) fn paired(first: &StoredRun, second: &StoredRun) -> Result<Comparison, String> {
         first.is_comparable(second)?;
-        let pairs = Pairs::new([first, second].map(|run| &run.histograms.batches[..]));
-        Ok(Comparison::of(slice::from_ref(first), slice::from_ref(second), Some(&pairs)))
+        Ok(Comparison::of([first, second].map(slice::from_ref), true))
     }
 
-    fn of(first: &[StoredRun], second: &[StoredRun], pairs: Option<&Pairs>) -> Comparison {
-        let runs = [first.len(), second.len()];
-        let told = stored_run::differences(first, second);
-        let sides = [Side::new(first), Side::new(second)];
-        let rows = Figure::all().map(|figure| Row::new(figure, &sides, pairs)).collect();
-        let is_incomplete = first.iter().chain(second).any(|run| run.incomplete.is_some());
-        let (times, url) = (sides.map(Side::into_times), first[0].url.clone());
-        Comparison { runs, rows, times, url, told, is_incomplete, is_paired: pairs.is_some() }
+    fn of(runs: [&[StoredRun]; 2], is_paired: bool) -> Comparison {
+        let sides = runs.map(Side::new);
+        let batches = sides.each_ref().map(|side| &side.runs[0].batches[..]);
+        let pairs = is_paired.then(|| Pairs::new(batches));
+        Comparison {
+            runs: runs.map(<[_]>::len),
+            rows: Figure::all().map(|figure| Row::new(figure, &sides, pairs.as_ref())).collect(),
+            times: runs.map(|runs| side::sum(runs.iter().map(|run| &run.histograms))),
+            url: runs[0][0].url.clone(),
+            told: stored_run::differences(runs[0], runs[1]),
+            is_incomplete: runs.into_iter().flatten().any(|run| run.incomplete.is_some()),
+            is_paired,
+        }
     }
 }
 

@@ -55,14 +55,24 @@ impl<'run> Sample<'run> {
     /// Returns the time that would be at this quantile if all lower bounds were longer than every measured time.
     /// Returns `None` if that time would itself be a lower bound.
     pub(crate) fn at_most(self, quantile: f64) -> Option<u64> {
-        let Some(bounds) = self.bounds else { return Some(self.times.value_at_quantile(quantile)) };
+        if self.bounds.is_none() {
+            return Some(self.times.value_at_quantile(quantile));
+        }
         let rank = (quantile * float(self.times.len())).ceil().max(1.0);
-        let mut measured = self.times.clone();
-        measured.subtract(bounds).expect("lower bounds are among the times");
+        let measured = self.measured();
         // The quantile is that of the middle of the rank, because the end of the rank might be rounded to the next
         // rank. The shortest time needs the quantile 0, because its bucket may contain several ranks.
         let part = if quantile > 0.0 { (rank - 0.5) / float(measured.len()) } else { 0.0 };
         (rank <= float(measured.len())).then(|| measured.value_at_quantile(part))
+    }
+
+    /// Returns the times without the lower bounds.
+    pub(crate) fn measured(self) -> Histogram<u64> {
+        let mut measured = self.times.clone();
+        if let Some(bounds) = self.bounds {
+            measured.subtract(bounds).expect("lower bounds are among the times");
+        }
+        measured
     }
 
     /// If the time at this quantile is only a lower bound, `sign` precedes it.

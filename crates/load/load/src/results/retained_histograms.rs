@@ -3,6 +3,7 @@
 
 use super::confidence::Confidence;
 use super::over_time::Interval;
+use super::percentiles::GROWS;
 use super::stats::OperationStats;
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
@@ -77,6 +78,19 @@ impl Times {
     fn new(stats: &OperationStats) -> Times {
         let OperationStats { service, response, bounds, .. } = stats.clone();
         Times { service, response, lower_bounds: bounds }
+    }
+
+    /// Replaces each lower bound of a response time by `time`.
+    pub(crate) fn set_lower_bounds(&mut self, time: u64) {
+        let count = self.lower_bounds.len();
+        if count > 0 {
+            self.response.subtract(&self.lower_bounds).expect("lower bounds are among the times");
+            self.lower_bounds = Histogram::new_from(&self.response);
+            self.lower_bounds.auto(true);
+            for times in [&mut self.response, &mut self.lower_bounds] {
+                times.record_n(time, count).expect(GROWS);
+            }
+        }
     }
 
     pub(crate) fn has_its_bounds(&self) -> bool {

@@ -32,7 +32,7 @@ impl Pairs {
 
     /// Returns the variance of the difference of a figure, divided by the sum of the figure's variances on both sides.
     /// Returns 1 if this ratio is unknown, for example because there are too few batches.
-    pub(super) fn own_variance(&self, figure: Figure, sides: &[Side<'_>; 2]) -> f64 {
+    pub(super) fn own_variance(&self, figure: Figure, sides: &[Side; 2]) -> f64 {
         let Pairs([first, second]) = self;
         let both = sides[0].deviations(figure, first).zip(sides[1].deviations(figure, second));
         let Some((first, second)) = both.filter(|(first, _)| first.len() >= LEAST_BATCHES) else {

@@ -5,7 +5,7 @@ use super::stored_run::StoredRun;
 use crate::console::human::float;
 use crate::results::confidence::{self, Batched, LEAST_BATCHES, Range, Share, wilson};
 use crate::results::percentiles::{Sample, quantile};
-use crate::results::retained_histograms::{Batch, Times};
+use crate::results::retained_histograms::{Batch, RetainedHistograms, Times};
 use std::iter;
 
 /// If a side has at least this number of runs, the variance between runs is used too. The variance between batches does
@@ -22,20 +22,29 @@ enum Parts {
 }
 
 #[derive(Debug)]
-pub(crate) struct Side<'run> {
-    runs: &'run [StoredRun],
+pub(crate) struct Side {
+    /// The runs of the side. Lower bounds of response times are replaced by a time that is longer than all others.
+    pub(super) runs: Vec<RetainedHistograms>,
     sum: Times,
 }
 
-impl<'run> Side<'run> {
-    pub(crate) fn new(runs: &'run [StoredRun]) -> Side<'run> {
-        let mut sum = runs[0].histograms.all.clone();
-        runs[1..].iter().for_each(|run| sum.add(&run.histograms.all));
-        Side { runs, sum }
-    }
+/// Returns the sum of the times of all runs.
+pub(crate) fn sum<'run>(mut runs: impl Iterator<Item = &'run RetainedHistograms>) -> Times {
+    let mut sum = runs.next().expect("a side has at least one run").all.clone();
+    runs.for_each(|run| sum.add(&run.all));
+    sum
+}
 
-    pub(crate) fn into_times(self) -> Times {
-        self.sum
+impl Side {
+    pub(crate) fn new(runs: &[StoredRun]) -> Side {
+        let mut runs: Vec<_> = runs.iter().map(|run| run.histograms.clone()).collect();
+        let longest = runs.iter().map(|run| run.all.response.max()).max().unwrap_or_default();
+        let endless = longest.saturating_mul(2);
+        for run in &mut runs {
+            let batches = run.batches.iter_mut().map(|batch| &mut batch.times);
+            batches.chain([&mut run.all]).for_each(|times| times.set_lower_bounds(endless));
+        }
+        Side { sum: sum(runs.iter()), runs }
     }
 
     /// Estimates a figure and its confidence interval. The measured variance is multiplied by `own_variance`. The
@@ -84,18 +93,19 @@ impl<'run> Side<'run> {
     fn percentile(&self, figure: Figure, quantile: f64, own_variance: f64) -> Option<Estimate> {
         let split_into = |parts| match parts {
             Parts::Batches => self.batched(figure, self.batches().map(|batch| &batch.times)),
-            Parts::Runs => self.batched(figure, self.runs.iter().map(|run| &run.histograms.all)),
+            Parts::Runs => self.batched(figure, self.runs.iter().map(|run| &run.all)),
         };
         let batches = split_into(Parts::Batches);
         batches.range(quantile)?;
         let sample = batches.sample;
+        let longest = Some(sample.measured()).filter(|times| !times.is_empty())?.max();
         let effective = self.parts().map(|parts| split_into(parts).effective(quantile));
         let effective = effective.reduce(f64::min)? / own_variance;
         let effective = effective.min(float(sample.times.len()));
         let Range { low, high, is_rough } = batches.range_of(quantile, effective);
         Some(Estimate {
-            value: float(sample.times.value_at_quantile(quantile)),
-            low: float(low),
+            value: float(sample.times.value_at_quantile(quantile).min(longest)),
+            low: float(low.min(longest)),
             high: high.map_or(f64::INFINITY, float),
             is_rough,
         })
@@ -106,13 +116,13 @@ impl<'run> Side<'run> {
         iter::once(Parts::Batches).chain(runs)
     }
 
-    fn batches(&self) -> impl Iterator<Item = &'run Batch> {
-        self.runs.iter().flat_map(|run| &run.histograms.batches)
+    fn batches(&self) -> impl Iterator<Item = &Batch> {
+        self.runs.iter().flat_map(|run| &run.batches)
     }
 
     fn shares(&self, parts: Parts, share: impl Fn(&Batch) -> Share) -> Vec<Share> {
-        let run = |run: &StoredRun| {
-            let shares: Vec<_> = run.histograms.batches.iter().map(&share).collect();
+        let run = |run: &RetainedHistograms| {
+            let shares: Vec<_> = run.batches.iter().map(&share).collect();
             confidence::whole(&shares)
         };
         match parts {

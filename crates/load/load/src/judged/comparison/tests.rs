@@ -2,6 +2,7 @@
 
 use super::demand::Demand;
 use super::*;
+use crate::console::human::float;
 use crate::console::machine::Machine;
 use crate::results::confidence::simulated::Queue;
 use crate::results::retained_histograms::{Batch, Times};
@@ -258,4 +259,49 @@ fn differences_of_failures_are_found_where_there_are_enough() {
     few.histograms.batches[7].failed = 4;
     assert_eq!(errors(compared(&first, &few)), Word::TooFew);
     assert_eq!(compared(&first, &first).rows[0].word, Word::NoDifference);
+}
+
+/// Adds failed requests to each batch. Each of them failed after 1 ns.
+fn failing_fast(mut run: StoredRun, percent: u64) -> StoredRun {
+    for batch in &mut run.histograms.batches {
+        let count = batch.started * percent / 100;
+        (batch.started, batch.failed) = (batch.started + count, batch.failed + count);
+        for times in [&mut batch.times, &mut run.histograms.all] {
+            times.response.record_n(1, count).unwrap();
+            times.lower_bounds.record_n(1, count).unwrap();
+        }
+    }
+    run
+}
+
+#[test]
+fn a_request_that_fails_fast_counts_as_slower_than_all_others() {
+    let run = |seed, percent| failing_fast(recording(queue(1.0), 20_000.0, seed), percent);
+    let word = |first: &StoredRun, second: &StoredRun, percent| {
+        let rows = compared(first, second).rows;
+        rows.into_iter().find(|row| row.figure == Figure::Response(percent)).unwrap().word
+    };
+    let [good, one, two] = [run(1, 0), run(2, 30), run(3, 30)];
+    assert_eq!(word(&good, &one, 50.0), Word::Slower);
+    assert_eq!(word(&one, &good, 50.0), Word::Faster);
+    assert_eq!(word(&one, &two, 50.0), Word::NoDifference);
+    let demand = |text: &str| text.parse::<Demand>().unwrap().check(&compared(&good, &one));
+    assert!(demand("p50 response slower by 30%").unwrap().starts_with("p50 response is slower"));
+    // The p90 is the response time of a request that failed.
+    for [first, second] in [[&good, &one], [&one, &good], [&one, &two]] {
+        assert_eq!(word(first, second, 90.0), Word::TooFew);
+    }
+    assert!(demand("p90 response slower by 1%").unwrap().contains("is unknown"));
+    let p90 = compared(&good, &one).rows[3].sides[1].unwrap();
+    let longest = float(recording(queue(1.0), 20_000.0, 2).histograms.all.response.max());
+    assert_eq!([p90.value, p90.high].map(f64::to_bits), [longest, f64::INFINITY].map(f64::to_bits));
+}
+
+#[test]
+fn a_run_without_a_completed_request_has_no_times() {
+    let good = recording(queue(1.0), 2_000.0, 1);
+    let mut bad = StoredRun { start: "later".to_owned(), ..good.clone() };
+    bad.histograms.all.lower_bounds = bad.histograms.all.response.clone();
+    let rows = compared(&good, &bad).rows;
+    assert!(rows[2].sides[1].is_none() && rows[2].word == Word::TooFew, "{:?}", rows[2]);
 }
