@@ -117,7 +117,8 @@ impl Row {
     pub(crate) fn relative(&self) -> Option<Difference> {
         let first = self.sides[0].filter(|first| first.value > 0.0)?.value;
         let Difference { by, low, high } = self.difference?;
-        Some(Difference { by: by / first, low: low / first, high: high / first })
+        // A rate or a time cannot decrease by more than 100 %.
+        Some(Difference { by: by / first, low: (low / first).max(-1.0), high: high / first })
     }
 }
 

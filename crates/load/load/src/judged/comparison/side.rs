@@ -158,7 +158,12 @@ impl Side {
             t * (confidence::variance(&shares) * own_variance).sqrt() / whole.all
         };
         let (value, reach) = (whole.part(), self.parts().map(reach).reduce(f64::max)?);
-        Some(Estimate { value, low: value - reach, high: value + reach, is_rough: false })
+        Some(Estimate {
+            value,
+            low: (value - reach).max(0.0),
+            high: value + reach,
+            is_rough: false,
+        })
     }
 }
 

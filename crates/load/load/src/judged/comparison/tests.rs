@@ -305,3 +305,19 @@ fn a_run_without_a_completed_request_has_no_times() {
     let rows = compared(&good, &bad).rows;
     assert!(rows[2].sides[1].is_none() && rows[2].word == Word::TooFew, "{:?}", rows[2]);
 }
+
+#[test]
+fn rates_and_shares_have_no_impossible_values() {
+    let mut run = recording(queue(1.0), 20_000.0, 1);
+    for (index, batch) in run.histograms.batches.iter_mut().enumerate() {
+        batch.started = if index == 3 { 20_000 } else { 1 };
+        batch.failed = batch.started;
+    }
+    let rows = compared(&run, &run).rows;
+    for row in &rows {
+        let least = row.relative().map_or(0.0, |relative| relative.low);
+        assert!(row.sides.iter().flatten().all(|side| side.low >= 0.0) && least >= -1.0, "{row:?}");
+    }
+    let [errors, _] = rows[1].sides.map(Option::unwrap);
+    assert!((0.0..=1.0).contains(&errors.low) && errors.high <= 1.0, "{errors:?}");
+}
