@@ -103,10 +103,14 @@ fn has_one_twice(runs: &[StoredRun]) -> bool {
 
 impl Row {
     fn new(figure: Figure, both: &[Side; 2], pairs: Option<&Pairs>) -> Row {
-        let sides = both.each_ref().map(|side| side.estimate(figure, 1.0));
         let own = pairs.map_or(1.0, |pairs| pairs.own_variance(figure, both));
-        let [Some(first), Some(second)] = both.each_ref().map(|side| side.estimate(figure, own))
-        else {
+        let both = both.each_ref().map(|side| {
+            let estimates = [1.0, own].map(|variance| side.estimate(figure, variance));
+            let is_rough = estimates.iter().flatten().any(|estimate| estimate.is_rough);
+            estimates.map(|estimate| Some(Estimate { is_rough, ..estimate? }))
+        });
+        let sides = both.map(|[shown, _]| shown);
+        let [Some(first), Some(second)] = both.map(|[_, paired]| paired) else {
             return Row { figure, sides, difference: None, word: Word::TooFew };
         };
         let difference = Difference::new(first, second);

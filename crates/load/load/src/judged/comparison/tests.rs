@@ -321,3 +321,16 @@ fn rates_and_shares_have_no_impossible_values() {
     let [errors, _] = rows[1].sides.map(Option::unwrap);
     assert!((0.0..=1.0).contains(&errors.low) && errors.high <= 1.0, "{errors:?}");
 }
+
+/// The difference between two equal sides has no variance, so its percentiles are reliable even where those of the
+/// sides are not.
+#[test]
+fn a_difference_is_unknown_if_one_of_its_values_is_rough() {
+    let run = recording(queue(1.0), 20_000.0, 1);
+    let rows = Comparison::paired(&run, &run).unwrap().rows;
+    let is_rough = |row: &Row| row.sides.iter().flatten().any(|side| side.is_rough);
+    assert!(rows.iter().any(is_rough) && !rows.iter().all(is_rough));
+    for row in &rows {
+        assert_eq!(row.word == Word::TooFew, is_rough(row), "{row:?}");
+    }
+}
