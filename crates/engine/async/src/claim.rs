@@ -34,7 +34,7 @@ use std::task::{Context, Poll};
 ///
 /// If the future is awaited again after it has completed with a grant, it returns the same grant again.
 #[derive(Debug)]
-#[must_use = "a claim that is dropped goes back"]
+#[must_use = "a dropped claim gives its slot back"]
 pub struct AsyncClaim {
     claim: Claim<'static>,
     pacer: AsyncPacer,
