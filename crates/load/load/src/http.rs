@@ -339,7 +339,8 @@ fn what<'a, E: EmbeddedTarget>(
     );
     args.client.check()?;
     let mut draft = Draft::new(&args.client);
-    draft.fill_with(data::read(&args.data, load.schedule.seed)?);
+    let slots_per_row = if load.is_versus { 2 } else { 1 };
+    draft.fill_with(data::read(&args.data, load.schedule.seed, slots_per_row)?);
     match fill(args, load, &mut draft) {
         Ok(embedded) => Ok((embedded, draft)),
         Err(error) if draft.is_unreachable => Err(Unreachable(format!("{error:#}")).into()),

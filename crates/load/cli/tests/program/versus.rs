@@ -50,6 +50,23 @@ fn each_pair_of_slots_is_divided_and_all_outputs_have_the_differences() {
     }
 }
 
+#[test]
+fn both_slots_of_a_pair_use_the_same_row() {
+    let [(a, asked_a), (b, asked_b)] = [server(), server()];
+    let [a, b] = [a, b].map(|url| format!("http://{url}/{{{{slot}}}}/{{{{number}}}}"));
+    let rows = file("versus.csv", "number\n0\n1\n2\n3\n4\n");
+    let output = versus([&a, &b], &format!("--rate 1k/s -c 4 --data {rows} --data-end stop"));
+    assert!(output.status.success(), "{output:?}");
+    for asked in [asked_a, asked_b] {
+        let paths: Vec<_> = asked.try_iter().skip(1).map(|asked| asked.path().to_owned()).collect();
+        let parts = paths.iter().map(|path| path[1..].split_once('/').unwrap());
+        let numbers = parts.map(|(slot, row)| [slot, row].map(|it| it.parse::<u64>().unwrap()));
+        let numbers: Vec<_> = numbers.collect();
+        assert!(numbers.iter().all(|[slot, row]| slot / 2 == *row), "{numbers:?}");
+        assert_eq!(numbers.len(), 5, "{numbers:?}");
+    }
+}
+
 /// B sends no response until A has all of its requests.
 #[test]
 fn a_side_that_stalls_does_not_delay_the_other() {

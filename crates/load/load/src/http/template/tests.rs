@@ -11,7 +11,7 @@ fn data(text: &str) -> Data {
     let path = folder.path().join("data");
     fs::write(&path, text).unwrap();
     let args = DataArgs { data: Some(path), ..DataArgs::default() };
-    crate::load::data::read(&args, 0).unwrap().unwrap()
+    crate::load::data::read(&args, 0, 1).unwrap().unwrap()
 }
 
 fn users() -> Data {

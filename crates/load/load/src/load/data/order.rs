@@ -8,15 +8,18 @@ pub(crate) struct Order {
     kind: DataOrder,
     count: u64,
     seed: u64,
+    /// The number of consecutive slots that have the same row.
+    pub(super) slots_per_row: u64,
 }
 
 impl Order {
     /// `count` must not be 0.
     pub(crate) fn new(kind: DataOrder, count: u64, seed: u64) -> Order {
-        Order { kind, count, seed }
+        Order { kind, count, seed, slots_per_row: 1 }
     }
 
     pub(crate) fn row(&self, slot: u64) -> u64 {
+        let slot = slot / self.slots_per_row;
         let (pass, place) = (slot / self.count, slot % self.count);
         match self.kind {
             DataOrder::Sequential => place,

@@ -49,7 +49,7 @@ impl Rows {
     }
 
     pub(crate) fn of_args(args: &DataArgs) -> anyhow::Result<Option<Rows>> {
-        super::read(args, 0)?.map(Rows::checked).transpose()
+        super::read(args, 0, 1)?.map(Rows::checked).transpose()
     }
 
     fn checked(data: Data) -> anyhow::Result<Rows> {

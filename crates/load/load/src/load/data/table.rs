@@ -44,7 +44,7 @@ impl Data {
     }
 
     pub(crate) fn most_slots(&self) -> Option<u64> {
-        (self.end == DataEnd::Stop).then_some(self.count() as u64)
+        (self.end == DataEnd::Stop).then(|| self.count() as u64 * self.order.slots_per_row)
     }
 
     pub(crate) fn row_of_slot(&self, slot: u64) -> usize {

@@ -13,7 +13,7 @@ fn read_text(text: &[u8]) -> Result<Data, String> {
     let path = folder.path().join("data");
     fs::write(&path, text).unwrap();
     let args = DataArgs { data: Some(path.clone()), ..DataArgs::default() };
-    let read = super::read(&args, 0);
+    let read = super::read(&args, 0, 1);
     read.map(Option::unwrap)
         .map_err(|told| told.to_string().replace(path.to_str().unwrap(), "FILE"))
 }
@@ -79,7 +79,7 @@ fn an_error_has_its_line() {
         assert!(error.starts_with(told) && error.lines().count() == 1, "{told}: {error}");
     }
     let args = DataArgs { data: Some("/nonexistent/file".into()), ..DataArgs::default() };
-    let error = super::read(&args, 0).unwrap_err().to_string();
+    let error = super::read(&args, 0, 1).unwrap_err().to_string();
     assert!(error.contains("cannot read /nonexistent/file"), "{error}");
 }
 
@@ -121,7 +121,7 @@ fn data_without_repetition_limits_the_number_of_slots() {
     for (data_end, most) in [(DataEnd::Wrap, None), (DataEnd::Stop, Some(3))] {
         let args =
             DataArgs { data: Some(path.clone()), data_order: DataOrder::Sequential, data_end };
-        let data = super::read(&args, 0).unwrap().unwrap();
+        let data = super::read(&args, 0, 1).unwrap().unwrap();
         assert_eq!((data.most_slots(), data.row_of_slot(4)), (most, 1));
     }
 }
