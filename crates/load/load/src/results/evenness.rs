@@ -7,7 +7,8 @@ use serde::Serialize;
 
 /// The shortest gap that counts as even, in nominal gaps.
 const SHORTEST: f64 = 0.75;
-const LEAST_REQUESTS: usize = 10;
+/// The minimum number of requests for a measurement.
+pub(crate) const LEAST_REQUESTS: u64 = 10;
 /// The longest gap that counts as even, in nominal gaps.
 const LONGEST: f64 = 1.25;
 
@@ -47,7 +48,7 @@ pub(crate) struct Lateness {
     pub(crate) max: f64,
 }
 
-/// The numbers of requests in consecutive windows of equal length. The first window begins with the first request.
+/// The numbers of requests in windows of equal length, which begin at any time.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub(crate) struct Burst {
     pub(crate) window_ms: u64,
@@ -72,7 +73,7 @@ impl Evenness {
             requests: arrivals.len() as u64,
             seconds,
             rate: (seconds > 0.0).then(|| float(arrivals.len() as u64 - 1) / seconds),
-            gaps: quality(&slots).filter(|_| slots.len() >= LEAST_REQUESTS),
+            gaps: quality(&slots).filter(|_| arrivals.len() as u64 >= LEAST_REQUESTS),
             distance: randomness.map(|random| random.distance).or_else(even),
             randomness,
             lateness_ns: lateness(&slots, expected).filter(|_| !expected.is_poisson),
@@ -128,15 +129,23 @@ impl Burst {
         2.0 * self.expected.max(1.0)
     }
 
+    /// Counts the requests in each window that begins with a request. Other windows do not contain more requests.
     fn of(arrivals: &[u64], window_ms: u64, rate: f64) -> Burst {
-        let number = |ns: u64| (ns - arrivals[0]) / (window_ms * 1_000_000);
-        let windows = arrivals.chunk_by(|&one, &next| number(one) == number(next));
-        let counts: Vec<u64> = windows.map(|window| window.len() as u64).collect();
-        let largest = counts.iter().copied().max().unwrap_or_default();
         let expected = rate * float(window_ms) * 1e-3;
-        let burst = Burst { window_ms, expected, largest, share_crowded: 0.0 };
-        let crowded = counts.iter().filter(|&&count| float(count) > burst.limit()).sum();
-        Burst { share_crowded: float(crowded) / float(arrivals.len().max(1) as u64), ..burst }
+        let mut burst = Burst { window_ms, expected, largest: 0, share_crowded: 0.0 };
+        let (mut end, mut crowded_end, mut crowded) = (0, 0, 0);
+        for (begin, first) in arrivals.iter().enumerate() {
+            let is_inside = |time: &&u64| *time - first < window_ms * 1_000_000;
+            end += arrivals[end..].iter().take_while(is_inside).count();
+            let count = (end - begin) as u64;
+            burst.largest = burst.largest.max(count);
+            if float(count) > burst.limit() {
+                crowded += end - crowded_end.max(begin);
+                crowded_end = end;
+            }
+        }
+        burst.share_crowded = float(crowded as u64) / float(arrivals.len().max(1) as u64);
+        burst
     }
 }
 
@@ -202,6 +211,14 @@ mod tests {
         let [short, long] = clumps(4).bursts;
         assert!(short.largest == 40 && short.share_crowded > 0.99, "{short:?}");
         assert!((long.limit() - 200.0).abs() < 1e-9 && long.share_crowded < 1e-9, "{long:?}");
+    }
+
+    #[test]
+    fn a_window_begins_at_any_time() {
+        let arrivals = [[0; 1].as_slice(), &[950_000; 15], &[1_050_000; 15]].concat();
+        let [short, long] = Evenness::of(&arrivals, EVEN).bursts;
+        assert_eq!((short.largest, long.largest, long.share_crowded), (30, 31, 0.0));
+        assert!((short.share_crowded - 30.0 / 31.0).abs() < 1e-9, "{short:?}");
     }
 
     /// A stall delays only the requests that are due during the stall. If the rate is lower than expected, each request

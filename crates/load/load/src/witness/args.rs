@@ -27,8 +27,8 @@ The report has, from top to bottom:
             counts as nominal
   lateness  percentiles of the lateness of requests, measured from the latest even schedule for
             which no request is early (even arrivals)
-  bursts    largest number of requests in one of the consecutive windows of 1 ms and of 10 ms, and
-            the share of requests in windows with more than 2 requests and more than twice the expected number
+  bursts    largest number of requests in any 1 ms and in any 10 ms, and the share of requests in
+            windows with more than 2 requests and more than twice the expected number
   check     whether the arrivals were as expected; named caution if they were not
   stamps    source of the arrival times: the kernel, or this program when it read the request";
 
