@@ -5,13 +5,16 @@ use plotters::prelude::*;
 use std::error::Error;
 
 const SIZE: (u32, u32) = (1_000, 640);
+const GREY: RGBColor = RGBColor(150, 150, 150);
 
 type Area<'text> = DrawingArea<SVGBackend<'text>, Shift>;
 
 pub(crate) struct PlotLine<'text> {
     /// The points in ascending order of their horizontal coordinate. The axis begins at zero.
     pub(crate) points: Vec<(f64, f64)>,
-    /// Of the horizontal and the vertical axis.
+    /// The expected points, which are drawn in grey. Empty if none are known.
+    pub(crate) expected: Vec<(f64, f64)>,
+    /// The names of the horizontal and the vertical axis.
     pub(crate) names: [&'text str; 2],
     pub(crate) unit: &'text str,
     pub(crate) colour: RGBColor,
@@ -41,7 +44,7 @@ fn draw(area: &Area<'_>, title: &str, lines: [PlotLine<'_>; 2]) -> Result<(), Bo
 
 fn draw_line(panel: &Area<'_>, line: PlotLine<'_>) -> Result<(), Box<dyn Error>> {
     let end = line.points.last().map_or(0.0, |point| point.0);
-    let top = line.points.iter().map(|point| point.1).fold(0.0, f64::max);
+    let top = line.points.iter().chain(&line.expected).map(|point| point.1).fold(0.0, f64::max);
     let range = |end: f64| 0.0..if end > 0.0 { end } else { 1.0 };
     let mut chart = ChartBuilder::on(panel)
         .margin(12)
@@ -58,6 +61,7 @@ fn draw_line(panel: &Area<'_>, line: PlotLine<'_>) -> Result<(), Box<dyn Error>>
         .x_label_formatter(&|at| format!("{}{}", (at * 1e3).round() / 1e3, line.unit))
         .y_label_formatter(&|value| (line.label)(*value))
         .draw()?;
+    chart.draw_series(LineSeries::new(line.expected, GREY.stroke_width(2)))?;
     chart.draw_series(LineSeries::new(line.points, line.colour.stroke_width(2)))?;
     Ok(())
 }

@@ -19,6 +19,7 @@ pub(crate) fn svg(outline: &Outline, title: &str) -> Result<String, Box<dyn Erro
     let (unit, seconds) = TimeAxis::new(outline.end, MOMENTS).unit();
     let line = |points: Vec<Point>, name, colour, label| PlotLine {
         points: points.into_iter().map(|(at, value)| (at / seconds, value)).collect(),
+        expected: Vec::new(),
         names: ["time from the start", name],
         unit,
         colour,

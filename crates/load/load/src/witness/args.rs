@@ -64,7 +64,7 @@ pub(crate) struct WitnessArgs {
     #[arg(long, value_name = "FILE", help_heading = "Results")]
     pub(crate) json: Option<PathBuf>,
 
-    /// Draw the gaps and the lateness over time as SVG; - is standard output
+    /// Draw the gaps as SVG, and the lateness over time or the distribution of Poisson gaps; - is standard output
     #[arg(long, value_name = "FILE", help_heading = "Results")]
     pub(crate) svg: Option<PathBuf>,
 }

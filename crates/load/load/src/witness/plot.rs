@@ -1,4 +1,5 @@
-//! Draws the distribution of the gaps, and the lateness over time, as an SVG image.
+//! Draws the gaps as an SVG image, together with their distribution (Poisson arrivals) or the lateness over time (even
+//! arrivals).
 
 use crate::console::axis::short_count;
 use crate::console::human::{self, float, percent};
@@ -22,25 +23,49 @@ pub(crate) fn svg(
     let slots: Vec<f64> = seconds.iter().map(|time| time * expected.rate).collect();
     let each = 1.0 / float(slots.len().max(2) as u64 - 1);
     let gaps = slots.windows(2).map(|pair| (pair[1] - pair[0], each));
-    let end = seconds.last().copied().unwrap_or_default();
-    let late = seconds.into_iter().zip(slots_late(&slots));
     let process = if expected.is_poisson { "Poisson" } else { "even" };
     let title = format!("expected: {}, {process}", human::short_hz(expected.rate));
     let sizes = PlotLine {
         points: columns(gaps, LONGEST, |sum, each| sum + each),
+        expected: Vec::new(),
         names: ["gap, in nominal gaps (3: 3 or more)", "share of gaps"],
         unit: "",
         colour: RGBColor(50, 100, 170),
         label: percent,
     };
-    let lateness = PlotLine {
+    let second =
+        if expected.is_poisson { distribution(&sizes.points) } else { lateness(&seconds, &slots) };
+    line_plot::svg(&title, [sizes, second])
+}
+
+/// Draws the share of gaps that are shorter than each length, and the share in an exponential distribution.
+fn distribution(sizes: &[(f64, f64)]) -> PlotLine<'static> {
+    let shorter = sizes.iter().scan(0.0, |sum, &(gap, share)| {
+        let below = *sum;
+        *sum += share;
+        Some((gap, below))
+    });
+    PlotLine {
+        points: shorter.collect(),
+        expected: sizes.iter().map(|&(gap, _)| (gap, 1.0 - (-gap).exp())).collect(),
+        names: ["gap, in nominal gaps", "share of shorter gaps (grey: Poisson)"],
+        unit: "",
+        colour: RGBColor(170, 60, 20),
+        label: percent,
+    }
+}
+
+fn lateness(seconds: &[f64], slots: &[f64]) -> PlotLine<'static> {
+    let end = seconds.last().copied().unwrap_or_default();
+    let late = seconds.iter().copied().zip(slots_late(slots));
+    PlotLine {
         points: columns(late, end, f64::max),
+        expected: Vec::new(),
         names: ["time", "lateness, in nominal gaps"],
         unit: "s",
         colour: RGBColor(170, 60, 20),
         label: short_count,
-    };
-    line_plot::svg(&title, [sizes, lateness])
+    }
 }
 
 /// Divides the range from 0 to `end` into columns, and combines the values whose positions are in the same column.
@@ -64,6 +89,17 @@ fn columns(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn poisson_gaps_are_drawn_beside_an_exponential_distribution() {
+        let sizes: Vec<_> = (0..=3_u32).map(|gap| (f64::from(gap), 0.25)).collect();
+        let PlotLine { points, expected, .. } = distribution(&sizes);
+        assert_eq!(points, [(0.0, 0.0), (1.0, 0.25), (2.0, 0.5), (3.0, 0.75)]);
+        assert!((expected[2].1 - 0.864_664_7).abs() < 1e-6, "{expected:?}");
+        let names = |is_poisson| svg(&[0, 7, 9], ExpectedLoad { rate: 1.0, is_poisson }).unwrap();
+        assert!(names(true).contains("shorter gaps") && !names(true).contains("lateness"));
+        assert!(names(false).contains("lateness"));
+    }
 
     #[test]
     fn each_value_is_in_its_column() {
