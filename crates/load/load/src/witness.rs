@@ -71,14 +71,14 @@ impl Witness {
     }
 
     pub(crate) fn publish(&self, evenness: &Evenness) -> io::Result<()> {
-        let is_by_kernel = self.recorder.is_by_kernel();
+        let (is_by_kernel, shared) = (self.recorder.is_by_kernel(), self.recorder.shared());
         let timestamps = if is_by_kernel { "kernel" } else { "program" };
-        self.output.write_json(|| Object { evenness, timestamps })?;
+        self.output.write_json(|| Object { evenness, timestamps, shared_timestamps: shared })?;
         if let Some(svg) = &self.svg {
             let plot = plot::svg(&self.recorder.arrivals(), self.expected);
             svg.write_text(&plot.map_err(io::Error::other)?)?;
         }
-        self.output.write_text(&WitnessReport { evenness, is_by_kernel })
+        self.output.write_text(&WitnessReport { evenness, is_by_kernel, shared })
     }
 }
 
@@ -87,4 +87,5 @@ struct Object<'run> {
     #[serde(flatten)]
     evenness: &'run Evenness,
     timestamps: &'static str,
+    shared_timestamps: u64,
 }

@@ -4,7 +4,8 @@ use crate::command::{nanopace, object, scratch, signal};
 use roxmltree::Document;
 use serde_json::Value;
 use std::fs;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
 use std::process::{Child, ChildStderr, Output, Stdio};
 
 struct Witness {
@@ -28,6 +29,10 @@ impl Witness {
     fn load(&self, options: &str) {
         let run = nanopace(&format!("run {} {options} --quiet", self.url)).output().unwrap();
         assert!(run.status.success(), "{run:?}");
+    }
+
+    fn connect(&self) -> TcpStream {
+        TcpStream::connect(self.url.trim_start_matches("http://").trim_end_matches('/')).unwrap()
     }
 
     /// Waits for the end of the witness. Returns its JSON object, its text report and its output.
@@ -72,7 +77,18 @@ fn a_measurement_ends_after_its_requests_or_an_interrupt() {
     signal(interrupted.child.id(), "-INT");
     let (found, report, output) = interrupted.end();
     assert_eq!((&found["requests"], output.status.code()), (&0.into(), Some(4)));
-    assert!(report.contains("too few requests"), "{report}");
+    assert!(report.contains("no request arrived"), "{report}");
+}
+
+#[test]
+fn requests_that_are_read_together_are_counted() {
+    let witness = witness("--expect 500/s --warmup 0s -n 12");
+    let mut client = witness.connect();
+    client.write_all("GET / HTTP/1.1\r\nHost: a\r\n\r\n".repeat(12).as_bytes()).unwrap();
+    let (found, report, _) = witness.end();
+    assert_eq!(found["shared_timestamps"], 11, "{report}");
+    assert!(report.contains("all requests have the same arrival time"), "{report}");
+    assert!(report.contains("caution   11 requests have the time of another request"), "{report}");
 }
 
 #[test]

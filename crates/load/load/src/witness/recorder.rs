@@ -18,11 +18,12 @@ pub(crate) struct Recorder {
 
 #[derive(Debug, Default)]
 struct Recorded {
-    /// The arrival time of the first request, counted from 1970.
+    /// The earliest arrival time, counted from 1970.
     first: Option<Duration>,
-    /// The arrival times after the warm-up, in nanoseconds since the first request.
+    /// The arrival times after the warm-up, in nanoseconds since 1970.
     arrivals: Vec<u64>,
     is_without_kernel: bool,
+    shared: u64,
 }
 
 impl Recorder {
@@ -30,14 +31,18 @@ impl Recorder {
         Recorder { limits, recorded: Mutex::default() }
     }
 
-    /// Records a request, unless it is in the warm-up or after the end of the measurement. `by_kernel` is the kernel's
-    /// arrival time, counted from 1970. If it is `None`, the current time is used.
-    pub(crate) fn record(&self, by_kernel: Option<Duration>) {
+    /// Records a request, unless it is in the warm-up or after the end of the measurement. Requests may be recorded in
+    /// any order. `by_kernel` is the kernel's arrival time, counted from 1970. If it is `None`, the current time is
+    /// used. `is_shared` says whether an earlier request was read together with this request.
+    pub(crate) fn record(&self, by_kernel: Option<Duration>, is_shared: bool) {
         let (mut recorded, time) = (self.recorded(), by_kernel.unwrap_or_else(now));
-        let since = time.saturating_sub(*recorded.first.get_or_insert(time));
+        let first = recorded.first.map_or(time, |first| first.min(time));
+        recorded.first = Some(first);
+        let since = time.saturating_sub(first);
         if since >= self.limits.warmup && !self.is_beyond(since, recorded.arrivals.len()) {
-            recorded.arrivals.push(u64::try_from(since.as_nanos()).unwrap_or(u64::MAX));
+            recorded.arrivals.push(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
             recorded.is_without_kernel |= by_kernel.is_none();
+            recorded.shared += u64::from(is_shared);
         }
     }
 
@@ -58,7 +63,7 @@ impl Recorder {
         self.recorded().arrivals.len()
     }
 
-    /// Returns the recorded arrival times in ascending order, in nanoseconds since the first request.
+    /// Returns the recorded arrival times in ascending order, in nanoseconds since 1970.
     pub(crate) fn arrivals(&self) -> Vec<u64> {
         let mut arrivals = self.recorded().arrivals.clone();
         arrivals.sort_unstable();
@@ -68,6 +73,11 @@ impl Recorder {
     /// Returns whether the kernel provided all recorded times.
     pub(crate) fn is_by_kernel(&self) -> bool {
         !self.recorded().is_without_kernel
+    }
+
+    /// Returns the number of requests that were read together with an earlier request, whose time they have.
+    pub(crate) fn shared(&self) -> u64 {
+        self.recorded().shared
     }
 
     fn recorded(&self) -> MutexGuard<'_, Recorded> {
@@ -90,7 +100,7 @@ mod tests {
             [(u64::MAX, None, 99), (20, None, 29), (u64::MAX, Some(ms(50)), 59)]
         {
             let recorder = Recorder::new(Limits { warmup: ms(10), duration, requests });
-            (0..100).for_each(|at| recorder.record(Some(ms(at))));
+            (0..100).for_each(|at| recorder.record(Some(ms(at)), false));
             let found = recorder.arrivals();
             assert_eq!((found[0], found[found.len() - 1]), (10_000_000, last * 1_000_000));
             assert_eq!((found.len() as u64, recorder.has_ended()), (last - 9, last < 99));
@@ -103,8 +113,19 @@ mod tests {
         let limits = Limits { warmup: Duration::ZERO, duration: None, requests: u64::MAX };
         let recorder = Recorder::new(limits);
         for by_kernel in [Some(now()), None, Some(now())] {
-            recorder.record(by_kernel);
+            recorder.record(by_kernel, false);
         }
         assert!(recorder.requests() == 3 && !recorder.is_by_kernel());
+    }
+
+    /// The tasks of connections that waited to be accepted can run in any order.
+    #[test]
+    fn requests_are_recorded_in_any_order() {
+        let limits = Limits { warmup: Duration::ZERO, duration: None, requests: u64::MAX };
+        let recorder = Recorder::new(limits);
+        for at in [30, 10, 20] {
+            recorder.record(Some(Duration::from_nanos(at)), at == 20);
+        }
+        assert_eq!((recorder.arrivals(), recorder.shared()), (vec![10, 20, 30], 1));
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::console::human::{self, count, percent};
 use crate::judged::checks;
-use crate::results::evenness::{Burst, Evenness, Lateness};
+use crate::results::evenness::{Burst, Evenness, LEAST_REQUESTS, Lateness};
 use std::fmt::{self, Display, Formatter};
 use std::time::Duration;
 
@@ -13,13 +13,16 @@ const MOST_DEVIATION: f64 = 0.02;
 pub(crate) struct WitnessReport<'run> {
     pub(crate) evenness: &'run Evenness,
     pub(crate) is_by_kernel: bool,
+    /// The number of requests that have the time of an earlier request of the same read.
+    pub(crate) shared: u64,
 }
 
 impl Display for WitnessReport<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let Evenness { expected, requests, seconds, gaps, bursts, .. } = self.evenness;
         let (Some(gaps), Some(rate_hz)) = (gaps, self.evenness.rate) else {
-            return writeln!(f, "too few requests after the warm-up for a measurement");
+            writeln!(f, "{}", self.absence())?;
+            return self.shared(f);
         };
         let (requests, time) = (count(requests, "request"), time(seconds * 1e9));
         let [rate, expected_rate] = human::two_hz([rate_hz, expected.rate]);
@@ -47,6 +50,7 @@ impl Display for WitnessReport<'_> {
             writeln!(f, "caution   the rate was {share} of the expected rate")?;
         }
         self.check(f)?;
+        self.shared(f)?;
         let is_by_kernel = "by the kernel, when requests arrived";
         let is_by_program = "by this program, when it read requests: its own delays are included";
         writeln!(f, "stamps    {}", if self.is_by_kernel { is_by_kernel } else { is_by_program })
@@ -64,6 +68,25 @@ impl WitnessReport<'_> {
         let Some(found) = random.or(even.map(checks::even)) else { return Ok(()) };
         let kind = if found.is_well { "check" } else { "caution" };
         writeln!(f, "{kind:<9} {}", found.text)
+    }
+
+    fn absence(&self) -> &'static str {
+        match self.evenness.requests {
+            0 => "no request arrived after the warm-up",
+            1..LEAST_REQUESTS => "too few requests after the warm-up for a measurement",
+            _ => "all requests have the same arrival time",
+        }
+    }
+
+    fn shared(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        if self.shared == 0 {
+            return Ok(());
+        }
+        let shared = count(self.shared, "request");
+        writeln!(
+            f,
+            "caution   {shared} have the time of another request, with which they were read"
+        )
     }
 }
 

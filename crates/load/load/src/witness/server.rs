@@ -1,5 +1,5 @@
-//! Serves HTTP/1.1, and records when each request arrives: the time at which the kernel received the bytes that
-//! complete the head of the request.
+//! Serves HTTP/1.1, and records when each request arrives: the time at which the kernel received the last byte of the
+//! read that completes the head of the request.
 
 use super::recorder::Recorder;
 use crate::http::client::transport::stamped_stream;
@@ -55,10 +55,12 @@ async fn serve(tcp: TcpStream, recorder: Arc<Recorder>) {
     // If this fails, responses are delayed, but correct.
     let _ = tcp.set_nodelay(true);
     let (tcp, writer) = tcp.into_split();
-    let received = Arc::default();
-    let reader = Reader { tcp, beside: stamped_stream::room(), received: Arc::clone(&received) };
+    let last = Arc::<Mutex<LastRead>>::default();
+    let reader = Reader { tcp, beside: stamped_stream::room(), last: Arc::clone(&last) };
     let service = service_fn(|request| {
-        recorder.record(*received.lock().unwrap_or_else(PoisonError::into_inner));
+        let mut last = last.lock().unwrap_or_else(PoisonError::into_inner);
+        recorder.record(last.received, last.has_request);
+        last.has_request = true;
         respond(request)
     });
     let stream = TokioIo::new(join(reader, writer));
@@ -74,11 +76,18 @@ async fn respond(request: Request<Incoming>) -> hyper::Result<Response<Full<Byte
     Ok(Response::new(Full::new(Bytes::from_static(b"ok\n"))))
 }
 
-/// Reads a connection. Each read stores in `received` the time at which the kernel received the last byte of the read.
+#[derive(Default)]
+struct LastRead {
+    /// The time at which the kernel received the last byte of the read.
+    received: Option<Duration>,
+    /// Whether the head of a request has ended in the bytes of the read.
+    has_request: bool,
+}
+
 struct Reader {
     tcp: OwnedReadHalf,
     beside: Vec<u8>,
-    received: Arc<Mutex<Option<Duration>>>,
+    last: Arc<Mutex<LastRead>>,
 }
 
 impl AsyncRead for Reader {
@@ -90,7 +99,8 @@ impl AsyncRead for Reader {
         let this = &mut *self;
         let received =
             ready!(stamped_stream::poll_read(this.tcp.as_ref(), cx, buf, &mut this.beside))?;
-        *this.received.lock().unwrap_or_else(PoisonError::into_inner) = received;
+        let last = LastRead { received, has_request: false };
+        *this.last.lock().unwrap_or_else(PoisonError::into_inner) = last;
         Poll::Ready(Ok(()))
     }
 }
