@@ -92,6 +92,13 @@ fn requests_that_are_read_together_are_counted() {
 }
 
 #[test]
+fn a_measurement_without_requests_ends_with_status_4() {
+    let (found, report, output) = witness("--expect 5 --warmup 0s -z 1ms").end();
+    assert_eq!((&found["requests"], output.status.code()), (&0.into(), Some(4)), "{report}");
+    assert!(report.contains("no request arrived after the warm-up"), "{report}");
+}
+
+#[test]
 fn an_invalid_command_prints_one_line_and_has_status_2() {
     for (options, told) in [
         ("", "--expect"),

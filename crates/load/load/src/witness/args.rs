@@ -15,8 +15,8 @@ Examples:
   nanopace witness --expect 10k/s --arrivals poisson -z 30s --svg gaps.svg
   nanopace witness --listen 127.0.0.1:9000 --expect 2k/s -n 20000 --json -
 
-Start a load generator against the address. The measurement ends with Ctrl-C, after --duration or
-after --requests. The exit status is 4 if there were too few requests.
+Start a load generator against the address. The measurement ends with Ctrl-C, after --requests, or
+after --duration, even if no request arrives. The exit status is 4 if there were too few requests.
 
 The report has, from top to bottom:
   requests  number and rate of the requests that arrived

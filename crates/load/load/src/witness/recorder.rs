@@ -1,7 +1,7 @@
 //! Records the arrival times of requests, and determines when the measurement ends.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 #[derive(Debug)]
 pub(crate) struct Limits {
@@ -13,6 +13,7 @@ pub(crate) struct Limits {
 #[derive(Debug)]
 pub(crate) struct Recorder {
     limits: Limits,
+    begun: Instant,
     recorded: Mutex<Recorded>,
 }
 
@@ -28,7 +29,7 @@ struct Recorded {
 
 impl Recorder {
     pub(crate) fn new(limits: Limits) -> Recorder {
-        Recorder { limits, recorded: Mutex::default() }
+        Recorder { limits, begun: Instant::now(), recorded: Mutex::default() }
     }
 
     /// Records a request, unless it is in the warm-up or after the end of the measurement. Requests may be recorded in
@@ -53,10 +54,13 @@ impl Recorder {
         recorded as u64 >= self.limits.requests || end.is_some_and(|end| since >= end)
     }
 
+    /// Returns whether the measurement has ended. Without a request, it ends as if a request had arrived at the
+    /// beginning.
     pub(crate) fn has_ended(&self) -> bool {
         let recorded = self.recorded();
-        let since = recorded.first.map(|first| now().saturating_sub(first));
-        since.is_some_and(|since| self.is_beyond(since, recorded.arrivals.len()))
+        let since_first = |first| now().saturating_sub(first);
+        let since = recorded.first.map_or_else(|| self.begun.elapsed(), since_first);
+        self.is_beyond(since, recorded.arrivals.len())
     }
 
     pub(crate) fn requests(&self) -> usize {
@@ -127,5 +131,15 @@ mod tests {
             recorder.record(Some(Duration::from_nanos(at)), at == 20);
         }
         assert_eq!((recorder.arrivals(), recorder.shared()), (vec![10, 20, 30], 1));
+    }
+
+    #[test]
+    fn a_measurement_without_requests_ends_after_its_duration() {
+        let has_ended = |duration| {
+            let limits = Limits { warmup: Duration::ZERO, duration, requests: 1 };
+            Recorder::new(limits).has_ended()
+        };
+        let found = [Some(Duration::ZERO), Some(Duration::MAX), None].map(has_ended);
+        assert_eq!(found, [true, false, false]);
     }
 }
