@@ -6,7 +6,7 @@ use serde_json::Value;
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
-use std::process::{Child, ChildStderr, Output, Stdio};
+use std::process::{Child, ChildStderr, Command, Output, Stdio};
 
 struct Witness {
     child: Child,
@@ -14,9 +14,15 @@ struct Witness {
     stderr: BufReader<ChildStderr>,
 }
 
+fn line(options: &str) -> String {
+    format!("witness --listen 127.0.0.1:0 --json - {options}")
+}
+
 fn witness(options: &str) -> Witness {
-    let line = format!("witness --listen 127.0.0.1:0 --json - {options}");
-    let mut command = nanopace(&line);
+    started(nanopace(&line(options)))
+}
+
+fn started(mut command: Command) -> Witness {
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut stderr = BufReader::new(child.stderr.take().unwrap());
     let mut first = String::new();
@@ -96,6 +102,25 @@ fn a_measurement_without_requests_ends_with_status_4() {
     let (found, report, output) = witness("--expect 5 --warmup 0s -z 1ms").end();
     assert_eq!((&found["requests"], output.status.code()), (&0.into(), Some(4)), "{report}");
     assert!(report.contains("no request arrived after the warm-up"), "{report}");
+}
+
+#[cfg(unix)]
+#[test]
+fn the_limit_of_open_files_is_reported_once() {
+    let mut command = Command::new("sh");
+    let exec = format!("ulimit -n 40 && exec \"$0\" {}", line("--expect 5 --warmup 0s"));
+    command.args(["-c", &exec, env!("CARGO_BIN_EXE_nanopace")]);
+    let mut witness = started(command);
+    let clients: Vec<_> = (0..40).map(|_| witness.connect()).collect();
+    let is_told = |line: &str| line.contains("too many open files (EMFILE): new connections have");
+    assert!(witness.stderr.by_ref().lines().any(|line| is_told(&line.unwrap())));
+    drop(clients);
+    let mut client = witness.connect();
+    client.write_all(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+    assert!(client.read(&mut [0; 9]).unwrap() > 0);
+    signal(witness.child.id(), "-INT");
+    let (_, report, _) = witness.end();
+    assert!(!report.contains("EMFILE") && report.contains("too few requests"), "{report}");
 }
 
 #[test]

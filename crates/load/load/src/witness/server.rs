@@ -2,7 +2,9 @@
 //! read that completes the head of the request.
 
 use super::recorder::Recorder;
+use crate::console::Progress;
 use crate::http::client::transport::stamped_stream;
+use crate::load::shortage::Shortage;
 use http_body_util::{BodyExt, Full};
 use hyper::body::{Bytes, Incoming};
 use hyper::server::conn::http1;
@@ -42,12 +44,24 @@ pub(crate) fn start(address: SocketAddr, recorder: Arc<Recorder>) -> io::Result<
 }
 
 async fn accept(listener: TcpListener, recorder: Arc<Recorder>) {
+    let mut is_reported = false;
     loop {
         match listener.accept().await {
             Ok((tcp, _)) => drop(tokio::spawn(serve(tcp, Arc::clone(&recorder)))),
-            Err(_) => sleep(RESPITE).await,
+            Err(error) => {
+                if let Some(shortage) = Shortage::of(&error).filter(|_| !is_reported) {
+                    is_reported = true;
+                    report(shortage);
+                }
+                sleep(RESPITE).await;
+            }
         }
     }
+}
+
+fn report(shortage: Shortage) {
+    let text = format!("{shortage}: new connections have to wait; {}", shortage.advice());
+    Progress::of_a_job().tell(&text);
 }
 
 /// Serves a connection. An error closes it.
