@@ -23,7 +23,7 @@ pub(super) fn run(pause: &CallerPause<'_>) -> Nanos {
     }
 }
 
-/// The minimum length of a sleep. A shorter sleep does not end any earlier.
+/// The minimum length of a sleep, unless the pause is shorter. A shorter sleep would not end any earlier.
 const LEAST_SLEEP_NS: i64 = 2_000;
 
 fn spin_from(pause: &CallerPause<'_>, now: Nanos) -> Nanos {
@@ -34,8 +34,8 @@ fn spin_from(pause: &CallerPause<'_>, now: Nanos) -> Nanos {
     sleep_through(pause)
 }
 
-/// Sleeps until the end of the pause. Updates the thread's credit for the time of the sleep at once, because the thread
-/// may use another pacer next.
+/// Sleeps as [`Pause::Sleep`](super::Pause::Sleep) does. Credits the thread for the time at once: if the thread uses
+/// another pacer next, the time since the last credit is lost.
 fn sleep_through(pause: &CallerPause<'_>) -> Nanos {
     let now = sleep::run(pause);
     ThreadEstimates::update(pause, |estimates| {
@@ -69,8 +69,8 @@ fn spin_booked(pause: &CallerPause<'_>, begun: Nanos) -> Nanos {
 /// The credit is not corrected if a spin overruns by at most this time.
 const UNBOOKED_NS: i64 = 1_000;
 
-/// Corrects the credit by `over`, the overrun of a spin. `over` is negative if a change of the schedule ended the spin
-/// early.
+/// Corrects the credit and the pacer's total by `over`, the overrun of a spin. `over` is negative if a change of the
+/// schedule ended the spin early.
 #[cold]
 fn book(pause: &CallerPause<'_>, left: i64, over: i64, longest_gap: i64) {
     pause.pausing.add_spun(over);

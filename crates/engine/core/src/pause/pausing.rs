@@ -8,16 +8,13 @@ use std::time::Duration;
 
 #[derive(Debug)]
 pub(crate) struct Pausing {
-    /// The number of the pacer, which is unique within the process.
     pub(super) pacer: u64,
     pub(crate) strategy: Pause,
-    /// The share of a core that a thread may spend on going to sleep and waking up, from 0 to 1.
     pub(crate) sleep_share: f64,
     pub(crate) spin_share: f64,
     /// If slots are at least this far apart, each start has its own sleep, whatever the sleeps cost.
     pub(crate) spared_ns: i64,
     pub(crate) fine_timers: bool,
-    /// The total time that all threads have spun, in nanoseconds.
     spun: AtomicU64,
     pub(super) permits: SpinPermits,
 }

@@ -1,5 +1,5 @@
-//! Limits how many threads of one pacer spin at once to the number of processors. More threads would keep each other
-//! from running.
+//! Limits how many threads of one pacer spin at once under [`Pause::Hybrid`](super::Pause::Hybrid) to the number of
+//! processors. More threads would keep each other from running.
 
 use crate::sync::{AtomicU64, Relaxed};
 use std::sync::OnceLock;

@@ -1,12 +1,11 @@
-//! Sets fine timers. Linux lets a sleep overrun by the thread's timer slack, 50 us by default, so that it can wake
-//! several threads at once.
+//! Sets fine timers. Linux lets a sleep overrun by the thread's timer slack, 50 us by default, to wake several threads
+//! at once.
 
 #[cfg(target_os = "linux")]
 mod platform {
     use rustix::thread::{current_timer_slack, set_current_timer_slack};
     use std::num::NonZeroU64;
 
-    /// Gives the calling thread the minimum timer slack, and restores the previous timer slack when dropped.
     pub(in crate::pause) struct FineTimer(Option<NonZeroU64>);
 
     impl FineTimer {
@@ -30,7 +29,6 @@ mod platform {
 
 #[cfg(not(target_os = "linux"))]
 mod platform {
-    /// Does nothing, because other systems have no such setting.
     pub(in crate::pause) struct FineTimer;
 
     impl FineTimer {

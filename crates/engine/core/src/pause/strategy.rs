@@ -8,8 +8,8 @@ use std::time::Duration;
 /// The way in which an early caller waits for its slot. The strategies differ in how much CPU time a pause costs and in
 /// how precisely the pause ends.
 ///
-/// No strategy ends a pause before the slot may start. While the pacer itself is paused, its callers sleep under every
-/// strategy.
+/// No operation starts before its slot may start, whatever the strategy. While the pacer itself is paused, its callers
+/// sleep under every strategy.
 ///
 /// ```
 /// use nanopace::{ManualClock, Pacer, Pause};
@@ -23,17 +23,17 @@ use std::time::Duration;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Pause {
-    /// Sleeps until the intended start. This is the default. Operations start some microseconds late. The late policy
-    /// determines how much oversleep is made up for: in an open loop all of it, so that the rate stays exact, and under
-    /// strict none. Up to 33 k/s each start has its own sleep. At higher rates, sleeps are stretched to keep their cost
-    /// within a tenth of a core, and starts come in clumps: see
-    /// [`PacerBuilder::sleep_share`](crate::PacerBuilder::sleep_share).
+    /// Sleeps until the intended start. This is the default. Operations start some microseconds late, or tens of
+    /// microseconds on some virtual machines. The late policy determines how much oversleep is made up for: in an open
+    /// loop all of it, so that the rate stays exact, and under strict none. Up to 33 k/s each start has its own sleep.
+    /// At higher rates, each thread stretches its sleeps to keep their cost within a tenth of a core, and starts come
+    /// in clumps, except under strict: see [`PacerBuilder::sleep_share`](crate::PacerBuilder::sleep_share).
     #[default]
     Sleep,
-    /// Sleeps until shortly before the intended start, then spins. While a core is free, operations start at most some
-    /// tenths of a microsecond late. A thread spins for at most a share of the time
-    /// ([`PacerBuilder::spin_share`](crate::PacerBuilder::spin_share)), a quarter by default. When this share is
-    /// used up, or when spinning keeps other threads from running, the thread sleeps.
+    /// Sleeps until shortly before the intended start, then spins. While a core is free, most operations start less
+    /// than a microsecond late. A thread spins for at most a share of the time
+    /// ([`PacerBuilder::spin_share`](crate::PacerBuilder::spin_share)), a quarter by default. When this share is used
+    /// up, or when spinning keeps other threads from running, the thread sleeps.
     Hybrid,
     /// Yields the processor to other threads repeatedly. Use this strategy if sleeping is not precise enough and there
     /// are more threads than cores. It uses all the CPU time that no other thread uses.
