@@ -11,7 +11,7 @@
 //!   differ only while time is owed.
 //! * A slot is *judged* when the late policy decides whether its lateness moves later slots. It is *settled* once it
 //!   has been judged, or counts as judged.
-//! * Time is *forfeited* when a late start moves the slots after it.
+//! * Time is *forfeited* when a late start moves the slots after it, or when lateness exceeds the range of positions.
 //! * `asked` counts the slots that the load would have if no time had been forfeited.
 //! * Time is *owed* when a late start moves no slot, but the slots after it may start at no more than a multiple of the
 //!   rate. These slots follow the segment `catch_up` until `catch_up` reaches the schedule. Slots that `catch_up` has
@@ -21,7 +21,7 @@
 //!
 //! * A slot's position never changes, only the time of that position. A claim therefore can't race with a change of the
 //!   rate.
-//! * A slot is judged once, when it starts. Nothing changes the intended start of a settled slot.
+//! * A slot is judged at most once, when it starts. The late policy never moves a settled slot.
 //! * A *straggler* is a slot that starts after a later slot has started. It moves no slots, because the later slot has
 //!   already started by the unchanged schedule.
 //! * A slot may start when both the schedule and `catch_up` have reached it. This applies two rates at once, as in the
@@ -66,7 +66,7 @@ pub(crate) use slots::Slots;
 use std::cell::Cell;
 pub(crate) use stretch::{Numbering, Stretch};
 
-/// The maximum number of past recorded arrivals that are kept, for slots that callers hold.
+/// The approximate maximum number of past recorded arrivals that are kept, for slots that callers hold.
 const MOST_ARRIVALS: u64 = 1 << 20;
 
 #[derive(Debug)]
@@ -80,7 +80,7 @@ pub(crate) struct Schedule {
     found_end: Cell<(u64, Option<u64>)>,
     /// The segment along which owed time is made up for. A slot may start only when this segment has reached it, too.
     catch_up: Option<Segment>,
-    /// Slots up to this position count as started and are not judged again. Kept up to date only under a late policy.
+    /// Slots up to this position are settled. Starts without the lock, in an open loop, do not move it.
     settled: u64,
     began: i64,
     paused_since: Option<i64>,
@@ -149,7 +149,8 @@ impl Schedule {
         Some(Stretch { ends_at: self.before_end(stretch.ends_at), ..stretch })
     }
 
-    /// Returns the first position after the last slot, or `None` if that position is out of range or not known yet.
+    /// Returns the first position after the last slot. Returns `None` if there is no end, or if that position is out of
+    /// range or not known yet.
     #[inline]
     pub(crate) fn end(&self) -> Option<u64> {
         if self.found_end.get().0 != self.revision() {
@@ -173,7 +174,7 @@ impl Schedule {
     fn is_after_end(&self, position: u64) -> bool {
         match self.end() {
             Some(end) => ticks_between(end, position) >= 0,
-            // The end lies farther ahead than the slots that are known.
+            // The position of an end by time, if there is one, is not known yet.
             None => self.end.is_by_time() && self.end.is_past(self.intended(position)),
         }
     }
@@ -188,7 +189,6 @@ impl Schedule {
         self.history.time_of(position)
     }
 
-    /// Yields the intended start and the number of each slot that is due at `now`, from `position` on.
     pub(crate) fn due_from(&self, position: u64, now: i64) -> impl Iterator<Item = (i64, u64)> {
         (0..).map_while(move |slots| {
             let position = after(position, slots);
@@ -305,9 +305,8 @@ impl Schedule {
         self.load.speed(self.history.slots(), self.origin, ratio_q32)
     }
 
-    /// Gives this process the slots of `shard`, beginning with the slot with the number `from` in the whole load.
-    /// Returns false, and moves no slot, if the process has such a slot before the position `next`. Slots from `next`
-    /// on may still move.
+    /// Returns false, and moves no slot, if this process has the slot with the number `from` or a later one before the
+    /// position `next`. Slots from `next` on may still move.
     pub(crate) fn set_shard(&mut self, shard: Shard, from: u64, next: u64, now: i64) -> bool {
         self.leave_line(from, next, now);
         self.history.set_shard(shard, from, next)
@@ -322,10 +321,9 @@ impl Schedule {
         }
     }
 
-    /// Gives this process the slots of these leases, beginning with the slot with the number `from` in the whole load.
-    /// The process has no slots yet after the leases. Returns false, and moves no slot, if a slot in this range may
-    /// have started. A slot that is intended to start within `sleep_threshold_ns` after `now` counts as started,
-    /// because another thread may start it without the lock.
+    /// Returns false, and moves no slot, if this process may have started the slot with the number `from` or a later
+    /// one. A slot that is intended to start within `sleep_threshold_ns` after `now` counts as started, because another
+    /// thread may start it without the lock.
     pub(crate) fn lease(
         &mut self,
         from: u64,
@@ -338,8 +336,8 @@ impl Schedule {
         self.history.lease(from, leases, not_started)
     }
 
-    /// Leases slots, beginning with the first slot that may be leased, but not before the number `from`. Returns the
-    /// number at which the leases begin.
+    /// Returns the number of the slot at which the leases begin: the first one that may be leased, but not before
+    /// `from`.
     pub(crate) fn lease_rest(
         &mut self,
         from: u64,
@@ -410,7 +408,7 @@ impl Schedule {
 
     /// Moves anchors forward long before they are out of reach, and drops data that is no longer needed. `next` is the
     /// next position to be claimed, and `free` is the earliest position that a caller can get. `is_held` returns
-    /// whether a caller may read a slot between two positions before `free`.
+    /// whether a slot between two positions may still be started by a caller that holds it or gets it again.
     pub(crate) fn tidy(
         &mut self,
         next: u64,

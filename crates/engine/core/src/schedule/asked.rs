@@ -1,8 +1,8 @@
 //! Counts the slots that the requested load contains before a given time, regardless of late policies.
 //!
-//! Until a late policy moves a slot (and so forfeits time), the schedule's own count is also the count of the requested
-//! load. From then until a correction of the load, [`Asked`] keeps a separate count of the requested load. A slot *has
-//! come* if its time in the requested load has passed.
+//! Until time is forfeited, the schedule's own count is also the count of the requested load. From then until a
+//! correction of the load, [`Asked`] keeps a separate count of the requested load. A slot *has come* if its time in the
+//! requested load has passed.
 
 use super::end::End;
 use super::history::History;
@@ -18,8 +18,7 @@ pub(super) struct Asked {
     /// The time from which the current load counts: the time at which its piece began to apply, or at which a corrected
     /// load began.
     since: i64,
-    /// The number of slots of all loads together by `since`, as a fixed-point number with fractions of slots. If the
-    /// schedule ended by time before `since`, it is the number by that end.
+    /// The number of slots of all loads together by `since`, or by the end by time if that is earlier.
     count: Count,
     /// The result of [`came_before`](Asked::came_before) for every time up to `since`.
     came_before_since: Count,
@@ -29,8 +28,7 @@ pub(super) struct Asked {
 }
 
 impl Asked {
-    /// Creates the count of a schedule that has forfeited no time since the last correction. `load` is the current
-    /// load.
+    /// The schedule must have forfeited no time since its beginning or its last correction.
     pub(super) fn new(history: &History, end: &End, load: &Load) -> Asked {
         let (origin, since, count, first_of_load) = match history.current() {
             Segment::Curve(curve) => (
@@ -68,7 +66,7 @@ impl Asked {
         self.count + count_of_this(time.max(self.since)) - count_of_this(self.since)
     }
 
-    /// Returns a count such that all slots below it have come before `moment`. `load` is the current load.
+    /// Returns a count such that all slots below it have come before `moment`.
     pub(super) fn came_before(&self, load: &Load, moment: i64) -> Count {
         let last = moment.saturating_sub(1);
         if last < self.since {

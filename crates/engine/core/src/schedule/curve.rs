@@ -32,7 +32,6 @@ pub(crate) struct Curve {
     /// load, it is less than the count of `position`.
     load_since: Count,
     shape_since: Count,
-    /// How much the load's count grows while the shape's grows by one, in units of 2^-32.
     pub(crate) ratio_q32: u64,
     /// The time that was computed last. It is cached because a start needs the same time several times.
     known: Cell<Known>,
@@ -202,7 +201,7 @@ impl Curve {
         self.shape.bent_ns(time.saturating_sub(self.origin))
     }
 
-    /// Returns the average time between the slots of the whole load at `time`, in nanoseconds, if the ratio is 1.
+    /// The ratio must be 1.
     #[expect(clippy::cast_possible_truncation, reason = "saturates, as it should")]
     pub(crate) fn interval_ns(&self, time: i64) -> i64 {
         let hz = self.shape.rate_at_ns(time.saturating_sub(self.origin));

@@ -87,7 +87,8 @@ pub(super) fn chord(curve: &Curve, begin: &Begin, slots: &Slots, revision: u64) 
     begin.stretch(Line::between((begin.position, begin.time), end), 0, ends_at)
 }
 
-/// Returns the stretch along a parabola that begins at `begin`, or `None` where a chord is as good.
+/// Returns the stretch along a parabola that begins at `begin`, or `None` where a chord is as good or a parabola would
+/// be too inexact.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_precision_loss,

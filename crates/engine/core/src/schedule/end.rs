@@ -7,13 +7,14 @@
 use super::history::History;
 use crate::position::{RANGE, SLOT, after, earlier};
 
-/// The maximum distance to an end in slots. A farther end can't be distinguished from an end that is past.
+/// The distance in slots within which the position of an end by count is computed. Positions that are too far apart
+/// cannot be compared.
 const MOST_AHEAD: u64 = RANGE.unsigned_abs() / SLOT;
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct End {
     slots: Option<u64>,
-    /// The first position after the last of `slots`. `None` until that position is within range.
+    /// The first position after the last of `slots`. `None` without `slots`, and until that position is within range.
     position: Option<u64>,
     /// The time of the end by duration, which a pause moves. `i64::MAX` means never.
     by_duration: i64,
@@ -67,8 +68,8 @@ impl End {
         self.by_duration.min(self.by_shape)
     }
 
-    /// Returns the first position after the last slot. Returns `None` if that position is out of range or not known
-    /// yet: slots before it may still be leased, or still have to be read from a recording.
+    /// Returns the first position after the last slot. Returns `None` if there is no end, or if that position is out of
+    /// range or not known yet: slots before it may still be leased, or still have to be read from a recording.
     pub(super) fn position(&self, history: &History) -> Option<u64> {
         let is_known = |time: i64| time < i64::MAX && history.is_known_until(time);
         let first_from = |time: i64| is_known(time).then(|| history.first_from(time));

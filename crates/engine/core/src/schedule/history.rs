@@ -3,8 +3,9 @@
 //!
 //! A piece contains the slots after its anchor, up to and including the anchor of the next piece. The first piece also
 //! contains all slots before its anchor. A piece is dropped when no caller can need its slots any more, or if there are
-//! more than 1024 old pieces. A slot on a dropped piece gets the time at which the next piece begins. That time is past
-//! and never before the slot's own time, so the wait time can be too short but never too long.
+//! more than 1024 old pieces on which no caller holds a slot. A slot on a dropped piece gets the time at which the next
+//! piece begins. That time is past and never before the slot's own time, so the wait time can be too short but never
+//! too long.
 
 mod forfeit;
 mod forget;
@@ -27,7 +28,8 @@ struct Piece {
     /// The time from which the piece applies. A line reaches its anchor at this time or at most a tick earlier. After a
     /// correction to a smaller load, a line can reach its anchor after this time.
     since: i64,
-    /// The last position of the piece. The next piece may begin later, if pieces between the two have been dropped.
+    /// No slot of the piece lies after this position or after the next piece's anchor. The next piece may begin later,
+    /// if pieces between the two have been dropped.
     ends_at: u64,
 }
 
@@ -250,7 +252,8 @@ impl History {
         self.put_in_force(self.continued(speed, time), time);
     }
 
-    /// From `time` on, continues the schedule as if it had followed this shape since `origin`, with slot 0 at `origin`.
+    /// From `time` on, continues the schedule as if it had followed this shape since `origin`, with the count 0 at
+    /// `origin`.
     pub(crate) fn correct(&mut self, shape: &Shape, origin: i64, time: i64) {
         let position = self.current().position_at(time, &self.slots);
         let curve = Curve::new(shape, origin, origin, position, 0);

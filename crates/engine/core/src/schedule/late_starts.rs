@@ -1,4 +1,5 @@
-//! Applies the late policy to the schedule. Each start is judged once, and may move the slots after it.
+//! Applies the late policy to the schedule. Each slot is judged at most once, when it starts, and may then move the
+//! slots after it.
 
 use super::Schedule;
 use super::policy::Verdict;
@@ -65,8 +66,8 @@ impl Schedule {
         self.policy.skip_later_than.filter(is_within)
     }
 
-    /// If the slot at `position` is too late to start, returns the first slot that is not too late. Otherwise returns
-    /// `None`.
+    /// If the slot at `position` is too late to start, returns the first slot that is not too late, or the end if that
+    /// is earlier. Otherwise, and while the pacer is paused, returns `None`.
     pub(crate) fn skip_target(&self, position: u64, now: i64) -> Option<u64> {
         let oldest = now.saturating_sub(self.skip_limit(now)?);
         if self.is_paused() || self.intended(position) >= oldest || self.ends_before(position) {

@@ -1,5 +1,5 @@
 //! Defines a straight piece of the schedule. Converts positions to times and times to positions with integer
-//! arithmetic, without atomics or a clock.
+//! arithmetic.
 //!
 //! A position's time is the first whole nanosecond at which the position is reached. A time's position is the last
 //! whole tick that is reached. So `time_of(p) <= t` is equivalent to `p <= position_at(t)`, and no slot is ever early.
@@ -10,10 +10,10 @@ use crate::scale::{PART_BITS, Scale};
 
 const TICK: Count = ONE / SLOT as Count;
 
-/// A straight piece of the schedule, which reaches its anchor `position` at `time`. `scale` is the length of a tick.
+/// A straight line that reaches its anchor `position` at `time`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Line {
-    /// The time of the anchor on the clock, in nanoseconds. It may be before the clock's origin.
+    /// Negative if the anchor is before the clock's origin.
     pub(crate) time: i64,
     pub(crate) position: u64,
     pub(crate) scale: Scale,
@@ -54,9 +54,9 @@ impl Line {
         Line { time: from.1, position: from.0, scale: Scale::from_ratio(nanos, ticks) }
     }
 
-    /// Returns the line with this scale whose last position reached at `time` is `position`, and which is ahead of
-    /// that position by the count `ahead`. `ahead` is less than a tick, unless `position` lies exactly at the
-    /// [`REACH`](crate::position::REACH) of an anchor. In that case at most a tick of `ahead` is used.
+    /// Returns the line with this scale whose last position reached at `time` is `position`, and which is ahead of that
+    /// position by the count `ahead`. `ahead` is less than a tick, unless the count lies beyond the reach of positions.
+    /// In that case at most a tick of `ahead` is used.
     pub(crate) fn having_reached(position: u64, ahead: Count, time: i64, scale: Scale) -> Line {
         let part = ahead.min(TICK) >> (TICK.trailing_zeros() - PART_BITS);
         Line { time: time.saturating_sub(scale.nanos_of_part(part)), position, scale }

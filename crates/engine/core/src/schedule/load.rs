@@ -34,7 +34,7 @@ impl Load {
         }
     }
 
-    /// Returns the speed of the load that began at `origin`. `ratio_q32` multiplies its rate, in units of 2^-32.
+    /// `ratio_q32` multiplies the load's rate, in units of 2^-32.
     pub(super) fn speed(&self, slots: &Slots, origin: i64, ratio_q32: u64) -> Speed {
         match self {
             Load::Rate(rate) if slots.is_plain() => Speed::Scale(rate.scale_at(ratio_q32)),

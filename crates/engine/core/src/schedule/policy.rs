@@ -3,7 +3,7 @@
 use crate::Strictness;
 use crate::strictness::{ONE, Rule};
 
-/// The current policy for late starts. All spans are in nanoseconds.
+/// All spans are in nanoseconds.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Policy {
     pub(crate) strictness: Strictness,

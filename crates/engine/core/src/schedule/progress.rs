@@ -13,8 +13,6 @@ use std::ops::Range;
 const FINENESS: i64 = 10_000;
 
 impl Schedule {
-    /// Returns how many slots this process's part of the load has before `moment`. If the load was changed or paused
-    /// after `moment`, the result may be the number of slots at the time of that change or pause.
     pub(crate) fn asked_before(&self, moment: i64) -> u64 {
         let (moment, slots) = (self.stopped(moment), self.history.slots());
         let Some(asked) = &self.asked else {
@@ -24,8 +22,6 @@ impl Schedule {
         came.checked_sub(1).map_or(0, |last| slots.own_by(last)).min(self.end.most())
     }
 
-    /// Returns the count of this process's part of the load at `moment`, with the fraction of the current interval. For
-    /// random arrivals, it is the average number of slots. Recorded slots have no fractions.
     pub(crate) fn asked_count(&self, moment: i64) -> f64 {
         let slots = self.history.slots();
         if slots.is_recorded() {
@@ -61,8 +57,8 @@ impl Schedule {
         }
     }
 
-    /// Begins to keep the load's own count. This function is called before each forfeit; only the first call has an
-    /// effect.
+    /// Begins to keep the load's own count. This function is called before each forfeit; only the first call since the
+    /// beginning or a correction has an effect.
     pub(super) fn keep_asked(&mut self) {
         if self.asked.is_none() {
             self.asked = Some(Box::new(Asked::new(&self.history, &self.end, &self.load)));

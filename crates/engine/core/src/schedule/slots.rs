@@ -11,7 +11,6 @@ use crate::lease::Lease;
 use crate::position::{REACH, SLOT, after, before, ticks_between};
 use crate::shard::Shard;
 
-/// A shift by this number of bits converts between slots and ticks.
 const TICK_BITS: u32 = SLOT.trailing_zeros();
 
 #[derive(Clone, Copy, Debug)]
@@ -23,7 +22,7 @@ pub(crate) struct Even {
 }
 
 /// The number of most recent stripes that are always kept. Callers that are about to start may have slots on them
-/// without being registered as holders. (With a lease every 20 ms, these stripes cover the last 20 s.)
+/// without being registered as holders. (With a new stripe every 20 ms, these stripes cover the last 20 s.)
 const STRIPES_KEPT: usize = 1024;
 
 #[derive(Debug)]
@@ -31,8 +30,7 @@ pub(crate) struct Slots {
     /// The arrival process of the load. `None` if slot n lies at the count n.
     arrivals: Option<Box<Process>>,
     /// The slots of this process, in order. All slots before the first stripe are this process's, or were dropped. The
-    /// last stripe may be *open*: it is not known yet which of its slots are this process's. The first slot of an open
-    /// stripe is the *frontier*.
+    /// last stripe may be *open*: it is not known yet which of its slots are this process's.
     stripes: Vec<Stripe>,
     /// The position and the own number of one slot of this process. All other slots are counted from that slot.
     counted: (u64, u64),
@@ -247,7 +245,6 @@ impl Slots {
         arrivals.is_some_and(|(arrivals, slot)| arrivals.read_ahead(slot))
     }
 
-    /// Drops recorded arrivals before `position`, which no caller needs again.
     pub(crate) fn forget_before(&self, position: u64) {
         if let Some((arrivals, slot)) = self.arrivals.as_ref().zip(self.slot(position)) {
             arrivals.forget_before(slot);

@@ -12,7 +12,6 @@ pub(crate) struct Stretch {
     /// The bend of a [parabola](super::curve_fit): for the k-th slot after the anchor, the mantissa decreases by k
     /// times this number. With a bend of zero the line is straight. With a negative bend the slots get farther apart.
     pub(crate) bend: i64,
-    /// All slots of the stretch lie after this position.
     pub(crate) begins_after: u64,
     /// All slots of the stretch lie at or before this position.
     pub(crate) ends_at: u64,

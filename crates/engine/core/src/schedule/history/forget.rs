@@ -3,7 +3,7 @@
 use super::{History, Piece, has_no_slot};
 use crate::position::{earlier, first_after};
 
-/// The number of most recent pieces that are always kept, because slots on them may be held without a record.
+/// The number of most recent pieces that are kept if they have slots, because these slots may be held without a record.
 const EXACT: usize = 32;
 
 /// The number of pieces up to which a search for unneeded pieces is not worth its cost.
