@@ -1,9 +1,9 @@
 //! Defines the shapes of loads, and converts between times and counts of slots.
 //!
-//! A shape is a tree, whose leaves are curves. If a curve has a formula, its rate never falls, so that the formula is
-//! a sum of positive terms. Falling rates are such curves backwards in time. All counts are sums of the leaves'
-//! counts. The time of a count is found with the function from times to counts alone: the time is estimated, and then
-//! corrected until it is the first nanosecond at which the count is reached.
+//! A shape is a tree, whose leaves are curves. If a curve has a formula, its rate never falls. Falling rates are such
+//! curves backwards in time. All counts are sums of the leaves' counts. The times of counts at a constant rate are
+//! computed directly. On other leaves, the time of a count is estimated, and corrected until it is the first nanosecond
+//! at which the count is reached, unless the estimate is known to be that nanosecond.
 
 mod bell;
 mod compose;
@@ -110,8 +110,8 @@ impl Shape {
         approximate(self.program.count_at(span_ns(elapsed)))
     }
 
-    /// Returns the rate at `elapsed`, in slots per second. At a jump, returns the rate after the jump. After the end of
-    /// the shape, returns 0.
+    /// Returns the rate at `elapsed`, in slots per second. At a jump, returns the rate after the jump. From the end of
+    /// the shape on, returns 0.
     #[must_use]
     pub fn rate_at(&self, elapsed: Duration) -> f64 {
         self.rate_at_ns(span_ns(elapsed))
@@ -138,7 +138,7 @@ impl Shape {
     }
 
     /// Returns the highest rate, in slots per second. For a [`custom`](Shape::custom) curve, it is the highest of the
-    /// rates at 1001 sampled times.
+    /// rates at 1001 sampled times, over a day if the curve never ends.
     #[must_use]
     pub fn peak(&self) -> f64 {
         self.program.peak_hz(0, i64::MAX)
@@ -197,7 +197,8 @@ impl Shape {
     }
 
     /// Treats time as a function of the count. Returns how long a parabola that begins at `elapsed_ns` stays within 1/4
-    /// ns of the curve. Returns zero if a chord is as good, or if the duration is not known.
+    /// ns of the curve. Returns zero if a chord is as good, at the beginning of a leaf, or if the duration is not
+    /// known.
     pub(crate) fn bent_ns(&self, elapsed_ns: i64) -> i64 {
         let here = self.program.leaf_at(elapsed_ns.max(0));
         here.map_or(0, |here| here.leaf.bent_for(here.since_ns).min(here.rest_ns))
@@ -223,7 +224,6 @@ impl Shape {
     }
 }
 
-/// Returns a leaf between two rates. A falling leaf is a rising leaf, reversed in time.
 fn rising(part: fn(Fine, Fine, i64) -> Leaf, from: Level, to: Level, time_ns: i64) -> Leaf {
     let (from, to) = (from.fine(), to.fine());
     match from.cmp(&to) {

@@ -46,8 +46,7 @@ const fn ratios(first: u32, is_sum: bool) -> [u128; 24] {
 }
 
 impl Bell {
-    /// Returns a rate that rises from `low` to `high` in `time_ns`. `high` must not be below `low`, and `time_ns` must
-    /// be positive.
+    /// `high` must not be below `low`, and `time_ns` must be positive.
     pub(super) fn new(low: Fine, high: Fine, time_ns: i64) -> Bell {
         let time_ns = time_ns.unsigned_abs();
         let time = U256::from(time_ns);

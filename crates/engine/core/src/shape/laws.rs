@@ -12,7 +12,6 @@ use std::time::Duration;
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// A curve with `t^2` slots after `t` microseconds. It is smooth, and exact in `f64`.
 #[derive(Debug)]
 struct Square;
 

@@ -70,7 +70,6 @@ impl Leaf {
         Leaf::new(Form::Swell(Swell::new(low, high, time_ns)), time_ns)
     }
 
-    /// Returns a leaf whose rate rises from `low` to `high`, which is above `low`, like the first half of a bell curve.
     pub(super) fn bell(low: Fine, high: Fine, time_ns: i64) -> Leaf {
         Leaf::new(Form::Bell(Bell::new(low, high, time_ns)), time_ns)
     }
@@ -189,13 +188,11 @@ impl Leaf {
         (1..=self.time_ns).contains(&time_ns).then_some(time_ns)
     }
 
-    /// Converts a time on the forward curve to a time on this leaf.
     fn moment(&self, forward_ns: i64) -> i64 {
         let since_ns = forward_ns.saturating_sub_unsigned(self.before_ns);
         if self.backwards { self.time_ns.saturating_sub(since_ns) } else { since_ns }
     }
 
-    /// Converts a time on this leaf to a time on the forward curve.
     fn forward(&self, time_ns: i64) -> u64 {
         let time_ns = if self.backwards { self.time_ns.saturating_sub(time_ns) } else { time_ns };
         self.before_ns.saturating_add(time_ns.max(0).unsigned_abs())
@@ -235,8 +232,8 @@ impl Leaf {
         whole_ns(straight).clamp(1, rest)
     }
 
-    /// Returns how long a parabola stays within 1/4 ns of the curve. Returns zero if a chord is as good, or at the
-    /// beginning of the leaf, where a slot may belong to the leaf before.
+    /// Returns how long a parabola stays within 1/4 ns of the curve. Returns zero if a chord is as good, for a custom
+    /// curve, and at the beginning of the leaf, where a slot may belong to the leaf before.
     pub(super) fn bent_for(&self, time_ns: i64) -> i64 {
         let trend: Option<Trend> = match &self.form {
             _ if time_ns == 0 => None,

@@ -340,8 +340,7 @@ impl Shape {
         Shape::leaf(Leaf::custom(Arc::new(curve), time_ns), text)
     }
 
-    /// Returns a shape that changes from the first rate to the second one and back. `part` builds a leaf from the lower
-    /// rate, the higher rate and the leaf's duration.
+    /// `part` builds a leaf from the lower rate, the higher rate and the leaf's duration.
     fn there_and_back(
         part: fn(Fine, Fine, i64) -> Leaf,
         word: &str,

@@ -8,7 +8,6 @@ use std::time::Duration;
 
 const DEEPEST: usize = 64;
 
-/// The words that can begin a part of a shape.
 const BEGINNINGS: [&str; 7] = ["(", "hold", "ramp", "sine", "spike", "peak", "ladder"];
 
 impl FromStr for Shape {
@@ -65,7 +64,8 @@ impl FromStr for Shape {
 }
 
 impl Shape {
-    /// Parses a shape for callers that also accept a rate: the error message shows both forms.
+    /// Parses a shape for callers that also accept a rate. If no keyword of shapes comes first, the error message shows
+    /// both forms.
     pub(crate) fn of_load(text: &str) -> Result<Shape, ShapeSyntaxError> {
         let first = Tokens::of(text).peek();
         if BEGINNINGS.contains(&first.text) {
@@ -229,7 +229,6 @@ impl<'a> Parser<'a> {
         Piece::new(token, Shape::ramp(from, to, time), from, to)
     }
 
-    /// Parses `peak 1k/s 30s` or `peak 100/s..1k/s 30s`.
     fn peak(&mut self, token: Token<'_>) -> Result<Piece, ShapeSyntaxError> {
         let first = self.tokens.take().level()?;
         let (base, peak) = match self.tokens.take_if("..") {

@@ -54,7 +54,6 @@ pub(super) struct Here<'a> {
 
 #[derive(Clone, Copy, Debug)]
 struct Extent {
-    /// The duration in nanoseconds, or `i64::MAX` for a node that never ends.
     time_ns: i64,
     /// The count of the whole duration, or the count at which a node that never ends stops.
     total: Fine,
@@ -113,7 +112,7 @@ impl Program {
         Ok(Program::Row(row))
     }
 
-    /// Returns this program repeated `times` times, or forever if `times` is `None`. `times` must be positive.
+    /// `None` means forever. `times` must be positive.
     pub(super) fn cycle(self, times: Option<u64>) -> Result<Program, ShapeError> {
         let inner = self.extent();
         if inner.time_ns == i64::MAX {

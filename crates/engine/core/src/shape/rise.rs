@@ -7,7 +7,7 @@ use crate::count::{Fine, approximate, hz};
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rise {
     low: Fine,
-    /// Half of the slope in slots per square nanosecond, with [`GROWTH_BITS`] more fraction bits than a count.
+    /// Half of the slope in slots per square nanosecond, with [`GROWTH_BITS`] more fraction bits than `low`.
     growth: Fine,
     about: (f64, f64),
 }
@@ -15,8 +15,7 @@ pub(super) struct Rise {
 const GROWTH_BITS: u32 = 64;
 
 impl Rise {
-    /// Returns a rate that rises from `low` to `high` in `time_ns`. `high` must not be below `low`, and `time_ns` must
-    /// be positive.
+    /// `high` must not be below `low`, and `time_ns` must be positive.
     pub(super) fn new(low: Fine, high: Fine, time_ns: i64) -> Rise {
         let rise = (high - low + Fine::ONE) << GROWTH_BITS;
         let growth = rise / (Fine::from(time_ns.unsigned_abs()) << 1) + Fine::ONE;

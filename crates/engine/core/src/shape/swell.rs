@@ -39,8 +39,7 @@ const SERIES: [u128; 19] = {
 };
 
 impl Swell {
-    /// Returns a rate that rises from `low` to `high` in `time_ns`. `high` must not be below `low`, and `time_ns` must
-    /// be positive.
+    /// `high` must not be below `low`, and `time_ns` must be positive.
     pub(super) fn new(low: Fine, high: Fine, time_ns: i64) -> Swell {
         let time_ns = time_ns.unsigned_abs();
         let time = U256::from(time_ns);
@@ -71,8 +70,7 @@ impl Swell {
         hz(self.low) + hz(self.rise) * sine * sine
     }
 
-    /// Returns the trend of the rate at `time_ns`. The rate is `low + rise (1 - cos x) / 2`, where `x` grows by `wave`
-    /// each nanosecond.
+    /// The rate is `low + rise (1 - cos x) / 2`, where `x` grows by `wave` each nanosecond.
     pub(super) fn trend(&self, time_ns: u64) -> Trend {
         let (half, wave) = (approximate(self.rise) / 2.0, PI / self.length());
         Trend {

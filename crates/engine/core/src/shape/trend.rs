@@ -1,7 +1,7 @@
 //! Describes how a rate changes after a given time, and how long chords and parabolas stay close to the curve of the
 //! count.
 
-/// If a chord spans at least this many slots, a parabola is no better.
+/// If a chord spans at least this many slots, a parabola is not worth its cost.
 const PLENTY: f64 = 2_048.0;
 
 /// A rate and its derivatives at a given time, in slots and nanoseconds.
