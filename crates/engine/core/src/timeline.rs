@@ -5,7 +5,8 @@
 //!
 //! In an *open loop* (average strictness, no limits) slots are claimed and started without the lock: on the hot path if
 //! they are known to be due ([`published`]), otherwise by a plan ([`open`]). Unevenly spaced slots are drawn under the
-//! lock, for all callers ([`drawn`]) or for one lane (a block, [`guarded`]).
+//! lock: those of an arrival process for all callers ([`drawn`]), and a lane's slots for this lane alone (a block,
+//! [`guarded`]).
 //!
 //! Under a late policy each start may move the slots after it. Starts are therefore judged under the lock, one at a
 //! time ([`guarded`]), each with its own reading of the clock. The same applies while the pacer is paused, and while
@@ -88,7 +89,7 @@ pub(crate) struct Timeline {
     early: AtomicU64,
 }
 
-/// Totals for a [`Ledger`](crate::Ledger). `overdue` becomes the ledger's `backlog_slots`.
+/// `overdue` becomes `backlog_slots` of the [`Ledger`](crate::Ledger).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Totals {
     pub(crate) account: Account,
@@ -97,7 +98,7 @@ pub(crate) struct Totals {
     pub(crate) overdue: u64,
 }
 
-/// The limits to how long a caller may continue to sleep after its slot is due.
+/// From these values, a caller computes how long it may continue to sleep after its slot is due.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Spacing {
     pub(crate) interval_ns: i64,
@@ -156,14 +157,13 @@ impl Timeline {
     }
 
     /// Claims the next slot, and grants it if it is known to be due. Claims no slot unless a straight stretch is
-    /// published. This is the hot path. The loads before the addition do not make this path slower.
+    /// published. This is the hot path. The loads before the addition cost almost nothing.
     #[inline]
     pub(crate) fn claim_fast(&self) -> Result<Grant, NotGranted> {
         let window = self.published.window().ok_or(NotGranted::NotClaimed)?;
         self.claim_in(|position| window.grant(position))
     }
 
-    /// Claims a slot on a bent stretch, under the same conditions as [`claim_fast`](Timeline::claim_fast).
     #[inline]
     pub(crate) fn claim_bent(&self) -> Result<Grant, NotGranted> {
         let bent = self.published.bent_window().ok_or(NotGranted::NotClaimed)?;
@@ -183,7 +183,6 @@ impl Timeline {
         self.claim_in(|position| window.grant(position))
     }
 
-    /// Claims a slot on a bent stretch, under the same conditions as [`try_claim_fast`](Timeline::try_claim_fast).
     #[inline]
     pub(crate) fn try_claim_bent(&self) -> Result<Grant, NotGranted> {
         let bent = self.published.bent_window().ok_or(NotGranted::NotClaimed)?;
@@ -249,8 +248,6 @@ impl Timeline {
         }
     }
 
-    /// Returns the time at which the next row of `slots` slots is due. The time is `i64::MAX` while the pacer is
-    /// paused, and for slots that are not known yet or never come.
     pub(crate) fn row_due(&self, slots: u64) -> Result<i64, Ended> {
         self.under_lock().row_due(slots)
     }
@@ -316,12 +313,11 @@ impl Timeline {
         self.under_lock().change(clock, edit);
     }
 
-    /// Gives this process the slots of `shard`, beginning with the slot with the number `from` in the whole load.
-    /// Returns false if a slot in this range has been claimed. A slot that is due within
-    /// [`furthest_lead_ns`](Timeline::furthest_lead_ns) counts as claimed, because another thread may grant it without
-    /// the lock in an open loop. Under a late policy such a slot counts as claimed, too, even while it waits because
-    /// time is owed. The clock's readings on two processors may differ by some hundred nanoseconds: a slot that becomes
-    /// due within that time may start anyway. Model: `a_slot_that_is_due_stays_with_its_process`.
+    /// Returns false if this process has claimed the slot with the number `from` or a later one. A slot that is due
+    /// within [`furthest_lead_ns`](Timeline::furthest_lead_ns) counts as claimed, because another thread may grant it
+    /// without the lock in an open loop. Under a late policy such a slot counts as claimed, too, even while it waits
+    /// because time is owed. The clock's readings on two processors may differ by some hundred nanoseconds: a slot that
+    /// becomes due within that time may start anyway. Model: `a_slot_that_is_due_stays_with_its_process`.
     pub(crate) fn set_shard(&self, clock: &dyn Clock, shard: Shard, from: u64) -> bool {
         let mut is_set = false;
         self.change(clock, |schedule, now| {
@@ -336,10 +332,9 @@ impl Timeline {
         self.sleep_threshold_ns.saturating_add(FIT_ERROR_NS)
     }
 
-    /// Gives this process the slots of these leases, beginning with the slot with the number `from` in the whole load.
-    /// Returns false if a slot in this range may have started. If a caller holds a slot that may not start yet, the
-    /// slot moves as it does with a change of the rate. Models: `a_lease_reaches_waiting_callers`,
-    /// `a_slot_that_may_start_is_not_leased_away`.
+    /// Returns false if this process may have started the slot with the number `from` or a later one. If a caller holds
+    /// a slot that may not start yet, the slot moves as it does with a change of the rate. Models:
+    /// `a_lease_reaches_waiting_callers`, `a_slot_that_may_start_is_not_leased_away`.
     pub(crate) fn lease(&self, clock: &dyn Clock, from: u64, leases: &[Lease]) -> bool {
         let mut is_leased = false;
         let sleep_threshold_ns = self.furthest_lead_ns();
@@ -349,8 +344,6 @@ impl Timeline {
         is_leased
     }
 
-    /// Gives this process the slots of these leases, beginning with the first slot that may be leased, but not before
-    /// the number `from`. Returns the number of the slot at which the leases begin.
     pub(crate) fn lease_rest(&self, clock: &dyn Clock, from: u64, leases: &[Lease]) -> u64 {
         let mut leased_from = from;
         let sleep_threshold_ns = self.furthest_lead_ns();

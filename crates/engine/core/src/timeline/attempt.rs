@@ -86,7 +86,7 @@ impl Attempt {
         Attempt::new(1, i64::MAX)
     }
 
-    /// Creates an attempt for slots that are due now: its deadline is before any reading of the clock.
+    /// The deadline is before any reading of the clock.
     pub(crate) fn if_due(slots: u64) -> Attempt {
         Attempt::new(slots, i64::MIN)
     }
@@ -96,7 +96,7 @@ impl Attempt {
         Attempt { held: Some(claimed), ..Attempt::new(claimed.slots, i64::MAX) }
     }
 
-    /// Creates an attempt that keeps the claimed slots. If these slots are skipped, the attempt claims the next slots.
+    /// If the claimed slots are skipped, the attempt claims the next slots.
     pub(crate) fn with_fixed(claimed: Claimed) -> Attempt {
         Attempt { is_fixed: true, ..Attempt::with(claimed) }
     }

@@ -1,8 +1,8 @@
 //! Publishes unevenly spaced slots that are drawn under the lock, so that callers can claim them without it.
 //!
 //! A caller that starts a slot under the timeline's lock also draws the slots after it that are due at the same
-//! reading, at most as many as may start with one reading. Other callers claim these slots one by one, by
-//! compare-and-swap of the shared word, until none is left or the schedule changes.
+//! reading, at most [`DRAWN`] and at most as many as may start with one reading. Other callers claim these slots one by
+//! one, by compare-and-swap of the shared word, until none is left or the schedule changes.
 //!
 //! # Orderings
 //!
@@ -24,7 +24,6 @@ pub(super) struct Drawn {
     /// Odd while a writer is storing.
     sequence: AtomicU64,
     version: AtomicU64,
-    /// The position of the first slot. `end` is the position after the last one.
     start: AtomicU64,
     end: AtomicU64,
     reading: AtomicU64,
@@ -33,7 +32,6 @@ pub(super) struct Drawn {
 
 #[derive(Debug)]
 struct Slot {
-    /// The intended start in nanoseconds.
     intended: AtomicU64,
     number: AtomicU64,
 }

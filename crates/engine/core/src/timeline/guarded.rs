@@ -86,7 +86,7 @@ impl Attempt {
 }
 
 impl Entry<'_> {
-    /// Makes the next step of the attempt at the reading `now`. The timeline must not be closed.
+    /// The timeline must not be closed.
     fn go_on_at(&mut self, attempt: &mut Attempt, now: i64) -> Next {
         self.locked.schedule.resume_on_use(now);
         self.tidy(now);
@@ -199,7 +199,7 @@ impl Entry<'_> {
         }
     }
 
-    /// Returns the position of the next slot or row to be claimed. A row contains no slots that were given back.
+    /// A row of two slots or more contains no slots that were given back.
     fn offered(&self, slots: u64) -> u64 {
         let returned = self.locked.returned.earliest().filter(|_| slots == 1);
         returned.unwrap_or_else(|| self.timeline.next())
@@ -317,8 +317,7 @@ impl Entry<'_> {
         self.publish(self.locked.latest_reading);
     }
 
-    /// Makes claimed slots free again. Moves the shared word back if the slots were claimed last, and otherwise stores
-    /// the slots in `returned`.
+    /// Moves the shared word back if the slots were claimed last, and otherwise stores the slots in `returned`.
     fn make_free(&mut self, claimed: &Claimed) {
         self.timeline.held.leave(claimed);
         if self.unclaim(claimed.position, claimed.end()) {
@@ -372,7 +371,8 @@ impl Entry<'_> {
     }
 
     /// Wakes the sleepers that may start earlier than they planned, those that can no longer start by their deadlines,
-    /// and those whose slots are now after the end. While the pacer is paused, wakes only the last group.
+    /// those whose slots are now after the end, and the tasks that watch the schedule. While the pacer is paused, wakes
+    /// only sleepers whose slots are now after the end, and the tasks only if there are such sleepers.
     fn wake_moved(&mut self) {
         // This comes before the sleepers are read, so that a caller that is about to sleep checks the schedule again.
         self.timeline.published.withdraw();

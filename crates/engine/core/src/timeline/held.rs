@@ -195,8 +195,8 @@ mod tests {
         while let Next::Start(_) = timeline.go_on(&mut Attempt::if_due(1), clock) {}
     }
 
-    /// The caller holds slot 1, which is due at 2 ms, during several hundred changes that are 10 ms apart. In an open
-    /// loop, a caller that does not sleep is not recorded, so its slot gets a later intended start.
+    /// The caller holds slot 1, which is due at 2 ms, during 100 changes or more that are 10 ms apart. In an open loop,
+    /// a caller that does not sleep is not recorded, so its slot gets a later intended start.
     #[test]
     fn a_caller_that_is_held_back_never_gets_too_long_a_wait_time() {
         let (average, strict) = (Strictness::AVERAGE, Strictness::STRICT);

@@ -92,7 +92,6 @@ struct Hot {
     time: AtomicU64,
     anchor: AtomicU64,
     mantissa: AtomicU64,
-    /// The `base` and the `stride` of the stretch's [`Numbering`].
     base: AtomicU64,
     stride: AtomicU64,
     /// The last position of the stretch. It is on another cache line, because the hot path does not need it.
@@ -114,7 +113,6 @@ pub(super) enum State {
     Closed,
 }
 
-/// A reported reading of the clock, and the position that claims had reached at that reading.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LastReading {
     reading: i64,
@@ -206,8 +204,6 @@ impl Published {
         (self.version.load(Relaxed) == version).then_some(window)
     }
 
-    /// Returns the window of a bent stretch. Returns `None` unless such a stretch is published and no writer is at
-    /// work.
     #[inline]
     pub(super) fn bent_window(&self) -> Option<BentWindow> {
         // Acquire, all but the last: see *Orderings* above. Model: `a_bent_window_is_read_whole`.
@@ -414,7 +410,7 @@ fn flags(version: u64) -> u64 {
     version & (NOT_OPEN | DRAWABLE)
 }
 
-/// Packs data of the stretch into a version. `begins_after` is the anchor or a tick before it, which takes one bit.
+/// `begins_after` is the anchor or a tick before it, which takes one bit.
 fn pack(stretch: &Stretch) -> u64 {
     let [pre, post] = stretch.line.scale.shifts();
     let with_anchor = if stretch.begins_after == stretch.line.position { 0 } else { WITH_ANCHOR };

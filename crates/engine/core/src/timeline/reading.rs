@@ -1,10 +1,9 @@
 //! Limits how many slots may be granted with one reading of the clock.
 //!
 //! The wait time of a slot is too short by the age of the reading that its grant uses. The number of slots for one
-//! reading therefore follows the pace at which callers claim slots, measured in real time between two readings. At
-//! a steady pace, a reading is at most about [`YOUNG_NS`] old. After a break between two claims, the reading from
-//! before the break may still serve as many slots as callers would have claimed within [`YOUNG_NS`] at their earlier
-//! pace.
+//! reading therefore follows the pace at which callers claim slots, measured between two readings. At a steady pace, a
+//! reading is at most about [`YOUNG_NS`] old. After a break between two claims, the reading from before the break may
+//! still serve as many slots as callers would have claimed within [`YOUNG_NS`] at their earlier pace.
 
 /// The approximate maximum age of the clock reading in a grant, in nanoseconds.
 const YOUNG_NS: u64 = 10_000;

@@ -1,4 +1,4 @@
-//! Stores slots that were claimed and given back. They are handed out again before any new slot.
+//! Stores slots that were claimed and given back. They are handed out again before any new slot, except to a row.
 
 use crate::position::{REACH, SLOT, after, slots_between, ticks_between};
 use std::collections::BTreeMap;

@@ -36,7 +36,6 @@ pub(super) struct Formula {
     /// The anchor's time plus one nanosecond, because [`nanos`](crate::scale::Scale::nanos) adds one to each product.
     time: u64,
     mantissa: u64,
-    /// The two [`shifts`](crate::scale::Scale::shifts) of the scale.
     pre: u32,
     post: u32,
 }
@@ -127,7 +126,7 @@ impl Snapshot {
         self.stretch.line.scale.nanos(SLOT)
     }
 
-    /// Returns the intended start of the slot at `position`, which must lie on this stretch.
+    /// `position` must lie on this stretch.
     pub(super) fn intended(&self, position: u64) -> i64 {
         self.stretch.time_of(position)
     }
@@ -154,7 +153,7 @@ impl Snapshot {
         start != self.stretch.line.position
     }
 
-    /// Returns the run of `slots` slots from `start` on. All of them must be due at the reading `now`.
+    /// All slots of the run must be due at the reading `now`.
     pub(super) fn run(&self, start: u64, slots: u64, now: i64) -> Run {
         let formula = Formula::of(&self.stretch.line);
         let step = SLOT << formula.pre;

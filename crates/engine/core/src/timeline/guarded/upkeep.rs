@@ -18,8 +18,8 @@ impl Locked {
             && !self.schedule.is_paused()
     }
 
-    /// Updates and returns the number of claimed slots. `next` is the next position to be claimed. `next` must be at
-    /// most half of all positions away from the `next` of the last call.
+    /// `next` is the next position to be claimed. It must be at most half of all positions away from the `next` of the
+    /// last call.
     fn claimed_by(&mut self, next: u64) -> u64 {
         let slots = ticks_between(self.counted_to, next) / SLOT.cast_signed();
         self.claimed = self.claimed.saturating_add_signed(slots);
@@ -52,7 +52,8 @@ impl Entry<'_> {
         self.publish_keeping_pace(now);
     }
 
-    /// Publishes the schedule, and lets due slots start with the reading `now`, as many as the pace of claims allows.
+    /// Publishes the schedule. If that publishes a new stretch, lets due slots start with the reading `now`, as many as
+    /// the pace of claims allows.
     pub(super) fn publish_keeping_pace(&mut self, now: i64) {
         let (last, version) = (self.timeline.published.last_reading(), self.timeline.version());
         self.publish(now);
