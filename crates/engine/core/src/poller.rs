@@ -68,8 +68,8 @@ impl Poller {
     ///
     /// # Errors
     /// Returns [`Refused::NotUntil`] or [`Refused::Paused`] if the slot cannot start now; the poller keeps the slot.
-    /// Returns [`Refused::Closed`] or [`Refused::Finished`] if the poller's slot can no longer start; the poller then
-    /// holds no slot.
+    /// Returns [`Refused::Closed`] or [`Refused::Finished`] if the poller's slot can no longer start, or if there is no
+    /// slot to claim; the poller then holds no slot.
     ///
     /// # Examples
     /// ```
@@ -139,7 +139,6 @@ impl Poller {
         Ok(grant)
     }
 
-    /// Claims a slot if the poller holds none, and starts the slot if it is known to be due. This is the hot path.
     #[inline]
     fn start_if_known_to_be_due(&mut self) -> Option<Grant> {
         if self.held.is_some() {

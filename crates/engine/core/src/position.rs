@@ -1,12 +1,12 @@
 //! Defines positions: the axis on which slots are placed.
 //!
 //! Every slot is [`SLOT`] ticks long at every rate. The rate only sets how long a tick lasts. A slot's position is
-//! therefore its number times [`SLOT`] and never changes. Positions wrap around, and are compared by their
-//! differences.
+//! therefore its number among the process's own slots times [`SLOT`], and never changes. Positions wrap around, and are
+//! compared by their differences.
 
 use std::collections::BTreeMap;
 
-/// The length of a slot in ticks. A change of the rate splits an interval with a resolution of 2^-16.
+/// The length of a slot in ticks. Ticks allow a piece of the schedule to begin between two slots.
 pub(crate) const SLOT: u64 = 1 << 16;
 
 /// The maximum distance of a position on a line from the line's anchor, in ticks: 2^46 slots. Differences of positions

@@ -131,8 +131,7 @@ impl Rate {
         Rate::exact(mantissa, NANOS_PER_SECOND << -exponent)
     }
 
-    /// Returns the rate with its fraction reduced, or an error if the rate is out of range. `operations` must be below
-    /// 2^64, and `period_ns` below 2^108.
+    /// `operations` must be below 2^64, and `period_ns` below 2^108.
     pub(crate) fn exact(operations: u128, period_ns: u128) -> Result<Rate, RateError> {
         if operations == 0 {
             return Err(RateError::Zero);

@@ -3,7 +3,6 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Release {
     At(i64),
-    /// The slot may not start before the pacer is resumed.
     Paused,
     /// The time of the slot is not known yet, or the slot never starts.
     Unknown,

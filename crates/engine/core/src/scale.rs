@@ -1,7 +1,8 @@
 //! Represents the length of a tick in nanoseconds, with integer arithmetic.
 //!
-//! The length is stored as a normalised 64-bit mantissa just below the exact value. Its error is at most one part in
-//! 2^63, so 10^15 slots drift by little more than 10^-4 of one interval.
+//! The length is stored as a normalised 64-bit mantissa just below the exact value (62 bits in a
+//! [`roomy`](Scale::roomy) scale). The error of 64 bits is at most one part in 2^63, so 10^15 slots drift by little
+//! more than 10^-4 of one interval.
 
 use crate::position::REACH;
 use std::num::NonZeroU8;
@@ -46,10 +47,9 @@ impl Scale {
         Scale::new(mantissa, u8::try_from((63 - shift).clamp(1, 127)).unwrap_or(1))
     }
 
-    /// Works like [`from_ratio`](Scale::from_ratio) for two numbers below 2^63.
     fn from_small_ratio(numerator: u128, denominator: u128) -> Scale {
         let bits = 63 + numerator.leading_zeros() - denominator.leading_zeros();
-        // The mantissa has 63 or 64 bits.
+        // This number of fraction bits gives a mantissa of 63 or 64 bits. One more is added if there are only 63.
         let bits = bits + u32::from(numerator << bits <= denominator << 63);
         let mantissa = ((numerator << bits) - 1) / denominator;
         let bits = u8::try_from(bits.clamp(1, 127)).unwrap_or(1);
@@ -96,7 +96,7 @@ impl Scale {
         self.bits.get().into()
     }
 
-    /// Returns the length of `ticks` in nanoseconds, rounded down and at most `i64::MAX`. `ticks` must be below 2^63.
+    /// Returns the length of `ticks` in nanoseconds, rounded down and at most `i64::MAX`.
     pub(crate) fn nanos_down(self, ticks: u64) -> i64 {
         let nanos = (u128::from(ticks) * u128::from(self.mantissa)) >> self.fraction_bits();
         i64::try_from(nanos).unwrap_or(i64::MAX)
@@ -135,7 +135,7 @@ impl Scale {
         part.min((1 << PART_BITS) - 1)
     }
 
-    /// Returns the length of a part of a tick in nanoseconds, rounded down. `part` is in units of 2^-[`PART_BITS`].
+    /// Returns the length of a [`part`](Scale::part) of a tick in nanoseconds, rounded down.
     pub(crate) fn nanos_of_part(self, part: u128) -> i64 {
         let nanos = (part * u128::from(self.mantissa)) >> (self.fraction_bits() + PART_BITS);
         i64::try_from(nanos).unwrap_or(i64::MAX)

@@ -1,4 +1,4 @@
-//! Provides a binary search over times or slots that starts from a guess.
+//! Provides a galloping search over times or slots that starts from a guess.
 
 /// Returns the first number from 1 to `last` for which `reached` returns true, or `last` if `reached` returns false for
 /// all smaller numbers. The search doubles its steps away from `guess`, and then halves the remaining range. It takes

@@ -36,7 +36,7 @@ pub struct Shard {
     own: Vec<u64>,
 }
 
-/// The maximum length of a cycle in slots, if the weights differ.
+/// The maximum length of a cycle in slots, except for processes with equal weights.
 const MOST: u64 = 1 << 16;
 
 impl Shard {
@@ -264,7 +264,7 @@ impl fmt::Display for ShardError {
                 return write!(f, "there is no process {process} of {count}: write {instead}");
             }
             ShardError::Weight => "a process of weight 0 has no slots: write weights from 1, such as 1/2:1:1",
-            ShardError::Cycle => "divided by their greatest common divisor, weights may add up to 65536 at most: write smaller ones, such as 1/2:1:1",
+            ShardError::Cycle => "the cycle, for weights their sum divided by their greatest common divisor, may be 65536 at most: write smaller numbers, such as 1/2:1:1",
             ShardError::Remainder => "a part of a load has at least one slot of each cycle: write numbers from 0 to one less than the cycle",
             ShardError::TooLate => "that slot is due or has been claimed: begin with a later slot",
             ShardError::Order => "a lease ends before the previous one: write leases in the order of their slots",

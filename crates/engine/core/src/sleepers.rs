@@ -1,7 +1,8 @@
 //! Records which callers are asleep and for which slots they wait, so that a change wakes only the callers that have to
 //! act on it.
 //!
-//! A sleeper whose slot moved to a later time is not woken: it finds the new time when it wakes.
+//! A sleeper whose slot moved to a later time is not woken, unless the slot can no longer start by the sleeper's
+//! deadline: it finds the new time when it wakes.
 //!
 //! Waking takes a system call for each sleeper, and there may be thousands of sleepers. A change therefore queues the
 //! sleepers to be woken, and wakes only the first [`HERD`] of them. Each sleeper that wakes up wakes the next one.
@@ -85,8 +86,7 @@ impl Sleepers {
         Sleepers(Mutex::new(Registry::default()))
     }
 
-    /// Registers a sleeper for the slot at `position`. Returns false, and registers nothing, if the sleeper's plan is
-    /// outdated.
+    /// Returns false, and registers nothing, if the sleeper's plan is outdated.
     pub(crate) fn enter(
         &self,
         position: u64,

@@ -31,9 +31,9 @@ use std::str::FromStr;
 /// ```
 ///
 /// Intended starts do not move. Missed slots start as fast as callers acquire them, until starts are on schedule again.
-/// Average is an *open loop*. It is the default because it is the only strictness under which intended starts do not
-/// depend on the target, so response times are those of users who arrive on schedule. The cost is a burst after each
-/// stall. You can limit the burst with [`PacerBuilder::max_backlog`](crate::PacerBuilder::max_backlog).
+/// Average is an *open loop*. It is the default because it is the only strictness under which a late start delays no
+/// later slot, so response times are those of users who arrive on schedule. The cost is a burst after each stall. You
+/// can limit the burst with [`PacerBuilder::max_backlog`](crate::PacerBuilder::max_backlog).
 ///
 /// ```
 /// use nanopace::{ManualClock, Nanos, Pacer, Strictness};
@@ -224,7 +224,7 @@ impl Strictness {
 /// The number 1, in units of 2^-32.
 pub(crate) const ONE: u64 = 1 << 32;
 
-/// The rule that a strictness stands for. Numbers are in units of 2^-32. `schedule/policy.rs` applies the rule.
+/// Numbers are in units of 2^-32. `schedule/policy.rs` applies the rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rule {
     Average,

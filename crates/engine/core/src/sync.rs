@@ -1,5 +1,5 @@
-//! Provides the atomics and locks of all concurrent code: std's, or loom's models of them under `--cfg loom`. Parking
-//! is in `nanopace-nanos`. `std::sync::Arc` is used in both cases: it publishes no data that the models check.
+//! Provides the atomics and locks of the engine: std's, or loom's models of them under `--cfg loom`. Parking is in
+//! `nanopace-nanos`. `std::sync::Arc` is used in both cases: it publishes no data that the models check.
 
 pub(crate) use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
@@ -14,7 +14,7 @@ mod world {
     pub(super) type RawMutex<T> = std::sync::Mutex<T>;
     /// The number of sleepers that a change unparks. Each of them unparks one more.
     pub(crate) const HERD: usize = 8;
-    /// The number of uneven slots that are drawn at once for all callers.
+    /// The maximum number of uneven slots that are drawn at once for all callers.
     pub(crate) const DRAWN: usize = 64;
 
     /// Repeats `attempt`, which acquires a lock, for a while before the caller parks. A lock is mostly held for less
@@ -53,7 +53,7 @@ mod world {
     /// wake-up: in that case, the pause ends early, as after a change of the schedule. A pause inside of another pause
     /// gets a separate parker, so that the inner pause does not consume the wake-up of the outer pause.
     pub(crate) fn with_parker<T>(pause: impl FnOnce(&Parker) -> T) -> T {
-        // A thread that is ending has no parker.
+        // A thread that is ending may have lost its parker.
         let kept = KEPT.try_with(Cell::take).ok().flatten();
         let parker = kept.unwrap_or_else(Parker::new);
         let result = pause(&parker);
@@ -88,7 +88,6 @@ mod world {
 use std::sync::{PoisonError, TryLockError};
 pub(crate) use world::{AtomicU64, DRAWN, HERD, MutexGuard, with_parker, yield_now};
 
-/// Returns a number from 1 on that no other call returns.
 pub(crate) fn unique() -> u64 {
     // This is not loom's atomic, because it has to outlive a model's run. No model is about it.
     static LAST: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);

@@ -110,7 +110,7 @@ impl Div for U256 {
     type Output = U256;
 
     /// Returns the quotient, rounded down. Each step uses an estimate of the quotient that is never above the true
-    /// quotient, and reduces the remainder by a factor of 2^49.
+    /// quotient, and reduces the remainder by a factor of about 2^49.
     fn div(self, divisor: U256) -> U256 {
         if self.high == 0 && divisor.high == 0 {
             return U256::from(self.low / divisor.low);
@@ -143,7 +143,7 @@ fn at_most(quotient: f64) -> U256 {
 impl Shl<u32> for U256 {
     type Output = U256;
 
-    /// Shifts the number left by `bits`, which must be less than 256.
+    /// `bits` must be less than 256.
     fn shl(self, bits: u32) -> U256 {
         match bits {
             0 => self,
@@ -158,7 +158,7 @@ impl Shl<u32> for U256 {
 impl Shr<u32> for U256 {
     type Output = U256;
 
-    /// Shifts the number right by `bits`, which must be less than 256.
+    /// `bits` must be less than 256.
     fn shr(self, bits: u32) -> U256 {
         match bits {
             0 => self,

@@ -4,7 +4,7 @@ use super::{NANOS_PER_DAY, NANOS_PER_SECOND, Rate};
 use crate::error::{RateError, shown};
 use std::str::FromStr;
 
-/// The maximum number of digits of a number. More digits would overflow the exact fraction.
+/// The maximum number of digits of a number. More digits could overflow the exact fraction.
 const MOST_DIGITS: usize = 18;
 
 impl FromStr for Rate {
@@ -35,7 +35,7 @@ impl FromStr for Rate {
             Decimal::plain(number)?
         };
         let unit_ns = unit_ns(unit.trim()).ok_or_else(|| RateError::Unit(shown(unit.trim())))?;
-        // operations / period = (c / cd) / (p / pd * unit), where every factor is bounded by MOST_DIGITS.
+        // operations / period = (c / cd) / (p / pd * unit) = (c * pd) / (cd * p * unit)
         let operations =
             count.digits.checked_mul(number.divisor).filter(|&n| n <= u128::from(u64::MAX));
         let period_ns =

@@ -1,5 +1,5 @@
-//! Compares intended starts with the files in `docs/vectors`, which docs/VECTORS.md describes. The starts must not change
-//! between versions. If this test fails, report the change of starts in the changelog.
+//! Compares intended starts with the files in `docs/vectors` of this crate, which docs/VECTORS.md of the repository
+//! describes. The starts must not change between versions. If they have to, report the change in the changelog.
 
 use super::*;
 use crate::Rate;
