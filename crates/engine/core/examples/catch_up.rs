@@ -1,4 +1,4 @@
-//! Runs a closed loop with catch-up: after a stall, the missed operations are made up for at 150 % of the rate, and
+//! Runs one worker with a burst ratio: after a stall, the missed operations are made up for at 150 % of the rate, and
 //! not in one burst.
 //!
 //! `cargo run --release -p nanopace --example catch_up`

@@ -12,7 +12,7 @@ use std::time::Duration;
 const WORKERS: usize = 4;
 const OPERATIONS: u32 = 500;
 
-/// Responds within 100 us, except for one stall of a quarter second.
+/// Takes about 100 us, except for operation 100, which stalls for a quarter second.
 fn operation(number: u32) {
     thread::sleep(if number == 100 {
         Duration::from_millis(250)

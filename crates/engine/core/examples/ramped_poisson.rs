@@ -1,5 +1,5 @@
-//! Runs Poisson arrivals on a ramp. The counts per second follow the ramp. Each count differs from the ramp's by about
-//! the square root of the count. The clock jumps, so the example takes no time.
+//! Runs Poisson arrivals on a ramp. The counts per second follow the ramp. Each count typically differs from the ramp's
+//! by about the square root of the count. The clock jumps, so the example takes no time.
 //!
 //! `cargo run --release -p nanopace --example ramped_poisson`
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 const RATES: [u32; 5] = [1, 7, 40, 333, 1_000];
 const STRICTNESSES: [f64; 4] = [0.0, 0.5, 1.0, 1.5];
-/// The precision with which a change of the rate splits a slot: 1/65 536 of a slot, and some nanoseconds.
+/// The allowed error of the count for each change of the load: a tick, and 4 ns at the highest rate.
 const CHANGE: f64 = 1.0 / 65_536.0 + 4e-6;
 
 #[derive(Clone, Copy, Debug)]
@@ -22,7 +22,7 @@ enum Spread {
 enum Step {
     Clock(u64),
     Start(u8),
-    /// Claims a slot, and gives the slot back while later slots start.
+    /// Claims a slot, starts up to this many later slots, and gives the claimed slot back.
     GiveBack(u8),
     Rate(usize),
     /// Sets a ramp between two rates, which lasts this many nanoseconds. The load ends with the ramp.

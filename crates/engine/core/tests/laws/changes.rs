@@ -120,7 +120,6 @@ fn nothing_starts_while_paused() {
     clock.advance(span(SECOND));
     let threads = early.into_iter().chain(late).collect();
     let grants = finish("sleepers", threads, || ()).into_iter().map(|grant| grant.expect("open"));
-    // Slots 1 to 8 start at 20/s from the end of the pause on.
     assert_eq!(intended_starts(grants), (1..=8).map(|k| HOUR + k * 50 * MILLI).collect::<Vec<_>>());
 }
 

@@ -84,7 +84,7 @@ fn a_clock_that_goes_back_does_no_harm_beyond_a_late_start() {
             clock.set(now);
             highest = highest.max(now);
             starts += drain(&pacer).len() as u64;
-            // There are at most the slots of 10/s up to the latest reading, plus slot 0.
+            // There are at most the slots of 10/s up to the highest reading, plus slot 0.
             assert!(
                 starts <= highest / (100 * MILLI) + 1,
                 "strictness {number}: {starts} by {highest}"
@@ -172,8 +172,8 @@ fn overruns_of_pauses_are_made_up_for_within_the_tolerance_unless_strict() {
     }
 }
 
-/// A clock that is a microsecond behind at every second reading, and panics at the 10 000th reading, so that no test
-/// hangs.
+/// A clock that is a microsecond behind at every second reading, and panics after about 10 000 readings, so that no
+/// test hangs.
 #[derive(Debug)]
 struct AlternatingClock {
     base: AtomicU64,

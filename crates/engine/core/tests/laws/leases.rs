@@ -20,7 +20,7 @@ struct Plan {
     poisson: bool,
     frame_ns: u64,
     tracks: u32,
-    /// For each frame, the tracks that are leased first, and the tracks that are leased at the end.
+    /// For each frame, the tracks that are leased in advance, and the tracks that are leased when the frame begins.
     frames: Vec<(u32, u32)>,
     ahead: usize,
     by_lane: bool,
@@ -74,7 +74,8 @@ fn plans() -> impl Strategy<Value = Plan> {
     )
 }
 
-/// Runs the plan and returns all starts. Each frame is leased twice, and a caller holds a slot during the whole run.
+/// Runs the plan and returns all starts. Each frame is leased shortly before it begins, and in advance with each of the
+/// `ahead` frames before it. A caller holds a slot during the whole run.
 fn run(plan: &Plan) -> Vec<(u64, Duration)> {
     let clock = ManualClock::new();
     let builder = driver::leased(Pacer::shaped(plan.shape.clone()).arrivals(plan.arrivals()));

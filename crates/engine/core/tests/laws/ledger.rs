@@ -92,7 +92,7 @@ fn a_backlog_of_a_recording_is_not_read_at_once() {
     assert_eq!(pacer.ledger().backlog_slots, 500_000);
 }
 
-/// A slot is due from the beginning of its tick.
+/// At 1/h, 10 ms are less than a tick, so the new piece is anchored at slot 0.
 #[test]
 fn a_change_within_a_tick_of_a_slot_leaves_the_slot_its_time() {
     let clock = ManualClock::new();

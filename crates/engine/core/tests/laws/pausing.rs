@@ -241,7 +241,7 @@ mod linux {
     use rustix::time::{ClockId, clock_gettime};
     use std::num::NonZeroU64;
 
-    /// Sleeps on this clock overrun by 1 us. The clock records the timer slack of each sleep.
+    /// Sleeps on this clock overrun by 1 us.
     #[derive(Debug, Default)]
     struct SlackNotes(AtomicU64, Mutex<Vec<u64>>);
 

@@ -144,7 +144,7 @@ fn a_wait_for_no_time_is_a_poll() {
     assert_eq!(pacer.now().as_nanos(), 0);
 }
 
-/// The clock does not advance: only the change can end the wait.
+/// The clock advances by much less than an hour: only the change can end the wait.
 #[test]
 fn changes_reach_who_waits() {
     for pause in PAUSES {
@@ -169,7 +169,7 @@ fn changes_reach_who_waits() {
     }
 }
 
-/// The slots of a curve have their own hot path.
+/// Slots on a bent stretch are claimed by another function.
 #[test]
 fn it_starts_the_slots_of_a_curve() {
     let clock = ManualClock::new();

@@ -13,7 +13,8 @@ fn ideal_ns(slot: u128, operations: u128, period_ns: u128) -> u64 {
 }
 
 /// Asserts that a slot starts at its ideal time, rounded up to a whole nanosecond. The interval is stored with an error
-/// of one part in 2^63, a hundredth of a nanosecond in a year, so rounding up can be wrong by at most that error.
+/// of one part in 2^63, less than a hundredth of a nanosecond in a year, so rounding up can be wrong by at most that
+/// error.
 fn assert_within_a_trace(actual_ns: u64, slot: u128, operations: u128, period_ns: u128) {
     let (actual, ideal) = (u128::from(actual_ns) * operations, slot * period_ns);
     assert!(
@@ -124,7 +125,7 @@ fn assert_a_million_billion_slots(per_second: u128) {
 
 #[test]
 fn no_rate_drifts_by_an_interval_in_a_million_billion_slots() {
-    // The slowest of these rates has 10^15 slots in 292 years, the range of times.
+    // The slowest of these rates has 10^15 slots in 288 years, which is within the range of times, 292 years.
     for per_second in
         [110_000, 333_333, 1_000_000, 70_000_000, 600_000_001, 3_000_000_000, 10_000_000_000]
     {
@@ -179,8 +180,7 @@ fn there_is_no_credit_from_a_pause() {
     pacer.pause();
     clock.advance(span(HOUR));
     pacer.resume();
-    // 30 of the 100 ms between slots 0 and 1 have passed: 1 h + 30 ms + 70 ms. A pause may round twice, a nanosecond
-    // each.
+    // 30 of the 100 ms between slots 0 and 1 have passed: 1 h + 30 ms + 70 ms.
     assert!(put_off_to(&pacer).abs_diff(HOUR + 100 * MILLI) <= 2, "{}", put_off_to(&pacer));
 }
 
@@ -323,7 +323,7 @@ fn a_lane_starts_its_slots_where_the_schedule_has_them() {
     for text in ["3/s", "333.3/s", "7k/s", "16k/s", "70k/s", "1.1M/s", "300M/s", "400M/s", "7G/s"] {
         let clock = ManualClock::new();
         let pacers = [(); 2].map(|()| build(text, &clock).build());
-        // The pacer is late enough for blocks of more than a hundred slots.
+        // The pacer is late enough for runs of more than a hundred slots.
         clock.advance(Duration::from_secs_f64(10_000.0 / rate(text).as_hz()));
         let mut lane = pacers[0].lane();
         for _ in 0..10_000 {

@@ -379,7 +379,7 @@ fn a_shard_is_not_set_among_slots_that_are_owed() {
     assert!(pacer.set_shard(Shard::new(0, 2).unwrap(), 102).is_ok());
 }
 
-/// The shapes have more slots than positions can distinguish at one time.
+/// Each shape has more than 2^46 slots, the reach of a line.
 #[test]
 fn a_hold_of_any_length_is_exact() {
     for text in ["hold 1M/s 1000d", "hold 10G/s 9d", "hold 10G/s 2h", "hold 1M/s 9000d"] {
@@ -413,7 +413,7 @@ fn the_ledger_balances_where_the_rate_is_next_to_zero() {
     }
 }
 
-/// Slot 5 starts late while the rate is zero, so time is owed after that slot. Slot 0 is given back.
+/// Slot 5 starts late while the rate is zero, so time is owed after that slot. Slots 0 to 4 are given back.
 #[test]
 fn a_slot_from_before_the_owed_time_does_not_wait_for_the_rate_to_rise() {
     let clock = ManualClock::new();
@@ -428,8 +428,8 @@ fn a_slot_from_before_the_owed_time_does_not_wait_for_the_rate_to_rise() {
     assert_eq!(pacer.try_acquire().map(Grant::intended_start), Ok(at(0)));
 }
 
-/// At 10 G/s, one nanosecond of the ramp is left. A parabola cannot go through its middle, which is not a whole
-/// nanosecond.
+/// Shortly before its end, the ramp has ten slots per nanosecond. A parabola along the last nanosecond could not go
+/// through the middle, which is not a whole nanosecond.
 #[test]
 fn the_last_nanosecond_of_a_steep_ramp_is_like_any_other() {
     let ramp = shape("ramp 0/s..10G/s 10us, hold 10G/s 1s");

@@ -142,7 +142,7 @@ proptest! {
         check(&shape.repeat(times).unwrap(), &all, &samples);
     }
 
-    /// Checks that slots start in the first whole nanosecond of a wave or a peak that is computed with 500 bits.
+    /// Compares the starts of slots with a wave or a peak that is computed with 500 bits.
     #[test]
     fn waves_are_exact(from in exacts(), to in exacts(), is_peak: bool, ns in prop_oneof![1_u64..1 << 44, 1_u64 << 58..1 << 61], samples in samples()) {
         let wave = Wave::new(from, to, ns * 2, is_peak);
@@ -324,7 +324,8 @@ fn slots_at_joints() {
     assert_eq!(hill.time_of(500), Some(10 * SECOND));
     assert_eq!(hill.count_at(10 * SECOND), 500.0);
     assert_eq!(hill.rate_at(10 * SECOND), 100.0);
-    // The slot at the end of a ramp to zero belongs to the next part, and lies at the joint however slow that part is.
+    // The slot at the end of a ramp to zero belongs to the next part, and lies at the joint however slow the ramp is at
+    // its end.
     for (rate, time, slots) in [
         ("100/s", 10, 500),
         ("1/s", 86_400, 43_200),

@@ -382,8 +382,7 @@ fn lanes_start_no_later_than_the_shared_call_after_a_stall() {
         let (shared, lanes) = (worst_lateness(workers, false), worst_lateness(workers, true));
         assert_eq!(lanes, shared, "{workers} workers");
     }
-    // Each of 64 workers has one operation in the stall, and in 2 s 4800 slots become due: 4736 of them are late when
-    // the stall ends, and are started at 3.2 k/s. The last of the operations that began during the stall is 2 s late,
-    // and the others are less late.
+    // In 2 s, 4800 slots become due. Each of 64 workers starts one of them and stalls. The other 4736 are late when the
+    // stall ends, and are started at 3.2 k/s. The first of them is almost 2 s late, and the later ones are less late.
     assert!(worst_lateness(64, true).0 <= Duration::from_secs(2));
 }

@@ -54,15 +54,14 @@ proptest! {
         let granted = iter::from_fn(|| Some(pacer.acquire().ok()?.intended_start() - Nanos::ZERO));
         let (listed, granted): (Vec<_>, Vec<_>) =
             (listed.take(MOST).collect(), granted.take(MOST).collect());
-        // The schedule consists of straight pieces, which are within a nanosecond of the curve.
+        // The chords and parabolas of the schedule are within a nanosecond of the curve.
         for (&granted, &listed) in granted.iter().zip(&listed) {
             prop_assert!(granted.abs_diff(listed).as_nanos() <= 1, "{:?} {:?}", granted, listed);
         }
         prop_assert_eq!(granted.len(), listed.len());
     }
 
-    /// The lanes are so late that they claim many slots at once. In the middle of the run, a change makes them give
-    /// slots back.
+    /// The lanes are so late that they claim many slots at once. At a random turn, a change makes them give slots back.
     #[test]
     fn two_lanes_grant_the_listed_starts(
         shape in shape(),

@@ -37,7 +37,7 @@ pub(crate) fn strictness(number: f64) -> Strictness {
     Strictness::new(number).expect("a strictness")
 }
 
-/// Returns a builder without a tolerance, because the expected values of the tests contain no oversleep.
+/// Returns a builder without a tolerance, so that the policy acts on the slightest lateness.
 pub(crate) fn build(text: &str, clock: &ManualClock) -> PacerBuilder {
     Pacer::builder(rate(text)).clock(clock.clone()).tolerance(Duration::ZERO)
 }
@@ -54,8 +54,7 @@ pub(crate) fn actual_ns(grant: impl Into<Grant>) -> u64 {
     grant.into().actual_start().as_nanos()
 }
 
-/// Asserts that a slot has not started early. Checks the pacer's clock, because a grant's own actual start is never
-/// before its intended start.
+/// Asserts that a slot has not started early by the pacer's clock.
 pub(crate) fn assert_started(pacer: &Pacer, grant: impl Into<Grant>) {
     let (grant, now) = (grant.into(), pacer.now());
     assert!(now >= grant.intended_start(), "started at {now:?}: {grant:?}");

@@ -1,6 +1,6 @@
 //! Implements a plain pacer under a mutex, in floating point, from the definitions on the design page. Positions are
-//! counted in slots and times in nanoseconds, both exact to a tenth of a nanosecond. The plain pacer claims one slot at
-//! a time, drops no data, and receives the time as an argument.
+//! counted in slots and times in nanoseconds, exact to a tenth of a nanosecond. The plain pacer claims one slot or row
+//! at a time, drops no data, and receives the time as an argument.
 
 mod lanes;
 mod pay_back;

@@ -29,8 +29,8 @@ impl Slack {
         Slack { nanos: TWICE_NS + CHORD_NS, slots, by_policy: false }
     }
 
-    /// Adds the error of a change. A change at a constant rate splits an interval with a resolution of 2^-16, and
-    /// rounds to nanoseconds at both rates. A change from shape to shape is not rounded.
+    /// Adds the error of a change. A change to or from a constant rate is rounded to a tick, and to nanoseconds at both
+    /// rates. A change from shape to shape is not rounded.
     pub(super) fn change(&mut self, old: &Segment, new: &Segment, time: f64) {
         let lines = [old, new].map(|segment| !segment.pace.is_shape());
         if lines[0] || lines[1] {

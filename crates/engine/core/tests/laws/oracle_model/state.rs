@@ -5,7 +5,7 @@ use super::segment::{Pace, Segment};
 use super::slack::{CHORD_NS, TICK, When};
 use super::{Answer, Books, Piece, Rules, State, Undecided};
 
-/// The minimum number of pieces of the schedule that the real pacer stores exactly.
+/// The slots on this many most recent pieces must have exact starts in the real pacer.
 const EXACT_PIECES: usize = 38;
 
 impl State {

@@ -26,7 +26,7 @@ impl Profile {
         }
     }
 
-    /// Returns the orders of magnitude of a tolerance, a limit and the time between two steps, in nanoseconds.
+    /// Returns the bounds of tolerances and limits, and the usual bound of the time between two steps, in nanoseconds.
     pub(crate) fn spans(self) -> [u64; 3] {
         match self {
             Profile::Slow => [5_000_000, 700_000_000, 20_000_000],
@@ -54,7 +54,7 @@ pub(crate) enum Step {
     DropLane(usize),
     Rate(usize),
     Shape(Outline),
-    /// The number is the distance, in slots of the load, from the due slots to the new shard.
+    /// The number of slots that are claimed or due, plus this number, is the first slot of the new shard.
     Shard(Split, u64),
     Strictness(usize),
     MaxBacklog(Option<u64>),
