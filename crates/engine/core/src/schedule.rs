@@ -198,8 +198,7 @@ impl Schedule {
         })
     }
 
-    /// Returns the time from which the slot may start. When a shape ends, all its slots may start, even if time is
-    /// owed.
+    /// When a shape ends, all its slots may start, even if time is owed.
     pub(crate) fn release(&self, position: u64) -> i64 {
         let caught_up = self.catch_up.as_ref().map_or(i64::MIN, |segment| {
             segment.time_of(position, self.history.slots()).min(self.end.of_shape())
@@ -244,7 +243,7 @@ impl Schedule {
         (of_load as f64 / self.history.slots().share_from(position)) as i64
     }
 
-    /// Returns the schedule's time, which stops at the schedule's end, so that the backlog does not grow after the end.
+    /// The schedule's time stops at the schedule's end, so that the backlog does not grow after the end.
     fn time_until_end(&self, now: i64) -> i64 {
         self.schedule_time(now).min(self.end.moment(&self.history))
     }
@@ -266,8 +265,7 @@ impl Schedule {
         self.set_load(shape.into(), self.schedule_time(now));
     }
 
-    /// From `now` on, gives slots the times of `shape`, as if the load had followed `shape` from slot 0 on. There must
-    /// not have been another load before the current one.
+    /// There must not have been another load before the current one.
     pub(crate) fn correct_shape(&mut self, shape: Shape, now: i64) {
         let time = self.schedule_time(now);
         self.drop_paid(time);
@@ -364,7 +362,7 @@ impl Schedule {
         self.policy.skip_later_than = limit;
     }
 
-    /// Makes up for owed time at the current burst ratio. Without a ratio, owed time becomes backlog.
+    /// Without a burst ratio, owed time becomes backlog.
     fn rescale_catch_up(&mut self, time: i64) {
         self.catch_up = match (self.policy.strictness.rule(), &self.catch_up) {
             (Rule::Burst(ratio), Some(segment)) => {
@@ -407,8 +405,8 @@ impl Schedule {
     }
 
     /// Moves anchors forward long before they are out of reach, and drops data that is no longer needed. `next` is the
-    /// next position to be claimed, and `free` is the earliest position that a caller can get. `is_held` returns
-    /// whether a slot between two positions may still be started by a caller that holds it or gets it again.
+    /// next position to be claimed, and `free` is the earliest position that a caller can get. `is_held` is that of
+    /// [`History::trim`].
     pub(crate) fn tidy(
         &mut self,
         next: u64,

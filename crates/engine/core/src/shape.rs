@@ -196,9 +196,8 @@ impl Shape {
         here.is_some_and(|here| here.going_ns > 0 && here.leaf.straight_for(here.since_ns) > 1)
     }
 
-    /// Treats time as a function of the count. Returns how long a parabola that begins at `elapsed_ns` stays within 1/4
-    /// ns of the curve. Returns zero if a chord is as good, at the beginning of a leaf, or if the duration is not
-    /// known.
+    /// Returns how long a parabola that begins at `elapsed_ns` stays within 1/4 ns of the curve, seen as time over the
+    /// count. Returns zero if a chord is as good, or if no parabola may begin there.
     pub(crate) fn bent_ns(&self, elapsed_ns: i64) -> i64 {
         let here = self.program.leaf_at(elapsed_ns.max(0));
         here.map_or(0, |here| here.leaf.bent_for(here.since_ns).min(here.rest_ns))

@@ -138,8 +138,7 @@ impl Timeline {
         clock.now().max(Nanos::from_nanos(self.published.reading()))
     }
 
-    /// Returns a grant without a slot: the grant's slot number is `u64::MAX`. Reports the reading of the clock to all
-    /// threads.
+    /// The grant has no slot. Its reading of the clock is reported to all threads.
     pub(crate) fn start_now(&self, clock: &dyn Clock) -> Grant {
         let now = self.now(clock).signed();
         self.report(now);
@@ -235,8 +234,7 @@ impl Timeline {
         self.under_lock().is_finished()
     }
 
-    /// Returns the due time of the slot `slots` slots after the next free slot. The time is `i64::MAX` while the pacer
-    /// is paused, and for a slot that is not known yet or never comes.
+    /// The time is `i64::MAX` while the pacer is paused, and for a slot that is not known yet or never comes.
     pub(crate) fn due_after(&self, slots: u64) -> Result<i64, Ended> {
         let snapshot = self.published.snapshot();
         let position = after(self.next(), slots);
@@ -290,8 +288,7 @@ impl Timeline {
         }
     }
 
-    /// Returns the release of the claimed slots: the time from which they may start, if that time is known. With a
-    /// sleep threshold, the slots are due before that time.
+    /// With a sleep threshold, the slots are due before their release.
     pub(crate) fn release(&self, claimed: &Claimed) -> Result<Release, Ended> {
         match self.published.snapshot().filter(|snapshot| snapshot.tells(claimed.position)) {
             Some(snapshot) => Ok(Release::At(snapshot.intended(claimed.position))),

@@ -9,7 +9,6 @@ pub(super) fn run(pause: &CallerPause<'_>) -> Nanos {
     let (now, until) = (pause.plan.now, pause.until().signed());
     let learnt =
         ThreadEstimates::update(pause, |estimates| estimates.pass(now, pause.pausing.spin_share));
-    // There are no estimates if the clock does not advance automatically, as in tests.
     let Some(estimates) = learnt else { return busy::spin(pause) };
     let earned = share_of(pause.plan.interval_ns, pause.pausing.spin_share);
     match estimates.approach(until - now, earned, pause.stretch_ns() > 0) {

@@ -199,7 +199,7 @@ impl History {
         piece.segment.count_at(time.max(piece.since), &self.slots)
     }
 
-    /// Returns the count that the schedule has reached at `time` if no time was forfeited. `load` is the current load.
+    /// Returns the count that the schedule has reached at `time` if no time was forfeited.
     pub(crate) fn count_of_load(&self, load: &Load, time: i64) -> Count {
         match (load, self.current()) {
             // The load counts exactly from the anchor. The line would count from a position's time, which is rounded

@@ -48,7 +48,6 @@ pub(crate) struct EndedPause {
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Next {
-    /// The operation has started. The attempt no longer holds a slot.
     Start(Grant),
     /// The attempt holds a slot that is not due yet. The caller pauses by this plan, and tries again.
     Pause(Plan),

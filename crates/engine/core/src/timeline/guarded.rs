@@ -370,9 +370,9 @@ impl Entry<'_> {
         self.publish_keeping_pace(now);
     }
 
-    /// Wakes the sleepers that may start earlier than they planned, those that can no longer start by their deadlines,
-    /// those whose slots are now after the end, and the tasks that watch the schedule. While the pacer is paused, wakes
-    /// only sleepers whose slots are now after the end, and the tasks only if there are such sleepers.
+    /// Wakes the sleepers that may start earlier than they planned, can no longer start by their deadlines, or have
+    /// slots that are now after the end, and the tasks that watch the schedule. While the pacer is paused, only slots
+    /// after the end are a reason to wake sleepers and tasks.
     fn wake_moved(&mut self) {
         // This comes before the sleepers are read, so that a caller that is about to sleep checks the schedule again.
         self.timeline.published.withdraw();

@@ -29,8 +29,6 @@ impl Attempt {
         Ok(timeline.grant(&Plan { now, ..*plan }))
     }
 
-    /// Starts the attempt's slot, or the next slot, if it is due. Otherwise keeps the slot and returns its plan, or
-    /// refuses the attempt if the slot cannot start by the deadline.
     pub(super) fn go_on_open(
         &mut self,
         timeline: &Timeline,

@@ -189,8 +189,6 @@ impl Published {
         (version & NOT_OPEN == 0 && is_whole).then_some(Snapshot { version, stretch })
     }
 
-    /// Returns the window of a straight stretch. Returns `None` unless such a stretch is published and no writer is at
-    /// work.
     #[inline]
     pub(super) fn window(&self) -> Option<Window> {
         // Acquire: see *Orderings* above. Models: as in `Hot::window`.
@@ -270,9 +268,8 @@ impl Published {
         self.version.store(version, Release);
     }
 
-    /// Reports the reading `now`, at which claims had reached the position `claimed`, unless it counts as the same
-    /// reading as the last one. Lets due slots from `claimed` on start with the reading `now`, as many as the pace
-    /// allows. Returns the latest reading that was reported before.
+    /// Reports the reading `now`, unless it counts as the same reading as the last one. Lets due slots from `claimed`
+    /// on start with it, as many as the pace allows. Returns the latest reading that was reported before.
     pub(super) fn report_and_advance(&self, snapshot: &Snapshot, claimed: u64, now: i64) -> i64 {
         let last = self.last_reading();
         if !reading::is_the_same(
@@ -285,9 +282,8 @@ impl Published {
         last.reading
     }
 
-    /// Reports the reading `now`, at which claims had reached the position `claimed`, unless it counts as the same
-    /// reading as the last one. Returns how many slots from `claimed` on may start with the reading `now`, at the pace
-    /// since the last reading.
+    /// Reports the reading `now`, unless it counts as the same reading as the last one. Returns how many slots from
+    /// `claimed` on may start with it, at the pace since the last reading.
     pub(super) fn report_more(&self, claimed: u64, now: i64) -> u64 {
         let last = self.last_reading();
         let used = slots_between(last.claimed, claimed);

@@ -147,8 +147,8 @@ impl Snapshot {
         self.stretch.first_ahead(now)
     }
 
-    /// Returns whether a [`run`](Snapshot::run) may begin at `start`. A run may not begin at the anchor, because
-    /// [`Formula`] would compute a time for the anchor that is a nanosecond too late.
+    /// A run may not begin at the anchor, because [`Formula`] would compute a time for the anchor that is a nanosecond
+    /// too late.
     pub(super) fn has_run_from(&self, start: u64) -> bool {
         start != self.stretch.line.position
     }

@@ -308,8 +308,8 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// Asserts that the slots of the batches are the slots that were claimed one by one. Along a curve, starts are exact to
-/// a nanosecond, so a slot within a nanosecond of an end of the span may be missing or additional.
+/// Along a curve, starts are exact to a nanosecond, so a slot within a nanosecond of an end of the span may be missing
+/// or additional.
 fn assert_same(batches: &[(Nanos, u64)], single: &[Nanos], (begin, end): (Nanos, Nanos)) {
     let all = batches.iter().flat_map(|&(due, slots)| (0..slots).map(move |_| due));
     let all: Vec<Nanos> = all.collect();
