@@ -204,7 +204,7 @@ pub(crate) struct DetailArgs {
     #[arg(long, short = 'v', help_heading = "Results")]
     verbose: bool,
 
-    /// Report the result in one line
+    /// Report the result in one line; each load, --versus and --again add one
     #[arg(long, conflicts_with = "verbose", help_heading = "Results")]
     quiet: bool,
 }

@@ -29,6 +29,11 @@ pub(crate) fn sides(comparison: &Comparison) -> [String; 2] {
     [format!("A: {a}"), format!("B: {b}")]
 }
 
+/// Returns the names of the two sides in the results of a run.
+pub(crate) fn sides_of_run(comparison: &Comparison) -> [&'static str; 2] {
+    if comparison.is_paired { ["A", "B"] } else { ["baseline", "this run"] }
+}
+
 pub(crate) fn upshot(rows: &[Row]) -> String {
     let count = |word: Word| rows.iter().filter(|row| row.word == word).count();
     let (all, few, same) = (rows.len(), count(Word::TooFew), count(Word::NoDifference));
@@ -48,11 +53,7 @@ impl Display for ComparisonText<'_> {
         told.iter().try_for_each(|told| writeln!(f, "differ    {}", human::visible(told)))?;
         let [a, b] = sides(self.0);
         line(f, ["", &a, &b, BESIDE, ""])?;
-        for row in rows {
-            let [a, b] = row.sides.map(|side| estimate(row.figure, side));
-            let (name, word) = (row.figure.to_string(), row.word.to_string());
-            line(f, [&name, &a, &b, &difference(row), &word])?;
-        }
+        rows.iter().try_for_each(|row| line(f, cells(row).each_ref().map(String::as_str)))?;
         notes(self.0).try_for_each(|note| writeln!(f, "({note})"))?;
         self.1.iter().try_for_each(|failed| writeln!(f, "failed    {failed}"))
     }
@@ -63,7 +64,13 @@ fn line(f: &mut Formatter<'_>, [name, a, b, difference, word]: [&str; 5]) -> fmt
     writeln!(f, "{}", line.trim_end())
 }
 
-pub(crate) fn estimate(figure: Figure, estimate: Option<Estimate>) -> String {
+/// Returns the cells of a row: the figure, its value on both sides, the difference, and the difference in words.
+pub(crate) fn cells(row: &Row) -> [String; 5] {
+    let [a, b] = row.sides.map(|side| estimate(row.figure, side));
+    [row.figure.to_string(), a, b, difference(row), row.word.to_string()]
+}
+
+fn estimate(figure: Figure, estimate: Option<Estimate>) -> String {
     let Some(Estimate { value, low, high, is_rough }) = estimate else { return NONE.to_owned() };
     let about = if is_rough { "~" } else { "" };
     if figure.is_time() {

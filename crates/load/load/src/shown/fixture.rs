@@ -2,6 +2,8 @@
 
 use crate::console::human::float;
 use crate::console::machine::Machine;
+use crate::judged::comparison::Comparison;
+use crate::judged::comparison::stored_run::StoredRun;
 use crate::judged::summary::{Summary, Title};
 use crate::judged::verdict::Verdict;
 use crate::load::kind::FailureKind;
@@ -9,7 +11,9 @@ use crate::results::cpu_time::CpuTime;
 use crate::results::gaps::Quality;
 use crate::results::outcome::{Due, Ending, Outcome};
 use crate::results::over_time::{Backlog, Brief, Interval, OverTime};
+use crate::results::repetition::{Cause, GroupResult, Repetition};
 use crate::results::stats::OperationStats;
+use crate::shown::json::Object;
 use hdrhistogram::Histogram;
 use nanopace::{Nanos, Pacer, Rate};
 use std::time::{Duration, SystemTime};
@@ -55,6 +59,29 @@ pub(crate) fn empty() -> Summary {
         repetition: None,
         parts: Vec::new(),
     }
+}
+
+/// Returns the summary of a run that compares two sides and repeats slow requests.
+pub(crate) fn compared() -> Summary {
+    let mut summary = long(40, 500);
+    let object = Object::new(&summary, None::<()>);
+    let side: StoredRun = serde_json::to_value(object).and_then(serde_json::from_value).unwrap();
+    summary.beside = Some(Comparison::paired(&side, &side));
+    let group = |requests, slow| GroupResult {
+        requests,
+        slow,
+        service_p50_ns: Some(7_000_000),
+        service_p95_ns: None,
+    };
+    summary.repetition = Some(Repetition {
+        cause: Cause::Request,
+        repeated: group(40, 30),
+        others: group(900, 45),
+        difference: 0.7,
+        low: 0.6,
+        high: 0.8,
+    });
+    summary
 }
 
 /// Returns the summary of a run whose times rise and fall repeatedly between 50 us and 10 s.

@@ -1,5 +1,8 @@
 //! Writes the requirements of a run as `JUnit` XML for CI systems. Each requirement becomes a test case.
 
+use super::comparison::ComparisonText;
+use super::repetition::RepetitionTable;
+use super::report::compared;
 use crate::console::human;
 use crate::judged::summary::Summary;
 use maud::{Markup, html};
@@ -18,10 +21,22 @@ pub(crate) fn xml(summary: &Summary) -> String {
             testsuite name="nanopace" tests=(cases.count()) failures=(failures) skipped=(skipped.iter().len()) time=(seconds) {
                 @for required in required { (case(required, None)) }
                 (case(load, skipped))
+                @if let Some(text) = comparisons(summary) { system-out { (text) } }
             }
         }
     };
     format!("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n{}\n", suite.into_string())
+}
+
+/// Returns the comparisons in a run with their tables, which are no test cases.
+fn comparisons(summary: &Summary) -> Option<String> {
+    let results = compared(summary).map(|(option, text)| format!("{option}: {text}"));
+    let beside = summary.beside.iter().flatten();
+    let beside = beside.map(|comparison| ComparisonText(comparison, &[]).to_string());
+    let again = summary.repetition.iter().map(|it| RepetitionTable(it).to_string());
+    let texts: Vec<_> = results.chain(beside).chain(again).collect();
+    let lines: Vec<_> = texts.iter().flat_map(|text| text.lines()).map(human::visible).collect();
+    (!lines.is_empty()).then(|| lines.join("\n"))
 }
 
 fn case((text, missed): (&str, Option<&str>), skipped: Option<&str>) -> Markup {

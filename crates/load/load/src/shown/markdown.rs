@@ -1,5 +1,8 @@
 //! Writes a short summary of a run in Markdown.
 
+use super::comparison::{cells, sides_of_run};
+use super::repetition;
+use super::report::compared;
 use super::times::{AT_LEAST, Cell, NONE};
 use crate::console::human;
 use crate::judged::criteria::Required;
@@ -23,6 +26,7 @@ impl Display for Markdown<'_> {
         figures(f, summary)?;
         labels(f, &summary.stats)?;
         failures(f, &summary.stats)?;
+        comparisons(f, summary)?;
         if !summary.required.is_empty() {
             writeln!(f, "\n| required | |\n|---|---|")?;
         }
@@ -33,6 +37,33 @@ impl Display for Markdown<'_> {
         let mut loads = summary.loads.iter();
         loads.try_for_each(|load| write!(f, "\n## {}\n\n{}", load.name, Markdown(&load.summary)))
     }
+}
+
+fn comparisons(f: &mut Formatter<'_>, summary: &Summary) -> fmt::Result {
+    let beside = summary.beside.as_ref().and_then(|beside| beside.as_ref().ok());
+    let told = beside.map_or(&[][..], |comparison| &comparison.told);
+    let told = told.iter().map(|told| ("differ", told.clone()));
+    compared(summary)
+        .chain(told)
+        .try_for_each(|(option, text)| writeln!(f, "\n{option}: {}", plain(&text)))?;
+    if let Some(comparison) = beside {
+        let [a, b] = sides_of_run(comparison);
+        table(f, [a, b, "difference", ""], comparison.rows.iter().map(cells))?;
+    }
+    summary.repetition.iter().try_for_each(|repetition| {
+        table(f, repetition::COLUMNS, repetition::rows(repetition))?;
+        writeln!(f, "\n{}", plain(&repetition::note(repetition)))
+    })
+}
+
+fn table(
+    f: &mut Formatter<'_>,
+    columns: [&str; 4],
+    rows: impl IntoIterator<Item = [String; 5]>,
+) -> fmt::Result {
+    writeln!(f, "\n| | {} |\n|---|---|---|---|---|", columns.join(" | "))?;
+    let line = |cells: [String; 5]| cells.map(|cell| plain(&cell)).join(" | ");
+    rows.into_iter().try_for_each(|cells| writeln!(f, "| {} |", line(cells)))
 }
 
 fn figures(f: &mut Formatter<'_>, summary: &Summary) -> fmt::Result {

@@ -64,7 +64,11 @@ fn content(summary: &Summary) -> Markup {
     let hidden = hidden(stats, summary.verdict);
     let over_time = charts(&summary.over_time, stats, hidden.as_deref());
     let labels = labels::section(stats);
-    html! { (heading(summary)) (over_time) (labels) (baseline::section(summary)) (tables(summary)) }
+    html! {
+        (heading(summary)) (over_time) (labels) (baseline::section(summary))
+        @if let Some(repetition) = &summary.repetition { (baseline::repeated(repetition)) }
+        (tables(summary))
+    }
 }
 
 pub(crate) fn document(title: &str, content: &Markup) -> String {

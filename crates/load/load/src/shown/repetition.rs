@@ -30,28 +30,39 @@ fn percent(share: f64) -> String {
     format!("{:.1} %", share * 100.0)
 }
 
+pub(crate) const COLUMNS: [&str; 4] = ["requests", "slow", "service p50", "service p95"];
+
+/// Returns the rows of the repeated requests and of the others, each with its name in the first cell.
+pub(crate) fn rows(repetition: &Repetition) -> [[String; 5]; 2] {
+    let Repetition { repeated, others, .. } = repetition;
+    [("repeated", repeated), ("others", others)].map(|(name, group)| {
+        let GroupResult { requests, slow, service_p50_ns, service_p95_ns } = group;
+        let slow = format!("{slow} ({})", percent(group.share()));
+        let [p50, p95] = [service_p50_ns, service_p95_ns].map(|ns| ns.map_or("-".to_owned(), time));
+        [name.to_owned(), requests.to_string(), slow, p50, p95]
+    })
+}
+
+pub(crate) fn note(repetition: &Repetition) -> String {
+    let Repetition { difference, low, high, .. } = repetition;
+    let [difference, low, high] = [difference, low, high].map(|share| share * 100.0);
+    format!(
+        "slow: failed, or above the p95 of the others; difference {difference:+.1} percentage points, 95 % confidence interval {low:+.1} to {high:+.1}"
+    )
+}
+
 #[derive(Debug)]
 pub(crate) struct RepetitionTable<'run>(pub(crate) &'run Repetition);
 
 impl Display for RepetitionTable<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let Repetition { repeated, others, difference, low, high, .. } = self.0;
         let row = |f: &mut Formatter<'_>, [name, requests, slow, p50, p95]: [&str; 5]| {
             writeln!(f, "{name:<9} {requests:>9} {slow:>18} {p50:>12} {p95:>12}")
         };
+        let [requests, slow, p50, p95] = COLUMNS;
         writeln!(f)?;
-        row(f, ["", "requests", "slow", "service p50", "service p95"])?;
-        for (name, group) in [("repeated", repeated), ("others", others)] {
-            let GroupResult { requests, slow, service_p50_ns, service_p95_ns } = group;
-            let slow = format!("{slow} ({})", percent(group.share()));
-            let [p50, p95] =
-                [service_p50_ns, service_p95_ns].map(|ns| ns.map_or("-".to_owned(), time));
-            row(f, [name, &requests.to_string(), &slow, &p50, &p95])?;
-        }
-        let [difference, low, high] = [difference, low, high].map(|share| share * 100.0);
-        writeln!(
-            f,
-            "(slow: failed, or above the p95 of the others; difference {difference:+.1} percentage points, 95 % confidence interval {low:+.1} to {high:+.1})"
-        )
+        row(f, ["", requests, slow, p50, p95])?;
+        rows(self.0).iter().try_for_each(|cells| row(f, cells.each_ref().map(String::as_str)))?;
+        writeln!(f, "({})", note(self.0))
     }
 }

@@ -45,7 +45,13 @@ impl Display for RunReport<'_> {
             f.write_str(&heading("whole", &summary.title.url, detail))?;
         }
         match detail {
-            Detail::Headline => writeln!(f, "{}", Headline::new(summary))?,
+            Detail::Headline => {
+                writeln!(f, "{}", Headline::new(summary))?;
+                let mut wanted = compared(summary).filter(|(option, _)| *option != "baseline");
+                wanted.try_for_each(|(option, text)| {
+                    writeln!(f, "{option}: {}", human::visible(&text))
+                })?;
+            }
             Detail::Brief => {
                 let table = BriefTable(summary).to_string();
                 let mut rest: Vec<_> =
@@ -131,15 +137,7 @@ pub(crate) fn notes(summary: &Summary) -> Vec<(&'static str, String)> {
     }
     notes.extend(summary.title.start_at.iter().map(|start| ("start", start.to_string())));
     notes.extend(summary.parts.iter().map(|part| ("part", part.to_string())));
-    notes.extend(summary.beside.as_ref().map(|beside| match beside {
-        Ok(comparison) if comparison.is_paired => ("versus", upshot(&comparison.rows)),
-        Ok(comparison) => ("baseline", upshot(&comparison.rows)),
-        Err(why) => {
-            let is_versus = summary.title.given.contains("versus");
-            (if is_versus { "versus" } else { "baseline" }, format!("not compared: {why}"))
-        }
-    }));
-    notes.extend(summary.repetition.iter().map(|it| ("again", sentence(it))));
+    notes.extend(compared(summary));
     let passed = summary.required.iter().filter(|required| required.missed.is_none());
     let passed = passed.map(|Required { text, value, .. }| ("passed", format!("{text}: {value}")));
     notes.extend(passed);
@@ -149,6 +147,20 @@ pub(crate) fn notes(summary: &Summary) -> Vec<(&'static str, String)> {
     let most = if is_well { usize::MAX } else { summary.warnings.len() };
     notes.extend(cautions(summary).take(most).map(|text| ("caution", text.to_owned())));
     notes
+}
+
+/// Returns the results of the comparisons in a run, each with the name of its option.
+pub(crate) fn compared(summary: &Summary) -> impl Iterator<Item = (&'static str, String)> {
+    let beside = summary.beside.as_ref().map(|beside| match beside {
+        Ok(comparison) if comparison.is_paired => ("versus", upshot(&comparison.rows)),
+        Ok(comparison) => ("baseline", upshot(&comparison.rows)),
+        Err(why) => {
+            let is_versus = summary.title.given.contains("versus");
+            (if is_versus { "versus" } else { "baseline" }, format!("not compared: {why}"))
+        }
+    });
+    let again = summary.repetition.iter().map(|repetition| ("again", sentence(repetition)));
+    beside.into_iter().chain(again)
 }
 
 fn figures(summary: &Summary) -> Vec<String> {

@@ -1,9 +1,11 @@
-//! Writes the comparison of a run with its baseline as a table.
+//! Writes comparisons as tables: of a run with its baseline, of two sides, and of repeated requests with the others.
 
 use crate::console::human;
-use crate::judged::comparison::{Comparison, Row};
+use crate::judged::comparison::Comparison;
 use crate::judged::summary::Summary;
-use crate::shown::comparison::{BESIDE, difference, estimate, notes};
+use crate::results::repetition::Repetition;
+use crate::shown::comparison::{BESIDE, cells, notes, sides_of_run};
+use crate::shown::repetition;
 use maud::{Markup, html};
 
 pub(crate) fn section(summary: &Summary) -> Markup {
@@ -13,8 +15,10 @@ pub(crate) fn section(summary: &Summary) -> Markup {
                 @let is_paired = beside.as_ref().is_ok_and(|comparison| comparison.is_paired);
                 h2 { @if is_paired { (BESIDE) } @else { "Beside the baseline" } }
                 @match beside {
-                    Ok(comparison) if is_paired => { (table(comparison, ["A", "B", "difference", ""])) }
-                    Ok(comparison) => { (table(comparison, ["baseline", "this run", "difference", ""])) }
+                    Ok(comparison) => {
+                        @let [a, b] = sides_of_run(comparison);
+                        (table(comparison, [a, b, "difference", ""]))
+                    }
                     Err(why) => { p { "Not compared: " (human::visible(why)) } }
                 }
             }
@@ -25,26 +29,36 @@ pub(crate) fn section(summary: &Summary) -> Markup {
 pub(crate) fn table(comparison: &Comparison, columns: [&str; 4]) -> Markup {
     html! {
         @for told in &comparison.told { p.note { "They differ: " (human::visible(told)) } }
-        div.wide {
-            table #comparison {
-                thead {
-                    tr { th { "" } @for name in columns { th scope="col" { (name) } } }
-                }
-                tbody { @for row in &comparison.rows { (line(row)) } }
-            }
-        }
+        (rows("comparison", columns, comparison.rows.iter().map(cells)))
         @for note in notes(comparison) { p.note { "(" (note) ")" } }
     }
 }
 
-fn line(row: &Row) -> Markup {
-    let sides = row.sides.map(|side| estimate(row.figure, side));
+/// Writes whether the repeated requests were slow again.
+pub(crate) fn repeated(repetition: &Repetition) -> Markup {
     html! {
-        tr {
-            th scope="row" { (row.figure) }
-            @for side in sides { td { (side) } }
-            td { (difference(row)) }
-            td { (row.word) }
+        section {
+            h2 { "Repeated requests" }
+            p { (repetition::sentence(repetition)) }
+            (rows("again", repetition::COLUMNS, repetition::rows(repetition)))
+            p.note { "(" (repetition::note(repetition)) ")" }
+        }
+    }
+}
+
+fn rows(id: &str, columns: [&str; 4], rows: impl IntoIterator<Item = [String; 5]>) -> Markup {
+    html! {
+        div.wide {
+            table id=(id) {
+                thead {
+                    tr { th { "" } @for name in columns { th scope="col" { (name) } } }
+                }
+                tbody {
+                    @for [name, cells @ ..] in rows {
+                        tr { th scope="row" { (name) } @for cell in cells { td { (cell) } } }
+                    }
+                }
+            }
         }
     }
 }

@@ -9,7 +9,9 @@ use crate::judged::verdict::Verdict;
 use crate::load::kind::FailureKind;
 use crate::load::own_times::{Name, OwnTimes, Part};
 use crate::results::labels::tests::ended;
-use crate::shown::fixture::{empty, long};
+use crate::shown::fixture::{compared, empty, long};
+use crate::shown::markdown::Markdown;
+use crate::shown::{junit, page};
 use hdrhistogram::Histogram;
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -132,6 +134,30 @@ fn everything_is_in_the_verbose_report() {
         assert!(text.lines().any(|line| line.starts_with(kind)), "{kind}: {text}");
     }
     assert!(text.contains("over time, from    requested     achieved"), "{text}");
+}
+
+/// Each output has the results of the comparisons in a run. All except the quiet report have their tables.
+#[test]
+fn all_outputs_have_the_comparisons_of_a_run() {
+    let summary = compared();
+    let shown = |detail| shown(&summary, detail);
+    let quiet = shown(Detail::Headline);
+    let again = "It is the request: 30 of 40 slow requests were slow again";
+    for (name, output, has_tables) in [
+        ("quiet", quiet, false),
+        ("brief", shown(Detail::Brief), true),
+        ("verbose", shown(Detail::All), true),
+        ("summary", Markdown(&summary).to_string(), true),
+        ("junit", junit::xml(&summary), true),
+        ("html", page::html(&summary), true),
+    ] {
+        for text in ["no difference seen in ", again] {
+            assert!(output.contains(text), "{name}: {output}");
+        }
+        for text in ["p99.9 service", "30 (75.0 %)", "service p95"] {
+            assert_eq!(output.contains(text), has_tables, "{name} {text}: {output}");
+        }
+    }
 }
 
 fn texts(most: usize) -> impl Strategy<Value = Vec<String>> {
