@@ -211,7 +211,8 @@ fn the_first_line_names_a_rate_that_nobody_chose() {
         String::from_utf8(output.stdout).unwrap().lines().next().unwrap().to_owned()
     };
     let line = first("");
-    assert!(line.starts_with("Default rate of ") && line.contains("--rate"), "{line}");
+    assert!(line.starts_with("Default rate of 50/s: ") && line.contains("--rate"), "{line}");
+    assert_eq!(first("--shard 1/2"), line);
     assert!(!first("--rate 100").contains("Default"));
 }
 

@@ -16,6 +16,7 @@ use crate::judged::summary::{LoadResults, Summary};
 use crate::results::stats::OperationStats;
 use std::cmp::Reverse;
 use std::fmt::{self, Display, Formatter};
+use toml::Value;
 
 const LINES: usize = 16;
 const COLUMNS: usize = 100;
@@ -113,7 +114,8 @@ fn cut(line: &str) -> String {
 }
 
 fn top(summary: &Summary) -> Vec<String> {
-    let rate = human::hz(summary.target_hz);
+    // This is the rate of the whole load, even if this process runs a part of it.
+    let rate = summary.title.settings.get("rate").and_then(Value::as_str).unwrap_or_default();
     let note = format!("Default rate of {rate}: choose another with --rate, as in --rate 500");
     let note = summary.title.rate_is_default.then_some(note);
     let headline = Headline::new(summary);

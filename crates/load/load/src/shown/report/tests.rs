@@ -69,6 +69,7 @@ fn a_good_run_is_read_at_a_glance() {
 fn a_bad_run_names_all_that_was_bad_and_gives_advice() {
     let mut summary = good();
     summary.title.rate_is_default = true;
+    summary.title.settings.insert("rate".to_owned(), "50/s".into());
     summary.verdict = Verdict::TargetBehind;
     summary.incomplete = Some("3000 of 5000 requests never started".to_owned());
     summary.note(required("errors < 1%", "2.0%", Some("errors are 2.0%, wanted < 1%")));
@@ -79,7 +80,7 @@ fn a_bad_run_names_all_that_was_bad_and_gives_advice() {
     assert_eq!(
         shown(&summary, Detail::Brief).lines().take(9).collect::<Vec<_>>(),
         [
-            "Default rate of 500.0/s: choose another with --rate, as in --rate 500",
+            "Default rate of 50/s: choose another with --rate, as in --rate 500",
             "Missed 1 of 2 requirements",
             "missed    errors are 2.0%, wanted < 1%",
             "load      incomplete: 3000 of 5000 requests never started",
