@@ -133,7 +133,7 @@ fn invalid_files_are_rejected() {
         ),
         (
             &["--cert", &torn, "--key", &key_file],
-            "identity-wrong-torn.pem: it is cut off: what begins in it has no end",
+            "identity-wrong-torn.pem: it is cut off: a section in it has no END line",
         ),
         (&["--cert", &cert, "--key", &torn_key], "identity-wrong-torn-key.pem: it is cut off"),
         (&["--cert", &no_der, "--key", &key_file], "--cert: cannot use "),
@@ -143,11 +143,11 @@ fn invalid_files_are_rejected() {
         ),
         (
             &["--cert", &cert, "--key", &hidden],
-            "the key in it has a password, which `openssl pkey` takes off",
+            "the key in it is encrypted: decrypt it with `openssl pkey`",
         ),
         (
             &["--cert", &cert, "--key", &encrypted],
-            "the key in it has a password, which `openssl pkey` takes off",
+            "the key in it is encrypted: decrypt it with `openssl pkey`",
         ),
         (
             &["--cert", &cert, "--key", &p521],

@@ -223,7 +223,7 @@ fn an_error_in_a_file_has_its_line_and_column() {
             "line 9 column 7: path of the URL: column 8: \"item\" is not a placeholder",
         ),
         ("think = \"20ms\"", "think = \"20\"", "line 21 column 9: "),
-        ("check.paid", "think = \"1s\"\ncheck.paid", "column 9: nothing follows"),
+        ("check.paid", "think = \"1s\"\ncheck.paid", "column 9: no step follows"),
         (
             "check.paid",
             "think = \"1\"\ncheck.paid",

@@ -56,7 +56,7 @@ fn a_wrong_run_of_several_loads_gets_one_line() {
     for (text, more, told) in [
         ("", "--rate=5", "--rate is an option of one load: write it into the file of the load"),
         ("", "--csv=x", "--csv is an option of one load"),
-        ("", "--run=x", "--run beside --load: a run of several loads does not have it"),
+        ("", "--run=x", "--run beside --load: a run of several loads does not support it"),
         ("", "--fail-if=god: failed = 0", "no load has this name: write one of good, wrong"),
         ("", "--fail-if=p99 slower by 5%", "it is not a change for the worse"),
         ("", "--load=none.toml", "cannot read none.toml"),

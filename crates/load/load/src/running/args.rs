@@ -45,8 +45,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Load")]
     pub(crate) requests: Option<u64>,
 
-    /// Run until a percentile is precise: with "p99 5%", until both ends of its 95 % confidence interval are within 5 %
-    /// of the p99 [see: help requirements]
+    /// With "p99 5%", run until the 95 % confidence interval of the p99 ends within 5 % of it [see: help requirements]
     #[arg(long, value_name = "GOAL", help_heading = "Load")]
     pub(crate) until_confident: Option<Goal>,
 
