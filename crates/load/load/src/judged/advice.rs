@@ -41,7 +41,6 @@ fn is_given(summary: &Summary, option: &str) -> bool {
     summary.title.given.contains(option)
 }
 
-/// Advises how to request fewer operations per second.
 fn lower(summary: &Summary) -> &'static str {
     match ["per-connection", "shape"].map(|option| is_given(summary, option)) {
         [true, _] => "write a longer --per-connection",

@@ -29,7 +29,8 @@ const NEAR: f64 = 0.05;
 const CHANCE: f64 = 1.63;
 const CHANCE_ALIKE: f64 = 2.58;
 
-/// The largest share of the response time that the generator may cause before the check fails.
+/// The largest share of the response time, or of the service time for [`reading`], that the generator may cause before
+/// the check fails.
 const MOST_OWN: f64 = 0.25;
 
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -65,7 +65,7 @@ pub(crate) enum Word {
 }
 
 impl Comparison {
-    /// Compares two sides, each of which must have at least one run. Returns an error if the runs cannot be compared.
+    /// Each side must have at least one run.
     pub(crate) fn new(first: &[StoredRun], second: &[StoredRun]) -> Result<Comparison, String> {
         let all: Vec<_> = first.iter().chain(second).collect();
         all.iter().try_for_each(|other| all[0].is_comparable(other))?;
@@ -75,7 +75,7 @@ impl Comparison {
         Ok(Comparison::of([first, second], false))
     }
 
-    /// Compares two runs that shared one load at the same time. Returns an error if they cannot be compared.
+    /// Compares two runs that shared one load at the same time.
     pub(crate) fn paired(first: &StoredRun, second: &StoredRun) -> Result<Comparison, String> {
         first.is_comparable(second)?;
         Ok(Comparison::of([first, second].map(slice::from_ref), true))

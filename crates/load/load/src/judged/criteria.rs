@@ -22,14 +22,15 @@
 //! `p99 response of "order"` limits a figure to one label. This is possible for figures of service and response times,
 //! and for `errors`, `completed` and `failed`.
 //!
-//! Times are as exact as the histograms that store them. Each value is the largest time in its bucket of the histogram,
-//! except that `min` is the smallest time in its bucket. A message about a missed criterion prints enough digits to
-//! distinguish the value from the limit.
+//! Times are as exact as the histograms that store them. A percentile and `max` are the largest time in their bucket of
+//! the histogram, `p0` and `min` the smallest. `mean` counts each time as the middle of its bucket. A message about a
+//! missed criterion prints enough digits to distinguish the value from the limit.
 //!
 //! The operators are `<`, `<=`, `>`, `>=` and `=`, also written `==`.
 //!
-//! If a request failed or was given up, only a lower bound of its response time is known: the time until then. For `<`
-//! and `<=`, the response time counts as infinite. For `>` and `>=`, it counts as the lower bound.
+//! If a request did not complete, only a lower bound of its response time is known. For `<` and `<=`, the response time
+//! counts as infinite. For `>` and `>=`, it counts as the lower bound. For `=`, the criterion is missed unless the
+//! figure has the same value in both cases.
 //!
 //! If a run has no value for a figure, every criterion with this figure is missed. For example, a limit on the p99 of
 //! service times must fail if no request was completed.
@@ -131,7 +132,8 @@ impl Criterion {
     }
 
     /// Returns the share of requests that decides the criterion: 0.01 for a 99th percentile, and the limit itself for
-    /// errors. Returns `None` if all requests count equally, or if the criterion is about one label.
+    /// errors. Returns `None` for other figures, for p0, p100 and an error limit of 0, and if the criterion is about
+    /// one label.
     pub(crate) fn deciding_share(&self) -> Option<f64> {
         let is_errors = matches!(self.figure, Figure::Single(Single::Errors));
         let share = if is_errors { Some(self.limit.value) } else { self.figure.tail() };

@@ -1,7 +1,7 @@
 //! Sums up the results of several loads of one run.
 //!
-//! Counts and times are added. The verdict is that of the first load whose verdict is not good, and names this load:
-//! the other loads cannot compensate for a load that is late.
+//! Counts and times are added. The verdict is that of the first load whose verdict is not good, because the other loads
+//! cannot compensate for a load that is late. Loads that recorded nothing come last.
 
 use super::criteria::Required;
 use super::summary::{LoadResults, Summary, Title, late};

@@ -98,7 +98,6 @@ impl<'a> Part<'a> {
         Ok(Part { name, index, division, start, file, results })
     }
 
-    /// Returns the names and values of the properties that must be the same for all parts.
     fn load(&self) -> Vec<(String, String)> {
         let or_none = |value: Option<String>| value.unwrap_or_else(|| "none".to_owned());
         let value = |name| or_none(self.file.settings.get(name).map(ToString::to_string));
@@ -123,7 +122,6 @@ impl<'a> Part<'a> {
         if ratio > 0.0 { float(stats.started()) / ratio } else { float(stats.due()) }
     }
 
-    /// Returns the warnings of the part, and the texts of its checks that did not pass.
     fn warnings(&self) -> impl Iterator<Item = String> {
         let checks = self.file.checks.iter().filter(|check| !check.is_well);
         let texts = self.file.warnings.iter().chain(checks.map(|check| &check.text));

@@ -34,7 +34,8 @@ use toml::Table;
 #[derive(Debug)]
 pub(crate) struct Summary {
     pub(crate) title: Title,
-    /// The requested number of operations per second. If the rate changed, it is the mean.
+    /// The requested number of operations per second. If the rate changed, it is the mean. In a closed loop, it is the
+    /// achieved rate.
     pub(crate) target_hz: f64,
     pub(crate) achieved_hz: f64,
     /// The started share of the requested operations. It is at most 1.

@@ -20,10 +20,9 @@
 //! A **closed loop** has no schedule to follow.
 //!
 //! If a run ended before its load began or during its warm-up, or if it was paused until its end before anything was
-//! due, **nothing was recorded**. Otherwise, if more than 1 % of
-//! the requests failed, the **target is failing**, whether starts were late or not, because the times of the other
-//! requests mean little. If at least half of these failures were caused by limits of the generator's machine, the
-//! **generator is failing** instead.
+//! due, **nothing was recorded**. Otherwise, if more than 1 % of the requests failed, the **target is failing**,
+//! whether starts were late or not, because the times of the other requests mean little. If at least half of these
+//! failures were caused by limits of the generator's machine, the **generator is failing** instead.
 
 use crate::console::human::{float, percent};
 use crate::results::lateness::Lateness;
@@ -49,8 +48,6 @@ pub(crate) struct Evidence {
 }
 
 impl Evidence {
-    /// Collects the evidence from the results. `ratio` is the started share of the requested load. `others` is the
-    /// share that other programs had in the CPU time that was not idle.
     pub(crate) fn new(stats: &OperationStats, ratio: f64, others: f64) -> Evidence {
         let share = |part, all| if all > 0 { float(part) / float(all) } else { 0.0 };
         Evidence {
@@ -70,7 +67,6 @@ impl Evidence {
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Verdict {
     OnSchedule,
-    /// Slots fell due while all workers were waiting for responses.
     TargetBehind,
     GeneratorBehind,
     ThinkTimes,
@@ -78,11 +74,8 @@ pub(crate) enum Verdict {
     TargetFailing,
     GeneratorFailing,
     ClosedLoop,
-    /// The run ended during its warm-up.
     NothingRecorded,
-    /// Nothing was due after the warm-up, because the run was paused until its end.
     Paused,
-    /// The run ended before its schedule began.
     NotStarted,
 }
 
@@ -132,7 +125,6 @@ impl Verdict {
         matches!(self, Verdict::OnSchedule | Verdict::ClosedLoop)
     }
 
-    /// Returns whether anything was recorded that the verdict is about.
     pub(crate) fn is_recorded(self) -> bool {
         !matches!(self, Verdict::NothingRecorded | Verdict::Paused | Verdict::NotStarted)
     }
@@ -276,7 +268,7 @@ mod tests {
             (64.0, 55.0, 50.0, 0.0, BothBehind),
             (64.0, 55.0, 20.0, 1.0, BothBehind),
             (36.0, 64.0, 64.0, 1.0, TargetBehind),
-            // Other programs used most of the CPU time.
+            // The generator caused two thirds of the lateness, so no time is left out.
             (30.0, 70.0, 70.0, 1.0, GeneratorBehind),
             (0.0, 70.0, 70.0, 1.0, GeneratorBehind),
             (70.0, 30.0, 0.0, 1.0, TargetBehind),

@@ -1,4 +1,5 @@
-//! Reports what else used the machine's CPU during a run, if it was enough to affect the results.
+//! Reports what slowed the generator's machine down during a run: a CPU quota, the host, other programs, or a change of
+//! the CPU frequency.
 
 use super::Finding;
 use crate::console::human;

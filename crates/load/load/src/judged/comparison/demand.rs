@@ -11,8 +11,8 @@ use std::str::FromStr;
 
 const FORM: &str = "write for example \"p99 response slower by 5%\", \"errors higher by 0.1%\" or \"rate lower by 1%\"";
 
-/// A forbidden change of a figure for the worse. The run fails if the change is at least `by` and is statistically
-/// significant.
+/// A forbidden change of a figure for the worse. It is missed if the change is at least `by` and statistically
+/// significant, and also if the comparison cannot decide.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Demand {
     figure: Figure,
@@ -95,7 +95,6 @@ fn worse(figure: Figure) -> Word {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Requirement {
     Figure(Criterion),
-    /// A limit of a figure of the load with this name, such as `writes: p99 response < 50ms`.
     OfLoad(String, Criterion),
     Change(Demand),
 }
@@ -117,7 +116,8 @@ impl FromStr for Requirement {
     }
 }
 
-/// Returns whether a text can be the name of a load: it contains only letters, digits, `-`, `_` and `.`.
+/// Returns whether a text can be the name of a load: it is not empty, and contains only ASCII letters, digits, `-`, `_`
+/// and `.`.
 pub(crate) fn is_load_name(text: &str) -> bool {
     let is_allowed = |letter: char| letter.is_ascii_alphanumeric() || "-_.".contains(letter);
     !text.is_empty() && text.chars().all(is_allowed)

@@ -19,7 +19,7 @@ pub(crate) enum Figure {
 pub(crate) struct Estimate {
     pub(crate) value: f64,
     pub(crate) low: f64,
-    /// The upper end of the interval. It is infinite if it lies above all measured times.
+    /// Infinite if the end of the interval lies above all measured times.
     pub(crate) high: f64,
     pub(crate) is_rough: bool,
 }

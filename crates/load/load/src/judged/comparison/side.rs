@@ -28,7 +28,6 @@ pub(crate) struct Side {
     sum: Times,
 }
 
-/// Returns the sum of the times of all runs.
 pub(crate) fn sum<'run>(mut runs: impl Iterator<Item = &'run RetainedHistograms>) -> Times {
     let mut sum = runs.next().expect("a side has at least one run").all.clone();
     runs.for_each(|run| sum.add(&run.all));
@@ -75,7 +74,6 @@ impl Side {
         Some(deviations.map(|deviation| deviation * slope / all).collect())
     }
 
-    /// Returns the response or service times of the side, divided into these parts.
     fn batched<'a>(
         &'a self,
         figure: Figure,

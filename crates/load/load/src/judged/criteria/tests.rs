@@ -304,7 +304,7 @@ fn a_run_without_a_figure_misses_every_criterion_about_it() {
 }
 
 /// Checks a criterion against 40 batches that each contain the response times from 1 to 250 ns. The median is 125 ns,
-/// and its confidence interval reaches from 123 to 128 ns. Only one of the 10 000 times is above the p99.99.
+/// and its confidence interval reaches from 123 to 128 ns. Only one of the 10 000 times has a rank beyond the p99.99.
 fn check_sure(criterion: &str) -> Option<String> {
     let mut stats = OperationStats::new();
     let interval = |second: u64| {

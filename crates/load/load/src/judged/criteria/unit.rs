@@ -58,7 +58,8 @@ impl Unit {
         }
     }
 
-    /// Formats a value with at least three digits, and with more until `misses` returns true for the printed value.
+    /// Formats a value with three digits, and with more if `misses` is false for the printed value. Counts have no
+    /// decimals.
     pub(crate) fn show(self, value: f64, limit: &Limit, misses: impl Fn(f64) -> bool) -> String {
         let (exponent, suffix) = self.scale(value, limit);
         let scaled = value / 10_f64.powi(exponent);

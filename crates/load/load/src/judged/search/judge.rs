@@ -100,8 +100,8 @@ impl Promise {
         Promise { until, always }
     }
 
-    /// Returns a length of at least `least` in which at least [`BEYOND`] requests are above the highest percentile of
-    /// the objective.
+    /// Returns a length of at least `least` in which at least [`BEYOND`] requests lie beyond each percentile and error
+    /// limit of the objective.
     pub(crate) fn length(&self, hz: f64, least: Duration) -> Duration {
         let shares = self.until.iter().filter_map(Criterion::deciding_share);
         let samples = shares.map(|share| BEYOND / share).fold(BEYOND, f64::max);

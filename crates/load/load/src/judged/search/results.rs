@@ -84,7 +84,7 @@ impl Results {
     }
 
     /// Returns the step that shows why the rate is not higher: the last step that missed the objective at the lowest
-    /// rate above the highest rate that met it.
+    /// rate above the highest rate that met it. If the target was failing, this is the last step.
     pub(crate) fn culprit(&self) -> Option<&Measured> {
         if self.end == End::TargetFailing {
             return self.steps.last();

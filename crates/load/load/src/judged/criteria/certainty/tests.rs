@@ -107,7 +107,7 @@ proptest! {
     }
 }
 
-/// The run has 1000 requests. Only some of them have ended, and the others are still in flight.
+/// The run has 1000 requests. Those that are not listed have not started yet.
 #[test]
 fn a_requirement_is_lost_with_the_request_that_decides_it() {
     let [fast, slow, failed] = [(0, true, 10, 0), (0, true, 3_000, 0), (0, false, 10, 0)];
