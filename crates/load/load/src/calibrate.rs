@@ -1,7 +1,7 @@
 //! Implements `nanopace calibrate`, which measures how exactly this machine can start requests.
 //!
 //! Each measurement is a [`steps::Step`] and gets a share of the time. [`sleeping`] and [`recommend`] draw conclusions
-//! from the [`results::Results`]. Nothing is recommended if the [`disturbance`] by other programs was too large.
+//! from the [`results::Results`]. Nothing is recommended after an interrupt, or if the [`disturbance`] was too large.
 
 pub(crate) mod args;
 mod disturbance;
@@ -36,7 +36,7 @@ pub(crate) struct Calibration {
 
 impl Calibration {
     pub(crate) fn new(args: &CalibrateArgs) -> anyhow::Result<Calibration> {
-        // The report already uses standard output.
+        // The report or the JSON object uses standard output.
         let to_stdout = args.svg.as_deref().is_some_and(is_stdout);
         ensure!(!to_stdout, "--svg -: the plot needs a file; only --json goes to standard output");
         keep_apart([("json", args.json.as_deref()), ("svg", args.svg.as_deref())], [])?;

@@ -143,7 +143,7 @@ fn run_rate(command: clap::Command) -> clap::Command {
 ///
 /// # Errors
 ///
-/// Returns the error of clap if the command line is invalid or asks for help.
+/// Returns the error of clap if the command line is invalid or asks for help or the version.
 pub fn check<C, E>(definition: &clap::Command, words: Vec<OsString>) -> Result<()>
 where
     C: Subcommand,

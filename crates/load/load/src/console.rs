@@ -1,4 +1,4 @@
-//! Reads input and writes output for all commands: numbers, text charts, the progress line, and result files.
+//! Formats figures, reads options and files, writes outputs, and handles signals, for all commands.
 
 pub(crate) mod alternate;
 pub(crate) mod axis;

@@ -15,7 +15,7 @@ struct CommandLine {
 }
 
 /// Returns a function that writes the HTTP request of the slot with the given number and returns the length of the
-/// request in bytes. The options are those of `nanopace run`, and must include a URL.
+/// request in bytes. The options are those of `nanopace run`, and must define the requests, for example with `--url`.
 ///
 /// # Errors
 ///

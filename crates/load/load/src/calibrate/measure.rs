@@ -81,8 +81,8 @@ fn median(mut values: Vec<f64>) -> f64 {
     values[values.len() / 2]
 }
 
-/// Measures sleeps of the length `asked`. Sleeps at least once, even if the time is over before the thread begins.
-/// Returns `None` if fine timers are requested but not available.
+/// Sleeps at least once, even if the time is over before the thread begins. Returns `None` if fine timers are requested
+/// but not available.
 pub(crate) fn sleeps(asked: Duration, fine: bool, bounds: Bounds<'_>) -> Option<Sleeps> {
     in_a_thread(|| {
         if fine && !set_fine_timers() {
@@ -128,7 +128,7 @@ pub(crate) fn spinning(bounds: Bounds<'_>) -> Spinning {
     })
 }
 
-/// Measures starts at `hz` per second. Returns `None` if the time is too short for two starts.
+/// Returns `None` if the time is too short for two starts.
 pub(crate) fn starts(pause: Pause, hz: u32, bounds: Bounds<'_>) -> Option<Starts> {
     in_a_thread(|| {
         let rate = Rate::per_second(u64::from(hz)).ok()?;

@@ -52,7 +52,6 @@ const MOST_LATENESS: f64 = 0.25;
 const REFERENCE_HZ: f64 = 10_000.0;
 
 impl LimitedBy {
-    /// Returns the words that follow "limited by" in a report.
     pub(crate) fn name(self) -> &'static str {
         match self {
             LimitedBy::Lateness => "lateness",

@@ -224,7 +224,6 @@ mod tests {
         assert_eq!(Results::new().disturbance(), Disturbance { by_others: None, in_hiccups: None });
     }
 
-    /// If starts cost nothing, a lateness of 5 us allows 50 k/s.
     #[test]
     fn the_cost_of_a_start_limits_every_way_to_pause() {
         let clock = Clocks {

@@ -9,9 +9,9 @@ use std::time::Duration;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Step {
-    /// Measures the cost of reading clocks.
+    /// Measures the cost of clock readings and of starts.
     Clocks,
-    /// Sleeps for `asked` repeatedly, with fine timers or with the thread's default timer slack.
+    /// If `fine` is set, the timer slack is 1 ns instead of the thread's default.
     Sleeps { asked: Duration, fine: bool },
     /// Reads the clock continuously.
     Spinning,
@@ -19,7 +19,7 @@ pub(crate) enum Step {
     Starts { pause: Pause, hz: u32 },
 }
 
-/// Returns all measurements. Those with fine timers are included only if fine timers are available.
+/// Measurements with fine timers are included only if fine timers are available.
 pub(crate) fn all() -> Vec<Step> {
     let mut steps = vec![Step::Clocks];
     for asked in [Duration::from_micros(1), TYPICAL_SLEEP, Duration::from_millis(2)] {

@@ -5,7 +5,8 @@ use super::outline::Outline;
 use crate::console::human;
 use std::fmt::{self, Display, Formatter};
 
-/// The number of samples of the rate from which its minimum and maximum are taken.
+/// The number of samples from which the lowest rate is taken, and also the highest one if only a part of the shape is
+/// shown.
 const MOMENTS: u64 = 6_000;
 /// The number of columns from which the minimum and the maximum rate of a recording are taken.
 const COLUMNS: usize = 100;
@@ -29,7 +30,7 @@ impl Display for Summary<'_> {
 }
 
 impl Summary<'_> {
-    /// Returns the lowest, the mean and the highest rate. Random arrivals do not affect them.
+    /// Random arrivals do not affect the lowest, the mean and the highest rate.
     fn rates(&self) -> (f64, f64, f64) {
         let (load, end) = (self.load, self.outline.end);
         let mean = self.outline.rates(1)[0];

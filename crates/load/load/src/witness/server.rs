@@ -66,7 +66,7 @@ fn report(shortage: Shortage) {
 
 /// Serves a connection. An error closes it.
 async fn serve(tcp: TcpStream, recorder: Arc<Recorder>) {
-    // If this fails, responses are delayed, but correct.
+    // If this fails, responses may be delayed.
     let _ = tcp.set_nodelay(true);
     let (tcp, writer) = tcp.into_split();
     let last = Arc::<Mutex<LastRead>>::default();
@@ -81,7 +81,6 @@ async fn serve(tcp: TcpStream, recorder: Arc<Recorder>) {
     let _ = http1::Builder::new().serve_connection(stream, service).await;
 }
 
-/// Reads the rest of a request, and responds.
 async fn respond(request: Request<Incoming>) -> hyper::Result<Response<Full<Bytes>>> {
     let mut body = request.into_body();
     while let Some(frame) = body.frame().await {
