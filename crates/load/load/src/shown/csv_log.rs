@@ -100,7 +100,7 @@ fn line(
     counts + &kinds.map(cells).concat()
 }
 
-/// Returns the line of a label. Fields that are not recorded separately for each label are empty.
+/// Fields that are not recorded separately for each label are empty.
 fn label_line([from, to]: [Duration; 2], labelled: &Labelled) -> String {
     let [from, to] = [from, to].map(|time| time.as_secs_f64());
     let Labelled { label, service, response, .. } = labelled;

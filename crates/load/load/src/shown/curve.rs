@@ -58,8 +58,8 @@ impl Display for Curve<'_> {
 
 impl Curve<'_> {
     /// Returns a sentence about the largest difference between the curves, which a closed-loop tool would hide, or
-    /// about their agreement. Returns `None` for a closed loop. If the generator was late, also returns `None` for a
-    /// difference, because the corrected curve then contains the generator's delays.
+    /// about their agreement. Returns `None` for a closed loop, and if there are no times. If the generator was late or
+    /// failing, also returns `None` for a difference, because the corrected curve then contains the generator's delays.
     pub(crate) fn hidden(&self) -> Option<String> {
         if self.corrected.is_empty() || self.verdict == Verdict::ClosedLoop {
             return None;

@@ -48,8 +48,7 @@ impl HdrLog {
             .context(CANNOT_WRITE)
     }
 
-    /// Writes the histograms of an interval. `start` is the beginning of the interval, measured from the start of the
-    /// schedule.
+    /// `start` is the beginning of the interval, measured from the start of the schedule.
     pub(crate) fn write(
         &mut self,
         start: Duration,

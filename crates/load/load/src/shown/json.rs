@@ -47,7 +47,7 @@ pub(crate) struct Object<F> {
     results: ResultsObject,
     skipped: u64,
     due: u64,
-    /// The share of the due slots that were started, or null if no slot was due.
+    /// The started share of the requested slots, or null if no slot was due.
     ratio: Option<f64>,
     /// The share of the started requests that failed, or null if no request was started.
     errors: Option<f64>,
@@ -217,8 +217,8 @@ struct Processor {
     wanted_ns: u64,
 }
 
-/// The quality of the gaps. The fields are null if there were too few starts, or if the requested arrivals were not
-/// even.
+/// The fields are null if there were too few starts, if the requested arrivals were not even, or if the results are
+/// those of several loads or processes.
 #[derive(Debug, Serialize)]
 struct Gaps {
     within_25_percent: Option<f64>,

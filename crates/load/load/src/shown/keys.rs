@@ -294,7 +294,7 @@ mod tests {
         assert_eq!(actions("1+q"), ["Faster", "Stop"]);
         assert_eq!(actions("sq1+- ?q"), [""; 0]);
         assert_eq!(actions("sq\x1bq"), ["Stop"]);
-        // The error stays on the screen, but the next key has its usual meaning.
+        // The next key clears the error, and has its usual meaning.
         assert_eq!(actions("0\nq"), ["Stop"]);
     }
 

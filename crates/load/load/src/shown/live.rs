@@ -20,8 +20,8 @@ pub(crate) enum Live {
 }
 
 impl Live {
-    /// Opens the full-screen view. If the terminal does not support it, or if keys cannot be read, prints status lines
-    /// instead.
+    /// Opens the full-screen view if it is wanted. If the terminal does not support it, or if keys cannot be read,
+    /// prints status lines instead.
     pub(crate) fn new(title: &RunTitle, has_keys: bool, is_screen_wanted: bool) -> Live {
         if has_keys
             && is_screen_wanted

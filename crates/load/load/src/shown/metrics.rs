@@ -55,13 +55,12 @@ const PHASES: [(Option<Phase>, &str); 6] = [
     (Some(Phase::Over), "over"),
 ];
 
-/// Returns the name of the phase of the run.
 pub(crate) fn phase(state: &ObservedState) -> &'static str {
     let phase = state.phase();
     PHASES.iter().find(|(known, _)| *known == phase).map_or("", |(_, name)| name)
 }
 
-/// Returns all metrics. Before the schedule starts, the phase is the only metric.
+/// Before the schedule starts, the phase is the only metric.
 pub(crate) fn families(state: &ObservedState) -> Vec<Family<'_>> {
     let phase = phase(state);
     let phases = PHASES.iter().map(|(_, name)| ("phase", *name, float((*name == phase).into())));
@@ -268,7 +267,7 @@ fn gauges(
     Family { name, help, unit, data: Data::Gauges(values.into_iter().map(point).collect()) }
 }
 
-/// Returns the number of failures of each kind. Kinds without failures are included, because alerts need a number.
+/// Kinds without failures are included, because alerts need a number.
 fn failures(failures: &BTreeMap<FailureKind, u64>) -> BTreeMap<String, u64> {
     let mut kinds = BTreeMap::new();
     kinds.extend(kind::expected().into_iter().map(|group| (group.to_owned(), 0)));
@@ -278,7 +277,7 @@ fn failures(failures: &BTreeMap<FailureKind, u64>) -> BTreeMap<String, u64> {
     kinds
 }
 
-/// Returns the number of responses with each status. Statuses outside the range from 100 to 599 are counted together.
+/// Statuses outside the range from 100 to 599 are counted together.
 fn statuses(statuses: &BTreeMap<u16, u64>) -> BTreeMap<String, u64> {
     let mut known = BTreeMap::new();
     for (status, count) in statuses {

@@ -38,7 +38,7 @@ const SCRIPT: &str = include_str!("page/script.js");
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; \
                       base-uri 'none'; form-action 'none'";
 
-/// Returns the HTML page of a run. If the run had several loads, each one has a part after the whole.
+/// If the run had several loads, each one has a part after the whole.
 pub(crate) fn html(summary: &Summary) -> String {
     let content = html! {
         (content(summary))

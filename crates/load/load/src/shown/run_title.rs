@@ -4,7 +4,7 @@ use std::fmt::{self, Display, Formatter};
 
 #[derive(Clone, Debug)]
 pub(crate) struct RunTitle {
-    /// The URL of the target. If there are several targets, it is the first one.
+    /// The name of the target, such as its URL. If requests go to several URLs, it is the first one.
     pub(crate) url: String,
     pub(crate) load: String,
     /// The number of connections and the late policy, as text.

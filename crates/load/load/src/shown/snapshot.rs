@@ -57,7 +57,6 @@ pub(crate) enum Phase {
     Over,
 }
 
-/// The last known state of a run.
 #[derive(Clone, Debug)]
 pub(crate) enum ObservedState {
     /// The schedule has not started. If `is_paused` is set, it will start with a pause.
@@ -68,7 +67,7 @@ pub(crate) enum ObservedState {
 }
 
 impl ObservedState {
-    /// Returns the phase, or `None` while the run is being prepared.
+    /// Returns `None` while a run is being prepared that will not start with a pause.
     pub(crate) fn phase(&self) -> Option<Phase> {
         match self {
             ObservedState::Preparing { is_paused } => is_paused.then_some(Phase::Paused),

@@ -10,7 +10,8 @@ pub(crate) struct Standing {
     /// How long this node has had no connection to the store, or `None` if it is connected.
     pub(crate) blind: Option<Duration>,
     pub(crate) is_paused: bool,
-    /// The results of all nodes in the last second, or `None` if this node does not show them.
+    /// The results of all nodes in about the last second, or `None` if this node does not show them or does not know
+    /// them yet.
     pub(crate) all: Option<String>,
     /// Whether this node no longer takes part in the run, because the fleet continues without it or has ended.
     pub(crate) is_over: bool,

@@ -25,8 +25,8 @@ const ABOUT: &str = "~";
 /// How many recorded times must be above a percentile. With fewer, the percentile depends on chance.
 const LONGER: f64 = 5.0;
 
-/// A brief table of percentiles. It leaves out percentiles for which too few times were recorded. It also contains the
-/// times that only the target can measure.
+/// A brief table of percentiles. It leaves out percentiles between the p50 and the maximum for which too few times were
+/// recorded. It also contains the times that only the target can measure.
 #[derive(Debug)]
 pub(crate) struct BriefTable<'run>(pub(crate) &'run Summary);
 

@@ -117,8 +117,7 @@ fn sample(name: &str, labels: &[Label], value: impl Display) -> String {
     format!("{name}{labels} {value}\n")
 }
 
-/// Returns the samples of a distribution. The count of a bucket includes all times up to its bound, so it also includes
-/// the times in all lower buckets.
+/// The count of a bucket includes all times up to its bound, so it also includes the times in all lower buckets.
 fn histogram(name: &str, point: &Point<&Buckets>) -> String {
     let times = point.value;
     let all: u64 = times.counts.iter().sum();

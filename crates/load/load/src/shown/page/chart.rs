@@ -81,7 +81,7 @@ impl Chart {
         }
     }
 
-    /// Draws the labels of the axes. On a narrow screen, every second label of the horizontal axis is hidden.
+    /// On a narrow screen, every second label of the horizontal axis is hidden.
     fn labels(&self) -> Markup {
         html! {
             g.up aria-hidden="true" {

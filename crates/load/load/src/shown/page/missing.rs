@@ -12,8 +12,8 @@ use std::collections::BTreeMap;
 
 const NAME: &str = "Without a good response";
 
-/// The styles of the lines. The most frequent outcome has the first style, and all outcomes after the third share the
-/// last one.
+/// The styles of the lines. The most frequent outcome has the first style. If there are more than four outcomes, all
+/// after the third share the last style.
 const CLASSES: [&str; 4] = ["line c", "line b", "line a", "line d"];
 
 #[derive(Debug)]

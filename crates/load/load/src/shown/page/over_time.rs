@@ -103,7 +103,7 @@ impl Times {
         if slots == 0 {
             return html! {
                 h3 { "Backlog" }
-                p { "There was no backlog at any of four checks per second." }
+                p { "There was no backlog at any check. The backlog is checked four times per second." }
             };
         }
         let axis = ValueAxis::new(human::float(slots.max(4)), 4);

@@ -113,7 +113,7 @@ fn texts_from_outside_are_escaped() {
     assert_eq!(page.matches("<script").count(), 1);
     assert!(!page.contains("\"onload=\""));
     assert!(page.contains("http://x/&lt;script&gt;alert('1')&lt;/script&gt;&quot;onload="));
-    // The name contains a character that reverses the reading direction. It has no effect outside of its element.
+    // The URL contains a character that reverses the reading direction. It has no effect outside of its element.
     assert!(page.contains("ü/日本/\u{202e}</bdi>"));
 }
 

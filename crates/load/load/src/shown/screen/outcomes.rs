@@ -10,7 +10,7 @@ use crate::shown::snapshot::Snapshot;
 use crossterm::style::Stylize;
 use std::cmp::Reverse;
 
-/// The outcomes of requests since the end of the warm-up.
+/// The outcomes of requests since the end of the warm-up. Skipped slots include those of the warm-up.
 #[derive(Debug)]
 pub(crate) struct Outcomes<'run>(pub(crate) &'run Snapshot);
 

@@ -98,7 +98,6 @@ impl Answer<'_> {
         }
     }
 
-    /// Returns a sentence about the cause of the limit, or `None` if the cause is unknown.
     fn why(&self, step: &Measured) -> Option<String> {
         let (at, busy) = (rate(step.hz), step.busy.unwrap_or_default());
         let connections = self.results.connections;

@@ -11,7 +11,7 @@ use std::time::Duration;
 const LABEL: usize = 9;
 const ROWS: usize = 12;
 
-/// The chart of a search. Both of its axes are logarithmic.
+/// Both axes are logarithmic.
 #[derive(Debug)]
 pub(crate) struct Chart<'run> {
     pub(crate) results: &'run Results,
