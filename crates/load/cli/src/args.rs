@@ -76,7 +76,7 @@ mod tests {
         definition().debug_assert();
     }
 
-    /// Splits a line into words as a shell does, up to a pipe, a redirection, or a description after several spaces.
+    /// Splits a line into words and quoted strings, up to a pipe, a redirection, or a description after several spaces.
     fn words(line: &str) -> Vec<String> {
         let command = line.split(" | ").next().unwrap_or_default();
         let command = command.split(" > ").next().unwrap_or_default();

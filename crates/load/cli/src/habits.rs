@@ -4,7 +4,7 @@
 use clap::Command;
 use std::ffi::{OsStr, OsString};
 
-/// The commands that send requests, with their short options. Programs built with the library lack these short options.
+/// The short options that the program adds to commands. Programs built with the library lack them.
 const SHORT: [(&str, &[(&str, char)]); 2] = [
     ("run", &[("requests", 'n'), ("duration", 'z'), ("timeout", 't')]),
     ("search", &[("timeout", 't')]),
@@ -30,7 +30,8 @@ fn with_short(command: Command, short: &[(&'static str, char)]) -> Command {
     short.iter().fold(command, add)
 }
 
-/// Puts `--url` before a word that looks like a URL and belongs to no option, and adds the second dash of long options.
+/// Puts `--url=` before a word that looks like a URL and belongs to no option, and adds the second dash of long
+/// options.
 pub(crate) fn with_url(definition: &Command, words: Vec<OsString>) -> Vec<OsString> {
     let named = words.get(1).and_then(|word| definition.find_subcommand(word));
     let command = named.unwrap_or(definition);
@@ -88,7 +89,7 @@ fn takes_next(command: &Command, word: &OsStr) -> bool {
     }
 }
 
-/// Options of a run that are missing from the definition, because `config` adds them.
+/// Options with values that the definition lacks, because the library adds them when it parses a command line.
 const ABOUT_FILES: [&str; 1] = ["config"];
 
 fn has_value(command: &Command, short: char) -> bool {

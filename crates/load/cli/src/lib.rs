@@ -1,7 +1,7 @@
 //! The program `nanopace` as a library: a load generator that starts every request on schedule and reports how late
 //! each one was.
 //!
-//! Programs call [`main`]. Tests call [`check`].
+//! Programs call [`main`]. Tests and fuzz targets call [`check`].
 
 mod args;
 mod habits;
@@ -17,8 +17,8 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::thread;
 
-/// The stack size of the program's thread, in bytes. This is the usual size of a main thread, whose real size depends
-/// on a limit of the system.
+/// The stack size of the program's thread, in bytes. The stack of a main thread usually has this size on Unix, but a
+/// limit of the system can make it smaller.
 const STACK: usize = 8 << 20;
 
 /// Runs the command that the command line names.
@@ -30,7 +30,7 @@ const STACK: usize = 8 << 20;
 /// * 2 if the command line, or a file that it names, is invalid;
 /// * 3 if a requirement was missed, no rate met the objective of a search, or a fleet lost slots or started slots
 ///   twice;
-/// * 4 if the load is incomplete;
+/// * 4 if the load is incomplete, or if a search has no result because of the generator or an interrupt;
 /// * 5 if the target or the store of a fleet cannot be reached;
 /// * 130 if the command was interrupted before it produced a report.
 ///
@@ -63,7 +63,7 @@ fn outlive_long_files() {
 ///
 /// # Errors
 ///
-/// Returns the error message, or the help page that the command line asks for.
+/// Returns the error message, or the text that the command line asks for with `--help` or `--version`.
 pub fn check(words: &[&str]) -> Result<(), String> {
     args::check(words.iter().map(OsString::from)).map_err(|error| error.to_string())
 }

@@ -1,4 +1,4 @@
-//! Draws the status and the latency of each response of the embedded target.
+//! Responds to the requests of the embedded target, with random statuses and latencies.
 
 use super::behaviour::Behaviour;
 use super::sleep::Sleepers;

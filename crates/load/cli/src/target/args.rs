@@ -9,7 +9,7 @@ use clap::value_parser;
 use nanopace_load::commands::{Embedded, EmbeddedTarget, TimeDistribution};
 use std::error::Error;
 
-/// The maximum length of a response body, in bytes. A target stores the body once.
+/// The maximum length of a response body, in bytes. A target keeps one body in memory.
 const LONGEST_BODY: i64 = 1 << 30;
 
 /// The options about the behaviour of the embedded target. They cannot be used with `--url`.

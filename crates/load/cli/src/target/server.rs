@@ -1,7 +1,6 @@
 //! Accepts and serves the connections of the embedded target.
 //!
-//! A connection stays open until its client closes it. There are no timeouts, because an endless request or a silent
-//! client costs only the memory of its connection.
+//! There are no timeouts, because an endless request or a silent client costs only the memory of its connection.
 
 use super::answer::Answerer;
 use super::tls::Acceptor;
@@ -40,7 +39,7 @@ impl Server {
     }
 
     async fn serve(self: Arc<Self>, stream: TcpStream) {
-        // If this fails, responses are delayed, but correct.
+        // If this fails, responses may be delayed.
         let _ = stream.set_nodelay(true);
         match &self.tls {
             None => self.converse(stream).await,
@@ -52,8 +51,8 @@ impl Server {
         }
     }
 
-    /// Serves HTTP/2 if the client begins with the HTTP/2 preface, and otherwise HTTP/1.1. A client that has chosen
-    /// HTTP/2 through ALPN sends the preface.
+    /// Serves HTTP/1.1. With the feature `http2`, serves HTTP/2 to clients that begin with the HTTP/2 preface. A client
+    /// that has chosen HTTP/2 through ALPN sends the preface.
     async fn converse(&self, stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) {
         let service = service_fn(|request| Arc::clone(&self.answerer).answer(request));
         let _ = http().serve_connection(TokioIo::new(stream), service).await;

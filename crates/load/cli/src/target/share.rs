@@ -17,7 +17,7 @@ impl Share {
 impl FromStr for Share {
     type Err = String;
 
-    /// Parses `1%` or `0.01`. A bare 1 is rejected, because it could mean 1 % or 100 %.
+    /// Parses `1%` or `0.01`. Numbers of 1 or more need a `%`, because 1 could mean 1 % or 100 %.
     fn from_str(text: &str) -> Result<Share, String> {
         let share = match text.strip_suffix('%') {
             Some(percent) => number(percent.trim_end())? / 100.0,

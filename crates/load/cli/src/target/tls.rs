@@ -18,7 +18,7 @@ pub(super) struct Identity {
 }
 
 impl Identity {
-    /// Generates a key and a certificate. The acceptor offers every protocol that the target supports.
+    /// The acceptor offers every protocol that the target supports.
     pub(super) fn new() -> anyhow::Result<Identity> {
         let CertifiedKey { cert, signing_key } =
             rcgen::generate_simple_self_signed(NAMES.map(str::to_owned))
