@@ -41,7 +41,7 @@ struct Queue {
     generator: f64,
     service: f64,
     service_squared: f64,
-    /// Whether the machine was so busy that service times were longer than the drawn times.
+    /// Whether the load threads of a run lacked CPU time, so that service times may be longer than the drawn times.
     is_starved: bool,
 }
 

@@ -36,7 +36,7 @@ fn results(options: &str) -> Value {
     results
 }
 
-/// Returns whether the only warning says that the IPv6 address never responded.
+/// Returns whether the only warning about the host is that its IPv6 address never responded.
 fn names_the_other(results: &Value, port: u16) -> bool {
     let warnings = results["warnings"].as_array().unwrap();
     let told: Vec<_> = warnings

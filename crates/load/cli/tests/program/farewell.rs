@@ -1,4 +1,5 @@
-//! Tests HTTP/2 servers that end a connection with a GOAWAY: requests after the last processed one must not fail.
+//! Tests HTTP/2 servers that end a connection with a GOAWAY: a request that was not processed is sent once more, on
+//! another connection.
 
 use crate::frames::{
     DATA, END_HEADERS, END_STREAM, GOAWAY, HEADERS, PING, STATUS_200, answer, frame, results,

@@ -63,7 +63,6 @@ fn two_signals_give_up_the_requests_in_flight() {
     let output = child.wait_with_output().unwrap();
     let results = object(&output);
     assert_adds_up(&results);
-    // Only the status shows that the run is incomplete.
     assert_eq!(output.status.code(), Some(4), "{results}");
     assert!(results["incomplete"].as_str().unwrap().starts_with("ended early, when "));
     assert_eq!((&results["started"], &results["unfinished"]), (&4.into(), &4.into()));

@@ -44,7 +44,7 @@ fn field(head: &str, value: impl AsRef<[u8]>) -> Field {
 
 #[test]
 fn fields_and_files_arrive_as_they_are() {
-    // The content is not UTF-8, so its braces are not placeholders.
+    // The bytes of a file need not be UTF-8, and braces in a file are not placeholders.
     let content = b"\xff{{slot}}\r\n--nanopace\r\n";
     let (photo, note) = (file("a form.PNG", content), file("form-note", b"{{slot}}"));
     let (address, asked) = server();

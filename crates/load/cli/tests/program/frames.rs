@@ -68,7 +68,8 @@ impl Served {
         self.stream.read_to_end(&mut Vec::new()).map(drop)
     }
 
-    /// Responds to the probe, and then to each later request with these frames. Requests are numbered from 0.
+    /// Responds to each request on the connection of the probe. On other connections, writes the result of `frames` for
+    /// each request. Requests are numbered from 0 on each connection.
     pub(crate) fn answer_by(
         &mut self,
         frames: impl Fn(u8, usize) -> Vec<Vec<u8>>,

@@ -184,7 +184,7 @@ fn files_for_tls_are_accepted_without_tls() {
         [&["--cacert", &both][..], &["--cert", &both], &["--cacert", &both, "--cert", &both]]
     {
         let mut command = nanopace("run -n 3 --rate 1k/s");
-        // The locations where rustls-native-certs looks for certificates.
+        // rustls-native-certs looks for certificates in these places.
         command.args(options).env("SSL_CERT_FILE", "/dev/null").env("SSL_CERT_DIR", "/dev/null");
         let output = command.output().unwrap();
         assert!(output.status.success(), "{options:?}: {output:?}");

@@ -43,7 +43,7 @@ fn other_requests_fail_by_name() {
     assert!(!String::from_utf8_lossy(&output.stderr).contains("retried  "), "{output:?}");
 }
 
-/// Each step of a scenario counts as a separate request.
+/// Each step of a scenario is retried separately.
 #[test]
 fn steps_of_a_scenario_are_sent_again() {
     let url = server();

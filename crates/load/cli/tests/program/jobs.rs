@@ -1,4 +1,4 @@
-//! Runs the jobs at the beginning of the tutorial in a shell, line by line, as a new user does.
+//! Runs the ten jobs of the tutorial in a shell.
 
 use crate::server::{Asked, answering};
 use std::collections::BTreeSet;
@@ -9,7 +9,8 @@ use std::{env, fs, thread};
 
 const ADDRESS: &str = "127.0.0.1:8080";
 
-/// The requests that a server must receive for each job, with the beginnings of their bodies.
+/// The method, the path and the body of the requests that a server must receive for each job. A prompt is random, and
+/// is left out.
 const ASKED: [&[&str]; 10] = [
     &["GET / "],
     &["GET / "],
@@ -57,7 +58,7 @@ fn done(number: usize, lines: &[String]) -> (PathBuf, Output, Receiver<Asked>) {
     (folder, shell.stdin(Stdio::null()).output().unwrap(), asked)
 }
 
-/// Returns the kinds of received requests, without their random letters.
+/// Returns the received requests in the form of `ASKED`.
 fn kinds(asked: &Receiver<Asked>) -> BTreeSet<String> {
     let kind = |asked: Asked| {
         let text = format!("{} {}", asked.first.trim_end_matches(" HTTP/1.1"), asked.text());

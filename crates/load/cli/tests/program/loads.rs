@@ -101,7 +101,7 @@ fn the_duration_ends_a_recording_earlier() {
 
 #[test]
 fn the_ratio_is_relative_to_the_slots_that_were_due() {
-    // The last slot is due in the last nanosecond, which is too late to start it.
+    // The last slot is due in the last nanosecond, which is usually too late to start it.
     let load = "--rate 10/s --duration 100000001ns";
     let results = results(load);
     assert_adds_up(&results);

@@ -82,7 +82,7 @@ fn a_table_is_a_shape() {
     for lines in [
         "0,10/s\n0.5,30/s\n1.5,30/s\n",
         "time,rate\n0s,10/s\n# up\n500ms, 1800/min\n1.5s,30/s",
-        // A space or a byte-order mark precedes the first time.
+        // A space or a byte-order mark precedes the first line.
         " 0,10/s\n0.5,30/s\n1.5,30/s\n",
         "\u{feff}0,10/s\n0.5,30/s\n1.5,30/s\n",
         "\u{feff}time,rate\n0,10/s\n0.5,30/s\n1.5,30/s\n",

@@ -18,7 +18,7 @@ const LOGGED_IN: &str = "proxy-authorization: Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==
 
 const WARNING: &str = "requests went through a proxy: all times include its delays";
 
-/// Starts a proxy. Returns its address, and the heads of its requests in lower case, without credentials.
+/// Starts a proxy. Returns its address, and the heads of the requests that it receives.
 fn proxy() -> (String, Receiver<String>) {
     let (sender, heads) = mpsc::channel();
     let address = serving(move |stream, _| serve(stream, &sender));

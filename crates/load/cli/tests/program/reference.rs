@@ -1,4 +1,4 @@
-//! Tests that the reference page lists every option of every command.
+//! Tests that the reference page lists the options of the commands.
 
 use std::process::Command;
 

@@ -186,7 +186,7 @@ fn a_har_file_is_replayed() {
         format!("--har {har}"),
     ] {
         let (results, shown) = results(&options);
-        // The earliest request of the file goes to the same host.
+        // Without `hosts`, only requests to the host of the earliest request are replayed.
         assert_eq!(sent(&asked), ["POST /1 1 10 {{", "POST /2%7C 1 90 {{"], "{results}");
         assert!(results["settings"]["arrivals"].as_str().unwrap().starts_with("har:"), "{results}");
         let told = format!("left out of 3 requests: 1 to other hosts than {address}");

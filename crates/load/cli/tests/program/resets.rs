@@ -135,7 +135,7 @@ fn a_server_that_ends_the_connection_has_hung_up() {
                 vec![frame(GOAWAY, 0, 0, &[0, 0, 0, 0, 0, 0, 0, ENHANCE_YOUR_CALM])]
             })
         },
-        // The reset happens before the response, or within it.
+        // The connection ends before the response, or within it.
         |served: &mut Served| {
             let stream = served.await_frame(HEADERS)?;
             served.write(&if served.number == 0 { vec![answer(stream)] } else { vec![] })?;
@@ -173,7 +173,6 @@ fn a_request_on_a_connection_that_was_closed_while_idle_is_sent_again() {
     }
 }
 
-/// The failure must not be described as a response that is not HTTP.
 #[test]
 fn the_failure_for_a_long_head_names_its_length() {
     let serve = |served: &mut Served| {

@@ -1,4 +1,4 @@
-//! Tests the exit status, the output and the files of runs. No test asserts a measured time.
+//! Tests the exit status, the output and the files of runs.
 
 use crate::command::{nanopace, scratch};
 use crate::intervals::{decode, histograms};
@@ -275,7 +275,7 @@ fn a_load_with_half_of_its_slots_missing_has_status_4() {
     let behind = "run --rate 1k/s -c 2 --target-latency 100ms --duration 500ms";
     for (requirement, status) in [
         ("mean service>=100ms", 4),
-        // A requirement for `unstarted` replaces the default limit.
+        // A requirement for `unstarted` or `ratio` replaces the default limit.
         ("unstarted<=500", 0),
         ("ratio>0.001", 0),
         ("unstarted=0", 3),
@@ -292,7 +292,7 @@ fn a_load_with_half_of_its_slots_missing_has_status_4() {
 
 #[test]
 fn requests_without_a_response_do_not_count_as_fast() {
-    // A tenth of the slots are due during the stall, and the oldest waits at most 100 ms.
+    // A tenth of the slots are due during the stall. Those that do not start are at most 100 ms old when the run ends.
     let line = "run --rate 400 --duration 1s -c 2 --timeout 30s --target-stall 2s@900ms";
     let output = nanopace(line).arg("--fail-if=p99 response<10s").output().unwrap();
     let report = String::from_utf8(output.stdout).unwrap();
@@ -375,7 +375,7 @@ fn the_interval_log_holds_every_operation_and_its_maxima_in_milliseconds() {
     assert!(log.starts_with(b"#[Histogram log format version 1.3]\n"));
     for tag in ["wait", "service", "response"] {
         let counts: Vec<u64> = histograms(&log, tag).iter().map(Histogram::len).collect();
-        // The last request starts after 1.2 s, and an interval is 1 s long.
+        // The last request starts at about 1.2 s, and an interval is 1 s long.
         assert!(counts.len() >= 2 && counts.iter().sum::<u64>() == 360, "{tag}: {counts:?}");
     }
     for entry in IntervalLogIterator::new(&log) {

@@ -1,4 +1,4 @@
-//! Tests scenarios against a shop server, which checks every value that it receives.
+//! Tests scenarios: values taken from responses, checks, think times, and errors in files.
 
 use crate::command::{nanopace, object};
 use crate::running::{Target, at_work, file as written, refusal};
@@ -61,7 +61,7 @@ fn number(authorization: &str) -> Option<usize> {
     authorization.strip_prefix("Bearer t\u{e9}")?.parse().ok()
 }
 
-/// Returns the response of the shop, which accepts only requests with values from its earlier responses.
+/// Returns the response of the shop. After the login, the shop accepts only values from its earlier responses.
 fn shop(asked: &Asked) -> String {
     let (path, _) = asked.path().split_once('?').unwrap_or((asked.path(), ""));
     let number = number(asked.header("authorization"));
@@ -329,7 +329,7 @@ fn responses_are_compared_with_filled_values() {
     assert_eq!(labels(&results), [("one".into(), (9, 1)), ("other".into(), (9, 0))].into());
 }
 
-/// The values come from headers of another run's embedded target.
+/// The server is the embedded target of another run.
 #[test]
 fn values_are_taken_from_http2_responses() {
     let target = Target::start("--target-body 10");
@@ -382,7 +382,7 @@ fn the_finished_steps_of_an_abandoned_scenario_are_counted() {
     assert_eq!(labels(&results), expected.into());
 }
 
-/// The target responds at once, so only think times can cause lateness.
+/// The target responds at once, so it causes no lateness.
 #[test]
 fn lateness_from_think_times_is_attributed_to_them() {
     let (address, _asked) = server::answering(|_| answer("200 OK", "", ""));

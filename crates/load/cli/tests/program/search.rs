@@ -137,7 +137,7 @@ fn assert_failing(options: &str, told: &str) -> Value {
     let answer = results["answer"].as_str().unwrap();
     assert!(answer.starts_with(&format!("The target fails even a single request: {told}.")));
     assert!(!answer.contains("was tried"), "{answer}");
-    // Only the last step failed. If the machine stalled, a step may have no requests.
+    // Only in the last step did all requests fail. If the machine stalled, a step may have no requests.
     let (last, others) = results["steps"].as_array().unwrap().split_last().unwrap();
     if !was_held_up(last) {
         assert_eq!(last["errors"], 1.0, "{results}");

@@ -168,7 +168,7 @@ fn the_example_of_the_manual_is_taken() {
     fs::write(folder.path().join("reads.toml"), reads).unwrap();
     let mut command = nanopace(rest.lines().next().unwrap());
     let output = command.current_dir(folder.path()).output().unwrap();
-    // A busy machine may be slow.
+    // A busy machine may miss the requirement.
     assert!(matches!(output.status.code(), Some(0 | 3)), "{output:?}");
     assert_eq!(asked.try_iter().filter(|asked| asked.path() == "/items").count(), 101);
     let json = fs::read_to_string(folder.path().join("both.json")).unwrap();

@@ -17,7 +17,7 @@ fn count(results: &Value, kind: &str) -> u64 {
     results["failures"][kind].as_u64().unwrap_or(0)
 }
 
-/// Returns whether more than 1 % of the requests have failed, according to the lines of `--csv`.
+/// Returns whether more than 2 % of the requests have failed, according to the lines of `--csv`.
 fn fails(csv: &Path) -> bool {
     let text = fs::read_to_string(csv).unwrap();
     let column = |index: usize| -> u64 {
@@ -28,7 +28,7 @@ fn fails(csv: &Path) -> bool {
     failed * 50 > started
 }
 
-/// After the limit is reached, no connection can be opened, and each request needs a new connection.
+/// Once the limit is lowered, no connection can be opened, and each request needs a new connection.
 #[test]
 fn too_many_open_files_are_a_failure_of_the_generator() {
     let csv = scratch("shortage.csv");

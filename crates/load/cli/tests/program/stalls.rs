@@ -1,4 +1,4 @@
-//! Compares reports about a stalling target with a closed form: a queue with one server per connection.
+//! Compares the report about a stalling target with the response times that follow from the schedule.
 
 use serde_json::Value;
 use std::ops::Range;

@@ -30,7 +30,8 @@ impl Answer {
 }
 
 impl Steered {
-    /// Starts a run with these options, and its control server on a free port.
+    /// Starts a run with these options, which must include `--control`, and waits for the address of its control
+    /// server.
     pub(crate) fn start(options: &[&str]) -> Steered {
         let mut command = nanopace("run --json -");
         command.args(options);

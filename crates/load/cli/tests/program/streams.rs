@@ -63,7 +63,7 @@ fn first_items_and_gaps_are_timed() {
             assert_eq!(results[key]["count"], count, "{key}: {results}");
         }
         assert_eq!(results["items"], 60, "{results}");
-        // The server pauses for at least this long before each event.
+        // The last event follows `EVENTS` pauses.
         let last = mean("first_item_time_ns") + 2.0 * mean("item_gap_time_ns");
         let pauses = (PAUSE * EVENTS).as_secs_f64() * 1e9;
         assert!(last >= 0.99 * pauses && last <= 1.01 * mean("service_time_ns"), "{results}");

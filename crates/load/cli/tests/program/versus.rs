@@ -67,7 +67,7 @@ fn both_slots_of_a_pair_use_the_same_row() {
     }
 }
 
-/// B sends no response until A has all of its requests.
+/// Apart from the response to the probe, B sends no response until A has all of its requests.
 #[test]
 fn a_side_that_stalls_does_not_delay_the_other() {
     const EACH: usize = 100;

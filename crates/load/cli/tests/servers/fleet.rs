@@ -1,4 +1,4 @@
-//! Tests fleets with real stores. If no store is installed, a line reports this.
+//! Tests fleets with real stores. By default, the tests that need a store are ignored.
 
 use crate::command::{nanopace, object, scratch, signal};
 use nanopace_services::{Product, Server};
@@ -74,7 +74,8 @@ fn wait_until_told(server: &Server, what: &str, is_so: impl Fn(&Value) -> bool) 
     }
 }
 
-/// Returns the results of the whole fleet, which must be equal for all nodes that were present at the end.
+/// Returns the results of the whole fleet. All nodes that were present at the end must report the same number of fired
+/// slots.
 fn whole(nodes: &[(Output, Value)]) -> &Value {
     let seen =
         nodes.iter().filter_map(|(output, it)| Some((output.status.code(), it.get("fleet")?)));
@@ -315,7 +316,8 @@ fn a_fleet_is_watched_from_anywhere_until_it_is_over() {
     terminal.exp_eof().unwrap();
 }
 
-/// Checks the report of a fleet at 200/s in all formats: the page, the JSON object and the log.
+/// Checks all formats of the report of a fleet at 200/s, one node of which was killed: the page, the JSON object and
+/// the log.
 fn written_everywhere(server: &Server) {
     let [html, json, csv] = ["fleet.html", "fleet.json", "fleet.csv"].map(scratch);
     let paths = [&html, &json, &csv].map(|path| path.to_str().unwrap());
@@ -553,7 +555,7 @@ fn the_options_of_the_example_for_kubernetes_are_right() {
     assert!(output.status.success() && config.contains(&format!("nodes = {nodes}\n")), "{config}");
 }
 
-/// The store accepts only TLS, and has a user with only the permissions that the page lists.
+/// The nodes connect to the store over TLS, as a user with only the permissions that the page lists.
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn a_fleet_needs_only_tls_and_the_listed_rights() {

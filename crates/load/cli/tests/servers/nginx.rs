@@ -55,7 +55,7 @@ impl Nginx {
 
 impl Drop for Nginx {
     fn drop(&mut self) {
-        // Only this signal makes the master process end its workers.
+        // If the master process were killed, its workers would remain.
         signal(self.child.id(), "-TERM");
         let _ = self.child.wait();
         let _ = fs::remove_dir_all(&self.folder);
