@@ -53,7 +53,6 @@ impl Witness {
         Ok(Witness { expected: args.expected(), recorder, output, svg, interrupt, progress })
     }
 
-    /// Waits for an interrupt, or until the recorder reaches a limit.
     pub(crate) fn run(&self) -> Evenness {
         let mut shown = Instant::now();
         while !(self.interrupt.is_triggered() || self.recorder.has_ended()) {

@@ -45,7 +45,6 @@ impl Sleepers {
         Ok(sleepers)
     }
 
-    /// Sleeps for this time. Dropping the future cancels the sleep.
     pub(super) async fn sleep(&self, time: Duration) {
         match Instant::now().checked_add(time) {
             Some(end) => {

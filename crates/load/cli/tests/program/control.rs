@@ -17,7 +17,6 @@ use std::thread;
 const LONG: [&str; 4] = ["--duration", "10min", "--control", "127.0.0.1:0"];
 const TOKEN: &str = "0123456789abcdefghij";
 
-/// Starts a run of ten minutes, which the test stops before its end.
 fn long(options: &[&str]) -> Steered {
     Steered::start(&[&LONG[..], options].concat())
 }

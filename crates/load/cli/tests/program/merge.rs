@@ -36,7 +36,6 @@ fn two_parts_are_merged_into_one_result() {
     let report = String::from_utf8(merged.stderr).unwrap();
     assert!(report.contains(&format!("part      2/2 {two}: 100 started")), "{report}");
     assert!(fs::read_to_string(&page).unwrap().contains("part: 1/2 "));
-    // The whole can be compared like a run.
     let whole = file("merge-whole.json", whole.to_string());
     let same = output(&format!("compare {whole} {whole}"));
     assert_eq!(same.status.code(), Some(0), "{same:?}");

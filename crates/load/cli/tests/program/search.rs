@@ -57,7 +57,6 @@ fn the_result_is_at_most_what_connections_can_carry() {
             "{results}"
         );
     }
-    // The report has a line for each step, and the result.
     let report = String::from_utf8(output.stderr).unwrap();
     assert!(report.contains(results["answer"].as_str().unwrap()), "{report}");
     let last = format!("\n{:>4} ", steps.len());

@@ -360,7 +360,6 @@ fn written_everywhere(server: &Server) {
     }
 }
 
-/// The node still reports its own part.
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn a_store_that_rejects_the_results_has_its_own_exit_status() {

@@ -19,7 +19,6 @@ pub(crate) enum Step {
     Starts { pause: Pause, hz: u32 },
 }
 
-/// Measurements with fine timers are included only if fine timers are available.
 pub(crate) fn all() -> Vec<Step> {
     let mut steps = vec![Step::Clocks];
     for asked in [Duration::from_micros(1), TYPICAL_SLEEP, Duration::from_millis(2)] {

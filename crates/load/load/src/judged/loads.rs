@@ -70,7 +70,6 @@ impl Summary {
 }
 
 impl LoadResults {
-    /// Returns the requirements of the load. Each text begins with the name of the load.
     pub(crate) fn required(&self) -> impl Iterator<Item = Required> {
         let named = |text: &String| format!("{}: {text}", self.name);
         self.summary.required.iter().map(move |Required { text, value, missed }| Required {

@@ -221,7 +221,6 @@ fn sum(parts: &[Part<'_>]) -> Summary {
     }
 }
 
-/// Returns the sum of the pools of all parts, or `None` if the pools do not grow.
 fn pool(parts: &[Part<'_>]) -> Option<PoolGrowth> {
     let pools: Option<Vec<_>> = parts.iter().map(|part| part.file.pool).collect();
     pools?.into_iter().reduce(PoolGrowth::plus)

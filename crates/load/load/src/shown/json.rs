@@ -192,7 +192,6 @@ struct Brief {
     max: Option<u64>,
 }
 
-/// The percentile spectra of the times, up to the longest time.
 #[derive(Debug, Serialize)]
 struct Spectrum {
     service_time_ns: Vec<Point>,

@@ -5,7 +5,6 @@ use crossterm::event::KeyCode;
 /// The maximum number of characters. No shape that a person types or pastes is longer.
 const MOST: usize = 4_000;
 
-/// The text that is being typed, with a cursor. The next character is inserted at the cursor.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Typed {
     text: Vec<char>,

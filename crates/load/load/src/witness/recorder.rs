@@ -74,7 +74,6 @@ impl Recorder {
         arrivals
     }
 
-    /// Returns whether the kernel provided all recorded times.
     pub(crate) fn is_by_kernel(&self) -> bool {
         !self.recorded().is_without_kernel
     }

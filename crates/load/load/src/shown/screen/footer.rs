@@ -47,7 +47,6 @@ fn note(picture: &Picture) -> &str {
     picture.snapshot.as_ref().map_or("", |now| &now.note)
 }
 
-/// Draws the text that is being typed, with a cursor. If no text is being typed, draws the message instead.
 pub(crate) fn draw_prompt(grid: &mut Grid, area: Rect, picture: &Picture) {
     let Some((kind, typed)) = picture.prompt.typing() else {
         return grid.line(area, [plain(note(picture)).with(BAD).bold()]);
