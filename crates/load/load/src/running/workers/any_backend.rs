@@ -1,4 +1,4 @@
-//! Hides the type of a target from all code except its calls, so that little code is compiled for each type of target.
+//! Erases the type of a target, so that only its workers are compiled once for each type of target.
 
 use super::shared::RunShared;
 use super::worker::Worker;
@@ -9,7 +9,7 @@ use nanopace_async::AsyncPacer;
 use std::pin::Pin;
 use std::sync::Arc;
 
-/// A future of any type. It is allocated once for each session, not for each call.
+/// A future of any type. No call of a load allocates one.
 type Boxed<'a, R> = Pin<Box<dyn Future<Output = R> + Send + 'a>>;
 
 pub(crate) trait AnyBackend: Backend {
@@ -20,7 +20,6 @@ pub(crate) trait AnyBackend: Backend {
 
     fn probe_boxed(&self) -> Boxed<'_, Result<(), Failure>>;
 
-    /// Opens a session and performs one operation, outside of a load.
     fn call_alone(&self) -> Boxed<'_, Result<Done, Failure>>;
 
     fn worker(

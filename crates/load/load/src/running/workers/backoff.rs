@@ -10,7 +10,7 @@ use nanopace::Nanos;
 use std::time::Duration;
 use tokio::time::timeout;
 
-/// The minimum time between two attempts of all sessions together.
+/// The minimum time per failed attempt, averaged over all sessions.
 const APART: Duration = Duration::from_micros(100);
 
 /// Waits after a call that began at `began` and could not connect. The wait ends early if the schedule ends.

@@ -1,8 +1,8 @@
 //! Runs calls that block: starts one thread for each session, and a thread that monitors them.
 //!
 //! A call that blocks cannot be ended. When a run is given up, the call counts as unfinished, and its thread is left
-//! running. A thread that is still opening its session when the schedule ends is left running too. Such a thread delays
-//! the start of the load by at most the timeout.
+//! running. A thread that is still opening its session delays the start of the load by at most the timeout. If it is
+//! still opening the session when the schedule ends, it is left running too.
 
 use super::backoff;
 use super::cores::{self, Core};
@@ -26,8 +26,8 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::time;
 
 /// The ticket that a thread takes after its first attempt to open its session. With the ticket, the thread signals the
-/// monitor that this attempt has ended. The monitor waits until the thread drops the ticket. After the schedule has
-/// ended, no ticket is available.
+/// monitor that this attempt has ended. The monitor waits until the thread drops the ticket. When the schedule ends,
+/// the monitor takes the remaining tickets, and a thread that finds no ticket ends.
 type Ticket = Mutex<Option<UnboundedSender<()>>>;
 
 struct Worker {
@@ -40,9 +40,9 @@ struct Worker {
 
 type Session<'a> = Option<Box<dyn BlockingSession + 'a>>;
 
-/// Starts one thread for each recorder, and a thread that monitors them. The monitor is counted as ready when all
-/// sessions are open or the timeout has passed. The monitor ends with the last thread that has a session, or when the
-/// run is given up, and then drops its `token`.
+/// Starts one thread for each recorder, and a thread that monitors them. The monitor is counted as ready when each
+/// thread has made its first attempt to open a session, or when the timeout has passed. The monitor ends after the
+/// schedule, with the last thread that has taken its ticket, or when the run is given up. It then drops its `token`.
 pub(super) fn start(
     sessions: &Arc<dyn BlockingSessions>,
     shared: &Arc<RunShared>,
@@ -128,8 +128,8 @@ impl Worker {
         Ok(())
     }
 
-    /// Opens the session, works until the schedule ends, and closes the session. If the session cannot be opened before
-    /// the schedule starts, it is opened for the first call.
+    /// Opens the session, works until the schedule ends, and closes the session. If the first attempt to open the
+    /// session fails, the next call tries again.
     fn run(&self, runtime: &Handle) {
         self.shared.threads.add_current();
         self.recorder.blocks();
@@ -169,7 +169,7 @@ impl Worker {
         span.end_if_over();
     }
 
-    /// Performs the operation for a slot. Returns whether there was a connection to the target.
+    /// Returns false if the call could not connect to the target.
     fn operation<'a>(
         &'a self,
         session: &mut Session<'a>,

@@ -6,12 +6,12 @@ use std::time::Duration;
 use tokio::task::coop::has_budget_remaining;
 use tokio::time::{Instant, Sleep, sleep_until};
 
-/// If a thread notices the end of a timeout more than this time late, it may have been unable to check for the
-/// response. The deadline is then moved once, to this time from now.
+/// If a check comes more than this time after the deadline, the deadline is put off once, to this time from now.
 const LATE: Duration = Duration::from_millis(10);
 
 /// The deadline of the current request. The runtime's timer is reset only when it fires, which is about once per
-/// timeout and not for each request. Before the timer fires, it is polled only if the task has changed.
+/// timeout and not for each request. Before the timer fires, it is polled only if it has not stored the task's current
+/// waker.
 #[derive(Debug)]
 pub(crate) struct Deadline {
     at: Instant,
@@ -21,7 +21,7 @@ pub(crate) struct Deadline {
 }
 
 impl Deadline {
-    /// Returns a deadline that passes after `timeout`. Must be called within a tokio runtime.
+    /// Panics outside of a tokio runtime.
     pub(crate) fn new(timeout: Duration) -> Deadline {
         let at = after(timeout);
         Deadline { at, is_put_off: false, timer: Box::pin(sleep_until(at)), waker: None }
@@ -54,8 +54,8 @@ impl Deadline {
         Poll::Pending
     }
 
-    /// Extends the deadline, once for each request, if it passed more than [`LATE`] ago. The thread was then stopped or
-    /// had no CPU time, and the response may have arrived in time. Returns whether the deadline was extended.
+    /// Extends the deadline, once for each request, if it passed more than [`LATE`] ago. The thread may then have been
+    /// unable to check for a response that arrived in time. Returns whether the deadline was extended.
     fn put_off(&mut self) -> bool {
         let now = Instant::now();
         let is_first = !self.is_put_off && now.saturating_duration_since(self.at) > LATE;
@@ -68,7 +68,7 @@ impl Deadline {
 
 fn after(timeout: Duration) -> Instant {
     let now = Instant::now();
-    // If the sum overflows, the deadline is about 30 years from now.
+    // If the sum overflows, the deadline is about 32 years from now.
     now.checked_add(timeout).unwrap_or_else(|| now + Duration::from_secs(1_000_000_000))
 }
 

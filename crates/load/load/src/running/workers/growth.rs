@@ -1,7 +1,7 @@
 //! Opens more connections during a run while slots lack a connection: `--connections 16..512`.
 //!
 //! A connection is opened if a slot is due while all connections are busy. Each thread checks this once a millisecond.
-//! By Little's law, the pool grows to the rate times the mean service time. It never shrinks.
+//! By Little's law, the pool grows to about the rate times the mean service time, or to its maximum. It never shrinks.
 //!
 //! A delay of the generator does not let the pool grow. If the calls in flight started late because of the generator, a
 //! generator without delays would have started these calls earlier. A connection might then be free for a slot that has
@@ -16,8 +16,8 @@ use tokio::time;
 
 const LOOK: Duration = Duration::from_millis(1);
 
-/// Returns the number of slots that are due while all connections of all threads are busy. Returns 0 if the generator
-/// causes the lateness of these slots.
+/// Returns the number of due slots if all connections of all threads are busy, and would be busy even if the generator
+/// had caused no delays. Otherwise, and during a pause, returns 0.
 pub(crate) fn lacking(shared: &RunShared) -> u64 {
     let Ledger { backlog_slots, backlog, .. } = shared.pacer.ledger();
     let is_due = backlog_slots > 0 && !shared.pacer.is_paused();
@@ -32,7 +32,7 @@ pub(super) struct Growth {
 }
 
 impl Growth {
-    /// Waits until the thread has to open connections, and returns their numbers. Returns `None` if the thread opens no
+    /// Waits until the thread has to open connections, and returns their indices. Returns `None` if the thread opens no
     /// more connections. The future can be dropped at any time.
     pub(super) async fn more(&mut self) -> Option<Range<usize>> {
         let Growth { shared, left } = self;
@@ -59,8 +59,8 @@ mod tests {
 
     const SIZE: PoolSize = PoolSize { first: 16, most: 100 };
 
-    /// Simulates 3 s of 1 000 slots/s, each with a response after `service_ms`. The thread does nothing in `frozen`.
-    /// Returns the number of connections at the end.
+    /// Simulates 3 s of 1 000 slots/s, each with a response after `service_ms`. The thread does nothing in the
+    /// milliseconds `frozen`. Returns the number of connections at the end.
     fn opened(service_ms: u64, frozen: Range<u64>) -> usize {
         let clock = ManualClock::new();
         let pacer = Pacer::builder(Rate::per_second(1_000).unwrap()).clock(clock.clone()).build();

@@ -18,12 +18,12 @@ pub(crate) struct Guarded {
 }
 
 impl Guarded {
-    /// Returns a guard for consecutive calls. Must be called within a tokio runtime.
+    /// `keeps_to_it` is true if calls apply the timeout themselves. If it is false, panics outside of a tokio runtime.
     pub(crate) fn new(timeout: Duration, keeps_to_it: bool) -> Guarded {
         Guarded { timeout, deadline: (!keeps_to_it).then(|| Deadline::new(timeout)) }
     }
 
-    /// Runs a call. Drops the call if it exceeds the timeout. Returns a failure after a timeout or a panic.
+    /// Runs a call until it ends, panics or exceeds its deadline. A panic or an exceeded deadline is a failure.
     pub(crate) async fn run<F, R>(&mut self, call: impl FnOnce() -> F) -> Result<R, Failure>
     where
         F: Future<Output = Result<R, Failure>>,
@@ -34,7 +34,7 @@ impl Guarded {
         }
         let mut call = pin!(async { call().await });
         poll_fn(|cx| {
-            // A call that has panicked is not polled again, and its session is dropped with it.
+            // A call that has panicked is not polled again. Its failure is `broken`, so the worker drops the session.
             let polled = caught(|| call.as_mut().poll(cx));
             match (polled, &mut *deadline) {
                 (Ok(Poll::Ready(result)), _) => Poll::Ready(result),

@@ -5,7 +5,6 @@ use std::future::poll_fn;
 use std::pin::pin;
 use std::time::Duration;
 
-/// Runs a call, and raises `longest` to the longest time for which the call blocks its thread.
 pub(super) async fn watched<F: Future>(
     call: F,
     pacer: &Pacer,

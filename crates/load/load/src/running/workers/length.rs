@@ -44,12 +44,13 @@ pub(crate) struct RunLength {
     pub(crate) is_steady: bool,
     /// The share of the load's slots that belongs to this process, above 0 and at most 1.
     pub(crate) share: f64,
-    /// The constant rate in slots per second until the load is changed, or `None` if the rate is not constant.
+    /// The constant rate of this process in slots per second until the load is changed, or `None` if the rate is not
+    /// constant.
     pub(crate) constant_hz: Option<f64>,
     /// A closed loop has no schedule, and all slots that started count as requested.
     pub(crate) is_closed: bool,
     pub(crate) ends_with_load: bool,
-    /// The maximum length of the run after a new load has replaced this one. `Duration::MAX` if only the new load
-    /// limits it.
+    /// The maximum duration of the recorded part after a new load has replaced this one. `Duration::MAX` if only the
+    /// new load limits it.
     pub(crate) longest: Duration,
 }

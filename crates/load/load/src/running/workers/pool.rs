@@ -13,7 +13,7 @@ pub(crate) struct Pool(Mutex<State>);
 
 #[derive(Debug, Default)]
 struct State {
-    /// The number of connections that were opened in addition to the first ones, or are being opened.
+    /// The number of connections reserved in addition to the first ones, including those that failed to open.
     added: usize,
     opening: usize,
     last_opened: Option<Nanos>,

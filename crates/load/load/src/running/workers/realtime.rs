@@ -1,9 +1,9 @@
 //! Lets load threads run before the threads of other programs: `--realtime`.
 //!
-//! On a busy machine, a thread that wakes for a slot first waits for the CPU. Under `SCHED_RR`, it runs at once. Where
-//! this is not allowed, a thread gets a nice value of -15. Where that is not allowed either, it stays in the normal
-//! class. A thread that used more than 80 % of a core for a second goes back to the normal class, because it would keep
-//! other programs from running, such as a server on this machine.
+//! On a busy machine, a thread that wakes for a slot first waits for the CPU. Under `SCHED_RR`, it runs before all
+//! normal threads. Where this is not allowed, a thread gets a nice value of -15. Where that is not allowed either, it
+//! stays in the normal class. A thread that used more than 80 % of a core for a second goes back to the normal class,
+//! because it would keep other programs from running, such as a server on this machine.
 
 use crate::results::realtime::{Class, RealtimeResult};
 use nanopace::Nanos;
@@ -42,7 +42,6 @@ impl Realtime {
     }
 
     fn all(&self) -> MutexGuard<'_, RealtimeResult> {
-        // A thread that panics ends the run with its own message. A poisoned lock must not add another message.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -90,10 +89,9 @@ mod system {
         ThreadSchedulePolicy, set_thread_priority_and_policy, thread_native_id,
     };
 
-    /// The crate's number for a nice value of 0.
+    /// A priority of the crate `thread_priority`, which maps it to a nice value of -1.
     const NORMAL: u8 = 50;
 
-    /// Raises the class of the calling thread as far as this is allowed.
     pub(super) fn raise() -> Class {
         let policy = ThreadSchedulePolicy::Realtime(RealtimeThreadSchedulePolicy::RoundRobin);
         // On Linux, each thread has its own nice value. `None` stands for the calling thread.
@@ -104,7 +102,7 @@ mod system {
         }
     }
 
-    /// Brings the calling thread back to the normal class. This is always allowed.
+    /// Brings the calling thread back to the normal class, which is always allowed. Setting the nice value may fail.
     pub(super) fn lower() {
         set(NORMAL, ThreadSchedulePolicy::Normal(NormalThreadSchedulePolicy::Other));
     }
@@ -116,7 +114,7 @@ mod system {
     }
 }
 
-/// Other systems have other classes, so `--realtime` is rejected there.
+/// Other systems have other classes, so `run_mode::check_workers` rejects `--realtime` there.
 #[cfg(not(target_os = "linux"))]
 mod system {
     use super::Class;
@@ -148,7 +146,6 @@ mod tests {
         for (shares, beat) in [
             ([0.0, 0.0], None),
             ([0.79, 0.79], None),
-            // It is busy only for part of each second.
             ([0.0, 0.8], None),
             ([0.81, 0.81], Some(100)),
             ([0.1, 1.0], Some(200)),

@@ -50,7 +50,6 @@ impl Slots {
         self.decided.as_ref().map(|decided| decided.fetch_add(1, Ordering::AcqRel) + 1)
     }
 
-    /// Returns the number of decisions about slots so far, or `None` if the last slot does not end the run.
     pub(crate) fn decided(&self) -> Option<u64> {
         // Acquire: as in `count_decided`.
         self.decided.as_ref().map(|decided| decided.load(Ordering::Acquire))
@@ -59,7 +58,7 @@ impl Slots {
     /// Returns how many of the slots that the pacer has granted were not started, if the run ends with the last slot of
     /// the load. Call this only after all threads have ended.
     pub(crate) fn not_started(&self, granted: u64) -> u64 {
-        // Relaxed: as in `refuse`; the caller has joined the threads, so it sees their counts.
+        // Relaxed: as in `refuse`. The controller has since locked the records of the threads, so it sees their counts.
         let [decided, refused] = [self.decided.as_ref(), Some(&self.refused)]
             .map(|count| count.map_or(0, |count| count.load(Ordering::Relaxed)));
         granted.saturating_sub(decided) + refused

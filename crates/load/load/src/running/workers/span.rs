@@ -16,9 +16,8 @@ use std::time::{Duration, SystemTime};
 pub(crate) struct RunSpan {
     pacer: Pacer,
     pub(crate) start: Nanos,
-    /// The wall-clock time at which the span was created.
     pub(crate) began: SystemTime,
-    /// The end of the warm-up. Slots before this time belong to the warm-up.
+    /// The end of the warm-up. Unless the number of requests is fixed, slots before this time belong to the warm-up.
     pub(crate) recorded_from: Nanos,
     /// The planned end, in nanoseconds. The run can end earlier. A change of the load may move the planned end: see
     /// `follow`.
@@ -27,7 +26,6 @@ pub(crate) struct RunSpan {
     latest: Nanos,
     length: RunLength,
     slots: Slots,
-    /// The amount of load that was due before the recorded part. Set after the recorded part has begun.
     warm_up: OnceLock<AskedLoad>,
     ended: OnceLock<RunEnd>,
     messages: Sender<Message>,
@@ -45,7 +43,7 @@ pub(crate) enum Admission {
 }
 
 impl RunSpan {
-    /// Creates a span, which sends [`Message::LastSlot`] when the last recorded slot has been admitted.
+    /// Creates a span, which sends [`Message::LastSlot`] when its last slot ends the run.
     pub(crate) fn new(
         pacer: &Pacer,
         start: Nanos,
@@ -85,9 +83,9 @@ impl RunSpan {
         AskedLoad { slots, count: most.map_or(count, |most| count.min(most)) }
     }
 
-    /// Returns the amount of load as counted by the pacer. For random slots, the mean count can exceed the number of
-    /// slots that were due. For a moment before the last change of the load, the pacer returns the count at that
-    /// change. Neither inaccuracy matters, because a run never requests more than its maximum number of slots.
+    /// Returns the amount of load as counted by the pacer. For random arrivals, `count` is the expected number, which
+    /// can exceed the number of slots that were due. For a moment before the last change of the load or the last pause,
+    /// the pacer may return the amount at that later point.
     fn asked_by_pacer(&self, moment: Nanos) -> AskedLoad {
         let (pacer, before) = (&self.pacer, moment.min(self.end()));
         let asked =
@@ -152,7 +150,8 @@ impl RunSpan {
     }
 
     /// Moves the planned end to the end of a load that begins at `now` and has this length, or to `latest` if `latest`
-    /// comes first. If neither the load nor the length of the run is limited, the planned end does not change.
+    /// comes first, but not before the end of the warm-up. If neither the load nor the length of the run is limited,
+    /// the planned end does not change.
     pub(crate) fn follow(&self, now: Nanos, length: Option<Duration>) {
         let load = length.map_or(Nanos::MAX, |length| now + length);
         let end = load.min(self.latest).max(self.recorded_from);
@@ -175,8 +174,8 @@ impl RunSpan {
         admission
     }
 
-    /// Returns how many of the granted slots were not started. Call this after all threads have ended, and only if the
-    /// end of the load ends the run.
+    /// Returns how many of the granted slots were not started. Valid after all threads have ended, in a run that ends
+    /// with its load or after a fixed number of requests.
     pub(crate) fn not_started(&self) -> u64 {
         self.slots.not_started(self.pacer.ledger().granted)
     }
@@ -254,7 +253,7 @@ impl RunSpan {
         left
     }
 
-    /// Removes the slots of the warm-up, which a late policy may have moved beyond the end of the warm-up.
+    /// Removes the slots of the warm-up, which a pause or a late policy may have moved beyond the end of the warm-up.
     fn leave_warm_up_out(&self, batches: &mut Vec<(Nanos, u64)>) {
         let Some(Counted { warm_up, .. }) = self.length.counted else { return };
         let Ledger { granted, skipped, backlog_slots, .. } = self.pacer.ledger();
@@ -332,7 +331,7 @@ fn beyond(all: &[(Nanos, u64)], known: &[(Nanos, u64)]) -> Vec<(Nanos, u64)> {
 }
 
 /// Subtracts the time since the end of the run, which was `end` after the start, from the elapsed time and the backlog.
-/// If the run was paused, the subtracted time is too short by the length of the pauses.
+/// If the run was paused, the subtracted time may be too short by up to the length of the pauses.
 fn ledger_at_end(end: Duration, ledger: Ledger) -> Ledger {
     let mut ended = ledger;
     let behind = ledger.elapsed.saturating_sub(end).min(ledger.backlog);

@@ -125,8 +125,8 @@ type Called = Pin<Box<dyn Future<Output = Result<Done, Failure>> + Send>>;
 
 type Becomes<T> = Box<dyn Fn(u64) -> T + Send + Sync>;
 
-/// A target whose openings and calls are functions of their number. All asynchronous targets have one type, and so do
-/// all blocking ones, because the run is compiled for each type.
+/// A target whose openings and calls are functions of their number. Most tests share one asynchronous and one blocking
+/// type, because workers are compiled for each type.
 struct Told<C> {
     /// Openings are counted from 0; opening 0 checks that the target is available.
     open: Becomes<Result<(), Failure>>,
@@ -210,8 +210,8 @@ fn hangs_until(ends: Receiver<()>) -> impl Fn() -> Result<(), Failure> + Send + 
     }
 }
 
-/// Returns an opening that hangs until the first call is made, and a call. The first two calls wait for each other, so
-/// they succeed only if different threads make them.
+/// Returns an opening that hangs until the call for slot 0 is made, and a call. The call for slot 0 waits for a second
+/// call, so both succeed only if different threads make them.
 fn that_need_each_other() -> (
     impl Fn() -> Result<(), Failure> + Send + Sync,
     impl Fn(u64) -> Result<Done, Failure> + Send + Sync,
@@ -289,7 +289,6 @@ fn a_target_that_hangs_or_panics_before_the_load_is_not_there() {
     assert_eq!(told(panics), "no answer from test: panic: no door");
 }
 
-/// The slots of the warm-up are due at once.
 #[test]
 fn a_run_that_is_stopped_before_it_begins_starts_nothing_and_says_so() {
     for options in ["", "--warmup 100ms"] {
@@ -347,7 +346,7 @@ fn calls_that_hang_when_the_run_is_given_up_are_unfinished() {
     assert_eq!(setup.target.seen(), (5, 4));
 }
 
-/// The call that never yields is on a thread with three other calls in flight, or on a thread of its own.
+/// With one thread, only the last of four calls blocks the thread. With four threads, each call blocks its own thread.
 #[test]
 fn calls_that_never_yield_when_the_run_is_given_up_are_unfinished() {
     for threads in [1, 4] {

@@ -44,7 +44,7 @@ impl LoadThreads {
         }
     }
 
-    /// Returns the CPU time of each load thread so far. Empty if the system does not report it.
+    /// Returns the CPU time of each load thread so far. Empty on systems other than Linux.
     pub(crate) fn times(&self) -> Vec<CpuTime> {
         let mut threads = self.threads();
         for thread in threads.iter_mut() {
@@ -55,7 +55,6 @@ impl LoadThreads {
     }
 
     fn threads(&self) -> MutexGuard<'_, Vec<Thread>> {
-        // A thread that panics ends the run with its own message. A poisoned lock must not add another message.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -22,16 +22,15 @@ use tokio::sync::Semaphore;
 use tokio::task::{JoinError, JoinSet};
 use tokio::time;
 
-/// The maximum number of connections that a thread opens at the same time.
+/// The maximum number of connections of a load that a thread opens at the same time before the schedule starts.
 const AT_ONCE: usize = 64;
 
-/// With fewer sessions than this, threads sleep most of the time.
 const FEW: usize = 8;
 
-/// The interval between two checks of whether threads have ended.
+/// The interval between two checks of whether threads are ready or have ended.
 pub(crate) const GLANCE: Duration = Duration::from_millis(10);
 
-/// The time in which a thread ends after all of its work has ended, unless it resolves a name.
+/// The time that an idle thread is given to end. A thread that still resolves a name takes longer.
 const FAREWELL: Duration = Duration::from_secs(1);
 
 pub(crate) struct LoadPart {
@@ -40,7 +39,7 @@ pub(crate) struct LoadPart {
     pub(crate) connections: Vec<usize>,
 }
 
-/// The load threads of a run. One set of threads runs all loads of the run.
+/// The threads that run all loads of a run.
 #[derive(Debug)]
 pub(crate) struct Threads(Vec<Thread>);
 
@@ -77,8 +76,8 @@ pub(crate) fn sessions(
 }
 
 /// Returns the number of threads for a load: one thread per core. If the target runs on this machine too, half of the
-/// cores are left to the target. There are no more threads than a load of `hz` calls per second needs, because with
-/// fewer threads there are fewer wake-ups for the same calls.
+/// cores are left to the target, unless there are fewer than [`FEW`] sessions. There are no more threads than a load of
+/// `hz` calls per second needs, because with fewer threads there are fewer wake-ups for the same calls.
 pub(crate) fn suitable(target: &Arc<dyn AnyBackend>, sessions: u32, hz: Option<f64>) -> usize {
     let cores = thread::available_parallelism().map_or(1, usize::from);
     let own = if target.is_local() { beside_target(cores, sessions as usize) } else { cores };
@@ -86,8 +85,7 @@ pub(crate) fn suitable(target: &Arc<dyn AnyBackend>, sessions: u32, hz: Option<f
     own.min(needed)
 }
 
-/// Returns the number of threads beside a target on this machine. With few sessions, threads sleep most of the time,
-/// and one thread per core keeps the cores awake.
+/// With fewer than [`FEW`] sessions, threads sleep most of the time, and one thread per core keeps the cores awake.
 fn beside_target(cores: usize, sessions: usize) -> usize {
     if sessions < FEW { cores } else { (cores / 2).max(1) }
 }
@@ -103,9 +101,9 @@ pub(crate) fn spread(connections: usize, threads: usize) -> Vec<usize> {
 }
 
 impl Threads {
-    /// Starts `count` threads, which run all `parts` together, and the threads of each part whose calls block: one per
-    /// session, and one that monitors them. Also returns the threads of each part. A thread is counted as ready for a
-    /// part when its connections are open.
+    /// Starts up to `count` threads for all parts whose calls do not block. For each other part, starts one thread per
+    /// session, and a thread that monitors them. Also returns the threads of each part, without the threads of blocking
+    /// sessions. A thread is counted as ready for a part when its attempts to open connections have ended.
     pub(crate) fn start(
         parts: &[LoadPart],
         count: usize,
@@ -149,7 +147,7 @@ impl Threads {
 }
 
 impl Thread {
-    /// Returns whether the thread has ended. If its work has ended, waits a little for the thread.
+    /// Returns whether the thread has ended. If its work has ended, waits up to [`FAREWELL`] for the thread.
     fn has_ended(&self) -> bool {
         let begin = Instant::now();
         let is_working = || self.working.iter().any(|working| working.strong_count() > 0);
@@ -169,7 +167,7 @@ impl PartThreads {
         self.0.iter().any(PartThread::has_ended)
     }
 
-    /// Returns whether any thread may have calls in flight: it has not ended, and its sessions are open.
+    /// Returns whether any thread may have calls in flight: it has not ended, and it is not opening sessions.
     pub(crate) fn are_at_work(&self) -> bool {
         self.0.iter().any(|thread| !thread.has_ended() && !thread.is_opening())
     }
@@ -219,7 +217,6 @@ impl LoadPart {
 struct ThreadPart {
     target: Arc<dyn AnyBackend>,
     shared: Arc<RunShared>,
-    /// The index of the thread among the threads of the load.
     index: usize,
     /// The index of the thread's first connection.
     first: usize,

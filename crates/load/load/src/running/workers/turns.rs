@@ -2,7 +2,7 @@
 //!
 //! Slot s of the load belongs to connection s mod n, even while that connection is busy. Slots are claimed in order. A
 //! worker claims slots until it gets its own, and keeps the others for their workers. A claim that its worker does not
-//! start is given back at the end of the run, and counts as unstarted.
+//! start is given back at the end of the run, and counts as unstarted if it was due.
 
 use nanopace::{Claim, Ended, Pacer};
 use std::collections::VecDeque;
@@ -42,7 +42,6 @@ impl Turns {
     }
 
     fn claims(&self) -> MutexGuard<'_, Claims> {
-        // A thread that panics ends the run with its own message. A poisoned lock must not add another message.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -53,7 +53,7 @@ fn slot(grant: Grant) -> (u64, Nanos) {
     (grant.slot(), grant.intended_start())
 }
 
-/// Decides about each slot in turn, until the pacer is closed or `most` decisions were made.
+/// Decides about each slot in turn, until the pacer grants no more slots or `most` decisions were made.
 fn admissions(span: &RunSpan, most: usize) -> Vec<Admission> {
     let grants = std::iter::from_fn(|| span.pacer.acquire().ok());
     grants.take(most).map(|grant| span.admit(slot(grant), NOW)).collect()

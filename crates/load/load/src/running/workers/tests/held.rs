@@ -63,7 +63,7 @@ fn one_stop_ends_a_run_whose_thread_is_held_by_connect() {
         if n == 0 {
             return Ok(());
         }
-        // The session is opened once more when the test is over.
+        // Other sessions are opened when the test is over and the receiver is gone.
         let _ = hung.send(());
         hangs()
     };
