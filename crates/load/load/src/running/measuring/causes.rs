@@ -35,7 +35,7 @@ struct Cause {
     end: u64,
 }
 
-/// Neither side is stopped, and three quarters of the connections are busy.
+/// Neither side is stopped. On average, 12.5 of the 16 connections are busy.
 const USUAL: Cause = Cause {
     per_second: 500,
     connections: 16,

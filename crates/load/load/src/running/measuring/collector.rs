@@ -15,7 +15,7 @@ use std::time::Duration;
 pub(crate) struct Collector<'run> {
     recorders: &'run [Arc<Recorder>],
     pacer: Pacer,
-    /// The rate of the load, if it has been constant since the start and no slots are given up.
+    /// The rate of this process, if it has been constant since the start and no late policy can give up slots.
     constant_hz: Option<f64>,
     /// Whether the slots are evenly spaced, so that gaps between starts can be judged.
     is_even: bool,
@@ -66,7 +66,6 @@ impl<'run> Collector<'run> {
         self.total.labels.expect(labels);
     }
 
-    /// Takes the outcomes that were recorded since the last call. The slots of all these outcomes are due.
     pub(crate) fn take_outcomes(&mut self) {
         self.outcomes.clear();
         for recorder in self.recorders {
@@ -79,7 +78,6 @@ impl<'run> Collector<'run> {
         &self.outcomes
     }
 
-    /// Returns the statistics that were recorded since the last call.
     pub(crate) fn collect(&mut self) -> &OperationStats {
         self.judge_starts();
         self.interval.clear();
@@ -120,7 +118,8 @@ impl<'run> Collector<'run> {
         self.total.forfeited(forfeited);
     }
 
-    /// Changes the load. The gap between the last start before the change and the first start after it is not judged.
+    /// Changes or pauses the load. The gap between the last start before the change and the first start after it is not
+    /// judged.
     pub(crate) fn change(&mut self, change: impl FnOnce(&Pacer)) {
         self.judge_starts();
         self.constant_hz = None;

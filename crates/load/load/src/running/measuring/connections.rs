@@ -86,7 +86,6 @@ mod tests {
     use nanopace::{ManualClock, Pacer, Rate};
     use std::sync::Arc;
 
-    /// Returns a recorder for two connections, and its clock.
     fn two() -> (Arc<Recorder>, ManualClock) {
         let clock = ManualClock::new();
         let pacer = Pacer::builder(Rate::per_second(200).unwrap()).clock(clock.clone()).build();

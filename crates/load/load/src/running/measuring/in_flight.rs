@@ -12,7 +12,7 @@ pub(super) struct Begun {
     pub(super) slot: u64,
     pub(super) intended_start: Nanos,
     pub(super) start: Start,
-    /// The simulated start with a target that responds at once, or `None` if calls have no think times.
+    /// The simulated start with a target that responds at once, or `None` before the thread's first think time.
     pub(super) instant_target: Option<Start>,
     /// The index of the ideal connections that the operation uses.
     pub(super) ideal: usize,
@@ -70,7 +70,7 @@ impl InFlight {
         self.places.iter_mut().flatten()
     }
 
-    /// Removes the operation at this place and returns it. Returns `None` if all operations have already been given up.
+    /// Returns `None` if all operations have already been given up.
     pub(super) fn end(&mut self, place: usize) -> Option<Begun> {
         let begun = self.places[place].take()?;
         self.free.push(place);

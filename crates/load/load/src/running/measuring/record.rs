@@ -1,4 +1,5 @@
-//! Holds the record of a load thread: its operations, its connections, and the causes of the lateness of its slots.
+//! Holds the record of one load on one thread: its operations, its connections, and the causes of the lateness of its
+//! slots.
 
 use super::connections::{ALL, Connections};
 use super::in_flight::{Begun, InFlight};
@@ -21,7 +22,6 @@ pub(super) struct Record {
     pub(super) taken_until: Nanos,
     pub(super) in_flight: InFlight,
     pub(super) outcomes: Outcomes,
-    /// Set only if the run records single slots.
     pub(super) slots: Option<Box<SlotRecord>>,
     pub(super) connections: Connections,
     pub(super) moved: ScheduleShift,
@@ -30,8 +30,8 @@ pub(super) struct Record {
     pub(super) skipped: u64,
 }
 
-/// The outcomes that the collector has not taken yet. The collector has read the memory of `earlier` on another core, so
-/// each write there takes long. The thread therefore writes [`LATEST`] outcomes together.
+/// The outcomes that the collector has not taken yet. The collector has read the memory of `earlier` on another core,
+/// so each write to it is slow. The thread therefore writes [`LATEST`] outcomes together.
 #[derive(Debug, Default)]
 pub(super) struct Outcomes {
     earlier: Vec<Outcome>,
@@ -130,8 +130,8 @@ impl Record {
         are_busy && age > ahead.unwrap_or_default() + unseen
     }
 
-    /// Records that an attempt to open a connection has ended, with or without success. The time of the attempt,
-    /// without pauses of the run, is attributed to the target.
+    /// Records that an attempt to open a connection has ended, with or without success. The time of the attempt, minus
+    /// all pauses of the run so far, is attributed to the target.
     pub(super) fn connection_opened(&mut self, start: Start, now: Nanos) {
         let paused = self.moved.paused(now);
         let busy = (now - start.actual).saturating_sub(paused);

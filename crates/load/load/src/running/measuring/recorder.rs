@@ -17,7 +17,7 @@ use std::ops::Deref;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// The record of one load thread. The collector also accesses it.
+/// The record of one load on one thread, shared with the collector.
 #[derive(Debug)]
 pub(crate) struct Recorder {
     clock: Pacer,
@@ -50,9 +50,8 @@ impl Recorder {
         Flight { recorder: Arc::clone(self), start, place: Some(place) }
     }
 
-    /// Records that the operation of a slot starts. A slot has a number and an intended start. The caller has just read
-    /// `now` from the clock. `ideal` is the index of the
-    /// ideal connections that the operation can use.
+    /// Records that an operation starts. `slot` is the number and the intended start of its slot. The caller has just
+    /// read `now` from the clock. `ideal` is the index of the ideal connections that the operation can use.
     pub(crate) fn start_at(
         &self,
         now: Nanos,
@@ -64,9 +63,8 @@ impl Recorder {
         Flight { recorder: self, start, place: Some(place) }
     }
 
-    /// Records the start of an operation. Returns the time of the start and the place of the operation. For a slot of
-    /// the warm-up, records only the cause of its lateness, because a late policy may give up time for this lateness
-    /// after the warm-up.
+    /// Returns the time of the start and the place of the operation. The statistics of a warm-up slot contain only the
+    /// cause of its lateness. A late policy may give up time for this lateness after the warm-up.
     fn begin(
         &self,
         now: Nanos,
@@ -160,7 +158,8 @@ impl Recorder {
         self.record().last_poll.blocks();
     }
 
-    /// Returns whether the report of the thread's CPU time is overdue by more than `allowed` plus a fixed time.
+    /// Returns whether the thread's beat is overdue by more than `allowed` plus
+    /// [`STUCK`](crate::results::last_poll::STUCK).
     pub(crate) fn is_stuck(&self, allowed: Duration) -> bool {
         self.record().last_poll.is_stuck(self.clock.now(), allowed)
     }
@@ -169,14 +168,12 @@ impl Recorder {
         self.record().connections.count
     }
 
-    /// Returns whether a slot that has been due for `age` lacks a connection of the thread: see
-    /// [`Record::lacks_connection`].
+    /// See [`Record::lacks_connection`].
     pub(crate) fn lacks_connection(&self, age: Duration) -> bool {
         self.record().lacks_connection(self.clock.now(), age)
     }
 
-    /// Separates one ideal connection from the shared ones, for slots that may use only this connection. Returns its
-    /// index.
+    /// See `Connections::split`.
     pub(crate) fn split_connection(&self) -> usize {
         self.record().connections.split()
     }
@@ -216,12 +213,12 @@ impl Recorder {
         self.record().connection_opened(start, self.clock.now());
     }
 
-    /// Records that the thread goes to sleep. Calls `processor` for the thread's CPU time only if it is needed.
+    /// Calls `processor` for the thread's CPU time only if it is needed.
     pub(crate) fn sleeps(&self, processor: impl FnOnce() -> CpuTime) {
         self.record().last_poll.sleeps(self.clock.now(), processor);
     }
 
-    /// Records that the thread has woken up. Calls `processor` for the thread's CPU time only if it is needed.
+    /// Calls `processor` for the thread's CPU time only if it is needed.
     pub(crate) fn wakes(&self, processor: impl FnOnce() -> CpuTime) {
         self.record().last_poll.wakes(self.clock.now(), processor);
     }
@@ -294,7 +291,6 @@ impl Recorder {
         self.record().outcomes.swap(outcomes);
     }
 
-    /// Sets the record of single slots, or `None` if the run needs none.
     pub(crate) fn record_slots(&self, slots: Option<SlotRecord>) {
         self.record().slots = slots.map(Box::new);
     }
@@ -317,7 +313,6 @@ impl Recorder {
     }
 }
 
-/// An operation that has started. If it is dropped before it ends, it counts as unfinished.
 #[derive(Debug)]
 #[must_use = "an operation that is dropped is unfinished"]
 pub(crate) struct Flight<R: Deref<Target = Recorder> = Arc<Recorder>> {

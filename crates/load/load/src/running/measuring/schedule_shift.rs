@@ -1,8 +1,8 @@
 //! Computes how far pauses and late policies have moved the schedule.
 //!
-//! A pause delays the slots that have not started. If a policy gives up slots, later slots move as after a pause. The
-//! [ideal](crate::results::lateness) generator gives up as few slots as possible, so its simulation needs the time of
-//! pauses and the time given up.
+//! A pause delays the slots that have not started. If a late policy gives up slots or schedule time, later slots move
+//! as after a pause. The [ideal](crate::results::lateness) generator gives up as few slots as possible, so its
+//! simulation needs the time of pauses and the time given up.
 
 use crate::console::human::float;
 use nanopace::{Nanos, Pacer};
