@@ -54,7 +54,6 @@ impl Stage for BeforeStart {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Begin {
     pub(crate) at: Nanos,
-    /// Whether the schedule begins with a pause.
     pub(crate) is_paused: bool,
 }
 

@@ -12,9 +12,10 @@
 //! If the run has several loads, a command with `?load=NAME` is for one of them, and a rate or a shape needs the name.
 //! If the run has two sides, a rate or a shape is for both sides together and accepts no name.
 //!
-//! Commands return the new state, as `/status` does. A rejected request has no effect. The response contains the
-//! reason, with one of these statuses: 400 for a query or a body that is not valid, 401 without the token, 403 from a
-//! web page, 404 for an unknown path or load, 405 for the wrong method, 408 for a body that does not arrive, 409 for a
+//! Commands return the new state, as `/status` does. A rejected request has no effect, but a run may carry out a
+//! command after it was answered with 503. The response contains the reason, with one of these statuses: 400 for a
+//! query or a body that is not valid, 401 without the token, 403 from a web page or for a host that is not the
+//! loopback, 404 for an unknown path or load, 405 for the wrong method, 408 for a body that does not arrive, 409 for a
 //! command that the run cannot carry out at this time, 411 without a body, 413 for a body that is too long, 503 if the
 //! run does not respond in time.
 
@@ -40,7 +41,7 @@ use std::thread::{self, JoinHandle};
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::watch;
 
-/// A listener that clients can connect to before the run begins. They get responses after the run has begun.
+/// A listener that clients can connect to before the server starts. They get responses after it has started.
 #[derive(Debug)]
 pub(crate) struct ControlListener {
     listener: TcpListener,
@@ -63,7 +64,7 @@ impl ControlListener {
     }
 }
 
-/// The control server, which has its own thread. Dropping this value ends the server.
+/// Dropping this value ends the server.
 #[derive(Debug)]
 pub(crate) struct Control {
     over: watch::Sender<bool>,

@@ -33,8 +33,8 @@ use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 use totals::RunTotals;
 
-/// After the missing responses were given up, each thread must end within this time. A thread that takes longer counts
-/// as stuck.
+/// The time in which all threads must end after the missing responses were given up. A thread that takes longer is left
+/// running.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Changes the load, and collects the records of the load threads. Handles the stage of a run in which slots start.
@@ -49,7 +49,7 @@ pub(crate) struct Controller<'run> {
     left: Vec<(Nanos, u64)>,
     /// The number of slots in `left` that were due more than [`HICCUP`] before the end of the schedule.
     overdue: u64,
-    /// The number of sessions that were not open when the first slots started.
+    /// The number of sessions that were still being opened when the schedule started.
     unopened: usize,
     is_at_goal: bool,
     lost: Option<Criterion>,
@@ -115,9 +115,9 @@ impl<'run> Controller<'run> {
     }
 
     /// Returns whether a requirement is certain to be missed. In a step of a search, also returns true if all
-    /// requirements are certain to hold. If the generator caused more of a step's lateness than the target,
-    /// requirements are judged without the wait times, and do not count as lost while the p99 wait time exceeds
-    /// [`HICCUP`], because such lateness may reveal nothing about the target.
+    /// requirements are certain to hold. The generator's own lateness may reveal nothing about the target. If it
+    /// exceeds the target's lateness in a step, a requirement counts as lost only if the p99 wait time is at most
+    /// [`HICCUP`] and the requirement would be missed even without the wait times.
     fn is_decided(&mut self) -> bool {
         let decided = self.policy.deciding.as_ref().zip(self.totals.so_far.as_ref());
         let Some((Deciding { criteria, is_search, .. }, so_far)) = decided else { return false };
@@ -187,7 +187,7 @@ impl<'run> Controller<'run> {
     }
 
     /// Waits until all responses have arrived or have been given up. Requests that are still in flight after that count
-    /// as unfinished, even if their thread is stuck. Does not wait for threads whose sessions are not open.
+    /// as unfinished, even if their thread is stuck. Does not wait for threads that are still opening sessions.
     pub(crate) fn wait_for_answers(&mut self, messages: &Receiver<Message>, threads: &PartThreads) {
         let mut answers = Answers { controller: self, given_up: None };
         while threads.are_at_work() && !answers.is_out_of_patience() {
@@ -199,7 +199,7 @@ impl<'run> Controller<'run> {
         self.state.shared.recorders.iter().for_each(|recorder| recorder.give_up());
     }
 
-    /// Computes the summary after the threads have ended. Also returns an error if a log is incomplete.
+    /// Computes the summary after the wait for responses. Also returns an error if a log is incomplete.
     pub(crate) fn sum_up(
         mut self,
         run_end: RunEnd,

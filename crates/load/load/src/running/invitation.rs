@@ -27,8 +27,9 @@ pub(crate) struct Invitation {
 }
 
 impl Invitation {
-    /// Checks the options. Returns `None` if they name no fleet. An infinite load ends after `default`. Fails if an
-    /// option cannot be used in a fleet, or if the store does not respond.
+    /// Checks the options. Returns `None` if they name no fleet. A constant rate without a duration ends after
+    /// `default`. Fails if an option cannot be used in a fleet, if the store does not respond, or if neither the
+    /// options nor the store define a load.
     pub(crate) fn new(args: &RunArgs, default: Duration) -> anyhow::Result<Option<Invitation>> {
         let Some(name) = &args.fleet.run_name else { return Ok(None) };
         let at = RunAddress::new("--fleet", args.fleet.fleet.as_deref(), name)?;

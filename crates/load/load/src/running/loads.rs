@@ -200,7 +200,7 @@ fn thread_count(loads: &[Setup]) -> usize {
     most.unwrap_or(0).min(needed)
 }
 
-/// Runs each load on its own controller thread, and passes messages on to all loads. The times of all schedules are
+/// Runs each load on its own controller thread, and passes messages on to these threads. The times of all schedules are
 /// measured from the same moment.
 fn side_by_side(
     loads: Vec<OpenLoad<'_>>,

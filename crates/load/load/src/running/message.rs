@@ -6,7 +6,8 @@ use tokio::sync::oneshot;
 
 #[derive(Debug)]
 pub(crate) enum Message {
-    /// End the schedule. If it has already ended, give up the missing responses.
+    /// End the schedule; a node of a fleet first leaves the fleet. If the schedule has already ended, give up the
+    /// missing responses.
     Stop,
     LastSlot,
     Key(KeyEvent),
@@ -54,7 +55,7 @@ impl Message {
     }
 }
 
-/// Sends the result to the program that waits for it. The program may no longer exist.
+/// The program that waits for the result may no longer exist.
 fn reply(answer: oneshot::Sender<Result<(), Refusal>>, done: Result<(), Refusal>) {
     let _ = answer.send(done);
 }

@@ -6,11 +6,11 @@ use anyhow::bail;
 use std::io;
 use std::sync::Arc;
 
-/// The number of files for results, logs, signals, the control server, a fleet's store, metrics, and the embedded
+/// An allowance for the files of results, logs, signals, the control server, a fleet's store, metrics, and the embedded
 /// target's listener.
 const OTHERS: u64 = 50;
 
-/// The number of files of each thread: an event queue, a waker and timers.
+/// An allowance for the files of each thread: an event queue, a waker and timers.
 const EACH_THREAD: u64 = 8;
 
 /// Returns the maximum number of files that a run with this number of sessions opens.
@@ -39,7 +39,6 @@ pub(super) fn allow(
     )
 }
 
-/// Raises the limit of open files to the number that several loads need together.
 pub(super) fn allow_together(needs: u64) -> anyhow::Result<()> {
     let Some(most) = limit_below(needs)? else { return Ok(()) };
     bail!(

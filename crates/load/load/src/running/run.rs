@@ -49,7 +49,7 @@ pub(crate) struct Ran {
     pub(crate) summary: Summary,
     /// An error if a log is incomplete.
     pub(crate) logged: anyhow::Result<()>,
-    /// In a fleet, the number of slots that were granted to this node but not started.
+    /// In a fleet, the number of slots that were granted to this node but not started. Meaningless for other runs.
     pub(crate) not_started: u64,
 }
 
@@ -68,7 +68,7 @@ pub(crate) fn run(setup: &Setup, logs: Logs) -> anyhow::Result<Option<(Ran, Opti
     let (sender, messages) = mpsc::channel();
     let interrupts = INTERRUPTS + setup.invitation.as_ref().map_or(0, |_| LEAVES);
     let (watch, observed) = Observed::new(None, setup.target.name());
-    // `steering` is dropped at the end of this function, so that the report is printed on a restored terminal.
+    // `steering` ends before this function returns, so that the report is printed on a restored terminal.
     let steering = Steering::start(&setup.args, &setup.access, interrupts, &[observed], &sender)?;
     let interrupted = Arc::clone(&steering.interrupted);
     let target = Arc::clone(&setup.target);
@@ -128,7 +128,8 @@ fn join(
     member
 }
 
-/// Performs a run. The first [`Message::Stop`] ends the schedule, and the second one ends the wait for responses.
+/// Performs a run. The first [`Message::Stop`] ends the schedule, and the second one ends the wait for responses. A
+/// node of a fleet first leaves the fleet, so it needs one message more.
 pub(crate) fn perform(
     setup: &Setup,
     member: Option<&Member>,
@@ -155,7 +156,7 @@ pub(crate) struct OpenLoad<'run> {
     pub(super) threads: PartThreads,
 }
 
-/// Starts `count` threads, which open the connections of all loads.
+/// Starts the threads, which open the connections of all loads. `count` threads run the loads whose calls do not block.
 pub(super) fn open<'run>(
     setups: &[&'run Setup],
     member: Option<&Member>,
@@ -195,8 +196,8 @@ fn part(setup: &Setup, member: Option<&Member>, clock: &StdClock) -> anyhow::Res
 }
 
 impl OpenLoad<'_> {
-    /// Returns whether all threads have opened their connections. Threads that are still blocked after the timeout
-    /// count as ready.
+    /// Returns whether no thread is still opening connections. Threads that are still blocked after the timeout count
+    /// as ready.
     pub(super) fn is_ready(&self) -> bool {
         let OpenLoad { shared, threads, .. } = self;
         *shared.ready.borrow() + threads.held(shared.timeout) >= threads.count()

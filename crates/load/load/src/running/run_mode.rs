@@ -1,6 +1,6 @@
-//! Checks the options of closed loops (`--rate max`), of runs that continue until the confidence interval of a
-//! percentile is narrow enough (`--until-confident`), and of runs that end when a requirement is certain to be missed
-//! (`--fail-fast`).
+//! Checks the options of closed loops (`--rate max`), of runs with one interval for each connection
+//! (`--per-connection`), of runs that continue until the confidence interval of a percentile is narrow enough
+//! (`--until-confident`), and of runs that end when a requirement is certain to be missed (`--fail-fast`).
 //!
 //! In a closed loop, a connection starts its next request when it has received the previous response. The engine treats
 //! this as the highest rate without catching up: a slot is due as soon as a worker asks for a slot.
@@ -50,8 +50,8 @@ pub(crate) fn settle_per_connection(args: &mut RunArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Returns an error if an option about connections or threads cannot be used in a closed loop, whose connections are
-/// always busy, or with blocking calls, whose threads start before the run.
+/// Returns an error if an option about connections or threads cannot be used on this system, in a closed loop, whose
+/// connections are always busy, or with blocking calls, whose threads start before the run.
 pub(crate) fn check_workers(args: &RunArgs, is_blocking: bool) -> anyhow::Result<()> {
     let (size, is_closed) = (args.connections, args.schedule.is_closed);
     let fixed =
@@ -83,7 +83,6 @@ pub(crate) fn check_workers(args: &RunArgs, is_blocking: bool) -> anyhow::Result
         .try_for_each(|(is_refused, told)| if is_refused { bail!(told) } else { Ok(()) })
 }
 
-/// The default of `--longest`.
 const LONGEST: Duration = Duration::from_secs(600);
 
 /// Returns the maximum duration of an `--until-confident` run, not including the warm-up, or `None` for other runs.
@@ -91,7 +90,8 @@ pub(crate) fn longest(args: &RunArgs) -> Option<Duration> {
     args.until_confident.as_ref().map(|_| args.longest.unwrap_or(LONGEST))
 }
 
-/// Rejects options that end the run in other ways, and loads under which the confidence cannot increase.
+/// Rejects options that end the run in other ways, fleets and shards, and loads under which the confidence cannot
+/// increase.
 pub(crate) fn check_until_confident(args: &RunArgs) -> anyhow::Result<()> {
     if args.until_confident.is_none() {
         return Ok(());

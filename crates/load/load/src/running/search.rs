@@ -1,10 +1,10 @@
 //! Runs `nanopace search`: finds the highest rate that meets an objective.
 //!
-//! Each step is a run over new connections. A step waits for all its responses, so the target has no work left when the
-//! next step starts. Slots that were due at the end of the step but had not started are given up. A step ends as soon
-//! as its objective is certain to be missed or certain to be met. If no request of a step succeeds, single requests are
-//! sent until one succeeds. If the single requests still fail after three seconds, the rate is not the cause, so the
-//! search ends.
+//! Each step is a run over new connections. A step waits until all its requests have ended, so that the target usually
+//! has no work left when the next step starts. Slots that were due at the end of the step but had not started are given
+//! up. A step ends as soon as its objective is certain to be missed or certain to be met. If a step misses the
+//! objective and none of its requests succeeds, single requests are sent until one succeeds. If the single requests
+//! still fail after three seconds, the rate is not the cause, so the search ends.
 
 mod alone;
 pub(crate) mod args;
@@ -46,7 +46,6 @@ pub(crate) struct Job {
 }
 
 impl Job {
-    /// Checks the options, checks that the target responds, and opens the output files.
     pub(crate) fn new<T: Backend>(
         args: SearchArgs,
         inputs: &[Input<'_>],
@@ -134,9 +133,9 @@ impl Job {
         })
     }
 
-    /// Performs a step. Returns `None` if the step was interrupted.
+    /// Returns `None` if the step was interrupted.
     fn perform(&mut self, step: Step, length: Duration) -> anyhow::Result<Option<Measured>> {
-        // The threads of the previous step have ended, so its messages are dropped.
+        // The previous step has ended, so its messages are dropped.
         while self.messages.try_recv().is_ok() {}
         // An interrupt sets its flag before it sends a message, so no interrupt is lost with the dropped messages.
         if self.interrupt.is_triggered() {
@@ -167,7 +166,7 @@ impl Job {
         )
     }
 
-    /// Writes all outputs, even if one fails. Returns the result of each output.
+    /// Writes all outputs, even if one fails.
     pub(crate) fn publish(&self, results: &Results) -> [io::Result<()>; 3] {
         let promise = &self.promise;
         let json = self.setup.files.output.write_json(|| object::Object::new(results, promise));

@@ -1,4 +1,4 @@
-//! Sets up a run. All errors that can be found before the load starts are found here.
+//! Sets up a run, and finds errors in its options, files and target before the load starts.
 
 use super::args::RunArgs;
 use super::compare;
@@ -50,8 +50,7 @@ pub(crate) struct Setup {
     pub(crate) prepared: Prepared,
     /// The time from the start of the load to its first intended start.
     pub(crate) first: Duration,
-    /// The time from the start of the load to its end. `Duration::MAX` if the load is unlimited, or if its end depends
-    /// on the last request.
+    /// The time from the start of the load to its end. `Duration::MAX` if the load is unlimited or a recording.
     end: Duration,
     /// The maximum number of slots of this process, if the target has data for a limited number of slots.
     most: Option<u64>,
@@ -199,7 +198,8 @@ impl Setup {
         self.counted.map_or(self.most, |counted| Some(counted.all()))
     }
 
-    /// Returns whether late slots may be given up. In a closed loop, no slot is late.
+    /// Returns whether late slots may be given up by strictness 1, `--skip-later-than` or `--max-backlog`. In a closed
+    /// loop, strictness 1 gives up nothing, because no slot is late.
     pub(crate) fn gives_up(&self) -> bool {
         let args = &self.args;
         let is_strict = args.strictness == Strictness::STRICT && !args.schedule.is_closed;
@@ -325,8 +325,8 @@ pub(super) fn part_of(slots: u64, args: &RunArgs) -> anyhow::Result<u64> {
     Ok(Arrivals::even().starts_before(end, &second, &args.schedule.shard()?))
 }
 
-/// Returns the slots of a load with a fixed number of requests, at most `most`. Returns `None` for a closed loop, in
-/// which workers count their starts.
+/// Returns the slots of a load with a fixed number of requests, at most `most`. Returns `None` without `--requests`,
+/// and for a closed loop, in which workers count their starts.
 fn counted(args: &RunArgs, most: Option<u64>) -> anyhow::Result<Option<Counted>> {
     let schedule = &args.schedule;
     let Some(requests) = args.requests.filter(|_| !schedule.is_closed) else { return Ok(None) };

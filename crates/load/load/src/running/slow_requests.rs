@@ -89,7 +89,6 @@ pub(super) fn record(args: &RunArgs, repeats: Option<&Arc<Repeats>>) -> Option<S
     (most > 0 || repeats.is_some()).then(|| SlotRecord::new(most, repeats.cloned()))
 }
 
-/// Writes the slowest requests of a run that has this seed, and whose schedule started at `start`.
 pub(super) fn write(
     file: &ResultFile,
     slots: &SlotRecord,

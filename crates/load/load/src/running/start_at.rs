@@ -74,7 +74,7 @@ impl StartAt {
         is_wanted
     }
 
-    /// Waits for the moment. Returns `false` if the user has ended the run.
+    /// Returns `false` if the user has ended the run.
     pub(crate) fn wait(&self, messages: &Receiver<Message>) -> bool {
         let is_wanted = self.until(SPIN, messages, |_| ());
         while is_wanted && !self.left().is_zero() {

@@ -78,7 +78,7 @@ impl Steering {
         self.keyboard.is_some()
     }
 
-    /// Ends the control server, and sends the metrics for the last time.
+    /// Ends the control server, sends the metrics for the last time, and restores the terminal.
     pub(super) fn end(mut self) {
         drop(self.control.take());
         #[cfg(feature = "otlp")]

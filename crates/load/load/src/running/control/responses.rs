@@ -7,7 +7,7 @@ use hyper::{Response, StatusCode};
 use serde::Serialize;
 
 pub(super) fn json(object: &impl Serialize) -> Response<Full<Bytes>> {
-    // The keys of the objects are strings, so this cannot fail.
+    // The keys of the objects are strings or integers, so this cannot fail.
     let mut text = serde_json::to_string(object).unwrap_or_default();
     text.push('\n');
     text_of("application/json", text)

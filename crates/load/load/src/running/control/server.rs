@@ -72,7 +72,7 @@ async fn converse(
         let (handlers, connection) = (Arc::clone(&handlers), connection.clone());
         async move {
             connection.heard();
-            // If a client sends many requests at once, other clients get a turn after each of its requests.
+            // If a client sends many requests at once, other clients get a turn before each of its requests.
             yield_now().await;
             let asked = handlers.hear(request).await;
             Ok::<_, Infallible>(connection.wait_for(handlers.answer(asked)).await)

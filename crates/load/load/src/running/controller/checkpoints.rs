@@ -21,9 +21,8 @@ pub(crate) struct Checkpoint {
 #[derive(Debug)]
 pub(crate) struct Checkpoints {
     pub(crate) last: Checkpoint,
-    /// The checkpoint at the start of the current second.
     pub(crate) second: Checkpoint,
-    /// The checkpoint at the end of the warm-up.
+    /// The last checkpoint that is not after the end of the warm-up.
     pub(crate) warm: Checkpoint,
 }
 
@@ -51,7 +50,8 @@ impl Checkpoints {
         Checkpoints { last: start.clone(), second: start.clone(), warm: start }
     }
 
-    /// Returns whether the last checkpoint ends a second (in a fleet, a second of the load) or the warm-up.
+    /// Returns whether the last checkpoint ends a second (in a fleet, a second of the load), or is exactly at the end
+    /// of the warm-up.
     pub(crate) fn is_second_over(&self, state: &RunState<'_>) -> bool {
         let (from, to) = (self.second.at, self.last.at);
         let is_warm = to == state.span.recorded_from;

@@ -12,7 +12,7 @@ pub(crate) struct Commands<'run> {
     has_left: bool,
     /// Whether a command ended the schedule before its planned end.
     pub(crate) is_cut_short: bool,
-    /// In slots per second, if the rate has been constant so far.
+    /// The rate of this process in slots per second, if it has been constant so far.
     pub(crate) constant_hz: Option<f64>,
     pub(crate) has_changed_load: bool,
 }

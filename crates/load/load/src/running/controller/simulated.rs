@@ -90,7 +90,7 @@ struct Course {
     stalls: Vec<(u64, u64)>,
     /// The spans of time in which the threads do nothing.
     freezes: Vec<(u64, u64)>,
-    /// After each multiple of this number of slots, a thread is delayed before it decides about the next slot.
+    /// Each time this number of slots has been granted, the decision about the last of them is delayed. 0: never.
     hold_every: u64,
     actions: Vec<(u64, Action)>,
     begins_paused: bool,

@@ -102,7 +102,6 @@ impl<'run> RunTotals<'run> {
         let checkpoint = Checkpoint::new(&self.state, at, self.checkpoints.last.asked);
         let before = mem::replace(&mut self.checkpoints.last, checkpoint);
         if at <= self.state.span.recorded_from {
-            // Everything up to this checkpoint is warm-up.
             self.checkpoints.warm = self.checkpoints.last.clone();
         } else if self.machine[0].is_none() {
             self.machine[0] = Some(MachineReading::now());
@@ -203,7 +202,6 @@ impl<'run> RunTotals<'run> {
         mem::take(&mut self.logs).end()
     }
 
-    /// Returns the pacer's ledger. After the end of the schedule, returns the ledger at the end.
     fn ledger(&self) -> Ledger {
         self.ended.unwrap_or_else(|| self.state.pacer().ledger())
     }
@@ -249,7 +247,8 @@ impl<'run> RunTotals<'run> {
         }
     }
 
-    /// Returns the total lateness so far of the slots in the backlog, unless they have already been counted.
+    /// Returns the total lateness so far of the slots in the backlog. Returns zero during the warm-up, and after the
+    /// schedule, when these slots have been counted.
     fn waiting(&self, phase: Phase, backlog: Backlog) -> Lateness {
         match phase {
             Phase::Running | Phase::Paused => self.state.waiting(backlog),

@@ -84,7 +84,6 @@ impl FleetView {
     }
 }
 
-/// Displays the state in one line, for an output that is not a terminal.
 struct FleetLine<'fleet>(&'fleet FleetView);
 
 impl Display for FleetLine<'_> {

@@ -1,4 +1,4 @@
-//! Tests that a run with a fixed number of requests starts exactly these requests.
+//! Tests that a run with a fixed number of requests has exactly these requests, and that verdicts name the right cause.
 
 use super::{Course, Ran, run};
 use crate::console::human::float;
