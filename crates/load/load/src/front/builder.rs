@@ -88,7 +88,8 @@ impl Load {
     }
 
     /// Sets the arrival process, which spaces the slots: `even`, `poisson`, `exact-poisson:1000`, `gamma:0.25`,
-    /// `jitter:0.3` or `replay:FILE`.
+    /// `jitter:0.3`, `replay:FILE` or `har:FILE`. `seed` determines the random gaps and delays. For a recording, the
+    /// rate is the playback speed: 1/s replays at the recorded speed.
     ///
     /// # Errors
     ///
@@ -248,7 +249,8 @@ impl Load {
     }
 
     /// Sets the time after which a call is given up and counts as failed. It must be longer than zero. The default is
-    /// ten seconds.
+    /// ten seconds. Calls of blocking targets and closures cannot be given up: see
+    /// [`BlockingTarget`](crate::BlockingTarget).
     ///
     /// # Examples
     ///
@@ -282,8 +284,8 @@ impl Load {
         self
     }
 
-    /// Sets the number of threads that run the sessions, from 1 to 1024. The default is one thread per core. A
-    /// [`BlockingTarget`](crate::BlockingTarget) always has one thread per session.
+    /// Sets the number of threads that run the sessions, from 1 to 1024. The default is one thread per core, but at
+    /// most one per session. A [`BlockingTarget`](crate::BlockingTarget) always has one thread per session.
     pub fn threads(mut self, threads: u16) -> Load {
         self.args.threads = Some(threads);
         self
@@ -517,7 +519,7 @@ mod tests {
     use crate::load::target::{Done, Failure, Slot};
     use std::thread;
 
-    /// All tests share one target type, because the whole run is compiled again for each type.
+    /// Most tests share this target type, because workers are compiled again for each type.
     #[expect(clippy::unnecessary_wraps, reason = "a call that could fail")]
     fn answers(_: Slot) -> Result<Done, Failure> {
         Ok(Done::new())

@@ -146,7 +146,7 @@ mod tests {
         search: SearchArgs,
     }
 
-    /// All tests share one target type, because the whole run is compiled again for each type.
+    /// All tests share one target type, because workers are compiled again for each type.
     #[expect(clippy::unnecessary_wraps, reason = "a call that could fail")]
     fn answers(_: Slot) -> Result<Done, Failure> {
         Ok(Done::new())

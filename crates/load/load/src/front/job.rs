@@ -28,7 +28,7 @@ use std::mem;
 use std::path::Path;
 use std::process::ExitCode;
 
-/// The exit status if the results could not be written.
+/// The exit status if a job failed after its start, usually because the results could not be written.
 pub(crate) const FAILED: u8 = 1;
 /// The exit status if the requested job is invalid.
 pub(crate) const REFUSED: u8 = 2;
@@ -55,7 +55,7 @@ pub(crate) fn run(mut setup: Setup) -> Ended {
     };
     let ran = run::run(&setup, logs).map_err(failed)?;
     let Some((mut ran, member)) = ran else { return Ok(ExitCode::from(interrupt::INTERRUPTED)) };
-    // Other nodes of a fleet may still need the target.
+    // Other nodes of a fleet may still need the target. It is torn down when this function returns.
     if member.is_none() {
         ran.summary.warnings.extend(setup.prepared.tear_down());
     }

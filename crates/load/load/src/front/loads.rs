@@ -52,7 +52,8 @@ impl Loads {
     }
 
     /// Adds a load with a name of letters, digits, `-`, `_` and `.`. The requirements of the load apply to its own
-    /// results. The load's own number of [`threads`](Load::threads) has no effect.
+    /// results. The load's own number of [`threads`](Load::threads) and its setting of [`realtime`](Load::realtime)
+    /// have no effect.
     pub fn add<T: Target>(mut self, name: &str, load: Load, target: T) -> Loads {
         let name = name.to_owned();
         self.loads.push(Box::new(move || {
@@ -123,8 +124,8 @@ impl Loads {
     ///
     /// # Errors
     ///
-    /// Fails for the reasons of [`Load::run`], and if there is no load, if two loads have the same name, or if a
-    /// requirement names an unknown load.
+    /// Fails for the reasons of [`Load::run`], and if there is no load, if the name of a load is invalid or used twice,
+    /// or if a requirement names an unknown load.
     pub async fn run(self) -> Result<Report, LoadError> {
         in_background(move |sender, messages| self.run_here(sender, messages)).await
     }

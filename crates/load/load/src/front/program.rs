@@ -193,7 +193,7 @@ fn read<A: Args>(words: Vec<OsString>) -> Result<Command<A>, clap::Error> {
 }
 
 /// Returns the definition of the command line. The options of a run may follow the word `run` or be given without it.
-/// Other commands do not require these options.
+/// They are not required before the name of another command.
 fn definition<A: Args>(program: Option<&OsString>) -> clap::Command {
     let name = program.and_then(|path| Path::new(path).file_stem()?.to_str().map(str::to_owned));
     let new = |name: &str| clap::Command::new(name.to_owned());

@@ -134,7 +134,7 @@ impl Report {
         self.summary.achieved_hz
     }
 
-    /// Returns the wait time at a quantile from 0 to 1: the delay from the intended to the actual start of a call.
+    /// Returns the wait time at a quantile from 0 to 1: the time from the intended to the actual start of a call.
     /// Returns `None` if there are no times.
     #[must_use]
     pub fn wait_time(&self, quantile: f64) -> Option<Duration> {
@@ -169,7 +169,7 @@ impl Report {
         self.part(Part::FirstItemResponse, quantile)
     }
 
-    /// Returns the time between two items of a stream at a quantile. Returns `None` if there are no times.
+    /// Returns the time between two consecutive items of a stream at a quantile. Returns `None` if there are no times.
     #[must_use]
     pub fn item_gap_time(&self, quantile: f64) -> Option<Duration> {
         self.part(Part::ItemGap, quantile)
@@ -224,7 +224,7 @@ impl Report {
         self.summary.verdict == Verdict::OnSchedule
     }
 
-    /// Returns the verdict in a sentence: whether the load was on schedule, and if not, what was too slow.
+    /// Returns the verdict in a sentence: whether the load was on schedule, and if not, why.
     #[must_use]
     pub fn verdict(&self) -> String {
         self.summary.sentence()
@@ -365,13 +365,15 @@ impl TimeInterval {
         Duration::from_nanos(self.0.low)
     }
 
-    /// Returns the upper end of the interval, or `None` if it lies beyond all measured times.
+    /// Returns the upper end of the interval. Returns `None` if this end is beyond all measured times, or among times
+    /// that are only lower bounds.
     #[must_use]
     pub fn high(&self) -> Option<Duration> {
         self.0.high.map(Duration::from_nanos)
     }
 
-    /// Returns whether the interval is unreliable because fewer than ten independent times lie beyond the quantile.
+    /// Returns whether the interval is unreliable, because fewer than ten independent times lie beyond the quantile, or
+    /// because an end of the interval is beyond the measured times.
     #[must_use]
     pub fn is_rough(&self) -> bool {
         self.0.is_rough
