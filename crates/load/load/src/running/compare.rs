@@ -182,7 +182,6 @@ fn recording(text: &[u8]) -> anyhow::Result<StoredRun> {
         "it is the sum of two servers: name the --json file of a run without --versus"
     );
     check_version(object.get("version").and_then(Value::as_str))?;
-    // The message of a syntax error contains the line.
     let recording: StoredRun = serde_json::from_slice(text)?;
     recording.check().map_err(anyhow::Error::msg)?;
     Ok(recording)

@@ -37,7 +37,7 @@ use totals::RunTotals;
 /// running.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Changes the load, and collects the records of the load threads. Handles the stage of a run in which slots start.
+/// The stage of a run in which slots start.
 #[derive(Debug)]
 pub(crate) struct Controller<'run> {
     state: RunState<'run>,
@@ -157,7 +157,6 @@ impl<'run> Controller<'run> {
         self.observers.show(snapshot, &self.totals.over_time, is_time_for_a_line);
     }
 
-    /// Ends the schedule, unless it has already ended. Counts the slots that were due but had not started.
     pub(crate) fn end(&mut self) -> RunEnd {
         let RunState { shared, span, .. } = self.state;
         let run_end = span.end_run(shared.pacer.now());

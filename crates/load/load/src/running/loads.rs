@@ -82,7 +82,6 @@ impl LoadsSetup {
         Ok(LoadsSetup { args, loads, threads, cores, access, files })
     }
 
-    /// Runs all loads to their ends, and handles signals, keys and commands.
     pub(crate) fn run(&mut self) -> anyhow::Result<Ran> {
         let (sender, messages) = mpsc::channel();
         let name = |load: &Setup| Some(load.args.name.clone());
@@ -248,7 +247,6 @@ fn pass_on(message: Message, loads: &[Sender<Message>]) {
         }
         Message::Ask(load, action, answer) => {
             let asked = load.and_then(|load| loads.get(load..=load)).unwrap_or(loads);
-            // The program that asked may no longer exist.
             let _ = answer.send(ask(asked, &action));
         }
         #[cfg(feature = "otlp")]

@@ -61,7 +61,6 @@ pub(crate) struct Setup {
     pub(crate) invitation: Option<Invitation>,
     pub(crate) access: Access,
     pub(crate) baseline: Option<StoredRun>,
-    /// The slow requests of an earlier run that this run repeats.
     pub(crate) repeats: Option<Arc<Repeats>>,
     pub(crate) files: ResultFiles,
     pub(crate) logs: Logs,

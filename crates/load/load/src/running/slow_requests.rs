@@ -22,7 +22,6 @@ struct Head {
     seed: u64,
 }
 
-/// Any other line of a file, which describes one request.
 #[derive(Serialize)]
 struct Line {
     slot: u64,

@@ -172,7 +172,6 @@ where
         let reason = format!("a body has at most {LONGEST} bytes");
         Refused::new(StatusCode::PAYLOAD_TOO_LARGE, reason)
     };
-    // The announced length is already too large, so the body need not be read.
     if usize::try_from(request.body().size_hint().lower()).map_or(true, |least| least > LONGEST) {
         return Err(too_long());
     }

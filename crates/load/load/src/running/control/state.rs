@@ -21,7 +21,6 @@ pub(super) struct State<'run> {
     going: Option<Going>,
 }
 
-/// The JSON object of a run of several loads: the state of each load by its name.
 #[derive(Debug, Serialize)]
 pub(super) struct LoadsState<'run> {
     version: &'static str,

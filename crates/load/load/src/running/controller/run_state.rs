@@ -43,7 +43,6 @@ impl<'run> RunState<'run> {
         self.standing().map_or_else(|| self.pacer().is_paused(), |standing| standing.is_paused)
     }
 
-    /// Returns the current rate of this process's part of the load: see [`hz`](RunState::hz).
     pub(crate) fn own_hz(&self) -> f64 {
         self.hz() * self.span.length().share
     }
@@ -61,7 +60,6 @@ impl<'run> RunState<'run> {
         if self.span.length().is_closed { float(started) } else { scheduled }
     }
 
-    /// Returns the time in the recorded part of the run that is closest to `at`.
     pub(crate) fn recorded(&self, at: Nanos) -> Nanos {
         at.max(self.span.recorded_from).min(self.span.end())
     }

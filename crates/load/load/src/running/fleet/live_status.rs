@@ -24,7 +24,6 @@ const LOOK: Duration = Duration::from_secs(1);
 /// emptied, the nodes restore its data within this number of reads.
 const PATIENCE: u32 = 5;
 
-/// The numbers of columns and rows if the terminal does not report its size.
 const USUAL_SIZE: (u16, u16) = (80, 24);
 
 #[derive(Debug)]

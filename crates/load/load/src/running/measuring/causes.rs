@@ -163,7 +163,6 @@ impl Thread<'_> {
         true
     }
 
-    /// Returns the time at which the response to a request that is sent at `now` arrives.
     fn answer(&mut self, now: Nanos) -> Nanos {
         let Cause { service, target_stops, generator_stops, is_embedded, .. } = self.cause;
         let shared = generator_stops.iter().filter(|_| is_embedded);

@@ -23,7 +23,6 @@ pub(crate) struct Collector<'run> {
     second: OperationStats,
     last_second: OperationStats,
     total: OperationStats,
-    /// Empty statistics, which are swapped with those of a recorder.
     spare: OperationStats,
     gaps: Gaps,
     intervals: Option<Intervals>,
@@ -144,7 +143,6 @@ impl<'run> Collector<'run> {
         self.intervals.as_ref().and_then(Intervals::randomness)
     }
 
-    /// Judges the gaps between the starts of all threads, in chronological order.
     fn judge_starts(&mut self) {
         // No further start up to this time can arrive.
         let complete_until = self.take_starts();
@@ -163,7 +161,6 @@ impl<'run> Collector<'run> {
         }
     }
 
-    /// Takes the starts of all threads up to the current time, and returns this time.
     fn take_starts(&mut self) -> Nanos {
         let now = self.pacer.now();
         for recorder in self.recorders {

@@ -67,7 +67,6 @@ impl Connections {
 }
 
 impl Ideal {
-    /// Records the end of an operation that occupied its connection for the time `busy`.
     pub(super) fn end(&mut self, begun: &Begun, busy: Duration) {
         self.to_target.end(begun.start, busy);
         if let Some((ideal, start)) = self.to_instant_target.as_mut().zip(begun.instant_target) {

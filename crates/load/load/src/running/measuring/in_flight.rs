@@ -14,7 +14,6 @@ pub(super) struct Begun {
     pub(super) start: Start,
     /// The simulated start with a target that responds at once, or `None` before the thread's first think time.
     pub(super) instant_target: Option<Start>,
-    /// The index of the ideal connections that the operation uses.
     pub(super) ideal: usize,
     pub(super) is_recorded: bool,
     /// The time at which the last request of the operation was sent.

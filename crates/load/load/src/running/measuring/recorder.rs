@@ -168,12 +168,10 @@ impl Recorder {
         self.record().connections.count
     }
 
-    /// See [`Record::lacks_connection`].
     pub(crate) fn lacks_connection(&self, age: Duration) -> bool {
         self.record().lacks_connection(self.clock.now(), age)
     }
 
-    /// See `Connections::split`.
     pub(crate) fn split_connection(&self) -> usize {
         self.record().connections.split()
     }
@@ -192,7 +190,6 @@ impl Recorder {
         connections.ideal(ALL).to_target.start(now, now, Duration::ZERO, None)
     }
 
-    /// Records that the connection has been opened, or that this failed.
     pub(crate) fn opened(&self, start: Start) {
         let record = &mut *self.record();
         record.connections.opening -= 1;
@@ -208,7 +205,6 @@ impl Recorder {
         record.connections.add(now, moved)
     }
 
-    /// Records that the added connection has been opened, or that this failed.
     pub(crate) fn added(&self, start: Start) {
         self.record().connection_opened(start, self.clock.now());
     }
@@ -218,7 +214,6 @@ impl Recorder {
         self.record().last_poll.sleeps(self.clock.now(), processor);
     }
 
-    /// Calls `processor` for the thread's CPU time only if it is needed.
     pub(crate) fn wakes(&self, processor: impl FnOnce() -> CpuTime) {
         self.record().last_poll.wakes(self.clock.now(), processor);
     }

@@ -13,7 +13,6 @@ use tokio::time::timeout;
 /// The minimum time per failed attempt, averaged over all sessions.
 const APART: Duration = Duration::from_micros(100);
 
-/// Waits after a call that began at `began` and could not connect. The wait ends early if the schedule ends.
 pub(super) async fn wait(shared: &RunShared, span: &RunSpan, began: Nanos) {
     let apart = apart(span.length().is_closed, shared.sessions);
     let left = apart.saturating_sub(shared.pacer.now() - began);

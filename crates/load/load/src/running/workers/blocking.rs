@@ -75,7 +75,6 @@ fn pinned(cores: &[Core], threads: usize) -> impl Iterator<Item = (usize, Option
     (0..threads).map(move |index| (index, cores.iter().cycle().nth(index).copied()))
 }
 
-/// Monitors the threads until the schedule has ended and all threads that have taken their tickets have ended.
 async fn look_after(shared: &RunShared, tickets: &[Arc<Ticket>], mut signs: UnboundedReceiver<()>) {
     let opened = async {
         for _ in tickets {
@@ -142,7 +141,6 @@ impl Worker {
         let _ = sign.send(());
         self.work(runtime, &mut session);
         if let Some(session) = session {
-            // A failure to close the session is ignored, because it belongs to no operation.
             let _ = guarded(|| session.close());
         }
         self.shared.threads.end_current();

@@ -14,8 +14,7 @@ mod system {
         (0..CpuSet::MAX_CPU).filter(|&core| allowed.is_set(core)).collect()
     }
 
-    /// Pins the current thread. If pinning fails, the scheduler may move the thread. Starts may then be less even, but
-    /// the results stay valid.
+    /// If pinning fails, starts may be less even, but the results stay valid.
     pub(crate) fn pin(core: Core) {
         let mut cores = CpuSet::new();
         cores.set(core);

@@ -32,7 +32,6 @@ impl Deadline {
         self.is_put_off = false;
     }
 
-    /// Returns `Ready` when the current request must be given up.
     pub(crate) fn poll_passed(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         // The timer never fires for a task that has used up its coop budget. A server that never stops sending uses up
         // each budget.
@@ -98,7 +97,6 @@ mod tests {
         let begin = Instant::now();
         let mut deadline = Deadline::new(second);
         for _ in 0..3 {
-            // The response arrived in time.
             tokio::time::sleep(second / 2).await;
             deadline.set(second);
         }

@@ -25,7 +25,6 @@ pub(crate) fn lacking(shared: &RunShared) -> u64 {
     if is_due && are_busy() { backlog_slots } else { 0 }
 }
 
-/// The connections that a thread may still open.
 pub(super) struct Growth {
     pub(super) shared: Arc<RunShared>,
     pub(super) left: Range<usize>,

@@ -53,7 +53,6 @@ pub(super) struct RaisedThread<'run> {
 }
 
 impl RaisedThread<'_> {
-    /// Brings the calling thread, which has used `cpu` so far, back to the normal class if it uses too much CPU time.
     pub(super) fn check(&mut self, now: Nanos, cpu: Duration) {
         if self.usage.as_mut().is_some_and(|usage| usage.is_too_high(now, cpu)) {
             self.usage = None;

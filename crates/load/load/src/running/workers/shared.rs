@@ -26,7 +26,6 @@ pub(crate) struct RunShared {
     pub(crate) ended: SetOnce<()>,
     pub(crate) give_up: watch::Sender<bool>,
     pub(crate) pool: Pool,
-    /// The slots of each connection, if slots belong to connections.
     pub(crate) turns: Option<Turns>,
     pub(crate) realtime: Option<Realtime>,
     pub(crate) threads: LoadThreads,

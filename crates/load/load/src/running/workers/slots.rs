@@ -23,7 +23,6 @@ impl Slots {
         }
     }
 
-    /// Returns whether the run ends with a slot: the last of a limited number, or the last slot of the load.
     pub(crate) fn are_limited(&self) -> bool {
         self.left.is_some() || self.decided.is_some()
     }

@@ -28,7 +28,6 @@ fn assert_has_slots(ran: &Ran, slots: u64, case: &str) {
     assert_eq!(ledger.backlog, Duration::ZERO, "{case}");
 }
 
-/// A single stop, from 2 s to 6 s.
 const LONG: [(u64, u64); 1] = [(2_000, 6_000)];
 
 fn courses() -> [Course; 3] {
