@@ -7,12 +7,10 @@ use std::io::{self, ErrorKind};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// The time limit for the servers of a cluster to agree on a change.
 const AGREES: Duration = Duration::from_secs(30);
 
 const HASH_SLOTS: u32 = 16_384;
 
-/// The time in milliseconds after which a silent server counts as dead.
 const SILENT_MS: &str = "500";
 
 /// A cluster of three servers that share all hash slots, and a fourth server that can become a replica.
@@ -26,7 +24,7 @@ impl Cluster {
     /// Starts a cluster, and waits until its servers agree on its state.
     ///
     /// # Errors
-    /// Fails if a server does not start, or the servers do not agree.
+    /// Fails if a server does not start or reports an error, or the servers do not agree within 30 s.
     pub fn start(product: Product) -> io::Result<Cluster> {
         let start = || {
             let server = Server::with(product).setting("cluster-enabled", "yes");
@@ -67,10 +65,11 @@ impl Cluster {
         Ok((slot, owner as usize))
     }
 
-    /// Makes the fourth server a replica of the server with this index, and waits until the replica has its data.
+    /// Makes the fourth server a replica of the server with this index, and waits until the replica has the data of
+    /// that server.
     ///
     /// # Errors
-    /// Fails if a server does not respond, or the replica does not connect in time.
+    /// Fails if a server does not respond or reports an error, or the replica does not get the data within 30 s.
     pub fn replicate(&self, server: usize) -> io::Result<()> {
         let (id, replica) = (self.id(server)?, &self.servers[3]);
         replica.ask(&format!("CLUSTER REPLICATE {id}"))?;
@@ -79,7 +78,7 @@ impl Cluster {
         })
     }
 
-    /// Moves a hash slot with its keys from one server to another.
+    /// Moves a hash slot with its keys, at most 1000, from one server to another.
     ///
     /// # Errors
     /// Fails if a server does not respond or reports an error.

@@ -7,9 +7,10 @@ use std::thread;
 
 const FILE: &str = "NANOPACE_NOT_JUDGED";
 
-/// Reports that the test on this thread is not judged, because the machine did not run it in time. Prints the reason,
-/// and appends it to the file whose path is in `NANOPACE_NOT_JUDGED`. `cargo xtask test` sets that variable, reruns
-/// these tests one at a time, and lists the tests that are still not judged.
+/// Reports that the test on this thread is not judged, because the machine did not run it in time. Prints the reason.
+/// If `NANOPACE_NOT_JUDGED` is set to a path, also appends the name of the thread and the reason to that file. The
+/// command `cargo xtask test` sets that variable, reruns these tests one at a time, and lists the tests that are still
+/// not judged.
 pub fn not_judged(reason: &str) {
     println!("NOT JUDGED: {reason}");
     let Some(file) = env::var_os(FILE) else { return };

@@ -1,4 +1,4 @@
-//! Provides a TCP proxy that delays, cuts, holds or redirects connections.
+//! Provides a TCP proxy that delays data, holds requests, drops replies, and cuts or redirects connections.
 
 mod pipe;
 mod rules;
@@ -58,7 +58,7 @@ impl Proxy {
     }
 
     /// Closes all connections. Until [`mend`](Self::mend) is called, the proxy treats new connections according to
-    /// `new`.
+    /// `new`. If the proxy already refuses new connections, it continues to do so.
     pub fn cut(&self, new: NewConnections) {
         self.rules.cut(new);
     }
@@ -87,7 +87,8 @@ impl Proxy {
     }
 
     /// Holds all requests on the open connections until [`release`](Self::release) is called, even if the client
-    /// disconnects. Requests on later connections are not held.
+    /// disconnects. Requests on later connections are not held. [`cut`](Self::cut) and [`redirect`](Self::redirect)
+    /// drop the held requests.
     pub fn hold_requests(&self) {
         self.rules.change(rules::State::hold);
     }

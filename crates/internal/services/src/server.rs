@@ -12,10 +12,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// The time limit for the start of a server on a busy machine.
 const START: Duration = Duration::from_secs(20);
 
-/// The configuration file of a sentinel, which also writes to it.
+/// A sentinel also writes to this file, so each start writes the file again.
 const SENTINEL: &str = "sentinel.conf";
 
 const OUTPUT: &str = "output.txt";
@@ -49,15 +48,15 @@ impl Options {
         self
     }
 
-    /// Makes the server keep an append-only file and flush it after each command, so that [`Server::restart`] loses no
-    /// data.
+    /// Makes the server keep an append-only file and flush it before each reply to a write, so that [`Server::restart`]
+    /// loses no confirmed write.
     #[must_use]
     pub fn append_only(mut self) -> Self {
         self.append_only = true;
         self
     }
 
-    /// Makes the server require this password, which consists of letters and digits.
+    /// Makes the server require this password, which may contain only letters and digits.
     #[must_use]
     pub fn password(mut self, password: impl Into<String>) -> Self {
         self.password = Some(password.into());
@@ -86,7 +85,8 @@ impl Options {
     /// Starts the server, and waits until it responds.
     ///
     /// # Errors
-    /// Fails if the program cannot be run, another process uses the port, or the server does not respond within 20 s.
+    /// Fails if the program cannot be run, if the server ends at once, for example because another process uses the
+    /// port or a setting is invalid, or if the server does not respond within 20 s.
     pub fn start(mut self) -> io::Result<Server> {
         let temporary = if self.folder.is_none() { Some(TempDir::new()?) } else { None };
         let folder = self.folder.take();
@@ -275,7 +275,7 @@ impl Drop for Server {
     }
 }
 
-/// Ignores errors: they mean that the process has already ended.
+/// Ignores errors, which mean that the process has already ended.
 fn end(child: &mut Child) {
     child.kill().ok();
     child.wait().ok();

@@ -23,7 +23,7 @@ pub struct Options {
     /// The rate of all nodes together, from 100/s to 20k/s
     #[arg(long, default_value = "2k/s", value_parser = shown_rate)]
     rate: Rate,
-    /// The picture (SVG) of all starts over time, node by node
+    /// The file for the picture (SVG) of all starts over time, node by node
     #[arg(long, value_name = "FILE")]
     svg: PathBuf,
 }
@@ -38,7 +38,7 @@ fn shown_rate(text: &str) -> Result<Rate, String> {
 /// Runs the fleet, draws the picture and prints the account.
 ///
 /// # Errors
-/// Fails if no store can be started, the run stops early, or the account is wrong.
+/// Fails if no store can be started, a node fails, the account is wrong, or the picture cannot be written.
 pub fn run(options: &Options) -> Result<()> {
     let product = Product::ALL.into_iter().find(|product| product.is_installed());
     let product = product.with_context(|| {

@@ -19,7 +19,7 @@ enum Command {
     /// Runs fleets with random faults, and checks their accounts.
     #[cfg(feature = "fleet")]
     Chaos(chaos::Options),
-    /// Runs a fleet of four nodes, kills one of them, and draws the run.
+    /// Runs a fleet of four nodes, kills one of them, adds another one, and draws the run.
     #[cfg(feature = "fleet")]
     Demo(demo::Options),
     /// Runs one node of a fleet.

@@ -20,7 +20,7 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
-/// The time limit of a round, which usually takes a few tenths of a second.
+/// The time limit of a round, which usually takes about 0.2 s.
 const PATIENCE: Duration = Duration::from_secs(30);
 const BETWEEN_REPORTS: Duration = Duration::from_secs(5);
 
@@ -30,8 +30,8 @@ const BETWEEN_REPORTS: Duration = Duration::from_secs(5);
 /// the number of workers, their calls, and the changes of the schedule. How the threads interleave
 /// depends on the machine, so a round that failed may have to be repeated several times.
 ///
-/// Exit code 1 means that a law was broken, or that a round hung or panicked. The output contains the
-/// fault and the command that repeats the round.
+/// Exit status 1 means that a law was broken, or that a round hung or panicked. The output contains
+/// the fault and the command that repeats the round.
 #[derive(Args, Clone, Debug)]
 pub struct Options {
     /// The number of rounds; 60 take about 10 s.

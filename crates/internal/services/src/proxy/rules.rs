@@ -7,7 +7,6 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// The maximum number of connections that the kernel holds until they are accepted.
 const WAITING: i32 = 128;
 
 /// The treatment of new connections while the proxy is cut.
@@ -20,7 +19,6 @@ pub enum NewConnections {
     Hang,
 }
 
-/// An accepted client for which the proxy has not yet connected to the server.
 pub(crate) struct Accepted {
     pub(crate) number: u64,
     pub(crate) client: TcpStream,
@@ -132,7 +130,7 @@ impl Rules {
         self.lock().delay
     }
 
-    /// Waits until data that is due at `due` can be forwarded. Returns `false` if the data must be dropped.
+    /// Returns `false` if the data must be dropped, because its connection was closed in the meantime.
     pub(crate) fn wait(&self, number: u64, due: Instant, is_request: bool) -> bool {
         let mut state = self.lock();
         loop {

@@ -22,8 +22,8 @@ pub struct Options {
     seed: Option<u64>,
 }
 
-/// A fault of a node or of the store. Durations are in milliseconds; a fault without one lasts until the end of the
-/// run.
+/// A fault, or another change of the fleet. The first number is the index of a node, if the fault affects one node.
+/// Durations are in milliseconds. Without its optional duration, a fault lasts until the end of the run.
 #[derive(Clone, Debug)]
 enum Fault {
     Join,
@@ -35,6 +35,7 @@ enum Fault {
     /// The store is killed, and restarts without data after this duration.
     RestartStore(u64),
     CutOff(usize, Option<u64>, NewConnections),
+    /// The last number is the number of replies.
     LoseReplies(usize, usize),
     HoldRequests(usize, u64),
     /// The link of a node gets this one-way delay, for the optional duration.
@@ -42,7 +43,7 @@ enum Fault {
     SetRate(u64),
 }
 
-/// The settings of a run, drawn from a seed. The order in which the processes act also depends on the machine.
+/// The plan of a run depends only on the seed. The order in which the processes act also depends on the machine.
 #[derive(Clone, Debug)]
 struct Plan {
     product: Product,
@@ -54,7 +55,7 @@ struct Plan {
 
 const LOAD_MS: u64 = 2_000;
 
-/// One-way delays in milliseconds. The longest is typical of a link between continents.
+/// One-way delays in milliseconds. Links between distant continents have the longest one.
 const DELAYS: [u64; 7] = [0, 0, 1, 5, 25, 75, 150];
 
 /// The time from the end of the load, in milliseconds, after which nodes that are still frozen are killed.
@@ -138,7 +139,7 @@ const NEW: [NewConnections; 2] = [NewConnections::Refused, NewConnections::Hang]
 /// Makes all runs, and prints the result of each.
 ///
 /// # Errors
-/// Fails if the account of a run is wrong.
+/// Fails after the last run if a run failed or its account was wrong.
 pub fn run(options: &Options) -> Result<()> {
     let first = options.seed.unwrap_or_else(|| fastrand::u64(..1_000_000));
     let (mut wrong, began) = (Vec::new(), Instant::now());

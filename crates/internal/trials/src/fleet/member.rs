@@ -21,8 +21,8 @@ pub enum Fate {
         blind_frames: u64,
         /// Whether the node was asked to leave.
         has_left: bool,
-        /// The longest time in milliseconds for which the node was not scheduled, because it was frozen or the machine
-        /// was busy.
+        /// The longest time in milliseconds between two wake-ups of the thread that watches the node. The thread waits
+        /// for 2 ms at a time, so a longer time means that the node was frozen or the machine was busy.
         stalled_ms: u64,
     },
     /// The node was killed.
@@ -57,7 +57,8 @@ impl Member {
     /// Waits until the node has joined and the run has started. Returns the node's number.
     ///
     /// # Errors
-    /// Fails if the node prints nothing for 30 s, or any other line, which the error then contains.
+    /// Fails if the node ends or prints nothing for 30 s, or if it prints any other line, which the error then
+    /// contains.
     pub fn joined(&mut self) -> Result<u16> {
         if let Some(number) = self.number {
             return Ok(number);
@@ -116,14 +117,14 @@ impl Member {
         self.has_left || self.fate == Some(Fate::Killed)
     }
 
-    /// Waits until the node ends, but at most until `deadline`.
+    /// Waits until the node reports its end, but at most until `deadline`.
     ///
     /// # Errors
-    /// Fails if the node does not end in time.
+    /// Fails if the node does not report its end in time.
     pub fn wait(&mut self, deadline: Instant) -> Result<Fate> {
         while self.fate.is_none() {
             let left = deadline.saturating_duration_since(Instant::now());
-            let line = self.lines.recv_timeout(left).context("the node does not end")?;
+            let line = self.lines.recv_timeout(left).context("the node reports no end")?;
             match line.split_once(' ').unwrap_or((&line, "")) {
                 ("finished", how) => {
                     let (blind, stalled) = how.split_once(' ').context("the line is incomplete")?;

@@ -1,8 +1,8 @@
 //! Runs a node of a fleet as a process.
 //!
 //! The node prints `joined NUMBER`, and then records its starts in a file. A line on standard input makes it leave. At
-//! the end it prints `finished`, the number of frames without the store, and the longest time in milliseconds for which
-//! it was not scheduled. If it fails, it prints `failed` and the reason.
+//! the end it prints `finished`, the number of frames without the store, and the longest time in milliseconds between
+//! two wake-ups of its main thread. If it fails, it prints `failed` and the reason.
 
 use crate::fleet::start::Recorder;
 use anyhow::Result;
@@ -56,7 +56,7 @@ pub fn run(options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// Returns the number of frames without the store, and the longest time for which the node was not scheduled.
+/// Returns the number of frames without the store, and the result of [`watch`].
 fn take_part(options: &Options) -> Result<(u64, Duration)> {
     let node = join(options)?;
     println!("joined {}", node.number());
@@ -102,8 +102,8 @@ fn lines() -> Receiver<String> {
     receiver
 }
 
-/// Waits until all `callers` have ended, and makes the node leave when a line arrives. Returns the longest time for
-/// which this thread was not scheduled.
+/// Waits until all `callers` have ended, and makes the node leave when a line arrives. Returns the longest time between
+/// two wake-ups of this thread, without the calls that make the node leave.
 fn watch<T>(
     node: &Node,
     lines: &Receiver<String>,

@@ -7,13 +7,13 @@ use anyhow::{Result, ensure};
 use nanopace_fleet::{Account, NodeAccount};
 use std::time::Duration;
 
-/// The maximum number of slots that a killed node's threads can have claimed and not recorded.
+/// The maximum number of slots that a killed node can have started and not recorded: one for each of its two threads.
 const IN_HAND: u64 = 2;
 
-/// Every node that takes part from the beginning starts a slot within this time.
+/// A node with a start within this time counts as present from the beginning.
 const EARLY: Duration = Duration::from_millis(100);
 
-/// The delay of a wake-up, in milliseconds, from which a thread counts as not scheduled in time.
+/// The time between two wake-ups of a node, in milliseconds, from which the node counts as not scheduled in time.
 const CALM_MS: u64 = 12;
 
 /// The result of a run.
@@ -31,7 +31,7 @@ pub struct Outcome {
 
 impl Outcome {
     /// Checks the laws that always hold: the recorded starts equal the account or lie within its bounds. `forgets`
-    /// means that the store lost the reports of nodes that had already left.
+    /// means that the store may have lost the reports of nodes that had already left.
     ///
     /// # Errors
     /// Returns the first law that is broken.
@@ -72,7 +72,7 @@ impl Outcome {
     }
 
     /// Checks the laws that hold if every node could always reach the store. The remaining nodes then start the slots
-    /// that a killed node had not claimed.
+    /// that a killed node had not claimed. Without this condition, the check succeeds.
     ///
     /// # Errors
     /// Returns the first law that is broken.
@@ -128,8 +128,8 @@ impl Outcome {
         self.nodes.iter().any(was_blind)
     }
 
-    /// Returns whether at most `frozen` nodes were not scheduled in time. A node that is not scheduled in time can be
-    /// too late for slots that no other node claims, so those slots are lost.
+    /// Returns whether at most `frozen` nodes were not scheduled in time or had a late start. Such a node can be too
+    /// late for slots that no other node claims, so those slots are lost.
     #[must_use]
     pub fn had_time(&self, frozen: usize) -> bool {
         let was_run = |fate: &Fate, starts: &[Start]| match fate {
@@ -142,7 +142,7 @@ impl Outcome {
         self.nodes.iter().filter(|(_, fate, starts)| !was_run(fate, starts)).count() <= frozen
     }
 
-    /// Returns the longest time for which a node was not scheduled, in milliseconds.
+    /// Returns the longest time between two wake-ups of a node that finished, in milliseconds.
     #[must_use]
     pub fn stalled_ms(&self) -> u64 {
         let stalled = |fate: &Fate| match fate {

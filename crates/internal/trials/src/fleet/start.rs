@@ -16,7 +16,7 @@ pub struct Start {
 
 const BYTES: usize = 16;
 
-/// Writes starts to a file in batches. If the process is killed, written batches are kept.
+/// Writes starts to a file in batches of `together` starts. If the process is killed, an incomplete batch is lost.
 pub(crate) struct Recorder {
     file: File,
     buffer: Vec<u8>,
@@ -24,7 +24,7 @@ pub(crate) struct Recorder {
 }
 
 impl Recorder {
-    /// Opens a file for appending. Several recorders can share the file.
+    /// Several recorders can append to the same file.
     pub(crate) fn open(path: &Path, together: usize) -> io::Result<Recorder> {
         let file = OpenOptions::new().create(true).append(true).open(path)?;
         Ok(Recorder { file, buffer: Vec::with_capacity(together * BYTES), together })

@@ -33,7 +33,7 @@ impl Trial {
     /// Creates a run without nodes, in the store at `url`. `program` is the path of this crate's program.
     ///
     /// # Errors
-    /// Fails if the address is invalid.
+    /// Fails if the URL is invalid.
     pub fn new(program: &Path, url: &str, shape: &str) -> Result<Trial> {
         let run = format!("trial-{:08x}", fastrand::u32(..));
         Ok(Trial {
@@ -56,7 +56,8 @@ impl Trial {
         Trial::begin_at(program, url, shape, &vec![url; nodes], &[])
     }
 
-    /// Starts a run with one node for each address, and waits until the load begins. All nodes get the same `options`.
+    /// Starts a run with one node for each URL in `nodes`, and waits until the load begins. All nodes get the same
+    /// `options`.
     ///
     /// # Errors
     /// Fails if the load does not begin.
@@ -92,7 +93,7 @@ impl Trial {
         }
     }
 
-    /// Starts the process of another node, which connects to the store at this address.
+    /// Starts the process of another node, which connects to the store at this URL.
     ///
     /// # Errors
     /// Fails if the process cannot be started.
@@ -168,7 +169,8 @@ impl Trial {
     /// Ends the load. Repeats the request if the store is slow or moves to another server.
     ///
     /// # Errors
-    /// Fails if the store does not respond for a minute, or refuses the request.
+    /// Fails if the store does not respond for a minute, or rejects the request for another reason than that the load
+    /// is over.
     pub fn stop(&self) -> Result<()> {
         match retried(Instant::now() + PATIENCE, || self.control.stop()) {
             Err(error) if matches!(error.downcast_ref(), Some(FleetError::Over)) => Ok(()),
@@ -176,10 +178,10 @@ impl Trial {
         }
     }
 
-    /// Waits until all nodes have ended and the load is over, and returns the outcome.
+    /// Waits until all nodes have ended, also according to the store, and returns the outcome.
     ///
     /// # Errors
-    /// Fails if a node does not end, or the store does not respond.
+    /// Fails if a node does not end within a minute, or the store does not respond.
     pub fn end(mut self) -> Result<Outcome> {
         let deadline = Instant::now() + PATIENCE;
         let mut nodes = Vec::new();

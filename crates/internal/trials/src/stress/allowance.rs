@@ -3,7 +3,8 @@
 use crate::stress::changer::{Change, ChangeTo};
 use nanopace::Nanos;
 
-/// One slot in the unit of all sums in this module: slots per second times nanoseconds.
+/// One slot in the unit of sums of slots, which is slots per second times nanoseconds. Sums of schedule time are
+/// nanoseconds.
 pub(crate) const SLOT: u128 = 1_000_000_000;
 
 /// The allowed number of slots, or schedule time, up to any time. While a change is under way, the old or the new rate

@@ -11,7 +11,6 @@ use std::time::Duration;
 /// The maximum number of changes. More changes would take longer to check than to make.
 const MOST_CHANGES: usize = 2_000;
 
-/// A change, with the readings of the pacer's clock before and after it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Change {
     pub(crate) before: Nanos,
@@ -26,8 +25,8 @@ pub(crate) enum ChangeTo {
     Running,
 }
 
-/// Makes the scenario's changes until `stop` is set. If the workers must finish, the last changes restore the rate and
-/// resume the schedule, so that no worker waits forever.
+/// Makes the scenario's changes until `stop` is set or the maximum number is reached. If the round ends at rest, the
+/// last changes restore the rate and resume the schedule, so that no worker waits forever.
 pub(crate) fn run(scenario: &Scenario, pacer: &Pacer, stop: &AtomicBool) -> Vec<Change> {
     let mut rng = Rng::with_seed(scenario.seed.rotate_left(7));
     let mut changes = Vec::new();

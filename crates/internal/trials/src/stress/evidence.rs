@@ -1,4 +1,4 @@
-//! Holds the evidence of a round: the records of its threads.
+//! Holds the evidence of a round: its calls, its changes, and the ledger and counters at its end.
 
 use crate::stress::changer::Change;
 use crate::stress::record::Record;
@@ -12,15 +12,14 @@ pub(crate) struct Evidence {
     pub(crate) origin: Nanos,
     pub(crate) records: Vec<Record>,
     pub(crate) changes: Vec<Change>,
-    /// The intended start of the first unclaimed slot. `None` if the pacer was closed early, or if too many slots were
-    /// due at the end to claim them all.
+    /// The time at which the first slot that was not started becomes due. `None` if the pacer was closed early, or if
+    /// too many slots were due at the end to start them all.
     pub(crate) next: Option<Nanos>,
     pub(crate) at_rest: Totals,
     /// The readings of the clock before and after the call of `close`.
     pub(crate) closed: (Nanos, Nanos),
 }
 
-/// The ledger and the counters, with the readings of the clock before and after they were read.
 pub(crate) struct Totals {
     pub(crate) before: Nanos,
     pub(crate) ledger: Ledger,

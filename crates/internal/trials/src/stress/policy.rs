@@ -28,14 +28,14 @@ impl Policy {
         }
     }
 
-    /// Returns whether this is a late policy, with which the pacer reads the clock for each start.
+    /// With a late policy, the pacer reads the clock for each start.
     pub(crate) fn is_late(&self) -> bool {
         self.strictness != Strictness::AVERAGE
             || self.max_backlog.is_some()
             || self.skip_later_than.is_some()
     }
 
-    /// Returns whether late slots can forfeit schedule time, so that later intended starts move.
+    /// If late slots can forfeit schedule time, later intended starts can move.
     pub(crate) fn forfeits(&self) -> bool {
         let strictness = self.strictness.get();
         self.max_backlog.is_some() || (strictness > 0.0 && strictness <= 1.0)
@@ -53,7 +53,7 @@ pub(crate) fn draw_strictness(rng: &mut Rng) -> Strictness {
     Strictness::new(number).unwrap_or_default()
 }
 
-/// Draws a limit that is long enough that even a busy machine does not skip every slot.
+/// Draws a limit from 2 ms to 30 ms, so that even a busy machine starts some slots.
 pub(crate) fn draw_limit(rng: &mut Rng) -> Duration {
     Duration::from_micros(rng.u64(2_000..30_000))
 }

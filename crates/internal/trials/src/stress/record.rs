@@ -13,7 +13,7 @@ pub(crate) enum Call {
     Claim,
     Poller,
     Lane,
-    /// A call at the end of the round, immediately after the previous call.
+    /// A call after the workers have ended, to start the slots that are due.
     Drain,
 }
 
@@ -34,10 +34,10 @@ impl Call {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Record {
     pub(crate) call: Call,
-    /// The number of the lane. Calls on the pacer have 0.
+    /// The number of the lane, or 0 for a call without a lane.
     pub(crate) lane: u64,
     pub(crate) slots: u32,
-    /// A time that is not after the call's deadline, or the due time that a claim reported.
+    /// A time that is not after the call's deadline, or the due time that a claim reported, or 0 for other calls.
     pub(crate) limit: Nanos,
     pub(crate) before: Nanos,
     pub(crate) after: Nanos,

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::{self, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
-/// The maximum number of slots that are claimed at the end of a round to detect missing slots.
+/// The maximum number of slots that are started at the end of a round to detect missing slots.
 const MOST_DRAINED: usize = 20_000;
 
 /// The readings of the clock before and after the call of `close`, or the law that the call broke.
@@ -79,7 +79,7 @@ fn join<T>(thread: ScopedJoinHandle<'_, T>) -> T {
     thread.join().expect("a thread of the round panicked")
 }
 
-/// Claims all due slots. Returns the intended start of the next slot, or `None` if too many slots are due.
+/// Starts all due slots. Returns the time at which the next slot is due, or `None` if too many slots are due.
 fn drain(shared: &RoundShared, records: &mut Vec<Record>) -> Option<Nanos> {
     for _ in 0..MOST_DRAINED {
         let before = shared.clock.now();

@@ -42,7 +42,7 @@ pub(crate) enum ClockKind {
 pub(crate) enum Work {
     /// No work, so that calls coincide as often as possible.
     None,
-    /// Usually less than 40 us, and sometimes several milliseconds.
+    /// None for more than half of the calls, otherwise usually less than 40 us, and sometimes several milliseconds.
     Mixed,
     /// More than 10 us each time, so that each start has its own clock reading.
     Long,
@@ -109,7 +109,7 @@ impl Scenario {
         self.ends == Ends::Closed || self.rate >= 1_000
     }
 
-    /// Returns the maximum number of slots of one call, which is about a millisecond of the load.
+    /// Returns the maximum number of slots of one call: about a millisecond of the load, but from 2 to 3000 slots.
     pub(crate) fn longest_row(&self) -> u32 {
         u32::try_from(self.rate / 1_000).unwrap_or(u32::MAX).clamp(2, 3_000)
     }

@@ -1,4 +1,4 @@
-//! Makes random calls with little work between them, and records each call.
+//! Makes random calls with little work between them, and records their results.
 
 use crate::stress::record::{Call, Record};
 use crate::stress::scenario::{Scenario, Work};
@@ -78,7 +78,7 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Draws a random call. If workers may not block, it is a call that does not block.
+    /// If workers may not block, replaces calls that may block for long by [`Call::Timeout`].
     fn draw_call(&mut self) -> Call {
         let weights = self.shared.scenario.weights;
         let of = weights.iter().map(|weight| u32::from(*weight)).sum::<u32>();

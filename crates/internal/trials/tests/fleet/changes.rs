@@ -1,4 +1,4 @@
-//! Tests changes of the load during faults.
+//! Tests changes of the load, also during faults.
 
 use crate::{
     all_started, assert_if_run, begin, each_product, end, one_product, program, stop, tell,
@@ -38,7 +38,7 @@ fn a_run_is_paused_and_resumed_and_stopped() -> Result<()> {
 }
 
 /// Asserts that the longest gap between starts is at least `between`, less two frames. Each change takes effect at the
-/// beginning of a frame, at a fixed distance from its request.
+/// beginning of a frame, a fixed number of frames after its request.
 fn assert_gap(outcome: &Outcome, between: Duration) {
     let starts = outcome.nodes.iter().flat_map(|(_, _, starts)| starts);
     let mut intended: Vec<Duration> = starts.map(|start| start.intended).collect();
@@ -120,7 +120,7 @@ fn a_change_survives_the_loss_of_the_store_s_data() -> Result<()> {
             thread::scope(|scope| {
                 let asked = Rate::from_hz(rate.into())?;
                 let change = scope.spawn(move || control.set_rate(asked));
-                // After this sleep, the change has found the run, but may be incomplete.
+                // After this sleep, the change has very probably found the run, but may be incomplete.
                 thread::sleep(Duration::from_millis(fastrand::u64(5..300)));
                 tell(server.address(), "FLUSHALL")?;
                 change.join().expect("no panic")?;

@@ -1,4 +1,4 @@
-//! Tests nodes whose links to the store are down for a while, and requests and responses that are late or lost.
+//! Tests nodes whose links to the store are down for a while, become slow or lose responses.
 
 use crate::{all_started, assert_if_run, end, one_product, program};
 use anyhow::Result;
@@ -7,7 +7,6 @@ use nanopace_trials::fleet::Trial;
 use std::thread;
 use std::time::Duration;
 
-/// Causes a fault in a run whose nodes each have a proxy, and asserts that all slots are started.
 fn tried(nodes: usize, fault: impl Fn(&[Proxy]) -> Result<()>) -> Result<()> {
     one_product(|product| {
         let server = Server::start(product)?;

@@ -1,5 +1,5 @@
-//! Tests fleets with real servers whose nodes, store and links fail in many ways. The account must stay correct: starts
-//! may be late, because machines are busy, but the numbers of slots must be exact.
+//! Tests fleets with real servers while nodes, stores and links fail in many ways. Starts may be late, because machines
+//! are busy, but the account of slots must be right.
 
 mod changes;
 mod clocks;
@@ -34,7 +34,7 @@ fn each_product(test: impl Fn(Product) -> Result<()>) -> Result<()> {
     Product::ALL.into_iter().try_for_each(test)
 }
 
-/// Runs a test with one product, if both behave the same.
+/// Runs a test in which all products behave the same.
 fn one_product(test: impl Fn(Product) -> Result<()>) -> Result<()> {
     test(Product::Redis)
 }
@@ -51,8 +51,8 @@ fn end(trial: Trial) -> Result<Outcome> {
     Ok(outcome)
 }
 
-/// Ends the load when it has run for `elapsed_ms`, and checks the account. The load itself is longer than any test, so
-/// it does not end before a fault is made, even if the machine stalls for seconds.
+/// Ends the load when it has run for `elapsed_ms`, and checks the account. Tests use it with a load of 60 s, which does
+/// not end before a fault is made, even if the machine stalls for seconds.
 fn stop(trial: Trial, elapsed_ms: u64) -> Result<Outcome> {
     trial.until(elapsed_ms);
     trial.stop()?;
@@ -72,7 +72,8 @@ fn all_started(outcome: &Outcome, frozen: usize) {
     assert_if_run(outcome.had_time(frozen), outcome.truth.never() == 0, outcome);
 }
 
-/// Asserts a condition that holds only if the machine ran all nodes in time. If it did not, the test is not judged.
+/// Asserts a condition that must hold if the machine ran the nodes in time. If the machine did not and the condition
+/// does not hold, the test is not judged.
 fn assert_if_run(were_run: bool, holds: bool, outcome: &Outcome) {
     if !were_run && !holds {
         let starts = outcome.nodes.iter().flat_map(|(_, _, starts)| starts);

@@ -18,8 +18,8 @@ fn side_by_side(test: impl Fn(Product) -> Result<()> + Sync) -> Result<()> {
     })
 }
 
-/// Starts a run in a cluster, with nodes on different servers. Returns the hash slot of the run's keys, and the index
-/// of the server that owns it.
+/// Starts a run in a cluster, with nodes that connect to different servers. Returns the hash slot of the run's keys,
+/// and the index of the server that owns it.
 fn clustered(cluster: &Cluster, shape: &str) -> Result<(Trial, u32, usize)> {
     let urls: Vec<String> = cluster.servers[..3].iter().map(Server::url).collect();
     let urls: Vec<&str> = urls.iter().map(String::as_str).collect();
@@ -49,7 +49,7 @@ fn a_slot_of_a_cluster_is_moved() -> Result<()> {
     })
 }
 
-/// The replica has not received all data, so the nodes restore the data.
+/// The replica may lack the latest data, which the nodes then restore.
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn a_server_of_a_cluster_dies_and_its_replica_takes_its_place() -> Result<()> {

@@ -17,9 +17,9 @@ fn a_killed_node_costs_what_it_had_claimed() -> Result<()> {
         let died = trial.elapsed();
         let outcome = stop(trial, 2000)?;
         assert!(!outcome.account.closes(), "some of its starts are unknown: {}", outcome.summary());
-        // Only slots of the killed node were never started, and soon after its death no slot is missing.
+        // Only slots of the killed node were never started: those that it lost, and up to two that its threads held.
+        // Soon after its death, no slot is missing.
         let never = outcome.truth.never();
-        // The killed node's threads may have held two slots.
         let lost = outcome.node(killed).map_or(0, |node| node.lost);
         let recovered = died + Duration::from_millis(450 + 100);
         let is_over = outcome.truth.never_between(recovered, Duration::MAX) == 0;

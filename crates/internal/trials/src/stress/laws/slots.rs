@@ -45,8 +45,8 @@ fn fastest(evidence: &Evidence) -> u64 {
     rates.fold(evidence.scenario.rate, u64::max)
 }
 
-/// Returns the starts with exact intended starts. After too many changes, the pacer interpolates the intended starts of
-/// earlier slots. Every start may have forfeited time, so it counts as a possible change.
+/// Returns the starts with exact intended starts. For slots that became due before more than [`REMEMBERED`] changes,
+/// the pacer interpolates intended starts. Every start may have forfeited time, so it counts as a possible change.
 fn exact(evidence: &Evidence, starts: &[Start]) -> Vec<Start> {
     if evidence.scenario.never_forfeits() && evidence.changes.len() <= REMEMBERED {
         return starts.to_vec();
