@@ -105,7 +105,8 @@ impl User {
         ))
     }
 
-    /// Returns the number of direct and indirect dependencies of the package on Linux, with its default features.
+    /// Returns the number of direct and indirect dependencies of the package on Linux, with its default features and
+    /// without its dev-dependencies.
     fn crates_below(&self, name: &str) -> Result<usize, String> {
         let project = self.home.join(format!("uses-{name}"));
         self.runs(&self.home, &format!("cargo new --quiet uses-{name}"))?;

@@ -1,4 +1,4 @@
-//! Prints the number of lines of Rust in the project, and of code in its published crates.
+//! Prints the number of lines of Rust in the project, and of code in the crates of its wings.
 
 use crate::{sources, wings};
 use std::ffi::OsStr;
@@ -11,7 +11,7 @@ pub(crate) fn print(root: &Path) {
         folders.iter().filter(|folder| !folder.starts_with(root.join("crates/internal")));
     let code: usize = published.map(|folder| sources::lines(folder).unwrap_or(0)).sum();
     let all = below(root);
-    eprintln!("{all} lines of Rust; {code} lines of code in published crates, without tests");
+    eprintln!("{all} lines of Rust; {code} lines of code in the wings, without tests");
 }
 
 fn below(folder: &Path) -> usize {

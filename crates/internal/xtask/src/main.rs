@@ -1,25 +1,27 @@
-//! The project's own commands, for a machine with only Rust.
+//! Runs the project's tests, checks and generators.
 //!
 //! ```text
 //! cargo xtask test        unit, integration and documentation tests, with the servers and tools that they
-//!                         need; with names, only the tests whose name contains one of them
+//!                         need; after engine, limits or load, only those of that wing; with names, only the tests
+//!                         whose name contains one of them
 //! cargo xtask test --without-services   the same, but tests that need a server or a tool are ignored
 //! cargo xtask python      the tests of the Python package, with its wheel; the test command leaves them out if
-//!                         the package's files have not changed since they passed
+//!                         the files of the package and of the engine have not changed since they passed
 //! cargo xtask languages   the examples in Go and Java, with the C library
 //! cargo xtask stress [N]  random rounds of real threads, N in debug and N in release (60 by default)
-//! cargo xtask loom [N]    the loom models, with N preemptions (2 by default), and a check that the stored edits,
-//!                         which show that the models can fail, still apply
-//! cargo xtask lint        format, structure, pages, clippy and documentation, with warnings as errors
+//! cargo xtask loom [N]    the loom models, with up to N preemptions (2 by default), and a check that the stored
+//!                         edits, which show that the models can fail, still apply
+//! cargo xtask lint        format, structure, pages, English, clippy and documentation, with warnings as errors
 //! cargo xtask structure   only the structure: no circular dependencies between modules of a crate, only permitted
 //!                         dependencies between wings, and no hidden items in published crates
 //! cargo xtask instructions  counts the instructions of each kind of start, and compares them with the record
-//! cargo xtask package     packages the published crates, unpacks them outside of the workspace, compiles them with
-//!                         each feature alone and all features except one, builds their documentation, and does a dry
-//!                         run of publishing
+//! cargo xtask package     packages the published crates, unpacks them in a separate workspace, compiles them and
+//!                         their documentation there, compiles them in this workspace with each feature alone and all
+//!                         features except one, and does a dry run of publishing
 //! cargo xtask release-check  the same with every combination of features, and runs the tests of the unpacked crates
 //! cargo xtask features    compiles every combination of the features of every published crate
-//! cargo xtask fresh-user  the README's first example in an empty home folder, with the packaged crates
+//! cargo xtask fresh-user  the README's first example in an empty home folder, with the packaged crates, and a
+//!                         comparison of the numbers of their dependencies with the record
 //! cargo xtask fresh-user install   the same, and installs the program and runs it
 //! cargo xtask book        checks that each page is in the book and that its links are valid, and copies them to
 //!                         target/book for mdBook
@@ -133,8 +135,7 @@ fn print_services(needs: &[Need]) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Returns true if none of the words is an option, that is, begins with `-`. A test program would accept options: with
-/// `--help` it would succeed without a test.
+/// A test program would accept options: with `--help`, it would succeed without a test.
 fn are_names(words: &[&str]) -> bool {
     !words.iter().any(|word| word.starts_with('-'))
 }
@@ -239,7 +240,6 @@ fn instructions() -> Step {
     })
 }
 
-/// The library is built without optimisation, like the tests.
 fn languages() -> Vec<Step> {
     let library = Step::new("library for C", || {
         cargo(&["build", "--package", "nanopace-capi", "--target-dir", "target"], &[FRESH])
@@ -247,7 +247,6 @@ fn languages() -> Vec<Step> {
     vec![library.required(), languages::go(ROOT), languages::java(ROOT)]
 }
 
-/// Each step draws its seed from the time, and prints it.
 fn stress(rounds: &str) -> Vec<Step> {
     let step = |name, profile| {
         let rounds = rounds.to_owned();
@@ -402,7 +401,7 @@ fn features(which: Which) -> Step {
         let choices =
             text.and_then(|out| features::choices(&String::from_utf8_lossy(&out.stdout), which));
         let choices = choices.map_err(|error| eprintln!("{error}")).unwrap_or_default();
-        // One check uses only one core, so the program's combinations are compiled in parallel with the other ones.
+        // One check mostly uses one core, so the program's combinations are compiled in parallel with the other ones.
         let is_program = |choice: &&features::Choice| choice.package == "nanopace-cli";
         let (program, others): (Vec<_>, Vec<_>) = choices.iter().partition(is_program);
         let beside = package::target(Path::new(ROOT)).join("beside");

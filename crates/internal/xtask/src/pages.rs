@@ -1,4 +1,4 @@
-//! Generates pages and the C header from the source, or compares them with the existing files.
+//! Generates `docs/SURFACE.md` and the C header from the source, or compares them with the existing files.
 
 use crate::package::{self, Published};
 use crate::surface::Surface;

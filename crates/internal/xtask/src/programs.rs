@@ -34,7 +34,7 @@ impl Program {
         Program { name: format!("{}: {}", self.name, names.join(", ")), words, ..self.clone() }
     }
 
-    /// Returns whether the program tests processes and links in real time, so that other programs would disturb it.
+    /// Returns whether other programs would disturb this one, because it tests processes and links in real time.
     pub(crate) fn needs_the_machine(&self) -> bool {
         self.name.starts_with("alone-") || self.name.ends_with(" of trials")
     }

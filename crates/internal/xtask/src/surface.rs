@@ -1,5 +1,6 @@
-//! Lists the public items of a crate by name: the items that its root declares or re-exports, with their methods,
-//! public fields and variants. Hidden items, items from macros, and implemented traits are left out.
+//! Lists the public items of a crate by name: the items that its root and its public modules declare or re-export, with
+//! their methods, associated constants, public fields and variants. Hidden items, items from macros, and implemented
+//! traits are left out.
 
 use crate::sources::{self, ModulePath, attributes, is_for_tests, is_hidden};
 use std::collections::BTreeMap;

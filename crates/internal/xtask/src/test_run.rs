@@ -1,5 +1,5 @@
-//! Runs test programs in parallel, and then those that need the whole machine one at a time. Tests that fail or are not
-//! judged are run a second time, one at a time.
+//! Runs test programs in parallel, and then those that need the whole machine one at a time. Unless too many fail,
+//! tests that fail or are not judged are run a second time, one at a time.
 
 use crate::programs::Program;
 use crate::steps::shown;
@@ -37,7 +37,8 @@ impl NotJudged {
 }
 
 /// Runs the programs with `run`, `lanes` at a time, and then those that need the whole machine. Prints the output of
-/// each program after its end. Returns whether every test succeeded in the first or the second run.
+/// each program after its end. Returns whether every test succeeded in the first or the second run. A few tests may
+/// still be not judged in the second run.
 pub(crate) fn succeed(
     programs: &[Program],
     lanes: usize,

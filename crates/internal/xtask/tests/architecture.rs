@@ -95,8 +95,7 @@ fn module(file: &str) -> &str {
     file.split(['/', '.']).next().unwrap()
 }
 
-/// Returns the code of the files of `core` and `nanos`, without comments and unit tests. The key is the file's path
-/// below `crates/engine` without `src`.
+/// The key is the file's path below `crates/engine` without `src`.
 fn engine_sources() -> BTreeMap<String, String> {
     let of = |name: &'static str| {
         let files = texts(&root().join("crates/engine").join(name).join("src"));
@@ -244,7 +243,7 @@ fn atomics_are_in_few_files() {
     );
 }
 
-/// The comment must be in the function, before the operation or on the lines of the same call.
+/// A comment that begins with an ordering must come before the operation, in the same function.
 #[test]
 fn every_atomic_operation_says_why_its_ordering_is_enough() {
     let orderings = ["Relaxed", "Acquire", "Release", "AcqRel", "SeqCst"];

@@ -120,7 +120,7 @@ fn draw_all(panel: &Panel<'_>, record: &Record, hz: f64) -> Result<(), Box<dyn E
         plane.draw_series([Text::new(event.what.clone(), at, ("sans-serif", 13))])?;
     }
     let label = ("sans-serif", 13).into_font().color(&ASKED);
-    plane.draw_series([Text::new("asked for", (0.06, hz * 1.12), label)])?;
+    plane.draw_series([Text::new("requested rate", (0.06, hz * 1.12), label)])?;
     Ok(())
 }
 

@@ -84,7 +84,7 @@ impl Apt<'_> {
     }
 }
 
-/// Runs the command. On failure, returns the first line of its error messages.
+/// On failure, returns the command's first line of standard error that begins with `E:`.
 fn run(command: &mut Command) -> Result<(), String> {
     let program = command.get_program().to_string_lossy().into_owned();
     let output =

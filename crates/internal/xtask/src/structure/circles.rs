@@ -80,7 +80,7 @@ fn closes_circle(graph: &Graph, pair: &Tolerated) -> bool {
     exists && way(graph, pair.to, pair.from).is_some()
 }
 
-/// Returns the shortest circle through each module that is not in another returned circle.
+/// Returns the shortest circle through each module that is not in a circle returned before.
 fn circles_in(folder: &str, graph: &Graph) -> Vec<Circle> {
     let mut seen: BTreeSet<String> = BTreeSet::new();
     let mut circles = Vec::new();

@@ -1,4 +1,4 @@
-//! Finds the paths in a file: in `use` declarations, in other code, and in macros.
+//! Finds the paths in a file: in `use` declarations, in other code, in macros, and in attributes.
 
 use crate::sources::is_for_tests;
 use proc_macro2::{TokenStream, TokenTree};
@@ -12,7 +12,7 @@ pub(crate) struct Named {
     pub(crate) path: Vec<String>,
     /// The name that a `use` declaration gives to the path, or `None` for globs and outside `use` declarations.
     pub(crate) import: Option<String>,
-    /// Whether other modules can also use this name, as with `pub use`.
+    /// Whether the `use` declaration has a visibility, such as `pub use`.
     pub(crate) is_reexport: bool,
 }
 
