@@ -69,7 +69,7 @@ def near(result):
 
 
 def ranked(results):
-    """Returns the rank of each tool. A tool shares the rank of the next better one, unless that one leads in 80 % of the rounds."""
+    """Returns each tool's rank. A tool shares the next better tool's rank, unless that tool leads in at least 80 % of the rounds."""
     order = sorted(results, key=lambda tool: -median(map(near, results[tool])))
     ranks = {order[0]: 1}
     for place, (better, worse) in enumerate(zip(order, order[1:]), start=2):

@@ -4,8 +4,9 @@
 //! cargo bench -p nanopace-benches --features rivals --bench limits -- [direct] [keyed] [memory]
 //! ```
 //!
-//! The baseline of a single limit is a clock read and a compare-and-swap loop on one word. A `Limiter` with one limit
-//! and a `Keyed` are also compared with governor. All candidates alternate in one run, and every decision is checked.
+//! GCRA and a `Limiter` with two limits are compared with a clock reading and a compare-and-swap loop on one word. A
+//! `Limiter` with one limit and a `Keyed` are compared with governor. The candidates of each comparison alternate, and
+//! every decision is checked.
 
 use crossbeam_utils::CachePadded;
 use nanopace::{Clock, ManualClock, TscClock};
@@ -24,7 +25,7 @@ static MEMORY: PeakAlloc = PeakAlloc;
 
 const SPAN: Duration = Duration::from_millis(100);
 const ROUNDS: usize = 7;
-/// The maximum cost of one-word limiters, as a multiple of the cost of the bare loop.
+/// The maximum cost of an admission by GCRA, as a multiple of the cost of the bare loop.
 const BOUND: f64 = 1.5;
 /// The maximum costs of a `Limiter` with one limit and of a `Keyed` with the same hasher, as multiples of governor's.
 const BOUNDS_BESIDE_GOVERNOR: [f64; 2] = [1.0, 1.05];
@@ -50,7 +51,7 @@ fn quota(text: &str) -> Quota {
     text.parse().expect("a quota")
 }
 
-/// Returns a limiter that admits every request, even if the thread was preempted for seconds after its clock reading.
+/// Returns a rule that admits every request, even if the thread was preempted for seconds after its clock reading.
 fn generous() -> Gcra {
     Gcra::with_burst(quota("1G/s"), CAPACITY).expect("a burst")
 }

@@ -4,7 +4,7 @@
 //! cargo bench -p nanopace-benches --features rivals --bench waiting -- [--record] [tasks] [threads]
 //! ```
 //!
-//! `--record` writes the figures to `benches/results/figures.json` and to the table of docs/PERFORMANCE.md.
+//! `--record` writes the figures to `benches/results/figures.json` and to the tables of the pages.
 //!
 //! At any time, some requests wait: all for one limit, or each for one of several keys. A start is counted when the
 //! request continues, after its jitter.

@@ -21,9 +21,9 @@ impl LeapClock {
     /// Adds `span` to the clock's offset.
     ///
     /// # Panics
-    /// Panics if the span is longer than five centuries.
+    /// Panics if the span is longer than 584 years.
     pub fn leap(&self, span: Duration) {
-        let nanos = u64::try_from(span.as_nanos()).expect("a span of less than 500 years");
+        let nanos = u64::try_from(span.as_nanos()).expect("a span of less than 584 years");
         self.0.1.fetch_add(nanos, Relaxed);
     }
 }
@@ -40,8 +40,8 @@ impl Clock for LeapClock {
     }
 }
 
-/// The number of counters for readings. If more threads than this read the clock at the same time, some readings may
-/// not be counted.
+/// The number of counters for readings. Threads get the counters in turn. If two threads with the same counter read the
+/// clock at the same time, a reading may not be counted.
 const PLACES: usize = 16;
 
 static NEXT_PLACE: AtomicUsize = AtomicUsize::new(0);
@@ -50,8 +50,7 @@ thread_local! {
     static PLACE: usize = NEXT_PLACE.fetch_add(1, Relaxed) % PLACES;
 }
 
-/// A [`LeapClock`] that runs `factor` times too fast and counts its readings. Each of the 16 counters, which threads
-/// share, has its own cache line.
+/// A [`LeapClock`] that runs `factor` times too fast and counts its readings, in 16 counters on separate cache lines.
 #[derive(Clone, Debug)]
 pub struct HurriedClock(Arc<Hurried>);
 
@@ -73,7 +72,7 @@ impl HurriedClock {
     /// Moves the clock ahead by another `span` of its own time.
     ///
     /// # Panics
-    /// Panics if the span is longer than five centuries.
+    /// Panics if the span, divided by the factor, is longer than 584 years.
     pub fn leap(&self, span: Duration) {
         self.0.clock.leap(span.div_f64(crate::float(self.0.factor)));
     }

@@ -6,7 +6,7 @@ use std::sync::{LazyLock, OnceLock};
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
-/// The number of calls between two clock readings, which makes the cost of a reading negligible.
+/// Calls between two clock readings. Their number makes the cost of a reading negligible.
 const BATCH: u64 = 4096;
 
 /// The calls that a crew made, and the time that they took.
@@ -110,7 +110,7 @@ pub fn fair_span(threads: usize) -> Duration {
     slices.max(Duration::from_millis(100))
 }
 
-/// A gate at which threads sleep, without a lock, until it opens. It opens at the crew's start time.
+/// A gate at which threads sleep, without a lock, until it opens. When open, it contains the crew's start time.
 struct Gate(OnceLock<Instant>);
 
 impl Gate {

@@ -1,4 +1,4 @@
-//! Compiles and runs the examples in the repository's pages as documentation tests.
+//! Compiles and runs the examples in pages of the repository as documentation tests.
 //!
 //! The examples are tested in this package because this package is not published: a published package cannot include
 //! these files. The crate `nanopace` tests the pages in `crates/engine/core/docs`.

@@ -15,9 +15,9 @@ pub struct Figure {
     pub unit: &'static str,
     /// The measured value.
     pub value: f64,
-    /// The bare baseline from the same run. `None` if the bound applies to the value itself.
+    /// The median of the baseline from the same run, if there is a baseline.
     pub baseline: Option<f64>,
-    /// The value divided by the baseline: the median of the rounds' ratios.
+    /// The median of the rounds' ratios of value to baseline. `None` if the bound applies to the value itself.
     pub ratio: Option<f64>,
     /// The bound on the ratio, or on the value if there is no ratio. `None` if the figure is for information only.
     pub bound: Option<f64>,
@@ -27,7 +27,7 @@ pub struct Figure {
     pub holds: Option<bool>,
     /// The variation of the baseline between rounds, as a share of its median.
     pub spread: Option<f64>,
-    /// The range that contains the true ratio with a probability of 95 %, if there were many rounds.
+    /// The 95 % confidence interval of the ratio, if there were many rounds.
     pub range: Option<[f64; 2]>,
 }
 

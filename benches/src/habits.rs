@@ -113,7 +113,7 @@ impl BlockingTarget for Blocks {
 }
 
 /// Measures the calls per second of 64 sessions whose calls wait for 10 ms, in alternating rounds. A blocking target
-/// has a thread per session. All other targets share 2 threads.
+/// has a thread per session. The sessions of the other targets share 2 threads.
 ///
 /// # Panics
 /// Panics if a load cannot be run.

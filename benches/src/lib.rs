@@ -1,7 +1,7 @@
 //! Provides the shared code of the benchmarks: late pacers, alternating rounds, crews of pinned threads, and figures.
 //!
-//! A machine's figures from different times cannot be compared, but ratios from alternating rounds can. Each benchmark
-//! therefore alternates the engine and a bare baseline in one loop, and judges their ratio.
+//! A machine's figures from different times cannot be compared, but ratios from alternating rounds can. If there is a
+//! baseline, a benchmark therefore alternates it with the candidate in one loop, and judges their ratio.
 
 #[cfg(feature = "loads")]
 pub mod chart;

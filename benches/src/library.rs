@@ -42,12 +42,12 @@ impl BlockingTarget for Blocking {
     }
 }
 
-/// The CPU time per call in nanoseconds, with the library and with bare loops, measured in alternating rounds.
+/// The CPU time per call in nanoseconds, of a candidate and a baseline, measured in alternating rounds.
 #[derive(Debug)]
 pub struct Calls {
-    /// The CPU time per call with the library.
+    /// The CPU time per call of the candidate: calls through the library.
     pub ours: Samples,
-    /// The CPU time per call with as many bare loops as sessions.
+    /// The CPU time per call of the baseline: as many bare loops as sessions, or simpler calls through the library.
     pub bare: Samples,
 }
 
@@ -76,7 +76,7 @@ impl Calls {
         Calls { ours, bare }
     }
 
-    /// Returns the CPU time that the library adds to a call, in nanoseconds.
+    /// Returns how much more CPU time a call of the candidate takes than a call of the baseline, in nanoseconds.
     #[must_use]
     pub fn added(&self) -> f64 {
         let pairs = self.ours.0.iter().zip(&self.bare.0);
@@ -147,7 +147,7 @@ fn per_call(work: impl FnOnce() -> u64) -> f64 {
     os::process_time().saturating_sub(before).as_secs_f64() * 1e9 / float(calls)
 }
 
-/// Runs 100 k/s for 5 s on 64 sessions of a target that does nothing.
+/// Runs 100 k/s for 5 s, after a warm-up of 1 s, on 64 sessions of a target that does nothing.
 ///
 /// # Panics
 /// Panics if the load cannot be run.

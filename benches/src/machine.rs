@@ -62,7 +62,7 @@ fn compiler() -> Option<String> {
     Some(String::from_utf8(output.stdout).ok()?.trim().to_owned())
 }
 
-/// Measures the CPU time of other programs, because a late wake-up may be due to them.
+/// Measures the CPU time of other programs, which may cause late wake-ups.
 #[derive(Debug)]
 pub struct Others {
     since: Instant,
@@ -77,7 +77,8 @@ impl Others {
         Others { since: Instant::now(), everyone: busy().unwrap_or_default(), own: own() }
     }
 
-    /// Returns the share of all cores' time that other programs used, or 0 if the system does not report it.
+    /// Returns the share of all cores' time that other programs used or a hypervisor stole, or 0 if the system does not
+    /// report it. Child processes of this program are other programs.
     #[must_use]
     pub fn share(&self) -> f64 {
         let everyone = busy().unwrap_or_default().saturating_sub(self.everyone);

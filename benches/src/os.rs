@@ -36,7 +36,7 @@ mod platform {
         duration(clock_gettime(rustix::time::ClockId::ProcessCPUTime))
     }
 
-    /// Sleeps until an absolute time with one system call, and does nothing else.
+    /// Sleeps until an absolute time with one system call, which is repeated only after an interruption.
     ///
     /// # Panics
     /// Panics if the system cannot represent the time.
@@ -78,7 +78,7 @@ mod platform {
         Duration::ZERO
     }
 
-    /// Sleeps until about an absolute time, with a relative sleep, because these systems have no absolute sleep.
+    /// Sleeps until about an absolute time, with a relative sleep.
     pub fn sleep_until(moment: Duration) {
         std::thread::sleep(moment.saturating_sub(now()));
     }

@@ -38,7 +38,7 @@ struct Quoted {
     tables: Vec<String>,
     /// The ratio to the baseline, with the unit `x`. For a figure without a baseline: the figure's value.
     value: f64,
-    /// The upper end of the range, if several runs differ.
+    /// The upper end of the range, if several runs differ. Written by hand.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     to: Option<f64>,
     unit: String,
@@ -178,7 +178,7 @@ mod tests {
             assert!(text.contains(BEGIN), "{page} has no table of figures");
             assert!(
                 record.fill(&text) == text,
-                "{page} does not quote {FILE}; `figures --tables` mends it"
+                "{page} does not quote {FILE}; to update it: `figures --tables`"
             );
         }
     }

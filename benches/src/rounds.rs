@@ -39,8 +39,8 @@ impl Samples {
         self.ratios_to(baseline).median()
     }
 
-    /// Returns the 95 % confidence interval of the median of the rounds' ratios to the baseline. The interval is valid
-    /// for every distribution, because the number of ratios below the true median is binomial.
+    /// Returns the approximate 95 % confidence interval of the median of the rounds' ratios to the baseline. The
+    /// interval is valid for every distribution, because the number of ratios below the true median is binomial.
     #[must_use]
     pub fn ratio_range(&self, baseline: &Samples) -> [f64; 2] {
         let ratios = self.ratios_to(baseline);

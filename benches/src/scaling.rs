@@ -103,7 +103,7 @@ impl Model {
     }
 
     /// Returns the number of slots to which runs converge. A run has the number of slots that a lane grants within 10
-    /// us at its own pace, but at most twice as many as the previous run, and at most 2048.
+    /// us at its own pace, but at least 1, at most twice as many as the previous run, and at most 2048.
     #[must_use]
     pub fn slots(&self, cores: u32, distance: f64) -> f64 {
         let next = |slots: f64| {

@@ -144,11 +144,11 @@ fn reach_one() -> f64 {
     (started - changed).as_secs_f64() * 1e9
 }
 
-/// Lets `sleepers` callers sleep for hours, and changes the rate to 10 k/s. Returns the lateness of each start in
-/// nanoseconds, in the order of the schedule.
+/// Lets `sleepers` callers wait for slots that are hours away, and changes the rate to 10 k/s. Returns the lateness of
+/// each start in nanoseconds, in the order of the schedule.
 ///
 /// # Panics
-/// Panics if a slot is lost or started twice.
+/// Panics if a slot is started twice.
 #[must_use]
 pub fn herd(sleepers: usize) -> Vec<f64> {
     let pacer = Pacer::new("1/h".parse().expect("a rate"));

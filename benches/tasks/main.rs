@@ -6,8 +6,8 @@
 //! cargo bench -p nanopace-benches --features rivals --bench tasks -- --rounds 9 --way nanopace
 //! ```
 //!
-//! Each figure is the median of the rounds; the ways alternate in each round. The operations of all tasks do nothing.
-//! The lateness of a start is measured against its intended start. For a way that does not report intended starts, the
+//! Each figure of a way is the median of the rounds; the ways alternate in each round. All operations do nothing. The
+//! lateness of a start is measured against its intended start. For a way that does not report intended starts, the
 //! lateness of start n, counted from 0, is measured against n intervals after the first start, so it grows if the way
 //! loses rate. The baseline is one task that waits for one timerfd.
 
@@ -63,8 +63,8 @@ impl Seen {
     }
 }
 
-/// Returns the sorted lateness of the starts in seconds. Without intended starts, start n, counted from 0, is measured
-/// against n intervals after the first start.
+/// Returns the sorted lateness of the starts in seconds. If some starts are early, adds the same time to all, so that
+/// the earliest start has a lateness of 0.
 fn lateness(starts: &[Start], rate: Rate) -> Vec<f64> {
     let first = starts[0].at.as_secs_f64();
     let by_count =

@@ -1,4 +1,5 @@
-//! Implements the ways to pace tasks: in each, `tasks` tasks start operations until `span` has passed.
+//! Implements the ways to pace tasks. In each way except the bare one, which has one task, `tasks` tasks start
+//! operations until `span` has passed.
 
 use nanopace::{Grant, Pacer, Rate, Refused};
 use nanopace_async::{AsyncLane, AsyncPacer};

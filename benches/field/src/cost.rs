@@ -20,7 +20,8 @@ impl Cost {
         })
     }
 
-    /// Returns the CPU time since `before`, in seconds, of all programs except this process and its children.
+    /// Returns the CPU time since `before`, in seconds, of all programs except this process and its ended children. It
+    /// includes stolen time.
     pub fn others_since(&self, before: &Cost) -> f64 {
         let ours = self.ours - before.ours + self.children - before.children;
         (self.machine - before.machine - ours).max(0.)
@@ -34,7 +35,7 @@ fn used(who: UsageWho) -> Result<f64> {
     Ok(seconds(usage.user_time()) + seconds(usage.system_time()))
 }
 
-/// Returns the busy time of all cores in seconds, without idle time and disk waits. /proc/stat counts in 1/100 s.
+/// Returns the time of all cores in seconds, without idle time and disk waits. /proc/stat counts in 1/100 s.
 fn machine() -> Result<f64> {
     let text = fs::read_to_string("/proc/stat")?;
     let line = text.lines().next().context("/proc/stat is empty")?;

@@ -21,7 +21,7 @@ use witness::Witness;
 const RATES: [u32; 4] = [1_000, 2_000, 10_000, 100_000];
 /// The unmeasured time at the start of a run, in seconds, in which tools set up their connections and users.
 const SKIP_S: f64 = 1.;
-/// The unmeasured time at the end of a run, in seconds, in which tools have fewer workers.
+/// The unmeasured time at the end of a run, in seconds, in which some workers of a tool may have ended.
 const END_S: f64 = 0.5;
 
 const USAGE: &str = "usage: field FOLDER [--seconds N] [--rounds N] [--rates A,B] [--json FILE] \

@@ -7,7 +7,7 @@ use std::process::Command;
 pub struct Tool {
     pub name: &'static str,
     program: &'static str,
-    /// Whether the tool is an HTTP client, whose requests the witness records. Other tools record their own starts.
+    /// Whether the tool is an HTTP client, whose requests the witness records. The loads of other tools record starts.
     pub is_seen: bool,
     arguments: fn(&Run) -> Vec<String>,
 }

@@ -1,6 +1,7 @@
 //! Provides an HTTP server that records when each request arrived.
 //!
-//! The kernel stamps each packet when the client sends it, so the stamps are exact even if the witness runs late.
+//! On loopback, the kernel stamps each packet while the client sends it, so the stamps are exact even if the witness
+//! runs late.
 
 use anyhow::{Context, Result};
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};

@@ -1,4 +1,5 @@
-//! Measures every figure that has a bound. A run takes a few minutes.
+//! Measures the figures of the engine and the load generator, and judges those that have a bound. A run takes a few
+//! minutes.
 //!
 //! ```text
 //! cargo run --release -p nanopace-benches --bin figures -- [--tables] [--record] [PART ...]
@@ -9,7 +10,8 @@
 //! writes those tables and measures nothing.
 //!
 //! The parts are `cost`, `shapes`, `threads`, `rate`, `lateness`, `gaps`, `change`, `library` and `habits`. By default
-//! all parts are measured. The exit status does not depend on the verdicts, because a busy machine makes some fail.
+//! all parts are measured. The exit status does not depend on the verdicts, because a busy machine can make figures
+//! miss their bounds.
 
 use nanopace::Pause;
 use nanopace_benches::costs::Costs;
@@ -122,7 +124,6 @@ fn measure(machine: &Machine, wanted: &[&Part]) -> Vec<Figure> {
     figures
 }
 
-/// Measures calls on one thread, with slots that are due. The baseline is one relaxed `fetch_add` in the same loop.
 fn cost(show: &mut dyn FnMut(Figure)) {
     let costs = crew::alone(|| Costs::measure(25));
     for (call, ours, bound) in [
@@ -176,7 +177,6 @@ fn shapes(show: &mut dyn FnMut(Figure)) {
     }
 }
 
-/// Measures two threads, which are pinned if there are enough cores. The baseline is two threads on one bare word.
 fn threads(show: &mut dyn FnMut(Figure)) {
     let span = Duration::from_millis(120);
     let mega = |work: Work| work.per_second() / 1e6;
@@ -202,8 +202,7 @@ fn threads(show: &mut dyn FnMut(Figure)) {
     crowds(show);
 }
 
-/// Measures `try_acquire` on two threads, compared with `acquire`, in many short rounds, because the speed of two
-/// threads that write one word varies between rounds.
+/// Measures many short rounds, because the speed of two threads that write one word varies between rounds.
 fn tries(show: &mut dyn FnMut(Figure)) {
     let span = Duration::from_millis(30);
     let mega = |work: Work| work.per_second() / 1e6;
@@ -227,7 +226,7 @@ fn crowds(show: &mut dyn FnMut(Figure)) {
     show(Figure::plain(name, "x", worst).bound(AtLeast, 0.8));
 }
 
-/// Measures achieved rates over 10 s. The slow rates are measured concurrently, because they use little CPU time.
+/// Measures the slow rates concurrently, because they use little CPU time.
 fn achieved_rate(show: &mut dyn FnMut(Figure)) {
     let span = Duration::from_secs(10);
     for rates in
@@ -280,7 +279,7 @@ fn lateness(show: &mut dyn FnMut(Figure)) {
         let median = |of: &dyn Fn(&(Starts, Starts)) -> f64| {
             Samples(rounds.iter().map(of).collect()).median()
         };
-        // If sleeps are slow, as on most virtual machines, only the median has a bound.
+        // If sleeps are slow, as on most virtual machines, the median has a higher bound, and the p90 has none.
         let is_fast = median(&|round| quantile(&round.0.late_ns, 0.5)) < 5_000.0;
         let bounds = if is_fast { [Some(150.0), Some(300.0)] } else { [Some(500.0), None] };
         for ((part, name), bound) in [(0.5, "p50"), (0.9, "p90")].into_iter().zip(bounds) {

@@ -5,7 +5,7 @@
 //! ```
 //!
 //! The nodes run the real code, and the simulated store makes the real store's decisions. The network, the clocks and
-//! the store's processing times are assumed. The figures of a version of this program are always the same.
+//! the store's processing times are assumed. Every run of a version of this program prints the same figures.
 
 use nanopace_benches::chart::{Chart, Line};
 use nanopace_benches::float;

@@ -26,7 +26,7 @@ const SECONDS: u64 = 5;
 const FAULT_AFTER: Duration = Duration::from_secs(2);
 const FREEZE: Duration = Duration::from_millis(500);
 
-/// The number of pings per second: about as many as four nodes claim slots, with frames of 20 ms.
+/// The number of pings per second, which is about the number of claims of four nodes with frames of 20 ms.
 const PINGS: u32 = 200;
 
 struct Trial {

@@ -1,5 +1,5 @@
-//! Fits the scaling model to measurements on this machine, checks the model against further measurements, and
-//! extrapolates to more cores.
+//! Fits the scaling model to measurements on this machine, checks the model against further measurements, and, if it
+//! fits them, extrapolates to more cores.
 //!
 //! ```text
 //! cargo run --release -p nanopace-benches --bin scaling
@@ -26,7 +26,7 @@ const MOST_ERROR: f64 = 0.25;
 /// The assumed duration of an operation, in nanoseconds.
 const OPERATION: f64 = 100.0;
 
-/// All measurements on 1 and 2 cores. Throughputs are in millions per second.
+/// Throughputs are in millions per second.
 struct Measured {
     bare: [f64; 2],
     shared: [f64; 2],
@@ -104,7 +104,8 @@ fn on_word(work: fn(usize, Duration) -> Work) -> [f64; 2] {
     })
 }
 
-/// Returns the round with the median throughput. The throughput grows with the length of the runs.
+/// Returns throughput and length of the runs from the round with the median throughput. The throughput grows with the
+/// length, so medians of each would not belong together.
 fn in_runs(factor: u32, threads: usize) -> Runs {
     let mut rounds: Vec<Runs> =
         (0..ROUNDS).map(|_| sweep::lanes_in_runs(factor, threads, SPAN)).collect();

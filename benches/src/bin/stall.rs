@@ -1,4 +1,4 @@
-//! Draws README's first figure: service times and response times of a run with a stall, by percentile.
+//! Draws README's figure: service times and response times of a run with a stall, by percentile.
 //!
 //! ```text
 //! nanopace run --rate 100 -c 2 --duration 6s --target-stall 2s@2s --json - |

@@ -6,9 +6,9 @@
 //!
 //! The comparison requires nginx and wrk on `PATH`, and the program `nanopace` in the folder of this program. oha is
 //! optional. A bare loop over tokio's sockets shows the minimum cost of a client. In the table, all clients send at
-//! full speed: nanopace is given 200k/s, which it does not reach. Each round runs all clients in turn. Figures are
-//! medians of the rounds, and ratios are medians of the rounds' ratios to wrk. The CPU time is the client's, in user
-//! and kernel mode. A last measurement compares the service times of wrk and nanopace at 10k/s.
+//! full speed: nanopace gets a rate of 200k/s, which it does not reach. Each round runs all clients in turn. Figures
+//! are medians of the rounds, and ratios are medians of the rounds' ratios to wrk. The CPU time is the client's, in
+//! user and kernel mode. A last measurement compares the service times of wrk and nanopace at 10k/s.
 
 mod bare;
 
@@ -37,7 +37,7 @@ http {
 }
 ";
 const CONNECTIONS: [u32; 4] = [2, 16, 64, 256];
-/// The length of a run, which makes the start time of a program negligible.
+/// The length of a run in seconds, which makes the start-up time of a program negligible.
 const SECONDS: u32 = 5;
 const ROUNDS: usize = 5;
 
@@ -104,7 +104,6 @@ fn compare(bin: &Path, connections: u32, rounds: usize) -> Fallible<()> {
         for (client, runs) in CLIENTS.iter().zip(&mut runs) {
             match (client.run)(bin, connections) {
                 Ok(run) => runs.push(run),
-                // Only oha may be missing.
                 Err(_) if client.name == "oha" => {}
                 Err(error) => return Err(error),
             }

@@ -69,7 +69,7 @@ async fn main() -> Result<()> {
         max_retries_per_op: 1,
     });
     if let Err(error) = end.await {
-        // The run ended during a failed attempt.
+        // Expected if the run ends during a failed attempt.
         eprintln!("{error}");
     }
     stamps::print(&mut TIMES.lock().map_err(|_| anyhow!("a task has panicked"))?);

@@ -13,7 +13,7 @@ static STAMPS: LazyLock<Box<[AtomicU64]>> =
     LazyLock::new(|| (0..ROOM).map(|_| AtomicU64::new(0)).collect());
 static COUNT: AtomicUsize = AtomicUsize::new(0);
 
-/// Allocates the memory for the stamps. Call this function before the first `stamp`.
+/// Allocates the memory for the stamps, so that the first call of [`stamp`] does not.
 pub fn prepare() {
     LazyLock::force(&START);
     LazyLock::force(&STAMPS);
