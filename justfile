@@ -10,7 +10,7 @@ tests_with_threads := "--lib --test laws --test rules --test keyed"
 default:
     @just --list --unsorted
 
-# Run the loom models at depth 3 or more; hours.
+# Run the loom models with up to 3 or more preemptions; hours.
 loom-deep preemptions="3":
     cargo xtask loom {{ preemptions }}
 
@@ -58,16 +58,16 @@ cost:
     cd "$target/clone"
     cost "test command" 560 - cargo xtask test
 
-# Run the property tests with many more cases.
+# Run the engine's tests, with many more cases of each property.
 properties cases="100000":
     PROPTEST_CASES={{ cases }} cargo test --release -p nanopace
 
-# Run the laws of fleets over all seeds, the properties with many cases, and every combination of features; an hour.
+# Run the laws of fleets over all seeds and the properties with many cases, and compile every combination of features; an hour.
 nightly: properties
     cargo xtask features
     NANOPACE_ALL_SEEDS=1 cargo test --release -p nanopace-fleet --features simulation
 
-# Measure the figures that have bounds, and write benches/results/figures.json and the tables in the pages; a few minutes.
+# Measure the figures of the engine and the load generator, and write benches/results/figures.json and the tables in the pages; a few minutes.
 figures *options:
     cargo run --release -p nanopace-benches --bin figures -- --record {{ options }}
 
@@ -75,7 +75,7 @@ figures *options:
 c-calls calls="10000000":
     NANOPACE_CALLS={{ calls }} cargo test --release -p nanopace-capi --test c -- --include-ignored every_slot
 
-# Install the C library below the target folder and build its example with it (needs cargo-c, pkg-config and a C compiler).
+# Install the C library below the target folder, and build and run its example with it (needs cargo-c, pkg-config and a C compiler).
 c-install:
     #!/usr/bin/env bash
     set -euo pipefail
@@ -87,20 +87,20 @@ c-install:
     "$installed/paced"
     readelf -d "$installed/lib/libnanopace.so" | grep -F "soname: [libnanopace.so."
 
-# Run the C and C++ programs and their library with AddressSanitizer (needs gcc), without valgrind, which cannot run them.
+# Run the C and C++ programs and their library with AddressSanitizer (needs gcc), without the tests of CMake and valgrind.
 c-asan:
     RUSTC_BOOTSTRAP=1 RUSTFLAGS=-Zsanitizer=address CFLAGS=-fsanitize=address,undefined NANOPACE_CALLS=20000 \
         cargo test --target {{ x86 }} --target-dir "{{ target }}/asan" -p nanopace-capi --test c -- --include-ignored --skip cmake --skip valgrind
 
-# Measure a fleet of processes on this machine and the load on its store (needs redis-server or valkey-server); two minutes.
+# Measure fleets of processes on this machine and the load on their store (needs redis-server and valkey-server); two minutes.
 fleet-figures:
     cargo run --release -p nanopace-benches --bin fleet
 
-# Run the load generators in examples/ against their servers, and write their output into examples/README.md; some minutes. The first run builds their drivers.
+# Run the load generators in examples/, most of them against a server, and write their output into examples/README.md; some minutes. The first run builds their drivers.
 examples:
     examples/run
 
-# Draw docs/figures/stall.svg for README: a run whose target stalls for 2 s; some seconds.
+# Draw docs/figures/stall.svg for README, and record its p99s: a run whose target stalls for 2 s; some seconds.
 stall-figure:
     #!/usr/bin/env bash
     set -euo pipefail
@@ -108,11 +108,11 @@ stall-figure:
     "{{ target }}/release/nanopace" run --rate 100 -c 2 --duration 6s --target-stall 2s@2s --json - \
         | "{{ target }}/release/stall" docs/figures/stall.svg | tee benches/results/stall.txt
 
-# Draw docs/figures/lock.svg for README: PostgreSQL with a table locked for 2 s, in a closed and an open loop; half a minute, after `examples`.
+# Draw docs/figures/lock.svg for examples/README.md: PostgreSQL with a table locked for 2 s, in a closed and an open loop; half a minute, after `examples`.
 lock-figure:
     examples/picture
 
-# Draw docs/figures/fleet-demo.svg: a fleet of four of which one node is killed; seconds, on an idle machine.
+# Draw docs/figures/fleet-demo.svg: a fleet of four, of which one node is killed, and another node that joins; seconds, on an idle machine.
 fleet-demo *options:
     cargo run --release --package nanopace-trials -- demo --svg docs/figures/fleet-demo.svg {{ options }}
 
@@ -120,7 +120,7 @@ fleet-demo *options:
 fleet-simulation:
     cargo run --release -p nanopace-benches --bin fleet-simulation -- docs/figures/fleet.svg
 
-# Write report pages of different runs, with screenshots at desktop and phone width, light and dark, for inspection.
+# Write report pages of different runs for inspection, with PDFs and screenshots at desktop and phone width, light and dark.
 page: (needs "/usr/bin/chromium" "--no-install-recommends chromium fonts-dejavu-core")
     crates/load/cli/tests/pages "{{ target }}/pages"
 
@@ -162,7 +162,7 @@ release-check: deny
         echo "no release yet: nothing to compare the public interface with"
     fi
 
-# Compile the published crates with the oldest allowed dependencies, after `cargo xtask package`; some minutes.
+# Compile the published crates with the oldest allowed versions of direct dependencies, after `cargo xtask package`; some minutes.
 minimal-versions:
     rm -rf "{{ target }}/minimal"
     cp -r "{{ target }}/unpacked" "{{ target }}/minimal"
@@ -193,7 +193,7 @@ book:
     cargo xtask book
     mdbook build "{{ target }}/book"
 
-# Check the licences and sources of all dependencies (needs cargo-deny).
+# Check the licences, bans and sources of all dependencies (needs cargo-deny).
 deny: (needs_cargo "deny")
     cargo deny check licenses bans sources
 
@@ -211,7 +211,7 @@ tsan *tests=tests_with_threads: (needs "/usr/bin/cargo" "rustc-web cargo-web") (
     libraries+=(-fuse-ld=lld "-B$rustup/bin/gcc-ld" -lpthread -ldl -lm -lresolv -lrt -lc)
     export PATH=/usr/bin:/bin RUSTC_BOOTSTRAP=1 PROPTEST_CASES=8
     export RUSTFLAGS="-Zsanitizer=thread -Zexternal-clangrt ${libraries[*]/#/-Clink-arg=}"
-    # The store on disk is excluded: its database is a shared library, which cannot be linked with the sanitizer.
+    # The store on disk is excluded: redb before 4 was a shared library, which cannot be linked with the sanitizer.
     cargo test -Zbuild-std --target {{ x86 }} --target-dir {{ target }}/tsan --package nanopace --package nanopace-limits --package nanopace-keyed \
         --no-default-features --features nanopace-limits/pools --no-fail-fast {{ tests }}
 
@@ -244,7 +244,7 @@ arm-asm: needs_arm
     asm=$(realpath "{{ target }}/arm64-lse")/nanopace.s
     RUSTC=/usr/bin/rustc RUSTFLAGS=-Ctarget-feature=+lse cargo rustc --release --package nanopace --lib \
         --target {{ arm64 }} --target-dir "{{ target }}/arm64-lse" -- --emit "asm=$asm" -Ccodegen-units=1
-    # Prints the atomic operations of a function in order. acquire_many(1) is acquire, inlined.
+    # Prints the atomic operations of a function in order. acquire is inlined in acquire_many, which calls it for 1 slot.
     atomics() { awk "/^_ZN8nanopace5pacer5Pacer[0-9]+$1/,/cfi_endproc/" "$asm" | grep -owE '(ldadd|cas|swp|ldumax|ldset|ldclr)(a|l|al)?' | xargs; }
     grep -owE '(ldadd|cas|swp|ldumax|ldset|ldclr)(a|l|al)?|ldar|ldapr|stlr' "$asm" | sort | uniq -c
     echo "acquire: $(atomics acquire_many), try_acquire: $(atomics try_acquire)"

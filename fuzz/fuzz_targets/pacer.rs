@@ -1,5 +1,6 @@
 //! Runs any sequence of calls with any numbers, on a clock that jumps to any time up to its end. Checks that no call
-//! panics or hangs, that no slot starts early, and that the ledger accounts for every nanosecond and every slot.
+//! panics or hangs, that no slot starts earlier than the sleep threshold allows, and that the ledger accounts for every
+//! nanosecond and every granted slot.
 
 #![no_main]
 
@@ -16,10 +17,10 @@ enum Step {
     SetClock(u64),
     Rate(u64, Duration),
     Hz(f64),
-    /// A change of the load to a shape. The string need not be a valid shape.
+    /// The string need not be a valid shape.
     Shape(String),
-    /// A change of the shard. The last number is how many slots after the granted and skipped slots the new shard
-    /// begins.
+    /// The index of the new shard, the number of shards, and the number of slots between the granted and skipped slots
+    /// and the first slot of the new shard.
     Shard(u8, u8, u32),
     Strictness(f64),
     MaxBacklog(Option<Duration>),

@@ -39,7 +39,7 @@ impl Number {
     }
 }
 
-/// A quota of any count and period.
+/// A quota of any valid count and period.
 #[derive(Arbitrary, Clone, Copy, Debug)]
 pub struct AnyQuota {
     count: Number,

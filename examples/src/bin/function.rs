@@ -14,7 +14,6 @@ struct Options {
     numbers: u64,
 }
 
-/// Returns different numbers for each slot.
 fn numbers(slot: Slot, count: u64) -> Vec<u64> {
     let seeds = (0..count).map(|index| slot.number() + index);
     seeds.map(|seed| seed.wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect()

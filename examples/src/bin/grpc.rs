@@ -55,7 +55,7 @@ impl Target for Numbers {
     }
 }
 
-/// Counts failures by status. The channel reconnects automatically.
+/// Counts failures by status. A session stays usable after a failure, because the channel reconnects automatically.
 fn by_code(status: Status) -> Failure {
     Failure::new(status.code())
 }

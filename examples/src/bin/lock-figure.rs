@@ -1,5 +1,5 @@
-//! Draws README's second figure: a table of PostgreSQL is locked for 2 s, under a closed loop and under an open loop.
-//! `just lock-figure` runs it.
+//! Draws the figure of examples/README.md: a table of PostgreSQL is locked for 2 s, under a closed loop and under an
+//! open loop. `just lock-figure` runs it.
 
 use clap::Parser;
 use nanopace_load::{Done, Failure, Load, Slot, Target};
@@ -74,7 +74,7 @@ impl Shelves {
         Ok([from, Instant::now()])
     }
 
-    /// Makes one call after the other, and measures each from its start.
+    /// Makes one call after the other, and measures each from its actual start.
     async fn closed_loop(self, end: Instant) -> Answer<()> {
         let client = self.open().await?;
         let read = client.prepare(READ).await?;
@@ -143,7 +143,8 @@ impl Run {
         [format!("{}: p99 {}", self.name, shown(self.p99)), met]
     }
 
-    /// Returns the slowest call of each 50 ms: its intended start and its response time, in seconds.
+    /// Returns the slowest call of each 50 ms as its start and its time, in seconds. In the open loop, these are the
+    /// intended start and the response time.
     fn slowest(&self, begin: Instant) -> Vec<(f64, f64)> {
         let mut slowest = vec![None; LENGTH.as_millis() as usize / 50];
         for Call(from, took) in &self.calls {
