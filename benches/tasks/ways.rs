@@ -183,7 +183,6 @@ fn leaky_bucket(rate: Rate) -> leaky_bucket::RateLimiter {
         .build()
 }
 
-/// Waits for a claim with a timer of the runtime, which was the recommended way before `AsyncPacer`.
 async fn claimed(pacer: &Pacer) -> Option<Grant> {
     let mut claim = pacer.claim().ok()?;
     loop {

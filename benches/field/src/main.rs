@@ -65,7 +65,6 @@ fn main() -> Result<()> {
 fn measure(tool: &Tool, rate: u32, options: &Options, witness: &Witness) -> Result<Cell> {
     let [mut before, mut after] = [Vec::new(), Vec::new()];
     for round in 0..options.rounds {
-        // The order alternates, so that neither build always runs first.
         for is_after in [round % 2 == 1, round % 2 == 0] {
             let state = if is_after { "after" } else { "before" };
             let sample = once(tool, rate, options, state, witness)

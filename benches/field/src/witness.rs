@@ -99,7 +99,7 @@ impl Server {
         Ok(())
     }
 
-    /// Reads and answers one request, and returns its arrival time. Clients send one short request at a time.
+    /// Clients send one short request at a time.
     fn answer(&mut self, client: usize) -> Option<u64> {
         let mut stream = self.clients.get(client)?.as_ref()?;
         let mut bytes = [0; 4096];

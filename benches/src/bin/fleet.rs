@@ -168,7 +168,6 @@ impl Trial {
     }
 }
 
-/// Measures the store's CPU time for [`PINGS`] pings per second, as a share of a core.
 fn pinged(product: Product) -> Outcome<f64> {
     let server = Server::start(product)?;
     let mut connection = redis::Client::open(server.url())?.get_connection()?;

@@ -20,7 +20,6 @@ const ROUNDS: usize = 15;
 /// fewer slots would vary in length.
 const FACTORS: [[u32; 2]; 3] = [[60, 45], [40, 32], [7, 7]];
 
-/// The maximum error of the model on this machine. With a larger error, the model is not extrapolated.
 const MOST_ERROR: f64 = 0.25;
 
 /// The assumed duration of an operation, in nanoseconds.

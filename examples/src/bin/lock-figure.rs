@@ -74,7 +74,6 @@ impl Shelves {
         Ok([from, Instant::now()])
     }
 
-    /// Makes one call after the other, and measures each from its actual start.
     async fn closed_loop(self, end: Instant) -> Answer<()> {
         let client = self.open().await?;
         let read = client.prepare(READ).await?;

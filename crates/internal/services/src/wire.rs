@@ -14,7 +14,7 @@ pub(crate) fn ask(address: SocketAddr, command: &str) -> io::Result<String> {
     Ok(answer)
 }
 
-/// Sends commands, one per line, and reads all responses until the server disconnects.
+/// Sends commands, one per line, and returns all responses.
 pub(crate) fn exchange(
     address: SocketAddr,
     commands: &str,

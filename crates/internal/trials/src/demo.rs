@@ -28,7 +28,7 @@ pub struct Options {
     svg: PathBuf,
 }
 
-/// Parses a rate from 100/s to 20k/s. Nodes write each start to a file, which would slow them down at higher rates.
+/// Nodes write each start to a file, which would slow them down at higher rates.
 fn shown_rate(text: &str) -> Result<Rate, String> {
     let rate: Rate = text.parse().map_err(|error| format!("{error}"))?;
     let is_shown = (100.0..=20_000.0).contains(&rate.as_hz());

@@ -80,7 +80,6 @@ fn all_rounds(options: &Options, first_seed: u64) -> Result<String, String> {
     Ok(format!("{rounds} rounds, {starts} starts"))
 }
 
-/// Runs one round. If the round fails, panics or hangs, the error contains the command that repeats it.
 fn watched_round(seed: u64) -> Result<u64, String> {
     let scenario = Scenario::draw(seed);
     let text = format!(

@@ -8,7 +8,6 @@ use std::path::{Component, Path, PathBuf};
 /// The table of contents. Its paths are relative to the project's root.
 const CONTENTS: &str = "book/SUMMARY.md";
 
-/// Folders whose pages are build output or come from other projects.
 const WITHOUT: [&str; 4] = ["target", "patch", "patches", "node_modules"];
 
 pub(crate) fn check(root: &Path) -> Result<(), String> {

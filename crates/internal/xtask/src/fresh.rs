@@ -88,8 +88,7 @@ impl User {
         self.runs(&self.home, self.line("nanopace run "))
     }
 
-    /// Compares the numbers of dependencies with the record. The registry contains the versions in Cargo.lock, so the
-    /// numbers are reproducible.
+    /// The registry contains the versions in Cargo.lock, so the numbers are reproducible.
     fn counts_crates(&self, root: &Path) -> Result<(), String> {
         let published = package::published(&root.join("crates")).map_err(in_words)?;
         let line = |package: Published| {
@@ -105,8 +104,7 @@ impl User {
         ))
     }
 
-    /// Returns the number of direct and indirect dependencies of the package on Linux, with its default features and
-    /// without its dev-dependencies.
+    /// Counts direct and indirect dependencies on Linux, with default features and without dev-dependencies.
     fn crates_below(&self, name: &str) -> Result<usize, String> {
         let project = self.home.join(format!("uses-{name}"));
         self.runs(&self.home, &format!("cargo new --quiet uses-{name}"))?;
@@ -117,7 +115,6 @@ impl User {
         Ok(crates.len() - 2)
     }
 
-    /// Returns the first line of the README that begins with these words, without its trailing comment.
     fn line(&self, words: &str) -> &str {
         let mut lines = self.page.lines().map(|line| line.trim_start_matches("$ "));
         let line = lines.find(|line| line.starts_with(words));

@@ -74,7 +74,6 @@ fn classes(root: &Path) -> PathBuf {
     root.join("target/java")
 }
 
-/// Returns the folder of a recent Java from `JAVA_HOME`, from `PATH`, or from `/usr/lib/jvm`.
 fn java_tools() -> Option<PathBuf> {
     let home = env::var_os("JAVA_HOME").map(|home| Path::new(&home).join("bin"));
     let path = env::var_os("PATH").unwrap_or_default();

@@ -154,7 +154,6 @@ struct Tested {
 }
 
 impl Tested {
-    /// Selects the tests of a wing if the first word is its name, otherwise all tests. The other words select by name.
     fn of(words: &[&str]) -> Tested {
         let (wing, names) = match *words {
             [wing, ref names @ ..] if wings::is_wing(wing) => (Some(wing), names),
@@ -211,7 +210,7 @@ fn succeed(programs: &[Program]) -> bool {
     })
 }
 
-/// Builds the test programs. The tests of the Python package come first, because they take longest to start.
+/// The tests of the Python package come first, because they take longest to start.
 fn test_programs(tested: &Tested, words: &[String]) -> Option<Vec<Program>> {
     let mut programs = Vec::new();
     if tested.names.is_empty() && tested.has_python {
@@ -432,8 +431,7 @@ fn alone(words: &[&str], variables: &[Variable]) -> bool {
     cargo(&[words, &unpacked.each_ref().map(String::as_str)].concat(), variables)
 }
 
-/// Returns cargo options that select the unpacked crates with all features. The usual target folder is used, because it
-/// already contains the built dependencies.
+/// Uses the usual target folder, because it already contains the built dependencies.
 fn of_unpacked() -> [String; 4] {
     let target = package::target(Path::new(ROOT));
     let manifest = target.join("unpacked/Cargo.toml");

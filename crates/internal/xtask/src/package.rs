@@ -26,7 +26,6 @@ impl Published {
     }
 }
 
-/// Packages all published crates, and unpacks them in a separate workspace. Returns the workspace's folder.
 pub(crate) fn unpack(root: &Path) -> Result<PathBuf, String> {
     let told = |error: io::Error| error.to_string();
     let published = published(&root.join("crates")).map_err(told)?;

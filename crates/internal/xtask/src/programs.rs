@@ -34,12 +34,11 @@ impl Program {
         Program { name: format!("{}: {}", self.name, names.join(", ")), words, ..self.clone() }
     }
 
-    /// Returns whether other programs would disturb this one, because it tests processes and links in real time.
+    /// Other programs would disturb these tests of processes and links in real time.
     pub(crate) fn needs_the_machine(&self) -> bool {
         self.name.starts_with("alone-") || self.name.ends_with(" of trials")
     }
 
-    /// Returns the test programs in cargo's JSON messages, one per line. The programs get `words` as arguments.
     pub(crate) fn told_in(messages: &str, words: &[String]) -> Vec<Program> {
         let objects = messages.lines().filter_map(|line| serde_json::from_str(line).ok());
         objects.filter_map(|message| Program::told(&message, words)).collect()

@@ -11,8 +11,8 @@ const TESTS: &str = "the tests of the Python package";
 
 const PROBE: &str = "import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 10))";
 
-/// Returns the step that runs the package's tests. Skips them with a message if a dependency is missing, or if
-/// `if_changed` is set and neither the package nor the engine has changed since the tests passed.
+/// Skips the tests with a message if a dependency is missing, or if `if_changed` is set and neither the package nor the
+/// engine has changed since the tests passed.
 pub(crate) fn package(root: &'static str, if_changed: bool) -> Step {
     Step::new("Python package: its wheel in a fresh virtual environment", move || {
         let package = Package::new(Path::new(root));

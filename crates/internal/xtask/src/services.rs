@@ -47,7 +47,6 @@ pub(crate) const OF_TESTS: [Need; 12] = [
     },
 ];
 
-/// The servers that the load generators in `examples/` need.
 pub(crate) const OF_EXAMPLES: [Need; 5] = [
     program("redis-server", "redis-server", &["redis-server", "--version"]),
     program("postgres", "postgresql", &["postgres", "--version"]),
@@ -118,8 +117,7 @@ fn folder() -> PathBuf {
     package::target(Path::new(package::ROOT)).join("services")
 }
 
-/// Returns the environment variables that let a process find the unpacked programs. Programs of the system take
-/// precedence.
+/// Lets a process find the unpacked programs. Programs of the system take precedence.
 pub(crate) fn variables() -> Variables {
     let root = folder();
     let programs = ["usr/bin", "usr/sbin"].map(|it| root.join(it));

@@ -15,7 +15,6 @@ pub(crate) fn read(folder: &Path) -> Result<BTreeMap<ModulePath, syn::File>, Str
     Ok(read_with_texts(folder)?.into_iter().map(|(module, (file, _))| (module, file)).collect())
 }
 
-/// Counts the lines of code of the modules in the folder, without tests, comments and empty lines.
 pub(crate) fn lines(folder: &Path) -> Result<usize, String> {
     let is_code = |line: &&str| !line.trim().is_empty() && !line.trim().starts_with("//");
     let code = |text: &str| {

@@ -20,13 +20,12 @@ impl Step {
         Step::new(name, || run().map_err(|error| eprintln!("{error}")).is_ok())
     }
 
-    /// Makes the step required: if it fails, the later steps are not run.
+    /// If a required step fails, the later steps are not run.
     pub(crate) fn required(self) -> Step {
         Step { is_required: true, ..self }
     }
 }
 
-/// Runs all steps, even after a step that is not required has failed. Returns whether all steps succeeded.
 pub(crate) fn run_all(steps: Vec<Step>) -> bool {
     let (count, began) = (steps.len(), Instant::now());
     let mut lines = Vec::new();
@@ -47,7 +46,7 @@ pub(crate) fn run_all(steps: Vec<Step>) -> bool {
     all_succeeded
 }
 
-/// Reports that a step is skipped on this machine. Returns true, because this is not a failure.
+/// Returns true, because a step that is skipped on this machine is not a failure.
 pub(crate) fn leave_out(what: &str, why: &str) -> bool {
     eprintln!("LEFT OUT: {what}, because {why}");
     true

@@ -36,9 +36,7 @@ impl NotJudged {
     }
 }
 
-/// Runs the programs with `run`, `lanes` at a time, and then those that need the whole machine. Prints the output of
-/// each program after its end. Returns whether every test succeeded in the first or the second run. A few tests may
-/// still be not judged in the second run.
+/// Returns whether every test succeeded in the first or the second run, except a few that were still not judged.
 pub(crate) fn succeed(
     programs: &[Program],
     lanes: usize,

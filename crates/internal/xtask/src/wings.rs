@@ -22,7 +22,6 @@ const INTERNAL: &str = "internal";
 
 const HIDDEN: &str = "doc(hidden)";
 
-/// A crate, and the crates of this project on which it depends outside its tests.
 struct Member {
     wing: String,
     name: String,

@@ -46,7 +46,6 @@ impl Layered {
         sources
     }
 
-    /// Returns the modules in the page's list, in order, and whether each module is marked as pure.
     fn layers(&self) -> Vec<(String, bool)> {
         let (page, begin) = (page(), format!("\n{} ", self.first));
         let list = page.split("```text").find(|block| block.starts_with(&begin)).unwrap();
@@ -104,7 +103,6 @@ fn engine_sources() -> BTreeMap<String, String> {
     of("core").chain(of("nanos")).collect()
 }
 
-/// Asserts that only the `allowed` files contain one of `words` in their code, and that each of them does.
 fn only(words: &[&str], allowed: &[&str]) {
     let has = |text: &str| words.iter().any(|word| text.contains(word));
     let sources = engine_sources();

@@ -28,7 +28,7 @@ impl Answer for i64 {
     }
 }
 
-/// The limiter with nanopace returns the intended start.
+/// The limiter with nanopace returns an intended start.
 impl Answer for Instant {
     fn wait_time(self, _asked: Instant) -> Duration {
         self.elapsed()
@@ -50,7 +50,7 @@ async fn main() -> Result<()> {
     Ok(stamps::write()?)
 }
 
-/// Runs a task and returns its response times, which are its wait times because an operation takes no time.
+/// Returns response times, which are wait times because an operation takes no time.
 async fn work(limiter: Arc<RateLimiter>, end: Instant) -> Vec<Duration> {
     let mut times = Vec::new();
     loop {

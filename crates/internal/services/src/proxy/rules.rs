@@ -25,7 +25,7 @@ pub(crate) struct Accepted {
     pub(crate) upstream: SocketAddr,
 }
 
-/// The state of a proxy, which numbers its connections in the order in which it accepts them.
+/// A proxy numbers its connections in the order in which it accepts them.
 #[derive(Debug)]
 pub(crate) struct State {
     pub(crate) upstream: SocketAddr,

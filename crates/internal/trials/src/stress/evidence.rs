@@ -16,7 +16,6 @@ pub(crate) struct Evidence {
     /// too many slots were due at the end to start them all.
     pub(crate) next: Option<Nanos>,
     pub(crate) at_rest: Totals,
-    /// The readings of the clock before and after the call of `close`.
     pub(crate) closed: (Nanos, Nanos),
 }
 

@@ -12,7 +12,6 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::{self, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
-/// The maximum number of slots that are started at the end of a round to detect missing slots.
 const MOST_DRAINED: usize = 20_000;
 
 /// The readings of the clock before and after the call of `close`, or the law that the call broke.
@@ -38,7 +37,7 @@ fn gather(scenario: Scenario) -> Result<Evidence, String> {
     Ok(Evidence { scenario, born, origin, records, changes, next, at_rest, closed })
 }
 
-/// Creates the pacer. Claims slot 0 to learn its intended start, and gives it back.
+/// Claims slot 0 to learn its intended start, and gives it back.
 fn begin(
     scenario: &Scenario,
     clock: &Arc<dyn Clock>,
@@ -79,7 +78,7 @@ fn join<T>(thread: ScopedJoinHandle<'_, T>) -> T {
     thread.join().expect("a thread of the round panicked")
 }
 
-/// Starts all due slots. Returns the time at which the next slot is due, or `None` if too many slots are due.
+/// Returns the time at which the next slot is due, or `None` if too many slots are due.
 fn drain(shared: &RoundShared, records: &mut Vec<Record>) -> Option<Nanos> {
     for _ in 0..MOST_DRAINED {
         let before = shared.clock.now();

@@ -128,7 +128,7 @@ pub(crate) fn rate(per_second: u64) -> Rate {
     Rate::per_second(per_second).expect("a rate from 1 to 10 M per second")
 }
 
-/// Draws a rate from 1/s to 10 M/s. Each decade is equally likely.
+/// Each decade from 1/s to 10 M/s is equally likely.
 pub(crate) fn draw_rate(rng: &mut Rng) -> u64 {
     let decade = 10_u64.pow(rng.u32(0..7));
     rng.u64(decade..=10 * decade).min(TOP_RATE)

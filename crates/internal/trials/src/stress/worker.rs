@@ -47,8 +47,7 @@ impl<'a> Worker<'a> {
         Worker { shared, rng, lane: None, claims: Vec::new(), poller, records: Vec::new() }
     }
 
-    /// Makes calls until `stop` is set, the pacer is closed or the worker has enough records. Gives back all held slots
-    /// at the end.
+    /// Gives back all held slots at the end, because it drops its claims, its lane and its poller.
     pub(crate) fn run(mut self) -> Vec<Record> {
         let is_closed = |records: &[Record]| {
             records.last().is_some_and(|last| last.answer == Err(Refused::Closed))

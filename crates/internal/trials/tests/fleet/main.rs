@@ -84,14 +84,12 @@ fn assert_if_run(were_run: bool, holds: bool, outcome: &Outcome) {
     assert!(holds, "{}", outcome.summary());
 }
 
-/// Returns whether no node stalled for a frame or longer. A node that stalled may have been too late for any of its
-/// slots.
+/// A node that stalled for a frame or longer may have been too late for any of its slots.
 fn were_run(outcome: &Outcome) -> bool {
     outcome.stalled_ms() < 100
 }
 
-/// Waits until the store responds and has the right data of the run again. The first node that restores the data may
-/// have missed a change.
+/// Waits for the right data, because the first node that restores the data may have missed a change.
 fn wait_for_run(control: &Control, is_right: impl Fn(&RunStatus) -> bool) -> Result<()> {
     let deadline = Instant::now() + PATIENCE;
     loop {

@@ -102,7 +102,6 @@ fn on_the_grid(evidence: &Evidence, starts: &[Start]) -> Result<(), String> {
     Ok(())
 }
 
-/// Checks that all slots before the next free slot were started, if all due slots were claimed.
 fn none_missing(evidence: &Evidence, starts: &[Start]) -> Result<(), String> {
     let Some(next) = evidence.next else { return Ok(()) };
     if !evidence.scenario.sleep_threshold.is_zero() || evidence.scenario.policy.is_late() {

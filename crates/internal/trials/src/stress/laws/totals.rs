@@ -56,8 +56,7 @@ fn time_is_the_clocks(evidence: &Evidence) -> Result<(), String> {
     law(least <= elapsed && elapsed <= most, || format!("{least:?} to {most:?} have elapsed"))
 }
 
-/// Checks that each slot was granted, was skipped or is in the backlog. The law holds only if no policy forfeits or
-/// owes time.
+/// The law holds only if no policy forfeits or owes time.
 fn none_lost(evidence: &Evidence) -> Result<(), String> {
     let scenario = &evidence.scenario;
     if !scenario.never_forfeits()
