@@ -66,7 +66,7 @@ fn cost<W: FnMut() -> bool + Send>(threads: usize, hire: impl Fn() -> W + Sync) 
     1e9 / work.per_second()
 }
 
-/// Prints all candidates compared with the first one. Also judges the next `bounded` candidates by `bound`.
+/// Compares all candidates with the first one, and judges the next `bounded` candidates by `bound`.
 fn compare(mut candidates: Vec<Candidate<'_>>, bounded: usize, bound: f64) {
     let mut rounds: Vec<&mut dyn FnMut() -> f64> =
         candidates.iter_mut().map(|(_, round)| &mut **round as _).collect();

@@ -32,7 +32,6 @@ const KEYS: u32 = 10;
 const BURST: u32 = 5;
 const TASKS: usize = 50;
 const THREADS: usize = 20;
-/// The minimum throughput with jitter, as a share of the throughput without jitter.
 const BOUND: f64 = 0.95;
 
 fn main() -> io::Result<()> {

@@ -43,7 +43,6 @@ struct Quoted {
     to: Option<f64>,
     unit: String,
     bound: Option<Bound>,
-    /// Whether the figure meets its bound. `None` without a bound, or if the machine was too noisy to judge.
     holds: Option<bool>,
     machine: char,
     date: String,

@@ -2,7 +2,6 @@
 
 use serde::Serialize;
 
-/// The maximum difference between an even gap and the nominal gap, as a share of the nominal gap.
 const TOLERANCE: f64 = 0.25;
 
 #[derive(Clone, Copy, Debug, Default, Serialize)]
@@ -11,7 +10,7 @@ pub struct Pace {
     pub even: f64,
 }
 
-/// Computes the pace in a window of `window_s` that begins `skip_s` after the first start. Starts are in ns.
+/// Counts starts, in ns, in a window of `window_s` that begins `skip_s` after the first start.
 pub fn pace(mut starts: Vec<u64>, asked: f64, skip_s: f64, window_s: f64) -> Pace {
     starts.sort_unstable();
     let Some(&first) = starts.first() else { return Pace::default() };

@@ -13,7 +13,6 @@ use std::error::Error;
 use std::io;
 use std::time::Duration;
 
-/// The curves, by their names in the figure and in the run's JSON object.
 const LINES: [(&str, &str); 2] =
     [("a closed loop's times", "service_time_ns"), ("what users saw", "response_time_ns")];
 

@@ -20,7 +20,6 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
-/// The time limit of a round, which usually takes about 0.2 s.
 const PATIENCE: Duration = Duration::from_secs(30);
 const BETWEEN_REPORTS: Duration = Duration::from_secs(5);
 

@@ -116,7 +116,6 @@ fn is_item(link: &str) -> bool {
     link.contains("::")
 }
 
-/// Replaces each link to a Rust item with the link's text.
 fn without_items(page: &str) -> String {
     let mut text = String::new();
     let mut rest = page;

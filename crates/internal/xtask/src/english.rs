@@ -10,7 +10,6 @@ use std::path::Path;
 
 const TABLE: &str = "crates/internal/xtask/english.txt";
 
-/// The extensions of the checked files, and the name of a checked file without an extension.
 const READ: [&str; 11] =
     ["md", "rs", "toml", "py", "pyi", "h", "hpp", "go", "java", "yml", "justfile"];
 

@@ -6,7 +6,6 @@ use serde_json::Value;
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Choice {
     pub(crate) package: String,
-    /// The features, separated by commas.
     pub(crate) features: String,
 }
 

@@ -65,7 +65,6 @@ impl User {
         self.home.join("packages")
     }
 
-    /// Adds the published crates and their dependencies, which cargo has already fetched, to the registry.
     fn fills_the_registry(&self, unpacked: &Path) -> Result<(), String> {
         let mut vendor = cargo();
         vendor.args(["vendor", "--quiet", "--manifest-path"]).arg(unpacked.join("Cargo.toml"));

@@ -47,7 +47,6 @@ fn state(root: &Path) -> String {
 struct Package {
     source: PathBuf,
     environment: PathBuf,
-    /// The file with the hash of the sources whose tests have passed.
     passed: PathBuf,
 }
 

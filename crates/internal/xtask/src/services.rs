@@ -16,7 +16,6 @@ use std::process::{Command, Stdio};
 pub(crate) struct Need {
     name: &'static str,
     package: &'static str,
-    /// A command that succeeds if the program is installed.
     probe: &'static [&'static str],
 }
 

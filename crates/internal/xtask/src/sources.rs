@@ -9,8 +9,7 @@ use syn::{Attribute, Item, Meta};
 /// The path of a module in its crate. It is empty for the crate's root module.
 pub(crate) type ModulePath = Vec<String>;
 
-/// Parses the files of all modules of the crate in `folder`, from `src/lib.rs` or `src/main.rs`. Modules for tests are
-/// left out.
+/// Leaves out modules for tests.
 pub(crate) fn read(folder: &Path) -> Result<BTreeMap<ModulePath, syn::File>, String> {
     Ok(read_with_texts(folder)?.into_iter().map(|(module, (file, _))| (module, file)).collect())
 }

@@ -154,7 +154,6 @@ struct Import {
     is_public: bool,
 }
 
-/// All modules of a crate, including inline modules.
 #[derive(Default)]
 struct Modules {
     items: BTreeMap<ModulePath, Vec<Item>>,
@@ -198,8 +197,7 @@ impl Modules {
         self.members = found;
     }
 
-    /// Returns the item to which a path in a module refers, and the path of its definition. Returns `None` for an item
-    /// of another crate.
+    /// Returns an item and the path of its definition, or `None` for an item of another crate.
     fn find(&self, module: &[String], path: &[String]) -> Option<(ModulePath, &Item)> {
         let (first, rest) = path.split_first()?;
         let inner = [module, std::slice::from_ref(first)].concat();

@@ -152,7 +152,6 @@ mod tests {
     use std::os::unix::process::ExitStatusExt;
     use std::process::{ExitStatus, id};
 
-    /// Runs three programs with one test each. The test of `b` has one outcome for each run.
     fn succeeds(outcomes: [&str; 2], reason: &str) -> (bool, usize) {
         let programs = ["a", "b", "c"].map(|name| Program::new(name, "/", name, &[]));
         let file = temp_dir().join(format!("not-judged-{}", id()));

@@ -119,7 +119,6 @@ fn member(folder: &Path) -> io::Result<Member> {
     })
 }
 
-/// Returns the crates of this project among the dependencies in a manifest, without its dev-dependencies.
 fn used(manifest: &str) -> Vec<String> {
     let mut uses = Vec::new();
     let mut is_dependency = false;

@@ -89,7 +89,6 @@ fn code(text: &str) -> String {
     lines.map(|line| line.split(" // ").next().unwrap()).collect::<Vec<_>>().join("\n")
 }
 
-/// Returns the module of a file: `timeline` for `timeline.rs` and for all files below `timeline/`.
 fn module(file: &str) -> &str {
     file.split(['/', '.']).next().unwrap()
 }

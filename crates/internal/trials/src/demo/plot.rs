@@ -12,7 +12,6 @@ use std::error::Error;
 const SIZE: (u32, u32) = (1_000, 620);
 const HEAD: u32 = 64;
 const UPPER: u32 = 230;
-/// The distance between the first start of a node and its label, in columns.
 const NAMED: usize = 4;
 const ALL: RGBColor = RGBColor(40, 60, 90);
 const ASKED: RGBColor = RGBColor(210, 60, 40);

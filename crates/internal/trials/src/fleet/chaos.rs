@@ -58,7 +58,6 @@ const LOAD_MS: u64 = 2_000;
 /// One-way delays in milliseconds.
 const DELAYS: [u64; 7] = [0, 0, 1, 5, 25, 75, 150];
 
-/// The time from the end of the load, in milliseconds, after which nodes that are still frozen are killed.
 const FROZEN_MS: u64 = 500;
 
 impl Fault {

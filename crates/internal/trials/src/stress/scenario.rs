@@ -109,7 +109,6 @@ impl Scenario {
         self.ends == Ends::Closed || self.rate >= 1_000
     }
 
-    /// Returns the maximum number of slots of one call: about a millisecond of the load, but from 2 to 3000 slots.
     pub(crate) fn longest_row(&self) -> u32 {
         u32::try_from(self.rate / 1_000).unwrap_or(u32::MAX).clamp(2, 3_000)
     }

@@ -18,7 +18,6 @@ fn assert_clocks_are_faked() {
     assert_eq!(year.stdout, b"2001\n", "libfaketimeMT.so.1 in LD_LIBRARY_PATH: {year:?}");
 }
 
-/// The wall clocks of two nodes are wrong by 5 hours and by 3 days, and that of the third runs at double speed.
 #[test]
 #[ignore = "needs Redis and Valkey, and libfaketime"]
 fn clocks_of_nodes_are_never_compared() -> Result<()> {

@@ -34,7 +34,6 @@ fn each_product(test: impl Fn(Product) -> Result<()>) -> Result<()> {
     Product::ALL.into_iter().try_for_each(test)
 }
 
-/// Runs a test in which all products behave the same.
 fn one_product(test: impl Fn(Product) -> Result<()>) -> Result<()> {
     test(Product::Redis)
 }
@@ -62,7 +61,7 @@ fn stop(trial: Trial, elapsed_ms: u64) -> Result<Outcome> {
 fn wait_for(member: &Member, is_started: impl Fn(&[Start]) -> bool) -> Result<()> {
     let deadline = Instant::now() + PATIENCE;
     while !is_started(&member.starts()) {
-        anyhow::ensure!(Instant::now() < deadline, "{member:?} starts too little");
+        anyhow::ensure!(Instant::now() < deadline, "{member:?} has started too few slots");
         thread::sleep(Duration::from_millis(10));
     }
     Ok(())

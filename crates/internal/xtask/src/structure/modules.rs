@@ -73,7 +73,6 @@ impl Crate {
         }
     }
 
-    /// Returns the path to which `rest` refers, if its first name is an import of the module.
     fn imported(&self, named: &Named, module: &[String], rest: &[String]) -> Option<Named> {
         let (name, after) = rest.split_first()?;
         let import = self.imports.get(&(module.to_vec(), name.clone()))?;
@@ -81,8 +80,7 @@ impl Crate {
         (import != named).then(|| Named { path, ..import.clone() })
     }
 
-    /// Splits a path into the module at its start and the remaining segments. Returns `None` if the path starts outside
-    /// the crate.
+    /// Splits a path into the module at its start and the rest. `None` means that it starts outside the crate.
     fn start<'a>(&self, named: &'a Named) -> Option<(ModulePath, &'a [String])> {
         let (mut module, mut rest) = (named.scope.clone(), &named.path[..]);
         match rest.first()?.as_str() {

@@ -5,7 +5,6 @@ use proc_macro2::{TokenStream, TokenTree};
 use syn::visit::{self, Visit};
 use syn::{Attribute, Item, ItemMod, ItemUse, Macro, Meta, UseTree, VisRestricted, Visibility};
 
-/// A path to an item, such as `crate::limits::Limit`, in the code of a module.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Named {
     pub(crate) scope: Vec<String>,
