@@ -53,7 +53,7 @@ impl LaneHandle {
     )]
     fn lane(&self) -> Result<&mut Lane, Failure> {
         let thread = thread::id();
-        // Relaxed: a thread sees its own stores, and no other thread stores this thread's number.
+        // Relaxed: a thread sees its own stores, and only this thread stores its number.
         if self.owner.load(Ordering::Relaxed) != thread {
             self.bind(thread)?;
         }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 /// The default clock: it reads the processor's time-stamp counter, which the crate `quanta` calibrates.
 ///
 /// A reading takes about 10 ns, compared with 25 ns for [`StdClock`](crate::StdClock). On a processor without a counter
-/// of constant speed (an invariant TSC on x86-64, the system counter on AArch64), `quanta` reads the operating system's
+/// of constant speed (an invariant TSC on x86-64, the system counter on `AArch64`), `quanta` reads the operating system's
 /// clock instead. The first clock of a process takes up to 0.2 s to calibrate. Clones share the same origin and
 /// calibration.
 ///

@@ -86,7 +86,9 @@ impl Trial {
         loop {
             let elapsed = self.control.status()?.elapsed;
             if !elapsed.is_zero() {
-                self.began = Instant::now().checked_sub(elapsed).context("the load began before this machine")?;
+                self.began = Instant::now()
+                    .checked_sub(elapsed)
+                    .context("the load began before this machine")?;
                 return Ok(());
             }
             thread::sleep(Duration::from_millis(5));

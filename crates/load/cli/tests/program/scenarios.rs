@@ -260,7 +260,7 @@ fn an_error_in_a_file_has_its_line_and_column() {
             "line 12 column 16: unknown field `pointer`",
         ),
         ("{ regex = 'item=(\\S+)' }", "{ regex = '(' }", "line 20 column 13: regex parse error"),
-        ("{ status = 201 }", "{ status = 201, equals = 1 }", "write a status and no other key"),
+        ("{ status = 201 }", "{ status = 201, equals = 1 }", "write a status alone"),
         ("equals = true", "equals = [1]", "equals is a string or, with json alone, also a number"),
         ("equals = true", "equals = \"{{usr}}\"", "equals: column 1: \"usr\" is not a placeholder"),
         ("equals = true", "equals = \"{{uuid}}\"", "equals: random values and the time differ"),

@@ -248,9 +248,7 @@ impl LookSpec {
                 Ok(Condition::At(source, Some(value)))
             }
             (Some(status @ 100..=999), None) if self.is_status() => Ok(Condition::Status(status)),
-            (Some(_), _) => {
-                Err("write a status and no other key, as in { status = 201 }".to_owned())
-            }
+            (Some(_), _) => Err("write a status alone, as in { status = 201 }".to_owned()),
         }
     }
 
