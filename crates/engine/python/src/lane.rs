@@ -31,7 +31,9 @@ impl Lane {
         let slots =
             self.slots.try_lock().ok().filter(|_| *self.owner.get_or_init(|| current) == current);
         slots.ok_or_else(|| {
-            PyRuntimeError::new_err("a lane is for one thread: make one in each with pacer.lane()")
+            PyRuntimeError::new_err(
+                "a lane is for one thread: call pacer.lane() in each thread to make a lane for it",
+            )
         })
     }
 }

@@ -111,7 +111,7 @@ fn runs_that_cannot_be_compared_are_rejected() {
         (vec![&backwards, &one], "compare-backwards.json: its `histograms.batches[1]` is from"),
         (vec![&one, &unbounded], "have lower bounds that are not among the times"),
         (vec![&one, &shorter], "compare-shorter.json: its `duration_seconds` is -2"),
-        (vec![&one], "name two files, or those of B after --with"),
+        (vec![&one], "name two files, or the files of B after --with"),
     ] {
         let refused = compare(&files, &[]);
         assert_eq!(refused.status.code(), Some(2), "{refused:?}");

@@ -136,7 +136,7 @@ fn rows_may_have_methods_headers_and_bodies() {
         assert_eq!(sent(&asked), expected);
     }
     for (text, told) in [
-        (bodies, "line 1 column 1: \"\" is not a URL: write one in each row, or"),
+        (bodies, "line 1 column 1: \"\" is not a URL: write a URL in each row, or"),
         (
             "ts,url,body_file\n0,http://h/,/nonexistent\n",
             "line 2 column 3: cannot read \"/nonexistent\"",

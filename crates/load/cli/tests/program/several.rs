@@ -61,7 +61,7 @@ fn a_wrong_run_of_several_loads_gets_one_line() {
         ("", "--fail-if=p99 slower by 5%", "it is not a change for the worse"),
         ("", "--load=none.toml", "cannot read none.toml"),
         (&csv, "--pin", "good.csv: two loads have this file: give each its own"),
-        ("name = 'good'", "--pin", "two loads have the name \"good\": write another"),
+        ("name = 'good'", "--pin", "two loads have the name \"good\": rename one"),
         ("name = 'a b'", "--pin", "\"a b\" cannot be the name of a load: write another"),
         ("json = 'x'", "--pin", "wrong.toml: json is an option of the whole run"),
         ("load = ['x']", "--pin", "load is an option of the whole run"),

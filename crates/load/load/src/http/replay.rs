@@ -113,7 +113,9 @@ impl Sender<'_> {
             return Ok(address.into());
         }
         let base = self.base.ok_or_else(|| {
-            format!("{address:?} is not a URL: write one in each row, or the server's in --url")
+            format!(
+                "{address:?} is not a URL: write a URL in each row, or the server's URL in --url"
+            )
         })?;
         self.is_base_used = true;
         if address.is_empty() {

@@ -59,7 +59,7 @@ impl CompareArgs {
         if !self.with.is_empty() {
             return Ok([&self.files, &self.with]);
         }
-        ensure!(self.files.len() == 2, "name two files, or those of B after --with");
+        ensure!(self.files.len() == 2, "name two files, or the files of B after --with");
         Ok([&self.files[..1], &self.files[1..]])
     }
 }

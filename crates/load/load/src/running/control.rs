@@ -7,7 +7,7 @@
 //! | `PUT /rate` | the body is a rate, as for `--rate` |
 //! | `PUT /shape` | the body is a shape, as for `--shape`, but not a file |
 //! | `POST /pause`, `POST /resume` | |
-//! | `POST /stop` | ends the schedule; a second time, gives up the missing responses |
+//! | `POST /stop` | ends the schedule; a second time, gives up outstanding responses; a node of a fleet first leaves |
 //!
 //! If the run has several loads, a command with `?load=NAME` is for one of them, and a rate or a shape needs the name.
 //! If the run has two sides, a rate or a shape is for both sides together and accepts no name.

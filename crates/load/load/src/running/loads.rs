@@ -162,7 +162,7 @@ fn check_names(given: &[GivenLoad<'_>]) -> anyhow::Result<()> {
         );
         ensure!(
             given[..index].iter().all(|other| other.args.name != *name),
-            "two loads have the name {name:?}: write another into one of them, as in name = \"{name}-2\""
+            "two loads have the name {name:?}: rename one of them, as in name = \"{name}-2\""
         );
     }
     Ok(())

@@ -26,8 +26,8 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::time;
 
 /// The ticket that a thread takes after its first attempt to open its session. With the ticket, the thread signals the
-/// monitor that this attempt has ended. The monitor waits until the thread drops the ticket. When the schedule ends,
-/// the monitor takes the remaining tickets, and a thread that finds no ticket ends.
+/// monitor that this attempt has ended. When the schedule ends, the monitor takes the remaining tickets, and a thread
+/// that finds no ticket ends. The monitor then waits until all other threads have dropped their tickets.
 type Ticket = Mutex<Option<UnboundedSender<()>>>;
 
 struct Worker {

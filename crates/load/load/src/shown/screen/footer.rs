@@ -107,7 +107,7 @@ pub(super) fn draw_help(grid: &mut Grid, area: Rect) {
     };
     let keys = BINDINGS.iter().map(|binding| key(binding.label, binding.help));
     let figures = [
-        key("Ctrl-C", "as q, also while typing; the third one ends the program at once"),
+        key("Ctrl-C", "like q, also while typing; a third Ctrl-C (in a fleet: a fourth) exits"),
         key("wait", "from the intended start to the start"),
         key("service", "from sending the request to the end of the response"),
         key("response", "from the intended start to the end of the response"),
