@@ -90,7 +90,7 @@ fn a_change_reaches_who_asks_without_the_lock() {
     });
 }
 
-/// Returns an empty bucket without its thread. It gets two tokens per second and holds four.
+/// Returns an empty bucket, without a refill thread, that gets two tokens per second. Its capacity is four tokens.
 fn bucket() -> Arc<RefilledBucket> {
     let clock = ManualClock::new();
     Arc::new(RefilledBucket::unattended("2/s".parse().unwrap(), 4, 0, 1, clock).unwrap())

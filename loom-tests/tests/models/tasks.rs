@@ -110,8 +110,8 @@ fn the_lead_is_handed_over() {
     });
 }
 
-/// Threads: a task that acquires a slot after a leader; one that drops the leader and moves the clock forward. Edits: a
-/// dropped task calls no other task and sets no timer, or does not leave the queue.
+/// Threads: a task that acquires a slot and is queued after a leader; one that drops the leader and moves the clock
+/// forward. Edits: a dropped task calls no other task and sets no timer, or does not leave the queue.
 #[test]
 fn a_cancelled_leader_hands_over() {
     explore("a_cancelled_leader_hands_over", || {
@@ -144,8 +144,8 @@ fn a_close_ends_the_line() {
     });
 }
 
-/// Threads: a task that waits for an hour; one that sets the rate to 1000/s and moves the clock forward by 1 ms.
-/// Edit: the watch is not set.
+/// Threads: a task that acquires a slot due in an hour; one that sets the rate to 1000/s and moves the clock forward by
+/// 1 ms. Edit: the watch is not set.
 #[test]
 fn a_change_reaches_the_leader() {
     explore_less(1, "a_change_reaches_the_leader", || {
@@ -159,8 +159,8 @@ fn a_change_reaches_the_leader() {
     });
 }
 
-/// Threads: a task that waits for an hour after a leader; one that drops the leader, sets the rate to 1000/s and moves
-/// the clock forward by 1 ms. Edit: the watch is not set.
+/// Threads: a task that acquires a slot due in an hour and is queued after a leader; one that drops the leader, sets the
+/// rate to 1000/s and moves the clock forward by 1 ms. Edit: the watch is not set.
 #[test]
 fn a_change_reaches_the_next_leader() {
     explore_less(1, "a_change_reaches_the_next_leader", || {
@@ -178,8 +178,8 @@ fn a_change_reaches_the_next_leader() {
 
 /// A task that was called and is not polled does not delay the other tasks, because the next one is called later.
 ///
-/// Threads: a task that acquires a slot after a leader that is never polled again; one that moves the clock forward
-/// twice. Edit: a task that has been called is called again before it is polled.
+/// Threads: a task that acquires a slot and is queued after a leader, which is never polled again; one that moves the
+/// clock forward twice. Edit: a task that has been called is called again before it is polled.
 #[test]
 fn a_task_that_does_not_come_is_passed_over() {
     explore_less(1, "a_task_that_does_not_come_is_passed_over", || {

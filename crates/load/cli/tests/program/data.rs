@@ -108,7 +108,7 @@ fn url_headers_and_body_have_the_values_of_the_slots_row() {
             slots.push(slot);
         }
         slots.sort_unstable();
-        // The probe sends the request of the first slot, and the first slot sends it again.
+        // The probe sends the request of the first slot, and the load sends it again for that slot.
         assert!(slots.into_iter().eq([0].into_iter().chain(0..40)));
     }
 }

@@ -156,16 +156,16 @@ fn an_invalid_run_prints_one_line_and_has_status_2() {
     let recording = format!("run --arrivals replay:{}", file.display());
     for (line, told) in [
         ("run --shape \"hold 0/s 1s\"", "this load has no requests"),
-        ("run --shape \"hold 5/s 1s\" --warmup 1s", "before anything is recorded"),
+        ("run --shape \"hold 5/s 1s\" --warmup 1s", "so nothing would be recorded"),
         ("run --shape \"hold 5/s 1s\" --rate 5", "cannot be used with"),
         ("run --arrivals replay:/nonexistent/file", "cannot read /nonexistent/file"),
         (&recording, "line 2 column 1: `2,5` is not a time"),
         ("run --shard 4/3", "there is no process 4 of 3"),
-        ("run --until-confident \"p99 5%\" --shard 1/2", "leave it out, or --shard"),
+        ("run --until-confident \"p99 5%\" --shard 1/2", "leave out --until-confident or --shard"),
         ("run --until-confident \"p99 5%\" --requests 9", "leave out --requests"),
         ("run --until-confident \"p99 5%\" --shape \"ramp 1/s..9/s 1s\"", "become more certain"),
         ("run --fail-fast", "no requirement can end the run: write for example --fail-if"),
-        ("run --fail-fast --fail-if failed=0 --run x", "--fail-fast: no node of a fleet knows"),
+        ("run --fail-fast --fail-if failed=0 --run x", "--fail-fast: no node of a fleet has"),
     ] {
         let stderr = refusal(output(line));
         assert!(stderr.starts_with("error: ") && stderr.contains(told), "{line}: {stderr}");

@@ -519,7 +519,7 @@ fn errors_are_one_line() {
     let data = "--data-end stop -z 1s --url http://127.0.0.1:1/{{a}} --data";
     let mut ends = nanopace(&format!("{fleet} x --nodes 1 --rate 1/s {data}"));
     fs::write(recording.with_extension("csv"), "a\n1\n").unwrap();
-    let told = "by its --duration, and not with the data: leave --data-end stop out";
+    let told = "not after the last row of --data: leave out --data-end stop";
     refused(ends.arg(recording.with_extension("csv")), told);
     let mut other = node(&server, "--nodes 2 --rate 100/s --duration 1min");
     let _progress = read_until(&mut other, "1 of 2 nodes are here");

@@ -556,7 +556,10 @@ mod tests {
         assert_eq!(longest, format!("until_confident(.., 0s){time}"));
         let second = Duration::from_secs(1);
         let warmup = refused(|load| load.duration(second).warmup(Duration::MAX));
-        assert_eq!(warmup, "the load and its warm-up are over before anything is recorded");
+        assert_eq!(
+            warmup,
+            "the load does not last longer than its warm-up, so nothing would be recorded"
+        );
     }
 
     #[test]

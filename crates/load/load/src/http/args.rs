@@ -83,7 +83,7 @@ pub(crate) struct RequestArgs<E: EmbeddedTarget> {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["url", "method", "body", "body_file", "form"], help_heading = "Requests")]
     pub(crate) targets: Option<PathBuf>,
 
-    /// Run the scenarios in this TOML file; each slot sends the requests of one scenario [see: help scenarios]
+    /// Run the scenarios in this TOML file, one scenario per slot [see: help scenarios]
     #[arg(long, value_name = "FILE", conflicts_with_all = ["url", "targets", "method", "body", "body_file", "form", "items"], help_heading = "Requests")]
     pub(crate) scenario: Option<PathBuf>,
 

@@ -109,14 +109,14 @@ fn refuse_what_is_not_shared(args: &RunArgs) -> anyhow::Result<()> {
     );
     ensure!(
         args.requests.is_none(),
-        "--requests: the load of a fleet ends by time: write --duration TIME"
+        "--requests: the load of a fleet ends after a time, not after a number of requests: write --duration TIME"
     );
     if let Some(name) = RunKind::Node.unsupported(&args.given) {
         bail!("--{name} cannot be used with --run: leave it out");
     }
     if args.schedule.is_replay() {
         bail!(
-            "--arrivals replay: a fleet can't play a recording: write --shape, or leave --run out"
+            "--arrivals replay: a fleet can't play a recording: write --shape, or leave out --run"
         );
     }
     Ok(())

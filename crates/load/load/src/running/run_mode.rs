@@ -106,11 +106,11 @@ pub(crate) fn check_until_confident(args: &RunArgs) -> anyhow::Result<()> {
     }
     ensure!(
         args.fleet.run_name.is_none(),
-        "--until-confident: no node of a fleet knows the times of all: leave it out, or --run"
+        "--until-confident: no node of a fleet has the times of all nodes: leave out --until-confident or --run"
     );
     ensure!(
         args.schedule.shard.is_none(),
-        "--until-confident: the parts of a load would end at different times: leave it out, or --shard"
+        "--until-confident: the parts of a load would end at different times: leave out --until-confident or --shard"
     );
     ensure!(
         args.schedule.constant_hz()?.is_some(),
@@ -119,14 +119,14 @@ pub(crate) fn check_until_confident(args: &RunArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Rejects `--fail-fast` without requirements, and on a node of a fleet, which knows only its own results.
+/// Rejects `--fail-fast` without requirements, and on a node of a fleet, which has only its own results.
 pub(crate) fn check_fail_fast(args: &RunArgs) -> anyhow::Result<()> {
     if !args.fail_fast {
         return Ok(());
     }
     ensure!(
         args.fleet.run_name.is_none(),
-        "--fail-fast: no node of a fleet knows the results of all: leave it out, or --run"
+        "--fail-fast: no node of a fleet has the results of all nodes: leave out --fail-fast or --run"
     );
     ensure!(
         !args.criteria().is_empty(),

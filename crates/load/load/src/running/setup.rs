@@ -93,7 +93,10 @@ impl Setup {
         let first = args.schedule.starts()?.next().context("this load has no requests")?;
         args.schedule.check_first(first)?;
         let end = args.schedule.end()?.unwrap_or(Duration::MAX);
-        ensure!(args.warmup < end, "the load and its warm-up are over before anything is recorded");
+        ensure!(
+            args.warmup < end,
+            "the load does not last longer than its warm-up, so nothing would be recorded"
+        );
         // The last request of a recording may start late, so the end is not known in advance.
         let end = if args.schedule.is_replay() { Duration::MAX } else { end };
         let cores = if args.pin { cores()? } else { Vec::new() };
@@ -317,7 +320,7 @@ fn spacing(RunArgs { schedule, is_versus, .. }: &RunArgs) -> Spacing {
 pub(super) fn part_of(slots: u64, args: &RunArgs) -> anyhow::Result<u64> {
     ensure!(
         args.fleet.run_name.is_none(),
-        "the load of a fleet ends by its --duration, and not with the data: leave --data-end stop out"
+        "the load of a fleet ends after its --duration, not after the last row of --data: leave out --data-end stop"
     );
     let second = Shape::constant(Rate::per_second(1)?);
     let end = Duration::from_secs(slots);

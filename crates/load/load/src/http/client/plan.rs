@@ -45,7 +45,7 @@ use std::time::Duration;
 pub(crate) struct Plan {
     requests: Requests,
     rotation: Rotation,
-    /// The scenarios among which slots rotate. Empty if each slot sends a single request.
+    /// The scenarios, which slots take in rotation. Empty if each slot takes a single request.
     scenarios: Vec<Scenario>,
     common: Vec<Common>,
     lines: Vec<Lines>,
@@ -150,7 +150,7 @@ impl Draft<'_> {
         Ok(())
     }
 
-    /// Adds a request of a recording. [`Draft::add_slot`] then determines which slots send it.
+    /// Adds a request of a recording. [`Draft::add_slot`] then determines for which slots it is sent.
     pub(crate) fn add_recorded(&mut self, target: &TargetSpec) -> anyhow::Result<()> {
         let label = self.labels.number_of_recorded(target);
         self.request(target, label)

@@ -25,7 +25,7 @@ pub(crate) struct Chart {
     /// The labels of the vertical axis, each with its position as a share of the height from the bottom.
     pub(crate) up: Vec<(f64, String)>,
     pub(crate) key: Markup,
-    /// The ID of the table that contains the figures, and the columns of this table that belong to the chart.
+    /// The ID of a table, and the columns of this table whose figures the page shows at the pointer.
     pub(crate) table: (&'static str, &'static str),
     pub(crate) body: Markup,
 }

@@ -11,7 +11,7 @@ use hdrhistogram::iterators::IterationValue;
 use maud::{Markup, html};
 use std::fmt::{self, Display, Formatter, Write as _};
 
-/// The columns of the table over time that contain the figures of the heat map.
+/// The columns of the table over time with the percentiles of the response times, which the page shows at the pointer.
 const COLUMNS: &str = "18 19 20 21";
 
 const ROWS: u16 = 50;

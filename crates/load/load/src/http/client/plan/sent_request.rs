@@ -1,4 +1,4 @@
-//! Describes the request that a slot sends.
+//! Describes the request that is sent for a slot.
 
 use super::{FilledRequest, Plan, Prepared, Values};
 use serde_json::{Value, json};

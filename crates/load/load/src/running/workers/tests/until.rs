@@ -59,7 +59,7 @@ fn contradicting_options_are_refused_with_what_to_write() {
             "--shape ramp_1/s..5/s_10s --until-confident p99_5%",
             "write --rate RATE, without --shape",
         ),
-        ("--rate 1k/s --until-confident p99_5% --run x", "leave it out, or --run"),
+        ("--rate 1k/s --until-confident p99_5% --run x", "leave out --until-confident or --run"),
         ("--rate 1k/s --until-confident p99", "write a percentile and how near it has to be known"),
         ("--rate 1k/s --longest 5s", "--until-confident"),
     ] {
