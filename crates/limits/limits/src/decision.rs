@@ -93,8 +93,7 @@ pub struct Standing {
     /// The maximum number of requests that could be admitted at once at the moment of this standing.
     pub remaining: u64,
     /// The time from the moment of this standing until [`limit`](Standing::limit) requests can be admitted at once, if
-    /// no request is made before that. For a limit that counts rejected requests, this is a whole period as long as any
-    /// request counts.
+    /// no request is made before that.
     pub reset: Duration,
 }
 
@@ -102,9 +101,9 @@ pub struct Standing {
 ///
 /// With several limits, the numbers of a decision describe one of them. If the request is admitted, this is the limit
 /// with the fewest remaining requests. If the request is rejected, this is the limit with the greatest [`Rejected`].
-/// There are two exceptions. If the request yields to waiting requests, the decision describes the limit with the
-/// fewest remaining requests, and reports that 0 remain. If a limit that counts rejected requests determines the retry
-/// time, the decision may also describe the limit with the fewest remaining requests.
+/// If the request yields to waiting requests, however, the decision describes the limit with the fewest remaining
+/// requests, and reports that 0 remain. A limit that counts rejected requests may delay the retry time of a request that
+/// another limit rejects.
 ///
 /// # Header fields
 ///

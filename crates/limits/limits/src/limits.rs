@@ -130,7 +130,7 @@ impl Limits {
             Costs::Same(n) => Ok(self.try_acquire(state, now, n)?),
             costs @ Costs::Each(_) => {
                 costs.fit(self.0.len())?;
-                Ok(self.try_acquire_each(state, now, costs)?)
+                Ok(self.try_acquire_each(state, now, costs).map_err(without_index)?)
             }
         }
     }
@@ -153,15 +153,11 @@ impl Limits {
 
     fn decide_each(&self, state: &mut LimitsState, now: Nanos, costs: Costs<'_>) -> Decision {
         let answer = self.try_acquire_each(state, now, costs);
-        let rejects = |(place, (limit, state)): (usize, (&Limit, &LimitState))| {
-            answer.is_err() && limit.peek(state, now, costs.of(place)) == answer
+        let (which, standing) = match answer {
+            Err((_, place)) => (place, self.0[place].standing(&state.in_force()[place], now)),
+            Ok(()) => self.tightest(state, now),
         };
-        let rejecting = self.each_with(state).enumerate().position(rejects);
-        let (which, standing) = match rejecting {
-            Some(place) => (place, self.0[place].standing(&state.in_force()[place], now)),
-            None => self.tightest(state, now),
-        };
-        Decision::new(answer, now, standing).by(which)
+        Decision::new(answer.map_err(without_index), now, standing).by(which)
     }
 
     fn try_acquire_each(
@@ -169,12 +165,12 @@ impl Limits {
         state: &mut LimitsState,
         now: Nanos,
         costs: Costs<'_>,
-    ) -> Result<(), Rejected> {
+    ) -> Result<(), (Rejected, usize)> {
         let answer = self.check_each(state, now, costs);
         match answer {
             Ok(()) => self.count_each(state, now, costs),
-            Err(Rejected::ExceedsCapacity { .. }) => (),
-            Err(Rejected::NotUntil(_)) => {
+            Err((Rejected::ExceedsCapacity { .. }, _)) => (),
+            Err((Rejected::NotUntil(_), _)) => {
                 self.advance(state, now);
                 self.refuse_costs(state, now, costs);
             }
@@ -189,23 +185,23 @@ impl Limits {
         }
     }
 
-    /// If several limits reject the request, returns the greatest error. Limits that count rejected requests may delay
-    /// its retry time further.
+    /// If limits reject the request, returns the greatest error and the index of its limit. Limits that count rejected
+    /// requests may delay the retry time further.
     pub(crate) fn check_each(
         &self,
         state: &LimitsState,
         now: Nanos,
         costs: Costs<'_>,
-    ) -> Result<(), Rejected> {
-        let answers = self
-            .each_with(state)
-            .enumerate()
-            .map(|(place, (limit, state))| limit.peek(state, now, costs.of(place)));
-        match answers.filter_map(Result::err).max() {
-            Some(Rejected::NotUntil(moment)) => {
-                Err(Rejected::NotUntil(moment.max(self.retry_elsewhere(state, now, costs))))
+    ) -> Result<(), (Rejected, usize)> {
+        let rejection = |(place, (limit, state)): (usize, (&Limit, &LimitState))| {
+            Some((limit.peek(state, now, costs.of(place)).err()?, Reverse(place)))
+        };
+        match self.each_with(state).enumerate().filter_map(rejection).max() {
+            Some((Rejected::NotUntil(moment), Reverse(place))) => {
+                let moment = moment.max(self.retry_elsewhere(state, now, costs));
+                Err((Rejected::NotUntil(moment), place))
             }
-            other => other.map_or(Ok(()), Err),
+            other => other.map_or(Ok(()), |(rejected, Reverse(place))| Err((rejected, place))),
         }
     }
 
@@ -282,8 +278,8 @@ impl Limits {
             return Ok(());
         }
         let own = match self.check_each(state, now, costs) {
-            Err(Rejected::ExceedsCapacity { .. }) => return Ok(()),
-            Err(Rejected::NotUntil(moment)) => moment,
+            Err((Rejected::ExceedsCapacity { .. }, _)) => return Ok(()),
+            Err((Rejected::NotUntil(moment), _)) => moment,
             Ok(()) => self.retry_elsewhere(state, now, costs).max(now),
         };
         self.advance(state, now);
@@ -298,6 +294,10 @@ impl Limits {
         let (which, standing) = self.tightest(state, now);
         Decision::new(Err(rejected), now, Standing { remaining: 0, ..standing }).by(which)
     }
+}
+
+fn without_index((rejected, _): (Rejected, usize)) -> Rejected {
+    rejected
 }
 
 const ENDLESS: Standing = Standing { limit: u64::MAX, remaining: u64::MAX, reset: Duration::ZERO };
@@ -321,7 +321,7 @@ impl Rule for Limits {
     }
 
     fn peek(&self, state: &LimitsState, now: Nanos, n: u64) -> Result<(), Rejected> {
-        self.check_each(state, now, Costs::Same(n))
+        self.check_each(state, now, Costs::Same(n)).map_err(without_index)
     }
 
     fn debit(&self, state: &mut LimitsState, now: Nanos, n: u64) {
@@ -347,7 +347,7 @@ impl Rule for Limits {
     fn try_acquire(&self, state: &mut LimitsState, now: Nanos, n: u64) -> Result<(), Rejected> {
         match (&self.0[..], state.only()) {
             ([limit], Some(own)) => limit.try_acquire(own, now, n),
-            _ => self.try_acquire_each(state, now, Costs::Same(n)),
+            _ => self.try_acquire_each(state, now, Costs::Same(n)).map_err(without_index),
         }
     }
 

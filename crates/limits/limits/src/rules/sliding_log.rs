@@ -1,7 +1,7 @@
 //! The sliding window log: no more than `count` requests in any span of one period.
 
 use crate::rules::room_beside;
-use crate::{Quota, Rejected, RollingCount, Rule};
+use crate::{Quota, Rejected, RollingCount, Rule, Standing};
 use core::time::Duration;
 use nanopace_nanos::Nanos;
 
@@ -126,6 +126,14 @@ impl Rule for SlidingLog {
 
     fn remaining(&self, state: &RollingCount, now: Nanos) -> u64 {
         self.quota.count().saturating_sub(state.total_at(now))
+    }
+
+    /// The reset time is not a retry time of [`peek`](Rule::peek): if rejected requests count, a retry time includes the
+    /// request that is rejected now.
+    fn standing(&self, state: &RollingCount, now: Nanos) -> Standing {
+        let (limit, remaining) = (self.quota.count(), self.remaining(state, now));
+        let reset = if remaining < limit { state.falls_to(0) - now } else { Duration::ZERO };
+        Standing { limit, remaining, reset }
     }
 
     fn refuse(&self, state: &mut RollingCount, now: Nanos, n: u64) {

@@ -123,6 +123,8 @@ proptest! {
             let each = alone.iter().zip(&states).zip(&costs);
             let answers: Vec<_> = each.map(|((one, state), cost)| one.peek(state, at(now), *cost)).collect();
             let expected = answers.iter().filter_map(|answer| answer.err()).max().map_or(Ok(()), Err);
+            let decision = limits.decide_costs(&mut state.clone(), at(now), &costs[..]).unwrap();
+            prop_assert!(decision.is_allowed() || answers[decision.which()] == expected);
             let answer = limits.try_acquire_costs(&mut state, at(now), &costs[..]);
             if limits.to_string().contains("sliding-log-all") {
                 // The limit counts requests that the other limits reject, so its retry time may be later than theirs.

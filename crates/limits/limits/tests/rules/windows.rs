@@ -199,6 +199,7 @@ proptest! {
         let rule = SlidingLog::counting_rejected(quota);
         crate::laws::retries_get_in(&rule, &arrivals)?;
         crate::laws::idle_is_fresh(&rule, &arrivals)?;
+        crate::laws::a_standing_is_true(&rule, &arrivals)?;
         crate::laws::sizes_are_told_apart(&rule, quota.count(), &arrivals)?;
         let periods = |length_ns: u64| u128::from(length_ns / quota.period_ns() + 1);
         crate::laws::is_bounded(&rule, &arrivals, |length_ns| periods(length_ns) * u128::from(quota.count()))?;

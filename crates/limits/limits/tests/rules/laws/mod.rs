@@ -275,7 +275,7 @@ pub(crate) fn looking_changes_nothing<L: TryAcquire>(
 }
 
 /// Checks that the remaining requests are admitted, but not one more, and that the whole limit is admitted after the
-/// reset.
+/// reset, but not before it.
 pub(crate) fn a_standing_is_true<R: Rule>(
     rule: &R,
     arrivals: &[Arrival],
@@ -291,6 +291,8 @@ pub(crate) fn a_standing_is_true<R: Rule>(
         prop_assert!(check(arrival.now, more).is_err() || more > rule.most(), "{:?}", standing);
         let reset = arrival.now + standing.reset;
         prop_assert!(reset == Nanos::MAX || check(reset, rule.most()).is_ok(), "{:?}", standing);
+        let is_whole_before = || check(reset - Duration::from_nanos(1), rule.most()).is_ok();
+        prop_assert!(standing.reset.is_zero() || !is_whole_before(), "{:?}", standing);
         let retry = decision.retry().map(|retry| arrival.now + retry);
         let moment = match decision.answer() {
             Err(Rejected::NotUntil(moment)) => Some(moment),
