@@ -88,8 +88,8 @@ mod system {
         ThreadSchedulePolicy, set_thread_priority_and_policy, thread_native_id,
     };
 
-    /// A priority of the crate `thread_priority`, which maps it to a nice value of -1.
-    const NORMAL: u8 = 50;
+    /// A priority of the crate `thread_priority`, which maps it to a nice value of 0.
+    const NORMAL: u8 = 47;
 
     pub(super) fn raise() -> Class {
         let policy = ThreadSchedulePolicy::Realtime(RealtimeThreadSchedulePolicy::RoundRobin);
@@ -128,6 +128,8 @@ mod system {
 #[cfg(test)]
 mod tests {
     use super::*;
+    #[cfg(target_os = "linux")]
+    use rustix::process::getpriority_process;
 
     /// Returns the beat at which a thread goes back, if it does so within 10 s. The thread uses the first share of a
     /// core for a second, then the second share for a second, and so on.
@@ -159,10 +161,14 @@ mod tests {
         let realtime = Realtime::default();
         std::thread::scope(|scope| {
             scope.spawn(|| {
+                #[cfg(target_os = "linux")]
+                let before = getpriority_process(None);
                 let mut thread = realtime.raise();
                 let is_raised = thread.usage.is_some();
                 thread.check(Nanos::ZERO, Duration::ZERO);
                 thread.check(Nanos::ZERO + WINDOW, WINDOW);
+                #[cfg(target_os = "linux")]
+                assert!([Ok(0), before].contains(&getpriority_process(None)));
                 assert_eq!(realtime.result().returned, usize::from(is_raised));
                 thread.check(Nanos::ZERO + 2 * WINDOW, 2 * WINDOW);
                 assert_eq!(realtime.result().returned, usize::from(is_raised));
