@@ -51,7 +51,7 @@ use tokio::sync::oneshot;
 #[derive(Debug)]
 #[must_use = "a load does nothing until it is run"]
 pub struct Load {
-    args: RunArgs,
+    pub(super) args: RunArgs,
 }
 
 impl Load {

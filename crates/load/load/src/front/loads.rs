@@ -144,11 +144,12 @@ impl Loads {
         sender: &Sender<Message>,
         messages: &Receiver<Message>,
     ) -> Result<Report, LoadError> {
-        if self.loads.is_empty() || self.args.threads == Some(0) {
-            return Err(LoadError::text("a run has at least one load and one thread"));
+        let args = Load { args: self.args }.checked()?;
+        if self.loads.is_empty() {
+            return Err(LoadError::text("a run has at least one load"));
         }
         let given = self.loads.into_iter().map(|give| give());
-        let mut setup = LoadsSetup::new(self.args, given.collect::<Result<_, _>>()?)?;
+        let mut setup = LoadsSetup::new(args, given.collect::<Result<_, _>>()?)?;
         Ok(Report::new(setup.run_quietly(sender, messages)?.summary))
     }
 }
@@ -239,7 +240,8 @@ mod tests {
             (Loads::new(), "at least one load"),
             (both("a"), "two loads have the name \"a\""),
             (both(""), "cannot be the name of a load"),
-            (both("b").threads(0), "one thread"),
+            (both("b").threads(0), "threads(0): write a number from 1 to 1024"),
+            (both("b").threads(1_025), "threads(1025): write a number from 1 to 1024"),
             (both("b").fail_if("c: failed = 0").unwrap(), "write one of a, b"),
             (
                 Loads::versus(load("9/s", 9), Starts::default(), Starts::default()),
