@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use std::fmt::{self, Display, Formatter};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// The maximum number of kinds. Failures of further kinds are counted as [`OTHERS`].
+/// The maximum number of kinds whose texts come from outside this program, such as from the target. Failures of further
+/// such kinds are counted as [`OTHERS`].
 const MOST: usize = 1_000;
 
 const OTHERS: &str = "other failures";
@@ -37,7 +38,41 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// All kinds so far. They are never freed, so a [`FailureKind`] is a reference that can be copied.
-static KNOWN: Mutex<BTreeMap<&'static str, FailureKind>> = Mutex::new(BTreeMap::new());
+static KNOWN: Mutex<Kinds> = Mutex::new(Kinds::new());
+
+#[derive(Debug)]
+struct Kinds {
+    by_text: BTreeMap<&'static str, FailureKind>,
+    external: usize,
+}
+
+impl Kinds {
+    const fn new() -> Kinds {
+        Kinds { by_text: BTreeMap::new(), external: 0 }
+    }
+
+    fn internal(&mut self, group: &str, text: &str) -> FailureKind {
+        self.by_text.get(text).copied().unwrap_or_else(|| self.add(group, text))
+    }
+
+    fn external(&mut self, group: &str, text: &str) -> FailureKind {
+        match self.by_text.get(text) {
+            Some(kind) => *kind,
+            None if self.external == MOST => self.internal(OTHERS, OTHERS),
+            None => {
+                self.external += 1;
+                self.add(group, text)
+            }
+        }
+    }
+
+    fn add(&mut self, group: &str, text: &str) -> FailureKind {
+        let [group, text] = [group, text].map(|text| &*Box::leak(Box::<str>::from(text)));
+        let kind = FailureKind(Box::leak(Box::new(Entry { text, group })));
+        self.by_text.insert(text, kind);
+        kind
+    }
+}
 
 /// Returns the counts by the text of their kind. Inserts them one by one, because collecting into a map adds sorting
 /// code to the binary for each type of map.
@@ -50,31 +85,24 @@ pub(crate) fn in_words(
 }
 
 impl FailureKind {
-    /// Returns the kind with this text. A new kind has a group of its own.
+    /// Returns the external kind with this text. A new kind has a group of its own.
     pub(crate) fn new(text: &str) -> FailureKind {
-        FailureKind::known(text, |text| text)
+        FailureKind::external(text, text)
     }
 
-    /// Returns the kind with this text. A new kind is in this group. Metrics count failures by group, because there are
-    /// fewer groups than kinds.
-    pub(crate) fn of_group(group: &'static str, text: &str) -> FailureKind {
-        FailureKind::known(text, |_| group)
+    /// Returns the kind with this text, which comes from outside this program. A new kind is in this group.
+    pub(crate) fn external(group: &str, text: &str) -> FailureKind {
+        locked(&KNOWN).external(group, text)
+    }
+
+    /// Returns the kind with this text, which this program determines. A new kind is in this group. Metrics count
+    /// failures by group, because there are fewer groups than kinds.
+    pub(crate) fn of_group(group: &str, text: &str) -> FailureKind {
+        locked(&KNOWN).internal(group, text)
     }
 
     pub(crate) fn group(self) -> &'static str {
         self.0.group
-    }
-
-    fn known(text: &str, group: impl FnOnce(&'static str) -> &'static str) -> FailureKind {
-        let mut known = locked(&KNOWN);
-        let text = if known.len() < MOST || known.contains_key(text) { text } else { OTHERS };
-        if let Some(kind) = known.get(text) {
-            return *kind;
-        }
-        let text: &'static str = Box::leak(text.into());
-        let kind = FailureKind(Box::leak(Box::new(Entry { text, group: group(text) })));
-        known.insert(text, kind);
-        kind
     }
 }
 
@@ -90,20 +118,31 @@ impl Serialize for FailureKind {
     }
 }
 
-/// If this process already has a kind with this text, that kind keeps its group.
+/// If this process already has a kind with this text, that kind keeps its group. The sending process has limited the
+/// number of its kinds.
 impl<'de> Deserialize<'de> for FailureKind {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<FailureKind, D::Error> {
         let (group, text) = <(String, String)>::deserialize(from)?;
-        Ok(FailureKind::known(
-            &text,
-            |text| if group == text { text } else { Box::leak(group.into()) },
-        ))
+        Ok(FailureKind::of_group(&group, &text))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::load::shortage::{GENERATOR, Shortage};
+
+    #[test]
+    fn only_external_kinds_are_counted_together_if_there_are_many() {
+        let mut kinds = Kinds::new();
+        for number in 0..2 * MOST {
+            let kind = kinds.external("any", &format!("failure {number}"));
+            assert_eq!(kind.group(), if number < MOST { "any" } else { OTHERS });
+        }
+        assert_eq!(kinds.external("any", "failure 0").to_string(), "failure 0");
+        let step = kinds.internal(GENERATOR, &format!("log in: {}", Shortage::OpenFiles));
+        assert_eq!(Shortage::of_kind(step), Some(Shortage::OpenFiles));
+    }
 
     #[test]
     fn a_kind_is_its_text() {

@@ -57,5 +57,5 @@ pub(crate) fn panicked(payload: &(dyn Any + Send)) -> Failure {
     let text = payload.downcast_ref::<&str>().copied();
     let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
     let text = format!("panic: {}", text.unwrap_or("no text"));
-    Failure::of(FailureKind::of_group("panic", &short(text))).broken()
+    Failure::of(FailureKind::external("panic", &short(text))).broken()
 }

@@ -222,7 +222,7 @@ prop_compose! {
     ) -> Summary {
         let measured = long(seconds, hz);
         let mut stats = measured.stats;
-        stats.failures = kinds.iter().map(|kind| (FailureKind::new(kind), 7)).collect();
+        stats.failures = kinds.iter().map(|kind| (FailureKind::of_group("any", kind), 7)).collect();
         stats.statuses = statuses.into_iter().map(|status| (status, 1)).collect();
         (stats.skipped, stats.unstarted, stats.unfinished) = (skipped, unstarted, unfinished);
         stats.labels.end(&ended("read", true, 1));
