@@ -200,12 +200,13 @@ impl Setup {
         self.counted.map_or(self.most, |counted| Some(counted.all()))
     }
 
-    /// Returns whether late slots may be given up by strictness 1, `--skip-later-than` or `--max-backlog`. In a closed
-    /// loop, strictness 1 gives up nothing, because no slot is late.
+    /// Returns whether slots or schedule time may be given up by a strictness above 0 and up to 1, `--skip-later-than`
+    /// or `--max-backlog`. In a closed loop, the strictness gives up nothing, because no slot is late.
     pub(crate) fn gives_up(&self) -> bool {
         let args = &self.args;
-        let is_strict = args.strictness == Strictness::STRICT && !args.schedule.is_closed;
-        is_strict || args.skip_later_than.is_some() || args.max_backlog.is_some()
+        let strictness = args.strictness.get();
+        let forfeits = strictness > 0.0 && strictness <= 1.0 && !args.schedule.is_closed;
+        forfeits || args.skip_later_than.is_some() || args.max_backlog.is_some()
     }
 
     pub(crate) fn policy(&self) -> anyhow::Result<Policy> {

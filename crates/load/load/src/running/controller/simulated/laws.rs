@@ -1,6 +1,6 @@
 //! Tests that a run with a fixed number of requests has exactly these requests, and that verdicts name the right cause.
 
-use super::{Course, Ran, run};
+use super::{Course, Ran, run, run_setup, set_up};
 use crate::console::human::float;
 use crate::judged::headline::Headline;
 use crate::judged::summary::{LoadResults, Summary};
@@ -192,6 +192,7 @@ fn the_verdict_names_the_stopped_side_under_every_policy() {
     let freezes = Course { freezes: LONG.to_vec(), ..Course::default() };
     for policy in [
         "--strictness 0",
+        "--strictness 0.5",
         "--strictness 1",
         "--strictness 1 --requests 600",
         "--strictness 1 --warmup 500ms",
@@ -204,6 +205,24 @@ fn the_verdict_names_the_stopped_side_under_every_policy() {
             let ran = run(&format!("--rate 100/s --duration 8s {policy}"), course);
             assert_eq!(ran.summary.verdict, verdict, "{policy}: {:?}", ran.summary.stats.lateness);
         }
+    }
+}
+
+#[test]
+fn a_setup_shows_whether_its_policies_give_up_slots_or_time() {
+    let course = Course { stalls: LONG.to_vec(), ..Course::default() };
+    for policy in [
+        "--strictness 0",
+        "--strictness 0.1",
+        "--strictness 0.5",
+        "--strictness 1",
+        "--strictness 1.1",
+        "--max-backlog 50ms",
+        "--skip-later-than 50ms",
+    ] {
+        let setup = set_up(&format!("--rate 100/s --duration 8s {policy}"), None);
+        let Ledger { idle, skipped, .. } = run_setup(&setup, &course).summary.ledger.unwrap();
+        assert_eq!(setup.gives_up(), !idle.is_zero() || skipped > 0, "{policy}");
     }
 }
 
