@@ -22,7 +22,7 @@ pub(crate) struct Checkpoint {
 pub(crate) struct Checkpoints {
     pub(crate) last: Checkpoint,
     pub(crate) second: Checkpoint,
-    /// The last checkpoint that is not after the end of the warm-up.
+    /// The checkpoint that is nearest to the end of the warm-up.
     pub(crate) warm: Checkpoint,
 }
 

@@ -101,9 +101,11 @@ impl<'run> RunTotals<'run> {
         let at = self.state.now().max(until);
         let checkpoint = Checkpoint::new(&self.state, at, self.checkpoints.last.asked);
         let before = mem::replace(&mut self.checkpoints.last, checkpoint);
-        if at <= self.state.span.recorded_from {
+        let warm_up_end = self.state.span.recorded_from;
+        if at - warm_up_end <= warm_up_end - self.checkpoints.warm.at {
             self.checkpoints.warm = self.checkpoints.last.clone();
-        } else if self.machine[0].is_none() {
+        }
+        if at > warm_up_end && self.machine[0].is_none() {
             self.machine[0] = Some(MachineReading::now());
         }
         let stats = self.collector.collect();

@@ -248,6 +248,15 @@ fn only_slots_that_were_skipped_count_as_skipped() {
     }
 }
 
+/// The tick at the end of the warm-up is 2 ms late, and the tick before it is 238 ms early.
+#[test]
+fn slots_that_were_skipped_at_the_end_of_the_warm_up_do_not_count() {
+    let stalls = Course { stalls: vec![(1_020, 1_200)], ..Course::default() };
+    let options =
+        "--rate 100/s --warmup 1246ms --duration 2s --skip-later-than 50ms --max-backlog 1s";
+    assert_eq!(run(options, &stalls).summary.stats.skipped, 0);
+}
+
 #[test]
 fn a_run_that_ends_before_its_load_has_the_slots_so_far() {
     let course = Course { stalls: LONG.to_vec(), ..Course::default() };
