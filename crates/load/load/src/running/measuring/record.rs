@@ -40,6 +40,14 @@ pub(super) struct Outcomes {
 
 const LATEST: usize = 32;
 
+/// An attempt to open a connection.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Opening {
+    pub(super) start: Start,
+    /// The total time for which the schedule had been paused before the attempt.
+    pub(super) paused: Duration,
+}
+
 impl Outcomes {
     pub(super) fn push(&mut self, outcome: Outcome) {
         self.latest.push(outcome);
@@ -130,10 +138,10 @@ impl Record {
         are_busy && age > ahead.unwrap_or_default() + unseen
     }
 
-    /// Records that an attempt to open a connection has ended, with or without success. The time of the attempt, minus
-    /// all pauses of the run so far, is attributed to the target.
-    pub(super) fn connection_opened(&mut self, start: Start, now: Nanos) {
-        let paused = self.moved.paused(now);
+    /// Records that an attempt to open a connection has ended, with or without success. The time of the attempt, without
+    /// pauses, is attributed to the target.
+    pub(super) fn connection_opened(&mut self, Opening { start, paused }: Opening, now: Nanos) {
+        let paused = self.moved.paused(now).saturating_sub(paused);
         let busy = (now - start.actual).saturating_sub(paused);
         self.connections.ideal(ALL).to_target.end(start, busy);
     }

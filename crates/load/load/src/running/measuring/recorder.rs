@@ -2,11 +2,11 @@
 
 use super::connections::ALL;
 use super::in_flight::Begun;
-use super::record::Record;
+use super::record::{Opening, Record};
 use crate::load::details::SetUp;
 use crate::results::burst::BurstLine;
 use crate::results::cpu_time::CpuTime;
-use crate::results::lateness::{Lateness, Start};
+use crate::results::lateness::Lateness;
 use crate::results::operation::{Answer, Operation};
 use crate::results::outcome::{Ending, Outcome};
 use crate::results::slot_record::SlotRecord;
@@ -183,30 +183,30 @@ impl Recorder {
     }
 
     /// Records that the thread begins to open a connection. No slot can use it until it is [opened](Recorder::opened).
-    pub(crate) fn open(&self) -> Start {
-        let connections = &mut self.record().connections;
+    pub(crate) fn open(&self) -> Opening {
+        let Record { connections, moved, .. } = &mut *self.record();
         let now = self.clock.now();
         connections.opening += 1;
-        connections.ideal(ALL).to_target.start(now, now, Duration::ZERO, None)
+        let start = connections.ideal(ALL).to_target.start(now, now, Duration::ZERO, None);
+        Opening { start, paused: moved.paused(now) }
     }
 
-    pub(crate) fn opened(&self, start: Start) {
+    pub(crate) fn opened(&self, opening: Opening) {
         let record = &mut *self.record();
         record.connections.opening -= 1;
-        record.connection_opened(start, self.clock.now());
+        record.connection_opened(opening, self.clock.now());
     }
 
     /// Records that the thread begins to open one more connection during the run. No slot can use it until it is
     /// [added](Recorder::added).
-    pub(crate) fn add(&self) -> Start {
-        let record = &mut *self.record();
+    pub(crate) fn add(&self) -> Opening {
+        let Record { connections, moved, .. } = &mut *self.record();
         let now = self.clock.now();
-        let moved = record.moved.by(now);
-        record.connections.add(now, moved)
+        Opening { start: connections.add(now, moved.by(now)), paused: moved.paused(now) }
     }
 
-    pub(crate) fn added(&self, start: Start) {
-        self.record().connection_opened(start, self.clock.now());
+    pub(crate) fn added(&self, opening: Opening) {
+        self.record().connection_opened(opening, self.clock.now());
     }
 
     /// Calls `processor` for the thread's CPU time only if it is needed.

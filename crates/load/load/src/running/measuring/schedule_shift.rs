@@ -171,6 +171,19 @@ mod tests {
         assert!(run.target_share() < 0.01);
     }
 
+    /// The slots that are due during the attempt wait for its connection.
+    #[test]
+    fn an_attempt_to_connect_is_not_shorter_for_an_earlier_pause() {
+        let run = Run::new(|builder| builder);
+        let _busy = run.recorder.start((0, run.slot()), true);
+        run.pause();
+        let opening = run.recorder.add();
+        run.clock.advance(ms(1_000));
+        run.recorder.added(opening);
+        run.requests(100, ms(1), Duration::ZERO);
+        assert!(run.target_share() > 0.99);
+    }
+
     #[test]
     fn a_request_in_flight_is_not_longer_for_a_pause() {
         let run = Run::new(|builder| builder);
