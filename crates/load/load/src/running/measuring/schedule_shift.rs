@@ -50,13 +50,24 @@ impl ScheduleShift {
 
     fn given_up(&mut self) -> Duration {
         let ledger = self.pacer.ledger();
-        let interval = self.pacer.rate().interval_ns() * 1e-9;
         let skipped = ledger.skipped.saturating_sub(self.skipped);
+        if skipped > 0 {
+            let seconds = self.interval(ledger.elapsed) * float(skipped);
+            let seconds = seconds.min(ledger.elapsed.as_secs_f64());
+            self.skipped_time += Duration::from_secs_f64(seconds);
+        }
         self.skipped = ledger.skipped;
-        self.skipped_time += Duration::from_secs_f64(interval * float(skipped));
         // Slots are skipped before the current slot is taken. All other time is given up after the current slot is
         // taken, so it counts from the next slot on.
         self.skipped_time + mem::replace(&mut self.idle, ledger.idle)
+    }
+
+    /// Returns the mean interval in seconds between the slots of this process in the last second, or zero if there were
+    /// none. The process may have only a part of the load's slots.
+    fn interval(&self, elapsed: Duration) -> f64 {
+        let (now, span) = (self.pacer.now(), elapsed.min(Duration::from_secs(1)));
+        let slots = self.pacer.asked_count(now) - self.pacer.asked_count(now - span);
+        if slots > 0.0 { span.as_secs_f64() / slots } else { 0.0 }
     }
 }
 
@@ -66,7 +77,7 @@ mod tests {
     use crate::results::operation::Answer;
     use crate::results::stats::OperationStats;
     use crate::running::measuring::recorder::Recorder;
-    use nanopace::{ManualClock, Nanos, Pacer, PacerBuilder, Rate, Strictness};
+    use nanopace::{ManualClock, Nanos, Pacer, PacerBuilder, Rate, Shard, Strictness};
     use std::time::Duration;
 
     fn ms(ms: u64) -> Duration {
@@ -82,9 +93,15 @@ mod tests {
 
     impl Run {
         fn new(policy: impl Fn(PacerBuilder) -> PacerBuilder) -> Run {
+            Run::of_shard(1, policy)
+        }
+
+        /// The process is one of `shards` processes, and has 200 slots per second.
+        fn of_shard(shards: u32, policy: impl Fn(PacerBuilder) -> PacerBuilder) -> Run {
             let clock = ManualClock::new();
-            let rate = Rate::per_second(200).unwrap();
-            let pacer = policy(Pacer::builder(rate)).clock(clock.clone()).build();
+            let rate = Rate::per_second(200 * u64::from(shards)).unwrap();
+            let builder = Pacer::builder(rate).shard(Shard::new(0, shards).unwrap());
+            let pacer = policy(builder).clock(clock.clone()).build();
             let recorder = Recorder::all(&pacer, &[1], true).remove(0);
             Run { clock, pacer, recorder }
         }
@@ -131,18 +148,24 @@ mod tests {
     }
 
     type Policy = fn(PacerBuilder) -> PacerBuilder;
-    const POLICIES: [Policy; 3] = [
+    const POLICIES: [Policy; 4] = [
         |builder| builder.skip_later_than(ms(100)),
         |builder| builder.max_backlog(ms(100)),
         |builder| builder.strictness(Strictness::STRICT),
+        |builder| builder.strictness(Strictness::new(0.5).unwrap()),
     ];
+
+    /// Returns a run for each policy, with all slots of a load and with every 100th slot of a larger load.
+    fn runs() -> impl Iterator<Item = Run> {
+        let each = |shards| POLICIES.into_iter().map(move |policy| Run::of_shard(shards, policy));
+        [1, 100].into_iter().flat_map(each)
+    }
 
     /// The generator needs little time per response, so even a generator without delays must give up almost as many
     /// slots.
     #[test]
     fn a_load_that_is_too_much_is_the_targets_doing_whatever_is_given_up() {
-        for (index, policy) in POLICIES.into_iter().enumerate() {
-            let run = Run::new(policy);
+        for (index, run) in runs().enumerate() {
             let share = run.requests(2_000, ms(10), Duration::from_micros(500)).target_share();
             assert!(share > 0.9, "{index}: {share}");
         }
@@ -150,8 +173,7 @@ mod tests {
 
     #[test]
     fn slots_given_up_by_a_stopped_generator_do_not_count_for_the_target() {
-        for (index, policy) in POLICIES.into_iter().enumerate() {
-            let run = Run::new(policy);
+        for (index, run) in runs().enumerate() {
             for _ in 0..20 {
                 run.requests(20, ms(1), Duration::ZERO).requests(1, ms(1), ms(2_000));
             }
