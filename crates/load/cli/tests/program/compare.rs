@@ -57,7 +57,7 @@ fn a_run_is_as_good_as_itself_and_better_than_one_that_fails() {
     let with = compare(&[&good, &other], &["--with", good.to_str().unwrap()]);
     assert!(text(&with.stdout).contains("A: 2 runs"), "{with:?}");
     let twice = compare(&[&good, &good], &["--with", other.to_str().unwrap()]);
-    assert!(text(&twice.stderr).contains("one side has the same run twice"), "{twice:?}");
+    assert!(text(&twice.stderr).contains("one side contains the same run twice"), "{twice:?}");
     let page = scratch("compared.html");
     let fails = ["--fail-if", "errors higher by 10%", "--html", page.to_str().unwrap()];
     for (other, status) in [(&good, 0), (&bad, 3)] {
@@ -160,7 +160,7 @@ fn a_run_is_compared_with_its_baseline() {
         ("--rate 500 --duration 1s", "the lengths of the runs differ: 2.0s and 1.0s"),
         ("--rate 300 --duration 2s", "the loads differ: 500.0/s and 300.0/s"),
         ("--rate 500 --arrivals poisson", "the loads differ: --arrivals is even and poisson"),
-        ("--rate max", "the loads differ: one is --rate max"),
+        ("--rate max", "the loads differ: only one has --rate max"),
     ] {
         let line = format!("run {options} --no-tui --baseline");
         let refused = nanopace(&line).arg(&good).output().unwrap();

@@ -43,7 +43,7 @@ fn two_parts_are_merged_into_one_result() {
     assert_eq!(missed.status.code(), Some(3), "{missed:?}");
     for (line, told) in [
         (format!("merge {one}"), "part 2/2 is missing"),
-        (format!("merge {one} {whole}"), "is not a part of a load"),
+        (format!("merge {one} {whole}"), "is not the result of a part"),
         (format!("merge {one} {two} --json {one}"), ": merge reads this file: write to another"),
         ("merge nonexistent.json".to_owned(), "cannot merge nonexistent.json"),
     ] {

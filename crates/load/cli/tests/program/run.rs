@@ -248,7 +248,7 @@ fn a_missed_requirement_is_named_with_status_3() {
         ("--fail-if=ratio>0.99", "ratio is "),
         ("--require=p99 response<50ms", "p99 response is "),
         ("--fail-if=unstarted=0", "unstarted is "),
-        ("--fail-if=confidence p99<5%", "confidence p99 response is unknown (too few requests to"),
+        ("--fail-if=confidence p99<5%", "confidence p99 response is unknown (too few requests for"),
     ] {
         let output = nanopace(behind).arg(option).output().unwrap();
         let report = String::from_utf8(output.stdout).unwrap();
@@ -264,7 +264,8 @@ fn a_lost_requirement_ends_the_run_with_status_3() {
     let report = String::from_utf8(output.stdout).unwrap();
     assert_eq!(output.status.code(), Some(3), "{report}");
     assert!(
-        report.starts_with("Ended early by --fail-fast: failed < 3 was lost after "),
+        report
+            .starts_with("Ended early by --fail-fast: failed < 3 could not be met any more after "),
         "{report}"
     );
     assert!(report.contains("missed    failed is "), "{report}");

@@ -58,7 +58,7 @@ fn a_wrong_run_of_several_loads_gets_one_line() {
         ("", "--csv=x", "--csv is an option of one load"),
         ("", "--run=x", "--run beside --load: a run of several loads does not support it"),
         ("", "--fail-if=god: failed = 0", "no load has this name: write one of good, wrong"),
-        ("", "--fail-if=p99 slower by 5%", "it is not a change for the worse"),
+        ("", "--fail-if=p99 slower by 5%", "it needs a figure, a change for the worse"),
         ("", "--load=none.toml", "cannot read none.toml"),
         (&csv, "--pin", "good.csv: two loads have this file: give each its own"),
         ("name = 'good'", "--pin", "two loads have the name \"good\": rename one"),

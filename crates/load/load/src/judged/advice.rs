@@ -15,21 +15,24 @@ pub(crate) fn advice(summary: &Summary) -> Option<String> {
         found.and_then(|check| about(check, summary))
     };
     match summary.verdict {
-        Verdict::NothingRecorded => Some("let the run go on until its --warmup is over".to_owned()),
-        Verdict::Paused => Some("end the pause with the space bar or POST /resume".to_owned()),
+        Verdict::NothingRecorded => Some("let the run last longer than its --warmup".to_owned()),
+        Verdict::Paused => Some(
+            "press the space bar, or send POST /resume to the --control address, to end a pause"
+                .to_owned(),
+        ),
         Verdict::TargetFailing | Verdict::NotStarted => None,
-        Verdict::TargetBehind if is_given(summary, "per-connection") => {
-            Some("write a longer --per-connection than the target takes for a request".to_owned())
-        }
+        Verdict::TargetBehind if is_given(summary, "per-connection") => Some(
+            "raise --per-connection above the time that the target takes for a request".to_owned(),
+        ),
         Verdict::TargetBehind => Some(target_behind(summary)),
         Verdict::ThinkTimes => Some(think_times(summary)),
         Verdict::GeneratorBehind | Verdict::GeneratorFailing => {
             Some(machine().unwrap_or_else(|| share(summary)))
         }
         Verdict::BothBehind => Some(machine().unwrap_or_else(|| own_machine(summary))),
-        Verdict::ClosedLoop => {
-            Some("write a number for --rate to see response times with queueing".to_owned())
-        }
+        Verdict::ClosedLoop => Some(
+            "set --rate to a number to measure response times that include queueing".to_owned(),
+        ),
         Verdict::OnSchedule => {
             let mut cautions = summary.findings.iter().filter(|found| !found.is_well);
             cautions.next().and_then(|found| about(found.check, summary))
@@ -43,7 +46,7 @@ fn is_given(summary: &Summary, option: &str) -> bool {
 
 fn lower(summary: &Summary) -> &'static str {
     match ["per-connection", "shape"].map(|option| is_given(summary, option)) {
-        [true, _] => "write a longer --per-connection",
+        [true, _] => "raise --per-connection",
         [_, true] => "lower the rate",
         _ => "lower --rate",
     }
@@ -52,7 +55,8 @@ fn lower(summary: &Summary) -> &'static str {
 fn target_behind(summary: &Summary) -> String {
     let pool = summary.pool.filter(|pool| pool.opened < pool.most);
     if pool.is_some() && is_given(summary, "skip-later-than") {
-        return "write a longer --skip-later-than: the pool grows while requests wait".to_owned();
+        return "raise --skip-later-than: the connection pool grows only while requests wait"
+            .to_owned();
     }
     let end = if pool.is_some() { "the lower end of " } else { upper_end(summary) };
     format!("{}, or raise {end}--connections if the target can serve more", lower(summary))
@@ -64,7 +68,7 @@ fn think_times(summary: &Summary) -> String {
         return raise;
     }
     let busy = (summary.target_hz * summary.stats.service.mean() * 1e-9).ceil();
-    format!("{raise}: this rate keeps about {busy} of them busy")
+    format!("{raise}: this rate keeps about {busy} connections busy")
 }
 
 fn upper_end(summary: &Summary) -> &'static str {
@@ -86,13 +90,13 @@ fn own_machine(summary: &Summary) -> String {
 
 fn about(check: &str, summary: &Summary) -> Option<String> {
     let text = match check {
-        "steady" => "leave out the time before the change with --warmup",
-        "frequency" => "leave out the change with --warmup, or fix the CPU frequency",
+        "steady" => "leave the time before the change out of the results: raise --warmup",
+        "frequency" => "raise --warmup until the change is over, or set a constant CPU frequency",
         "quota" => {
             return Some(format!("raise the CPU quota of the container, or {}", lower(summary)));
         }
         "stolen" | "others" | "own" | "starts" => return Some(own_machine(summary)),
-        "sure" => "let the run go on for longer with --longest",
+        "sure" => "raise --longest, and do not end the run before",
         _ => return None,
     };
     Some(text.to_owned())
@@ -153,7 +157,7 @@ mod tests {
                 "lower the rate, or raise the lower end of --connections if",
             ),
             (TargetBehind, "skip-later-than", none, "lower --rate, or raise --connections if"),
-            (TargetBehind, "skip-later-than", some, "write a longer --skip-later-than: "),
+            (TargetBehind, "skip-later-than", some, "raise --skip-later-than: "),
             (ThinkTimes, "rate", all, "raise the upper end of --connections"),
         ] {
             let text = advised(verdict, |summary| {
@@ -183,6 +187,6 @@ mod tests {
             summary.stats.service.record_n(2_000_000_000, 10).unwrap();
         };
         let text = advised(Verdict::ThinkTimes, busy).unwrap();
-        assert!(text.contains("about 100 of them") || text.contains("about 101 of them"), "{text}");
+        assert!(text.contains("about 100 conn") || text.contains("about 101 conn"), "{text}");
     }
 }

@@ -59,7 +59,7 @@ pub(crate) fn poisson(randomness: Randomness) -> Finding {
     let is_well = is_near(distance, CHANCE) && is_near(alike.abs(), CHANCE_ALIKE);
     let is_so = if is_well { "starts are Poisson" } else { "starts are not Poisson" };
     let text = format!(
-        "{is_so}: distance {distance:.3} (Kolmogorov-Smirnov), correlation of neighbours {alike:.3}"
+        "{is_so}: distance {distance:.3} (Kolmogorov-Smirnov), correlation of neighbouring gaps {alike:.3}"
     );
     Finding { check: "starts", is_well, text }
 }
@@ -124,7 +124,10 @@ pub(crate) fn reading(own: &[OwnTimes], service: &Histogram<u64>) -> Option<Find
     let OwnTimes { times, untimed: unknown, .. } = own?;
     let answers = times.len() + unknown;
     if times.is_empty() {
-        let text = format!("the kernel stamped none of {}", count(answers, "response"));
+        let text = format!(
+            "the kernel stamped none of {}: the generator's delay in service times is unknown",
+            count(answers, "response")
+        );
         return Some(Finding { check: "reading", is_well: false, text });
     }
     let at = |quantile| [times, service].map(|of| percentiles::at(of, quantile));
@@ -170,7 +173,7 @@ mod tests {
         some_late += of(900_000, 2);
         let own = [OwnTimes { part: Part::Reading, times: some_late, untimed: 0 }];
         assert!(!reading(&own, &of(1_000_000, 100)).unwrap().is_well);
-        let none = "the kernel stamped none of 10 responses".to_owned();
+        let none = "the kernel stamped none of 10 responses: the generator's delay in service times is unknown".to_owned();
         assert_eq!(told(1, 0, 10), (false, none));
         assert!(reading(&[], &of(1, 1)).is_none());
         let own = [OwnTimes { part: Part::Reading, times: of(1, 1), untimed: 0 }];

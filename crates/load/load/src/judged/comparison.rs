@@ -70,7 +70,7 @@ impl Comparison {
         let all: Vec<_> = first.iter().chain(second).collect();
         all.iter().try_for_each(|other| all[0].is_comparable(other))?;
         if [first, second].into_iter().any(has_one_twice) {
-            return Err("one side has the same run twice: name each once".to_owned());
+            return Err("one side contains the same run twice: name each run only once".to_owned());
         }
         Ok(Comparison::of([first, second], false))
     }

@@ -88,7 +88,9 @@ impl<'a> Part<'a> {
         let shard = file.settings.get("shard").and_then(|shard| shard.as_str()?.split_once('/'));
         let index = shard.and_then(|(index, division)| Some((index.parse().ok()?, division)));
         let Some((results, (index, division))) = file.shard_results.as_ref().zip(index) else {
-            return Err(format!("{name} is not a part of a load: run it with --shard INDEX/COUNT"));
+            return Err(format!(
+                "{name} is not the result of a part of a load: run each part with --shard INDEX/COUNT"
+            ));
         };
         let wrong = |why: String| format!("cannot merge {name}: {why}");
         let bytes = BASE64_STANDARD.decode(results).map_err(|error| wrong(error.to_string()))?;
@@ -152,9 +154,15 @@ fn check_numbers(parts: &[Part<'_>]) -> Result<(), String> {
         let mut names = parts.iter().filter(|part| part.index == number).map(|part| part.name);
         match (names.next(), names.next()) {
             (Some(_), None) => {}
-            (None, _) => return Err(format!("part {number}/{division} is missing")),
+            (None, _) => {
+                return Err(format!(
+                    "part {number}/{division} is missing: name the --json files of all parts"
+                ));
+            }
             (Some(one), Some(two)) => {
-                return Err(format!("{one} and {two} are both part {number}/{division}"));
+                return Err(format!(
+                    "{one} and {two} are both part {number}/{division}: name each part only once"
+                ));
             }
         }
     }

@@ -1,6 +1,7 @@
 //! Creates warnings for requests that failed because of limits of the generator's machine. Each warning contains
 //! advice.
 
+use crate::console::human;
 use crate::load::shortage::Shortage;
 use crate::results::stats::OperationStats;
 
@@ -16,7 +17,8 @@ pub(crate) fn warnings(stats: &OperationStats) -> Vec<String> {
     let text = |(shortage, count): (Shortage, u64)| {
         let advice = shortage.advice();
         format!(
-            "{count} requests failed because of a limit of the generator's machine, {shortage}: {advice}"
+            "{} failed because of a limit of the generator's machine, {shortage}: {advice}",
+            human::count(count, "request"),
         )
     };
     counts.into_iter().map(text).collect()

@@ -222,7 +222,9 @@ impl Summary {
 
     pub(crate) fn early_end(&self) -> Option<String> {
         let after = human::time(self.duration);
-        let ended = |lost| format!("Ended early by --fail-fast: {lost} was lost after {after}");
+        let ended = |lost| {
+            format!("Ended early by --fail-fast: {lost} could not be met any more after {after}")
+        };
         self.lost.as_ref().map(ended)
     }
 
@@ -303,7 +305,7 @@ fn findings(results: &RunResults<'_>) -> Vec<Finding> {
     let why = |is_reached| match results.ending {
         _ if is_reached => "that ended the run",
         Some(Ending { is_cut_short: true, .. }) => "the run was ended early",
-        _ => "the load had ended",
+        _ => "the load ended",
     };
     let sure = |(goal, is_reached)| checks::sure(goal, &confidence, why(is_reached));
     let machine = results.meanwhile.map(|meanwhile| checks::machine(meanwhile, results.reported));
@@ -343,9 +345,9 @@ fn unrecorded(results: &RunResults<'_>) -> Option<(Verdict, &'static str)> {
     let RunResults { stats, run_end, recorded_from, has_begun, .. } = results;
     match () {
         () if stats.due() > 0 => None,
-        () if !has_begun => Some((Verdict::NotStarted, "ended before it began")),
+        () if !has_begun => Some((Verdict::NotStarted, "ended before its schedule began")),
         () if run_end.is_paused => {
-            Some((Verdict::Paused, "paused until its end, before anything was due"))
+            Some((Verdict::Paused, "paused until its end, before any recorded request was due"))
         }
         () if run_end.at > *recorded_from => None,
         () => Some((Verdict::NothingRecorded, "ended before its warm-up was over")),
@@ -359,8 +361,8 @@ fn scarcity(time: CpuTime, duration: Duration, stats: &OperationStats) -> Option
     let is_scarce = time.wanted >= duration / 10 && time.had < time.wanted / 2;
     let each = stats.queued.checked_div(answers)?;
     let waited = match human::time(each) {
-        _ if each.is_zero() => String::new(),
-        each => format!(": each response waited {each} for the CPU"),
+        _ if each.is_zero() => ": load threads got less than half of what they needed".to_owned(),
+        each => format!(": each response waited {each} for the CPU on average"),
     };
     is_scarce.then(|| format!("CPU time was scarce{waited}"))
 }
@@ -372,8 +374,8 @@ fn stopping(stats: &OperationStats) -> Option<String> {
     is_a_percent(answers, stats).then(|| {
         let most = human::time(most);
         format!(
-            "the generator was stopped while {} were awaited: service times may be {most} too long",
-            count(answers, "response")
+            "the generator was stopped during {}: their service times are up to {most} too long",
+            count(answers, "request")
         )
     })
 }
@@ -382,7 +384,7 @@ fn oversleeping(ThinkTimes { over, late, most, .. }: ThinkTimes) -> Option<Strin
     (late > 0 && late * 100 >= over).then(|| {
         let most = human::time(most);
         format!(
-            "the generator ended {late} of {} more than 10 ms late, up to {most}",
+            "the generator ended {late} of {} more than 10 ms late, by up to {most}",
             count(over, "think time")
         )
     })
@@ -535,10 +537,10 @@ mod tests {
         assert_eq!(told(second / 8, second / 2, &stats), None);
         stats.service.record_n(1_000_000, 100).unwrap();
         // Each thread had only one session, so no response waited for the CPU.
-        let bare = "CPU time was scarce";
+        let bare = "CPU time was scarce: load threads got less than half of what they needed";
         assert_eq!(told(second / 8, second / 2, &stats).as_deref(), Some(bare));
         stats.queued = Duration::from_millis(4);
-        let warning = "CPU time was scarce: each response waited 40.0us for the CPU";
+        let warning = "CPU time was scarce: each response waited 40.0us for the CPU on average";
         assert_eq!(told(second / 8, second / 2, &stats).as_deref(), Some(warning));
         assert_eq!(told(second / 4, second / 2, &stats), None);
         // The threads got less CPU time than they needed, but they needed only little.
@@ -553,7 +555,7 @@ mod tests {
         stats.answered(Duration::ZERO, Duration::from_millis(900));
         assert_eq!(stopping(&stats), None);
         stats.answered(Duration::ZERO, Duration::from_millis(300));
-        let warning = "the generator was stopped while 2 responses were awaited: service times may be 900ms too long";
+        let warning = "the generator was stopped during 2 requests: their service times are up to 900ms too long";
         assert_eq!(stopping(&stats).as_deref(), Some(warning));
     }
 

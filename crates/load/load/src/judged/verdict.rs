@@ -148,11 +148,9 @@ impl Verdict {
             Verdict::NothingRecorded => "Nothing was recorded: the run ended during its warm-up",
             Verdict::Paused => "Nothing was recorded: the run was paused until its end",
             Verdict::NotStarted => "Never started: the run ended before the schedule began",
-            Verdict::TargetFailing => {
-                "The target is failing: more than 1 % of the requests got no good response"
-            }
+            Verdict::TargetFailing => "The target is failing: more than 1 % of the requests failed",
             Verdict::GeneratorFailing => {
-                "The generator is failing: most of the failed requests met a limit of this machine"
+                "The generator is failing: a limit of this machine caused at least half of the failures"
             }
         };
         text.to_owned()
@@ -162,7 +160,7 @@ impl Verdict {
         let consequence = match self {
             Verdict::GeneratorBehind => " The results describe this machine more than the target.",
             Verdict::BothBehind => " The results describe this machine as much as the target.",
-            Verdict::TargetFailing => " The times of the other requests say little.",
+            Verdict::TargetFailing => " The times of the other requests say little about it.",
             Verdict::GeneratorFailing => " The results say nothing about the target.",
             _ => "",
         };

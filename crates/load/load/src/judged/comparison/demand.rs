@@ -68,7 +68,7 @@ impl FromStr for Demand {
     fn from_str(text: &str) -> Result<Demand, String> {
         read(text).ok_or_else(|| {
             let percentiles = PERCENTILES.map(|percent| format!("p{percent}")).join(", ");
-            format!("it is not a change for the worse: {FORM}; the percentiles are {percentiles}")
+            format!("it needs a figure, a change for the worse and a percentage: {FORM}; the percentiles are {percentiles}")
         })
     }
 }

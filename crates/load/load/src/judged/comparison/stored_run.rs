@@ -150,7 +150,7 @@ impl StoredRun {
         }
         let [is_closed, is_other] = both("rate").map(|rate| rate == "max");
         if is_closed != is_other {
-            return Err("the loads differ: one is --rate max".to_owned());
+            return Err("the loads differ: only one has --rate max".to_owned());
         }
         // In a closed loop, no rate is requested, so the achieved rates may differ.
         let rate = rate.filter(|_| !is_closed);
@@ -222,7 +222,7 @@ pub(crate) fn differences(first: &[StoredRun], second: &[StoredRun]) -> Vec<Stri
     let incomplete = |run: &StoredRun| run.incomplete.clone().unwrap_or_else(|| "no".to_owned());
     [
         told("URLs", &|run| run.url.clone()),
-        told("hashes of the file of --scenario", &scenario),
+        told("hashes of the --scenario file", &scenario),
         told("machines", &machine),
         told("incomplete", &incomplete),
     ]

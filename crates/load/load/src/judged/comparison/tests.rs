@@ -137,7 +137,7 @@ fn other_loads_are_refused_and_other_differences_are_reported() {
     let told = with(|run| run.incomplete = Some("3 of 9 slots never started".to_owned())).unwrap();
     assert_eq!(told, ["incomplete: no and 3 of 9 slots never started"]);
     let told = with(|run| run.scenario_hash = Some("5f".to_owned())).unwrap();
-    assert_eq!(told, ["hashes of the file of --scenario: none and 5f"]);
+    assert_eq!(told, ["hashes of the --scenario file: none and 5f"]);
     let told = with(|run| run.machine.cores = 7).unwrap();
     assert_eq!(told, ["machines: 2 cores, linux, unknown and 7 cores, linux, unknown"]);
     let told = with(|run| drop(run.settings.insert("pin".to_owned(), true.into()))).unwrap();
@@ -167,7 +167,7 @@ fn a_run_counts_once_on_a_side() {
     let twice = [one.clone(), two.clone(), one.clone()];
     for [first, second] in [[&twice[..2], &twice[..]], [&twice[..], &twice[1..2]]] {
         let refused = Comparison::new(first, second).unwrap_err();
-        assert_eq!(refused, "one side has the same run twice: name each once");
+        assert_eq!(refused, "one side contains the same run twice: name each run only once");
     }
     assert!(Comparison::new(&twice[..2], &twice[..2]).is_ok());
 }

@@ -286,9 +286,11 @@ impl Figure {
     pub(crate) fn absence(self) -> &'static str {
         match self {
             Figure::Of(..) => "no such time was recorded",
-            Figure::Confidence(..) => "too few requests to be sure",
+            Figure::Confidence(..) => "too few requests for a reliable interval",
             Figure::Single(Single::Errors) => "no request was started",
-            Figure::Single(Single::Ratio) => "no slot fell due",
+            Figure::Single(Single::Ratio) => "no slot was due",
+            Figure::Single(Single::Gaps) => "no gap between even arrivals was measured",
+            Figure::Single(Single::Completed | Single::Failed) => "no request has this label",
             Figure::Single(_) => "too few requests were started",
         }
     }

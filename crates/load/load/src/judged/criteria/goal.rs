@@ -6,7 +6,7 @@ use std::fmt::{self, Display, Formatter};
 use std::str::FromStr;
 
 const FORM: &str =
-    "write a percentile and how near it has to be known, as in \"p99 5%\" or \"p99.9 service 10%\"";
+    "write a percentile and the accuracy that you need, as in \"p99 5%\" or \"p99.9 service 10%\"";
 
 /// A goal such as `p99 5%`. It is reached when the criterion `confidence p99 <= 5%` holds.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,8 +22,8 @@ impl Goal {
         let is_same_side = |reach| move |shown| self.0.holds(shown) == self.0.holds(reach);
         let shown = |reach| unit.show(reach, &self.0.limit, is_same_side(reach));
         match self.0.figure.reach(confidence) {
-            Some(reach) => format!("{self}, and is to within {}", shown(reach)),
-            None => format!("{self}, but there are too few requests to say"),
+            Some(reach) => format!("{self}, and is known to within {}", shown(reach)),
+            None => format!("{self}, but there were too few requests"),
         }
     }
 }
@@ -112,8 +112,7 @@ mod tests {
         let (stats, over_time) = (OperationStats::new(), OverTime::new());
         let confidence = Confidence::new(&stats, &over_time);
         assert!(!goal("p50 100%").is_reached(&confidence));
-        let told =
-            "p50 response was to be known to within 100%, but there are too few requests to say";
+        let told = "p50 response was to be known to within 100%, but there were too few requests";
         assert_eq!(goal("p50 100%").told(&confidence), told);
     }
 }

@@ -4,16 +4,17 @@ use super::figure::{Single, Statistic};
 use super::times::Times;
 use super::words::{CriterionError, Word};
 
-const ANY: &str = "write p99 response, mean wait, max service, count setup, errors, ratio, gaps, \
+const ANY: &str = "write a figure such as p99 response, mean wait, max service, count setup, errors, ratio, gaps, \
                    achieved, due, started, completed, failed, skipped, retried, unfinished, unstarted, \
                    lateness target, lateness generator, confidence p99 or, with --items, p99 first-item, or \
                    with --kernel-timestamps p99 reading";
 const A_TIME: &str = "write wait, service, response, setup or, with --items, first-byte, first-item, \
                       first-item-response or item-gap, or with --kernel-timestamps sending or reading";
-const A_STATISTIC: &str = "write mean, min, max, count or a percentile from p0 to p100, as p99.9";
+const A_STATISTIC: &str =
+    "write mean, min, max, count or a percentile from p0 to p100, such as p99.9";
 const A_CAUSE: &str = "write lateness target or lateness generator";
-const A_PERCENTILE: &str = "write confidence p99, or another percentile between p0 and p100, of response \
-                            times or as in confidence p99 service";
+const A_PERCENTILE: &str = "write a percentile between p0 and p100 of response, service or wait times, as in \
+                            confidence p99 or confidence p99.9 service";
 const TWO_WORDS: &str = "write for example p99 response";
 
 enum WordKind {

@@ -130,13 +130,16 @@ fn errors_point_at_the_column_and_say_what_to_write() {
         ("wait < 1s", r#"column 1: "wait" needs a second word; write for example p99"#),
         ("lateness < 1s", r#"column 1: "lateness" needs a second word; write lateness target"#),
         ("lateness us < 1s", r#"column 10: "us" is not a figure; write lateness target or"#),
-        ("error < 1%", r#"column 1: "error" is not a figure; write p99 response, mean wait,"#),
         (
-            "confidence < 5%",
-            r#"column 1: "confidence" needs a second word; write confidence p99, or"#,
+            "error < 1%",
+            r#"column 1: "error" is not a figure; write a figure such as p99 response, mean wait,"#,
         ),
-        ("confidence p100 < 5%", r#"column 12: "p100" is not a figure; write confidence p99, or"#),
-        ("confidence p99 < 5ms", r#"column 18: "5ms" is not a share of at most 1; write for"#),
+        ("confidence < 5%", r#"column 1: "confidence" needs a second word; write a percentile"#),
+        (
+            "confidence p100 < 5%",
+            r#"column 12: "p100" is not a figure; write a percentile between"#,
+        ),
+        ("confidence p99 < 5ms", r#"column 18: "5ms" is not a share from 0 to 1; write for"#),
         ("failed requests < 5", r#"column 8: "requests" is a word too many; write only failed"#),
         ("requests failed < 5", r#"column 1: "requests" is not a figure; write only failed"#),
         ("p99 response is < 5ms", r#"column 14: "is" is a word too many; write for example"#),
@@ -145,7 +148,7 @@ fn errors_point_at_the_column_and_say_what_to_write() {
         ("skipped ≤ 0", r#"column 9: "≤" is not an operator"#),
         ("skipped <", "column 9: nothing follows the operator; write a whole number"),
         ("max wait < 50", r#"column 12: "50" is not a time; write a number and its unit"#),
-        ("errors < 5", r#"column 10: "5" is not a share of at most 1; write for example 0.1%"#),
+        ("errors < 5", r#"column 10: "5" is not a share from 0 to 1; write for example 0.1%"#),
         ("failed < 1%", r#"column 10: "1%" is not a count; write a whole number"#),
         ("achieved > 0", r#"column 12: "0" is not a rate; write for example 500/s"#),
         ("p99 wait < 5ms < 6ms", r#"column 12: "5ms < 6ms" is not a time"#),
@@ -285,13 +288,13 @@ fn a_run_without_a_figure_misses_every_criterion_about_it() {
         ("p99 response", "1s", "p99 response is unknown (no such time was recorded)"),
         ("mean wait", "1s", "mean wait is unknown (no such time was recorded)"),
         ("errors", "1%", "errors are unknown (no request was started)"),
-        ("ratio", "1", "ratio is unknown (no slot fell due)"),
-        ("gaps", "1", "gaps are unknown (too few requests were started)"),
+        ("ratio", "1", "ratio is unknown (no slot was due)"),
+        ("gaps", "1", "gaps are unknown (no gap between even arrivals was measured)"),
         ("achieved", "1/s", "achieved is unknown (too few requests were started)"),
         (
             "confidence p99 response",
             "5%",
-            "confidence p99 response is unknown (too few requests to be sure)",
+            "confidence p99 response is unknown (too few requests for a reliable interval)",
         ),
     ] {
         for operator in ["<", "<=", ">", ">=", "="] {
@@ -331,8 +334,9 @@ fn the_confidence_of_a_percentile_counts_its_wider_side() {
     assert_eq!(check_sure("confidence p50 < 2%").as_deref(), Some(told));
     for unknown in ["p99.99 response", "p50 service", "p50 wait"] {
         let missed = check_sure(&format!("confidence {unknown} < 100%"));
-        let told =
-            format!("confidence {unknown} is unknown (too few requests to be sure), wanted < 100%");
+        let told = format!(
+            "confidence {unknown} is unknown (too few requests for a reliable interval), wanted < 100%"
+        );
         assert_eq!(missed, Some(told));
     }
 }

@@ -41,7 +41,7 @@ impl Unit {
     fn name(self) -> &'static str {
         match self {
             Unit::Time => "a time",
-            Unit::Share => "a share of at most 1",
+            Unit::Share => "a share from 0 to 1",
             Unit::Count => "a count",
             Unit::Rate => "a rate",
         }

@@ -298,7 +298,7 @@ fn a_run_that_is_stopped_before_it_begins_starts_nothing_and_says_so() {
         let summary = run_with(&setup, &sender, &messages);
         assert_eq!((summary.stats.due(), setup.target.seen().1), (0, 0));
         assert_eq!(summary.verdict, Verdict::NotStarted);
-        assert_eq!(summary.incomplete.as_deref(), Some("ended before it began"));
+        assert_eq!(summary.incomplete.as_deref(), Some("ended before its schedule began"));
         assert_eq!(advice(&summary), None);
         let report = RunReport { summary: &summary, detail: Detail::All }.to_string();
         assert!(report.contains("requested over 0ns"), "{report}");

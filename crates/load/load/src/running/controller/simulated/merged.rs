@@ -89,8 +89,11 @@ fn parts_that_do_not_belong_together_are_rejected() {
     let parts = ["1/3", "2/3", "3/3"].map(|shard| part("--rate 50/s --requests 20", shard));
     let cases: [(Change<'_>, &str); 9] = [
         (&|parts| parts[0]["loads"] = json!({}), "1.json has the results of several loads: "),
-        (&|parts| drop(parts.pop()), "part 3/3 is missing"),
-        (&|parts| parts[2] = parts[0].clone(), "1.json and 3.json are both part 1/3"),
+        (&|parts| drop(parts.pop()), "part 3/3 is missing: name the --json files of all parts"),
+        (
+            &|parts| parts[2] = parts[0].clone(),
+            "1.json and 3.json are both part 1/3: name each part only once",
+        ),
         (
             &|parts| parts[1]["settings"]["seed"] = 7.into(),
             "the loads differ: --seed is none in 1.json and 7 in 2.json",
@@ -99,8 +102,14 @@ fn parts_that_do_not_belong_together_are_rejected() {
             &|parts| parts[2]["settings"]["shard"] = "3/4".into(),
             "the loads differ: the number of parts is 3 in 1.json and 4 in 3.json",
         ),
-        (&|parts| parts[0]["settings"]["shard"] = "all".into(), "1.json is not a part of a load: "),
-        (&|parts| parts[0]["shard_results"] = Value::Null, "1.json is not a part of a load: "),
+        (
+            &|parts| parts[0]["settings"]["shard"] = "all".into(),
+            "1.json is not the result of a part of a load: ",
+        ),
+        (
+            &|parts| parts[0]["shard_results"] = Value::Null,
+            "1.json is not the result of a part of a load: ",
+        ),
         (&|parts| parts[1]["shard_results"] = "?".into(), "cannot merge 2.json: "),
         (
             &|parts| parts[1]["start"] = "1970-01-01T00:00:00.004Z".into(),

@@ -39,8 +39,8 @@ fn a_run_ends_when_its_percentile_is_sure() {
 fn a_run_that_does_not_get_there_is_as_long_as_it_may_be() {
     let summary = run("--rate 200/s --until-confident p99.99_1% --longest 300ms");
     let Finding { is_well, text, .. } = sure(&summary);
-    let told = "p99.99 response was to be known to within 1%, but there are too few requests to say: \
-                the load had ended";
+    let told = "p99.99 response was to be known to within 1%, but there were too few requests: \
+                the load ended";
     assert_eq!((*is_well, &text[..], summary.stats.due()), (false, told, 60));
 }
 
