@@ -46,7 +46,7 @@ fn each_pair_of_slots_is_divided_and_all_outputs_have_the_differences() {
     assert!(whole["missed"][0].as_str().unwrap().contains("unknown: there are too few samples"));
     let page = fs::read_to_string(page).unwrap();
     for text in [String::from_utf8(output.stderr).unwrap(), page] {
-        assert!(text.contains("B beside A") && text.contains("p99.9 service"), "{text}");
+        assert!(text.contains("B compared with A") && text.contains("p99.9 service"), "{text}");
     }
 }
 

@@ -53,7 +53,7 @@ impl Told {
     }
 }
 
-const INEXACT: &str = "the reported slots were on schedule, but the whole load may differ from the requested one: see the lost slots \
+const INEXACT: &str = "The reported slots were on schedule, but the whole load may differ from the requested one: see the lost slots \
      and those started twice.";
 
 impl Whole {

@@ -73,7 +73,7 @@ mod tests {
         let text = ComparisonText(&comparison, &failed).to_string();
         let page = page(&comparison, &failed);
         let rows = cells(&page, "comparison");
-        assert_eq!(rows[0], ["", "A: 1 run", "B: 1 run", "B beside A", ""]);
+        assert_eq!(rows[0], ["", "A: 1 run", "B: 1 run", "B compared with A", ""]);
         assert_eq!(rows.len(), 13);
         for row in rows {
             let is_line = |line: &str| row.iter().all(|cell| line.contains(cell));
@@ -87,7 +87,7 @@ mod tests {
         {
             assert!(texts.concat().contains(wanted), "{wanted}");
         }
-        assert!(texts.iter().any(|text| text.contains("They differ: machines: ")));
+        assert!(texts.iter().any(|text| text.contains("The sides differ: machines: ")));
         for class in ["line d", "line b", "line d upward", "line b upward"] {
             let is_drawn = |node: &roxmltree::Node<'_, '_>| {
                 node.attribute("class") == Some(class) && node.attribute("d") != Some("M0 5H26")

@@ -7,11 +7,12 @@ use serde::Serialize;
 use std::fmt::{self, Display, Formatter};
 use std::time::Duration;
 
-pub(crate) const BESIDE: &str = "B beside A";
+pub(crate) const BESIDE: &str = "B compared with A";
 
 const NOTE: &str =
     "in brackets: 95 % confidence intervals; ~: too few requests for a reliable interval";
-const FEW_RUNS: &str = "with three runs per side, differences between runs are counted too";
+const FEW_RUNS: &str =
+    "the intervals include differences between runs only if each side has at least three runs";
 const PAIRED: &str =
     "A and B ran at the same time; variation that both have in common is left out of differences";
 

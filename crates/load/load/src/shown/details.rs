@@ -83,7 +83,7 @@ fn schedule(f: &mut Formatter<'_>, summary: &Summary) -> fmt::Result {
         }
         None => writeln!(
             f,
-            "gaps      not judged: too few starts, arrivals that are not even, or several processes"
+            "gaps      not judged: too few starts, uneven arrivals, or several loads or processes"
         )?,
     }
     let Some(ledger) = &summary.ledger else { return lateness(f, summary) };

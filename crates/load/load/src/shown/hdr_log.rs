@@ -17,7 +17,7 @@ const LEGEND: &str =
 /// Log readers expect the largest value of an interval in milliseconds, so that value is divided by this number.
 const NANOS_PER_MILLI: f64 = 1e6;
 
-const CANNOT_WRITE: &str = "cannot write the interval log";
+const CANNOT_WRITE: &str = "cannot write --hdr";
 
 /// The log of HDR histograms. The lines of a second are written at its end, so the lines so far are kept if the run
 /// ends unexpectedly.

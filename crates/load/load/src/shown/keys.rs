@@ -66,7 +66,7 @@ pub(crate) const BINDINGS: [Binding; 7] = [
         chars: "q",
         label: "q",
         brief: "stop",
-        help: "end the run with its report; again: give up open requests",
+        help: "end the run and report; q again gives up open requests",
         meaning: Meaning::Stop,
     },
     Binding {

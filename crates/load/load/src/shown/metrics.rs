@@ -42,9 +42,8 @@ pub(crate) struct Point<V> {
 }
 
 const LABEL: &str = "label";
-const SERVICE: &str = "Time from sending to the end of the response, for complete responses";
-const RESPONSE: &str =
-    "Time from the intended start to the end; a lower bound for requests that did not complete";
+const SERVICE: &str = "Time from sending to the end of the response, for completed requests";
+const RESPONSE: &str = "Time from the intended start to the end of the response; a lower bound if the request did not complete";
 
 const PHASES: [(Option<Phase>, &str); 6] = [
     (None, "preparing"),
@@ -125,7 +124,7 @@ fn counts(tally: &Tally, skipped: u64) -> Vec<Family<'_>> {
         counter("requests_started", "Requests started since the warm-up", None, tally.started),
         counter(
             "requests_completed",
-            "Requests with a complete response and a status below 400",
+            "Requests that completed without an error",
             None,
             tally.completed,
         ),

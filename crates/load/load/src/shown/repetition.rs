@@ -8,17 +8,18 @@ use std::time::Duration;
 pub(crate) fn sentence(repetition: &Repetition) -> String {
     let Repetition { cause, repeated, others, .. } = repetition;
     let cause = match cause {
-        Cause::Request => "It is the request",
-        Cause::Moment => "It was the moment",
+        Cause::Request => "The cause is the request",
+        Cause::Moment => "The cause was the moment",
         Cause::Unknown => "The cause is unknown",
     };
     let GroupResult { requests, slow, .. } = repeated;
     if *requests == 0 {
-        return "No slow request was repeated: run for as long as the first run".to_owned();
+        return "No slow request was repeated: run for at least as long as the first run"
+            .to_owned();
     }
     let share = percent(others.share());
     format!(
-        "{cause}: {slow} of {requests} slow requests were slow again, compared with {share} of the others"
+        "{cause}: {slow} of {requests} requests were slow again; {share} of the others were slow"
     )
 }
 
@@ -47,7 +48,7 @@ pub(crate) fn note(repetition: &Repetition) -> String {
     let Repetition { difference, low, high, .. } = repetition;
     let [difference, low, high] = [difference, low, high].map(|share| share * 100.0);
     format!(
-        "slow: failed, or above the p95 of the others; difference {difference:+.1} percentage points, 95 % confidence interval {low:+.1} to {high:+.1}"
+        "slow: failed, or service time above the p95 of the others; difference {difference:+.1} percentage points, 95 % confidence interval {low:+.1} to {high:+.1}"
     )
 }
 

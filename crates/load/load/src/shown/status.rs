@@ -8,7 +8,8 @@ use hdrhistogram::Histogram;
 use std::fmt;
 
 const LEGEND: &str = "time, achieved of requested rate, backlog, p50/p99 of wait and response times in the last second";
-const KEYS: &str = "keys: + and - change the rate, space pauses, 2k and Enter sets it, q stops";
+const KEYS: &str =
+    "keys: + and - change the rate, 2k and Enter sets the rate to 2k/s, space pauses, q stops";
 const KEYS_OF_LOADS: &str = "keys, for all loads: + and - change the rates, space pauses, q stops";
 
 pub(crate) fn introduce(progress: &Progress, title: &RunTitle, has_keys: bool) {

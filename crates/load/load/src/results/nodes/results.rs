@@ -105,7 +105,7 @@ impl Results {
         let sums = histograms(&self.stats).into_iter().chain(labels).chain(own);
         for histogram in sums.chain(parts) {
             let written = serializer.serialize(histogram, &mut bytes);
-            written.ok().context("a histogram can't be written")?;
+            written.ok().context("cannot write a histogram")?;
         }
         Ok(bytes.finish()?)
     }
@@ -163,12 +163,12 @@ impl Head {
         let mut line = Vec::new();
         text.read_until(b'\n', &mut line)?;
         let head: Head = serde_json::from_slice(&line)?;
-        ensure!(head.form == FORM, "these are results of another version of nanopace");
         ensure!(
-            head.has_parts_as_all(),
-            "its parts of the time differ from those of the other nodes"
+            head.form == FORM,
+            "another version of nanopace wrote its results: use the same version for all"
         );
-        ensure!(head.counts.is_late_in_time(), "its lateness is not a time");
+        ensure!(head.has_parts_as_all(), "its time intervals are not valid");
+        ensure!(head.counts.is_late_in_time(), "its lateness is not a valid time");
         Ok((head, text))
     }
 

@@ -15,8 +15,8 @@ impl Display for AccountText<'_> {
         let account = self.0;
         let outcome = match (account.closes(), account.is_told()) {
             (true, _) => "the account closes",
-            (_, false) => "it does not close, because results are missing",
-            (_, true) => "IT DOES NOT CLOSE",
+            (_, false) => "the account does not close, because results are missing",
+            (_, true) => "THE ACCOUNT DOES NOT CLOSE",
         };
         writeln!(
             f,
@@ -81,12 +81,12 @@ impl Display for Bounds<'_> {
         let mut silent = account.nodes.iter().filter(is_silent).map(|node| node.number).peekable();
         if silent.peek().is_some() {
             let nodes = listed(silent);
-            writeln!(f, "          {nodes} died or lost the store, with results missing")?;
+            writeln!(f, "          results are missing: {nodes} died or lost the store")?;
         }
         if account.forgotten > 0 {
             writeln!(
                 f,
-                "          the store was emptied: {} unknown",
+                "          the store lost its data: the results of {} are unknown",
                 human::count(account.forgotten, "node")
             )?;
         }
@@ -95,7 +95,7 @@ impl Display for Bounds<'_> {
         let (least, lost) = (account.lost_at_least().max(0), account.lost());
         writeln!(
             f,
-            "          between {fired} and {most} fired, {least} and {lost} lost, {twice} and {more} twice"
+            "          {fired} to {most} fired, {least} to {lost} lost, {twice} to {more} twice"
         )
     }
 }

@@ -28,11 +28,11 @@ pub(crate) fn html(whole: &Whole) -> String {
 fn heading(whole: &Whole, stats: &OperationStats) -> Markup {
     let account = &whole.account;
     let sentence = if account.is_exact() {
-        "Each slot was started once"
+        "No slot was lost or started twice"
     } else if !account.is_told() {
         "The results of some nodes are missing"
     } else {
-        "Some slots were not started exactly once"
+        "Some slots were lost or started twice"
     };
     let run = &whole.status;
     let end = if run.has_ended { "over" } else { "not over yet" };

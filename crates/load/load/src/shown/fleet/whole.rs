@@ -19,16 +19,13 @@ impl Display for Whole {
         writeln!(f, "fleet     {}: {nodes}, {given} with results", self.name)?;
         for (node, until) in so_far {
             let until = human::time(*until);
-            writeln!(
-                f,
-                "          node {node} has no results: its requests are known up to {until}"
-            )?;
+            writeln!(f, "          node {node} has reported only interim results, up to {until}")?;
         }
         if *unreadable > 0 {
             writeln!(
                 f,
-                "          {} of another version cannot be read",
-                human::count(*unreadable, "result")
+                "          this version of nanopace cannot read the results of {}",
+                human::count(*unreadable, "node")
             )?;
         }
         let [requested, achieved] = human::two_hz(self.rates());

@@ -13,7 +13,7 @@ pub(crate) fn section(summary: &Summary) -> Markup {
         @if let Some(beside) = &summary.beside {
             section {
                 @let is_paired = beside.as_ref().is_ok_and(|comparison| comparison.is_paired);
-                h2 { @if is_paired { (BESIDE) } @else { "Beside the baseline" } }
+                h2 { @if is_paired { (BESIDE) } @else { "Compared with the baseline" } }
                 @match beside {
                     Ok(comparison) => {
                         @let [a, b] = sides_of_run(comparison);
@@ -28,7 +28,7 @@ pub(crate) fn section(summary: &Summary) -> Markup {
 
 pub(crate) fn table(comparison: &Comparison, columns: [&str; 4]) -> Markup {
     html! {
-        @for told in &comparison.told { p.note { "They differ: " (human::visible(told)) } }
+        @for told in &comparison.told { p.note { "The sides differ: " (human::visible(told)) } }
         (rows("comparison", columns, comparison.rows.iter().map(cells)))
         @for note in notes(comparison) { p.note { "(" (note) ")" } }
     }

@@ -39,7 +39,7 @@ pub(crate) fn key_figures(summary: &Summary) -> Markup {
         @if responses.at_least() > 0 {
             p.note {
                 (AT_LEAST) " marks lower bounds: " (count(responses.at_least())) " of " (count(due))
-                " requests got no good response, and would have taken longer."
+                " requests did not complete, and would have taken longer."
             }
         }
     }
@@ -186,7 +186,9 @@ pub(crate) fn lateness(lateness: &Lateness) -> Markup {
 }
 
 pub(crate) fn ledger(summary: &Summary) -> Markup {
-    let Some(ledger) = &summary.ledger else { return html! { p { "Each process has its own." } } };
+    let Some(ledger) = &summary.ledger else {
+        return html! { p { "Each load and each process has its own ledger." } };
+    };
     let parts = [
         ("allocated", ledger.allocated),
         ("idle", ledger.idle),
@@ -202,7 +204,7 @@ pub(crate) fn ledger(summary: &Summary) -> Markup {
 pub(crate) fn starts(summary: &Summary) -> Markup {
     let mut facts = Vec::new();
     if let Some(ratio) = summary.known_ratio().filter(|_| !summary.is_closed) {
-        facts.push(("started of the requested load", format!("{:.2} %", ratio * 100.0)));
+        facts.push(("share of the requested load that started", format!("{:.2} %", ratio * 100.0)));
     }
     if let Some(gaps) = summary.gaps {
         facts.push(("gaps within 25 % of nominal", percent(gaps.within_25_percent)));
@@ -211,7 +213,7 @@ pub(crate) fn starts(summary: &Summary) -> Markup {
             format!("{:.3}", gaps.coefficient_of_variation),
         ));
     } else if !summary.is_closed {
-        let why = "not judged: too few starts, arrivals that are not even, or several processes";
+        let why = "not judged: too few starts, uneven arrivals, or several loads or processes";
         facts.push(("gaps", why.to_owned()));
     }
     if let Some(time) = summary.processor {

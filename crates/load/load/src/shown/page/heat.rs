@@ -47,15 +47,15 @@ pub(crate) fn map(times: &Times) -> Markup {
         }
     };
     Chart {
-        about: "The number of requests with each response time, by due time. \
-                The colour of a spot is the number per second."
+        about: "Requests by due time and response time. The colour of a spot is \
+                the number of requests per second."
             .to_owned(),
         height: u32::from(ROWS * ROW),
         up: axis.ticks().collect(),
         key: html! {
-            (key("s", "answered", scale))
+            (key("s", "completed", scale))
             @if columns.iter().flatten().any(Spot::is_bound) {
-                (key("u", "no good response: at least", scale))
+                (key("u", "not completed (lower bounds)", scale))
             }
         },
         body,

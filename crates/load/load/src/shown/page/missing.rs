@@ -10,7 +10,7 @@ use maud::{Markup, html};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-const NAME: &str = "Without a good response";
+const NAME: &str = "Requests that did not complete";
 
 /// The styles of the lines. The most frequent outcome has the first style. If there are more than four outcomes, all
 /// after the third share the last style.
@@ -35,18 +35,20 @@ impl Series {
 pub(crate) fn chart(times: &Times, skipped: u64) -> Markup {
     let not_drawn = match skipped {
         0 => String::new(),
-        1 => " 1 skipped request is in no chart over time.".to_owned(),
-        _ => format!(" {} skipped requests are in no chart over time.", count(skipped)),
+        1 => " The charts over time do not show 1 skipped request.".to_owned(),
+        _ => format!(" The charts over time do not show {} skipped requests.", count(skipped)),
     };
     let series = series(times.intervals());
     if series.is_empty() {
-        return html! { h3 { (NAME) } p { "No request failed, and none was left over at the end." (not_drawn) } };
+        return html! { h3 { (NAME) } p { "No request failed, was given up or never started." (not_drawn) } };
     }
     let rates = series.iter().flat_map(|series| times.intervals().iter().map(|of| series.hz(of)));
     let axis = RateAxis::new(rates.fold(0.0, f64::max));
     let path = |series: &Series| times.path(|interval| Some(axis.part(series.hz(interval))));
     Chart {
-        about: format!("Requests that failed or never started, by due time.{not_drawn}"),
+        about: format!(
+            "Requests that failed, were given up or never started, by due time.{not_drawn}"
+        ),
         up: axis.ticks(),
         key: html! { @for series in &series { (key(series.class, &series.name)) } },
         body: html! { @for series in series.iter().rev() { (line(series.class, &path(series))) } },

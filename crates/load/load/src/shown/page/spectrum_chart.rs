@@ -15,7 +15,7 @@ use maud::{Markup, html};
 const HEIGHT: u32 = 260;
 const TABLE: &str = "spectrum-table";
 
-pub(crate) const ABOUT: &str = "Each label along the bottom has one more nine.";
+pub(crate) const ABOUT: &str = "Each percentile label after p90 has one more nine.";
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Spectrum<'run> {

@@ -143,7 +143,7 @@ fn all_outputs_have_the_comparisons_of_a_run() {
     let summary = compared();
     let shown = |detail| shown(&summary, detail);
     let quiet = shown(Detail::Headline);
-    let again = "It is the request: 30 of 40 slow requests were slow again";
+    let again = "The cause is the request: 30 of 40 requests were slow again";
     for (name, output, has_tables) in [
         ("quiet", quiet, false),
         ("brief", shown(Detail::Brief), true),

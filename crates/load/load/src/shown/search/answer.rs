@@ -36,7 +36,7 @@ impl Display for Answer<'_> {
         let ended = match results.end {
             End::Complete => "",
             End::Steps => "; --max-steps was reached",
-            End::Time => "; the next step would end after --for",
+            End::Time => "; the next step would have exceeded --for",
             End::Interrupted => "; interrupted",
             End::TargetFailing if results.fails_by_generator() => "; the generator fails",
             End::TargetFailing => "; the target fails",
@@ -132,7 +132,7 @@ impl Answer<'_> {
                 format!("at {at} {}.", step.shortages.join("; "))
             }
             Cause::Generator => format!(
-                "the generator's threads lacked CPU time or woke late at {at}. Run it on a machine of its own, with more or fewer --threads."
+                "the generator's threads lacked CPU time or woke late at {at}. Run the generator on a machine of its own, or with more or fewer --threads."
             ),
         })
     }
@@ -141,10 +141,14 @@ impl Answer<'_> {
 fn unfinished(promise: &str, kept: Option<f64>, missed: Option<f64>) -> String {
     match (kept.map(rate), missed.map(rate)) {
         (Some(kept), Some(missed)) => {
-            format!("At least {kept} meets {promise}; {missed} does not.")
+            format!(
+                "The highest rate that meets {promise} is at least {kept}; {missed} did not meet it."
+            )
         }
         (Some(kept), None) => {
-            format!("At least {kept} meets {promise}; no higher rate was judged.")
+            format!(
+                "The highest rate that meets {promise} is at least {kept}; no higher rate was judged."
+            )
         }
         (None, Some(missed)) => {
             format!("So far {missed} did not meet {promise}, and no lower rate was judged.")

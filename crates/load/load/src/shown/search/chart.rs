@@ -88,7 +88,7 @@ impl Display for Chart<'_> {
         for (hz, seconds, outcome) in self.results.points() {
             lines[row(seconds)][index(rates.part(hz), columns)] = mark(outcome);
         }
-        writeln!(f, "\n{name} at each rate, both logarithmic: o met, x missed, ? not judged")?;
+        writeln!(f, "\n{name} at each rate, both axes logarithmic: o met, x missed, ? not judged")?;
         for (row, line) in lines.into_iter().enumerate() {
             let at = |part| human::time(Duration::from_secs_f64(times.value(part)));
             let name = match (&limit, row) {

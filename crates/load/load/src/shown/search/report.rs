@@ -129,7 +129,7 @@ mod tests {
             ),
             (
                 Conclusion::Unfinished { kept: Some(1.5), missed: Some(2.0) },
-                "At least 1.5/s meets p99 response < 20ms; 2/s does not.",
+                "The highest rate that meets p99 response < 20ms is at least 1.5/s; 2/s did not meet it.",
             ),
             (Conclusion::Unfinished { kept: None, missed: None }, "No step was judged."),
         ] {
