@@ -47,7 +47,7 @@ pub fn main() -> ExitCode {
     match program {
         Ok(program) => program.join().unwrap_or_else(|payload| panic::resume_unwind(payload)),
         Err(error) => {
-            let _ = writeln!(io::stderr(), "error: cannot start: {error}");
+            let _ = writeln!(io::stderr(), "error: cannot start the main thread: {error}");
             ExitCode::FAILURE
         }
     }

@@ -39,7 +39,7 @@ fn an_address_with_tls_works_and_a_stranger_is_not_trusted() {
             .start();
         let _server = server.expect("a server that is built with TLS");
         let url = format!("rediss://127.0.0.1:{port}/");
-        assert!(Remote::connect(&url).is_err(), "{product}: nobody has signed it");
+        assert!(Remote::connect(&url).is_err(), "{product}: the certificate is not trusted");
         let child = Command::new(std::env::current_exe().unwrap())
             .args(["--include-ignored", "--exact", THIS_TEST])
             .env(URL, &url)

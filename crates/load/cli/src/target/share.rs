@@ -26,22 +26,22 @@ impl FromStr for Share {
         if (0.0..=1.0).contains(&share) {
             Ok(Share(share))
         } else {
-            Err("a share lies between 0% and 100%".to_owned())
+            Err("a share must lie between 0% and 100%".to_owned())
         }
     }
 }
 
 fn fraction(text: &str) -> Result<f64, String> {
     match number(text)? {
-        number if number >= 1.0 => {
-            Err(format!("is it {number}%? A share without % is less than 1"))
-        }
+        number if number >= 1.0 => Err(format!(
+            "{number} is not a share: write a percentage, such as 5%, or a number below 1"
+        )),
         fraction => Ok(fraction),
     }
 }
 
 fn number(text: &str) -> Result<f64, String> {
-    text.parse().map_err(|_| "write a share of the requests as 1%, 0.5% or 0.01".to_owned())
+    text.parse().map_err(|_| "write a share of the requests, such as 1%, 0.5% or 0.01".to_owned())
 }
 
 impl fmt::Display for Share {
@@ -73,13 +73,13 @@ mod tests {
     #[test]
     fn refuses_everything_else_and_says_why() {
         for (text, why) in [
-            ("", "as 1%"),
-            ("%", "as 1%"),
-            ("few", "as 1%"),
-            ("1%%", "as 1%"),
-            ("1", "is it 1%?"),
-            ("5", "is it 5%?"),
-            ("inf", "without %"),
+            ("", "such as 1%"),
+            ("%", "such as 1%"),
+            ("few", "such as 1%"),
+            ("1%%", "such as 1%"),
+            ("1", "1 is not a share"),
+            ("5", "5 is not a share"),
+            ("inf", "inf is not a share"),
             ("101%", "between"),
             ("-1%", "between"),
             ("-0.1", "between"),

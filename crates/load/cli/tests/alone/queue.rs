@@ -241,7 +241,9 @@ fn measured() -> (Queue, Queue) {
 fn waits_equal_those_of_a_queue_with_one_server() {
     let is_calm = |(random, even): &(Queue, Queue)| random.is_calm() && even.is_calm();
     let Some((random, even)) = (0..TRIES).map(|_| measured()).find(is_calm) else {
-        eprintln!("other programs had the machine: only lower bounds of the waits are judged");
+        eprintln!(
+            "other programs used the CPU in all tries: only lower bounds of the waits were judged"
+        );
         return;
     };
     assert_is_m_g_1(&random);

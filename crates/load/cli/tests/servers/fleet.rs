@@ -249,7 +249,7 @@ fn the_account_includes_a_killed_node() {
         text.contains("because results are missing") && text.contains("lost the store"),
         "{text}"
     );
-    assert!(text.contains(&format!("between {fired} and {most} fired")), "{text}");
+    assert!(text.contains(&format!("{fired} to {most} fired")), "{text}");
     assert!(!text.contains("On schedule"), "{text}");
 }
 
@@ -590,7 +590,7 @@ fn a_fleet_needs_only_tls_and_the_listed_rights() {
         assert_eq!(
             run("bob:secret", &key).status.code(),
             Some(5),
-            "{product}: nobody has signed it"
+            "{product}: the certificate is not trusted"
         );
     }
 }
