@@ -12,7 +12,7 @@ use thiserror::Error;
 pub enum FleetError {
     /// The store's address is not valid.
     #[error(
-        "the store's address is not valid: write redis://HOST:PORT/, or rediss:// for TLS, with :PASSWORD@ before the host if there is one, and %23 for # in it"
+        "the store's address is not valid: write redis://HOST:PORT/, with rediss:// for TLS, with USER:PASSWORD@ before the host if the store has users (%23 for # in the password), or redis+sentinel://HOST:PORT/NAME for sentinels"
     )]
     Address,
     /// The address requires TLS, but this build does not support it.
@@ -23,12 +23,12 @@ pub enum FleetError {
     NotBuilt,
     /// The store rejects the user name or the password.
     #[error(
-        "the store's password is wrong, missing or not needed: write redis://:PASSWORD@HOST:PORT/, with USER before the colon if there is one"
+        "the store's password is wrong, missing or not needed: write redis://:PASSWORD@HOST:PORT/, with a user's name before the colon if the store has users"
     )]
     Password,
     /// The store's user lacks permissions that a fleet needs.
     #[error(
-        "the store's user lacks permissions: grant it those that docs/FLEET.md lists, on keys ~nanopace:*"
+        "the store's user lacks permissions: grant the user the permissions that docs/FLEET.md lists, on keys ~nanopace:*"
     )]
     Permission,
     /// The server is a read-only replica.
@@ -41,27 +41,27 @@ pub enum FleetError {
     Full,
     /// The server may evict keys when its memory is full, so the run could lose data.
     #[error(
-        "the store's maxmemory-policy is {0}, so it may evict parts of the run when its memory is full: run CONFIG SET maxmemory-policy noeviction there"
+        "the store's maxmemory-policy is {0}, so the store may evict parts of the run when its memory is full: run CONFIG SET maxmemory-policy noeviction on the store"
     )]
     Evicts(String),
     /// The store is a cluster, and its server that has the run's data cannot be reached.
     #[error(
-        "the store is a cluster, and its server {0}, which has the run, can't be reached from here"
+        "the store is a cluster, and this machine cannot reach the cluster's server {0}, which has the run's data"
     )]
     Cluster(String),
     /// The store cannot be reached, does not respond, or returns an error without a variant of its own.
-    #[error("the store does not respond: {0}")]
+    #[error("the store cannot be used: {0}")]
     Store(String),
     /// The data under the run's name is not a valid run.
     #[error("the store's data under the run's name is damaged: use another name")]
     Damaged,
     /// The run has a different load from that of the node that tries to join.
-    #[error("the run has another load, {0}: write the same load, or none to join the run")]
+    #[error("the run has a different load, {0}: give the same load, or no load, to join the run")]
     Differs(String),
     /// The run was started by a different version of this crate. All nodes and readers of a run must have the same
     /// version.
     #[error(
-        "the run was started by version {run}, and this is version {own}: use one version on all machines, or another name"
+        "the run was started by version {run}, and this is version {own}: use the same version on all machines, or start a run with another name"
     )]
     Version {
         /// The version of the node that started the run.
@@ -70,11 +70,11 @@ pub enum FleetError {
         own: &'static str,
     },
     /// The store has no run with this name.
-    #[error("there is no run of this name at the store: give a load to start it")]
+    #[error("the store has no run with this name: check the name, or start the run with a load")]
     NoRun,
     /// The string is not a valid name for a run.
     #[error(
-        "a run's name has 1 to 100 letters, digits, '-', '_' or '.': write for example checkout-7"
+        "a run's name has 1 to 100 ASCII letters, digits, '-', '_' or '.': write for example checkout-7"
     )]
     Name,
     /// The number of nodes is outside the range from 1 to 1000.
@@ -91,17 +91,19 @@ pub enum FleetError {
     Waiting(Waits),
     /// The run has not started within the time for which the node waits.
     #[error(
-        "after {0:?} the run has not started, {1}: check the output of the other nodes, or write a longer --join-timeout"
+        "the run did not start within {0:?}, because {1}: check the output of the other nodes, or raise --join-timeout"
     )]
     NotStarted(Duration, Waits),
     /// The load of the run or the thread of the node has ended.
     #[error("the run is over")]
     Over,
     /// The store has received the change of the load, but no node has confirmed it in time.
-    #[error("the store has the change, but no node has confirmed it in {0:?}: check the status")]
+    #[error(
+        "the store has the change, but no node confirmed the change within {0:?}: check the status of the run"
+    )]
     Unheard(Duration),
     /// All attempts at a change or an account failed, because the run changed at the same time.
-    #[error("the run was changed at the same time: try again")]
+    #[error("the run changed during every attempt: try again")]
     Contended,
     /// The run cannot be paused, because it is already paused, or cannot be resumed, because it is not paused.
     #[error("the run is {0}")]
@@ -116,7 +118,7 @@ pub enum FleetError {
     #[error(transparent)]
     Arrivals(#[from] ArrivalsError),
     /// A thread of the node cannot be started.
-    #[error("a thread of the node cannot be started: {0}")]
+    #[error("cannot start a thread of the node: {0}")]
     Thread(#[from] std::io::Error),
 }
 

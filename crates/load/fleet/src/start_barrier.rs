@@ -21,7 +21,9 @@ pub enum Waits {
 impl fmt::Display for Waits {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Waits::ForNodes { here, awaited } => write!(f, "{here} of {awaited} nodes are here"),
+            Waits::ForNodes { here, awaited } => {
+                write!(f, "only {here} of {awaited} nodes have joined")
+            }
             Waits::ForTheEnd => f.write_str("an earlier run with this name has not ended yet"),
         }
     }

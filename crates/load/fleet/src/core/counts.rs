@@ -103,7 +103,7 @@ mod tests {
         assert!(core.urgent.is_none());
         hears_of(&mut core, 0);
         let Some(Request::Restore { run, .. }) = &core.urgent else {
-            panic!("the store gets a restore")
+            panic!("expected a request to restore the data")
         };
         assert_eq!(run.counted.until, 64);
     }
@@ -118,19 +118,19 @@ mod tests {
         };
         let mut core = core();
         let now = begun(&mut core);
-        assert!(core.count(now - 1).is_none(), "it is too young");
+        assert!(core.count(now - 1).is_none(), "the frames are too young");
         let Some(Request::Count { from: 0, firsts, .. }) = core.count(now) else {
-            panic!("it counts")
+            panic!("expected a request to count")
         };
         assert_eq!((firsts.len(), firsts[0], firsts[64]), (65, 0, 56 * 20));
         core.disturbed_at += 1;
-        assert!(core.count(now).is_none(), "it was disturbed");
+        assert!(core.count(now).is_none(), "the run was disturbed");
         begun(&mut core);
         core.book = FrameWindow::new(63, core.frames());
-        assert!(core.count(now).is_none(), "it may claim a frame");
+        assert!(core.count(now).is_none(), "the node may still claim a frame");
         begun(&mut core);
         core.run.roster = Roster { version: 2, nodes: vec![2, 1] };
-        assert!(core.count(now).is_none(), "it is not the first");
+        assert!(core.count(now).is_none(), "the node is not the first");
     }
 
     #[test]

@@ -65,9 +65,14 @@ fn tracks_that_a_leaving_node_gives_back_can_still_be_claimed() {
     for now in (20 * FRAME_NS..22 * FRAME_NS).step_by(1_000_000) {
         let (mut leaver, other) = (core(), core());
         let last = leaver.last_update(now);
-        let Request::Leave { from, .. } = leaver.leave(&last) else { panic!("it leaves") };
+        let Request::Leave { from, .. } = leaver.leave(&last) else {
+            panic!("expected a request to leave")
+        };
         assert!(other.moments(from).asks_for(Stage::Rest) > now + FRAME_NS, "{now}");
-        assert!(from <= other.frames().at(now) + LEAD + 1, "it stays no longer than it must");
+        assert!(
+            from <= other.frames().at(now) + LEAD + 1,
+            "the leaver stays no longer than it must"
+        );
     }
 }
 
@@ -299,10 +304,10 @@ fn a_node_that_has_come_too_far_sits_out_whatever_the_load_becomes() {
         let cut = hears_of(&mut core, 45, shape, 40 * FRAME_NS);
         let same = cut.slot;
         core.gave_up(cut, same);
-        assert_eq!(core.twice(), twice, "it has started nothing since");
+        assert_eq!(core.twice(), twice, "the node has started nothing since");
         let resumes = core.resumes_in;
         assert!(core.load.first(resumes) >= slot, "its pacer has nothing in frame {resumes}");
-        assert!(core.load.first(resumes - 1) < slot, "it waits no longer than it must");
+        assert!(core.load.first(resumes - 1) < slot, "the node waits no longer than it must");
     }
 }
 
@@ -497,7 +502,7 @@ fn portions_that_the_store_has_forgotten_are_marked_once() {
     let ask = Ask { frame, take: all_that_is_left() };
     for _ in 0..2 {
         let Request::Claim(claim) = core.sign_of_life("") else {
-            panic!("a sign is a claim of nothing")
+            panic!("a sign of life is a claim without frames")
         };
         let request = Request::Claim(Claim { asks: vec![ask], ..claim });
         let answer = Claimed { owners: vec![Owners::default()], ..claimed(&core) };
@@ -539,7 +544,11 @@ fn a_node_that_leaves_late_asks_for_all_that_it_has_put_off() {
     }
     core.resumes_in = 32;
     let asks = leaves_late(&mut core);
-    assert_eq!(asks.iter().map(|ask| ask.frame).min(), Some(32), "it sits out until then");
+    assert_eq!(
+        asks.iter().map(|ask| ask.frame).min(),
+        Some(32),
+        "the node claims nothing before that frame"
+    );
 }
 
 /// If the node claimed tracks now, the store could grant it tracks that other nodes are running without the store.
@@ -552,12 +561,12 @@ fn a_node_that_leaves_late_claims_nothing_while_the_clock_of_the_store_is_off() 
         _ => panic!("it claims"),
     };
     core.refuses_answer(now - FRAME_NS);
-    assert!(core.rests(now - 1) && !core.rests(now), "it does not ask again and again");
+    assert!(core.rests(now - 1) && !core.rests(now), "the node rests before it asks again");
     let claim = leaves_late(&mut core);
     assert_eq!(claim.asks, []);
     let answer = Answer::Claimed(claimed(&core));
     answered(&mut core, &Request::Claim(claim), answer, now);
-    assert_ne!(leaves_late(&mut core).asks, [], "it is right again");
+    assert_ne!(leaves_late(&mut core).asks, [], "the clock is right again");
 }
 
 /// Without the repair, the node's claims would fail until its time for leaving has passed.
@@ -610,7 +619,7 @@ fn a_node_that_leaves_over_a_slow_link_knows_what_it_has() {
         core.book = FrameWindow::new(30, core.frames());
         let mut rounds = 0;
         while let Some(request) = core.request_before_it_leaves(now, is_late, "") {
-            let Request::Claim(claim) = &request else { panic!("nothing is to be marked") };
+            let Request::Claim(claim) = &request else { panic!("the node has nothing to mark") };
             now += trip_ns;
             let answer = Answer::Claimed(granted(&core, claim));
             core.hears_answer(&request, answer, trip_ns, now).unwrap();
@@ -622,7 +631,7 @@ fn a_node_that_leaves_over_a_slow_link_knows_what_it_has() {
         }
         assert!(rounds <= 4, "{rounds} rounds over {trip_frames} frames, late: {is_late}");
         for frame in core.frames().at(now) + 1..core.last_update(now).frame {
-            let entry = core.book.entry(frame).expect("it has asked for all");
+            let entry = core.book.entry(frame).expect("the node has asked for each frame");
             assert!(
                 entry.tracks.is_some() && (entry.stage == Stage::Done) == is_late,
                 "{frame} {trip_frames} {is_late} {entry:?}"

@@ -197,7 +197,7 @@ fn a_node_that_is_cut_off_and_then_killed_may_have_doubled_its_part() {
         };
         each(setup, |outcome| {
             assert!(limit == 0 || outcome.twice > 0, "it was started twice");
-            assert_eq!(outcome.account.2, 0, "and nobody has heard of it");
+            assert_eq!(outcome.account.2, 0, "and the account does not contain it");
         });
     }
 }

@@ -138,7 +138,7 @@ impl Store for RedisStore {
 
 fn described(error: &RedisError) -> String {
     if error.is_timeout() {
-        return "it takes too long".to_owned();
+        return "the request timed out".to_owned();
     }
     // The cause of the error is inside an `Arc`.
     let cause = error.source().and_then(|source| source.downcast_ref::<Shared>());
@@ -165,7 +165,7 @@ mod tests {
         let error = io::Error::from(io::ErrorKind::ConnectionRefused);
         assert_eq!(described(&RedisError::from(error)), "connection refused");
         let error = io::Error::from(io::ErrorKind::TimedOut);
-        assert_eq!(described(&RedisError::from(error)), "it takes too long");
+        assert_eq!(described(&RedisError::from(error)), "the request timed out");
     }
 
     #[test]

@@ -212,7 +212,11 @@ fn a_run_past_its_end_is_over_when_no_node_is_awaited_any_more() {
         assert_eq!(state(end_us + absence_us * 9 / 8), State::Ended);
         let ended_us = end_us + absence_us * 9 / 8;
         let just_before = join(&store, "hold 2k/s 99s", ended_us + 1_999_999);
-        assert_eq!(just_before, Answer::Ending, "its nodes look at the account");
+        assert_eq!(
+            just_before,
+            Answer::Ending,
+            "the nodes of the first run may still read its account"
+        );
         let again = join(&store, "hold 2k/s 99s", ended_us + 2_000_000);
         assert!(matches!(again, Answer::Joined(1, _)), "{again:?}");
     }
@@ -277,7 +281,7 @@ fn each_slot_is_counted_once_for_its_owner() {
     }
     assert!(store.bytes() < known, "{} of {known} bytes", store.bytes());
     assert_eq!(count(&store, &run, 64, 74), counts(74, 510 + 72, 10));
-    assert_eq!(claim(&store, &run, (node, 3), share(73, 1)), 0, "it is counted as unowned");
+    assert_eq!(claim(&store, &run, (node, 3), share(73, 1)), 0, "the frame is counted as unowned");
     assert_eq!(claim(&store, &run, (node, 4), share(74, 1)), 8);
     let portions =
         [73, 75].map(|frame| Portion { frame, tracks: [1].into_iter().collect() }).to_vec();

@@ -57,7 +57,9 @@ impl Data {
             (b"GET" | b"GETRANGE" | b"SETRANGE", [key, rest @ ..]) => {
                 of_text(self.text(key), words[0], rest)
             }
-            _ => panic!("{:?} is played by nobody", String::from_utf8_lossy(words[0])),
+            _ => {
+                panic!("the played store does not support {:?}", String::from_utf8_lossy(words[0]))
+            }
         }
     }
 
@@ -120,7 +122,7 @@ fn of_hash(hash: &mut BTreeMap<Bytes, Bytes>, command: &[u8], rest: &[&[u8]]) ->
             let set = |pair: &&[&[u8]]| hash.insert(pair[0].to_vec(), pair[1].to_vec()).is_none();
             count(pairs.chunks_exact(2).filter(set).count())
         }
-        _ => panic!("a hash is not asked like that"),
+        _ => panic!("the played store does not support this command on a hash"),
     }
 }
 
@@ -135,7 +137,7 @@ fn of_list(list: &mut Vec<Bytes>, command: &[u8], rest: &[&[u8]]) -> Value {
             Value::Array(list.iter().skip(index(from)).map(item).collect())
         }
         (b"LINDEX", [at]) => list.get(index(at)).map_or(Value::Nil, item),
-        _ => panic!("a list is not asked like that"),
+        _ => panic!("the played store does not support this command on a list"),
     }
 }
 
@@ -153,13 +155,13 @@ fn of_text(text: &mut Bytes, command: &[u8], rest: &[&[u8]]) -> Value {
             text[from..end].copy_from_slice(value);
             count(text.len())
         }
-        _ => panic!("a text is not asked like that"),
+        _ => panic!("the played store does not support this command on a string"),
     }
 }
 
 fn number(text: &[u8]) -> i64 {
     let number = std::str::from_utf8(text).ok().and_then(|text| text.parse().ok());
-    number.unwrap_or_else(|| panic!("{:?} is no number", String::from_utf8_lossy(text)))
+    number.unwrap_or_else(|| panic!("{:?} is not a number", String::from_utf8_lossy(text)))
 }
 
 fn index(text: &[u8]) -> usize {
