@@ -134,7 +134,11 @@ pub unsafe extern "C" fn nanopace_advance(pacer: *const PacerHandle, by_ns: u64)
     guarded(|| {
         // SAFETY: the caller follows the rules of this crate (`lib.rs`).
         let clock = &unsafe { live(pacer) }?.clock;
-        let clock = clock.as_ref().ok_or_else(|| Failure::wrong("that clock cannot be moved"))?;
+        let clock = clock.as_ref().ok_or_else(|| {
+            Failure::wrong(
+                "only a clock of NANOPACE_CLOCK_MANUAL or NANOPACE_CLOCK_JUMPING can be moved",
+            )
+        })?;
         clock.advance(Duration::from_nanos(by_ns));
         Ok(())
     })

@@ -111,7 +111,11 @@ impl Options {
             0 => builder,
             1 => builder.start_paused(),
             2 => builder.start_on_first_use(),
-            other => return Err(Failure::wrong(format!("options.start is {other}: write 0 to 2"))),
+            other => {
+                return Err(Failure::wrong(format!(
+                    "options.start is {other}: write NANOPACE_START_NOW, _RESUME or _FIRST_USE"
+                )));
+            }
         };
         let manual = |clock: ManualClock| (clock.clone(), Some(clock));
         let (clock, kept) = match self.clock {
@@ -119,7 +123,11 @@ impl Options {
             1 => return Ok((builder, None)),
             2 => manual(ManualClock::new()),
             3 => manual(ManualClock::jumping()),
-            other => return Err(Failure::wrong(format!("options.clock is {other}: write 0 to 3"))),
+            other => {
+                return Err(Failure::wrong(format!(
+                    "options.clock is {other}: write NANOPACE_CLOCK_MONOTONIC, _COUNTER, _MANUAL or _JUMPING"
+                )));
+            }
         };
         Ok((builder.clock(clock), kept))
     }

@@ -61,14 +61,14 @@ pub enum RateError {
 impl fmt::Display for RateError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            RateError::Zero => "a rate of zero never starts anything: write a positive rate such as 1/h, or pause the pacer",
+            RateError::Zero => "a rate of zero starts nothing: write a positive rate such as 1/h, or pause instead",
             RateError::Negative => "a rate cannot be negative: write a positive rate such as 100/s",
             RateError::NotFinite => "a rate must be a finite number: write a rate such as 5000/s, at most 10G/s",
             RateError::TooFast => "that rate is too fast: the fastest is 10G/s",
             RateError::TooSlow => "that rate is too slow: the slowest is 1/d (one per day)",
             RateError::Syntax => "that is not a rate: write a count, optionally k, M or G, and a unit, such as 50k/s, 3/min or 1.5/h",
             RateError::Unit(unit) => return write!(f, "`{unit}` is not a unit of time for a rate: write ns, us, ms, s, min, h or d, such as 3/min"),
-            RateError::TooManyDigits => "a rate is stored exactly, and this number has too many digits: write at most 18",
+            RateError::TooManyDigits => "a rate is stored exactly, and this number has too many digits: write at most 18 digits",
         })
     }
 }
@@ -122,14 +122,14 @@ impl fmt::Display for ShapeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             ShapeError::Empty => "a part of a shape is too short: write 1 ns or longer, 2 ns for a sine, spike or peak",
-            ShapeError::TooLong => "that shape lasts too long: it may last 292 years, or `forever`",
+            ShapeError::TooLong => "that shape lasts too long: it may last at most 292 years, or `forever`",
             ShapeError::TooManySlots => "that shape has too many slots: it may have at most 2^63 - 1",
             ShapeError::TooManyParts => "that shape has too many parts: it may have at most 65536, nested at most 64 deep; a repeated part counts once",
             ShapeError::Endless => "that shape never ends, so it cannot be repeated or reversed, and nothing can follow it",
             ShapeError::NoTimes => "a shape must be repeated at least once",
             ShapeError::TooFewSteps => "a ladder needs at least two steps: write a hold for a single level",
-            ShapeError::TableStart => "a table has two points or more, and the first one is at zero",
-            ShapeError::TableOrder(time) => return write!(f, "each point of a table must be later than the point before it: the one at {time:?} is not"),
+            ShapeError::TableStart => "a table has two points or more, and the first one is at time zero",
+            ShapeError::TableOrder(time) => return write!(f, "each point of a table must be later than the point before it: the point at {time:?} is not"),
             ShapeError::Curve(time) => return write!(f, "a curve must start at 0 slots, never decrease, and stay finite and below 2^63: this one does not at {time:?}"),
         })
     }
@@ -250,7 +250,10 @@ impl fmt::Display for Refused {
             Refused::Finished => "the schedule has no slot left",
             Refused::Paused => "the pacer is paused",
             Refused::NotUntil(when) => {
-                return write!(f, "not before {when:?} on the pacer's clock");
+                return write!(
+                    f,
+                    "the next slot starts at {when:?} on the pacer's clock at the earliest"
+                );
             }
             Refused::TooFarAhead => "too many slots have been claimed ahead of the schedule",
         })

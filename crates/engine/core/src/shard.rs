@@ -264,8 +264,8 @@ impl fmt::Display for ShardError {
                 return write!(f, "there is no process {process} of {count}: write {instead}");
             }
             ShardError::Weight => "a process of weight 0 has no slots: write weights from 1, such as 1/2:1:1",
-            ShardError::Cycle => "the cycle, for weights their sum divided by their greatest common divisor, may be 65536 at most: write smaller numbers, such as 1/2:1:1",
-            ShardError::Remainder => "a part of a load has at least one slot of each cycle: write numbers from 0 to one less than the cycle",
+            ShardError::Cycle => "the cycle of a load's parts, which is the sum of the weights divided by their greatest common divisor, has 65536 slots at most: write smaller numbers, such as 1/2:1:1",
+            ShardError::Remainder => "a part of a load has at least one slot of each cycle: give at least one number, each below the length of the cycle",
             ShardError::TooLate => "that slot is due or has been claimed: begin with a later slot",
             ShardError::Order => "a lease ends before the previous one: write leases in the order of their slots",
             ShardError::Syntax => "that is not a part of a load: write which process of how many, such as 1/3 for the first of three, or weights, such as 1/2:1:1",
@@ -388,7 +388,7 @@ mod tests {
             ("3/1:1", index(2, 2), "no process 3 of 2: write 1/2 to 2/2"),
             ("1/0", index(0, 0), "write 1/1 for the only process"),
             ("1/2:0", ShardError::Weight, "such as 1/2:1:1"),
-            ("1/65537:2", ShardError::Cycle, "65536 at most"),
+            ("1/65537:2", ShardError::Cycle, "65536 slots at most"),
         ] {
             let refused = text.parse::<Shard>().unwrap_err();
             assert!(refused.to_string().contains(message), "{text:?}: {refused}");

@@ -110,7 +110,7 @@ fn pollers_allocate_nothing_for_a_slot() {
         poll();
         ALLOCATOR.peak_usage().saturating_sub(before)
     };
-    assert_eq!((0..5).map(allocated).min(), Some(0), "bytes for slots that are polled");
+    assert_eq!((0..5).map(allocated).min(), Some(0), "bytes that a poll allocates");
 }
 
 #[test]
@@ -133,13 +133,13 @@ fn a_pacer_and_a_lane_are_small_and_stay_so() {
     assert!(young < PACER_BYTES, "{young} bytes");
     lead_a_long_life(&pacer, &clock);
     let old = growth(|| (0..4).for_each(|_| lead_a_long_life(&pacer, &clock)));
-    assert_eq!(old, 0, "bytes more each time after more of the same");
+    assert_eq!(old, 0, "bytes that each further round adds");
 
     // A slot that is held forever does not keep the slots after it in memory.
     let held = pacer.claim().expect("open");
     lead_a_long_life(&pacer, &clock);
     let old = growth(|| (0..4).for_each(|_| lead_a_long_life(&pacer, &clock)));
-    assert_eq!(old, 0, "bytes more each time while a slot is held");
+    assert_eq!(old, 0, "bytes that each further round adds while a slot is held");
     drop(held);
 
     let replay = Arrivals::replay(|| (0..).map(Duration::from_millis));
@@ -163,6 +163,6 @@ fn a_pacer_and_a_lane_are_small_and_stay_so() {
     pacer.set_strictness(strictness(0.0));
     let granted = pacer.ledger().granted;
     lanes();
-    assert_eq!(growth(lanes), 0, "bytes more after more lanes that are gone");
+    assert_eq!(growth(lanes), 0, "bytes that dropped lanes keep");
     assert_eq!(pacer.ledger().granted - granted, 6 * 1_000);
 }

@@ -55,7 +55,7 @@ impl<P: Reference> NotUntil<P> {
 
 impl<P: Reference> fmt::Display for NotUntil<P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "not before {:?}", self.earliest)
+        write!(f, "rate-limited until {:?}", self.earliest)
     }
 }
 

@@ -15,7 +15,7 @@ pub(crate) fn text<T: FromStr<Err: ToString>>(
     let Ok(text) = value.cast::<PyString>() else {
         let given = beginning(value.get_type().name()?.to_str()?);
         return Err(PyTypeError::new_err(format!(
-            "{what} is a string such as {example:?}, and not of type {given}"
+            "{what} must be a string such as {example:?}, not of type {given}"
         )));
     };
     let text = text.to_cow().map_err(|_| {
@@ -25,12 +25,12 @@ pub(crate) fn text<T: FromStr<Err: ToString>>(
 }
 
 pub(crate) fn whole(value: &Bound<'_, PyAny>, what: &str, min: u64, max: u64) -> PyResult<u64> {
-    number_as(value, min, max, || format!("{what} is a whole number from {min} to {max}"))
+    number_as(value, min, max, || format!("{what} must be a whole number from {min} to {max}"))
 }
 
 pub(crate) fn moment(value: &Bound<'_, PyAny>, what: &str) -> PyResult<u64> {
     number_as(value, 0, u64::MAX, || {
-        format!("{what} is a moment, a whole number of nanoseconds: write time.monotonic_ns()")
+        format!("{what} must be a moment, a whole number of nanoseconds: write time.monotonic_ns()")
     })
 }
 
@@ -46,7 +46,7 @@ fn number_as(
 }
 
 pub(crate) fn time(value: &Bound<'_, PyAny>, what: &str) -> PyResult<Duration> {
-    let say = || format!("{what} is a time of 0 seconds or more, such as 0.5 or a timedelta");
+    let say = || format!("{what} must be a time of 0 seconds or more, such as 0.5 or a timedelta");
     if value.is_instance_of::<PyDelta>() {
         return value.extract().map_err(|_| wrong(say()));
     }

@@ -63,7 +63,7 @@ pub(crate) fn arrivals(
 
 pub(crate) fn strictness(value: &Bound<'_, PyAny>) -> PyResult<Strictness> {
     let number = float(value)?
-        .ok_or_else(|| PyTypeError::new_err("strictness is a number such as 0, 0.5, 1 or 1.1"))?;
+        .ok_or_else(|| PyTypeError::new_err("strictness must be a number such as 0, 0.5, 1 or 1.1"))?;
     Strictness::new(number).map_err(wrong)
 }
 
@@ -72,7 +72,7 @@ fn start(builder: PacerBuilder, when: &str) -> PyResult<PacerBuilder> {
         "now" => Ok(builder),
         "on_first_use" => Ok(builder.start_on_first_use()),
         "on_resume" => Ok(builder.start_paused()),
-        _ => Err(PyValueError::new_err("start is \"now\", \"on_first_use\" or \"on_resume\"")),
+        _ => Err(PyValueError::new_err("start must be \"now\", \"on_first_use\" or \"on_resume\"")),
     }
 }
 

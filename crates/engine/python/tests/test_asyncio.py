@@ -126,7 +126,7 @@ def test_a_slot_that_is_too_far_away_is_not_taken() -> None:
             await first
         assert pacer.ledger().granted == 1
         for wrong, error in [(-1, ValueError), (math.nan, ValueError), ("1s", TypeError), (True, TypeError)]:
-            with pytest.raises(error, match="timeout is a time of 0 seconds or more"):
+            with pytest.raises(error, match="timeout must be a time of 0 seconds or more"):
                 await pacer.acquire_async(timeout=wrong)  # type: ignore[arg-type]
 
     run(main())

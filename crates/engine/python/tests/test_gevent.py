@@ -43,7 +43,7 @@ def test_a_slot_that_is_too_far_away_is_not_taken() -> None:
     with pytest.raises(TimeoutError, match="due after the timeout"):
         first.get()
     assert line.pacer.ledger().granted == 1
-    with pytest.raises(ValueError, match="timeout is a time of 0 seconds or more"):
+    with pytest.raises(ValueError, match="timeout must be a time of 0 seconds or more"):
         line.acquire(-1)
 
 

@@ -62,10 +62,10 @@ def test_calls_refuse_invalid_arguments() -> None:
     pacer = nanopace.Pacer("5k/s")
     for acquire_many in [pacer.acquire_many, pacer.try_acquire_many]:
         for n in [-1, 0, 2**32, 2**64]:
-            with pytest.raises(ValueError, match="n is a whole number from 1 to 4294967295"):
+            with pytest.raises(ValueError, match="n must be a whole number from 1 to 4294967295"):
                 acquire_many(n)
         for none in [None, 1.0, True, "1"]:
-            with pytest.raises(TypeError, match="n is a whole number from 1 to 4294967295"):
+            with pytest.raises(TypeError, match="n must be a whole number from 1 to 4294967295"):
                 acquire_many(none)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="timeout"):
         pacer.acquire(timeout=math.nan)
@@ -94,7 +94,7 @@ def test_an_end_is_a_moment() -> None:
     wrong += [(end, TypeError) for end in (0.5, math.nan, math.inf, "now", timedelta(1))]
     for response_time in [grant.response_time, grant.response_time_ns]:
         for end, error in wrong:
-            with pytest.raises(error, match=r"end_ns is a moment, .*write time.monotonic_ns\(\)"):
+            with pytest.raises(error, match=r"end_ns must be a moment, .*write time.monotonic_ns\(\)"):
                 response_time(end)
         assert response_time(0) == 0 and response_time(None) >= 0
     assert grant.response_time_ns(numpy.int64(grant.intended_start_ns + 7)) == 7

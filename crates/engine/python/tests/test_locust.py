@@ -190,8 +190,8 @@ def test_a_test_whose_users_all_fail_to_begin_ends_with_its_shape_and_status_1(
     "user, more, error",
     [
         ({"load": "5k/fortnight"}, "", "ValueError: column 1: `fortnight` is not a unit of time"),
-        ({"load": None}, "", "TypeError: a load that is not a number per second is a string"),
-        ({"load": "1/s", "settings": {"slots": -1}}, "", "ValueError: slots is a whole number"),
+        ({"load": None}, "", "TypeError: a load that is not a number per second must be a string"),
+        ({"load": "1/s", "settings": {"slots": -1}}, "", "ValueError: slots must be a whole number"),
         ({"load": "1/s"}, SHAPE.replace("Visitor.load", "''"), "ValueError: column 1: the end: write a rate"),
     ],
 )

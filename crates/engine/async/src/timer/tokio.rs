@@ -151,8 +151,12 @@ fn timerfd() -> io::Result<AsyncFd<OwnedFd>> {
     let register = || AsyncFd::new(fd);
     // Panics if the runtime was built without I/O, which cannot be checked beforehand.
     let registered = catch_unwind(AssertUnwindSafe(register));
-    let no_io =
-        || io::Error::new(io::ErrorKind::Unsupported, "the runtime does no I/O: call enable_io()");
+    let no_io = || {
+        io::Error::new(
+            io::ErrorKind::Unsupported,
+            "the Tokio runtime does no I/O: call enable_io() on its builder",
+        )
+    };
     registered.unwrap_or_else(|_| Err(no_io()))
 }
 

@@ -46,7 +46,7 @@ fn each_of_many_claims_is_woken_for_its_own_slot() {
         let done: Vec<_> = tasks.iter().rev().filter_map(intended).collect();
         assert_eq!(done, (1..=until).map(ms).collect::<Vec<_>>());
     }
-    assert!(tasks.iter().all(|task| task.polls <= 20), "each is woken for itself only");
+    assert!(tasks.iter().all(|task| task.polls <= 20), "each task is woken only for its own slot");
     world.run_to(ms(200), &mut []);
     assert!(!world.will_ring());
 }
@@ -60,7 +60,7 @@ fn a_claim_that_is_dropped_goes_back() {
     world.run_to(ms(2), &mut all(&mut tasks));
     let wakes = tasks[0].wakes();
     tasks[0].cancel();
-    assert_eq!(tasks[0].wakes(), wakes, "it has gone on to something else");
+    assert_eq!(tasks[0].wakes(), wakes, "a cancelled task is not woken");
     assert_eq!(world.pacer.next_due(), Ok(ms(100)));
     world.run_to(ms(200), &mut all(&mut tasks));
     assert_eq!(intended(&tasks[1]), Some(ms(200)));

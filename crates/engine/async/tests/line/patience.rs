@@ -18,11 +18,11 @@ fn tasks_that_do_not_come_delay_others_for_4_ms_and_twice_as_many_for_4_more() {
         let latest = ms(100 + 4 * rounds);
         if rounds > 0 {
             world.run_to(latest - Duration::from_millis(3), &mut [&mut task]);
-            assert!(task.done.is_none(), "{kept} that do not come");
+            assert!(task.done.is_none(), "{kept} tasks that are not polled");
         }
         world.run_to(latest, &mut [&mut task]);
         let grant = task.done.expect("it has been called").unwrap();
-        assert_eq!(grant.intended_start(), ms(100), "{kept} that do not come");
+        assert_eq!(grant.intended_start(), ms(100), "{kept} tasks that are not polled");
     }
 }
 

@@ -87,7 +87,7 @@ final class Checks {
             Thread.currentThread().interrupt();
             try {
                 poller.acquire();
-                check(false, "it was not interrupted");
+                check(false, "acquire was not interrupted");
             } catch (InterruptedException expected) {
                 pacer.setLoad("1k/s");
             }
@@ -98,7 +98,7 @@ final class Checks {
     private static void whatIsWrongIsToldInWords() {
         try {
             new Pacer("5k/fortnight", 0).close();
-            check(false, "that is no load");
+            check(false, "an invalid load was accepted");
         } catch (IllegalStateException told) {
             check(told.getMessage().contains("fortnight"), told);
         }

@@ -333,7 +333,11 @@ fn follow(setting: &Setting, steps: &[(Step, u64)]) {
         let had = run.pacer.asked_before(now);
         run.take(step);
         if matches!(step, Step::Start(_) | Step::Rate(_) | Step::Ramp(..) | Step::Policy(..)) {
-            assert_eq!(run.pacer.asked_before(now), had, "{step:?} changed what had come");
+            assert_eq!(
+                run.pacer.asked_before(now),
+                had,
+                "{step:?} changed the number of requested slots"
+            );
         }
         run.check(later);
     }

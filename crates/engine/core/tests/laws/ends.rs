@@ -255,7 +255,7 @@ fn the_end_is_reported_again_when_a_slot_that_came_back_is_taken() {
     watch.set(&Waker::from(Arc::clone(&flag)));
     assert!(matches!(pacer.try_acquire(), Err(Refused::NotUntil(_))));
     assert!(!flag.0.load(Relaxed));
-    let _third = pacer.claim().expect("the one that came back");
+    let _third = pacer.claim().expect("the slot that was given back");
     assert!(flag.0.load(Relaxed), "nothing is left to wait for");
     assert_eq!(pacer.next_due(), Err(Ended::Finished));
 }

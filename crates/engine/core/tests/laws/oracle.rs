@@ -197,7 +197,7 @@ impl Pair {
         let from = ledger.granted + ledger.skipped + ledger.backlog_slots + ahead;
         let real = self.pacer.set_shard(split.shard(), from).is_ok();
         let plain = self.oracle.set_shard(split.shard(), split.part(), from, self.now())?;
-        assert_eq!(real, plain, "whether it is in time");
+        assert_eq!(real, plain, "whether the change is in time");
         Ok(())
     }
 

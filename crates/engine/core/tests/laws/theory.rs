@@ -56,7 +56,7 @@ fn assert_mean_response(responses: &[f64], batch: usize, theory: f64, bias: f64)
     let measured = mean(&means);
     let squares: f64 = means.iter().map(|x| (x - measured).powi(2)).sum();
     let half_width = STUDENT_T * (squares / f64::from(BATCHES - 1) / f64::from(BATCHES)).sqrt();
-    assert!(half_width < 0.15 * theory, "{measured} +- {half_width} s says nothing");
+    assert!(half_width < 0.15 * theory, "the interval {measured} +- {half_width} s is too wide");
     assert!(
         (measured - theory).abs() <= half_width + bias,
         "{measured} s, should be {theory} +- {half_width} + {bias}"

@@ -127,7 +127,7 @@ fn a_cell_is_admitted_exactly_when_the_refusal_says() {
                 assert_eq!(not_until.earliest_possible(), clock.now());
                 assert_eq!(not_until.wait_time_from(clock.now()), Duration::ZERO);
                 assert_eq!(not_until.quota(), quota);
-                assert!(not_until.to_string().contains("not before"));
+                assert!(not_until.to_string().contains("rate-limited until"));
             }
         }
     }

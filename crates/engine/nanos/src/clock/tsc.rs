@@ -181,7 +181,7 @@ mod tests {
         assert!(refined.nanos(2_000_000_007).is_some_and(|nanos| nanos.abs_diff(800_040_000) <= 1));
         assert!(
             Refined::new(begun, mark, 400_040_000, rough * 2).is_none(),
-            "one of them was stopped"
+            "one of the clocks was stopped"
         );
     }
 
@@ -211,7 +211,7 @@ mod tests {
         let clock = TscClock::new();
         let (mark, raw) = (clock.begun.raw + (1 << 39), clock.begun.raw + (1 << 40));
         let refined = Refined { raw: mark, nanos: clock.rough(mark), nanos_q32: 1 << 31 };
-        clock.refined.set(Some(refined)).expect("it was made just now");
+        clock.refined.set(Some(refined)).expect("the new clock is not refined");
         assert_eq!(clock.refine(raw), clock.rough(mark) + (1 << 38));
         assert_eq!(clock.refine(mark - 1), clock.rough(mark - 1));
     }
@@ -219,7 +219,7 @@ mod tests {
     #[test]
     fn clocks_that_disagree_leave_the_calibration_unchanged() {
         let clock = TscClock::new();
-        clock.refined.set(None).expect("it was made just now");
+        clock.refined.set(None).expect("the new clock is not refined");
         let (before, now, after) =
             (clock.rough(clock.clock.raw()), clock.now(), clock.rough(clock.clock.raw()));
         assert!((before..=after).contains(&now.as_nanos()));
