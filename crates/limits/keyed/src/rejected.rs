@@ -12,7 +12,9 @@ pub enum KeyRejected {
     #[error(transparent)]
     Limit(#[from] Rejected),
     /// The number of costs differs from the number of the key's limits.
-    #[error("limits {limits}, costs {costs}: give one cost for each limit, in their order")]
+    #[error(
+        "the number of limits is {limits}, and the number of costs is {costs}: give one cost for each limit, in the same order"
+    )]
     Costs {
         /// The number of limits that the key has.
         limits: usize,
@@ -29,7 +31,7 @@ pub enum KeyRejected {
     },
     /// Neither the key nor any prefix of it has limits.
     #[error(
-        "no limits are configured for the key: set some for it, for a prefix of it, or for all by the empty prefix"
+        "no limits are configured for the key: set limits for the key, for a prefix of the key, or for all keys with the empty prefix"
     )]
     NoLimits,
 }

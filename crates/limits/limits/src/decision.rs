@@ -17,11 +17,11 @@ use thiserror::Error;
 pub enum Rejected {
     /// The request is too early. If no other request is admitted first, the same request is admitted from this moment
     /// on. An earlier retry is rejected, unless something else makes room, such as a refund or a change of the limits.
-    #[error("not before {0:?}")]
+    #[error("too many requests: retry at {0:?} on the limiter's clock")]
     NotUntil(Nanos),
     /// The request is never admitted, because it is larger than the maximum that the limiter admits at once.
     #[error(
-        "the request is larger than the {capacity} that can be admitted at once: ask for less, or raise the limit"
+        "the request costs more than the {capacity} that can be admitted at once: lower its cost, or raise the limit"
     )]
     ExceedsCapacity {
         /// The maximum number of requests that can be admitted at once.
@@ -64,7 +64,9 @@ pub enum CostsRejected {
     #[error(transparent)]
     Limit(#[from] Rejected),
     /// The number of costs differs from the number of limits.
-    #[error("limits {limits}, costs {costs}: give one cost for each limit, in their order")]
+    #[error(
+        "the number of limits is {limits}, and the number of costs is {costs}: give one cost for each limit, in the same order"
+    )]
     Number {
         /// The number of limits that the request is checked against.
         limits: usize,

@@ -56,7 +56,7 @@ impl Default for Wait<'_> {
 #[non_exhaustive]
 pub enum WaitError<E> {
     /// The request would be admitted only after the timeout, or the timeout has passed.
-    #[error("not before the timeout: it may be admitted after another {retry:?}")]
+    #[error("the request cannot be admitted before its timeout: retry after another {retry:?}")]
     TooLate {
         /// The time from this error until the request is forecast to be admitted, if it keeps its position in the
         /// queue. With more than a thousand requests ahead, the forecast is too early.

@@ -218,7 +218,7 @@ mod tests {
 
     fn decided(core: &Core<Uniform>, error: &StoreError) -> Result<(), RemoteRejected> {
         let Ok(Start::Ask(request)) = core.begin("alice", Costs::Same(1)) else {
-            unreachable!("nobody but the store knows")
+            unreachable!("only the store can decide")
         };
         let decision = core.conclude("alice", &request, Err(error.clone()));
         decision.and_then(|decision| Ok(decision.answer()?))

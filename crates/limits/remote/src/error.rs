@@ -73,7 +73,7 @@ pub enum RemoteError {
 pub enum UnsupportedLimit {
     /// A limit that stores each request, or counts in many slots.
     #[error(
-        "`{limit}` keeps a log, whose size in a store has no bound: write `{quota} sliding-counter` or `{quota} fixed-window`, or a rate, `{quota}`",
+        "`{limit}` keeps a log or many counters, which a store does not support: write `{quota} sliding-counter` or `{quota} fixed-window`, or a rate, `{quota}`",
         quota = limit.quota()
     )]
     Log {
@@ -113,7 +113,7 @@ pub enum StoreError {
     Refused(String),
     /// The store has no database with the number at the end of the address. A cluster has only database 0.
     #[error(
-        "the store has no database of that number: write another one at the end of the address, or none"
+        "the store has no database with the number at the end of the address: write another number, or none"
     )]
     Database,
     /// The ACL of the address's user, or of the default user, does not permit the command.
@@ -123,7 +123,9 @@ pub enum StoreError {
     Permission,
     /// The value under the key is not a state of this crate. The request fails with this error whatever
     /// [`OnLoss`](crate::OnLoss) is set to.
-    #[error("the value under that key in the store is not a state of limits: take another prefix")]
+    #[error(
+        "the value under that key in the store was not written by a limiter: choose another prefix"
+    )]
     Foreign,
     /// Other processes kept changing the limits of the key's state. The request fails with this error whatever
     /// [`OnLoss`](crate::OnLoss) is set to. After a timeout, the request may have been counted.

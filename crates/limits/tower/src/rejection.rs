@@ -16,7 +16,7 @@ use std::time::Duration;
 ///
 /// let rejection = Rejection::Key(KeyRejected::TooManyKeys { max: 1_000 });
 /// assert_eq!(rejection.status(), StatusCode::SERVICE_UNAVAILABLE);
-/// assert_eq!(rejection.to_string(), "too many clients at the moment: come back later");
+/// assert_eq!(rejection.to_string(), "too many clients at the moment: retry later");
 /// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -82,13 +82,13 @@ impl fmt::Display for Rejection {
     fn fmt(&self, text: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Rejection::Limit(verdict) => match verdict.decision().retry_after() {
-                Some(seconds) => write!(text, "too many requests: come back in {seconds} s"),
-                None => {
-                    text.write_str("this costs more than is ever admitted at once: ask for less")
-                }
+                Some(seconds) => write!(text, "too many requests: retry in {seconds} s"),
+                None => text.write_str(
+                    "the request costs more than is ever admitted at once: lower its cost",
+                ),
             },
             Rejection::Key(KeyRejected::TooManyKeys { .. }) => {
-                text.write_str("too many clients at the moment: come back later")
+                text.write_str("too many clients at the moment: retry later")
             }
             Rejection::Key(KeyRejected::NoLimits) => text.write_str("this client is not known"),
             Rejection::Key(_) => text.write_str("the limits could not be checked"),

@@ -73,7 +73,7 @@ pub trait ConfigStore: Debug + Send + Sync {
 pub enum ConfigError {
     /// The file is not a configuration store, or it is damaged.
     #[error(
-        "{path} is not an intact configuration store ({reason}): restore it from a copy, or move it away to begin with none"
+        "{path} is not an intact configuration store ({reason}): restore the file from a copy, or move the file away to start without limits"
     )]
     Damaged {
         /// The path of the file.

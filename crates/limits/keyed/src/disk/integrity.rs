@@ -40,11 +40,13 @@ fn check_header(header: &[u8], length: usize) -> Result<(), Error> {
             let [page, data] = [page, data].map(u128::from);
             let whole = (1 + u128::from(regions) * data + u128::from(rest)) * page;
             let is_whole = whole <= length as u128;
-            is_whole
-                .then_some(())
-                .ok_or_else(|| Error::Corrupted(format!("{length} bytes are left of {whole}")))
+            is_whole.then_some(()).ok_or_else(|| {
+                Error::Corrupted(format!("the file has only {length} of {whole} bytes"))
+            })
         }
-        _ => Err(Error::Corrupted("its header is not one that this database writes".to_owned())),
+        _ => Err(Error::Corrupted(
+            "the header of the file was not written by this database".to_owned(),
+        )),
     }
 }
 

@@ -133,10 +133,10 @@ fn a_request_dropped_during_its_jitter_is_refunded() {
     bell.waits(&mut second);
     clock.advance(DAY);
     bell.waits(&mut first);
-    assert!(bell.has_rung(), "it has left the queue");
+    assert!(bell.has_rung(), "the first waiter has left the queue");
     bell.waits(&mut second);
     drop(first);
-    assert!(bell.has_rung(), "it has given back what it took");
+    assert!(bell.has_rung(), "the first waiter has given its tokens back");
     assert_eq!(end(&mut second), Ok(DAY));
     assert_eq!(users.standing("alice").unwrap().remaining, 7);
 }

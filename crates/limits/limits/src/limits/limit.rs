@@ -72,7 +72,9 @@ pub enum LimitsError {
     #[error("`{0}` is not a number of slots: write 1 to 65535, as in `1000/h in 60`")]
     Slots(String),
     /// A string that is not a burst.
-    #[error("`{0}` is not a burst: write how many may be admitted at once, as in `10/s burst 20`")]
+    #[error(
+        "`{0}` is not a burst: write how many requests may be admitted at once, as in `10/s burst 20`"
+    )]
     Burst(String),
     /// A string that is not a kind of limit.
     #[error(
@@ -86,10 +88,12 @@ pub enum LimitsError {
     #[error("`unlimited` means no limit: write it alone, or write limits without it")]
     Unlimited,
     /// More than 64 limits in a string. Contains the number of limits in the string.
-    #[error("{0} limits at once: write {most} at most", most = MOST_AT_ONCE)]
+    #[error("{0} limits are too many: write at most {most}", most = MOST_AT_ONCE)]
     TooMany(usize),
     /// A burst for a kind of limit that has no burst.
-    #[error("only a rate has a burst: write it after a rate, as in `10/s burst 20`, or omit it")]
+    #[error(
+        "only a rate has a burst: write the burst after a rate, as in `10/s burst 20`, or omit the burst"
+    )]
     NoBurst,
 }
 

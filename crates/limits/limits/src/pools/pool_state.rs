@@ -15,11 +15,11 @@ use thiserror::Error;
 #[non_exhaustive]
 pub enum AcquireError {
     /// The pool has been closed.
-    #[error("the pool is closed: no more tokens come in")]
+    #[error("the pool is closed and gets no more tokens")]
     Closed,
     /// The request is for more tokens than the pool can hold, perhaps because the pool was made smaller.
     #[error(
-        "the request is larger than the {capacity} tokens that the pool can hold: ask for less, or make it larger"
+        "the request is for more than the {capacity} tokens that the pool can hold: take fewer tokens, or enlarge the pool"
     )]
     ExceedsCapacity {
         /// The maximum number of tokens that the pool can hold.

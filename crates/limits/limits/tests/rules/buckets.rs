@@ -104,7 +104,7 @@ fn an_initial_fill_is_there_from_the_start_and_no_more() {
     assert_eq!(bucket.try_acquire_n_at(6, seconds(100)), not_until(at(100 * SECOND + SECOND / 10)));
     assert_eq!(bucket.try_acquire_n_at(15, seconds(101)), Ok(()));
     assert!(bucket.try_acquire_at(seconds(101)).is_err());
-    assert!(!bucket.rule().is_idle(&0, seconds(102)), "a fresh one would hold less");
+    assert!(!bucket.rule().is_idle(&0, seconds(102)), "a new bucket would hold fewer tokens");
     assert!(bucket.rule().is_idle(&0, seconds(103)));
     assert_eq!(
         full.initially(31, seconds(0)).unwrap_err(),

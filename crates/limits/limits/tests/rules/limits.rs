@@ -309,7 +309,7 @@ fn an_invalid_limit_is_an_error_that_says_what_to_write() {
         ("10/s sliding-blog", "`sliding-blog` is not a kind of limit"),
         ("ten/s", "`ten/s` is not a quota"),
         ("Unlimited", "`Unlimited` is not a quota"),
-        (&["1/s"; 65].join(","), "65 limits at once: write 64 at most"),
+        (&["1/s"; 65].join(","), "65 limits are too many: write at most 64"),
     ] {
         let told = text.parse::<Limits>().unwrap_err().to_string();
         assert!(told.starts_with(error), "{text}: {told}");

@@ -141,7 +141,7 @@ fn a_waiter_that_stops_asking_loses_its_priority() {
     assert!(matches!(first.step(Waker::noop()), Step::Until(_)));
     assert!(matches!(second.step(Waker::noop()), Step::Until(_)));
     clock.advance(Duration::from_secs(2));
-    assert!(limiter.try_acquire().is_err(), "it should have looked after one second");
+    assert!(limiter.try_acquire().is_err(), "the waiters keep their priority for two seconds");
     clock.advance(Duration::from_nanos(1));
     assert!(limiter.try_acquire_costs(0).is_ok());
     limiter.reserve(1).expect("a second later still").commit_costs(0);
@@ -289,7 +289,7 @@ fn a_yielding_request_that_is_counted_delays_its_retry() {
     assert!(matches!(waiter.step(Waker::noop()), Step::Until(_)));
     limiter.try_acquire().unwrap_err();
     let Err(Rejected::NotUntil(moment)) = limiter.try_acquire() else {
-        panic!("it does not give way")
+        panic!("expected a rejection with a retry time")
     };
     assert_eq!(moment, Nanos::ZERO + Duration::from_secs(1), "three are counted");
 }

@@ -75,7 +75,11 @@ fn excess_cost_counts_for_another_number_of_limits() {
 
     clock.advance(Duration::from_secs(2 * 3_600));
     limiter.set_limits("100/day sliding-log".parse().unwrap());
-    assert_eq!(limiter.standing().remaining, 50, "the limit that was away has counted it too");
+    assert_eq!(
+        limiter.standing().remaining,
+        50,
+        "the limit that was replaced has counted the reservation too"
+    );
 }
 
 #[test]
@@ -87,7 +91,11 @@ fn a_reservation_outlives_a_change_of_other_limits() {
     drop(reservation);
     assert_eq!(limiter.limits().each().len(), 2);
     limiter.set_limits("10/min".parse().unwrap());
-    assert_eq!(limiter.standing().remaining, 10, "the limit that stayed has taken it back");
+    assert_eq!(
+        limiter.standing().remaining,
+        10,
+        "the limit that stayed has refunded the reservation"
+    );
 }
 
 #[test]

@@ -327,9 +327,13 @@ fn tokens_are_as_late_as_the_quota_that_brought_them_says() {
     assert_eq!(pool.take(8), Ok(span(2_500 * MILLI)), "the ninth after 9 s");
     pool.set_quota("1/s".parse().unwrap());
     assert_eq!(pool.take(1), Ok(span(1_500 * MILLI)), "the tenth after 10 s");
-    assert_eq!(pool.take(1), Ok(span(950 * MILLI)), "half of it at 10.5 s, then 50 ms");
+    assert_eq!(
+        pool.take(1),
+        Ok(span(950 * MILLI)),
+        "half of the token came at 10.5 s, the rest 50 ms later"
+    );
     assert_eq!(pool.take(9), Ok(span(50 * MILLI)));
-    assert_eq!(pool.take(1), not_until(ms(12_000)), "half of it has come");
+    assert_eq!(pool.take(1), not_until(ms(12_000)), "half of the token has come");
 }
 
 #[test]

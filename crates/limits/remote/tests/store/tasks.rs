@@ -94,7 +94,7 @@ fn a_runtime_that_stops_between_decisions_finds_the_store_again() {
         server.restart().unwrap();
         let end = Instant::now() + Duration::from_secs(20);
         while runtime.block_on(users.try_acquire("alice")).is_err() {
-            assert!(Instant::now() < end, "it is never asked again");
+            assert!(Instant::now() < end, "the store is never called again");
             std::thread::sleep(Duration::from_millis(2));
         }
     }

@@ -184,7 +184,10 @@ fn a_request_that_is_never_admitted_gets_no_retry_time() {
     let response = call(&service, from("a"));
     assert_eq!(response.status(), 429);
     assert!(!response.headers().contains_key(RETRY_AFTER));
-    assert_eq!(response.body(), "this costs more than is ever admitted at once: ask for less\n");
+    assert_eq!(
+        response.body(),
+        "the request costs more than is ever admitted at once: lower its cost\n"
+    );
 }
 
 #[test]
@@ -199,7 +202,7 @@ fn a_function_replaces_the_default_response() {
     assert_eq!(call(&service, from("a")).status(), 200);
     let response = call(&service, from("a"));
     assert_eq!(response.status(), StatusCode::IM_A_TEAPOT);
-    assert_eq!(response.body(), "a: too many requests: come back in 3600 s");
+    assert_eq!(response.body(), "a: too many requests: retry in 3600 s");
     assert_eq!(field(&response, "ratelimit"), r#""1/h";r=0;t=3600"#);
     assert_eq!(field(&response, "retry-after"), "3600");
 }

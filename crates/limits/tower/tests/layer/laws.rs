@@ -125,6 +125,6 @@ fn there_are_no_more_keys_than_there_may_be() {
     assert_eq!(users.try_acquire("new"), Err(KeyRejected::TooManyKeys { max: 100 }));
     let response: Response<String> = call(&service, from("new"));
     assert_eq!(response.status(), 503);
-    assert_eq!(response.body(), "too many clients at the moment: come back later\n");
+    assert_eq!(response.body(), "too many clients at the moment: retry later\n");
     assert_eq!(call(&service, from("7")).status(), 200);
 }

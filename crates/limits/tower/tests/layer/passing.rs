@@ -126,7 +126,7 @@ fn a_decision_to_come_is_awaited() {
         assert!(response.body().starts_with(body));
         assert_eq!(response.headers().contains_key("retry-after"), status == 429);
     }
-    assert_eq!(calls.load(Ordering::Relaxed), 1, "what is rejected does not reach it");
+    assert_eq!(calls.load(Ordering::Relaxed), 1, "rejected requests do not reach the service");
 }
 
 /// A service that responds with the number of the clone that is called.

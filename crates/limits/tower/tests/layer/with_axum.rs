@@ -56,7 +56,7 @@ async fn a_server_limits_each_peer() {
     assert_eq!(response.status(), 429);
     assert_eq!(field(&response, "retry-after"), "30");
     assert_eq!(field(&response, "ratelimit-policy"), r#""2/m";q=2;w=60"#);
-    assert_eq!(text(response).await, "too many requests: come back in 30 s\n");
+    assert_eq!(text(response).await, "too many requests: retry in 30 s\n");
 
     clock.advance(Duration::from_secs(30));
     assert_eq!(text(ask(&mut client, "").await).await, "hello");

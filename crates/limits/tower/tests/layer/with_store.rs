@@ -59,7 +59,7 @@ impl Process {
         let address = lines
             .map_while(Result::ok)
             .find_map(|line| line.split_once("listens at ")?.1.parse().ok());
-        Process { child, address: address.expect("it says where it listens") }
+        Process { child, address: address.expect("the example prints its address") }
     }
 }
 
@@ -167,7 +167,7 @@ async fn a_lost_store_is_not_the_clients_fault() {
         }
         server.restart().unwrap();
         while ask(&mut deny, Some("alice")).await.status() != StatusCode::OK {
-            assert!(Instant::now() < end, "{product}: it is never asked again");
+            assert!(Instant::now() < end, "{product}: the store is never called again");
         }
     }
 }

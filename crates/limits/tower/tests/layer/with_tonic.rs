@@ -36,7 +36,7 @@ async fn a_server_limits_each_peer() {
 
     let status = client.check(whole.clone()).await.unwrap_err();
     assert_eq!(status.code(), Code::ResourceExhausted);
-    assert_eq!(status.message(), "too many requests: come back in 30 s");
+    assert_eq!(status.message(), "too many requests: retry in 30 s");
     assert_eq!(status.metadata().get("retry-after").unwrap(), "30");
     assert_eq!(status.metadata().get("ratelimit").unwrap(), r#""2/m";r=0;t=60"#);
 
