@@ -21,7 +21,7 @@ pub(crate) fn check(root: &Path) -> Result<(), String> {
     for page in &contents {
         for link in links(&read(root, page)?) {
             if !leads_somewhere(root, page, &link) {
-                wrong.push(format!("{}: {link} leads nowhere", page.display()));
+                wrong.push(format!("{}: the link {link} is broken", page.display()));
             }
         }
     }

@@ -92,7 +92,7 @@ fn fault(rule: &Rule<'_>, texts: &[(String, String)]) -> Option<String> {
     (places.len() > rule.most).then(|| {
         let (phrase, count, most) = (rule.phrase, places.len(), rule.most);
         let lines: Vec<_> = places.iter().map(|place| format!("{place}: {phrase}")).collect();
-        format!("{}\n\"{phrase}\": {count} times, at most {most}", lines.join("\n"))
+        format!("{}\n\"{phrase}\": {count} times, but at most {most} are allowed", lines.join("\n"))
     })
 }
 

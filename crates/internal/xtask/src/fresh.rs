@@ -77,7 +77,8 @@ impl User {
         self.runs(&self.home, "cargo new --quiet first")?;
         let project = self.home.join("first");
         self.runs(&project, self.line("cargo add nanopace"))?;
-        let example = between(&self.page, "```rust,no_run\n", "```").ok_or("no example")?;
+        let example = between(&self.page, "```rust,no_run\n", "```")
+            .ok_or("README.md has no example in Rust")?;
         fs::write(project.join("src/main.rs"), example).map_err(in_words)?;
         self.runs(&project, "cargo run --quiet")
     }

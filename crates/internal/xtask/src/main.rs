@@ -69,7 +69,8 @@ const USAGE: &str = "usage: cargo xtask test [--without-services] [engine | limi
                      pages | book | english | \
                      services [examples]";
 
-const WAY_OUT: &str = ", or leave out the tests that need it: cargo xtask test --without-services";
+const WAY_OUT: &str =
+    ", or run only the tests without servers and tools: cargo xtask test --without-services";
 
 /// The cargo option for features that are off by default, so that they are also tested, checked and documented.
 const FEATURES: &str = "--features=nanopace-async/async-io,nanopace-cli/otlp,nanopace-cli/target-tls,nanopace-keyed/async,nanopace-keyed/file,nanopace-keyed/metrics,nanopace-limits/pools,nanopace-load/otlp,nanopace-remote/async,nanopace-remote/tls,nanopace-tower/remote";
@@ -142,7 +143,7 @@ fn are_names(words: &[&str]) -> bool {
 
 fn needed(needs: &'static [Need], way_out: &'static str) -> Step {
     let provide = move || services::provide(needs, way_out);
-    Step::new("servers and tools that are needed", provide).required()
+    Step::new("needed servers and tools", provide).required()
 }
 
 #[derive(Clone)]

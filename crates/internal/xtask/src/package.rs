@@ -66,7 +66,9 @@ pub(crate) fn tells_whether_the_source_is_named(root: &Path) -> bool {
     names.is_empty()
         || leave_out(
             "the address of the source",
-            &format!("these have no `repository`: {names}. Set it as described in docs/RELEASE.md"),
+            &format!(
+                "these packages have no `repository`: {names}. Set it as described in docs/RELEASE.md"
+            ),
         )
 }
 

@@ -97,7 +97,7 @@ fn advice(missing: &[Need], problem: Option<&str>, way_out: &str) -> String {
         .map(|part| missing.iter().map(part).collect::<Vec<_>>());
     let problem = problem.map(|problem| format!(" ({problem})")).unwrap_or_default();
     format!(
-        "missing: {}{problem}; install it (on Debian: apt-get install {}){way_out}",
+        "missing: {}{problem}; install the missing programs (on Debian: apt-get install {}){way_out}",
         names.join(", "),
         packages.join(" "),
     )

@@ -152,15 +152,20 @@ fn a_module_uses_only_modules_above_it() {
         let rank = |name: &str| layers.iter().position(|layer| layer == name);
         let exports = exports(&of.sources()["lib.rs"]);
         for (file, text) in of.listed_sources() {
-            let own = rank(module(&file)).unwrap_or_else(|| panic!("{file} is not in the list"));
+            let own = rank(module(&file))
+                .unwrap_or_else(|| panic!("{file} is not in the list of modules"));
             for used in crate_paths(&text) {
                 let used = exports.get(&used).unwrap_or(&used);
                 if used == "nanopace_nanos" {
                     continue;
                 }
-                let other =
-                    rank(used).unwrap_or_else(|| panic!("{file} uses {used}, not in the list"));
-                assert!(other <= own, "{file} uses {used}, which is below it");
+                let other = rank(used).unwrap_or_else(|| {
+                    panic!("{file} uses {used}, which is not in the list of modules")
+                });
+                assert!(
+                    other <= own,
+                    "{file} uses {used}, which is below it in the list of modules"
+                );
             }
         }
     }
@@ -211,7 +216,7 @@ fn pure_modules_use_no_atomics_no_locks_and_no_clock() {
     for of in [ENGINE, LOAD] {
         let pure: Vec<String> =
             of.layers().into_iter().filter(|(_, pure)| *pure).map(|(name, _)| name).collect();
-        assert!(!pure.is_empty(), "the list has no pure module or another format");
+        assert!(!pure.is_empty(), "the list of modules has no pure module, or another format");
         for (file, text) in of.sources() {
             if pure.iter().any(|name| name == module(&file)) {
                 let text = text.replace("use std::sync::Arc;", "");

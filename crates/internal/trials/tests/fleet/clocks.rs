@@ -15,7 +15,7 @@ fn faked<'c>(command: &'c mut Command, time: &str) -> &'c mut Command {
 /// Without libfaketime, the test would test nothing.
 fn assert_clocks_are_faked() {
     let year = faked(Command::new("date").arg("+%Y"), "@2001-06-01 00:00:00").output().unwrap();
-    assert_eq!(year.stdout, b"2001\n", "libfaketimeMT.so.1 in LD_LIBRARY_PATH: {year:?}");
+    assert_eq!(year.stdout, b"2001\n", "libfaketimeMT.so.1 is not in LD_LIBRARY_PATH: {year:?}");
 }
 
 #[test]

@@ -145,7 +145,7 @@ fn no_slot_is_expected_after_all_nodes_have_left() {
         assert_eq!(control.account().unwrap().expected, account.expected);
         let status = control.status().unwrap();
         assert!(status.has_ended);
-        assert_eq!(status.repairs, 0, "nodes that leave are no reason to repair the store");
+        assert_eq!(status.repairs, 0, "the store is not repaired after nodes leave");
         assert!(account.closes() && (6..300).contains(&account.lost()), "{account:?}");
         assert!((300..30_000).contains(&account.expected), "{account:?}");
         assert_eq!(u128::from(account.expected), account.span.as_millis(), "{account:?}");

@@ -16,7 +16,11 @@ fn a_killed_node_costs_what_it_had_claimed() -> Result<()> {
         trial.members[1].kill()?;
         let died = trial.elapsed();
         let outcome = stop(trial, 2000)?;
-        assert!(!outcome.account.closes(), "some of its starts are unknown: {}", outcome.summary());
+        assert!(
+            !outcome.account.closes(),
+            "the account closes without the starts of the killed node: {}",
+            outcome.summary()
+        );
         // Only slots of the killed node were never started: those that it lost, and up to two that its threads held.
         // Soon after its death, no slot is missing.
         let never = outcome.truth.never();

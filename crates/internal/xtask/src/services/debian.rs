@@ -70,7 +70,7 @@ impl Apt<'_> {
         let is_release =
             |line: &&str| line.rsplit(' ').next().is_some_and(|name| !name.contains('-'));
         let mut releases = text.lines().filter_map(|line| line.strip_prefix("Debian main "));
-        let release = releases.find(is_release).ok_or("no release of Debian")?;
+        let release = releases.find(is_release).ok_or("apt-get lists no Debian release")?;
         let line = format!("deb {release}-backports main\n");
         fs::write(self.work.join("sources/backports.list"), line).map_err(told)?;
         self.update()
@@ -93,7 +93,10 @@ fn run(command: &mut Command) -> Result<(), String> {
         return Ok(());
     }
     let text = String::from_utf8_lossy(&output.stderr);
-    let line = text.lines().find(|line| line.starts_with("E:")).unwrap_or("it failed");
+    let line = text
+        .lines()
+        .find(|line| line.starts_with("E:"))
+        .unwrap_or("the command failed without a message");
     Err(format!("{program}: {line}"))
 }
 

@@ -33,7 +33,7 @@ fn began_when_told(evidence: &Evidence) -> Result<(), String> {
     let (from, to) = evidence.born;
     let origin = evidence.origin;
     law(from <= origin && origin <= to, || {
-        format!("slot 0 at {origin:?}, made between {from:?} and {to:?}")
+        format!("slot 0 is at {origin:?}, but the pacer was made between {from:?} and {to:?}")
     })
 }
 
@@ -88,8 +88,10 @@ fn number(evidence: &Evidence, intended: u64) -> Result<u64, String> {
     let rate = u128::from(evidence.scenario.rate);
     let since = u128::from(intended.saturating_sub(evidence.origin.as_nanos())) * rate;
     let number = (since + SLOT / 2) / SLOT;
-    law(since.abs_diff(number * SLOT) <= rate, || format!("{intended} ns is no slot's start"))?;
-    u64::try_from(number).map_err(|_| "a slot beyond all others".to_owned())
+    law(since.abs_diff(number * SLOT) <= rate, || {
+        format!("{intended} ns is not the start of a slot")
+    })?;
+    u64::try_from(number).map_err(|_| "a slot number of 2^64 or more".to_owned())
 }
 
 fn on_the_grid(evidence: &Evidence, starts: &[Start]) -> Result<(), String> {
@@ -109,7 +111,9 @@ fn none_missing(evidence: &Evidence, starts: &[Start]) -> Result<(), String> {
     }
     let next = number(evidence, next.as_nanos())?;
     let started: u64 = starts.iter().map(|start| start.slots).sum();
-    law(started == next, || format!("{started} slots started, and the next one is slot {next}"))
+    law(started == next, || {
+        format!("{started} slots started, but the next slot has the number {next}")
+    })
 }
 
 /// Checks that at any time no more slots have started than the rate allows. The slots of one call start together, so

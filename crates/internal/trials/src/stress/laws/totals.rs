@@ -27,7 +27,9 @@ fn counts(evidence: &Evidence) -> Result<(), String> {
     let ledger = &evidence.at_rest.ledger;
     let started: u64 =
         evidence.records.iter().filter_map(Record::start).map(|start| start.slots).sum();
-    law(ledger.granted == started, || format!("{started} slots started"))?;
+    law(ledger.granted == started, || {
+        format!("{started} slots started, but {} were granted", ledger.granted)
+    })?;
     let scenario = &evidence.scenario;
     let may_skip = scenario.policy.skip_later_than.is_some() || !scenario.never_forfeits();
     law(may_skip || ledger.skipped == 0, || "skipped, but not by a policy".to_owned())?;
@@ -53,7 +55,9 @@ fn time_is_the_clocks(evidence: &Evidence) -> Result<(), String> {
     let (least, most) =
         (span(least.until(totals.before.as_nanos())), span(most.until(totals.after.as_nanos())));
     let elapsed = totals.ledger.elapsed;
-    law(least <= elapsed && elapsed <= most, || format!("{least:?} to {most:?} have elapsed"))
+    law(least <= elapsed && elapsed <= most, || {
+        format!("the elapsed time is not between {least:?} and {most:?}")
+    })
 }
 
 /// The law holds only if no policy forfeits or owes time.
@@ -69,7 +73,7 @@ fn none_lost(evidence: &Evidence) -> Result<(), String> {
     let least = bound(evidence, State::speed, u64::min).until(totals.before.as_nanos()) / SLOT;
     let there = totals.ledger.granted + totals.ledger.skipped + totals.ledger.backlog_slots;
     law(u128::from(there + 1) >= least, || {
-        format!("{least} slots have come, {there} are accounted for")
+        format!("{least} slots were due, and only {there} are accounted for")
     })
 }
 
