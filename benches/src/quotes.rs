@@ -6,7 +6,7 @@ fn the_page_of_fleets_quotes_the_record() {
     let page = include_str!("../../docs/FLEET.md");
     let (_, numbers) = page.split_once("## In numbers").unwrap();
     let rows = |text: &'static str| text.lines().filter(|line| line.starts_with('|'));
-    let (with_redis, _) = record.split_once("\nThe store's processor").unwrap();
+    let (with_redis, _) = record.split_once("\nThe store's CPU time").unwrap();
     let [quoted, measured]: [Vec<&str>; 2] = [numbers, with_redis].map(|text| rows(text).collect());
     assert_eq!(quoted[..2], measured[..2]);
     for row in &quoted {

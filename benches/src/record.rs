@@ -174,7 +174,7 @@ mod tests {
         let record = Record::read().unwrap();
         for page in PAGES {
             let text = fs::read_to_string(root().join(page)).unwrap();
-            assert!(text.contains(BEGIN), "{page} has no table of figures");
+            assert!(text.contains(BEGIN), "{page} has no table of figures between the comments");
             assert!(
                 record.fill(&text) == text,
                 "{page} does not quote {FILE}; to update it: `figures --tables`"

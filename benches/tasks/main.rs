@@ -99,7 +99,9 @@ fn args() -> Args {
             "--rate" => args.rates.push(value.parse().expect("a rate")),
             "--way" => args.ways.retain(|way| *way == Way::Bare || way.name().contains(&value)),
             _ => {
-                panic!("--seconds N, --rounds N, --tasks N, --rate RATE or --way TEXT, not {word}")
+                panic!(
+                    "{word} is not an option: write --seconds N, --rounds N, --tasks N, --rate RATE or --way TEXT"
+                )
             }
         }
     }

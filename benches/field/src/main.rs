@@ -139,7 +139,7 @@ impl Options {
                 _ => bail!(USAGE),
             }
         }
-        ensure!(options.seconds >= 3 && options.rounds > 0, "use at least 3 s and one round");
+        ensure!(options.seconds >= 3 && options.rounds > 0, "write --seconds 3 or more, and --rounds 1 or more");
         Ok(options)
     }
 }

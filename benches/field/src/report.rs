@@ -70,7 +70,7 @@ impl Report {
 
     pub fn table(&self) -> String {
         let mut table = String::from(
-            "| tool | asked | before: rate | even gaps | cores | us each | others' cores \
+            "| tool | requested | before: rate | even gaps | cores | us each | others' cores \
              | after: rate | even gaps | cores | us each | others' cores |\n\
              |---|---|---|---|---|---|---|---|---|---|---|---|\n",
         );
@@ -92,8 +92,8 @@ impl Report {
             "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {width} {height}' \
              font-family='sans-serif' font-size='12'>\n\
              <rect width='{width}' height='{height}' fill='white'/>\n\
-             <text x='10' y='20' font-size='14'>Gaps within a quarter of the nominal one: as \
-             published (grey), with nanopace inside (blue)</text>\n"
+             <text x='10' y='20' font-size='14'>Gaps within 25 % of the interval: as \
+             published (grey), with nanopace (blue)</text>\n"
         );
         for (row, cell) in cells().enumerate() {
             let y = TOP + ROW * row;

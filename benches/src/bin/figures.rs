@@ -113,13 +113,15 @@ fn measure(machine: &Machine, wanted: &[&Part]) -> Vec<Figure> {
         }
     }
     println!(
-        "\nOther programs took up to {:.0} % of the CPU time during a part.",
+        "\nOther programs used up to {:.0} % of the CPU time during a part of the benchmark.",
         most_by_others * 100.0
     );
     let noisy =
         figures.iter().filter(|figure| figure.bound.is_some() && figure.holds.is_none()).count();
     if noisy > 0 {
-        println!("The machine was too noisy to judge {noisy} figures. Run again while it is idle.");
+        println!(
+            "The machine was too noisy to judge {noisy} figures. Run the benchmark again while the machine is idle."
+        );
     }
     figures
 }

@@ -40,10 +40,14 @@ fn setup() -> Setup {
 
 fn assumptions() {
     let Setup { jitter, drift_ppm, per_request, per_frame, .. } = Setup::default();
-    println!("10M/s for {SECONDS} s. Each way takes half the round trip, and a random part more:");
-    println!("exponentially distributed, {jitter} of that on average. Clocks: +-{drift_ppm} ppm.");
     println!(
-        "The store works {per_request:?} for a request and {per_frame:?} for each frame in it."
+        "10M/s for {SECONDS} s. Each message takes half the round trip, and a random delay more. The delay is"
+    );
+    println!(
+        "exponentially distributed, and {jitter} of that half on average. Clocks: +-{drift_ppm} ppm."
+    );
+    println!(
+        "The store needs {per_request:?} for each request, and {per_frame:?} for each frame that the request names."
     );
 }
 
@@ -58,7 +62,7 @@ fn millionths(slots: u64, outcome: &Outcome) -> f64 {
 fn sizes() {
     println!("\nThe number of nodes, with a round trip of 1 ms\n");
     println!(
-        "| nodes | frame | started | requests/s | store busy | wait there | starts off by | at most | largest share |"
+        "| nodes | frame | started | requests/s | store busy | wait at the store | deviation of starts | maximum | largest share |"
     );
     for nodes in NODES {
         let outcome = simulate(&Setup { nodes, ..setup() });
@@ -77,7 +81,7 @@ fn sizes() {
 }
 
 fn network() {
-    println!("\n16 nodes: slots per million that are lost / started twice, of {SEEDS} runs\n");
+    println!("\n16 nodes: slots per million that are lost / started twice, mean of {SEEDS} runs\n");
     println!("| round trip | frame | no loss | 0.1 % of the messages | 1 % |");
     for round_trip in ROUND_TRIPS_US.map(Duration::from_micros) {
         let cells = LOSSES.map(|loss| {
@@ -97,7 +101,7 @@ fn network() {
 
 fn clocks() -> [Line; 3] {
     println!(
-        "\n16 nodes, 30 s: how far starts are off because clocks are: standard deviation, most\n"
+        "\n16 nodes, 30 s: deviation of starts because of clock drift: standard deviation, maximum\n"
     );
     println!("| round trip | 0 ppm | +-50 ppm | +-200 ppm |");
     let drifts = [0.0, 50.0, 200.0];
@@ -117,8 +121,10 @@ fn clocks() -> [Line; 3] {
 }
 
 fn kills() {
-    println!("\nA node of 16 is killed: the worst of {SEEDS} runs\n");
-    println!("| round trip | frame | lost, as time of its share | until all slots start again |");
+    println!("\nOne of 16 nodes is killed: the worst of {SEEDS} runs\n");
+    println!(
+        "| round trip | frame | lost slots, as time of the node's share | until all slots start again |"
+    );
     for round_trip in ROUND_TRIPS_US.map(Duration::from_micros) {
         let kill = Duration::from_secs(5);
         let runs: Vec<Outcome> = (1..=SEEDS)
@@ -147,7 +153,7 @@ fn draw(file: &Path, lines: &[Line]) -> Result<(), Box<dyn Error>> {
         (micros(time), format!("{time:?}").replace('µ', "u"))
     };
     Chart {
-        title: "How far starts of 16 nodes are off, because clocks are (simulated)",
+        title: "Deviation of starts because of clock drift, 16 nodes (simulated)",
         across: ("round trip to the store", &ROUND_TRIPS_US.map(mark)),
         up: "standard deviation, us",
     }

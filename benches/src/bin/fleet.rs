@@ -70,16 +70,13 @@ fn main() -> Outcome<()> {
         let version = version(product)?;
         println!("Store: {version}\n");
         println!(
-            "| run | achieved | late p50 | p99 | max | peak in 1 ms, of the fair share | calls/s | script per call | store's processor | its memory per second of run | lost | twice | closes |"
+            "| run | achieved | late p50 | p99 | max | peak in 1 ms, of the fair share | calls/s | script per call | store's CPU time | store's memory per second of run | lost | twice | closes |"
         );
         println!("|---|---|---|---|---|---|---|---|---|---|---|---|---|");
         for trial in trials() {
             trial.run(product)?;
         }
-        println!(
-            "\nThe store's processor for {PINGS} PINGs/s: {:.2} %\n",
-            100.0 * pinged(product)?
-        );
+        println!("\nThe store's CPU time for {PINGS} PINGs/s: {:.2} %\n", 100.0 * pinged(product)?);
     }
     Ok(())
 }

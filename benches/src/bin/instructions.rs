@@ -157,13 +157,16 @@ fn record(counts: &BTreeMap<String, f64>) -> Result<bool, String> {
 }
 
 fn check(counts: &BTreeMap<String, f64>) -> Result<bool, String> {
-    let text =
-        fs::read_to_string(file()).map_err(|error| format!("nothing to compare with: {error}"))?;
+    let text = fs::read_to_string(file())
+        .map_err(|error| format!("cannot read the record to compare with: {error}"))?;
     let record: Record = serde_json::from_str(&text).map_err(|error| error.to_string())?;
     let compiler = Machine::here().compiler;
     let is_same = compiler == record.machine.compiler;
     if !is_same {
-        println!("not judged: recorded with {}, compiled with {compiler}", record.machine.compiler);
+        println!(
+            "not judged: the record was made with {}, and this program with {compiler}",
+            record.machine.compiler
+        );
     }
     println!("| instructions per call | recorded | now | growth |");
     let mut holds = true;

@@ -46,7 +46,7 @@ fn main() {
     let measured = Measured::here();
     let [one, two] = measured.bare;
     println!("A bare fetch_add: {one:.0} M/s on 1 core, {two:.0} on 2.");
-    println!("Other programs took {:.1} % of the CPU time.\n", others.share() * 100.0);
+    println!("Other programs used {:.1} % of the CPU time.\n", others.share() * 100.0);
     let model = Model::fit(measured.shared, measured.lanes[0], measured.lanes[2][0]);
     println!("{model:.1?}\n");
     let worst = most_off(&measured.beside(&model));

@@ -17,7 +17,7 @@ const LINES: [(&str, &str); 2] =
     [("a closed loop's times", "service_time_ns"), ("what users saw", "response_time_ns")];
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let file = env::args_os().nth(1).ok_or("give a file for the picture")?;
+    let file = env::args_os().nth(1).ok_or("usage: stall FILE.svg < RESULTS.json")?;
     let run: Value = serde_json::from_reader(io::stdin())?;
     let lines = LINES.map(|(name, times)| Line {
         name: name.to_owned(),

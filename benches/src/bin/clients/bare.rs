@@ -64,6 +64,6 @@ fn is_whole(bytes: &[u8]) -> io::Result<bool> {
     let httparse::Status::Complete(head) = head else { return Ok(false) };
     let length = answer.headers.iter().find(|it| it.name.eq_ignore_ascii_case("content-length"));
     let length = length.and_then(|it| str::from_utf8(it.value).ok()?.parse::<usize>().ok());
-    let length = length.ok_or_else(|| io::Error::other("an answer without a length"))?;
+    let length = length.ok_or_else(|| io::Error::other("a response without a Content-Length"))?;
     Ok(bytes.len() >= head + length)
 }

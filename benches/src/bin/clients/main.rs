@@ -94,7 +94,7 @@ fn main() -> Fallible<()> {
         compare(&bin, connections, rounds)?;
     }
     paced(&bin, rounds)?;
-    println!("\nAll programs together took {:.1} % of all cores.", others.share() * 100.0);
+    println!("\nAll programs together used {:.1} % of all cores.", others.share() * 100.0);
     Ok(())
 }
 

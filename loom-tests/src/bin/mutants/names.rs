@@ -11,8 +11,12 @@ pub(crate) fn wrong(root: &Path, mutants: &[Mutant]) -> io::Result<Vec<String>> 
     let in_edits = of_edits(mutants, |trial| trial.model != ALL);
     let broken = of_edits(mutants, |trial| trial.expected == Verdict::Caught);
     Ok([
-        missing(&named(root)?, &models, "is named, and there is no such model"),
-        missing(&in_edits, &models, "is named by an edit, and there is no such model"),
+        missing(
+            &named(root)?,
+            &models,
+            "is named in a comment or a page, but there is no such model",
+        ),
+        missing(&in_edits, &models, "is named in an edit, but there is no such model"),
         missing(&models, &broken, "is a model that no edit breaks"),
     ]
     .concat())
