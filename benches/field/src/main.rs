@@ -139,7 +139,10 @@ impl Options {
                 _ => bail!(USAGE),
             }
         }
-        ensure!(options.seconds >= 3 && options.rounds > 0, "write --seconds 3 or more, and --rounds 1 or more");
+        ensure!(
+            options.seconds >= 3 && options.rounds > 0,
+            "write --seconds 3 or more, and --rounds 1 or more"
+        );
         Ok(options)
     }
 }
