@@ -23,7 +23,7 @@ fn a_full_disk_loses_only_its_own_files() {
 
     let output = ran("--hdr /dev/full --json -");
     assert_eq!((output.status.code(), &object(&output)["completed"]), (Some(1), &20.into()));
-    assert!(String::from_utf8_lossy(&output.stderr).contains("interval log"), "{output:?}");
+    assert!(String::from_utf8_lossy(&output.stderr).contains("cannot write --hdr"), "{output:?}");
 
     let json = scratch("kept.json");
     let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();

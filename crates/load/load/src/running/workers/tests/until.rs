@@ -60,7 +60,7 @@ fn contradicting_options_are_refused_with_what_to_write() {
             "write --rate RATE, without --shape",
         ),
         ("--rate 1k/s --until-confident p99_5% --run x", "leave out --until-confident or --run"),
-        ("--rate 1k/s --until-confident p99", "write a percentile and how near it has to be known"),
+        ("--rate 1k/s --until-confident p99", "write a percentile and the accuracy that you need"),
         ("--rate 1k/s --longest 5s", "--until-confident"),
     ] {
         let refused = set_up(options).err().unwrap_or_default();
