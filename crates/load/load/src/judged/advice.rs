@@ -79,9 +79,8 @@ fn share(summary: &Summary) -> String {
     let is_alone = summary.loads.is_empty() && summary.parts.is_empty();
     let is_node = is_given(summary, "run");
     let can_be_node = is_alone && !is_node && Node.unsupported(&summary.title.given).is_none();
-    let share =
-        if can_be_node { "the load between machines: --fleet" } else { "it between machines" };
-    format!("{}, or share {share}", lower(summary))
+    let with = if can_be_node { ": --fleet" } else { "" };
+    format!("{}, or share the load between machines{with}", lower(summary))
 }
 
 fn own_machine(summary: &Summary) -> String {
@@ -146,8 +145,8 @@ mod tests {
         let grown = |opened| PoolGrowth { first: 4, most: 8, opened, last_opened_seconds: None };
         let (none, all, some) = (None, Some(grown(8)), Some(grown(7)));
         for (verdict, option, pool, expected) in [
-            (GeneratorBehind, "shard", none, "lower --rate, or share it between machines"),
-            (GeneratorBehind, "load", none, "lower --rate, or share it between machines"),
+            (GeneratorBehind, "shard", none, "lower --rate, or share the load between machines"),
+            (GeneratorBehind, "load", none, "lower --rate, or share the load between machines"),
             (BothBehind, "shape", none, "without other work, or lower the rate"),
             (TargetBehind, "rate", all, "raise the upper end of --connections if"),
             (
