@@ -51,7 +51,8 @@ Examples:
   nanopace run --requests 1000 --json - | jq .response_time_ns.p99
   nanopace run --config run.toml --rate 10k/s
 
-The same without 'run'. 'nanopace run --help' lists all options; 'nanopace help' lists topics.";
+The word 'run' can be left out. 'nanopace run --help' lists all options; 'nanopace help' lists
+topics.";
 
 /// The default rate for the embedded target. Other targets get the lower default of [`ScheduleArgs`].
 ///
@@ -83,7 +84,7 @@ enum Command<C: Subcommand, E: EmbeddedTarget> {
     /// Find the highest rate that meets an objective, such as p99 response < 20ms.
     #[command(after_help = search_args::HELP)]
     Search(Box<HttpSearchArgs<E>>),
-    /// Draw a load before it runs: its rate over time and its number of requests.
+    /// Draw a load without running it: its rate and its number of requests over time.
     #[command(after_help = plan_args::HELP)]
     Plan(Box<PlanArgs>),
     /// Measure this machine's clock, sleeps and starts, and recommend a pause strategy.

@@ -60,7 +60,7 @@ fn a_wrong_run_of_several_loads_gets_one_line() {
         ("", "--fail-if=god: failed = 0", "no load has this name: write one of good, wrong"),
         ("", "--fail-if=p99 slower by 5%", "it needs a figure, a change for the worse"),
         ("", "--load=none.toml", "cannot read none.toml"),
-        (&csv, "--pin", "good.csv: two loads have this file: give each its own"),
+        (&csv, "--pin", "good.csv: two loads write to this file: give each load its own file"),
         ("name = 'good'", "--pin", "two loads have the name \"good\": rename one"),
         ("name = 'a b'", "--pin", "\"a b\" cannot be the name of a load: write another"),
         ("json = 'x'", "--pin", "wrong.toml: json is an option of the whole run"),

@@ -12,7 +12,7 @@ Examples:
 
 The report has, from top to bottom:
   machine             number of cores
-  clock               time to read the engine's clock and the system's
+  clock               time to read the engine's clock and the system's clock
   starts              time of a start at full speed
   timers              how much later the system may end a sleep (timer slack)
   oversleep           how much longer than requested sleeps take, and their CPU time
@@ -25,7 +25,8 @@ The report has, from top to bottom:
   recommended         the cheapest way to pause with even gaps at 10 k/s
 
 Nothing is recommended if other programs, interrupts or a hypervisor took more than 5 % of the
-time; the exit status is still 0. Ctrl-C ends the measurements and reports the results so far.";
+time, or after Ctrl-C, which ends the measurements and reports the results so far. The exit status
+is 0 in both cases.";
 
 #[derive(Debug, Args)]
 pub(crate) struct CalibrateArgs {

@@ -30,7 +30,7 @@ impl Display for Disturbance {
             let share = human::percent(share);
             return write!(
                 f,
-                "other programs took {share} of the time of threads that never sleep"
+                "other programs took up to {share} of the time of threads that never sleep"
             );
         }
         let lost = human::percent(self.in_hiccups.unwrap_or(0.0));
@@ -66,7 +66,7 @@ mod tests {
         let taken = Disturbance { by_others: Some(0.31), in_hiccups: Some(0.4) };
         assert_eq!(
             taken.to_string(),
-            "other programs took 31.0 % of the time of threads that never sleep"
+            "other programs took up to 31.0 % of the time of threads that never sleep"
         );
         for by_others in [None, Some(0.01)] {
             let told = Disturbance { by_others, in_hiccups: Some(0.125) }.to_string();

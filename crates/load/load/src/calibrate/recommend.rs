@@ -105,8 +105,8 @@ pub(crate) fn recommend(rates: &[EvenRate], cores: usize) -> Option<Recommendati
     let reason = match cheapest {
         Some(rate) => reason(rate, best, of(Pause::Sleep)),
         None => format!(
-            "nothing keeps gaps even at {} here, this one up to {}: other programs need the CPU, or the \
-             virtual machine does not get it",
+            "no suitable way to pause keeps gaps even at {} here, and this one keeps them even up to {}; \
+             other programs or a hypervisor may be taking CPU time",
             human::short_hz(REFERENCE_HZ),
             human::short_hz(best.hz)
         ),
@@ -216,8 +216,8 @@ mod tests {
             ([4e3, 4e3, 1e6, 5e3], 2, Pause::Yield, "core of its own"),
             ([4e3, 4e3, 5e6, 1e6], 2, Pause::Yield, "core of its own"),
             // On one core, no way to pause may use the whole core.
-            ([4e3, 5e3, 1e6, 5e6], 1, Pause::Hybrid, "nothing keeps gaps even at 10.0k/s here"),
-            ([60.0, 50.0, 40.0, 30.0], 64, Pause::Sleep, "this one up to 60.0/s"),
+            ([4e3, 5e3, 1e6, 5e6], 1, Pause::Hybrid, "no suitable way to pause keeps gaps even at 10.0k/s here"),
+            ([60.0, 50.0, 40.0, 30.0], 64, Pause::Sleep, "keeps them even up to 60.0/s"),
         ] {
             let ways = [Pause::Sleep, Pause::Hybrid, Pause::Yield, Pause::Spin];
             let rates: Vec<EvenRate> = ways

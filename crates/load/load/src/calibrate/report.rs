@@ -29,19 +29,19 @@ impl Display for CalibrationReport<'_> {
 }
 
 fn machine(f: &mut Formatter<'_>, results: &Results) -> fmt::Result {
-    writeln!(f, "machine   {} cores", results.cores)?;
+    writeln!(f, "machine   {}", human::count(results.cores, "core"))?;
     if let Some(clock) = &results.clock {
         let source = if clock.counter { "time-stamp counter" } else { "operating system" };
         let system = clock.system_source.as_deref().unwrap_or("source not known");
-        writeln!(f, "clock     {source}, {:.1}ns a reading", clock.reading_ns)?;
+        writeln!(f, "clock     {source}, {:.1}ns per reading", clock.reading_ns)?;
         writeln!(
             f,
-            "          the system's own ({system}) takes {:.1}ns",
+            "          the system's clock ({system}): {:.1}ns per reading",
             clock.system_reading_ns
         )?;
         writeln!(
             f,
-            "starts    {:.1}ns each at full speed, with a reading of the clock",
+            "starts    {:.1}ns each at full speed, including a clock reading",
             clock.start_ns
         )?;
     }
@@ -53,7 +53,7 @@ fn machine(f: &mut Formatter<'_>, results: &Results) -> fmt::Result {
                 human::time(slack)
             )
         }
-        None => writeln!(f, "timers    their slack is not known on this system"),
+        None => writeln!(f, "timers    slack not known on this system"),
     }
 }
 
@@ -89,7 +89,7 @@ fn spin(f: &mut Formatter<'_>, spinning: &Spinning) -> fmt::Result {
     };
     writeln!(
         f,
-        "gaps a second: {:.0} above 1us, {:.0} above 10us, {:.1} above 100us, {:.1} above 1ms; {} of the time lost in them",
+        "gaps per second: {:.0} above 1us, {:.0} above 10us, {:.1} above 100us, {:.1} above 1ms; {} of the time was lost in gaps above 1us",
         per_second(1),
         per_second(10),
         per_second(100),
@@ -108,13 +108,14 @@ fn sleeping(f: &mut Formatter<'_>, results: &Results) -> fmt::Result {
     write!(f, "\na sleep costs {} of CPU time", human::time(sleeping.cost))?;
     for hz in [1_000, 10_000] {
         if let Some(share) = results.sleep_share_at(hz).map(human::percent) {
-            write!(f, "; {share} of a core at {}", human::short_hz(f64::from(hz)))?;
+            let rate = human::short_hz(f64::from(hz));
+            write!(f, "; sleeping between starts took {share} of a core at {rate}")?;
         }
     }
     let above = human::short_hz(sleeping.clumped_above_hz());
     writeln!(
         f,
-        "\nabove {above} a thread that sleeps makes its starts in clumps of {}",
+        "\nabove {above}, a thread that sleeps makes its starts in clumps, one every {}",
         sleeping.clumps()
     )
 }
@@ -122,7 +123,7 @@ fn sleeping(f: &mut Formatter<'_>, results: &Results) -> fmt::Result {
 fn even_rates(f: &mut Formatter<'_>, results: &Results) -> fmt::Result {
     writeln!(
         f,
-        "\nhighest rate with even gaps, one thread (p99 lateness of at most a quarter of the interval, within the limits of a core):"
+        "\nhighest rate with even gaps in one thread (p99 lateness of at most a quarter of the interval; less if CPU time limits it):"
     )?;
     results.even_rates().iter().try_for_each(|even| {
         let rate = human::short_hz(even.hz);
@@ -137,8 +138,12 @@ fn recommendation(f: &mut Formatter<'_>, results: &Results) -> fmt::Result {
         None if disturbance.is_too_much() => writeln!(
             f,
             "\ntoo busy to recommend: {disturbance}. The results show how busy the machine was, not what it can do: \
-             repeat this when it is idle."
+             repeat the measurements when the machine is idle."
         ),
-        None => writeln!(f, "\nrecommended: nothing yet, because not everything was measured."),
+        None => writeln!(
+            f,
+            "\nrecommended: nothing, because not everything was measured: let the measurements finish, or write more \
+             --seconds."
+        ),
     }
 }

@@ -128,14 +128,14 @@ fn about_files() -> [Arg; 2] {
         .value_parser(ValueParser::path_buf())
         .hide_short_help(true)
         .help(
-            "Read options by their long names from this TOML file, as rate = \"5k/s\"; options given \
-             here win, and --no-NAME takes back a flag",
+            "Read options by their long names from this TOML file, as in rate = \"5k/s\"; the command \
+             line overrides the file, and --no-NAME cancels a flag",
         );
     let print = Arg::new(PRINT_CONFIG)
         .long(PRINT_CONFIG)
         .action(ArgAction::SetTrue)
         .hide_short_help(true)
-        .help("Print the options as --config reads them, and exit");
+        .help("Print all options in the format of --config, and exit");
     [config, print]
 }
 
@@ -331,9 +331,9 @@ mod tests {
             ("print-config = true", "FILE line 1: \"print-config\" is not an option"),
             ("no-pin = true", "FILE line 1: \"no-pin\" is not an option"),
             ("help = true", "FILE line 1: \"help\" is not an option"),
-            ("[run]\nrate = 1", "FILE line 1: \"run\" is a table; write its lines without one"),
+            ("[run]\nrate = 1", "FILE line 1: \"run\" is a table; write each option as NAME = VALUE"),
             ("['a\\nb']", "FILE line 1: \"a\\\\nb\" is a table"),
-            ("run.rate = 1", "FILE line 1: \"run\" is a table; write its lines without one"),
+            ("run.rate = 1", "FILE line 1: \"run\" is a table; write each option as NAME = VALUE"),
             ("rate = 1\nrate = 2", "FILE line 2: this is not TOML: duplicate key"),
             ("rate =", "FILE line 1: this is not TOML: "),
             ("\n\nrate = '", "FILE line 3: this is not TOML: "),

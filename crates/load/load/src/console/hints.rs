@@ -7,11 +7,11 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 const ADVICE: [(&[&str], &str); 22] = [
     (
         &["--rps", "--qps", "--tps", "--query-per-second", "--throughput", "-q", "-r", "-R"],
-        "write --rate 100/s; it is the sum over all connections",
+        "write --rate 100/s; the rate is the sum over all connections",
     ),
     (
         &["--vus", "--users", "--concurrency", "--clients", "--workers", "-u"],
-        "write --connections 50; each has one request in flight at most",
+        "write --connections 50; each connection has at most one request in flight",
     ),
     (&["--time", "--run-time", "--runtime", "--timelimit"], "write --duration 30s"),
     (&["--iterations", "--amount", "--number", "--count", "-i"], "write --requests 1000"),
@@ -21,29 +21,29 @@ const ADVICE: [(&[&str], &str); 22] = [
     ),
     (
         &["--output", "--out", "--output-format", "--summary-export", "--format", "-o"],
-        "write --json FILE; with --json - the results go to standard output",
+        "write --json FILE; with --json -, the results go to standard output",
     ),
     (&["-e", "-g"], "write --csv FILE"),
     (&["--post-file", "-p"], "write --body-file FILE"),
     (&["--content-type", "-T"], "write --header \"Content-Type: application/json\""),
-    (&["--accept", "-A"], "write --header \"Accept: text/html\"; a login is --basic-auth"),
+    (&["--accept", "-A"], "write --header \"Accept: text/html\"; for a login, write --basic-auth USER:PASSWORD"),
     (&["--cookie", "-C"], "write --header \"Cookie: NAME=VALUE\""),
     (&["--user-agent"], "write --header \"User-Agent: NAME\""),
     (&["--host"], "write --header \"Host: NAME\""),
     (&["-x"], "write --proxy localhost:3128"),
-    (&["--script", "--locustfile", "-s", "-f"], "write --scenario FILE; see help scenarios"),
+    (&["--script", "--locustfile", "-s", "-f"], "write --scenario FILE; 'help scenarios' describes the file"),
     (&["--threshold", "--thresholds"], "write --fail-if \"p99 response < 50ms\""),
     (&["--no-verify", "--insecure-skip-tls-verify"], "write --insecure"),
     (&["--headless", "--no-color"], "write --no-tui"),
     (
         &["--latency", "--latencies", "--latency-correction", "--percentiles", "-l"],
-        "leave it out; each report has percentiles, corrected for late starts",
+        "leave it out; each report has percentiles of response times, which include late starts",
     ),
     (
         &["--keepalive", "--keep-alive", "--redirect", "--redirects", "--disable-redirects"],
         "leave it out; connections are kept open, and redirects are not followed",
     ),
-    (&["attack", "bench", "benchmark", "load", "start", "test"], "write run, or no command"),
+    (&["attack", "bench", "benchmark", "load", "start", "test"], "write run, or leave the command out"),
     (&["report", "plot", "encode", "dump"], "write run --json FILE or run --html FILE"),
 ];
 
@@ -62,7 +62,7 @@ pub(super) fn about(error: &Error) -> Option<String> {
     if OTLP.contains(&word) {
         let install = "cargo install nanopace-cli --features otlp";
         return Some(format!(
-            "{word} is not built in: {install}; your own programs need this feature of nanopace-load"
+            "{word} is not in this build: run {install}, or enable the feature otlp of nanopace-load in your program"
         ));
     }
     let (_, advice) = ADVICE.iter().find(|(words, _)| words.contains(&word))?;

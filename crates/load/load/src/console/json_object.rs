@@ -16,7 +16,7 @@ pub(crate) fn object(line: &str) -> Result<Values, (usize, String)> {
         let told = told.rsplit_once(" at line ").map_or(told.as_str(), |(told, _)| told);
         // serde's column, counted from 1, is that of the last byte read. It is 0 if no byte was read.
         let at = begin + error.column().saturating_sub(1);
-        (at, format!("{told}; write an object on each line"))
+        (at, format!("{told}; write one JSON object on each line, with each name once"))
     })?;
     Ok(object.0)
 }

@@ -30,12 +30,12 @@ pub(crate) fn keep_apart<'a>(
         for (other, _, another) in &outputs[index + 1..] {
             ensure!(
                 option != other || !identity.is(another),
-                "--{option} {}: two loads have this file: give each its own",
+                "--{option} {}: two loads write to this file: give each load its own file",
                 path.display()
             );
             ensure!(
                 !identity.is(another),
-                "--{option} and --{other} have the same file: give each its own"
+                "--{option} and --{other} have the same file: give each option its own file"
             );
         }
     }
@@ -51,7 +51,7 @@ pub(crate) fn keep_apart<'a>(
             let path = path.display();
             ensure!(
                 !identity.is(&read),
-                "--{option} {path}: {input} reads this file: write to another"
+                "--{option} {path}: {input} reads this file: write to another file"
             );
         }
     }
@@ -66,7 +66,7 @@ fn not_beside_the_report(outputs: &[(&str, &Path, Identity)]) -> anyhow::Result<
         for (option, path, identity) in outputs {
             ensure!(
                 !identity.is(&report),
-                "--{option} {}: standard output goes to this file: write to another",
+                "--{option} {}: standard output goes to this file: write to another file",
                 path.display()
             );
         }
@@ -125,7 +125,7 @@ pub(super) fn destination(path: &Path) -> io::Result<PathBuf> {
             Err(_) => return Ok(there),
         }
     }
-    Err(io::Error::other("too many links lead to it"))
+    Err(io::Error::other("the path has too many symbolic links"))
 }
 
 /// Opens a file for writing without clearing it. Also returns whether it is a stream, which cannot be cleared: a pipe,
@@ -193,7 +193,7 @@ mod tests {
         let folder = folder();
         let (old, hard) = (folder.path().join("old"), folder.path().join("hard"));
         let told = keep_apart([("json", Some(&*hard))], [("--config", &*old)]).unwrap_err();
-        assert!(told.to_string().ends_with("--config reads this file: write to another"), "{told}");
+        assert!(told.to_string().ends_with("--config reads this file: write to another file"), "{told}");
     }
 
     #[test]

@@ -91,14 +91,14 @@ fn find<'options>(options: &'options Command, name: &str) -> Option<&'options Ar
 
 fn unknown(options: &Command, name: &str, value: &Value<'_>) -> String {
     if value.get_ref().is_table() {
-        return format!("{name:?} is a table; write its lines without one");
+        return format!("{name:?} is a table; write each option as NAME = VALUE, without tables");
     }
     if let Some(option) = find(options, &nearest(options, name)) {
         let nearest = option.get_long().unwrap_or_default();
         return format!("{name:?} is not an option; write {nearest}");
     }
     let command = options.get_bin_name().unwrap_or(options.get_name());
-    format!("{name:?} is not an option for a file; {command} --help lists them")
+    format!("{name:?} is not an option for a file; {command} --help lists the options")
 }
 
 /// Returns the most similar name of an option, as clap would suggest it.
