@@ -210,7 +210,7 @@ fn a_run_that_has_not_started_can_only_be_stopped() {
     for (method, path, body) in [("PUT", "/rate", "5/s"), ("POST", "/pause", "")] {
         let answer = run.ask(method, path, &[], body.as_bytes());
         assert_eq!(answer.status, 409, "{answer:?}");
-        assert!(answer.body.contains("repeat this when /status has"), "{answer:?}");
+        assert!(answer.body.contains("repeat this command when GET /status returns"), "{answer:?}");
     }
     let (results, _) = run.stop(&[]);
     assert_adds_up(&results);

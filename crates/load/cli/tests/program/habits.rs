@@ -169,7 +169,7 @@ fn topics_exist_and_their_examples_are_commands() {
         }
     }
     let told = refusal(output("help shape"));
-    assert!(told.contains("'nanopace help' lists them"), "{told}");
+    assert!(told.contains("'nanopace help' lists all"), "{told}");
 }
 
 /// The packaged program has all features.

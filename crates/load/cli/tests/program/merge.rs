@@ -44,7 +44,10 @@ fn two_parts_are_merged_into_one_result() {
     for (line, told) in [
         (format!("merge {one}"), "part 2/2 is missing"),
         (format!("merge {one} {whole}"), "is not the result of a part"),
-        (format!("merge {one} {two} --json {one}"), ": merge reads this file: write to another file"),
+        (
+            format!("merge {one} {two} --json {one}"),
+            ": merge reads this file: write to another file",
+        ),
         ("merge nonexistent.json".to_owned(), "cannot merge nonexistent.json"),
     ] {
         let refused = refusal(output(&line));

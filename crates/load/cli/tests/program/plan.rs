@@ -222,7 +222,7 @@ fn an_invalid_plan_prints_one_line_and_has_status_2() {
         ("--seed x", "--seed"),
         ("--duration 0s", "--duration"),
         ("--rate 1/d --duration 600years", "may last 292 years"),
-        ("--arrivals soon", "or replay:FILE"),
+        ("--arrivals soon", "write replay:FILE or har:FILE"),
         ("--requests 0", "--requests"),
         ("--duration 1s --csv - --svg -", "same file"),
         ("--svg /nonexistent/file", "/nonexistent/file"),

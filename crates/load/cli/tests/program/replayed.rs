@@ -102,7 +102,7 @@ fn absolute_times_begin_with_the_first_one() {
     assert!(shown.contains(line), "{shown}");
     let far = file("replayed-far.csv", "3600001\n3600002\n");
     let stderr = refusal(output(&format!("--arrivals replay:{far}")));
-    assert!(stderr.contains("its first request is due 41days 16h 1s after"), "{stderr}");
+    assert!(stderr.contains("the first request is due 41days 16h 1s after"), "{stderr}");
 }
 
 #[test]

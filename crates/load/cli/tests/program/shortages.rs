@@ -90,7 +90,7 @@ fn the_failure_for_a_full_queue_of_a_unix_socket_has_advice() {
     assert_eq!(results["verdict"], "generator-failing", "{results}");
     let report = String::from_utf8_lossy(&output.stderr);
     assert!(
-        report.contains("raise the server's backlog and sysctl net.core.somaxconn"),
+        report.contains("raise the server's listen backlog and net.core.somaxconn"),
         "{report}"
     );
 }

@@ -216,7 +216,12 @@ mod tests {
             ([4e3, 4e3, 1e6, 5e3], 2, Pause::Yield, "core of its own"),
             ([4e3, 4e3, 5e6, 1e6], 2, Pause::Yield, "core of its own"),
             // On one core, no way to pause may use the whole core.
-            ([4e3, 5e3, 1e6, 5e6], 1, Pause::Hybrid, "no suitable way to pause keeps gaps even at 10.0k/s here"),
+            (
+                [4e3, 5e3, 1e6, 5e6],
+                1,
+                Pause::Hybrid,
+                "no suitable way to pause keeps gaps even at 10.0k/s here",
+            ),
             ([60.0, 50.0, 40.0, 30.0], 64, Pause::Sleep, "keeps them even up to 60.0/s"),
         ] {
             let ways = [Pause::Sleep, Pause::Hybrid, Pause::Yield, Pause::Spin];

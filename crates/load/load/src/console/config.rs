@@ -331,7 +331,10 @@ mod tests {
             ("print-config = true", "FILE line 1: \"print-config\" is not an option"),
             ("no-pin = true", "FILE line 1: \"no-pin\" is not an option"),
             ("help = true", "FILE line 1: \"help\" is not an option"),
-            ("[run]\nrate = 1", "FILE line 1: \"run\" is a table; write each option as NAME = VALUE"),
+            (
+                "[run]\nrate = 1",
+                "FILE line 1: \"run\" is a table; write each option as NAME = VALUE",
+            ),
             ("['a\\nb']", "FILE line 1: \"a\\\\nb\" is a table"),
             ("run.rate = 1", "FILE line 1: \"run\" is a table; write each option as NAME = VALUE"),
             ("rate = 1\nrate = 2", "FILE line 2: this is not TOML: duplicate key"),

@@ -26,12 +26,18 @@ const ADVICE: [(&[&str], &str); 22] = [
     (&["-e", "-g"], "write --csv FILE"),
     (&["--post-file", "-p"], "write --body-file FILE"),
     (&["--content-type", "-T"], "write --header \"Content-Type: application/json\""),
-    (&["--accept", "-A"], "write --header \"Accept: text/html\"; for a login, write --basic-auth USER:PASSWORD"),
+    (
+        &["--accept", "-A"],
+        "write --header \"Accept: text/html\"; for a login, write --basic-auth USER:PASSWORD",
+    ),
     (&["--cookie", "-C"], "write --header \"Cookie: NAME=VALUE\""),
     (&["--user-agent"], "write --header \"User-Agent: NAME\""),
     (&["--host"], "write --header \"Host: NAME\""),
     (&["-x"], "write --proxy localhost:3128"),
-    (&["--script", "--locustfile", "-s", "-f"], "write --scenario FILE; 'help scenarios' describes the file"),
+    (
+        &["--script", "--locustfile", "-s", "-f"],
+        "write --scenario FILE; 'help scenarios' describes the file",
+    ),
     (&["--threshold", "--thresholds"], "write --fail-if \"p99 response < 50ms\""),
     (&["--no-verify", "--insecure-skip-tls-verify"], "write --insecure"),
     (&["--headless", "--no-color"], "write --no-tui"),
@@ -43,7 +49,10 @@ const ADVICE: [(&[&str], &str); 22] = [
         &["--keepalive", "--keep-alive", "--redirect", "--redirects", "--disable-redirects"],
         "leave it out; connections are kept open, and redirects are not followed",
     ),
-    (&["attack", "bench", "benchmark", "load", "start", "test"], "write run, or leave the command out"),
+    (
+        &["attack", "bench", "benchmark", "load", "start", "test"],
+        "write run, or leave the command out",
+    ),
     (&["report", "plot", "encode", "dump"], "write run --json FILE or run --html FILE"),
 ];
 

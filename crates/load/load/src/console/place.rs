@@ -193,7 +193,10 @@ mod tests {
         let folder = folder();
         let (old, hard) = (folder.path().join("old"), folder.path().join("hard"));
         let told = keep_apart([("json", Some(&*hard))], [("--config", &*old)]).unwrap_err();
-        assert!(told.to_string().ends_with("--config reads this file: write to another file"), "{told}");
+        assert!(
+            told.to_string().ends_with("--config reads this file: write to another file"),
+            "{told}"
+        );
     }
 
     #[test]

@@ -439,7 +439,9 @@ pub(super) async fn in_background<R: Send + 'static>(
     thread::Builder::new().name("load".to_owned()).spawn(run).map_err(LoadError::boxed)?;
     let report = report.await;
     drop(stop);
-    report.unwrap_or_else(|_| Err(LoadError::text("the run has panicked")))
+    report.unwrap_or_else(|_| {
+        Err(LoadError::text("the run has panicked; the message of the panic is on standard error"))
+    })
 }
 
 /// Performs a run, and blocks the calling thread. A thread that is inside a Tokio runtime cannot enter another one, so
@@ -452,7 +454,9 @@ pub(super) fn on_own_thread<R: Send>(
         run(&sender, &messages)
     };
     let ran = thread::scope(|scope| scope.spawn(run).join());
-    ran.unwrap_or_else(|_| Err(LoadError::text("the run has panicked")))
+    ran.unwrap_or_else(|_| {
+        Err(LoadError::text("the run has panicked; the message of the panic is on standard error"))
+    })
 }
 
 /// Dropping this value stops the run. The future that waits for the report owns it.
@@ -475,7 +479,7 @@ impl Drop for Stop {
 /// use nanopace_load::Load;
 ///
 /// let error = Load::shaped("ramp up").unwrap_err();
-/// println!("no such load: {error}");
+/// println!("invalid load: {error}");
 /// ```
 #[derive(Debug)]
 pub struct LoadError(anyhow::Error);
@@ -565,9 +569,9 @@ mod tests {
     #[test]
     fn what_the_target_does_not_time_is_refused_with_what_would_time_it() {
         for (figure, advice) in [
-            ("item-gap", "give the stream_times in the target's about"),
-            ("first-byte", "only nanopace run times these"),
-            ("reading", "only nanopace run times these"),
+            ("item-gap", "pass the target's StreamTimes to About::stream_times"),
+            ("first-byte", "only the HTTP client of nanopace run measures them"),
+            ("reading", "only the HTTP client of nanopace run measures them"),
         ] {
             let requirement = format!("p99 {figure} < 1s");
             let told = refused(|load| load.fail_if(&requirement).unwrap());

@@ -13,7 +13,8 @@ use clap::{ArgMatches, Args, Command, Error, FromArgMatches};
 use std::process::ExitCode;
 
 /// The options of a load as a `clap` group. Flatten it into the command line of a program that does more than
-/// [`main`](crate::main) does. The options are those of `main`, except `--config`.
+/// [`main`](crate::main) does. The options are those of `main`, except `--config` and
+/// `--print-config`.
 ///
 /// # Examples
 ///

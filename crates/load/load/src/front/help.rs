@@ -41,7 +41,7 @@ const TOPICS: [Topic; 10] = [
     },
     Topic {
         name: "templates",
-        about: "Requests that differ: {{NAME}}, --data, --targets",
+        about: "Requests with changing data: {{NAME}}, --data, --targets",
         text: include_str!("topics/templates.txt"),
         option: "data",
     },
@@ -81,9 +81,9 @@ const NAME: &str = "help";
 const PAGE: &str = "page";
 
 pub(crate) fn command() -> Command {
-    let about = "List commands and topics, or print the page of one";
+    let about = "List all commands and topics, or print the page of a command or topic";
     let page = Arg::new(PAGE).value_name("COMMAND or TOPIC").action(ArgAction::Append);
-    Command::new(NAME).about(about).arg(page.help("Command or topic to print the page of"))
+    Command::new(NAME).about(about).arg(page.help("Print the page of this command or topic"))
 }
 
 /// Returns the requested help page, or `None` if the command line does not contain the command `help`. Fails if there
@@ -130,7 +130,7 @@ fn contents(definition: &Command) -> String {
 
 fn unknown(definition: &Command, name: &str) -> Error {
     let program = definition.get_name();
-    let told = format!("{name:?} is neither a command nor a topic; '{program} help' lists them");
+    let told = format!("{name:?} is neither a command nor a topic; '{program} help' lists all");
     Error::raw(ErrorKind::InvalidValue, told)
 }
 
@@ -189,7 +189,7 @@ mod tests {
     fn an_unknown_page_is_refused() {
         for line in ["tool help shape", "tool help scenarios", "tool help run fast"] {
             let told = page(line).unwrap_err().to_string();
-            assert!(told.contains("'tool help' lists them"), "{line}: {told}");
+            assert!(told.contains("'tool help' lists all"), "{line}: {told}");
         }
     }
 

@@ -129,7 +129,7 @@ fn publish(
             setup.files.output.write_text(&format!("fleet     {node} is done\n\n{whole}"))
         }
         (Ok(None), Some(node)) => setup.files.output.write_text(&format!(
-            "fleet     {node} is done; fleet report shows all nodes together\n{}",
+            "fleet     {node} is done; 'fleet report' prints the results of all nodes\n{}",
             MissedLines(&ran.summary.missed)
         )),
         _ => Ok(()),

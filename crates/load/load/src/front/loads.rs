@@ -146,7 +146,7 @@ impl Loads {
     ) -> Result<Report, LoadError> {
         let args = Load { args: self.args }.checked()?;
         if self.loads.is_empty() {
-            return Err(LoadError::text("a run has at least one load"));
+            return Err(LoadError::text("a run needs at least one load: call add"));
         }
         let given = self.loads.into_iter().map(|give| give());
         let mut setup = LoadsSetup::new(args, given.collect::<Result<_, _>>()?)?;

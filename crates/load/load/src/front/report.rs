@@ -33,7 +33,7 @@ use std::time::Duration;
 /// assert_eq!((report.completed(), report.failed(), report.unfinished()), (90, 10, 0));
 /// assert_eq!(report.failures().collect::<Vec<_>>(), [("a tenth".to_owned(), 10)]);
 /// for missed in report.missed() {
-///     println!("required, and not so: {missed}");
+///     println!("missed requirement: {missed}");
 /// }
 /// println!("{} of {} calls/s", report.achieved_rate(), report.target_rate());
 /// if !report.is_on_schedule() {

@@ -31,11 +31,11 @@ impl Refusal {
     pub(crate) fn text(&self) -> &str {
         match self {
             Refusal::NotStarted => {
-                "the schedule has not started yet: repeat this when /status has elapsed_seconds"
+                "the schedule has not started yet: repeat this command when GET /status returns elapsed_seconds"
             }
             Refusal::NoRequestsLeft => "the load has no requests left",
             Refusal::WarmUp => "with --requests, the load can be changed only after the warm-up",
-            Refusal::ClosedLoop => "--rate max has no rate to change: it is a closed loop",
+            Refusal::ClosedLoop => "--rate max is a closed loop, which has no rate to change",
             Refusal::Over => "the schedule has ended",
             Refusal::Fleet(why) => why,
         }

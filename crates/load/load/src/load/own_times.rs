@@ -85,9 +85,9 @@ impl Part {
     pub(crate) fn of_own_target(self) -> &'static str {
         match self {
             Part::FirstItem | Part::FirstItemResponse | Part::ItemGap => {
-                "give the stream_times in the target's about"
+                "pass the target's StreamTimes to About::stream_times in about()"
             }
-            _ => "only nanopace run times these",
+            _ => "only the HTTP client of nanopace run measures them",
         }
     }
 }

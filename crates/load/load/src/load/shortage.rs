@@ -69,7 +69,7 @@ impl Shortage {
                 "raise the limit of open files (sysctl fs.file-max), or use fewer connections"
             }
             Ports => {
-                "keep connections open, or widen the local ports (sysctl net.ipv4.ip_local_port_range)"
+                "keep connections open, or widen the port range (sysctl net.ipv4.ip_local_port_range)"
             }
             Buffers => {
                 "raise net.ipv4.tcp_mem and net.core.wmem_max (sysctl), or use fewer connections"
@@ -77,7 +77,7 @@ impl Shortage {
             Memory => "give the generator more memory, or use fewer connections",
             Watches => "raise fs.epoll.max_user_watches (sysctl), or use fewer connections",
             Queue => {
-                "raise the server's backlog and sysctl net.core.somaxconn, or use fewer connections"
+                "raise the server's listen backlog and net.core.somaxconn, or use fewer connections"
             }
         }
     }

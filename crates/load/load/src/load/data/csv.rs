@@ -1,6 +1,7 @@
 //! Reads rows from CSV. The first line names the columns.
 
 use super::table::Data;
+use crate::console::human::count;
 use csv::{ByteRecord, Reader, ReaderBuilder};
 use std::io::{self, BufRead, Read};
 
@@ -37,15 +38,17 @@ pub(super) fn read(text: impl BufRead) -> Result<Data, String> {
     while let Some(line) = record(&mut reader, &mut row)? {
         let (values, names) = (row.len(), data.columns().len());
         if values != names {
-            return Err(format!(
-                "line {line}: {values} values, but the first line has {names} names"
-            ));
+            let [values, names] = [count(values, "value"), count(names, "name")];
+            return Err(format!("line {line}: {values}, but the first line has {names}"));
         }
         data.lines.begin(line);
         row.iter().for_each(|field| data.push(field));
     }
     if data.count() == 0 {
-        return Err(format!("line {}: there is no row in it", reader.get_ref().lines));
+        return Err(format!(
+            "line {}: the file has no rows: write column names in the first line, and a row on each line after it",
+            reader.get_ref().lines
+        ));
     }
     Ok(data)
 }
@@ -61,7 +64,10 @@ fn record<R: BufRead>(
     let ByLine { lines, last, .. } = *reader.get_ref();
     let spanned = record.as_slice().split(|byte| *byte == b'\n').count();
     match last {
-        None => Err(format!("line {}: a quote of this row never closes", lines + 2 - spanned)),
+        None => Err(format!(
+            "line {}: a quoted value of this row has no closing quote",
+            lines + 2 - spanned
+        )),
         // The second byte of this line break has not been read yet.
         Some(b'\r') => Ok(Some(lines + 2 - spanned)),
         // Lines that end with `\r` alone are not counted, so the difference can be 0.
@@ -73,11 +79,13 @@ fn columns(record: &ByteRecord, line: usize) -> Result<Vec<String>, String> {
     let mut columns: Vec<String> = Vec::new();
     for name in record {
         let name = str::from_utf8(name)
-            .map_err(|_| format!("line {line}: this column name is not UTF-8"))?
+            .map_err(|_| format!("line {line}: a column name is not UTF-8"))?
             .trim()
             .to_owned();
         if columns.contains(&name) {
-            return Err(format!("line {line}: two columns have the name {name:?}"));
+            return Err(format!(
+                "line {line}: two columns have the name {name:?}: rename one of them"
+            ));
         }
         columns.push(name);
     }

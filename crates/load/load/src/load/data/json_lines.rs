@@ -36,12 +36,14 @@ fn push(data: &mut Data, object: &Values, number: usize) -> Result<(), String> {
         *data = Data::with_columns(object.keys().cloned().collect());
     }
     if data.columns().is_empty() {
-        return Err("this object has no names".to_owned());
+        return Err("this object is empty: write a name and a value for each column".to_owned());
     }
     data.lines.begin(number);
     for index in 0..data.columns().len() {
         let name = &data.columns()[index];
-        let value = object.get(name).ok_or_else(|| format!("{name:?} is missing"))?;
+        let value = object
+            .get(name)
+            .ok_or_else(|| format!("{name:?} is missing, but the first object has it"))?;
         data.push(text(value)?.as_bytes());
     }
     Ok(())

@@ -54,7 +54,11 @@ impl Rows {
 
     fn checked(data: Data) -> anyhow::Result<Rows> {
         for column in 0..data.columns().len() {
-            data.check(column, |value| str::from_utf8(value).is_ok(), "a string")?;
+            data.check(
+                column,
+                |value| str::from_utf8(value).is_ok(),
+                "a string, because it is not UTF-8",
+            )?;
         }
         Ok(Rows(data))
     }
@@ -120,7 +124,7 @@ mod tests {
     #[test]
     fn a_value_that_is_no_string_is_rejected_with_its_place() {
         let error = rows(b"a\nx\n\xff\n", DataOrder::default(), DataEnd::default()).unwrap_err();
-        let expected = "--data: row 2 (line 3) column \"a\": \"\u{fffd}\" can't be in a string";
+        let expected = "--data: row 2 (line 3) column \"a\": \"\u{fffd}\" can't be in a string, because it is not UTF-8";
         assert_eq!(error.to_string(), expected);
     }
 }

@@ -78,7 +78,9 @@ impl ScheduleArgs {
     pub(crate) fn shape(&self) -> anyhow::Result<Shape> {
         match (&self.shape, self.rate) {
             (Some(written), _) => Ok(written.shape.clone()),
-            (None, rate) => rate.map(Shape::constant).context("neither --rate nor --shape"),
+            (None, rate) => {
+                rate.map(Shape::constant).context("the load has no rate: write --rate or --shape")
+            }
         }
     }
 
@@ -145,8 +147,10 @@ impl ScheduleArgs {
         let shape = self.shape.as_ref().map(WrittenShape::to_string);
         let arrivals = (!self.arrivals.is_even()).then(|| self.arrivals.title());
         let seed = self.arrivals.is_random().then(|| format!("seed {}", self.seed));
-        let shard =
-            self.shard.as_ref().map(|shard| format!("{} of it", human::percent(shard.share())));
+        let shard = self
+            .shard
+            .as_ref()
+            .map(|shard| format!("{} of the load", human::percent(shard.share())));
         let parts = [shape.or(rate), arrivals, seed, shard];
         parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
     }

@@ -64,7 +64,9 @@ impl FromStr for ArrivalProcess {
             return recording.map(Box::new).map(ArrivalProcess::Replay);
         }
         let named = text.parse::<Arrivals>().map(|_| text.trim().to_owned());
-        named.map(ArrivalProcess::Named).map_err(|error| format!("{error}; or replay:FILE"))
+        named
+            .map(ArrivalProcess::Named)
+            .map_err(|error| format!("{error}; for a recording, write replay:FILE or har:FILE"))
     }
 }
 

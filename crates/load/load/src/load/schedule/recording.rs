@@ -130,14 +130,15 @@ impl Recording {
         let mut reader = Reader::new(self.begins_with_first);
         while let Some(mut row) = rows.next()? {
             let [at, url] = [Column::Time, Column::Url].map(|column| row.at(column));
-            let text =
-                row.take(Column::Time).ok_or_else(|| (at, format!("it has no time; {NO_HAR}")))?;
+            let text = row
+                .take(Column::Time)
+                .ok_or_else(|| (at, format!("this row has no time; {NO_HAR}")))?;
             let time = time::read(&text, self.unit).map_err(|told| (at, told))?;
             let request = request::of_row(&mut row).map_err(|told| (url, told))?;
             let place = || rows.record.place(url);
             reader.add(time, request, place).map_err(|told| (at, told))?;
         }
-        let none = "it has no times: write one per line, in seconds, such as 0.25";
+        let none = "the file has no times: write one per line, in seconds, such as 0.25";
         reader.end(None).ok_or_else(|| (0, none.to_owned()))
     }
 
@@ -157,8 +158,8 @@ impl Recording {
     pub(super) fn check_first(&self, first: Duration) -> anyhow::Result<()> {
         ensure!(
             first <= LATEST_START || self.begins_with_first.is_some(),
-            "{self}: its first request is due {} after the beginning; write from=first after the file to begin with it, \
-             from=0 to wait for it, or unit=ms, us or ns if its times are not in seconds",
+            "{self}: the first request is due {} after the start of the load; after the file name, write from=first to \
+             begin with this request, from=0 to wait for it, or unit=ms, us or ns if the times are not in seconds",
             human::long_time(first)
         );
         Ok(())

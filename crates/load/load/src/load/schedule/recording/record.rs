@@ -86,7 +86,7 @@ impl<R: BufRead> Record<R> {
                 if self.more()? {
                     continue;
                 }
-                return Err((open, "this quote never closes".to_owned()));
+                return Err((open, "this quoted value has no closing quote".to_owned()));
             };
             text.push_str(&self.text[at..at + length]);
             at += length + 1;

@@ -100,19 +100,21 @@ impl Reader {
         let (first_format, first) = *self.first.get_or_insert((format, ns));
         if format != first_format {
             return Err(format!(
-                "times are written {format} here, and {first_format} in the first row: write all in one way, or unit=s, \
-                 ms, us or ns after the name of the file"
+                "times are written {format} here, and {first_format} in the first row: write all times in one format; if \
+                 all are numbers, write unit=s, ms, us or ns after the file name"
             ));
         }
         let begins_with_first = self.begins_with_first.unwrap_or(!format.is_offset());
         let begin = if begins_with_first { first } else { 0 };
         let last = self.starts.last().copied();
         let start = ns.checked_sub(begin).filter(|start| Some(*start) >= last.map(u128::from));
-        let start = start.ok_or("it is earlier than the previous time: sort the times")?;
+        let start =
+            start.ok_or("this time is earlier than the previous one: sort the rows by time")?;
         let longest = Nanos::MAX - Nanos::ZERO;
         let start = u64::try_from(start).ok();
         let start = start.filter(|start| Duration::from_nanos(*start) < longest);
-        Ok(start.ok_or("it is too long after the start: a load lasts at most 292 years")?)
+        Ok(start
+            .ok_or("this time is too long after the start of the load, which can last 292 years")?)
     }
 
     fn add_request(

@@ -57,7 +57,7 @@ pub(super) fn of_row(row: &mut Row) -> Result<Option<RecordedRequest>, String> {
         (Some(text), None, None) => RecordedBody::Bytes(text.into()),
         (None, Some(path), None) => RecordedBody::File(path),
         (None, None, Some(text)) => RecordedBody::Bytes(of_base64(&text)?),
-        _ => return Err("it has two bodies: leave one of them out".to_owned()),
+        _ => return Err("this row has several bodies: leave all but one out".to_owned()),
     };
     let headers = given(headers).map(|text| self::headers(&text)).transpose()?.unwrap_or_default();
     Ok(Some(RecordedRequest { method: given(method), url, headers, body }))
@@ -65,12 +65,12 @@ pub(super) fn of_row(row: &mut Row) -> Result<Option<RecordedRequest>, String> {
 
 pub(super) fn of_base64(text: &str) -> Result<Bytes, String> {
     let bytes = BASE64_STANDARD.decode(text.trim());
-    bytes.map(Bytes::from).map_err(|error| format!("the body: {error}; write it in base64"))
+    bytes.map(Bytes::from).map_err(|error| format!("the body is not base64: {error}"))
 }
 
 fn headers(text: &str) -> Result<Vec<(String, String)>, String> {
     let names: BTreeMap<String, Values> = serde_json::from_str(text)
-        .map_err(|_| r#"headers: write an object of strings, as {"Accept": "text/html"}"#)?;
+        .map_err(|_| r#"headers: write a JSON object of strings, as in {"Accept": "text/html"}"#)?;
     let fields = names.into_iter().flat_map(|(name, values)| {
         let values = match values {
             Values::One(value) => vec![value],

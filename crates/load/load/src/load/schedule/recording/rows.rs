@@ -1,6 +1,7 @@
 //! Reads the rows of a recording: CSV, whose first line may name the columns, or one JSON object per line.
 
 use super::record::{Record, Wrong};
+use crate::console::human::count;
 use crate::console::json_object::{object, text};
 use std::io::BufRead;
 
@@ -32,7 +33,7 @@ const NAMES: [(Column, &[&str]); 7] = [
     (Column::BodyBase64, &["body_base64", "body-base64"]),
 ];
 
-pub(super) const NO_HAR: &str = "for a HAR file write har:FILE, or --har FILE";
+pub(super) const NO_HAR: &str = "for a HAR file, write har:FILE or --har FILE";
 
 /// Returns the column with this name, and the rank of the name among the names of the column.
 fn column_of(name: &str) -> Option<(Column, usize)> {
@@ -147,10 +148,10 @@ fn csv(
     columns: &[Option<(Column, usize)>],
 ) -> Result<Row, Wrong> {
     let (mut row, mut at, names) = (Row::default(), Some(0), columns.len());
-    let told = |values: &str| format!("{values}, but the first line has {names} names");
+    let told = |values: &str| format!("{values} the first line has {}", count(names, "name"));
     for (index, column) in columns.iter().enumerate() {
         let end = record.text.trim_end().len();
-        let begin = at.ok_or_else(|| (end, told(&format!("{index} values"))))?;
+        let begin = at.ok_or_else(|| (end, told(&(count(index, "value") + ", but"))))?;
         let value = record.value(begin, index + 1 == names)?;
         if let Some(column) = *column {
             row.put(column, value.text, value.at);
@@ -159,7 +160,7 @@ fn csv(
     }
     match at {
         None => Ok(row),
-        Some(at) => Err((at, told("one value too many"))),
+        Some(at) => Err((at, told("too many values:"))),
     }
 }
 

@@ -86,11 +86,11 @@ fn a_recording_of_absolute_times_begins_with_the_first_one() {
 
 #[test]
 fn an_error_has_its_line_and_column() {
-    let earlier = "it is earlier than the previous time";
-    let too_long = "it is too long after the start";
+    let earlier = "this time is earlier than the previous one";
+    let too_long = "this time is too long after the start";
     for (text, line, column, told) in [
-        ("", 1, 1, "it has no times"),
-        ("intended_start_seconds\n", 2, 1, "it has no times"),
+        ("", 1, 1, "the file has no times"),
+        ("intended_start_seconds\n", 2, 1, "the file has no times"),
         (" x", 1, 2, "`x` is not a time"),
         ("\u{feff}x", 1, 1, "`x` is not a time"),
         ("offset,target\n  1,a\n  0,a", 3, 3, earlier),
@@ -103,7 +103,7 @@ fn an_error_has_its_line_and_column() {
         ("0\n\u{feff}1", 2, 1, "`\u{feff}1` is not a time"),
         ("0\n9é\n", 2, 1, "`9é` is not a time"),
         ("99999999999999999999", 1, 1, too_long),
-        ("offset,target\n1", 2, 2, "1 values, but the first line has 2 names"),
+        ("offset,target\n1", 2, 2, "1 value, but the first line has 2 names"),
         ("offset,target\nx,a", 2, 1, "`x` is not a time"),
         ("offset,target\n1,a\n0,a", 3, 1, earlier),
         ("0,a", 1, 1, "`0,a` is not a time"),
@@ -122,12 +122,12 @@ fn an_error_has_its_line_and_column() {
             "times are written as dates without a zone here, and in s since 1970",
         ),
         ("0\n1700158623\n", 2, 1, "times are written in s since 1970 here, and in s in"),
-        ("offset,url\n0,\"a\n\nb\"\n1,\"c", 5, 3, "this quote never closes"),
+        ("offset,url\n0,\"a\n\nb\"\n1,\"c", 5, 3, "this quoted value has no closing quote"),
         ("offset,url\n0,\"a\"b\"", 2, 3, "write \"\" for a quote within quotes"),
-        ("offset,url\n0,\"a\",b", 2, 7, "one value too many, but the first line has 2 names"),
+        ("offset,url\n0,\"a\",b", 2, 7, "too many values: the first line has 2 names"),
         ("{\"ts\": \"a\\nb\"}", 1, 1, "`a\\nb` is not a time"),
         ("{\"ts\": 1}\n {\"ts\": }", 2, 9, "expected value"),
-        ("{\"ts\": 1}\n{\"x\": 1}", 2, 1, "it has no time; for a HAR file write har:FILE"),
+        ("{\"ts\": 1}\n{\"x\": 1}", 2, 1, "this row has no time; for a HAR file, write har:FILE"),
         ("\n{\n \"log\": {}}", 2, 1, "a JSON object must be on one line; for a HAR"),
         ("{\"ts\": 1}\n  {\"ts\": true}", 2, 3, "`true` is not a time"),
         ("offset,url,URL\n0,/a,/b", 1, 12, "url occurs twice: leave one of them out"),
@@ -139,9 +139,9 @@ fn an_error_has_its_line_and_column() {
             1,
             "times are written as dates with a zone here, and as dates without a zone in the first row",
         ),
-        ("ts,body,body_file\n1,a,b", 2, 1, "it has two bodies"),
-        ("ts,body_base64\n1,?", 2, 1, "the body: "),
-        ("ts,headers\n1,{\"a\": 1}", 2, 1, "headers: write an object of strings"),
+        ("ts,body,body_file\n1,a,b", 2, 1, "this row has several bodies"),
+        ("ts,body_base64\n1,?", 2, 1, "the body is not base64: "),
+        ("ts,headers\n1,{\"a\": 1}", 2, 1, "headers: write a JSON object of strings"),
     ] {
         let error = starts(text, "").unwrap_err();
         let told = format!("FILE line {line} column {column}: {told}");
@@ -184,7 +184,7 @@ fn a_first_start_that_is_far_away_is_refused_unless_it_is_asked_for() {
     };
     assert_eq!((check("", hours(1)), check(" from=0", hours(2))), (Ok(()), Ok(())));
     let told = check(" unit=s", hours(2)).unwrap_err();
-    assert!(told.starts_with("replay:x unit=s: its first request is due 2h after"), "{told}");
+    assert!(told.starts_with("replay:x unit=s: the first request is due 2h after"), "{told}");
 }
 
 #[test]
@@ -417,7 +417,7 @@ fn an_invalid_entry_does_not_reject_the_other_entries() {
         (entry_with(1, "", &[], ""), "\"\" is not a method"),
         (entry_with(1, "GE T", &[], ""), "\"GE T\" is not a method"),
         (entry_with(1, "connect", &[], ""), "\"connect\" is not a method"),
-        (entry_with(1, "PUT", &[], text), "the body: "),
+        (entry_with(1, "PUT", &[], text), "the body is not base64: "),
     ] {
         for entries in [[unfit.clone(), fine.clone()], [fine.clone(), unfit.clone()]] {
             let number = if entries[0] == unfit { 1 } else { 2 };

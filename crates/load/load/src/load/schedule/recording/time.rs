@@ -73,8 +73,8 @@ pub(super) fn read(text: &str, unit: Option<&'static Unit>) -> Result<(Format, u
         (Some((unit, ns)), _) => Ok((Format::Since1970(unit), ns)),
         (None, Some((unit, ns))) => Ok((Format::Offset(unit), ns)),
         (None, None) => Err(format!(
-            "`{}` is not a time: write seconds, as 0.25, or a date, as 2026-01-31T12:00:00Z; if there are several columns, \
-             the first line names them, as in offset,url",
+            "`{}` is not a time: write seconds, as 0.25, or a date, as 2026-01-31T12:00:00Z; if the file has several \
+             columns, name them in its first line, as in offset,url",
             human::visible(&text.chars().take(60).collect::<String>())
         )),
     }
