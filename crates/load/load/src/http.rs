@@ -210,7 +210,7 @@ impl Backend for Http {
         let addresses = self.plan.endpoints[self.plan.probe().endpoint].addresses();
         let refusals = addresses.and_then(Addresses::refusals);
         let refusals = refusals.map_or_else(String::new, |refusals| format!(" ({refusals})"));
-        format!("no answer from {}{}: {kind}{refusals}{}", self.url, self.by, advice(kind))
+        format!("no response from {}{}: {kind}{refusals}{}", self.url, self.by, advice(kind))
     }
 
     fn paced_by(&self, pacer: &Pacer) {
@@ -273,12 +273,12 @@ impl Backend for Http {
 
     fn request(&self, slot: u64) -> Result<Option<Value>, &'static str> {
         match () {
-            () if self.plan.has_scenarios() => {
-                Err("requests of a scenario depend on earlier responses: leave --scenario out")
-            }
-            () if self.plan.cookies => {
-                Err("cookies depend on earlier responses: leave --cookies out")
-            }
+            () if self.plan.has_scenarios() => Err(
+                "requests of a scenario depend on earlier responses: leave --scenario or --again out",
+            ),
+            () if self.plan.cookies => Err(
+                "requests with cookies depend on earlier responses: leave --cookies or --again out",
+            ),
             () => Ok(Some(self.plan.sent_request(slot))),
         }
     }
@@ -327,15 +327,15 @@ fn what<'a, E: EmbeddedTarget>(
 ) -> anyhow::Result<(Option<Embedded>, Draft<'a>)> {
     anyhow::ensure!(
         HAS_HTTP2 || !args.client.http2,
-        "--http2: build nanopace-cli with its feature http2"
+        "--http2 is not in this build: build nanopace-cli with its feature http2"
     );
     anyhow::ensure!(
         !args.client.connection.kernel_timestamps || !args.client.http2,
-        "--kernel-timestamps is for HTTP/1.1: leave --http2 out"
+        "--kernel-timestamps works only with HTTP/1.1: leave --http2 out"
     );
     anyhow::ensure!(
         !args.client.connection.kernel_timestamps || args.client.connection.unix_socket.is_none(),
-        "--kernel-timestamps is for TCP: leave --unix-socket out"
+        "--kernel-timestamps works only with TCP: leave --unix-socket out"
     );
     args.client.check()?;
     let mut draft = Draft::new(&args.client);
@@ -411,17 +411,23 @@ fn advice(kind: FailureKind) -> String {
         ),
         (
             Why::Tls(Tls::OtherName),
-            "; write a name of the certificate in the URL, and give its address with --resolve",
+            "; write a name that the certificate contains in the URL, and give its address with --resolve",
         ),
         (Why::Tls(Tls::Expired), "; trust any certificate with --insecure"),
         (Why::Tls(Tls::NotKnown), "; give a client certificate and key with --cert and --key"),
         (Why::Tls(Tls::NoHttp2), "; leave --http2 out"),
         (
             Why::Tls(Tls::BrokenOff),
-            "; it may need other versions or ciphers, or a client certificate (--cert and --key)",
+            "; the server may need another TLS version or cipher, or a client certificate (--cert and --key)",
         ),
-        (Why::Tls(Tls::NotAgreed), "; does it speak TLS? Otherwise, write http://"),
-        (Why::Protocol, "; does it speak this version of HTTP?"),
+        (
+            Why::Tls(Tls::NotAgreed),
+            "; does the server speak TLS? If it does not, write http:// in the URL",
+        ),
+        (
+            Why::Protocol,
+            "; does the server speak this version of HTTP? If it needs TLS, write https:// in the URL",
+        ),
     ];
     let known = known.iter().find(|(why, _)| why.kind() == kind);
     known.map_or_else(String::new, |(_, advice)| (*advice).to_owned())

@@ -44,7 +44,7 @@ fn names_the_other(results: &Value, port: u16) -> bool {
         .filter_map(Value::as_str)
         .filter(|told| told.starts_with("h.invalid:"))
         .collect();
-    told.len() == 1 && told[0].contains(&format!("[::1]:{port} never answered ("))
+    told.len() == 1 && told[0].contains(&format!("[::1]:{port} accepted no connection ("))
 }
 
 /// The other address refuses connections, or this machine has no IPv6.
@@ -89,6 +89,6 @@ fn a_proxy_and_a_search_use_the_other_address_too() {
 fn if_no_address_responds_the_run_does_not_start_and_all_are_named() {
     let url = "run --url http://h.invalid:1/ --resolve h.invalid:1:127.0.0.1,::1";
     let told = unreachable(nanopace(url).output().unwrap());
-    let begin = "error: no answer from http://h.invalid:1/: connection refused (127.0.0.1:1: connection refused, ";
+    let begin = "error: no response from http://h.invalid:1/: connection refused (127.0.0.1:1: connection refused, ";
     assert!(told.starts_with(begin) && told.contains("[::1]:1: "), "{told}");
 }

@@ -114,7 +114,10 @@ fn cookies_that_are_set_are_sent_back_by_their_connection() {
         assert!((2..=4).contains(&first) && first + count("a=1") == 13, "{sent:?}");
     }
     let told = refusal(output("run --url http://127.0.0.1:1/ --cookies -H \"Cookie: c=3\""));
-    assert!(told.contains("--cookies and a header cookie: leave one of them out"), "{told}");
+    assert!(
+        told.contains("--cookies and a header cookie are both given: leave one of them out"),
+        "{told}"
+    );
 }
 
 #[test]

@@ -177,7 +177,7 @@ fn errors_are_reported_before_the_first_request() {
             &[&of("{{usr}}"), "--data", &data][..],
             "path of the URL: column 2: \"usr\" is not a placeholder",
         ),
-        (&[&of("{{user}}")], "columns come from --data"),
+        (&[&of("{{user}}")], "for columns, write --data FILE"),
         (
             &[&of(""), "-d", "a{{sise}}", "--data", &data],
             "body: column 2: \"sise\" is not a placeholder",
@@ -209,7 +209,7 @@ fn errors_are_reported_before_the_first_request() {
         (&[&of(""), "-H", "Host: {{now}}"], " is not a host"),
         (
             &[&of(""), "-a", "ann:x", "-H", "authorization: Bearer y"],
-            "--basic-auth and a header authorization: leave one of them out",
+            "--basic-auth and a header authorization are both given: leave one of them out",
         ),
         (&[&of(""), "--data-order", "random"], "--data"),
         (&[&of("{{a}}"), "--data", &lines, "--json", &lines], "--data reads this file"),

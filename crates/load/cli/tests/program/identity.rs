@@ -102,7 +102,7 @@ fn only_clients_with_the_certificate_are_accepted() {
         [&[][..], &["--http2"], &["--cert", &other_both], &["--http2", "--cert", &other_both]]
     {
         let output = run(&url, &[&["--cacert", &trusted], options].concat());
-        assert!(unreachable(output).contains("no answer from"), "{options:?}");
+        assert!(unreachable(output).contains("no response from"), "{options:?}");
     }
 }
 
@@ -197,7 +197,10 @@ fn old_certificates_and_files_with_a_byte_order_mark_are_accepted() {
     let marked = |name, text| file(name, format!("\u{feff}{text}"));
     let (old, key) = (marked("identity-old.pem", OLD), marked("identity-old-key.pem", OLD_KEY));
     let stderr = unreachable(run("https://127.0.0.1:1/", &["-k", "--cert", &old, "--key", &key]));
-    assert!(stderr.contains("no answer from https://127.0.0.1:1/: connection refused"), "{stderr}");
+    assert!(
+        stderr.contains("no response from https://127.0.0.1:1/: connection refused"),
+        "{stderr}"
+    );
 }
 
 /// With TLS 1.2, some servers give no reason if a certificate is missing.

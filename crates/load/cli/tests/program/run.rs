@@ -49,10 +49,13 @@ fn an_invalid_run_prints_one_line_and_has_status_2() {
         ("run --body-file Cargo.toml --csv ./Cargo.toml", "--body-file reads this file"),
         ("run --proxy http://localhost/", "write http://HOST:PORT"),
         ("run --proxy localhost:1 --http2 --url http://127.0.0.1:1/", "only with TLS"),
-        ("run --proxy localhost:1 --resolve a:1:127.0.0.1", "--resolve a:1: the proxy resolves it"),
+        (
+            "run --proxy localhost:1 --resolve a:1:127.0.0.1",
+            "--resolve a:1: the proxy resolves this host",
+        ),
         (
             "run --proxy u:p@127.0.0.1:1 -H Proxy-Authorization:x",
-            "a user of --proxy and a header proxy-authorization: leave one of them out",
+            "a user of --proxy and a header proxy-authorization are both given: leave one of them out",
         ),
         ("run --cacert /nonexistent/file --url https://127.0.0.1:1/", "/nonexistent/file"),
         ("run --body-file /nonexistent/file", "/nonexistent/file"),
@@ -67,7 +70,7 @@ fn a_server_out_of_reach_is_one_line_and_status_5() {
         ("run --proxy no-such-host.invalid:1", "--proxy: cannot resolve"),
         (
             "run --proxy 127.0.0.1:1 --url http://h.invalid/",
-            "no answer from http://h.invalid/ through the proxy 127.0.0.1:1: connection refused",
+            "no response from http://h.invalid/ through the proxy 127.0.0.1:1: connection refused",
         ),
         ("run --proxy a.invalid:1 --resolve A.invalid:1:127.0.0.1", "connection refused"),
         (

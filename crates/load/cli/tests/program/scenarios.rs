@@ -204,7 +204,7 @@ fn an_error_in_a_file_has_its_line_and_column() {
         (
             "name = \"look\"",
             "name = \"a\\nb\"",
-            "line 17 column 8: this name is empty, or is not a single line",
+            "line 17 column 8: this name is empty, or contains a line break",
         ),
         ("\"PUT\"", "\"put\"", "line 8 column 10: \"put\" is not a method"),
         (
@@ -236,11 +236,11 @@ fn an_error_in_a_file_has_its_line_and_column() {
             "think = \"25h\"",
             "line 21 column 9: a think time is at most one day",
         ),
-        ("\"PUT\"", "\"CONNECT\"", "line 8 column 10: it opens a tunnel"),
+        ("\"PUT\"", "\"CONNECT\"", "line 8 column 10: CONNECT opens a tunnel"),
         (
             "{ X-Slot = \"{{slot}}\" }",
             "{ Transfer-Encoding = \"chunked\" }",
-            "line 10 column 33: leave it out: the length of the body determines",
+            "line 10 column 33: leave transfer-encoding out: the length of the body determines",
         ),
         (
             "take.cart",
@@ -252,7 +252,11 @@ fn an_error_in_a_file_has_its_line_and_column() {
         ("take.cart", "take.'a b'", "\"a b\" is not a name"),
         ("{ json = \"/a/token\" }", "{ json = \"a\" }", "line 12 column 14: write header ="),
         ("{ json = \"/a/token\" }", "{ json = \"/a~2\" }", "line 12 column 14: write header ="),
-        ("equals = true", "equals = nan", "equals is a string or, with json alone, also a number"),
+        (
+            "equals = true",
+            "equals = nan",
+            "equals is a string or, with json and without regex, also a number",
+        ),
         ("{ json = \"/a/token\" }", "{ status = 200 }", "line 12 column 14: write header ="),
         (
             "{ json = \"/a/token\" }",
@@ -260,10 +264,22 @@ fn an_error_in_a_file_has_its_line_and_column() {
             "line 12 column 16: unknown field `pointer`",
         ),
         ("{ regex = 'item=(\\S+)' }", "{ regex = '(' }", "line 20 column 13: regex parse error"),
-        ("{ status = 201 }", "{ status = 201, equals = 1 }", "write a status alone"),
-        ("equals = true", "equals = [1]", "equals is a string or, with json alone, also a number"),
+        (
+            "{ status = 201 }",
+            "{ status = 201, equals = 1 }",
+            "write only a status, from 100 to 999",
+        ),
+        (
+            "equals = true",
+            "equals = [1]",
+            "equals is a string or, with json and without regex, also a number",
+        ),
         ("equals = true", "equals = \"{{usr}}\"", "equals: column 1: \"usr\" is not a placeholder"),
-        ("equals = true", "equals = \"{{uuid}}\"", "equals: random values and the time differ"),
+        (
+            "equals = true",
+            "equals = \"{{uuid}}\"",
+            "equals cannot contain random values or the time",
+        ),
         (
             "headers.Authorization = \"Bearer {{token}}\"\ntake",
             "headers.Host = \"{{token}}\"\ntake",
@@ -290,8 +306,8 @@ fn an_error_in_a_file_has_its_line_and_column() {
 fn other_files_are_rejected_as_scenarios() {
     for (text, told) in [
         ("", "missing field `scenario`"),
-        ("scenario = []", "there is no scenario in it"),
-        ("[[scenario]]\nname = \"a\"", "line 2 column 8: it has no step"),
+        ("scenario = []", "the file has no scenarios"),
+        ("[[scenario]]\nname = \"a\"", "line 2 column 8: this scenario has no steps"),
         ("[[scenario]\n", "line 1 column "),
     ] {
         let stderr = refusal(run(&written("no-file.toml", text), &[]));

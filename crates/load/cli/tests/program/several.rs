@@ -56,7 +56,7 @@ fn a_wrong_run_of_several_loads_gets_one_line() {
     for (text, more, told) in [
         ("", "--rate=5", "--rate is an option of one load: write it into the file of the load"),
         ("", "--csv=x", "--csv is an option of one load"),
-        ("", "--run=x", "--run beside --load: a run of several loads does not support it"),
+        ("", "--run=x", "--run with --load: a run of several loads does not support this option"),
         ("", "--fail-if=god: failed = 0", "no load has this name: write one of good, wrong"),
         ("", "--fail-if=p99 slower by 5%", "it needs a figure, a change for the worse"),
         ("", "--load=none.toml", "cannot read none.toml"),
@@ -65,7 +65,11 @@ fn a_wrong_run_of_several_loads_gets_one_line() {
         ("name = 'a b'", "--pin", "\"a b\" cannot be the name of a load: write another"),
         ("json = 'x'", "--pin", "wrong.toml: json is an option of the whole run"),
         ("load = ['x']", "--pin", "load is an option of the whole run"),
-        ("fail-fast = true", "--pin", "a run of several loads does not support it: leave it out"),
+        (
+            "fail-fast = true",
+            "--pin",
+            "a run of several loads does not support this option: leave it out",
+        ),
         ("start = 'soon'", "--pin", "wrong.toml line 1: invalid value 'soon' for '--start"),
         ("stat = '1s'", "--pin", "wrong.toml line 1: \"stat\" is not an option; write start"),
         ("shape = 'hold 0/s 1s'", "--pin", "load wrong: this load has no requests"),

@@ -125,14 +125,17 @@ fn a_requirement_can_limit_reading_times() {
 #[test]
 fn connections_without_timestamps_are_rejected() {
     for (options, advice) in [
-        ("--http2", "--kernel-timestamps is for HTTP/1.1: leave --http2 out"),
+        ("--http2", "--kernel-timestamps works only with HTTP/1.1: leave --http2 out"),
         #[cfg(feature = "target-tls")]
         (
             "--target-tls",
-            "--kernel-timestamps is for plain TCP: write http://, or leave --target-tls",
+            "--kernel-timestamps works only without TLS: write http://, or leave --target-tls",
         ),
-        ("--url https://localhost/", "--kernel-timestamps is for plain TCP: write http://"),
-        ("--unix-socket /x --url http://a/", "--kernel-timestamps is for TCP: leave --unix-socket"),
+        ("--url https://localhost/", "--kernel-timestamps works only without TLS: write http://"),
+        (
+            "--unix-socket /x --url http://a/",
+            "--kernel-timestamps works only with TCP: leave --unix-socket",
+        ),
     ] {
         for job in ["run", "search"] {
             let line = format!("{job} --kernel-timestamps {options}");

@@ -24,7 +24,7 @@ pub(crate) fn setup<E: EmbeddedTarget>(
     }
     check(
         &args,
-        "beside --load",
+        "with --load",
         |name| LoadFile.supports(name),
         |name| {
             format!(
@@ -99,7 +99,7 @@ fn check(
     for name in &args.given {
         ensure!(
             SeveralLoads.supports(name),
-            "--{name} {place}: a run of several loads does not support it: leave it out"
+            "--{name} {place}: a run of several loads does not support this option: leave it out"
         );
         ensure!(!is_misplaced(name), told(name));
     }

@@ -54,7 +54,7 @@ impl Reader<'_, '_> {
     fn file(&mut self, file: &File) -> Result<(), Wrong> {
         let is_only = file.scenario.len() == 1;
         if file.scenario.is_empty() {
-            return Err(wrong(0, "there is no scenario in it; write [[scenario]]"));
+            return Err(wrong(0, "the file has no scenarios; write [[scenario]]"));
         }
         file.scenario.iter().try_for_each(|scenario| self.scenario(scenario, is_only))
     }
@@ -66,13 +66,15 @@ impl Reader<'_, '_> {
             return Err(wrong(spec.weight.span().start, "write a weight of at least 1"));
         }
         let last = spec.step.last();
-        let last = last.ok_or_else(|| wrong(spec.name.span().start, "it has no step"))?;
+        let last = last.ok_or_else(|| {
+            wrong(spec.name.span().start, "this scenario has no steps; write [[scenario.step]]")
+        })?;
         let (mut steps, mut taken, mut names) = (Vec::new(), Vec::new(), Vec::new());
         for (number, step) in spec.step.iter().enumerate() {
             steps.push(self.step(number, step, &mut names, &mut taken)?);
         }
         if let Some(think) = &last.think {
-            let told = "no step follows: the schedule determines when the next scenario begins";
+            let told = "no step follows this think time: leave it out; the schedule determines when the next scenario begins";
             return Err(wrong(think.span().start, told));
         }
         self.give(&mut steps, taken, &names)?;
@@ -85,12 +87,17 @@ impl Reader<'_, '_> {
         let text = name.get_ref().trim().to_owned();
         let at = name.span().start;
         if text.is_empty() || text.contains(char::is_control) {
-            return Err(wrong(at, "this name is empty, or is not a single line of text"));
+            return Err(wrong(
+                at,
+                "this name is empty, or contains a line break or another control character",
+            ));
         }
         if !self.names.insert(text.clone()) {
             return Err(wrong(
                 at,
-                format!("the name {text:?} occurs twice, and both would be counted as one"),
+                format!(
+                    "the name {text:?} occurs twice: rename one of them, because results are counted by name"
+                ),
             ));
         }
         Ok(text)
@@ -128,12 +135,18 @@ impl Reader<'_, '_> {
         let is_word =
             !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || "-_".contains(c));
         match () {
-            () if !is_word => Err(format!("{name:?} is not a name; write letters and digits")),
-            () if names.iter().any(|other| other == name) => {
-                Err(format!("{name:?} is taken twice in this scenario"))
+            () if !is_word => {
+                Err(format!("{name:?} is not a name; write letters, digits, - and _"))
             }
-            () if self.draft.has_column(name) => Err(format!("{name:?} is a column of --data")),
-            () if template::is_known(name) => Err(format!("{{{{{name}}}}} is built in")),
+            () if names.iter().any(|other| other == name) => {
+                Err(format!("{name:?} is taken twice in this scenario: rename one of the values"))
+            }
+            () if self.draft.has_column(name) => {
+                Err(format!("{name:?} is a column of --data: rename the value"))
+            }
+            () if template::is_known(name) => {
+                Err(format!("{{{{{name}}}}} is built in: rename the value"))
+            }
             () => Ok(()),
         }
     }
@@ -151,7 +164,12 @@ impl Reader<'_, '_> {
             take.fits = uses.iter().filter(|(index, ..)| *index == take.index).map(fits).collect();
             if take.fits.is_empty() {
                 let name = &names[take.index];
-                return Err(wrong(at, format!("no later step contains {{{{{name}}}}}")));
+                return Err(wrong(
+                    at,
+                    format!(
+                        "no later step contains {{{{{name}}}}}: use this value, or leave it out"
+                    ),
+                ));
             }
             steps[step].takes.push(take);
         }
@@ -187,12 +205,12 @@ fn target(spec: &StepSpec) -> Result<TargetSpec, Wrong> {
         None => Method::GET,
     };
     if let Some(at) = spec.method.as_ref().filter(|_| method == Method::CONNECT) {
-        return Err(told(at, "it opens a tunnel, which a scenario cannot use".to_owned()));
+        return Err(told(at, "CONNECT opens a tunnel, which a scenario cannot use".to_owned()));
     }
     let url = template::url(spec.url.get_ref()).map_err(|why| told(&spec.url, why))?;
     let header = |(name, value): (&String, &Spanned<String>)| {
         if name.eq_ignore_ascii_case("transfer-encoding") {
-            let why = "leave it out: the length of the body determines how the body is sent";
+            let why = "leave transfer-encoding out: the length of the body determines how the body is sent";
             return Err(told(value, why.to_owned()));
         }
         targets::header(name, value.get_ref()).map_err(|why| told(value, why))
@@ -235,7 +253,7 @@ impl LookSpec {
             (None, Some(Value::String(text))) if is_one(text.as_bytes()) => {
                 let source = self.source(true)?;
                 let text = draft.expected(text).map_err(|error| format!("equals: {error:#}"))?;
-                let told = "equals: random values and the time differ each time they are filled in";
+                let told = "equals cannot contain random values or the time, which are filled in anew each time";
                 if text.is_steady() {
                     Ok(Condition::Filled(source, text))
                 } else {
@@ -248,7 +266,9 @@ impl LookSpec {
                 Ok(Condition::At(source, Some(value)))
             }
             (Some(status @ 100..=999), None) if self.is_status() => Ok(Condition::Status(status)),
-            (Some(_), _) => Err("write a status alone, as in { status = 201 }".to_owned()),
+            (Some(_), _) => {
+                Err("write only a status, from 100 to 999, as in { status = 201 }".to_owned())
+            }
         }
     }
 
@@ -260,7 +280,7 @@ impl LookSpec {
         let usage = || {
             let status = if is_check { ", or status = 200" } else { "" };
             format!(
-                "write header = \"Name\" or json = \"/pointer\", or regex = 'text' alone or with one of them{status}"
+                "write header = \"Name\" or json = \"/pointer\", each with or without regex = 'text', or only regex = 'text'{status}"
             )
         };
         if !is_check && (self.equals.is_some() || self.status.is_some()) {
@@ -288,6 +308,9 @@ fn expected(source: &Source, value: &Value) -> Result<serde_json::Value, String>
         Value::Integer(number) if is_json => Ok((*number).into()),
         Value::Float(number) if is_json && number.is_finite() => Ok((*number).into()),
         Value::Boolean(is_so) if is_json => Ok((*is_so).into()),
-        _ => Err("equals is a string or, with json alone, also a number, true or false".to_owned()),
+        _ => {
+            Err("equals is a string or, with json and without regex, also a number, true or false"
+                .to_owned())
+        }
     }
 }

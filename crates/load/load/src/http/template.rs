@@ -205,7 +205,9 @@ fn piece(inside: &str, place: Place, names: Names<'_>) -> Result<Piece, String> 
         ("env", _) if !word.is_empty() => environment(word, place),
         ("raw", _) if !word.is_empty() => value(Form::Plain),
         ("json", _) if !word.is_empty() && place == Place::Body => value(Form::Json),
-        ("json", _) if place != Place::Body => Err("json is for bodies".to_owned()),
+        ("json", _) if place != Place::Body => {
+            Err("json is only for bodies; in URLs and headers, write {{NAME}}".to_owned())
+        }
         _ => Err(unknown(inside, names)),
     }
 }
@@ -263,10 +265,10 @@ fn no_value(name: &str, word: &str, names: Names<'_>) -> String {
     let columns = names.all();
     let told = match near(word, columns.iter().copied()) {
         Some(column) => format!("write {{{{{name} {column}}}}}"),
-        None if columns.is_empty() => "columns come from --data".to_owned(),
+        None if columns.is_empty() => "for columns, write --data FILE".to_owned(),
         None => format!("write {name} and one of these: {}", columns.join(", ")),
     };
-    format!("{word:?} is not a column, and {name} takes nothing else; {told}")
+    format!("{word:?} is not a column of --data or a value of an earlier step; {told}")
 }
 
 fn unknown(inside: &str, names: Names<'_>) -> String {
@@ -275,9 +277,9 @@ fn unknown(inside: &str, names: Names<'_>) -> String {
     let told = match near(inside, known) {
         Some(name) => format!("write {{{{{}}}}}", example(name).unwrap_or(name)),
         None if columns.is_empty() => {
-            "write slot, now, now-ms, uuid, random 1..100, random-text 32 or env NAME; columns come from --data".into()
+            "write slot, now, now-ms, uuid, random 1..100, random-text 32 or env NAME; for columns, write --data FILE".into()
         }
-        None => format!("write a column ({}), slot, now, uuid or random 1..100", columns.join(", ")),
+        None => format!("write a column or a value ({}), slot, now, uuid or random 1..100", columns.join(", ")),
     };
     format!("{inside:?} is not a placeholder; {told}, or {{{{\"{{{{\"}}}} for two braces")
 }

@@ -76,7 +76,7 @@ pub(crate) trait Backend: Send + Sync + 'static {
     }
 
     fn absence(&self, failure: &Failure) -> String {
-        format!("no answer from {}: {}", self.name(), failure.kind)
+        format!("no response from {}: {}", self.name(), failure.kind)
     }
 
     /// Sets the pacer of the next load. The pacer's clock measures all times of that load.

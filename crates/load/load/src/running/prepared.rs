@@ -164,7 +164,7 @@ mod tests {
         assert_eq!(error, "the setup of Notes failed: on purpose");
         assert_eq!(calls, ["setup"]);
         let (report, calls) = ran(false, "connect");
-        assert_eq!(report.unwrap_err().to_string(), "no answer from Notes: on purpose");
+        assert_eq!(report.unwrap_err().to_string(), "no response from Notes: on purpose");
         assert_eq!(calls, ["setup", "connect", "teardown"]);
     }
 

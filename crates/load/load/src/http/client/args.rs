@@ -104,7 +104,7 @@ impl ClientArgs {
 fn body(text: &str) -> Result<String, String> {
     match humantime::parse_duration(text) {
         Ok(_) => Err(format!(
-            "this is a body; write --duration {text}, or --body-file FILE for such a body"
+            "-d sets the body of requests; for a duration, write --duration {text}; for this body, write --body-file FILE"
         )),
         Err(_) => Ok(text.to_owned()),
     }
@@ -128,11 +128,14 @@ impl FromStr for Header {
         let (name, value) =
             text.split_once(':').ok_or("write Name: value, as in \"Accept: text/html\"")?;
         Ok(Header {
-            name: name.trim().parse().map_err(|_| format!("{name:?} is not a header's name"))?,
+            name: name
+                .trim()
+                .parse()
+                .map_err(|_| format!("{name:?} is not a valid header name"))?,
             value: value
                 .trim()
                 .parse()
-                .map_err(|_| format!("{value:?} is not a header's value"))?,
+                .map_err(|_| format!("{value:?} is not a valid header value"))?,
         })
     }
 }

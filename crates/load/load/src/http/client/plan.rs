@@ -234,7 +234,7 @@ impl Draft<'_> {
         let given = self.args.header.iter().map(|header| &header.name);
         let mut names = given.chain(target.headers.iter().map(|(name, _)| name));
         let is_twice = names.any(|name| *name == header);
-        ensure!(!is_twice, "{option} and a header {header}: leave one of them out");
+        ensure!(!is_twice, "{option} and a header {header} are both given: leave one of them out");
         Ok(())
     }
 
@@ -479,7 +479,7 @@ fn written(parts: &RequestParts<'_>, lines: &Lines) -> Written {
 fn check_length(given: &HeaderValue, body: Option<u64>) -> anyhow::Result<()> {
     let body = body.context("leave Content-Length out: placeholders change the body's length")?;
     let is_right = given.to_str().ok().and_then(|given| given.parse().ok()) == Some(body);
-    ensure!(is_right, "the header Content-Length says {given:?}, but the body has {body} bytes");
+    ensure!(is_right, "the header Content-Length is {given:?}, but the body has {body} bytes");
     Ok(())
 }
 

@@ -24,7 +24,7 @@ pub(crate) fn target(url: &str, args: &ClientArgs) -> anyhow::Result<TargetSpec>
 
 fn with_form(mut target: TargetSpec, args: &ClientArgs) -> anyhow::Result<TargetSpec> {
     let is_twice = args.header.iter().any(|header| header.name == CONTENT_TYPE);
-    ensure!(!is_twice, "--form and a header {CONTENT_TYPE}: leave one of them out");
+    ensure!(!is_twice, "--form and a header {CONTENT_TYPE} are both given: leave one of them out");
     let (form, kind) = form::body(&args.form)?;
     target.headers.push((CONTENT_TYPE, kind));
     if !form.iter().any(Piece::is_filled) {

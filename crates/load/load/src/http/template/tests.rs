@@ -106,7 +106,11 @@ fn an_invalid_placeholder_is_rejected_with_its_column() {
     for (text, place, told) in [
         ("ab{{usr}}", Place::Body, "column 3: \"usr\" is not a placeholder; write {{user}}, or"),
         ("é{{sluut}}", Place::Body, "column 2: \"sluut\" is not a placeholder; write {{slot}}"),
-        ("{{}}", Place::Body, "column 1: \"\" is not a placeholder; write a column (user, note)"),
+        (
+            "{{}}",
+            Place::Body,
+            "column 1: \"\" is not a placeholder; write a column or a value (user, note)",
+        ),
         ("{{a b}}", Place::Body, "column 1: \"a b\" is not a placeholder"),
         ("{{env}}", Place::Body, "column 1: \"env\" is not a placeholder; write {{env NAME}}"),
         ("{{user}} {{note", Place::Body, "column 10: {{ has no }} after it"),
@@ -128,21 +132,21 @@ fn an_invalid_placeholder_is_rejected_with_its_column() {
         (
             "{{json nte}}",
             Place::Body,
-            "column 1: \"nte\" is not a column, and json takes nothing else; write {{json note}}",
+            "column 1: \"nte\" is not a column of --data or a value of an earlier step; write {{json note}}",
         ),
         (
             "{{json env HOME}}",
             Place::Body,
-            "column 1: \"env HOME\" is not a column, and json takes nothing else; write json and one of these: user, note",
+            "column 1: \"env HOME\" is not a column of --data or a value of an earlier step; write json and one of these: user, note",
         ),
-        ("{{json note}}", Place::Url, "column 1: json is for bodies"),
+        ("{{json note}}", Place::Url, "column 1: json is only for bodies"),
         ("{{slot 3}}", Place::Body, "column 1: \"slot 3\" is not a placeholder"),
     ] {
         let error = Template::new(text, place, of(&data)).unwrap_err();
         assert!(error.starts_with(told) && error.lines().count() == 1, "{text}: {error}");
     }
     let without = Template::new("{{user}}", Place::Body, Names::default()).unwrap_err();
-    assert!(without.contains("columns come from --data"), "{without}");
+    assert!(without.contains("for columns, write --data FILE"), "{without}");
 }
 
 #[test]

@@ -283,10 +283,10 @@ fn a_target_that_hangs_or_panics_before_the_load_is_not_there() {
     }
     let told = |error: anyhow::Error| error.to_string();
     let hangs = set_up(Never, "--timeout 50ms").unwrap_err();
-    assert_eq!(told(hangs), "no answer from Never: timeout");
+    assert_eq!(told(hangs), "no response from Never: timeout");
     let panics = |n| if n == 0 { panic!("no door") } else { Ok(()) };
     let panics = set_up(Told::new(panics, |_| done()), "").unwrap_err();
-    assert_eq!(told(panics), "no answer from test: panic: no door");
+    assert_eq!(told(panics), "no response from test: panic: no door");
 }
 
 #[test]

@@ -65,7 +65,7 @@ impl FromStr for Field {
             let to = match option {
                 TYPE => &mut kind,
                 FILE_NAME => &mut file_name,
-                _ => return Err(format!("{option} can't be given; {USAGE}")),
+                _ => return Err(format!("{option} is not supported; {USAGE}")),
             };
             let (word, behind) = word(behind.trim_start())?;
             (*to, rest) = (Some(word), behind);
@@ -103,7 +103,7 @@ fn word(text: &str) -> Result<(String, &str), String> {
     };
     let (mut word, mut chars) = (String::new(), quoted.chars());
     loop {
-        match chars.next().ok_or("a quote never closes")? {
+        match chars.next().ok_or("a quoted value has no closing quote")? {
             '"' => return Ok((word, chars.as_str())),
             '\\' if chars.as_str().starts_with(['"', '\\']) => word.extend(chars.next()),
             other => word.push(other),
@@ -123,7 +123,9 @@ impl Field {
             return Err(format!("{kind:?} is not a content type; {USAGE}"));
         }
         match self.file() {
-            Some(path) if path.as_os_str().is_empty() => Err(format!("a file is missing; {USAGE}")),
+            Some(path) if path.as_os_str().is_empty() => {
+                Err(format!("the path of the file is missing; {USAGE}"))
+            }
             _ => Ok(()),
         }
     }
@@ -267,14 +269,14 @@ mod tests {
         for (line, told) in [
             ("a", USAGE),
             ("=b", USAGE),
-            ("a=@", "a file is missing"),
-            ("a=\"b", "a quote never closes"),
+            ("a=@", "the path of the file is missing"),
+            ("a=\"b", "a quoted value has no closing quote"),
             ("a=\"b\"c", "\"c\" is neither ;type= nor ;filename="),
             ("a=b;type=x/\ny", "\"x/\\ny\" is not a content type"),
             ("a=b;type=", "\"\" is not a content type"),
             ("a=b;type=bogus", "\"bogus\" is not a content type"),
-            ("a=b;headers=\"X: 1\"", "headers= can't be given"),
-            ("a=@b;type=a/b; Encoder=base64", "encoder= can't be given"),
+            ("a=b;headers=\"X: 1\"", "headers= is not supported"),
+            ("a=@b;type=a/b; Encoder=base64", "encoder= is not supported"),
             ("{{slot}}=b", "only the value of a field can contain placeholders"),
             ("a=@b;filename={{uuid}}", "only the value of a field can contain placeholders"),
         ] {

@@ -82,7 +82,7 @@ fn parse<Take: FnMut(TargetSpec) -> Told<()>>(
     reader.end()?;
     if reader.count == 0 {
         let (line, column) = line_and_column(text.as_bytes(), text.len());
-        let told = format!("there is no target in it; {REQUEST}");
+        let told = format!("the file has no targets; {REQUEST}");
         return Err(Wrong { line, column, told });
     }
     Ok(reader)
@@ -268,7 +268,7 @@ fn checked(weight: u32) -> Told<u32> {
 pub(crate) fn method(name: &str) -> Told<Method> {
     let capitals = !name.is_empty() && name.chars().all(|c| c.is_ascii_uppercase());
     let method = Method::from_bytes(name.as_bytes()).ok().filter(|_| capitals);
-    method.ok_or_else(|| format!("{name:?} is not a method; write capitals alone, as in GET"))
+    method.ok_or_else(|| format!("{name:?} is not a method; write capital letters only, as in GET"))
 }
 
 fn header_line(line: &str) -> Read<'_, (HeaderName, HeaderValue)> {
@@ -303,11 +303,11 @@ pub(crate) fn body<'line>(
         return Ok(body.clone());
     }
     if path.is_empty() {
-        return Err((path, "the path of the body is missing; write @ and a path".to_owned()));
+        return Err((path, "the path of the body file is missing; write @FILE".to_owned()));
     }
     let body = Content::of_file(path.as_ref()).map_err(|error| {
         let told =
-            format!("cannot read {path:?}: {error}; write a path from the working directory");
+            format!("cannot read {path:?}: {error}; paths are relative to the working directory");
         (path, told)
     })?;
     known.insert(path.to_owned(), body.clone());
@@ -341,7 +341,7 @@ impl JsonTarget {
             method: method(&self.method)?,
             url: template::url(&self.url)?,
             headers: self.header.into_iter().flat_map(named).collect::<Told<_>>()?,
-            body: body.map_err(|error| format!("body: {error}; write it in base64"))?.into(),
+            body: body.map_err(|error| format!("the body is not base64: {error}"))?.into(),
             form: Vec::new(),
             weight: checked(self.weight)?,
         })
@@ -464,8 +464,8 @@ mod tests {
     #[test]
     fn an_error_has_its_place_and_says_what_to_write() {
         for (text, place, expected) in [
-            ("", (1, 1), "there is no target in it; write METHOD URL"),
-            ("# nothing\n\n", (3, 1), "there is no target in it"),
+            ("", (1, 1), "the file has no targets; write METHOD URL"),
+            ("# nothing\n\n", (3, 1), "the file has no targets"),
             ("\u{feff} GET  ftp://ä/", (1, 7), "\"ftp://ä/\" is not a URL"),
             (" {\"method\": \"é\", \"url\": 1}", (1, 25), "invalid type: integer `1`"),
             (
@@ -474,7 +474,11 @@ mod tests {
                 r#""GET" is not a target; write METHOD URL, as in GET http://127.0.0.1:8080/"#,
             ),
             ("http://a/", (1, 1), r#""http://a/" is not a target; write METHOD URL"#),
-            ("get http://a/", (1, 1), r#""get" is not a method; write capitals alone, as in GET"#),
+            (
+                "get http://a/",
+                (1, 1),
+                r#""get" is not a method; write capital letters only, as in GET"#,
+            ),
             ("\nX: 1", (2, 1), r#""X: 1" has no request line directly above; write METHOD URL"#),
             ("0x GET http://a/", (1, 1), "write a weight of at least 1, as in 3x GET"),
             ("-1x GET http://a/", (1, 1), r#""-1x" is not a method"#),
@@ -502,7 +506,7 @@ mod tests {
             ("GET http://user@a:x/", (1, 5), r#""http://user@a:x/" has no port from 0"#),
             ("GET http://9:99999/", (1, 5), r#""http://9:99999/" has no port from 0"#),
             ("GET http://a:/", (1, 5), r#""http://a:/" has no port from 0 to 65535"#),
-            ("GET http://a/\n@", (2, 2), "the path of the body is missing; write @ and a path"),
+            ("GET http://a/\n@", (2, 2), "the path of the body file is missing; write @FILE"),
             ("GET http://a/\n@/nonexistent", (2, 2), r#"cannot read "/nonexistent": No such file"#),
             ("GET http://a/\n\n@x", (3, 2), r#"cannot read "x": No such file"#),
             ("GET http://a/\n\n{}\nget http://b/", (4, 1), r#""get" is not a method"#),
@@ -523,7 +527,11 @@ mod tests {
             (r#"{"a\n at line b": 1}"#, (1, 16), "unknown field `a  at line b`"),
             ("{\"method\": \"GET\", \"url\": \"a\"}", (1, 1), r#""a" is not a URL"#),
             ("{\"method\": \"\", \"url\": \"http://a/\"}", (1, 1), r#""" is not a method"#),
-            ("{\"method\": \"GET\", \"url\": \"http://a/\", \"body\": \"?\"}", (1, 1), "body: "),
+            (
+                "{\"method\": \"GET\", \"url\": \"http://a/\", \"body\": \"?\"}",
+                (1, 1),
+                "the body is not base64: ",
+            ),
             (
                 "{\"method\": \"GET\", \"url\": \"http://a/\", \"header\": {\"X\": [\"\\n\"]}}",
                 (1, 1),
@@ -586,7 +594,7 @@ mod tests {
             || read(&path, take).unwrap_err().to_string().replace(path.to_str().unwrap(), "FILE");
         assert!(told().starts_with("cannot read FILE: "), "{}", told());
         for (text, expected) in [
-            (&b"# none\n"[..], "FILE line 2 column 1: there is no target in it; write METHOD URL"),
+            (&b"# none\n"[..], "FILE line 2 column 1: the file has no targets; write METHOD URL"),
             (b"\xff", "FILE line 1 column 1: this is not UTF-8"),
             (b"GET http://a/\n\nGET", "FILE line 3 column 1: \"GET\" is not a target"),
             (b"\nPUT http://a/\nX: 1\n\nGET http://a/", "FILE line 2 column 5: cannot be resolved"),

@@ -132,7 +132,7 @@ impl Compiler {
             if let Some(row) = (0..data.count()).find(is_dots) {
                 let at = data.place(row);
                 bail!(
-                    "{at}: a path segment becomes . or .., which changes the path; write {{{{raw NAME}}}} to allow it"
+                    "{at}: with this row, a segment of the path is . or .., which changes the path; write {{{{raw NAME}}}} to allow it"
                 );
             }
         }

@@ -347,6 +347,6 @@ fn a_part_that_could_split_a_request_is_rejected() {
         &["-H", "Content-Length: 3"],
     ] {
         let told = format!("{:#}", plan(URL, options, PATIENCE).unwrap_err());
-        assert!(told.contains("the header Content-Length says"), "{options:?}: {told}");
+        assert!(told.contains("the header Content-Length is"), "{options:?}: {told}");
     }
 }

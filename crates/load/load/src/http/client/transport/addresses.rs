@@ -185,7 +185,8 @@ impl Addresses {
         let records = &self.state().records;
         let has_answered = records.iter().any(|record| record.connected > 0);
         let told = self.all.iter().zip(records);
-        let told = told.map(|(address, record)| format!("{address}: {}", record.why()));
+        let told =
+            told.map(|(address, record)| format!("{address}: {}", record.why("no response")));
         (self.all.len() > 1 && !has_answered).then(|| listed(&told.collect::<Vec<_>>()))
     }
 
@@ -219,17 +220,19 @@ impl Record {
         }
     }
 
-    fn why(&self) -> String {
-        self.failure.map_or_else(|| "no answer".to_owned(), |failure| failure.to_string())
+    /// Returns the last failure as text, or `other` if there is none.
+    fn why(&self, other: &str) -> String {
+        self.failure.map_or_else(|| other.to_owned(), |failure| failure.to_string())
     }
 
     fn told(&self, address: SocketAddr) -> String {
-        let (Record { connected, failed, .. }, why) = (self, self.why());
+        let (Record { connected, failed, .. }, why) =
+            (self, self.why("another address was faster"));
         if *connected == 0 {
-            return format!("{address} never answered ({why})");
+            return format!("{address} accepted no connection ({why})");
         }
         let tried = connected + failed;
-        format!("{address} answered {connected} of {tried} attempts to connect ({why})")
+        format!("{address} accepted {connected} of {tried} attempts to connect ({why})")
     }
 }
 

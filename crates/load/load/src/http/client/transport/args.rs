@@ -56,7 +56,10 @@ impl ConnectionArgs {
         let Some(proxy) = &self.proxy else { return Ok(()) };
         for Resolve { host, port, .. } in &self.resolve {
             let is_its = proxy.host.eq_ignore_ascii_case(host) && proxy.port == *port;
-            anyhow::ensure!(is_its, "--resolve {host}:{port}: the proxy resolves it; leave it out");
+            anyhow::ensure!(
+                is_its,
+                "--resolve {host}:{port}: the proxy resolves this host; leave --resolve out"
+            );
         }
         Ok(())
     }

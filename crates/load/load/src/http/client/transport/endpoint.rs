@@ -47,7 +47,9 @@ impl Endpoint {
         let bare = host.trim_start_matches('[').trim_end_matches(']');
         let port = url.port_u16().unwrap_or(if is_tls { 443 } else { 80 });
         if args.kernel_timestamps && is_tls {
-            bail!("--kernel-timestamps is for plain TCP: write http://, or leave --target-tls out");
+            bail!(
+                "--kernel-timestamps works only without TLS: write http://, or leave --target-tls out"
+            );
         }
         if args.proxy.is_some() && http2 && !is_tls {
             bail!("--proxy and --http2: HTTP/2 goes through a proxy only with TLS; write https://");

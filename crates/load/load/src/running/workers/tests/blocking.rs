@@ -105,7 +105,7 @@ fn a_target_that_hangs_before_the_load_is_not_there() {
     let hangs = hangs_until(ends);
     let target = Told::new(move |_| hangs(), done);
     let error = set_up(target, "--timeout 50ms").unwrap_err();
-    assert_eq!(error.to_string(), "no answer from test: timeout");
+    assert_eq!(error.to_string(), "no response from test: timeout");
     drop(end);
 }
 

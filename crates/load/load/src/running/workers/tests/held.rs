@@ -14,7 +14,7 @@ fn a_target_that_holds_its_thread_before_the_load_is_not_there() {
     let (end, ends) = mpsc::channel();
     let hangs = hangs_until(ends);
     let error = set_up(Told::new(move |_| hangs(), |_| done()), "--timeout 50ms").unwrap_err();
-    assert_eq!(error.to_string(), "no answer from test: timeout: it holds its thread");
+    assert_eq!(error.to_string(), "no response from test: timeout: it holds its thread");
     drop(end);
 }
 
