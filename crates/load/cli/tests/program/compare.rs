@@ -101,7 +101,10 @@ fn runs_that_cannot_be_compared_are_rejected() {
     let several = changed("compare-several.json", &|run| run["loads"] = json!({"reads": {}}));
     for (files, told) in [
         (vec![one.as_path(), other.as_path()], "the loads differ: --arrivals is even and poisson"),
-        (vec![&one, &versus], "compare-versus.json: it is the sum of two servers: name the --json"),
+        (
+            vec![&one, &versus],
+            "compare-versus.json: it has the results of a run with --versus: name the --json",
+        ),
         (vec![&one, Path::new("nonexistent.json")], "cannot compare nonexistent.json: "),
         (vec![&one, &foreign], "it has no `histograms`"),
         (vec![&one, &later], "compare-later.json: its `version` is \"99.0.0\", and this program"),
@@ -124,7 +127,7 @@ fn runs_that_cannot_be_compared_are_rejected() {
         assert!(text(&refused.stderr).contains(told), "{refused:?}");
     }
     for (baseline, told) in [
-        (&versus, "it is the sum of two servers"),
+        (&versus, "it has the results of a run with --versus"),
         (&several, "has the results of several loads: name the --json file of a run with one load"),
     ] {
         let refused = nanopace("run --baseline").arg(baseline).output().unwrap();
@@ -147,7 +150,10 @@ fn a_run_is_compared_with_its_baseline() {
     command.args(["--fail-if", "errors < 90%", "--fail-if", "errors higher by 10%", "--json", "-"]);
     let refused = command.output().unwrap();
     assert_eq!(refused.status.code(), Some(2), "{refused:?}");
-    assert!(text(&refused.stderr).contains("a change needs a --baseline"), "{refused:?}");
+    assert!(
+        text(&refused.stderr).contains("a requirement about a change needs --baseline FILE"),
+        "{refused:?}"
+    );
     let failed = command.arg("--baseline").arg(&good).output().unwrap();
     assert_eq!(failed.status.code(), Some(3), "{failed:?}");
     let report = text(&failed.stderr);

@@ -33,7 +33,7 @@ fn an_error_for_a_typo_suggests_a_correction() {
         ("plan --rate max", "for '--rate <RATE>'"),
         ("--rate max --arrivals poisson", "--arrivals: --rate max has no schedule"),
         ("--rate max --fail-below 0.99", "write for example --fail-if \"achieved > 1k/s\""),
-        ("--rate max --fail-if ratio>0.5", "always hold with --rate max, which asks for no rate"),
+        ("--rate max --fail-if ratio>0.5", "always hold with --rate max, which requests no rate"),
         ("--rate max --strictness 1", "--strictness: --rate max has no schedule"),
         ("--rate max --skip-later-than 1s", "--skip-later-than: --rate max has no schedule"),
         ("--rate max -c 4..8", "--connections 4..8: with --rate max, no request is due while all"),

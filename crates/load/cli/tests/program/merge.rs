@@ -91,9 +91,12 @@ fn ctrl_c_leaves_before_the_start() {
     let mut command = nanopace("run --start-at 2099-01-01T00:00:00Z");
     let mut run = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     let mut lines = BufReader::new(run.stderr.take().unwrap()).lines().map(Result::unwrap);
-    assert_eq!(lines.next().unwrap(), "starts at 2099-01-01T00:00:00Z; Ctrl-C leaves");
+    assert_eq!(
+        lines.next().unwrap(),
+        "the load starts at 2099-01-01T00:00:00Z; Ctrl-C ends the wait"
+    );
     signal(run.id(), "-INT");
-    assert_eq!(lines.next().unwrap(), "left before the run started");
+    assert_eq!(lines.next().unwrap(), "interrupted before the load started");
     assert_eq!(run.wait().unwrap().code(), Some(130));
 }
 

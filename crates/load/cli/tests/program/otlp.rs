@@ -166,7 +166,7 @@ fn a_collector_that_rejects_pushes_causes_one_warning_and_no_failure() {
     let answers = [
         (answer("503 Service Unavailable", b"later"), "status 503"),
         (answer("302 Found", b""), "status 302"),
-        (answer("200 OK", &partial), "3 points were rejected: no [31mroom"),
+        (answer("200 OK", &partial), "3 metric points were rejected: no [31mroom"),
         (b"nonsense\r\n\r\n".to_vec(), "did not accept the metrics"),
         (Vec::new(), "did not accept the metrics"),
     ];
@@ -178,7 +178,10 @@ fn a_collector_that_rejects_pushes_causes_one_warning_and_no_failure() {
         let lines: Vec<_> = stderr.lines().filter(|line| line.contains("--otlp")).collect();
         let [first, last] = lines[..] else { panic!("{stderr}") };
         assert!(first.contains(told) && first.ends_with("; trying again every 250ms"), "{stderr}");
-        assert!(last.contains(" pushes failed, the last: ") && last.contains(told), "{stderr}");
+        assert!(
+            last.contains(" pushes failed; the last error: ") && last.contains(told),
+            "{stderr}"
+        );
         assert!(!stderr.contains("secret"), "{stderr}");
     });
 }

@@ -79,7 +79,10 @@ fn a_wrong_run_of_several_loads_gets_one_line() {
         assert!(told_line.contains(told), "{text} {more}: {told_line}");
     }
     let told = refusal(output_of(&["run", "--fail-if", "good: failed = 0"]));
-    assert!(told.contains("only loads of --load have names"), "{told}");
+    assert!(
+        told.contains("only the loads of --load and the sides of --versus have names"),
+        "{told}"
+    );
 }
 
 #[test]

@@ -114,7 +114,7 @@ fn a_requirement_for_times_that_are_not_measured_is_rejected() {
         [["run", "--fail-if", "p99 first-item < 1s"], ["search", "--until", "p99 first-item < 1s"]]
     {
         let told = refusal(program(&options).output().unwrap());
-        let advice = "p99 first-item < 1s: the parts of responses are not timed; write --items sse";
+        let advice = "p99 first-item < 1s: these times are not measured; write --items sse";
         assert!(told.contains(advice), "{told}");
     }
 }

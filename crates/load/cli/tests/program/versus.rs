@@ -116,12 +116,15 @@ fn a_new_rate_is_divided_between_the_sides() {
 #[test]
 fn options_that_do_not_fit_two_sides_get_one_line() {
     for (options, told) in [
-        ("--shard 1/2", "--shard cannot be used with two sides: leave it out"),
-        ("--rate max", "--rate max cannot be used with two sides"),
-        ("--fleet redis://127.0.0.1/ --run a", "--fleet cannot be used with two sides"),
-        ("-c 5", "--connections 5: each side gets half of the connections: write 6"),
+        ("--shard 1/2", "--shard cannot be used with --versus: leave it out"),
+        ("--rate max", "--rate max cannot be used with --versus"),
+        ("--fleet redis://127.0.0.1/ --run a", "--fleet cannot be used with --versus"),
+        (
+            "-c 5",
+            "--connections 5: each side gets half of the connections: write an even number, such as 6",
+        ),
         ("-c 4..7", "write 4..8"),
-        ("--requests 1", "gets no requests: write more"),
+        ("--requests 1", "gets no requests: write a larger number"),
         ("--load a.toml", "cannot be used with"),
         ("--fail-if C:_failed=0", "no load has this name: write one of A, B"),
     ] {

@@ -433,7 +433,7 @@ fn waiting_nodes_report_it_and_can_leave() {
     progress.read_to_string(&mut told).unwrap();
     let output = waiting.wait_with_output().unwrap();
     assert_eq!((output.status.code(), output.stdout.len()), (Some(130), 0), "{told}");
-    assert!(told.contains("left before the run started"), "{told}");
+    assert!(told.contains("this node left before the run started"), "{told}");
     assert_eq!(wait_until(&server, |state| state["nodes"] == 0)["account"], Value::Null);
 }
 
@@ -498,7 +498,10 @@ fn errors_are_one_line() {
         (format!("{run} --run test --fleet redis://127.0.0.1/ --requests 5"), "--duration"),
         ("fleet status test".to_owned(), "NANOPACE_STORE"),
         ("fleet rate test fast --store redis://127.0.0.1:1/".to_owned(), "rate"),
-        ("fleet stop test --store redis://:secret@127.0.0.1:1/".to_owned(), "does not answer"),
+        (
+            "fleet stop test --store redis://:secret@127.0.0.1:1/".to_owned(),
+            "no usable response from the store",
+        ),
     ] {
         refused(&mut nanopace(&line), told);
     }
@@ -533,7 +536,7 @@ fn errors_are_one_line() {
 fn refused(command: &mut Command, told: &str) {
     let output = command.output().unwrap();
     let error = String::from_utf8_lossy(&output.stderr);
-    let status = if error.contains("does not answer") { 5 } else { 2 };
+    let status = if error.contains("no usable response from the store") { 5 } else { 2 };
     assert_eq!(output.status.code(), Some(status), "{command:?}: {error}");
     assert!(error.starts_with("error: ") && error.lines().count() == 1, "{command:?}: {error}");
     assert!(error.contains(told) && !error.contains("secret"), "{command:?}: {error}");

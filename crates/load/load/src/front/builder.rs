@@ -562,7 +562,7 @@ mod tests {
         let warmup = refused(|load| load.duration(second).warmup(Duration::MAX));
         assert_eq!(
             warmup,
-            "the load does not last longer than its warm-up, so nothing would be recorded"
+            "the load does not last longer than its warm-up, so nothing would be recorded: write a shorter warm-up"
         );
     }
 
@@ -575,7 +575,7 @@ mod tests {
         ] {
             let requirement = format!("p99 {figure} < 1s");
             let told = refused(|load| load.fail_if(&requirement).unwrap());
-            let untimed = format!("{requirement}: the parts of responses are not timed");
+            let untimed = format!("{requirement}: these times are not measured");
             assert_eq!(told, format!("{untimed}; {advice}"));
         }
     }

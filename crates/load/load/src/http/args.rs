@@ -19,8 +19,8 @@ pub(crate) struct HttpRunArgs<E: EmbeddedTarget> {
     #[command(flatten)]
     pub(crate) requests: RequestArgs<E>,
 
-    /// Replay this HAR file's requests at their recorded times, but only to the host of the first request; append
-    /// hosts=HOST,HOST or hosts=all to FILE for others
+    /// Replay the requests of this HAR file at their times, but only to the first host; append hosts=all or
+    /// hosts=HOST,HOST to FILE for others
     #[arg(long, value_name = "FILE", conflicts_with = "arrivals", value_parser = har, help_heading = "Requests")]
     pub(crate) har: Option<ArrivalProcess>,
 

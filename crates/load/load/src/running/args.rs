@@ -33,11 +33,12 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) schedule: ScheduleArgs,
 
-    /// Run for this long, excluding the warm-up [default: 10s; no limit with --requests, --shape or a recording]
+    /// Run for this long, excluding the warm-up [default: 10s, or to the end of --requests, --shape or
+    /// a recording]
     #[arg(long, value_name = "TIME", value_parser = positive_duration, help_heading = "Load")]
     pub(crate) duration: Option<Duration>,
 
-    /// Start at this moment, as 2026-01-31T12:00:00Z, seconds since 1970, or +10s rounded up to the next ten seconds
+    /// Start at this moment, as 2026-01-31T12:00:00Z or seconds since 1970; +10s is rounded up to a full ten seconds
     #[arg(long, value_name = "TIME", help_heading = "Load")]
     pub(crate) start_at: Option<StartAt>,
 
@@ -45,7 +46,8 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Load")]
     pub(crate) requests: Option<u64>,
 
-    /// With "p99 5%", run until the 95 % confidence interval of the p99 ends within 5 % of it [see: help requirements]
+    /// Run until both ends of the 95 % confidence interval of a percentile are this close to it, as in "p99 5%" [see:
+    /// help requirements]
     #[arg(long, value_name = "GOAL", help_heading = "Load")]
     pub(crate) until_confident: Option<Goal>,
 
@@ -53,7 +55,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "TIME", requires = "until_confident", value_parser = positive_duration, help_heading = "Load")]
     pub(crate) longest: Option<Duration>,
 
-    /// Open this number of connections, each with one request in flight at most; 16..512 grows as needed
+    /// Open this number of connections, each with at most one request in flight; 16..512 grows as needed
     #[arg(
         long,
         short = 'c',
@@ -203,7 +205,7 @@ pub(crate) struct DetailArgs {
     #[arg(long, short = 'v', help_heading = "Results")]
     verbose: bool,
 
-    /// Report the result in one line; each load, --versus and --again add one
+    /// Report the result in one line; each load, --versus and --again add a line
     #[arg(long, conflicts_with = "verbose", help_heading = "Results")]
     quiet: bool,
 }
@@ -283,7 +285,7 @@ impl RunArgs {
             _ => None,
         });
         named.map_or(Ok(()), |(name, criterion)| {
-            bail!("--fail-if \"{name}: {criterion}\": only loads of --load have names: leave {name:?} out")
+            bail!("--fail-if \"{name}: {criterion}\": only the loads of --load and the sides of --versus have names: leave {name:?} out")
         })
     }
 }

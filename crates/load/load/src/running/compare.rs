@@ -27,7 +27,8 @@ Examples:
 
 A difference is reported if its 95 % confidence interval does not include zero; a time must also
 differ by at least 1 %. Expect about 1 in 20 unchanged figures to be reported as different. The
-exit status is 3 if a change of --fail-if is found.";
+exit status is 3 if a change of --fail-if is found, or if too few samples or an incomplete run leave
+open whether there is one.";
 
 /// The options of a comparison.
 #[derive(Debug, Args)]
@@ -95,7 +96,7 @@ pub(crate) fn baseline(args: &RunArgs) -> anyhow::Result<Option<StoredRun>> {
     let Some(path) = &args.baseline else {
         ensure!(
             args.is_versus || args.demands().next().is_none(),
-            "--fail-if: a change needs a --baseline or --versus"
+            "--fail-if: a requirement about a change needs --baseline FILE or --versus URL"
         );
         return Ok(None);
     };
@@ -179,7 +180,7 @@ fn recording(text: &[u8]) -> anyhow::Result<StoredRun> {
     );
     ensure!(
         object.pointer("/settings/versus").is_none(),
-        "it is the sum of two servers: name the --json file of a run without --versus"
+        "it has the results of a run with --versus: name the --json file of a run without --versus"
     );
     check_version(object.get("version").and_then(Value::as_str))?;
     let recording: StoredRun = serde_json::from_slice(text)?;

@@ -54,7 +54,7 @@ impl ControlListener {
         let Some(address) = args.control else { return Ok(None) };
         let token = args.token()?;
         let listener = TcpListener::bind(address)
-            .with_context(|| format!("--control {address}: cannot listen there"))?;
+            .with_context(|| format!("--control {address}: cannot listen on this address"))?;
         listener.set_nonblocking(true)?;
         Ok(Some(ControlListener { address: listener.local_addr()?, listener, token }))
     }

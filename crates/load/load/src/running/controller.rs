@@ -310,12 +310,13 @@ fn missing(answers: u64, rests: u64, stuck: usize) -> String {
     let counts = [(answers, "response"), (rests, "think time")];
     let counts = counts.into_iter().filter(|(of, _)| *of > 0).map(|(of, noun)| count(of, noun));
     let counts = counts.collect::<Vec<_>>().join(" and ");
+    let waiting = if counts.is_empty() { String::new() } else { format!("waiting for {counts}; ") };
     let stuck = match stuck {
         0 => String::new(),
-        1 => "; 1 thread is stuck".to_owned(),
-        threads => format!("; {threads} threads are stuck"),
+        1 => "1 thread is stuck; ".to_owned(),
+        threads => format!("{threads} threads are stuck; "),
     };
-    format!("waiting for {counts}{stuck}; Ctrl-C gives up")
+    format!("{waiting}{stuck}Ctrl-C gives up")
 }
 
 impl Stage for Answers<'_, '_> {
@@ -353,6 +354,7 @@ mod tests {
         let thinking = "waiting for 2 think times; Ctrl-C gives up";
         assert_eq!(missing(0, 2, 0), thinking);
         assert_eq!(missing(1, 0, 1), "waiting for 1 response; 1 thread is stuck; Ctrl-C gives up");
+        assert_eq!(missing(0, 0, 1), "1 thread is stuck; Ctrl-C gives up");
         assert_eq!(
             missing(3, 0, 2),
             "waiting for 3 responses; 2 threads are stuck; Ctrl-C gives up"

@@ -12,7 +12,7 @@ use std::ops::ControlFlow;
 use std::process;
 use std::time::Duration;
 
-const ONE_SCHEDULE: &str = "the nodes of a fleet keep to one schedule";
+const ONE_SCHEDULE: &str = "all nodes of a fleet share one schedule";
 
 #[derive(Debug)]
 pub(crate) struct Invitation {
@@ -105,7 +105,7 @@ fn refuse_what_is_not_shared(args: &RunArgs) -> anyhow::Result<()> {
     );
     ensure!(
         args.max_backlog.is_none(),
-        "--max-backlog: {ONE_SCHEDULE}: write --skip-later-than TIME"
+        "--max-backlog: {ONE_SCHEDULE}: write --skip-later-than TIME instead"
     );
     ensure!(
         args.requests.is_none(),
@@ -116,7 +116,7 @@ fn refuse_what_is_not_shared(args: &RunArgs) -> anyhow::Result<()> {
     }
     if args.schedule.is_replay() {
         bail!(
-            "--arrivals replay: a fleet can't play a recording: write --shape, or leave out --run"
+            "--arrivals replay: a fleet cannot replay a recording: write --rate or --shape, or leave out --run"
         );
     }
     Ok(())
@@ -197,6 +197,6 @@ mod tests {
     #[test]
     fn a_store_that_does_not_answer_is_found_before_anything_starts() {
         let told = format!("{:#}", invited("--rate 7/s").unwrap_err());
-        assert!(told.contains("does not answer"), "{told}");
+        assert!(told.contains("no usable response from the store"), "{told}");
     }
 }

@@ -158,7 +158,7 @@ fn check_names(given: &[GivenLoad<'_>]) -> anyhow::Result<()> {
     for (index, GivenLoad { args: RunArgs { name, .. }, .. }) in given.iter().enumerate() {
         ensure!(
             is_load_name(name),
-            "{name:?} cannot be the name of a load: write another with letters, digits, - and _, as in name = \"reads\""
+            "{name:?} cannot be the name of a load: write another with letters, digits, -, _ and ., as in name = \"reads\""
         );
         ensure!(
             given[..index].iter().all(|other| other.args.name != *name),

@@ -20,7 +20,7 @@ Examples, for three machines with the same command and --shard 1/3, 2/3 and 3/3:
   nanopace http://10.0.0.8/ --rate 9k/s --shard 1/3 --start-at 2026-01-31T12:00:00Z --json 1.json
   nanopace merge 1.json 2.json 3.json --html all.html --fail-if \"p99 response < 50ms\"
 
-The files must be all parts of one load, with the same load, seed and start, each part once.
+Name the files of all parts, each part once. All parts must have the same load, seed and start.
 'nanopace compare' reads the --json file of a merge like that of a run.";
 
 /// The options of a merge.

@@ -35,14 +35,14 @@ pub(super) fn allow(
         fits => format!(", or use {fits} connections at most"),
     };
     bail!(
-        "{sessions} connections need {needs} open files, and {most} are allowed: raise the limit (ulimit -n {needs}){fewer}"
+        "{sessions} connections need {needs} open files, and the hard limit is {most}: raise it (as root: ulimit -n {needs}){fewer}"
     )
 }
 
 pub(super) fn allow_together(needs: u64) -> anyhow::Result<()> {
     let Some(most) = limit_below(needs)? else { return Ok(()) };
     bail!(
-        "the loads need {needs} open files, and {most} are allowed: raise the limit (ulimit -n {needs})"
+        "the loads need {needs} open files, and the hard limit is {most}: raise it (as root: ulimit -n {needs})"
     )
 }
 

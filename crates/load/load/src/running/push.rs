@@ -52,7 +52,8 @@ impl Push {
         // If the thread no longer exists, it has panicked and has printed a message.
         let _ = self.end.send(());
         let Pushed { all, failed, last } = self.thread.join().unwrap_or_default();
-        (failed > 0).then(|| format!("--otlp: {failed} of {all} pushes failed, the last: {last}"))
+        (failed > 0)
+            .then(|| format!("--otlp: {failed} of {all} pushes failed; the last error: {last}"))
     }
 }
 

@@ -105,7 +105,7 @@ fn join(
     let mut shown = None;
     let member = invitation.join(|waits| {
         if shown.replace(waits) != Some(waits) {
-            progress.show(&format!("{waits}; Ctrl-C leaves"));
+            progress.show(&format!("{waits}; Ctrl-C leaves the fleet"));
         }
         let mut before_start = BeforeStart;
         if messages.try_iter().any(|message| message.reach(&mut before_start)) {
@@ -121,7 +121,7 @@ fn join(
     });
     progress.end();
     match &member {
-        Ok(None) => progress.add_line("left before the run started"),
+        Ok(None) => progress.add_line("this node left before the run started"),
         Ok(Some(member)) if member.is_late() => progress.add_line(&member.to_string()),
         _ => {}
     }

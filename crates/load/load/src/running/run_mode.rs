@@ -18,12 +18,12 @@ pub(crate) fn settle_closed_loop(args: &mut RunArgs) -> anyhow::Result<()> {
         return Ok(());
     }
     if let Some(name) = ClosedLoop.unsupported(&args.given) {
-        bail!("--{name}: --rate max has no schedule: leave one of them out");
+        bail!("--{name}: --rate max has no schedule: leave --{name} or --rate max out");
     }
     let is_about_ratio = args.criteria().iter().any(Criterion::names_ratio);
     ensure!(
         !is_about_ratio,
-        "--fail-below and requirements on the ratio always hold with --rate max, which asks for no rate; write for \
+        "--fail-below and requirements on the ratio always hold with --rate max, which requests no rate; write for \
          example --fail-if \"achieved > 1k/s\""
     );
     args.strictness = Strictness::STRICT;
@@ -35,7 +35,7 @@ pub(crate) fn settle_per_connection(args: &mut RunArgs) -> anyhow::Result<()> {
     let Some(interval) = args.per_connection else { return Ok(()) };
     if let Some(name) = PerConnection.unsupported(&args.given) {
         bail!(
-            "--{name}: --per-connection sets when each connection starts its requests: leave one of them out"
+            "--{name}: --per-connection sets when each connection starts its requests: leave one of the two options out"
         );
     }
     let size = args.connections;
@@ -62,10 +62,10 @@ pub(crate) fn check_workers(args: &RunArgs, is_blocking: bool) -> anyhow::Result
             grows && is_closed,
             fixed("with --rate max, no request is due while all connections are busy"),
         ),
-        (grows && is_blocking, fixed("each session with blocking calls has a thread")),
+        (grows && is_blocking, fixed("with calls that block, each session has its own thread")),
         (
             args.per_connection.is_some() && is_blocking,
-            "--per-connection: calls block: write --rate".to_owned(),
+            "--per-connection: not for targets whose calls block: write --rate".to_owned(),
         ),
         (
             is_realtime && is_closed,
@@ -75,7 +75,8 @@ pub(crate) fn check_workers(args: &RunArgs, is_blocking: bool) -> anyhow::Result
         ),
         (
             is_realtime && (is_blocking || !cfg!(target_os = "linux")),
-            "--realtime: not for calls that block, and only on Linux: leave it out".to_owned(),
+            "--realtime works only on Linux and with calls that do not block: leave it out"
+                .to_owned(),
         ),
     ];
     refused
@@ -101,7 +102,7 @@ pub(crate) fn check_until_confident(args: &RunArgs) -> anyhow::Result<()> {
     {
         ensure!(
             !is_given,
-            "--until-confident: the run ends when the percentile is sure: leave out --{name}, and write --longest TIME"
+            "--until-confident and --{name} both end the run: leave out --{name}, or write --longest TIME instead"
         );
     }
     ensure!(

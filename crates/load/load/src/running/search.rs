@@ -68,7 +68,7 @@ impl Job {
         let first = promise.length(bounds.from, args.step).saturating_add(args.settle);
         ensure!(
             first <= longest,
-            "--for: the first step takes {}: write more, or a higher --from",
+            "--for: the first step takes {}: write a longer --for, a shorter --step or a higher --from",
             human::time(first)
         );
         let (least, svg) = (args.step, args.svg.clone());
@@ -77,7 +77,10 @@ impl Job {
             let target = make(args)?;
             check(&*target, &until)?;
             let stops = target.most_slots().is_some();
-            ensure!(!stops, "--data-end stop: a search sends as many requests as it takes");
+            ensure!(
+                !stops,
+                "--data-end stop: a search sends as many requests as it needs: leave --data-end out"
+            );
             Ok(target)
         });
         let mut setup = Setup::of_any(args.into_run(), inputs, make)?;
@@ -158,9 +161,9 @@ impl Job {
         let (name, remark) = (target.name(), target.remark());
         let least = human::time(self.least);
         format!(
-            "{name}{remark}: {} connections on {} threads, {} arrivals, steps of at least {least}; objective: {}",
-            args.connections,
-            self.setup.connections().len(),
+            "{name}{remark}: {} on {}, {} arrivals, steps of at least {least}; objective: {}",
+            human::count(args.connections, "connection"),
+            human::count(self.setup.connections().len(), "thread"),
             args.schedule.arrivals,
             self.promise.text(),
         )

@@ -90,12 +90,16 @@ impl Setup {
         run_mode::check_fail_fast(&args)?;
         files::check(&args, inputs)?;
         let invitation = Invitation::new(&args, DEFAULT_DURATION)?;
-        let first = args.schedule.starts()?.next().context("this load has no requests")?;
+        let first = args
+            .schedule
+            .starts()?
+            .next()
+            .context("this load has no requests: raise its rate or its duration")?;
         args.schedule.check_first(first)?;
         let end = args.schedule.end()?.unwrap_or(Duration::MAX);
         ensure!(
             args.warmup < end,
-            "the load does not last longer than its warm-up, so nothing would be recorded"
+            "the load does not last longer than its warm-up, so nothing would be recorded: write a shorter warm-up"
         );
         // The last request of a recording may start late, so the end is not known in advance.
         let end = if args.schedule.is_replay() { Duration::MAX } else { end };
@@ -146,7 +150,12 @@ impl Setup {
         self.args.schedule.seed = self.args.schedule.seed.wrapping_add(1);
         self.args.duration = Some(duration);
         // The first random arrival depends on the seed and the rate, so it is computed again.
-        self.first = self.args.schedule.starts()?.next().context("this load has no requests")?;
+        self.first = self
+            .args
+            .schedule
+            .starts()?
+            .next()
+            .context("this load has no requests: raise its rate or its duration")?;
         Ok(())
     }
 
@@ -353,7 +362,7 @@ pub(super) fn check(target: &dyn AnyBackend, criteria: &[Criterion]) -> anyhow::
             && !taken.iter().any(|own| own.part == part)
         {
             let advice = target.has_timed(part);
-            bail!("{criterion}: the parts of responses are not timed; {advice}");
+            bail!("{criterion}: these times are not measured; {advice}");
         }
     }
     Ok(())
@@ -361,7 +370,7 @@ pub(super) fn check(target: &dyn AnyBackend, criteria: &[Criterion]) -> anyhow::
 
 pub(super) fn cores() -> anyhow::Result<Vec<Core>> {
     let cores = cores::allowed();
-    ensure!(!cores.is_empty(), "--pin: this system does not list its cores");
+    ensure!(!cores.is_empty(), "--pin: this system does not list its cores: leave --pin out");
     Ok(cores)
 }
 

@@ -52,12 +52,12 @@ pub(super) fn repeats(
 
 fn read(path: &Path, seed: u64, target: &dyn AnyBackend) -> anyhow::Result<Repeats> {
     target.request(0).map_err(anyhow::Error::msg)?;
-    let text = String::from_utf8(input::read(path)?).context("this is not UTF-8")?;
+    let text = String::from_utf8(input::read(path)?).context("the file is not UTF-8")?;
     let mut lines = (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty());
     let head = lines.next().and_then(|(_, line)| serde_json::from_str::<Head>(line).ok());
     let head =
         head.context("line 1 is not an object with requests and seed, as --slowest writes it")?;
-    ensure!(head.seed == seed, "the run had a different seed: write --seed {}", head.seed);
+    ensure!(head.seed == seed, "the earlier run had a different seed: write --seed {}", head.seed);
     let slots = lines.map(|(at, line)| slot(line, target).with_context(|| format!("line {at}")));
     let mut slots: Vec<u64> = slots.collect::<anyhow::Result<_>>()?;
     // The slowest requests come first. A request counts as slow above the p95, so at most 5 % of the requests are

@@ -43,7 +43,7 @@ impl StartAt {
         let tens = since_1970.map(|since| since.as_nanos().div_ceil(ROUND.as_nanos()));
         let rounded = tens.and_then(|tens| ROUND.checked_mul(u32::try_from(tens).ok()?));
         let moment = rounded.and_then(|rounded| UNIX_EPOCH.checked_add(rounded));
-        moment.map(StartAt).ok_or_else(|| "this moment is too late".to_owned())
+        moment.map(StartAt).ok_or_else(|| "this moment is too far in the future".to_owned())
     }
 
     pub(crate) fn check(&self) -> anyhow::Result<()> {
@@ -60,16 +60,22 @@ impl StartAt {
     /// has ended the run.
     pub(crate) fn count_down(&self, connections: u32, messages: &Receiver<Message>) -> bool {
         let (job, part) = (Progress::of_a_job(), Progress::of_a_part());
-        job.add_line(&format!("starts at {}; Ctrl-C leaves", humantime::format_rfc3339(self.0)));
+        job.add_line(&format!(
+            "the load starts at {}; Ctrl-C ends the wait",
+            humantime::format_rfc3339(self.0)
+        ));
         let show = |left: Duration| {
             let left = Duration::from_secs(left.as_secs() + 1);
-            part.show(&format!("starts in {}; Ctrl-C leaves", humantime::format_duration(left)));
+            part.show(&format!(
+                "the load starts in {}; Ctrl-C ends the wait",
+                humantime::format_duration(left)
+            ));
         };
         let opening = (TICK + Duration::from_millis(1) * connections).min(ROUND);
         let is_wanted = self.until(opening, messages, show);
         part.end();
         if !is_wanted {
-            job.add_line("left before the run started");
+            job.add_line("interrupted before the load started");
         }
         is_wanted
     }

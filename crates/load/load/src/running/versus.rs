@@ -26,13 +26,13 @@ pub(crate) fn divided(mut args: RunArgs) -> anyhow::Result<(RunArgs, [RunArgs; 2
 fn check(args: &RunArgs) -> anyhow::Result<()> {
     let option = Some("rate max").filter(|_| args.schedule.is_closed);
     if let Some(name) = option.or_else(|| TwoSides.unsupported(&args.given)) {
-        bail!("--{name} cannot be used with two sides: leave it out");
+        bail!("--{name} cannot be used with --versus: leave it out");
     }
     let size @ PoolSize { first, most } = args.connections;
     let even = PoolSize { first: first.next_multiple_of(2), most: most.next_multiple_of(2) };
     ensure!(
         size == even,
-        "--connections {size}: each side gets half of the connections: write {even}"
+        "--connections {size}: each side gets half of the connections: write an even number, such as {even}"
     );
     Ok(())
 }
@@ -69,6 +69,10 @@ fn own_requests(requests: u64, side: &RunArgs) -> anyhow::Result<u64> {
     let whole = Shard::new(0, 1)?;
     let end = schedule.starts_before(side.warmup, whole)?.saturating_add(requests);
     let own = part_of(end, side)? - schedule.starts_before(side.warmup, schedule.shard()?)?;
-    ensure!(own > 0, "--requests {requests}: side {} gets no requests: write more", side.name);
+    ensure!(
+        own > 0,
+        "--requests {requests}: side {} gets no requests: write a larger number",
+        side.name
+    );
     Ok(own)
 }

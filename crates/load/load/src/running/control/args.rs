@@ -29,7 +29,7 @@ impl ControlArgs {
         let is_inside = self.control.is_none_or(|at| at.ip().to_canonical().is_loopback());
         ensure!(
             is_inside || token.is_some(),
-            "--control {}: this address can be reached from outside: give --control-token-file FILE",
+            "--control {}: other machines can connect to this address: give --control-token-file FILE",
             self.control.map(|at| at.to_string()).unwrap_or_default()
         );
         Ok(token)

@@ -21,8 +21,11 @@ pub(super) struct Token(String);
 impl Token {
     pub(super) fn new(text: &str) -> anyhow::Result<Token> {
         let is_plain = text.chars().all(|letter| letter.is_ascii_graphic());
-        ensure!(text.len() >= LEAST, "a token has at least {LEAST} characters, in the first line");
-        ensure!(is_plain, "a token consists of printable ASCII characters without spaces");
+        ensure!(
+            text.len() >= LEAST,
+            "the first line must contain a token of at least {LEAST} characters"
+        );
+        ensure!(is_plain, "a token must consist of printable ASCII characters without spaces");
         Ok(Token(text.to_owned()))
     }
 

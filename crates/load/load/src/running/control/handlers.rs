@@ -103,12 +103,12 @@ impl Handlers {
             return bad(format!("leave out ?{query}: each side gets half of the rate"));
         }
         let Some(name) = query.strip_prefix("load=").filter(|name| !name.contains('&')) else {
-            return bad(format!("write ?load=NAME, once and alone, instead of ?{query}"));
+            return bad(format!("write only ?load=NAME, once, instead of ?{query}"));
         };
         let name = percent_decode_str(name).decode_utf8_lossy();
         let index = self.loads.iter().position(|load| load.name.as_deref() == Some(&*name));
         index.map(Some).ok_or_else(|| {
-            let reason = format!("there is no load {name:?}: {}", names.join(", "));
+            let reason = format!("there is no load {name:?}; the loads are {}", names.join(", "));
             Refused::new(StatusCode::NOT_FOUND, reason)
         })
     }
@@ -166,10 +166,13 @@ where
 {
     let headers = request.headers();
     if !headers.contains_key(CONTENT_LENGTH) && !headers.contains_key(TRANSFER_ENCODING) {
-        return Err(Refused::new(StatusCode::LENGTH_REQUIRED, "there is no body"));
+        return Err(Refused::new(
+            StatusCode::LENGTH_REQUIRED,
+            "the request has no body: send the rate or the shape as its body",
+        ));
     }
     let too_long = || {
-        let reason = format!("a body has at most {LONGEST} bytes");
+        let reason = format!("the body is too long: it can have {LONGEST} bytes");
         Refused::new(StatusCode::PAYLOAD_TOO_LARGE, reason)
     };
     if usize::try_from(request.body().size_hint().lower()).map_or(true, |least| least > LONGEST) {
@@ -183,7 +186,9 @@ where
         }
         Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_long()),
         Ok(Err(error)) => Err(malformed(error)),
-        Err(_) => Err(Refused::new(StatusCode::REQUEST_TIMEOUT, "the body did not arrive")),
+        Err(_) => {
+            Err(Refused::new(StatusCode::REQUEST_TIMEOUT, "the body did not arrive within 5 s"))
+        }
     }
 }
 

@@ -39,8 +39,8 @@ impl<'run> Commands<'run> {
         };
         self.has_left = true;
         Some(match member.leave() {
-            Ok(()) => "leaving".to_owned(),
-            Err(error) => format!("leaving; {}", member.told(error)),
+            Ok(()) => "leaving the fleet".to_owned(),
+            Err(error) => format!("leaving the fleet; {}", member.told(error)),
         })
     }
 

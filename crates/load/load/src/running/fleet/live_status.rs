@@ -89,12 +89,18 @@ impl Display for FleetLine<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let FleetView { status, .. } = self.0;
         let elapsed = status.run.elapsed.as_secs_f64();
-        write!(f, "{elapsed:3.0}s  {}  {} nodes", status.state(), status.run.nodes)?;
+        let nodes = human::count(status.run.nodes, "node");
+        write!(f, "{elapsed:3.0}s  {}  {nodes}", status.state())?;
         if let Some(pace) = self.0.last_second().or_else(|| self.0.so_far()) {
             write!(f, "  {pace}")?;
         }
         if let Some(account) = &status.account {
-            write!(f, "  lost or not reported {}, twice {}", account.lost(), account.twice())?;
+            write!(
+                f,
+                "  slots lost or not reported {}, started twice {}",
+                account.lost(),
+                account.twice()
+            )?;
         }
         writeln!(f)
     }

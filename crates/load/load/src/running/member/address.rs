@@ -21,7 +21,7 @@ impl RunAddress {
     pub(crate) fn new(option: &str, url: Option<&str>, name: &str) -> anyhow::Result<RunAddress> {
         let url = url.map(str::to_owned).or_else(|| env::var(VARIABLE).ok());
         let url = url.with_context(|| {
-            format!("which store? Write {option} redis://HOST:PORT/, or set {VARIABLE}")
+            format!("no store is given: write {option} redis://HOST:PORT/, or set {VARIABLE}")
         })?;
         Ok(RunAddress { url, name: name.to_owned() })
     }
@@ -34,21 +34,21 @@ impl RunAddress {
         let (store, name) = (without_password(&self.url), &self.name);
         match error {
             FleetError::Store(why) => Unreachable(format!(
-                "the store at {store} does not answer: {why}; start redis-server or valkey-server \
+                "no usable response from the store at {store}: {why}; start redis-server or valkey-server \
                  there, or write another address"
             ))
             .into(),
             FleetError::NoRun => anyhow!(
-                "there is no run {name} at {store}: a load with --fleet {store} --run {name} \
-                 starts one"
+                "there is no run {name} at {store}: start it with a load, as in --fleet {store} --run {name} \
+                 --rate 100/s"
             ),
             FleetError::NotBuilt => anyhow!(
-                "fleets were left out of this program: build it with the feature fleet, of \
-                 nanopace-cli or of nanopace-load"
+                "this program was built without fleets: build it with the feature fleet of \
+                 nanopace-cli or nanopace-load"
             ),
             FleetError::Tls => anyhow!(
-                "rediss:// asks for TLS: build this program with the feature store-tls, of \
-                 nanopace-cli or of nanopace-load"
+                "rediss:// needs TLS: build this program with the feature store-tls of \
+                 nanopace-cli or nanopace-load"
             ),
             other => anyhow!("{other}"),
         }

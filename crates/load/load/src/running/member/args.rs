@@ -12,7 +12,7 @@ pub(crate) struct FleetArgs {
         long,
         value_name = "URL",
         requires = "run_name",
-        help = "Share the load through this Redis or Valkey server, as redis://HOST[:PORT]/ [default: NANOPACE_STORE]"
+        help = "Share the load through this Redis or Valkey server, as redis://HOST[:PORT]/ [default: $NANOPACE_STORE]"
     )]
     pub(crate) fleet: Option<String>,
 

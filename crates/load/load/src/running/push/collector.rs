@@ -103,7 +103,7 @@ async fn judge(answer: Response<Incoming>) -> anyhow::Result<()> {
     let answer = ExportMetricsServiceResponse::decode(body).unwrap_or_default();
     let partial = answer.partial_success.unwrap_or_default();
     let (rejected, why) = (partial.rejected_data_points, partial.error_message);
-    ensure!(rejected == 0, "{rejected} points were rejected: {}", one_line(&why));
+    ensure!(rejected == 0, "{rejected} metric points were rejected: {}", one_line(&why));
     Ok(())
 }
 

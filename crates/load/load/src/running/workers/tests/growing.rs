@@ -32,5 +32,5 @@ fn a_pool_grows_until_its_calls_can_end() {
 fn a_pool_of_blocking_sessions_does_not_grow() {
     let target = Told::new(refuses(0..0), |_| Ok(Done::new()));
     let error = set_up(target, "-c 1..64").unwrap_err().to_string();
-    assert!(error.ends_with("has a thread: write one number, such as 64"), "{error}");
+    assert!(error.ends_with("has its own thread: write one number, such as 64"), "{error}");
 }

@@ -47,7 +47,7 @@ fn a_connection_that_is_busy_keeps_its_slots_and_the_target_is_behind() {
 fn what_excludes_own_slots_is_refused() {
     let blocks = Told::new(refuses(0..0), |_| Ok(Done::new()));
     for (error, told) in [
-        (set_up(blocks, TURNS).unwrap_err(), "calls block: write --rate"),
+        (set_up(blocks, TURNS).unwrap_err(), "targets whose calls block: write --rate"),
         (
             set_up(Told::new(refuses(0..0), |_| done()), "-c 4..8 --per-connection 1s")
                 .unwrap_err(),

@@ -49,11 +49,11 @@ fn contradicting_options_are_refused_with_what_to_write() {
     for (options, told) in [
         (
             "--rate 1k/s --until-confident p99_5% --duration 5s",
-            "leave out --duration, and write --longest TIME",
+            "leave out --duration, or write --longest TIME instead",
         ),
         (
             "--rate 1k/s --until-confident p99_5% --requests 5",
-            "leave out --requests, and write --longest TIME",
+            "leave out --requests, or write --longest TIME instead",
         ),
         (
             "--shape ramp_1/s..5/s_10s --until-confident p99_5%",
