@@ -7,7 +7,7 @@ mod report;
 mod server;
 
 use crate::console::interrupt::Interrupt;
-use crate::console::{Output, Progress, ResultFile, keep_apart};
+use crate::console::{Output, Progress, ResultFile, human, keep_apart};
 use crate::results::evenness::{Evenness, ExpectedLoad};
 use anyhow::Context;
 use args::WitnessArgs;
@@ -47,7 +47,7 @@ impl Witness {
             requests: args.requests,
         }));
         let address = server::start(args.listen, Arc::clone(&recorder))
-            .with_context(|| format!("cannot listen on --listen {}", args.listen))?;
+            .with_context(|| format!("--listen {}: cannot listen on this address", args.listen))?;
         let progress = Progress::of_a_job();
         progress.add_line(&format!("listening on http://{address}/; Ctrl-C ends the measurement"));
         Ok(Witness { expected: args.expected(), recorder, output, svg, interrupt, progress })
@@ -60,8 +60,8 @@ impl Witness {
             if shown.elapsed() >= SHOWN_EACH {
                 shown = Instant::now();
                 match self.recorder.requests() {
-                    0 => self.progress.show(&format_args!("waiting for requests")),
-                    requests => self.progress.show(&format_args!("{requests} requests")),
+                    0 => self.progress.show(&"no requests after the warm-up yet"),
+                    requests => self.progress.show(&human::count(requests, "request")),
                 }
             }
         }

@@ -126,7 +126,7 @@ fn invalid_files_are_rejected() {
     let torn_key = file("identity-wrong-torn-key.pem", &key[..key.len() / 2]);
     for (options, told) in [
         (&["--cert", "/nonexistent/file"][..], "--cert: cannot use /nonexistent/file: "),
-        (&["--cert", &cert], "another file as --key: there is no private key in it"),
+        (&["--cert", &cert], "must also contain the private key: there is no private key in it"),
         (
             &["--cert", &empty, "--key", &key_file],
             "identity-wrong-empty.pem: there is no certificate in it",
@@ -153,11 +153,11 @@ fn invalid_files_are_rejected() {
             &["--cert", &cert, "--key", &p521],
             "the type of its key is not supported; use RSA with 2048 to 4096 bits, ECDSA on P-256 or P-384, Ed25519",
         ),
-        (&["--cert", &old, "--key", &key_file], "is not that of the certificate in"),
+        (&["--cert", &old, "--key", &key_file], "does not belong to the certificate in"),
         (&["--cert", &cert, "--key", "/nonexistent/file"], "--key: cannot use /nonexistent/file: "),
         (
             &["--cert", &cert, "--key", &other],
-            "identity-wrong-other.pem is not that of the certificate in",
+            "identity-wrong-other.pem does not belong to the certificate in",
         ),
         (&["--cert", &cert, "--key", &key_file, "--html", &key_file], "--key reads this file"),
     ] {

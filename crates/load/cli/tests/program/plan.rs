@@ -221,7 +221,7 @@ fn an_invalid_plan_prints_one_line_and_has_status_2() {
         ("--shard 0/3", "1/3"),
         ("--seed x", "--seed"),
         ("--duration 0s", "--duration"),
-        ("--rate 1/d --duration 600years", "may last 292 years"),
+        ("--rate 1/d --duration 600years", "can last at most 292 years"),
         ("--arrivals soon", "write replay:FILE or har:FILE"),
         ("--requests 0", "--requests"),
         ("--duration 1s --csv - --svg -", "same file"),
@@ -304,7 +304,8 @@ fn an_interrupted_plan_ends_with_a_whole_line() {
     let rest = std::io::read_to_string(progress).unwrap();
     assert!(child.wait().unwrap().success(), "{rest}");
     let written = rest.lines().last().unwrap().strip_prefix("interrupted after ").unwrap();
-    let written: usize = written.strip_suffix(" starts").unwrap().parse().unwrap();
+    let written: usize =
+        written.strip_suffix(" starts; the list is incomplete").unwrap().parse().unwrap();
     let csv = fs::read_to_string(file).unwrap();
     assert!(csv.ends_with('\n'));
     assert_eq!(csv.lines().count(), written + 1);

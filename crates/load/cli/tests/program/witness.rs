@@ -94,7 +94,10 @@ fn requests_that_are_read_together_are_counted() {
     let (found, report, _) = witness.end();
     assert_eq!(found["shared_timestamps"], 11, "{report}");
     assert!(report.contains("all requests have the same arrival time"), "{report}");
-    assert!(report.contains("caution   11 requests have the time of another request"), "{report}");
+    assert!(
+        report.contains("caution   11 requests read together with an earlier request"),
+        "{report}"
+    );
 }
 
 #[test]
@@ -130,7 +133,10 @@ fn an_invalid_command_prints_one_line_and_has_status_2() {
         ("--expect max", "--expect"),
         ("--expect 5 --arrivals gamma:1", "--arrivals"),
         ("--expect 5 --listen here", "write an address and a port, as in 127.0.0.1:9100"),
-        ("--expect 5 --listen 192.0.2.1:80", "cannot listen on --listen 192.0.2.1:80"),
+        (
+            "--expect 5 --listen 192.0.2.1:80",
+            "--listen 192.0.2.1:80: cannot listen on this address",
+        ),
         ("--expect 5 --json - --svg -", "--json and --svg have the same file"),
         ("--expect 5 -z 0s", "longer than zero"),
     ] {

@@ -45,7 +45,8 @@ pub(crate) fn is_once(name: &HeaderName) -> bool {
 pub(crate) fn check<'a>(names: impl Iterator<Item = &'a HeaderName>) -> anyhow::Result<()> {
     let mut seen = Vec::new();
     for name in names.filter(|name| is_once(name)) {
-        let advice = if *name == COOKIE { "write all cookies in one" } else { "leave one out" };
+        let advice =
+            if *name == COOKIE { "write all cookies in one header" } else { "leave one out" };
         ensure!(
             !seen.contains(&name),
             "the header {name} is given twice, but a request may contain it only once: {advice}"

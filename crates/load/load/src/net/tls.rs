@@ -29,8 +29,11 @@ impl Name {
     /// Creates the name for a host: a DNS name, or an IP address without brackets.
     pub(crate) fn new(host: &str) -> anyhow::Result<Name> {
         let name = ServerName::try_from(host.to_owned());
-        name.map(Name)
-            .with_context(|| format!("{host:?} is not a name that a certificate can have"))
+        name.map(Name).with_context(|| {
+            format!(
+                "{host:?} cannot be the name in a certificate: write a DNS name or an IP address"
+            )
+        })
     }
 }
 
@@ -137,8 +140,8 @@ fn roots(trust: Trust<'_>) -> anyhow::Result<RootCertStore> {
             roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
             if roots.is_empty() {
                 bail!(
-                    "this system has no trusted certificates: give --cacert FILE, or --insecure \
-                     to trust any"
+                    "this system has no trusted certificates: install CA certificates or, for the target, \
+                     give --cacert FILE or --insecure"
                 );
             }
         }

@@ -14,7 +14,7 @@ Examples:
   nanopace plan --rate 100/s --arrivals poisson --seed 7 --requests 1000 --csv starts.csv
   nanopace plan --arrivals replay:starts.csv --rate 2/s --csv -
 
-'nanopace help shapes' and 'nanopace help arrivals' have the grammars.";
+'nanopace help shapes' and 'nanopace help arrivals' describe the grammars.";
 
 /// The options of `nanopace plan`.
 #[derive(Debug, Args)]

@@ -27,7 +27,10 @@ pub(crate) fn write(
         }
         let Some(last) = last else { break };
         if interrupt.is_triggered() {
-            watch.progress.add_line(&format!("interrupted after {} starts", watch.written));
+            watch.progress.add_line(&format!(
+                "interrupted after {} starts; the list is incomplete",
+                watch.written
+            ));
             break;
         }
         watch.show(last);

@@ -24,7 +24,7 @@ impl PlannedLoad<'_> {
         schedule.arrivals()?;
         ensure!(
             args.duration.is_none_or(|duration| duration < Nanos::MAX - Nanos::ZERO),
-            "--duration: that is too long: a load may last 292 years"
+            "--duration is too long: a load can last at most 292 years"
         );
         Ok(PlannedLoad {
             shape: schedule.shape()?,

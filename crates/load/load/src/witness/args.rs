@@ -15,12 +15,12 @@ Examples:
   nanopace witness --expect 10k/s --arrivals poisson -z 30s --svg gaps.svg
   nanopace witness --listen 127.0.0.1:9000 --expect 2k/s -n 20000 --json -
 
-Start a load generator against the address. The measurement ends with Ctrl-C, after --requests, or
+Send a load to the address of --listen. The measurement ends with Ctrl-C, after --requests, or
 after --duration, even if no request arrives. The exit status is 4 if there were too few requests.
 
 The report has, from top to bottom:
   requests  number and rate of the requests that arrived
-  gaps      share of gaps between requests within 25 % of nominal (even arrivals), and their
+  gaps      share of gaps between requests within 25 % of the nominal gap, and the gaps'
             standard deviation divided by their mean: 0 for even arrivals, 1 for Poisson
   distance  largest difference between the distribution of the gaps and the expected one
             (Kolmogorov-Smirnov), from 0 to 1; for even arrivals, a gap within 25 % of nominal
@@ -29,7 +29,7 @@ The report has, from top to bottom:
             which no request is early (even arrivals)
   bursts    largest number of requests in any 1 ms and in any 10 ms, and the share of requests in
             windows with more than 2 requests and more than twice the expected number
-  check     whether the arrivals were as expected; named caution if they were not
+  check     whether the arrivals were as expected; the line begins with caution if not
   stamps    source of the arrival times: the kernel, or this program when it read the request";
 
 /// The options of `nanopace witness`.
@@ -55,8 +55,7 @@ pub(crate) struct WitnessArgs {
     #[arg(long, short = 'z', value_name = "TIME", value_parser = positive_duration)]
     pub(crate) duration: Option<Duration>,
 
-    /// End after this number of requests; each takes 8 bytes of memory, and about 45 bytes while the results are
-    /// computed
+    /// End after this number of requests after the warm-up; each takes 8 bytes of memory, at the end about 45 bytes
     #[arg(long, short = 'n', value_name = "COUNT", default_value_t = 10_000_000, value_parser = value_parser!(u64).range(1..))]
     pub(crate) requests: u64,
 
@@ -64,7 +63,8 @@ pub(crate) struct WitnessArgs {
     #[arg(long, value_name = "FILE", help_heading = "Results")]
     pub(crate) json: Option<PathBuf>,
 
-    /// Draw the gaps as SVG, and the lateness over time or the distribution of Poisson gaps; - is standard output
+    /// Draw the gaps as SVG, with the lateness over time (even) or the distribution of gaps (poisson); - is
+    /// standard output
     #[arg(long, value_name = "FILE", help_heading = "Results")]
     pub(crate) svg: Option<PathBuf>,
 }

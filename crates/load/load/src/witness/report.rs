@@ -70,11 +70,13 @@ impl WitnessReport<'_> {
         writeln!(f, "{kind:<9} {}", found.text)
     }
 
-    fn absence(&self) -> &'static str {
+    fn absence(&self) -> String {
         match self.evenness.requests {
-            0 => "no request arrived after the warm-up",
-            1..LEAST_REQUESTS => "too few requests after the warm-up for a measurement",
-            _ => "all requests have the same arrival time",
+            0 => "no request arrived after the warm-up".to_owned(),
+            1..LEAST_REQUESTS => {
+                format!("too few requests after the warm-up: a measurement needs {LEAST_REQUESTS}")
+            }
+            _ => "all requests have the same arrival time".to_owned(),
         }
     }
 
@@ -85,7 +87,7 @@ impl WitnessReport<'_> {
         let shared = count(self.shared, "request");
         writeln!(
             f,
-            "caution   {shared} have the time of another request, with which they were read"
+            "caution   {shared} read together with an earlier request: the time of the earlier request is used"
         )
     }
 }
@@ -96,6 +98,6 @@ fn burst_line(f: &mut Formatter<'_>, kind: &str, burst: &Burst) -> fmt::Result {
     let crowded = percent(burst.share_crowded);
     writeln!(
         f,
-        "{kind:<9} {ms} ms: at most {largest} (expected {expected}); {crowded} of requests are in windows with more than {limit}"
+        "{kind:<9} {ms} ms: at most {largest} (expected {expected}); {crowded} of requests are in windows with more than {limit} requests"
     )
 }

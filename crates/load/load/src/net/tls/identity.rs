@@ -22,7 +22,7 @@ impl Identity<'_> {
             .with_context(|| format!("--cert: cannot use {certificate}"))?;
         let own = read_key(self.key, provider).with_context(|| {
             if self.key == self.certificate {
-                format!("--cert: cannot use {key} without another file as --key")
+                format!("--cert: without --key, {key} must also contain the private key")
             } else {
                 format!("--key: cannot use {key}")
             }
@@ -31,7 +31,9 @@ impl Identity<'_> {
         match keys_match(&both) {
             Ok(()) | Err(Error::InconsistentKeys(InconsistentKeys::Unknown)) => Ok(both),
             Err(Error::InconsistentKeys(_)) => {
-                bail!("--cert: the key in {key} is not that of the certificate in {certificate}")
+                bail!(
+                    "--cert: the key in {key} does not belong to the certificate in {certificate}"
+                )
             }
             Err(error) => {
                 bail!("--cert: cannot use {certificate} with the key in {key}: {error}")

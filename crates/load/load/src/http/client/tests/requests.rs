@@ -254,7 +254,7 @@ fn a_header_that_may_occur_once_cannot_be_given_twice() {
             "{told}"
         );
     }
-    let two = "the header cookie is given twice, but a request may contain it only once: write all cookies in one";
+    let two = "the header cookie is given twice, but a request may contain it only once: write all cookies in one header";
     assert_eq!(told(&[("cookie", "a=1"), ("Cookie", "b=2")], &[]), two);
     for twice in ["Accept", "Cache-Control", "Via", "X-Forwarded-For", "If-None-Match"] {
         assert!(
