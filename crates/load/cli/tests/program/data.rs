@@ -200,7 +200,7 @@ fn errors_are_reported_before_the_first_request() {
         ),
         (
             &[&of("users/{{a}}/x"), "--data", &dots],
-            "--data: row 2 (line 3): a path segment becomes . or .., which changes the path",
+            "--data: row 2 (line 3): with this row, a segment of the path is . or .., which changes the path",
         ),
         (
             &[&of(""), "-H", "Host: {{a}}.example.com", "--data", &hosts],

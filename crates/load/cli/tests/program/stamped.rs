@@ -144,5 +144,5 @@ fn connections_without_timestamps_are_rejected() {
         }
     }
     let told = nanopace("run --fail-if").arg("p99 reading < 1s").output().unwrap();
-    assert!(refusal(told).contains("not timed; write --kernel-timestamps"));
+    assert!(refusal(told).contains("not measured; write --kernel-timestamps"));
 }

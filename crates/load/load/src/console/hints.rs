@@ -71,7 +71,7 @@ pub(super) fn about(error: &Error) -> Option<String> {
     if OTLP.contains(&word) {
         let install = "cargo install nanopace-cli --features otlp";
         return Some(format!(
-            "{word} is not in this build: run {install}, or enable the feature otlp of nanopace-load in your program"
+            "{word} is not built in: {install}; in your own program, enable the feature otlp of nanopace-load"
         ));
     }
     let (_, advice) = ADVICE.iter().find(|(words, _)| words.contains(&word))?;
