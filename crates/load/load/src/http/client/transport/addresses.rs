@@ -220,7 +220,7 @@ impl Record {
         }
     }
 
-    /// Returns the last failure as text, or `other` if there is none.
+    /// Returns the text of the last failure, or `other` if no attempt has failed.
     fn why(&self, other: &str) -> String {
         self.failure.map_or_else(|| other.to_owned(), |failure| failure.to_string())
     }
