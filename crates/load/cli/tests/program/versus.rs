@@ -123,7 +123,7 @@ fn options_that_do_not_fit_two_sides_get_one_line() {
             "-c 5",
             "--connections 5: each side gets half of the connections: write an even number, such as 6",
         ),
-        ("-c 4..7", "write 4..8"),
+        ("-c 4..7", "write an even number, such as 4..8"),
         ("--requests 1", "gets no requests: write a larger number"),
         ("--load a.toml", "cannot be used with"),
         ("--fail-if C:_failed=0", "no load has this name: write one of A, B"),

@@ -569,7 +569,7 @@ mod tests {
     #[test]
     fn what_the_target_does_not_time_is_refused_with_what_would_time_it() {
         for (figure, advice) in [
-            ("item-gap", "pass the target's StreamTimes to About::stream_times"),
+            ("item-gap", "pass the target's StreamTimes to About::stream_times in about()"),
             ("first-byte", "only the HTTP client of nanopace run measures them"),
             ("reading", "only the HTTP client of nanopace run measures them"),
         ] {
