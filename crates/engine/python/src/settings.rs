@@ -62,8 +62,9 @@ pub(crate) fn arrivals(
 }
 
 pub(crate) fn strictness(value: &Bound<'_, PyAny>) -> PyResult<Strictness> {
-    let number = float(value)?
-        .ok_or_else(|| PyTypeError::new_err("strictness must be a number such as 0, 0.5, 1 or 1.1"))?;
+    let number = float(value)?.ok_or_else(|| {
+        PyTypeError::new_err("strictness must be a number such as 0, 0.5, 1 or 1.1")
+    })?;
     Strictness::new(number).map_err(wrong)
 }
 

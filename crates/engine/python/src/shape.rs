@@ -76,7 +76,9 @@ impl Shape {
 fn few(count: u64) -> PyResult<usize> {
     let count = usize::try_from(count).ok().filter(|&count| count <= MOST);
     count.ok_or_else(|| {
-        wrong(format!("a plan has at most {MOST} starts: give a smaller count or a shorter duration"))
+        wrong(format!(
+            "a plan has at most {MOST} starts: give a smaller count or a shorter duration"
+        ))
     })
 }
 

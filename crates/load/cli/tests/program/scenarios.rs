@@ -252,11 +252,7 @@ fn an_error_in_a_file_has_its_line_and_column() {
         ("take.cart", "take.'a b'", "\"a b\" is not a name"),
         ("{ json = \"/a/token\" }", "{ json = \"a\" }", "line 12 column 14: write header ="),
         ("{ json = \"/a/token\" }", "{ json = \"/a~2\" }", "line 12 column 14: write header ="),
-        (
-            "equals = true",
-            "equals = nan",
-            "equals is a string or, with json and without regex, also a number",
-        ),
+        ("equals = true", "equals = nan", "or, with json and without regex, also a number"),
         ("{ json = \"/a/token\" }", "{ status = 200 }", "line 12 column 14: write header ="),
         (
             "{ json = \"/a/token\" }",
@@ -264,22 +260,10 @@ fn an_error_in_a_file_has_its_line_and_column() {
             "line 12 column 16: unknown field `pointer`",
         ),
         ("{ regex = 'item=(\\S+)' }", "{ regex = '(' }", "line 20 column 13: regex parse error"),
-        (
-            "{ status = 201 }",
-            "{ status = 201, equals = 1 }",
-            "write only a status, from 100 to 999",
-        ),
-        (
-            "equals = true",
-            "equals = [1]",
-            "equals is a string or, with json and without regex, also a number",
-        ),
+        ("{ status = 201 }", "{ status = 201, equals = 1 }", "write only a status, from 100"),
+        ("equals = true", "equals = [1]", "or, with json and without regex, also a number"),
         ("equals = true", "equals = \"{{usr}}\"", "equals: column 1: \"usr\" is not a placeholder"),
-        (
-            "equals = true",
-            "equals = \"{{uuid}}\"",
-            "equals cannot contain random values or the time",
-        ),
+        ("equals = true", "equals = \"{{uuid}}\"", "equals cannot contain random values"),
         (
             "headers.Authorization = \"Bearer {{token}}\"\ntake",
             "headers.Host = \"{{token}}\"\ntake",
