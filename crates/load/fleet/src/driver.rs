@@ -198,7 +198,7 @@ impl Driver {
     /// The node first claims the tracks that no other node will claim, and then gives back its tracks of the frames in
     /// which it no longer takes part.
     fn leave(&mut self) -> Result<(), FleetError> {
-        let ends = Instant::now() + ENDS_IN;
+        let ends = Instant::now() + LEAVES_IN;
         let mut is_answered = true;
         let last = loop {
             self.wait();
@@ -312,6 +312,10 @@ pub(crate) fn take_in<C: Clock>(
 /// it cannot decide alone in this case.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-pub(crate) const ENDS_IN: Duration = Duration::from_secs(5);
+const ENDS_IN: Duration = Duration::from_secs(5);
+
+/// The maximum time for which a leaving node asks for its tracks while the store responds. If the link has just become
+/// slow, a node is late, and may need 8 s to learn its tracks.
+pub(crate) const LEAVES_IN: Duration = Duration::from_secs(20);
 
 const RETRY: Duration = Duration::from_millis(50);

@@ -4,7 +4,7 @@ use super::pacer::Pacer;
 use super::tally::Tally;
 use crate::clock::{Leader, RunClock, Sample, Samples};
 use crate::core::Core;
-use crate::driver::{ENDS_IN, take_in};
+use crate::driver::{LEAVES_IN, take_in};
 use crate::load::Load;
 use crate::message::{Answer, Request, Run, State};
 use crate::progress::Progress;
@@ -187,7 +187,7 @@ impl Machine {
     }
 
     pub(super) fn leaves(&mut self) {
-        let ends_in = u64::try_from(ENDS_IN.as_nanos()).unwrap_or(u64::MAX);
+        let ends_in = u64::try_from(LEAVES_IN.as_nanos()).unwrap_or(u64::MAX);
         self.asks_until = Some(self.clock.now_ns() + ends_in);
     }
 
