@@ -42,12 +42,12 @@ use std::time::Duration;
 ///
 /// A process and its seed determine every slot. Slots are the same on every machine, however often and in whatever
 /// order they are computed. Two pacers with the same process and seed have the same arrivals. Arrivals with different
-/// seeds are independent of each other. Different processes with the same seed are not always independent: gamma
-/// processes of all shapes (Poisson is gamma of shape 1) are computed from the same random numbers, and so are exact
-/// Poisson processes of all lengths and jitter processes of all parts. The random numbers are the key stream of
-/// `ChaCha8`, which never changes. Logarithms and exponentials come from the crate `libm`, not from the platform. A
-/// later version of this crate or of `libm` may round the positions of some slots differently. A test detects such a
-/// change, and the changelog reports it.
+/// seeds are independent of each other. Processes with the same seed are independent only if they are of different
+/// kinds. There are three kinds of random processes: gamma (Poisson is gamma of shape 1), exact Poisson and jitter. All
+/// processes of a kind are computed from the same random numbers, whatever their parameters. The random numbers are the
+/// key stream of `ChaCha8`, which never changes. Logarithms and exponentials come from the crate `libm`, not from the
+/// platform. A later version of this crate or of `libm` may round the positions of some slots differently. A test
+/// detects such a change, and the changelog reports it.
 ///
 /// # Cost
 ///

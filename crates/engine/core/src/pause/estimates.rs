@@ -1,8 +1,8 @@
 //! Estimates how far a thread's sleeps overrun, what they cost, and how much the thread may still spin.
 //!
-//! Each thread has its own estimates, because the overrun of a sleep differs between threads. Times are kept for the
-//! last pacer only, because times of two clocks can't be compared. Durations stay valid when the thread uses another
-//! pacer. Nothing is estimated with a clock that does not advance automatically.
+//! Each thread has its own estimates, because the usual oversleep differs between threads. Times are kept for the last
+//! pacer only, because times of two clocks can't be compared. Durations stay valid when the thread uses another pacer.
+//! Nothing is estimated with a clock that does not advance automatically.
 
 use super::caller_pause::CallerPause;
 use super::forecast::{Forecast, Quantile};
@@ -59,7 +59,7 @@ impl ThreadEstimates {
     const NEW: ThreadEstimates = ThreadEstimates {
         pacer: 0,
         slept_to: i64::MIN,
-        // The overrun of a sleep with default timers. The estimate is corrected within some dozens of sleeps.
+        // The usual oversleep with default timers. The estimate is corrected within some dozens of sleeps.
         oversleep: Forecast::new(50_000, Quantile::new(10_000, 94)),
         // The cost of a sleep on Linux and bare metal.
         cost: Quantile::new(3_000, 50),
@@ -134,8 +134,8 @@ impl ThreadEstimates {
         }
     }
 
-    /// Returns how long before the end of its pause a thread wakes, which is longer than almost all overruns. Below half
-    /// of the maximum credit, the margin shrinks in proportion to the credit.
+    /// Returns how long before the end of its pause a thread wakes, which is longer than almost every oversleep. Below
+    /// half of the maximum credit, the margin shrinks in proportion to the credit.
     fn margin(&self) -> i64 {
         let wanted = self.oversleep.value().clamp(LEAST_MARGIN_NS, MOST_MARGIN_NS);
         wanted * (2 * self.credit()).min(MOST_CREDIT_NS) / MOST_CREDIT_NS

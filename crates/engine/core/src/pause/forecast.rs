@@ -36,7 +36,7 @@ impl Quantile {
 
 /// Predicts an upper bound for the next value: a moving mean plus a quantile of the deviations from that mean.
 ///
-/// The overrun of a sleep depends on what the processor does during the sleep, and changes every few dozen sleeps. A
+/// The oversleep depends on what the processor does during the sleep. Its usual value changes every few dozen sleeps. A
 /// quantile alone would have to cover all of these changes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Forecast {

@@ -48,8 +48,7 @@ impl Pausing {
     }
 
     /// Returns how far a pause may be stretched beyond its end: half of the lateness that the policy tolerates, or zero
-    /// if slots are at least `spared_ns` apart. The other half of the tolerated lateness is for the overrun of the
-    /// pauses.
+    /// if slots are at least `spared_ns` apart. The other half of the tolerated lateness is for the oversleep.
     pub(crate) fn stretch_ns(&self, interval_ns: i64, tolerated_ns: i64) -> i64 {
         if interval_ns < self.spared_ns { tolerated_ns / 2 } else { 0 }
     }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
-/// The overrun of sleeps in microseconds: `usual`, and up to `tail.1` more for `tail.0` % of the sleeps.
+/// The oversleep in microseconds: `usual`, and up to `tail.1` more for `tail.0` % of the sleeps.
 #[derive(Clone, Debug)]
 struct WakeUps {
     usual: Range<u64>,
