@@ -453,8 +453,8 @@ fn a_late_node_claims_less_and_less_of_its_own_and_more_again_on_time() {
     assert_eq!(most(25..45, false).last(), Some(&8));
 }
 
-/// When the store's clock was set, the node keeps sending requests, but claims nothing. After an outage of the store,
-/// it would claim.
+/// After the node has rejected a response because the store's clock was set, its claims are empty. This remains so if
+/// the next request gets no response, although an outage alone does not make claims empty.
 #[test]
 fn an_error_does_not_make_a_clock_that_was_set_right() {
     let mut core = core();
