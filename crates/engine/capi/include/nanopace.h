@@ -12,7 +12,8 @@
  * - No function may be called in a signal handler.
  * - After a fork, each process has a copy: parent and child hand out the same slots independently. Fork while
  *   no other thread is in a call. A watch is not copied: see nanopace_watch.
- * - No call is a cancellation point.
+ * - pthread_cancel does not end a wait: close the pacer instead. Disable cancellation around nanopace_new and
+ *   nanopace_watch_free, which contain cancellation points.
  *
  * Generated from the source by `cargo xtask pages`.
  */
