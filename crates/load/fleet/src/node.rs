@@ -140,7 +140,8 @@ impl Node {
 
     /// Makes the node leave. The node gives its slots back if other nodes can still claim them. Callers get the slots
     /// of two or three more frames, and then [`Ended::Finished`](nanopace::Ended::Finished). After that, call
-    /// [`finish`](Node::finish).
+    /// [`finish`](Node::finish). Over a link that has become slow, the node may first ask for its slots for up to 20 s,
+    /// and callers get these slots too.
     ///
     /// # Errors
     /// [`FleetError::Replaced`] if another run has taken the run's name. Another [`FleetError`] if the store does not

@@ -18,6 +18,8 @@ use std::thread;
 use std::time::Duration;
 use tokio::sync::oneshot;
 
+const PANICKED: &str = "the run has panicked; the message of the panic is on standard error";
+
 /// A load that is configured in code instead of on a command line. It prints nothing and returns a [`Report`].
 ///
 /// # Examples
@@ -439,9 +441,7 @@ pub(super) async fn in_background<R: Send + 'static>(
     thread::Builder::new().name("load".to_owned()).spawn(run).map_err(LoadError::boxed)?;
     let report = report.await;
     drop(stop);
-    report.unwrap_or_else(|_| {
-        Err(LoadError::text("the run has panicked; the message of the panic is on standard error"))
-    })
+    report.unwrap_or_else(|_| Err(LoadError::text(PANICKED)))
 }
 
 /// Performs a run, and blocks the calling thread. A thread that is inside a Tokio runtime cannot enter another one, so
@@ -454,9 +454,7 @@ pub(super) fn on_own_thread<R: Send>(
         run(&sender, &messages)
     };
     let ran = thread::scope(|scope| scope.spawn(run).join());
-    ran.unwrap_or_else(|_| {
-        Err(LoadError::text("the run has panicked; the message of the panic is on standard error"))
-    })
+    ran.unwrap_or_else(|_| Err(LoadError::text(PANICKED)))
 }
 
 /// Dropping this value stops the run. The future that waits for the report owns it.

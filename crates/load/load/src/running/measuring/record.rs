@@ -14,6 +14,9 @@ use nanopace::{Nanos, Pacer};
 use std::mem;
 use std::time::Duration;
 
+/// The number of outcomes that a thread writes together.
+const LATEST: usize = 32;
+
 #[derive(Debug)]
 pub(super) struct Record {
     pub(super) stats: OperationStats,
@@ -30,22 +33,20 @@ pub(super) struct Record {
     pub(super) skipped: u64,
 }
 
-/// The outcomes that the collector has not taken yet. The collector has read the memory of `earlier` on another core,
-/// so each write to it is slow. The thread therefore writes [`LATEST`] outcomes together.
-#[derive(Debug, Default)]
-pub(super) struct Outcomes {
-    earlier: Vec<Outcome>,
-    latest: Vec<Outcome>,
-}
-
-const LATEST: usize = 32;
-
 /// An attempt to open a connection.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Opening {
     pub(super) start: Start,
     /// The total time for which the schedule had been paused before the attempt.
     pub(super) paused: Duration,
+}
+
+/// The outcomes that the collector has not taken yet. The collector has read the memory of `earlier` on another core,
+/// so each write to it is slow. The thread therefore writes [`LATEST`] outcomes together.
+#[derive(Debug, Default)]
+pub(super) struct Outcomes {
+    earlier: Vec<Outcome>,
+    latest: Vec<Outcome>,
 }
 
 impl Outcomes {
