@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import socket
 import subprocess
 import sys
 import threading
@@ -82,7 +83,14 @@ def users(host: str, folder: Path, user: "dict[str, Any]") -> "list[str]":
     fields = {"client": "HttpUser", "settings": {}, "path": "/", "slots": str(slots), "start_seconds": 0} | user
     file.write_text(USERS.format(**fields) + user.get("more", ""))
     words = [sys.executable, "-m", "locust", "-f", str(file), "-H", host, "--headless", "--json"]
-    return [*words, "--exit-code-on-error", "2", "-r", "1000"]
+    port = free_port()  # of the master, if the options start one
+    ports = ["--master-bind-port", port, "--master-port", port]
+    return [*words, *ports, "--exit-code-on-error", "2", "-r", "1000"]
+
+
+def free_port() -> str:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return str(server.getsockname()[1])
 
 
 def documents(text: str) -> Iterator[list[Any]]:
