@@ -1,5 +1,6 @@
 //! Records the operations of load threads, and collects the records of all threads.
 
+pub(crate) mod busy_poll;
 #[cfg(test)]
 mod causes;
 pub(crate) mod collector;

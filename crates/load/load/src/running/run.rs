@@ -1,9 +1,11 @@
 //! Performs a run, from starting its threads to its summary.
 
+use super::args::RunArgs;
 use super::before_start::{BeforeStart, Begin};
 use super::compare;
 use super::controller::Controller;
 use super::invitation::Invitation;
+use super::measuring::busy_poll;
 use super::measuring::steps::StepRecorders;
 use super::member::Member;
 use super::member::part_times::PartTimes;
@@ -35,7 +37,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{self, Receiver, Sender};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 /// The number of interrupts that a run handles: the first ends the schedule, the second ends the wait for responses.
 pub(crate) const INTERRUPTS: usize = 2;
@@ -188,11 +190,22 @@ fn part(setup: &Setup, member: Option<&Member>, clock: &StdClock) -> anyhow::Res
     let shared = RunShared::new(pacer, timeout, &setup.first(&connections), setup.gives_up());
     for recorder in &shared.recorders {
         recorder.record_slots(slow_requests::record(&setup.args, setup.repeats.as_ref()));
+        recorder.poll_if_late(least_wait_to_poll(&setup.args));
     }
     let repeats = setup.repeats.clone();
     let shared = Arc::new(RunShared { turns, realtime, repeats, ..shared });
     setup.target.counted_by(Arc::new(StepRecorders::new(&shared.recorders, &connections)));
     Ok(LoadPart { target: Arc::clone(&setup.target), shared, connections })
+}
+
+/// Returns how late an operation must start for its thread to poll. Threads with real-time priority never poll, because
+/// they would keep a target on this machine from running. Threads of a closed loop are always behind.
+fn least_wait_to_poll(args: &RunArgs) -> Duration {
+    match (args.realtime, args.schedule.is_closed) {
+        (true, _) => Duration::MAX,
+        (_, true) => Duration::ZERO,
+        _ => busy_poll::LATE,
+    }
 }
 
 impl OpenLoad<'_> {

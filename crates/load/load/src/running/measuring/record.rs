@@ -1,6 +1,7 @@
 //! Holds the record of one load on one thread: its operations, its connections, and the causes of the lateness of its
 //! slots.
 
+use super::busy_poll::BusyPoll;
 use super::connections::{ALL, Connections};
 use super::in_flight::{Begun, InFlight};
 use super::schedule_shift::ScheduleShift;
@@ -29,6 +30,7 @@ pub(super) struct Record {
     pub(super) connections: Connections,
     pub(super) moved: ScheduleShift,
     pub(super) last_poll: LastPoll,
+    pub(super) busy_poll: BusyPoll,
     /// The number of slots that had been skipped when the last operation started.
     pub(super) skipped: u64,
 }
@@ -75,6 +77,7 @@ impl Record {
             connections: Connections::new(count),
             moved: ScheduleShift::new(pacer, gives_up),
             last_poll: LastPoll::new(pacer.now()),
+            busy_poll: BusyPoll::never(),
             skipped: 0,
         }
     }

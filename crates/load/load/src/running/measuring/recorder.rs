@@ -1,5 +1,6 @@
 //! Records the operations of a load thread.
 
+use super::busy_poll::MOST_CONNECTIONS;
 use super::connections::ALL;
 use super::in_flight::Begun;
 use super::record::{Opening, Record};
@@ -87,6 +88,7 @@ impl Recorder {
         let lateness = start.lateness_beside(instant_target, intended_start);
         let lateness = lateness.with_queued(record.last_poll.queued_of(late));
         record.last_poll.starts(late);
+        record.busy_poll.starts(start.actual - intended_start);
         record.stats.cause(lateness);
         if is_recorded {
             record.starts.push(start.actual);
@@ -209,9 +211,17 @@ impl Recorder {
         self.record().connection_opened(opening, self.clock.now());
     }
 
-    /// Calls `processor` for the thread's CPU time only if it is needed.
-    pub(crate) fn sleeps(&self, processor: impl FnOnce() -> CpuTime) {
-        self.record().last_poll.sleeps(self.clock.now(), processor);
+    /// Lets the thread poll instead of sleeping once an operation has started `least_wait` late.
+    pub(crate) fn poll_if_late(&self, least_wait: Duration) {
+        self.record().busy_poll.least_wait = least_wait;
+    }
+
+    /// Records that the thread has nothing else to do. Returns whether it polls instead of sleeping. Calls `processor`
+    /// for the thread's CPU time only if it is needed.
+    pub(crate) fn sleeps(&self, processor: impl FnOnce() -> CpuTime) -> bool {
+        let (record, now) = (&mut *self.record(), self.clock.now());
+        record.last_poll.sleeps(now, processor);
+        record.connections.count <= MOST_CONNECTIONS && record.busy_poll.polls(now)
     }
 
     pub(crate) fn wakes(&self, processor: impl FnOnce() -> CpuTime) {
@@ -334,6 +344,7 @@ impl<R: Deref<Target = Recorder>> Flight<R> {
         let paused = record.moved.paused(end).saturating_sub(begun.paused);
         let busy = (begun.busy + record.last_poll.busy(begun.sent, end)).saturating_sub(paused);
         record.connections.ideal(begun.ideal).end(&begun, busy);
+        record.busy_poll.ends();
         if begun.is_recorded {
             let stopped = record.last_poll.stopped_since(begun.sent);
             record.stats.answered(record.last_poll.queued(), stopped);
@@ -379,6 +390,24 @@ mod tests {
         assert!(recorder.is_stuck(Duration::ZERO) && !recorder.is_stuck(Duration::from_secs(1)));
         recorder.beat(CpuTime::default());
         assert!(!recorder.is_stuck(Duration::ZERO));
+    }
+
+    #[test]
+    fn a_thread_polls_after_a_response_to_an_operation_that_started_late() {
+        let clock = ManualClock::new();
+        let pacer = Pacer::builder(Rate::per_second(1).unwrap()).clock(clock.clone()).build();
+        let recorders = Recorder::all(&pacer, &[MOST_CONNECTIONS, MOST_CONNECTIONS + 1], false);
+        clock.advance(Duration::from_secs(1));
+        for (recorder, least_wait, polls) in [
+            (&recorders[0], None, false),
+            (&recorders[0], Some(1), true),
+            (&recorders[0], Some(2), false),
+            (&recorders[1], Some(1), false),
+        ] {
+            let _ = least_wait.map(|secs| recorder.poll_if_late(Duration::from_secs(secs)));
+            recorder.start((0, Nanos::ZERO), true).end(Answer::completed(Nanos::ZERO));
+            assert_eq!(recorder.sleeps(CpuTime::default), polls, "{least_wait:?}");
+        }
     }
 
     #[test]

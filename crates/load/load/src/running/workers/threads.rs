@@ -18,14 +18,15 @@ use std::sync::{Arc, Weak};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 use tokio::runtime::Builder;
-use tokio::sync::Semaphore;
+use tokio::sync::{Notify, Semaphore};
 use tokio::task::{JoinError, JoinSet};
 use tokio::time;
 
 /// The maximum number of connections of a load that a thread opens at the same time before the schedule starts.
 const AT_ONCE: usize = 64;
 
-const FEW: usize = 8;
+/// A load with fewer sessions than this cannot keep its target busy.
+const FEW: usize = 3;
 
 /// The interval between two checks of whether threads are ready or have ended.
 pub(crate) const GLANCE: Duration = Duration::from_millis(10);
@@ -85,7 +86,7 @@ pub(crate) fn suitable(target: &Arc<dyn AnyBackend>, sessions: u32, hz: Option<f
     own.min(needed)
 }
 
-/// With fewer than [`FEW`] sessions, threads sleep most of the time, and one thread per core keeps the cores awake.
+/// With fewer than [`FEW`] sessions, one thread per core polls, so that the target wakes at once on any core.
 fn beside_target(cores: usize, sessions: usize) -> usize {
     if sessions < FEW { cores } else { (cores / 2).max(1) }
 }
@@ -232,26 +233,41 @@ fn start(
     core: Option<Core>,
 ) -> io::Result<JoinHandle<anyhow::Result<()>>> {
     let recorders: Vec<_> = parts.iter().map(|part| Arc::clone(part.recorder())).collect();
-    let runtime = observed(recorders).enable_all().build()?;
+    let poll = Arc::new(Notify::new());
+    let runtime = observed(recorders, Arc::clone(&poll)).enable_all().build()?;
     thread::Builder::new().name(format!("load-{number}")).spawn(move || {
         core.into_iter().for_each(cores::pin);
+        runtime.spawn(async move {
+            loop {
+                poll.notified().await;
+            }
+        });
         runtime.block_on(run(parts))
     })
 }
 
-/// Prepares a runtime that reports each sleep of its thread to these recorders.
-fn observed(recorders: Vec<Arc<Recorder>>) -> Builder {
+/// Prepares a runtime that reports each sleep of its thread to these recorders. If one of them wants to poll, `poll`
+/// wakes a task, because the thread then polls for events without sleeping.
+fn observed(recorders: Vec<Arc<Recorder>>, poll: Arc<Notify>) -> Builder {
     let (processor, mut runtime) = (thread_cpu::of_this_thread, Builder::new_current_thread());
     match <[Arc<Recorder>; 1]>::try_from(recorders) {
         // Without a loop, because a thread may sleep after each request.
         Ok([sleeps]) => {
             let wakes = Arc::clone(&sleeps);
-            runtime.on_thread_park(move || sleeps.sleeps(processor));
+            runtime.on_thread_park(move || {
+                if sleeps.sleeps(processor) {
+                    poll.notify_one();
+                }
+            });
             runtime.on_thread_unpark(move || wakes.wakes(processor));
         }
         Err(sleep) => {
             let wake = sleep.clone();
-            runtime.on_thread_park(move || sleep.iter().for_each(|it| it.sleeps(processor)));
+            runtime.on_thread_park(move || {
+                if sleep.iter().fold(false, |polls, it| it.sleeps(processor) | polls) {
+                    poll.notify_one();
+                }
+            });
             runtime.on_thread_unpark(move || wake.iter().for_each(|it| it.wakes(processor)));
         }
     }
@@ -370,7 +386,7 @@ mod tests {
 
     #[test]
     fn a_target_on_this_machine_has_half_of_the_cores() {
-        for (cores, sessions, threads) in [(1, 64, 1), (2, 7, 2), (2, 8, 1), (3, 64, 1), (8, 16, 4)]
+        for (cores, sessions, threads) in [(1, 64, 1), (2, 2, 2), (2, 3, 1), (3, 64, 1), (8, 16, 4)]
         {
             assert_eq!(beside_target(cores, sessions), threads, "{cores} {sessions}");
         }
