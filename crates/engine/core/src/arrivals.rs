@@ -53,8 +53,8 @@ use std::time::Duration;
 ///
 /// Computing a slot takes about 10 to 60 ns if slots are computed in order, and some microseconds otherwise. The
 /// process uses a few kilobytes of memory, however long the load is. A replay uses more, as
-/// [`replay`](Arrivals::replay) describes. Uneven slots are computed under a lock. If several slots are due, they are
-/// computed together. A random process has 2^63 slots.
+/// [`replay`](Arrivals::replay) describes. Uneven slots are computed under a lock. Without a late policy, up to 64 due
+/// slots are computed together. A random process has 2^63 slots.
 ///
 /// ```
 /// use nanopace::Arrivals;

@@ -60,8 +60,8 @@ enum Start {
 impl Pacer {
     /// Creates a pacer with the default settings. The intended start of slot 0 is the time of this call.
     ///
-    /// The defaults are: average strictness (an open loop), no maximum backlog, pauses that sleep, and a [`TscClock`].
-    /// The first `TscClock` of a process takes up to 0.2 s to calibrate.
+    /// The defaults include average strictness (an open loop), no maximum backlog, pauses that sleep, and a
+    /// [`TscClock`]. The first `TscClock` of a process takes up to 0.2 s to calibrate.
     ///
     /// ```
     /// use nanopace::{Pacer, Rate, Strictness};
@@ -169,8 +169,8 @@ impl PacerBuilder {
     /// Sets the arrival process: how slots are distributed over the schedule. The default is [even](Arrivals::even)
     /// spacing. Every arrival process works with every rate and every shape, such as a ramp with Poisson arrivals.
     ///
-    /// The times of uneven slots are computed under a lock. If several slots are due, up to 64 are computed at once.
-    /// While callers keep up with the schedule, each slot is computed separately.
+    /// The times of uneven slots are computed under a lock. Without a late policy, up to 64 due slots are computed at
+    /// once. While callers keep up with the schedule, each slot is computed separately.
     ///
     /// ```
     /// use nanopace::{Arrivals, ManualClock, Pacer};
@@ -464,8 +464,8 @@ impl PacerBuilder {
 
     /// Sets whether sleeping threads request fine timers from the operating system. By default they do.
     ///
-    /// On Linux, a fine timer means that the timer slack of the thread is set to 1 ns during each sleep. With the
-    /// system's default slack of 50 us, a sleep may end up to 50 us late. On other systems this setting has no effect.
+    /// On Linux, a fine timer means that the timer slack of the thread is set to 1 ns during each sleep. The system's
+    /// default slack lets a sleep end up to 50 us later. On other systems this setting has no effect.
     ///
     /// ```
     /// use nanopace::Pacer;

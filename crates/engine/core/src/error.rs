@@ -50,7 +50,7 @@ pub enum RateError {
     TooFast,
     /// A rate of less than one per day.
     TooSlow,
-    /// A string that does not have the form of a rate, such as `5000` or `50k/s`.
+    /// A string that does not have the form of a rate. `5000` and `50k/s` have this form.
     Syntax,
     /// An unknown unit of time.
     Unit(String),

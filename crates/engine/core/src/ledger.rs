@@ -64,8 +64,8 @@ pub struct Ledger {
     pub waiting: Duration,
     /// The time of slots that are due and not claimed. Slots that were claimed and given back count as not claimed.
     pub backlog: Duration,
-    /// The number of slots that have been claimed, whether they have started or are not yet due. Slots that were given
-    /// back or skipped are not included.
+    /// The number of slots that have been claimed, started or not. Slots that were given back or skipped are not
+    /// included.
     pub granted: u64,
     /// The number of slots that were skipped because they were too late.
     pub skipped: u64,

@@ -217,9 +217,9 @@ impl Pacer {
     /// Acquires a slot like [`acquire`](Pacer::acquire), but gives up if the slot can't start by `deadline`, a time on
     /// the pacer's clock.
     ///
-    /// The call gives up as soon as the slot certainly cannot start in time: at once, or after a change of the
-    /// schedule. A call that gives up has claimed no slot. A slot that is due now is granted, even if the deadline has
-    /// passed.
+    /// The call gives up as soon as the slot certainly cannot start in time: at once, after a change of the schedule,
+    /// or at the deadline. A call that gives up has claimed no slot. A slot that is due now is granted, even if the
+    /// deadline has passed.
     ///
     /// # Errors
     /// Returns [`Refused::NotUntil`], [`Refused::Finished`], [`Refused::Closed`], or [`Refused::Paused`] if the pacer

@@ -20,8 +20,7 @@ pub(crate) use caller_pause::CallerPause;
 pub(crate) use pausing::Pausing;
 pub use strategy::{Pause, PauseError};
 
-/// Returns the time at which the pause ended. That time is the planned end or later, unless a change of the schedule
-/// ended the pause early.
+/// Returns the time at which the pause ended, which is before the planned end if the caller was woken early.
 pub(crate) fn run(pause: &CallerPause<'_>) -> Nanos {
     match pause.pausing.strategy {
         // No caller spins while the pacer is paused.

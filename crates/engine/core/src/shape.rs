@@ -58,8 +58,8 @@ use std::time::Duration;
 /// ns of its exact time. See [Schedules](crate::_documentation::schedules) for details.
 ///
 /// Build shapes by combining parts, with methods or from [a string](#impl-FromStr-for-Shape). A clone is cheap. A shape
-/// has at most 65536 parts, at most 64 levels of nesting, a duration below 2^63 ns (292 years) and a count below 2^63.
-/// If a shape is repeated, its parts are counted only once. A shape that never ends is exempt from the limits of
+/// has at most 65536 parts, at most 64 levels of nesting, a duration below 2^63 - 1 ns (292 years) and a count below
+/// 2^63. If a shape is repeated, its parts are counted only once. A shape that never ends is exempt from the limits of
 /// duration and count; its count stops at 2^63.
 ///
 /// ```

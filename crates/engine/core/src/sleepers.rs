@@ -1,8 +1,8 @@
 //! Records which callers are asleep and for which slots they wait, so that a change wakes only the callers that have to
 //! act on it.
 //!
-//! A sleeper whose slot moved to a later time is not woken, unless the slot can no longer start by the sleeper's
-//! deadline: it finds the new time when it wakes.
+//! A sleeper whose slot moved to a later time finds that time when it wakes. It is woken only if the slot can no longer
+//! start, or not by the sleeper's deadline.
 //!
 //! Waking takes a system call for each sleeper, and there may be thousands of sleepers. A change therefore queues the
 //! sleepers to be woken, and wakes only the first [`HERD`] of them. Each sleeper that wakes up wakes the next one.

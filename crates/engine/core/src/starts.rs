@@ -19,7 +19,7 @@ impl Arrivals {
     /// let all = Arrivals::even().starts(shape.clone(), Shard::new(0, 1)?);
     /// assert_eq!(all.count(), 500);
     /// let mut second = Arrivals::even().starts(shape, Shard::new(1, 3)?);
-    /// // Slot 1: the square root of a fifth of a second.
+    /// // Slot 1 starts after sqrt(1/5) s.
     /// assert_eq!(second.next(), Some(Duration::from_nanos(447_213_596)));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```

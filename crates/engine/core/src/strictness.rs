@@ -98,8 +98,10 @@ use std::str::FromStr;
 /// pacer's own pauses overrun, so the achieved rate is a little below the rate that was set. Strict is the virtual
 /// scheduling algorithm of GCRA without a tolerance (ITU-T I.371).
 ///
-/// Only a straggler can start less than an interval from another slot. A straggler is a slot that starts after a later
-/// slot has started, because the straggler's caller held a claim or overslept. A straggler moves no other slot.
+/// With evenly spaced slots, only a straggler, or a slot that starts early because of a [sleep
+/// threshold](crate::PacerBuilder::sleep_threshold), can start less than an interval from another slot. A straggler is
+/// a slot that starts after a later slot has started, because the straggler's caller held a claim or overslept. A
+/// straggler moves no other slot.
 ///
 /// ```
 /// # use nanopace::{ManualClock, Nanos, Pacer, Strictness};
@@ -160,9 +162,9 @@ use std::str::FromStr;
 pub struct Strictness(f64);
 
 impl Strictness {
-    /// The strictness 0: intended starts never move, regardless of the target. See [Average](Strictness#average-0).
+    /// The strictness 0: missed slots start at once. See [Average](Strictness#average-0).
     pub const AVERAGE: Strictness = Strictness(0.0);
-    /// The strictness 1: no two slots are closer than the interval. See [Strict](Strictness#strict-1).
+    /// The strictness 1: missed time is forfeited. See [Strict](Strictness#strict-1).
     pub const STRICT: Strictness = Strictness(1.0);
     const MOST: f64 = 1000.0;
 

@@ -20,8 +20,8 @@
 //! | `published` | the holder of the lock; its horizon and last reading by all callers, forwards only | all callers, as one state with one version |
 //! | `drawn` | the holder of the lock | all callers, valid under the version under which the slots were drawn |
 //! | `locked` | the holder of the lock | the holder of the lock |
-//! | `held` | the caller that takes, starts or gives back a slot, under locks of its own | the holder of the lock |
-//! | `sleepers` | the caller that sleeps, under a lock of its own | the holder of the lock |
+//! | `held` | the caller that takes, starts or gives back a slot, under its locks | the holder of the lock |
+//! | `sleepers` | sleeping callers, watching tasks and the holder of the lock, under their lock | the same |
 //!
 //! * **Order of locks.** The lock, `locked`, comes first. Under it, the locks of `held` and `sleepers` are taken for a
 //!   moment each, never two at once. There is one exception: each lane's run is read under the lock of the list of

@@ -134,8 +134,8 @@ impl ThreadEstimates {
         }
     }
 
-    /// Returns how long before the end of its pause a thread wakes, which is longer than almost every oversleep. Below
-    /// half of the maximum credit, the margin shrinks in proportion to the credit.
+    /// Returns how long before the end of its pause a thread wakes: longer than most oversleeps, and at most
+    /// [`MOST_MARGIN_NS`]. Below half of the maximum credit, the margin shrinks in proportion to the credit.
     fn margin(&self) -> i64 {
         let wanted = self.oversleep.value().clamp(LEAST_MARGIN_NS, MOST_MARGIN_NS);
         wanted * (2 * self.credit()).min(MOST_CREDIT_NS) / MOST_CREDIT_NS
@@ -183,7 +183,7 @@ mod tests {
     fn spinning_is_bounded_by_its_share() {
         let mut estimates = ThreadEstimates::NEW;
         let mut spun = 0;
-        // A tenth of 1 s, however long each requested spin is: 0.1 s, plus the initial credit.
+        // The thread may spin for a tenth of 1 s, plus the initial credit.
         for tick in 0..10_000 {
             let now = tick * 100_000;
             estimates.pass(now, 0.1);

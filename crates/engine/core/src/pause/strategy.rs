@@ -44,7 +44,7 @@ pub enum Pause {
 }
 
 impl Pause {
-    /// The interval between slots below which starts come in clumps, unless
+    /// The interval between slots below which starts may come in clumps, unless
     /// [`PacerBuilder::sleep_share`](crate::PacerBuilder::sleep_share) is set. At longer intervals, each start has its
     /// own sleep.
     ///

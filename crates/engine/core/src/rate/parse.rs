@@ -10,8 +10,9 @@ const MOST_DIGITS: usize = 18;
 impl FromStr for Rate {
     type Err = RateError;
 
-    /// Parses `COUNT[k|M|G][/[N]UNIT]`, where `UNIT` is `ns`, `us`, `ms`, `s`, `min`, `h` or `d`. Without a unit, the
-    /// count is per second. Decimal fractions are exact. A number can have up to 18 digits.
+    /// Parses `COUNT[k|M|G][/[N]UNIT]`, where `UNIT` is `ns`, `us`, `ms`, `s`, `min`, `h`, `d` or a synonym such as
+    /// `second`. Without a unit, the count is per second. Decimal fractions are exact. A number can have up to 18
+    /// digits.
     ///
     /// # Errors
     /// Returns a [`RateError`]. Its message says what is wrong and what to write instead.

@@ -15,7 +15,7 @@ pub(crate) enum Segment {
     /// A segment at a constant rate. It requires even arrivals, and that this process has every slot: slot n is
     /// intended to start when the count reaches n.
     Line(Line),
-    /// A segment along a shape, which may be constant. It is boxed, because a pacer is small and stores many lines.
+    /// A segment along a shape, which may be constant. It is boxed, so that a pacer that stores many lines stays small.
     Curve(Box<Curve>),
 }
 

@@ -201,7 +201,7 @@ impl Shape {
     ///
     /// # Errors
     /// Returns [`ShapeError::Empty`] if `time` is the whole duration or longer. Returns [`ShapeError::TooLong`] if the
-    /// shape never ends and `time` is 2^63 ns or longer.
+    /// shape never ends and `time` is 2^63 - 1 ns or longer.
     pub fn skip(self, time: Duration) -> Result<Shape, ShapeError> {
         let (from_ns, all_ns) = (span_ns(time), self.duration_ns());
         if from_ns >= all_ns {

@@ -329,7 +329,7 @@ impl Shape {
     ///
     /// # Errors
     /// Returns [`ShapeError::Curve`] if the function is not a valid curve at one of the checked times,
-    /// [`ShapeError::Empty`] if `time` is zero, and [`ShapeError::TooLong`] if `time` is 2^63 ns or longer.
+    /// [`ShapeError::Empty`] if `time` is zero, and [`ShapeError::TooLong`] if `time` is 2^63 - 1 ns or longer.
     pub fn custom(
         curve: impl Curve + 'static,
         time: Option<Duration>,

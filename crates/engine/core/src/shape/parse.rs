@@ -33,8 +33,8 @@ impl FromStr for Shape {
     /// parentheses. If a part ends where `take` or `skip` cut it, the part after it has to state its own initial rate.
     /// (A `hold` keeps its rate when it is cut.)
     ///
-    /// Rates are written as for [`Rate`](crate::Rate); `0/s` is also valid. A time is a number and one of the units
-    /// `ns`, `us`, `ms`, `s`, `min`, `h` and `d`.
+    /// Rates are written as for [`Rate`](crate::Rate); `0/s` is also valid. A time is a number and a unit of a rate,
+    /// such as `1.5min`.
     ///
     /// # Errors
     /// Returns a [`ShapeSyntaxError`], which contains the position of the error in the string and says what to write

@@ -50,7 +50,7 @@ impl Timeline {
     /// Fills the block with unevenly spaced due slots for a lane: at least one, at most [`LONGEST`], and no more slots
     /// than the lane may start with one reading of the clock. Returns that reading. Returns `None` if no slot is due,
     /// only the schedule's last slot is due, the next slot may be late by more than the range, another thread has
-    /// claimed the slots, or unevenly spaced slots may no longer start without being judged.
+    /// claimed the slots, or the state is no longer `State::Uneven`.
     pub(crate) fn claim_block(
         &self,
         pace: Pace,
