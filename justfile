@@ -124,7 +124,7 @@ fleet-simulation:
 page: (needs "/usr/bin/chromium" "--no-install-recommends chromium fonts-dejavu-core")
     crates/load/cli/tests/pages "{{ target }}/pages"
 
-# With names, measure only those, without a record.
+# With names, measure only the named tools, without a record.
 # Measure published load generators with and without nanopace, for docs/FIELD.md; some minutes. The first build takes half an hour.
 field *tools:
     benches/field/build "{{ target }}/field" {{ tools }}
@@ -211,7 +211,7 @@ tsan *tests=tests_with_threads: (needs "/usr/bin/cargo" "rustc-web cargo-web") (
     libraries+=(-fuse-ld=lld "-B$rustup/bin/gcc-ld" -lpthread -ldl -lm -lresolv -lrt -lc)
     export PATH=/usr/bin:/bin RUSTC_BOOTSTRAP=1 PROPTEST_CASES=8
     export RUSTFLAGS="-Zsanitizer=thread -Zexternal-clangrt ${libraries[*]/#/-Clink-arg=}"
-    # The store on disk is excluded: redb before 4 was a shared library, which cannot be linked with the sanitizer.
+    # The store on disk was excluded for redb 3, a shared library, which cannot be linked with the sanitizer.
     cargo test -Zbuild-std --target {{ x86 }} --target-dir {{ target }}/tsan --package nanopace --package nanopace-limits --package nanopace-keyed \
         --no-default-features --features nanopace-limits/pools --no-fail-fast {{ tests }}
 

@@ -71,7 +71,7 @@ typedef enum {
   NANOPACE_CLOCK_JUMPING = 3,
 } nanopace_clock;
 
-// The event at which slot 0 is intended to start, for `nanopace_options.start`.
+// The event at which the schedule starts, for `nanopace_options.start`.
 typedef enum {
   // The creation of the pacer.
   NANOPACE_START_NOW = 0,
@@ -115,8 +115,8 @@ typedef struct {
   uint64_t slot;
 } nanopace_grant;
 
-// The settings of a pacer. Zero, or null, in a field means its default. Begin with `nanopace_options_default()`, and
-// set the fields that you need.
+// The settings of a pacer. Zero, or null, in a field except `size` means its default. Begin with
+// `nanopace_options_default()`, and set the fields that you need.
 typedef struct {
   // The size of this struct in the header that you compile with. Later versions may add fields at the end.
   size_t size;
@@ -148,7 +148,7 @@ typedef struct {
   double spin_share;
   // The number of slots after which the schedule ends permanently. No end by default.
   uint64_t slots;
-  // The time after slot 0 at which the schedule ends permanently. No end by default.
+  // The schedule time, without pauses, after which the schedule ends permanently. No end by default.
   uint64_t until_ns;
   // A value of `nanopace_clock`.
   uint32_t clock;
@@ -297,7 +297,7 @@ nanopace_status nanopace_lane_try_acquire(nanopace_lane *lane,
 nanopace_status nanopace_lane_give_back(nanopace_lane *lane);
 
 // Creates a pacer for a load: a rate such as "5k/s", or a shape such as "ramp 100/s..5k/s 30s, hold 60s". See the
-// README for the grammar. Slot 0 of the pacer starts now, unless the options set another start.
+// README for the grammar. The schedule starts now, unless the options set another start.
 //
 // `options` may be null. By default, slots are evenly spaced on `CLOCK_MONOTONIC`, all missed slots are made up for at
 // once, and a caller sleeps until its slot is due.
@@ -412,9 +412,10 @@ size_t nanopace_describe(uint32_t status,
                          char *buffer,
                          size_t length);
 
-// Creates a watch. `fd` receives an `eventfd` that is readable when the schedule has changed: the load or the policy
-// was changed, a slot was given back, the last slot was claimed, or the pacer was resumed or closed. Read 8 bytes from
-// the descriptor, and then poll again. A pause is not reported, because it only makes slots later.
+// Creates a watch. `fd` receives an `eventfd` that is readable when the schedule has changed: the load, the shard or
+// the policy was changed, a slot was given back, the last slot was claimed, or the pacer was resumed or closed. Read 8
+// bytes from the descriptor, and then poll again. A pause is not reported, and changes of the load or the policy
+// during a pause need not be.
 //
 // The descriptor is non-blocking and close-on-exec. `nanopace_watch_free` closes it; do not close it yourself.
 nanopace_status nanopace_watch_new(const nanopace_pacer *pacer,

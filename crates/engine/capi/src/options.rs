@@ -22,7 +22,7 @@ pub enum Clock {
     Jumping = 3,
 }
 
-/// The event at which slot 0 is intended to start, for `nanopace_options.start`.
+/// The event at which the schedule starts, for `nanopace_options.start`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub enum Start {
@@ -34,8 +34,8 @@ pub enum Start {
     FirstUse = 2,
 }
 
-/// The settings of a pacer. Zero, or null, in a field means its default. Begin with `nanopace_options_default()`, and
-/// set the fields that you need.
+/// The settings of a pacer. Zero, or null, in a field except `size` means its default. Begin with
+/// `nanopace_options_default()`, and set the fields that you need.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
@@ -69,7 +69,7 @@ pub struct Options {
     pub spin_share: f64,
     /// The number of slots after which the schedule ends permanently. No end by default.
     pub slots: u64,
-    /// The time after slot 0 at which the schedule ends permanently. No end by default.
+    /// The schedule time, without pauses, after which the schedule ends permanently. No end by default.
     pub until_ns: u64,
     /// A value of `nanopace_clock`.
     pub clock: u32,

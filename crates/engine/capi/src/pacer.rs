@@ -48,7 +48,7 @@ impl PacerHandle {
 }
 
 /// Creates a pacer for a load: a rate such as "5k/s", or a shape such as "ramp 100/s..5k/s 30s, hold 60s". See the
-/// README for the grammar. Slot 0 of the pacer starts now, unless the options set another start.
+/// README for the grammar. The schedule starts now, unless the options set another start.
 ///
 /// `options` may be null. By default, slots are evenly spaced on `CLOCK_MONOTONIC`, all missed slots are made up for at
 /// once, and a caller sleeps until its slot is due.

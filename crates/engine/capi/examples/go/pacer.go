@@ -194,7 +194,7 @@ func (p *Pacer) RateHz() float64 {
 	return float64(state.rate_hz)
 }
 
-// Close ends the load: waiting goroutines get ErrClosed, and so do all later calls.
+// Close ends the load: waiting and later calls of Acquire and AcquireDue return ErrClosed.
 func (p *Pacer) Close() {
 	C.nanopace_close(p.pacer)
 	p.turn.Lock()
