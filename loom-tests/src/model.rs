@@ -25,7 +25,7 @@ const MOST_BRANCHES: usize = 20_000;
 /// preemptions is limited to `LOOM_MAX_PREEMPTIONS`, by default two. Prints the number of executions.
 ///
 /// # Panics
-/// Panics if an execution panics or deadlocks.
+/// Panics if an execution panics, deadlocks or spins forever.
 pub fn explore(name: &str, model: impl Fn() + Send + Sync + 'static) {
     explore_less(0, name, model);
 }
@@ -34,7 +34,7 @@ pub fn explore(name: &str, model: impl Fn() + Send + Sync + 'static) {
 /// for a model that would take minutes, because of its many loads, with the full number.
 ///
 /// # Panics
-/// Panics if an execution panics or deadlocks.
+/// Panics if an execution panics, deadlocks or spins forever.
 pub fn explore_less(less: usize, name: &str, model: impl Fn() + Send + Sync + 'static) {
     let mut builder = loom::model::Builder::new();
     let bound = builder.preemption_bound.unwrap_or(PREEMPTIONS).saturating_sub(less);

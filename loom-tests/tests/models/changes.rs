@@ -11,7 +11,7 @@ use std::time::Duration;
 ///
 /// Threads: one that reads the due time of a slot twice; one that changes the rate. The two rates differ in mantissa
 /// and shift, and their pieces in their anchors. Edits: a load of `Hot::stretch`, a store of `Hot::store`, or a load or
-/// store of the version is `Relaxed`; `withdraw` does not set `BUSY`; `snapshot` does not load the version a second
+/// store of the version is `Relaxed`; `withdraw` does not set `BUSY`; `snapshot` does not check the version a second
 /// time, or does not check for a writer.
 #[test]
 fn a_snapshot_is_read_whole() {

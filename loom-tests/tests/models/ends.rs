@@ -8,9 +8,8 @@ use nanopace::{Ended, Pacer, Refused};
 
 /// When a shape ends, one caller gets the last slot, and all other callers return.
 ///
-/// Threads: two that each acquire a slot; one that moves the clock past the end. There is one slot left. Edits: starts
-/// are not refused at the end, or slots claimed after the end are not given back; the schedule ignores the end of its
-/// shape.
+/// Threads: two that each acquire a slot; one that moves the clock past the end. There is one slot left. Edit: the
+/// schedule ignores the end of its shape.
 #[test]
 fn the_end_of_a_shape_strands_no_caller() {
     explore_less(1, "the_end_of_a_shape_strands_no_caller", || {
@@ -50,9 +49,9 @@ fn the_end_of_a_shape_reaches_every_watch() {
 
 /// If a shape ends before the slots of sleeping callers, their sleeps end and their slots are given back.
 ///
-/// Threads: two that sleep, for slots due in one hour and in two hours; one that sets a shape that ends at once.
-/// Edits: `wake_moved` wakes no sleeper, or does not check the end; `leave` does not pass the wake-up on; a change of
-/// the load keeps the old end; slots claimed after the end are not given back.
+/// Threads: two that sleep, for slots due in one hour and in two hours; one that sets a shape that ends at once. Edits:
+/// `wake_moved` wakes no sleeper, or does not check the end; a change of the load keeps the old end; slots claimed
+/// after the end are not given back.
 #[test]
 fn an_earlier_end_reaches_every_sleeper() {
     explore_less(1, "an_earlier_end_reaches_every_sleeper", || {
@@ -74,7 +73,7 @@ fn an_earlier_end_reaches_every_sleeper() {
 }
 
 /// Threads: one that acquires a slot due in an hour; one that pauses the pacer and sets a shape that ends at once.
-/// Edits: `wake_moved` wakes no sleeper, or wakes none while the pacer is paused.
+/// Edit: `wake_moved` wakes no sleeper while the pacer is paused.
 #[test]
 fn an_earlier_end_reaches_sleepers_during_a_pause() {
     explore("an_earlier_end_reaches_sleepers_during_a_pause", || {
@@ -147,8 +146,8 @@ fn an_end_that_is_taken_back_strands_no_caller() {
     });
 }
 
-/// Threads: one that sets its watch and tries to acquire a slot; one that sets a rate. Edits: `wake_moved` wakes no
-/// sleeper, or wakes tasks before it has withdrawn the published state; tasks that watch are not woken.
+/// Threads: one that sets its watch and tries to acquire a slot; one that sets a rate. Edit: `wake_moved` wakes no
+/// sleeper.
 #[test]
 fn a_schedule_that_goes_on_reaches_every_watch() {
     explore("a_schedule_that_goes_on_reaches_every_watch", || {

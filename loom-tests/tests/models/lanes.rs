@@ -36,8 +36,7 @@ fn a_run_goes_back_once() {
 }
 
 /// Threads: one that drops a lane that has started two slots and holds a third; one that changes the rate and acquires
-/// a slot. Four slots are due. Edits: `make_free` stores slots as returned although it has taken them back; `exchange`,
-/// or the `fetch_add` of a claim, is split into a load and a store.
+/// a slot. Four slots are due. Edit: `make_free` stores slots as returned although it has taken them back.
 #[test]
 fn a_run_goes_back_once_during_a_rate_change() {
     explore("a_run_goes_back_once_during_a_rate_change", || {

@@ -111,7 +111,7 @@ fn the_lead_is_handed_over() {
 }
 
 /// Threads: a task that acquires a slot and is queued after a leader; one that drops the leader and moves the clock
-/// forward. Edits: a dropped task calls no other task and sets no timer, or does not leave the queue.
+/// forward. Edit: a dropped task does not leave the queue.
 #[test]
 fn a_cancelled_leader_hands_over() {
     explore("a_cancelled_leader_hands_over", || {
@@ -127,8 +127,7 @@ fn a_cancelled_leader_hands_over() {
     });
 }
 
-/// Threads: two tasks that each acquire a slot; one that closes the pacer. Edits: `close` wakes no caller; tasks that
-/// watch are not woken; the watch is not set.
+/// Threads: two tasks that each acquire a slot; one that closes the pacer. Edit: the watch is not set.
 #[test]
 fn a_close_ends_the_line() {
     explore_less(1, "a_close_ends_the_line", || {

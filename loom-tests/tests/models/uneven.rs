@@ -197,7 +197,7 @@ fn recorded_arrivals_have_one_owner_each() {
 /// its time.
 ///
 /// Threads: one whose lane has started two slots, holds a third, starts one more and is dropped; one that changes the
-/// speed. Four slots are due. Edits: the remaining slots of a block are forgotten; a block is claimed by a store.
+/// speed. Four slots are due. Edit: the remaining slots of a block are forgotten.
 #[test]
 fn a_block_goes_back_once() {
     explore("a_block_goes_back_once", || {

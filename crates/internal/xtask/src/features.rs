@@ -1,5 +1,6 @@
-//! Selects the feature combinations of published crates that are checked: all combinations, or those with each feature
-//! alone and those with all features except one. Each combination includes the features that it enables.
+//! Selects the feature combinations of published crates that are checked: all combinations, or those with no feature,
+//! each feature alone, all features except one, and all features. Each combination includes the features that it
+//! enables.
 
 use serde_json::Value;
 

@@ -1,5 +1,5 @@
-//! Acts as a new user with an empty home folder: runs the README's commands and first example with the packaged crates
-//! in a local registry, and counts the dependencies of each published crate.
+//! Acts as a new user with an empty home folder: runs commands and the first example of the README with the packaged
+//! crates in a local registry, and counts the dependencies of each published crate.
 
 use crate::package::{self, Published, succeeds};
 use crate::steps::Step;

@@ -2,8 +2,8 @@
 //!
 //! ```text
 //! cargo xtask test        unit, integration and documentation tests, with the servers and tools that they
-//!                         need; after engine, limits or load, only those of that wing; with names, only the tests
-//!                         whose name contains one of them
+//!                         need; after engine, limits or load, only those of that wing and of crates/internal; with
+//!                         names, only the tests whose name contains one of them
 //! cargo xtask test --without-services   the same, but tests that need a server or a tool are ignored
 //! cargo xtask python      the tests of the Python package, with its wheel; the test command leaves them out if
 //!                         the files of the package and of the engine have not changed since they passed
@@ -16,8 +16,9 @@
 //!                         dependencies between wings, and no hidden items in published crates
 //! cargo xtask instructions  counts the instructions of each kind of start, and compares them with the record
 //! cargo xtask package     packages the published crates, unpacks them in a separate workspace, compiles them and
-//!                         their documentation there, compiles them in this workspace with each feature alone and all
-//!                         features except one, and does a dry run of publishing
+//!                         their documentation there, compiles them in this workspace with no feature, each feature
+//!                         alone, all features except one and all features, checks the generated pages, and does a dry
+//!                         run of publishing
 //! cargo xtask release-check  the same with every combination of features, and runs the tests of the unpacked crates
 //! cargo xtask features    compiles every combination of the features of every published crate
 //! cargo xtask fresh-user  the README's first example in an empty home folder, with the packaged crates, and a
@@ -27,7 +28,7 @@
 //!                         target/book for mdBook
 //! cargo xtask english     lists phrases of pages, messages and comments that english.txt does not allow
 //! cargo xtask pages       generates docs/SURFACE.md and the C header
-//! cargo xtask services    fetches the servers and tools of the tests, and prints the variables for a shell:
+//! cargo xtask services    provides the servers and tools of the tests, and prints the variables for a shell:
 //!                         eval "$(cargo xtask services)"
 //! cargo xtask services examples   the same for the servers of the examples
 //! ```
@@ -200,7 +201,7 @@ fn tests(are_ignored_too: bool, tested: &Tested) -> Vec<Step> {
     ]
 }
 
-/// Runs one more test program at a time than there are cores, because most programs mostly wait.
+/// Runs at most one more test program at a time than there are cores, because most programs mostly wait.
 fn succeed(programs: &[Program]) -> bool {
     let lanes = available_parallelism().map_or(1, usize::from) + 1;
     let not_judged = NotJudged(Path::new(ROOT).join("target/not-judged.txt"));

@@ -82,8 +82,8 @@ impl Limits {
     /// * If the actual cost is lower, each limit that has not changed since the request refunds the difference, except
     ///   debt that time has paid off and counts that have left their window.
     /// * If the actual cost is higher, all limits, including those that have changed, count the difference, even beyond
-    ///   their maximum. If the number of limits has changed, each changed limit counts the largest of these
-    ///   differences. So does each replaced limit.
+    ///   their maximum. Each replaced limit counts the largest of these differences. So does each changed limit if the
+    ///   number of limits has changed.
     /// * A cost that is missing in `actual` stays unchanged.
     pub fn settle<'a>(
         &self,

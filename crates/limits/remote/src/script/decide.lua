@@ -29,8 +29,8 @@ if before ~= '' and string.sub(before, 1, #head) ~= head then return { 2, now, 0
 if ARGV[2] == 'look' then return { 0, now, 0, before } end
 
 -- A rate. Its law: `a` is the interval, `b` the most that may be owed. Its state: `x` is the debt at
--- the moment `y`. `z` is 0 unless a request was refunded, or `b` was reached by requests that did not
--- fit. It counts those requests, modulo 2^32.
+-- the moment `y`. `z` counts, modulo 2^32, the requests that were refunded or did not fit into `b`
+-- since all debt was last paid off.
 local rate = {}
 
 local function owed(limit)
