@@ -1,4 +1,5 @@
-//! Measures the cost of calls under `nanopace-load` that use labels, timeouts, tasks or locks, fail, or block.
+//! Measures the cost of calls under `nanopace-load` that use labels, timeouts, tasks or locks, await twice, fail, or
+//! block.
 
 use crate::float;
 use crate::library::{Calls, Nothing, ROUND, endless, ours};

@@ -84,7 +84,7 @@ pub fn alternate(rounds: usize, candidates: &mut [&mut dyn FnMut() -> f64]) -> V
 mod tests {
     use super::*;
 
-    /// The ratios are 1 to 100. With a probability of 95 %, the true median lies between the 41st and the 60th.
+    /// The ratios are 1 to 100. With a probability of about 95 %, the true median lies between the 41st and the 60th.
     #[test]
     fn the_range_of_a_ratio_is_that_of_the_middle_ratios() {
         let ours = Samples((0..100).map(|index| f64::from(index * 37 % 100 + 1) * 2.0).collect());

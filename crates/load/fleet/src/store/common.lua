@@ -1,6 +1,7 @@
 -- The common beginning of both scripts.
 -- KEYS: the run, the run's nodes, its versions, its results, then chunks of owners.
--- ARGV: the time for which keys are kept, in milliseconds; the kind of request; the arguments of the request.
+-- ARGV: the time for which keys are kept, in milliseconds; the kind of request; for most requests, the run's id; the
+-- arguments of the request.
 -- Numbers of more than 14 digits must be formatted with %.0f. Every response begins with a word and the time.
 
 local RUN, NODES, VERSIONS = KEYS[1], KEYS[2], KEYS[3]
