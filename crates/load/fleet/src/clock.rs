@@ -215,9 +215,9 @@ impl Leader {
         self.stepped_ns
     }
 
-    /// Corrects the rate of the run's clock, unless the clock certainly differs from the store's clock by more than a
-    /// frame. After two seconds of such a difference, or ten frames if ten frames are longer, sets the run's clock to
-    /// the store's clock. In that case, one of the clocks was set, or the machine was suspended.
+    /// Corrects the rate of the run's clock once per second, unless the clock certainly differs from the store's clock
+    /// by more than a frame. After two seconds of such a difference, or ten frames if ten frames are longer, sets the
+    /// run's clock to the store's clock. In that case, one of the clocks was set, or the machine was suspended.
     pub(crate) fn take<C: Clock>(
         &mut self,
         clock: &RunClock<C>,

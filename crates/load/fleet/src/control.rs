@@ -11,12 +11,11 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// The number of attempts at a change or an account. An attempt fails if another change is made, or frames are counted,
-/// at the same time.
+/// The number of attempts at a change or an account. An attempt fails if the store's data changes meanwhile.
 const TRIES: usize = 20;
 
-/// How long a change waits for a node to confirm it. A node needs longer only if it cannot reach the store, or if its
-/// frames are very long.
+/// How long a change waits for a node to confirm it. A node needs longer if it cannot reach the store, or if its frames
+/// are very long.
 const HEARD_IN: Duration = Duration::from_secs(10);
 
 const LOOK: Duration = Duration::from_millis(50);
@@ -117,8 +116,8 @@ impl Control {
         })
     }
 
-    /// Returns the account of the run's slots. It covers the load up to the time of this call, the end of the load, or
-    /// the time at which the last node left, whichever is earliest.
+    /// Returns the account of the run's slots. It covers the load up to the end of the current frame, the end of the
+    /// load, or the time at which the last node left, whichever is earliest.
     ///
     /// # Errors
     /// [`FleetError::NoRun`] if there is no run with this name, [`FleetError::Waiting`] if the run has not started,

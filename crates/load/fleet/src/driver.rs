@@ -195,8 +195,8 @@ impl Driver {
         }
     }
 
-    /// The node first claims the tracks that no other node will claim, and then gives back its tracks of the frames in
-    /// which it no longer takes part.
+    /// The node first asks for its tracks of the frames in which it still takes part, for at most [`LEAVES_IN`]. Then
+    /// it gives back its tracks of later frames.
     fn leave(&mut self) -> Result<(), FleetError> {
         let ends = Instant::now() + LEAVES_IN;
         let mut is_answered = true;
@@ -300,7 +300,7 @@ pub(crate) fn take_in<C: Clock>(
     let frame_ns = core.run().frames.frame_ns;
     let origin_us = core.run().origin_us;
     match answer {
-        // The clocks differ, so the frames for which the store accepted claims are not those for which the node asked.
+        // The clocks differ by more than a frame, so the store and the node disagree about which frames are open.
         Answer::Claimed(_) if sample.is_off(clock, origin_us, frame_ns) => core.refuses_answer(now),
         answer => core.hears_answer(request, answer, sample.round_trip_ns(), now)?,
     }
@@ -308,8 +308,8 @@ pub(crate) fn take_in<C: Clock>(
     Ok(())
 }
 
-/// The maximum time to wait for the response to a request that ends a node. The node has to get this response, because
-/// it cannot decide alone in this case.
+/// The maximum time to wait for a response when a node leaves or finishes. The node needs this response, because it
+/// cannot decide alone then.
 const PATIENCE: Duration = Duration::from_secs(3);
 
 const ENDS_IN: Duration = Duration::from_secs(5);

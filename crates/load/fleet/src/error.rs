@@ -80,7 +80,7 @@ pub enum FleetError {
     /// The number of nodes is outside the range from 1 to 1000.
     #[error("a run has 1 to 1000 nodes: write for example --nodes 4")]
     Nodes,
-    /// Another run has taken the name of this node's run.
+    /// Another run has taken the run's name.
     #[error("another run has this name now")]
     Replaced,
     /// The node was without the store for longer than its limit.

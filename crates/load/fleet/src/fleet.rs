@@ -74,8 +74,9 @@ pub(crate) fn checked_name(name: &str) -> Result<&str, FleetError> {
 }
 
 impl Fleet {
-    /// Configures a node of the run `name` at the store with the address `url`, which has the form
-    /// `redis://[user:password@]host[:port]/[db]`. With the feature `tls`, it can also begin with `rediss://`.
+    /// Configures a node of the run `name` at the store with the address `url`, for example
+    /// `redis://[user:password@]host[:port]/[db]`, or `redis+sentinel://host[:port]/name` for sentinels. With the
+    /// feature `tls`, `rediss` can replace `redis`.
     ///
     /// # Errors
     /// [`FleetError::Address`] or [`FleetError::Tls`] if the address cannot be used, [`FleetError::Name`] if the name
@@ -216,7 +217,7 @@ impl Fleet {
                 // The store has lost its data or has another run, so the node joins again. Other nodes may have created
                 // the run again.
                 Ok(_) => (id, run) = self.enter(&mut store, &clock, &mut samples, &mut waiting)?,
-                // The node tries again, because a single late response does no harm before the start.
+                // The node tries again, because an outage does no harm before the start.
                 Err(FleetError::Store(_) | FleetError::Cluster(_)) => {}
                 Err(error) => return Err(error),
             }

@@ -40,8 +40,8 @@ pub(crate) struct FrameWindow {
     entries: VecDeque<Entry>,
     next: u64,
     past: UncountedFrames,
-    /// The number of slots that the pacer has run in frames that have left the window, plus the number of slots that it
-    /// started from leases that it gave up later.
+    /// The number of slots that were leased to the pacer in frames that have left the window, plus the number of slots
+    /// that it started from leases that it gave up later.
     slots: u64,
 }
 
@@ -191,8 +191,8 @@ impl FrameWindow {
             .map(|(frame, tracks)| Portion { frame, tracks })
     }
 
-    /// Returns the number of slots that were due at `now_ns`: those that are leased to the pacer, those that it ran in
-    /// frames that have left the window, and those that it started under an old load.
+    /// Returns the number of slots that were due at `now_ns`: those leased to the pacer, even if their frame has left
+    /// the window, and those that it started under an old load.
     pub(crate) fn due_slots(&self, now_ns: u64, frame: u64, load: &mut Load) -> u64 {
         let at =
             self.entries.iter().filter_map(|entry| Some((entry.frame, entry.leased.as_ref()?)));

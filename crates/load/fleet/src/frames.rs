@@ -47,8 +47,8 @@ impl Frames {
         moment_ns / self.frame_ns
     }
 
-    /// Returns the time until which the store accepts claims for a frame, and until which a node waits for the response
-    /// to its claim.
+    /// Returns the time at which a frame closes. From then on, only nodes that have missed the frame can claim its
+    /// tracks, and a node without a response decides alone.
     pub(crate) fn closes(&self, frame: u64) -> u64 {
         self.begins(frame).saturating_sub(self.frame_ns / 4)
     }

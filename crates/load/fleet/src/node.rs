@@ -56,8 +56,8 @@ pub struct NodeStatus {
     pub twice: u64,
     /// Whether the run is paused.
     pub is_paused: bool,
-    /// Whether the node has ended, because another run has taken the run's name, or because the store was unavailable
-    /// for longer than the node's limit.
+    /// Whether the node has ended, because another run has taken the run's name, or, with
+    /// [`WhenBlind::Stop`](crate::WhenBlind::Stop), because the store was unavailable for longer than the node's limit.
     pub is_over: bool,
 }
 

@@ -75,7 +75,8 @@ pub struct NodeAccount {
     pub stepped: Duration,
     /// The time since the store last received a claim or another sign of life of the node.
     pub silent: Duration,
-    /// Whether the node has left or finished. If it has not, and has been silent for a long time, it is dead.
+    /// Whether the node has left or finished. If it has not, and has been silent for a long time, it is dead or cut
+    /// off.
     pub is_finished: bool,
 }
 

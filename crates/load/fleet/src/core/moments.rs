@@ -5,7 +5,7 @@
 //! ---|----------|---------|---------|-----|---|---->
 //!    |    own      share      rest        |   |
 //!    |     |         |         |          |   begins: the pacer starts its first slots
-//!    |     |         |         |          closes: the store takes no more claims for it, and
+//!    |     |         |         |          closes: only nodes that missed it can claim it now, and
 //!    |     |         |         |            a node without a response decides alone
 //!    |     |         |         the node asks for all that is left
 //!    |     |         it asks for its part of the tracks that their owners have left

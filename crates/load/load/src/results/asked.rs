@@ -4,11 +4,10 @@ use nanopace::{Ledger, Nanos};
 
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct AskedLoad {
-    /// The number of slots whose intended start is before that time. The intended starts are those of a schedule that
-    /// no late policy has moved.
+    /// The number of slots whose intended start, in a schedule that no late policy has moved, is before a given time.
     pub(crate) slots: u64,
-    /// The number of requested slots, including the elapsed fraction of the next one. For random arrivals, it is the
-    /// expected number of slots. For a recording, there are no fractions.
+    /// The number of requested slots until then, including the elapsed fraction of the next one. For random arrivals,
+    /// it is the expected number of slots. For a recording, there are no fractions.
     pub(crate) count: f64,
 }
 

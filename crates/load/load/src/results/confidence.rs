@@ -9,8 +9,7 @@
 //!    that independent times would have. If neighbouring batches are still correlated, the design effect is multiplied
 //!    by `(1 + r) / (1 - r)`, where `r` is their correlation (Tafazzoli and Wilson, *Skart*, 2011).
 //! 2. The sample size, which is the number of recorded times, is divided by the design effect. The result, corrected
-//!    for
-//!    the small number of batches, is the effective sample size (Korn and Graubard, 1998).
+//!    for the small number of batches, is the effective sample size (Korn and Graubard, 1998).
 //! 3. The binomial distribution for the effective sample size gives the two ranks between which the percentile lies.
 //!    The times at these ranks are the ends of the interval (Woodruff, 1952).
 //!

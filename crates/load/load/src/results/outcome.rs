@@ -39,8 +39,7 @@ pub(crate) struct Outcome {
     pub(crate) slots: u64,
 }
 
-/// The outcomes of the slots that were due in a time span. The slots may have ended later. Histograms have two
-/// significant digits.
+/// The outcomes of the slots that were due in a time span. The slots may have ended later.
 #[derive(Clone, Debug)]
 pub(crate) struct Due {
     pub(crate) endings: BTreeMap<Ending, u64>,

@@ -35,8 +35,7 @@ pub(crate) struct Backlog {
     pub(crate) time: Duration,
 }
 
-/// The operations that started in an interval, and the results of the operations that ended in the interval. Histograms
-/// have two significant digits.
+/// The operations that started in an interval, and the results of the operations that ended in the interval.
 #[derive(Clone, Debug)]
 pub(crate) struct Brief {
     pub(crate) wait: Histogram<u64>,

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 pub(crate) struct RetainedHistograms {
     /// The times of the whole run, with three significant digits.
     pub(crate) all: Times,
-    /// The times in each batch, with two significant digits.
+    /// The times in each batch, with at most two significant digits.
     pub(crate) batches: Vec<Batch>,
 }
 

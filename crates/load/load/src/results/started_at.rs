@@ -46,7 +46,7 @@ pub(crate) fn clock(error_seconds: Option<f64>) -> String {
     error.map_or_else(|| "clock error unknown".to_owned(), told)
 }
 
-/// Asks chrony. A program without unsafe code cannot ask the kernel (`adjtimex`).
+/// Asks chrony, because a direct call of the kernel's `adjtimex` needs unsafe code.
 fn clock_error() -> Option<f64> {
     let mut chrony = Command::new("chronyc");
     chrony.args(["-c", "tracking"]).stdin(Stdio::null()).stderr(Stdio::null());

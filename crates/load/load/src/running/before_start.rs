@@ -1,5 +1,5 @@
-//! Handles the time before the schedule starts, in which a run waits for other nodes and for its threads to open their
-//! connections.
+//! Handles the time before the schedule starts, in which a run waits for other nodes, for its threads to open their
+//! connections, and for the requested start.
 
 use super::message::{Message, Stage};
 use super::workers::threads;

@@ -28,7 +28,7 @@ pub(crate) struct Invitation {
 
 impl Invitation {
     /// Checks the options. Returns `None` if they name no fleet. A constant rate without a duration ends after
-    /// `default`. Fails if an option cannot be used in a fleet, if the store does not respond, or if neither the
+    /// `default`. Fails if an option cannot be used in a fleet, if the run's status cannot be read, or if neither the
     /// options nor the store define a load.
     pub(crate) fn new(args: &RunArgs, default: Duration) -> anyhow::Result<Option<Invitation>> {
         let Some(name) = &args.fleet.run_name else { return Ok(None) };

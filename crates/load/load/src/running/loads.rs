@@ -1,5 +1,5 @@
 //! Runs several loads at once. Each load has its own schedule, connections and controller; one set of threads runs the
-//! workers of all loads.
+//! workers of all loads whose calls do not block.
 
 use super::args::RunArgs;
 use super::compare;

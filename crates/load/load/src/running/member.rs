@@ -178,7 +178,7 @@ impl Member {
         }
     }
 
-    /// Makes the node leave the fleet: it claims no more slots, and the other nodes start the remaining slots.
+    /// Makes the node leave the fleet. Other nodes, if there are any, start the slots that it gives back.
     pub(crate) fn leave(&self) -> Result<(), FleetError> {
         self.has_left.set(true);
         self.node.leave()

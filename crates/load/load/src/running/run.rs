@@ -238,7 +238,7 @@ impl OpenLoad<'_> {
         }
         match member {
             _ if begin.is_some() => controller.run(messages),
-            // Slots that cannot be given back are lost, and the account of the fleet counts them as lost.
+            // Slots that cannot be given back count as lost in the account of the fleet.
             Some(member) => drop(member.leave()),
             None => {}
         }

@@ -60,8 +60,8 @@ fn read(path: &Path, seed: u64, target: &dyn AnyBackend) -> anyhow::Result<Repea
     ensure!(head.seed == seed, "the earlier run had a different seed: write --seed {}", head.seed);
     let slots = lines.map(|(at, line)| slot(line, target).with_context(|| format!("line {at}")));
     let mut slots: Vec<u64> = slots.collect::<anyhow::Result<_>>()?;
-    // The slowest requests come first. A request counts as slow above the p95, so at most 5 % of the requests are
-    // repeated.
+    // The slowest requests come first. A request counts as slow above the p95, so at most 5 % of the requests, but at
+    // least one, are repeated.
     slots.truncate(usize::try_from(head.requests / 20).unwrap_or(usize::MAX).max(1));
     ensure!(!slots.is_empty(), "the file has no requests");
     Ok(Repeats::new(slots, head.requests, seed))

@@ -49,7 +49,7 @@ fn a_queue_at_90_percent() {
     assert_covers(Queue::new(0.9), 50_000.0, &truths);
 }
 
-/// A stall takes about as long as ten service times, and there are about sixty stalls in a run.
+/// A stall takes as long as twelve mean service times, and there are about 67 stalls in a run.
 #[test]
 fn a_server_that_stalls_now_and_then() {
     let stalls = Queue { stalls: Some((600.0, 12.0)), ..Queue::new(0.5) };

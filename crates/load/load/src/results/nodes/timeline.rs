@@ -16,7 +16,7 @@ const UNIT: Duration = Duration::from_millis(250);
 
 #[derive(Clone, Debug)]
 pub(crate) struct Timeline {
-    /// The length of each part in quarters of a second, which is a power of two.
+    /// The length of each part in quarters of a second, a power of two.
     pub(crate) width: u64,
     /// The parts by their number, counted from the start of the load.
     pub(crate) parts: BTreeMap<u64, Part>,

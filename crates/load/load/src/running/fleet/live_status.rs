@@ -33,8 +33,8 @@ struct FleetView {
     all: OperationStats,
 }
 
-/// Shows a run until it is over or another run has replaced it. While the store does not respond, shows the error.
-/// Fails if more than [`PATIENCE`] consecutive reads of the status do not find the run in the store.
+/// Shows a run until it is over or another run has replaced it. While the store does not respond, or for [`PATIENCE`]
+/// reads has no such run, shows the error. Other errors end the view.
 pub(super) fn show(control: &Control, at: &RunAddress) -> anyhow::Result<io::Result<()>> {
     let is_terminal = io::stdout().is_terminal();
     let mut tellings = Tellings::default();

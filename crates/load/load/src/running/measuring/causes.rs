@@ -367,7 +367,7 @@ fn a_request_after_a_think_time_is_late_by_the_generator_and_awaits_no_answer() 
     let (found, stats) =
         verdict(Cause { end: 1_000, generator_stops: &[(1_200, 3_200)], ..THINKING });
     assert_eq!(found, GeneratorBehind, "{:?}", stats.lateness);
-    // These think times began before the stop and should have ended during it.
+    // The late think times began before the stop and should have ended during it.
     let (rests, seconds) = (stats.think_times, stats.lateness.generator);
     assert!(rests.over == 50 && (39..=41).contains(&rests.late), "{rests:?}");
     assert!(ms(1_990) <= rests.most && rests.most <= ms(2_000), "{rests:?}");
