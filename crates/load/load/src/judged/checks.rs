@@ -1,6 +1,6 @@
 //! Checks the run itself: whether starts followed the requested arrivals, whether response times stayed constant, what
-//! share of the response times the generator caused, and whether other work kept the machine busy. Lancet has similar
-//! checks (Kogias, Mallon and Bugnion, USENIX ATC 2019).
+//! share of the response times the generator caused, and what slowed the machine down. Lancet has similar checks
+//! (Kogias, Mallon and Bugnion, USENIX ATC 2019).
 
 mod machine;
 mod trend;

@@ -79,9 +79,9 @@ pub trait BlockingTarget: Send + Sync + 'static {
     ///
     /// # Errors
     ///
-    /// Returns a failure if the session cannot be opened. If this check fails, the load does not run. If another
-    /// attempt before the load fails, `connect` is called again for the session's first call. If it fails for a call,
-    /// that call fails with the same kind of failure.
+    /// Returns a failure if the session cannot be opened. If the check of availability fails, the load does not run. If
+    /// another attempt before the load fails, `connect` is called again for the session's first call. If it fails for a
+    /// call, that call fails with the same kind of failure.
     fn connect(&self, index: usize) -> Result<Self::Session, Failure>;
 
     /// Performs the operation for a slot. A panic counts as a failure. Retries inside the call are part of its service

@@ -20,7 +20,8 @@ pub(crate) enum RunKind {
 
 use RunKind::{ClosedLoop, LoadFile, Node, PerConnection, SeveralLoads, TwoSides};
 
-/// Each option that a kind of run does not support, with these kinds. All other options are supported by all kinds.
+/// Each option that a kind of run does not support, with these kinds. A node of a fleet rejects more options: see
+/// `invitation`.
 pub(crate) const UNSUPPORTED: &[(&str, &[RunKind])] = &[
     ("again", &[Node, SeveralLoads, TwoSides]),
     ("arrivals", &[ClosedLoop, PerConnection]),

@@ -1,5 +1,5 @@
-//! Stores cookies, and sends them back to the server that set them (RFC 6265). The attributes `Domain` and `Path` are
-//! ignored.
+//! Stores cookies, and sends them back to the server that set them (RFC 6265). The only attributes with an effect are
+//! `Max-Age` and `Expires`.
 
 use httpdate::parse_http_date;
 use hyper::header::{HeaderMap, SET_COOKIE};

@@ -54,8 +54,8 @@ impl End {
 }
 
 impl Results {
-    /// Returns whether a rate met the objective. Returns `None` if this is not known, because the generator was the
-    /// limit or the search was interrupted.
+    /// Returns whether the search found a rate that meets the objective. Returns `None` if the generator was the limit,
+    /// or if the search ended without a result.
     pub(crate) fn success(&self) -> Option<bool> {
         match self.conclusion {
             Conclusion::Found { .. } | Conclusion::AllKept { .. } => Some(true),
