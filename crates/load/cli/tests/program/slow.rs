@@ -7,7 +7,7 @@ use std::fs;
 use std::sync::mpsc::Receiver;
 use std::sync::{Condvar, Mutex};
 
-/// Starts a server that responds to requests for rows 1 to 3 only after `fast` requests for other rows have arrived.
+/// Starts a server that responds to requests for `/1` to `/3` only after `fast` requests for other paths have arrived.
 fn server(fast: u32) -> (String, Receiver<Asked>) {
     let (answered, changed) = (Mutex::new(0), Condvar::new());
     let (address, asked) = answering(move |request| {
@@ -31,7 +31,7 @@ fn the_slowest_requests_are_written_and_sent_again() {
     let rows = format!("row\n{}", rows.join("\n"));
     let (data, slow) = (file("slow.csv", rows), file("slow.jsonl", ""));
     let load = format!("-n 60 --rate 1k/s -c 4 --threads 1 -t 60s --seed 1 --data {data}");
-    // The check of the URL before the run also requests row 0.
+    // The check of the URL before the run also requests `/0`.
     let first = output(&format!("{} {load} --slowest {slow} --slowest-count 3", server(58).0));
     assert!(first.status.success(), "{first:?}");
     let lines = fs::read_to_string(&slow).unwrap();

@@ -14,8 +14,8 @@ use std::sync::mpsc::{Receiver, Sender};
 /// Creates a load on the thread that runs it.
 type Give = Box<dyn FnOnce() -> Result<GivenLoad<'static>, LoadError> + Send>;
 
-/// Several loads that run at once, on one set of threads. Each load has its own schedule, sessions, target and results.
-/// The targets may have different types.
+/// Several loads that run at once. Each load has its own schedule, sessions, target and results. The targets may have
+/// different types.
 ///
 /// # Examples
 ///
@@ -101,8 +101,8 @@ impl Loads {
         Loads { args, loads: sides.into_iter().zip([a, b]).map(give).collect() }
     }
 
-    /// Sets the number of threads that run the sessions of all loads, from 1 to 1024. The default depends on the loads;
-    /// it is at most one thread per core.
+    /// Sets the number of threads for all loads without a [`BlockingTarget`](crate::BlockingTarget), from 1 to 1024.
+    /// The default is at most one thread per core.
     pub fn threads(mut self, threads: u16) -> Loads {
         self.args.threads = Some(threads);
         self

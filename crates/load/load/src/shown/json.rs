@@ -183,7 +183,7 @@ struct DueObject {
     response_times_at_least: u64,
 }
 
-/// Percentiles in nanoseconds, with two significant digits. They are null if no times were recorded.
+/// Percentiles in nanoseconds, with at most two significant digits. They are null if no times were recorded.
 #[derive(Debug, Serialize)]
 struct Brief {
     p50: Option<u64>,

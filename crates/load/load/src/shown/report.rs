@@ -1,4 +1,4 @@
-//! Writes the report of a run for people: in one line, in at most 16 lines, or with all details.
+//! Writes the report of a run for people: the headline, a brief report, or all details.
 
 #[cfg(test)]
 mod tests;

@@ -92,7 +92,7 @@ impl Drop for Screen {
 /// The drawing on the alternate screen. Each picture is drawn with a single write.
 struct Canvas {
     drawn: Option<Grid>,
-    /// The turn of the alternate screen of the last picture, and the number of pictures since the last complete one.
+    /// The turn of the alternate screen at the last picture, and the number of pictures modulo [`ROUND`].
     turn: (u32, u32),
 }
 

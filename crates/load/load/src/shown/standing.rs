@@ -13,7 +13,7 @@ pub(crate) struct Standing {
     /// The results of all nodes in about the last second, or `None` if this node does not show them or does not know
     /// them yet.
     pub(crate) all: Option<String>,
-    /// Whether this node no longer takes part in the run, because the fleet continues without it or has ended.
+    /// Whether the node has ended, because another run has its name or the store was unavailable for too long.
     pub(crate) is_over: bool,
 }
 

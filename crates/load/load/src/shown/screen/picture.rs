@@ -38,7 +38,7 @@ pub(crate) struct Span {
 }
 
 const MOST: usize = 150;
-/// The minimum number of slots in a span. With fewer, its rate would vary at random.
+/// The minimum mean number of slots per span. With fewer, the rates would vary at random.
 const LEAST_SLOTS: f64 = 10.0;
 
 impl Span {
