@@ -1,4 +1,4 @@
-//! Reads the state of a run and changes its load, from any machine.
+//! Reads and changes the state of a run, from any machine.
 
 use crate::error::FleetError;
 use crate::fleet::checked_name;
@@ -20,7 +20,7 @@ const HEARD_IN: Duration = Duration::from_secs(10);
 
 const LOOK: Duration = Duration::from_millis(50);
 
-/// Reads the state of a run and changes its load, from any machine.
+/// Reads and changes the state of a run, from any machine.
 ///
 /// A change takes effect on all nodes at the same slot, some frames after the call. The call returns as soon as a node
 /// has confirmed the change, which takes about two frames. A confirmed change survives a loss of the store's data. If

@@ -26,7 +26,7 @@ use std::time::Duration;
 
 const JOIN_TIMEOUT: Duration = Duration::from_secs(300);
 
-/// Configures a node that takes part in a run: the store's address, the run's name, and the run's load.
+/// Configures a node that takes part in a run.
 ///
 /// The first node to join creates the run. The other nodes must give the same load, or no load to use that of the run.
 ///

@@ -144,7 +144,8 @@ fn run_rate(command: clap::Command) -> clap::Command {
 ///
 /// # Errors
 ///
-/// Returns the error of clap if the command line is invalid or asks for help or the version.
+/// Returns clap's error if the command line or its configuration file is invalid, or if it asks for help or the
+/// version.
 pub fn check<C, E>(definition: &clap::Command, words: Vec<OsString>) -> Result<()>
 where
     C: Subcommand,

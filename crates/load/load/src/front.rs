@@ -1,4 +1,4 @@
-//! Defines the public API: a complete program in one call, a load builder, and its report.
+//! Defines most of the public API: programs, loads, searches and reports.
 
 pub(crate) mod builder;
 pub(crate) mod data;

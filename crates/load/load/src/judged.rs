@@ -1,5 +1,4 @@
-//! Judges runs: determines the verdict, checks requirements, and summarizes the results. Also chooses the next step of
-//! a search.
+//! Judges runs, and compares them. Also chooses the next step of a search.
 
 pub(crate) mod advice;
 pub(crate) mod checks;

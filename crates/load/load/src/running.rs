@@ -1,4 +1,4 @@
-//! Runs loads on worker threads. Contains the controller of a run, searches, and the nodes of fleets.
+//! Runs loads on worker threads.
 
 pub(crate) mod args;
 mod before_start;

@@ -1,4 +1,4 @@
-//! Presents runs as reports, HTML pages, logs, metrics and live views.
+//! Presents runs and their results in all formats.
 
 pub(crate) mod compared;
 pub(crate) mod comparison;

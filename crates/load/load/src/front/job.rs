@@ -1,4 +1,4 @@
-//! Runs a load or a search, writes its results to all outputs, and returns the exit status.
+//! Performs commands, writes their results to all outputs, and returns the exit status.
 
 use crate::console::interrupt;
 use crate::console::unreachable::Unreachable;
@@ -28,15 +28,11 @@ use std::mem;
 use std::path::Path;
 use std::process::ExitCode;
 
-/// The exit status if a job failed after its start, usually because the results could not be written.
+// `crate::main` describes the exit statuses.
 pub(crate) const FAILED: u8 = 1;
-/// The exit status if the requested job is invalid.
 pub(crate) const REFUSED: u8 = 2;
-/// The exit status if a requirement was missed.
 pub(crate) const MISSED: u8 = 3;
-/// The exit status if the load was incomplete, or if a search was interrupted or limited by the generator.
 pub(crate) const INCOMPLETE: u8 = 4;
-/// The exit status if the target or the store of a fleet cannot be reached.
 pub(crate) const UNREACHABLE: u8 = 5;
 
 /// The exit status of a job that has ended. For a job that failed, the exit status and the error to print.

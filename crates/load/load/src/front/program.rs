@@ -65,17 +65,16 @@ struct Search<A: Args> {
 
 /// Runs a complete load generator: reads the command line, creates the target and performs the command.
 ///
-/// The options are the author's own and those of a load: rate, shape, arrivals, seed, shard, connections, threads,
-/// duration, warm-up, timeout, late policy, requirements, HTML, JSON, CSV, HDR logs, HTTP control, metrics, fleets.
-/// `--help` lists them, and `--config` reads them from a file. The command `search` finds the highest rate that meets
-/// an objective, `compare` compares runs, `merge` merges the parts of a load, `fleet` watches and controls a fleet, and
+/// The options are the author's own and those of a load, such as rate, duration, requirements and reports. `--help`
+/// lists them, and `--config` reads them from a file. The command `search` finds the highest rate that meets an
+/// objective, `compare` compares runs, `merge` merges the parts of a load, `fleet` watches and controls a fleet, and
 /// `help` explains how to write rates, shapes, arrivals and requirements. On a terminal, a run shows a full-screen
 /// view. Ctrl-C ends the run, and its report goes to standard output.
 ///
 /// The exit status is 0 for success, 1 if results could not be written, 2 if the command line is invalid, 3 if a
-/// requirement was missed (or no rate met the objective of a search), 4 if the load is incomplete, 5 if the target or
-/// the store of a fleet cannot be reached, and 130 after an interrupt without a report. See `help exit-codes` for
-/// details.
+/// requirement was missed, no rate met the objective of a search, or a fleet lost slots or started slots twice, 4 if
+/// the load is incomplete or a search has no result, 5 if the target or the store of a fleet cannot be reached, and 130
+/// after an interrupt without a report. See `help exit-codes` for details.
 ///
 /// This call blocks, and each of its threads creates its own Tokio runtime. Call it outside other runtimes.
 ///

@@ -1,4 +1,4 @@
-//! Reads scenarios from a file: their steps, and the values that a step extracts from its response for later steps.
+//! Reads scenarios from a file.
 
 mod file;
 pub(crate) mod run;

@@ -1,5 +1,5 @@
-//! Summarizes the result of a run in one line. The line names the most serious finding: a missed requirement, an
-//! incomplete load, the verdict or a caution.
+//! Summarizes the result of a run in one line. The line names a missed requirement, an incomplete load, or the verdict.
+//! It counts cautions if the verdict is good.
 
 use super::summary::{Summary, late};
 use super::verdict::Verdict;

@@ -1,4 +1,4 @@
-//! Defines the facts about an operation besides its times: status, label, bytes, items and connection setup.
+//! Defines facts about an operation: its status, label, traffic and connection setup.
 
 use serde::{Deserialize, Serialize};
 use std::ops::AddAssign;

@@ -1,5 +1,5 @@
-//! Parses the CPU time and the clock rate of the whole machine. They show how much CPU time other programs used during
-//! a run, and whether cores slowed down.
+//! Parses the CPU time and the clock rate of the whole machine. They show how much CPU time other programs and the host
+//! took during a run, and whether cores slowed down.
 
 use crate::console::human::float;
 

@@ -1,4 +1,4 @@
-//! Implements the `fleet` commands: the status, changes of the load, and the report of a run.
+//! Implements the `fleet` commands: the status, changes and the report of a run.
 
 pub(crate) mod args;
 mod live_status;

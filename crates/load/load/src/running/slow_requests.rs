@@ -38,8 +38,7 @@ struct Line {
 }
 
 /// Reads the file of `--again`. Returns `None` if the option is not given. Returns an error if the target cannot repeat
-/// requests, if the file is invalid or was written with a different seed, or if the target would send a different
-/// request for a slot in the file.
+/// requests, or if the file is unreadable, invalid, or from a run with another seed or other requests.
 pub(super) fn repeats(
     args: &RunArgs,
     target: &dyn AnyBackend,

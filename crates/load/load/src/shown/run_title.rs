@@ -7,7 +7,7 @@ pub(crate) struct RunTitle {
     /// The name of the target, such as its URL. If requests go to several URLs, it is the first one.
     pub(crate) url: String,
     pub(crate) load: String,
-    /// The number of connections and the late policy, as text.
+    /// The numbers of connections and threads, and the late policy or the name of the node.
     pub(crate) by: String,
 }
 

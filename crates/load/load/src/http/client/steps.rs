@@ -1,5 +1,5 @@
-//! Defines scenarios. A scenario consists of successive requests, the values that are extracted from their responses,
-//! and the checks of the responses.
+//! Defines scenarios. A scenario is a sequence of steps: a request, a think time, and what is checked in the response
+//! and extracted from it.
 
 mod number;
 

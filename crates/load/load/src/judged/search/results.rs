@@ -54,8 +54,7 @@ impl End {
 }
 
 impl Results {
-    /// Returns whether the search found a rate that meets the objective. Returns `None` if the generator was the limit,
-    /// or if the search ended without a result.
+    /// Returns whether the search succeeded. Returns `None` if the generator or an interrupt prevented a result.
     pub(crate) fn success(&self) -> Option<bool> {
         match self.conclusion {
             Conclusion::Found { .. } | Conclusion::AllKept { .. } => Some(true),

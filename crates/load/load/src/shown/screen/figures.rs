@@ -1,4 +1,4 @@
-//! Draws the progress of the run, its rates and its backlog.
+//! Draws the progress of the run and its main figures.
 
 use super::grid::{Grid, Rect, plain};
 use crate::console::human;
