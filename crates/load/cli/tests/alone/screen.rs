@@ -149,8 +149,8 @@ fn the_view_starts_is_resized_takes_keys_and_ends() {
     terminal.type_and_see("+", "of 1100/s");
     terminal.type_and_see("-", "of 1000/s");
     terminal.type_and_see("?", "raise the rate");
-    // A key directly after Escape would be read as a key with Alt. Both texts are checked, because the help may not
-    // have covered the whole view yet.
+    // A key directly after Escape would be read as a key with Alt. The help may not have covered the whole view yet, so
+    // its own text is checked too.
     terminal.session.send("\x1b").unwrap();
     terminal.session.flush().unwrap();
     terminal.until("end of the help", |screen| {

@@ -254,7 +254,7 @@ impl Report {
     }
 }
 
-/// Displays the report for people: at most 16 lines, or the full report with `{:#}`.
+/// Displays the report for people: a brief report, or the full report with `{:#}`.
 impl Display for Report {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let detail = if f.alternate() { Detail::All } else { Detail::Brief };

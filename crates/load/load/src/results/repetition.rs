@@ -59,7 +59,7 @@ impl GroupResult {
     }
 }
 
-/// This is also the JSON object.
+/// The field names are those of the JSON object.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(crate) struct Repetition {
     pub(crate) cause: Cause,
