@@ -97,7 +97,7 @@ pub enum UnsupportedLimit {
 pub enum StoreError {
     /// The store was not called, because it has failed twice in a row. A background thread or task keeps trying to
     /// connect. [`trouble`](crate::RemoteKeyed::trouble) returns the reason.
-    #[error("the store has failed and is not called until it responds again")]
+    #[error("the store has failed and is not called until a connection attempt succeeds")]
     Broken,
     /// The store has not responded in time. It may have counted the request.
     #[error("the store has not responded in time")]

@@ -90,14 +90,14 @@ impl fmt::Display for Rejection {
             Rejection::Key(KeyRejected::TooManyKeys { .. }) => {
                 text.write_str("too many clients at the moment: retry later")
             }
-            Rejection::Key(KeyRejected::NoLimits) => text.write_str("this client is not known"),
+            Rejection::Key(KeyRejected::NoLimits) => text.write_str("this client is unknown"),
             Rejection::Key(_) => text.write_str("the limits could not be checked"),
             #[cfg(feature = "remote")]
             Rejection::Remote(_) => text.write_str("the limits could not be checked"),
             Rejection::NoKey(status) if status.is_server_error() => {
-                text.write_str("the server does not know who sent this request")
+                text.write_str("the server cannot identify the sender of this request")
             }
-            Rejection::NoKey(_) => text.write_str("the request does not say who sent it"),
+            Rejection::NoKey(_) => text.write_str("the request does not identify its sender"),
         }
     }
 }

@@ -71,8 +71,8 @@ fn texts_are_printable_ascii_without_percent_signs_and_all_different() {
     let different: std::collections::HashSet<_> = texts.iter().collect();
     assert_eq!(different.len(), texts.len() - 1, "400 and 401 are the client's fault alike");
     assert!(!texts[2].contains('7'), "the number of keys is not for clients");
-    assert_eq!(texts[5], "the request does not say who sent it");
-    assert_eq!(texts[6], "the server does not know who sent this request");
+    assert_eq!(texts[5], "the request does not identify its sender");
+    assert_eq!(texts[6], "the server cannot identify the sender of this request");
 }
 
 proptest! {
