@@ -156,7 +156,9 @@ fn of_database(path: &Path, error: Error) -> ConfigError {
             damaged(&path, source.to_string())
         }
         Error::Io(source) => ConfigError::Io { path, source },
-        Error::PreviousIo => ConfigError::Io { path, source: io::Error::other("an earlier access failed") },
+        Error::PreviousIo => {
+            ConfigError::Io { path, source: io::Error::other("an earlier access failed") }
+        }
         Error::Corrupted(reason) => damaged(&path, reason),
         error => damaged(&path, error.to_string()),
     }

@@ -22,7 +22,8 @@ The report has, from top to bottom:
   highest rate with even gaps
                       the rate up to which 99 % of the starts are late by at most a quarter of
                       the gap; less if the cost of sleeping, spinning or a start limits it
-  recommended         the cheapest way to pause with even gaps at 10 k/s
+  recommended         the cheapest way to pause with even gaps at 10 k/s; if there is none, the
+                      one with the highest rate
 
 Nothing is recommended if other programs, interrupts or a hypervisor took more than 5 % of the
 time, or after Ctrl-C, which ends the measurements and reports the results so far. The exit status

@@ -11,7 +11,7 @@ const ADVICE: [(&[&str], &str); 22] = [
     ),
     (
         &["--vus", "--users", "--concurrency", "--clients", "--workers", "-u"],
-        "write --connections 50; each connection has at most one request in flight",
+        "write --connections 50, which is also the maximum number of requests in flight",
     ),
     (&["--time", "--run-time", "--runtime", "--timelimit"], "write --duration 30s"),
     (&["--iterations", "--amount", "--number", "--count", "-i"], "write --requests 1000"),

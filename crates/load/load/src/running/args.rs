@@ -38,11 +38,12 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "TIME", value_parser = positive_duration, help_heading = "Load")]
     pub(crate) duration: Option<Duration>,
 
-    /// Start at this moment, as 2026-01-31T12:00:00Z or seconds since 1970; +10s is rounded up to a full ten seconds
+    /// Start at this moment, as 2026-01-31T12:00:00Z, seconds since 1970, or +10s: in 10 s, rounded up to full ten
+    /// seconds
     #[arg(long, value_name = "TIME", help_heading = "Load")]
     pub(crate) start_at: Option<StartAt>,
 
-    /// End after exactly this number of requests, including skipped requests and excluding the warm-up
+    /// End after this number of requests, including skipped requests and excluding the warm-up
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Load")]
     pub(crate) requests: Option<u64>,
 
@@ -55,7 +56,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "TIME", requires = "until_confident", value_parser = positive_duration, help_heading = "Load")]
     pub(crate) longest: Option<Duration>,
 
-    /// Open this number of connections, each with at most one request in flight; 16..512 grows as needed
+    /// Keep at most this number of requests in flight, by default one per connection; 16..512 grows as needed
     #[arg(
         long,
         short = 'c',
@@ -89,7 +90,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "TIME", value_parser = positive_duration, help_heading = "When late")]
     pub(crate) skip_later_than: Option<Duration>,
 
-    /// Give load threads priority over other programs: a real-time priority, or nice -15 if that is not allowed
+    /// Give load threads priority over other programs (Linux): real-time, or nice -15 if that is not allowed
     #[arg(long, help_heading = "Connections")]
     pub(crate) realtime: bool,
 
@@ -159,7 +160,8 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "FILE", help_heading = "Results")]
     pub(crate) html: Option<PathBuf>,
 
-    /// Write one CSV line per second; with -, write the CSV to standard output and the report to standard error
+    /// Write one CSV line per second, and one per label; with -, write them to standard output and the report to standard
+    /// error
     #[arg(long, value_name = "FILE", help_heading = "Results")]
     pub(crate) csv: Option<PathBuf>,
 
@@ -167,7 +169,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "FILE", help_heading = "Results")]
     pub(crate) hdr: Option<PathBuf>,
 
-    /// Write the outcome of each requirement as a `JUnit` XML test case
+    /// Write `JUnit` XML test cases for the requirements and for the completeness of the load
     #[arg(long, value_name = "FILE", help_heading = "Results")]
     pub(crate) junit: Option<PathBuf>,
 

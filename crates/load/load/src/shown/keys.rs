@@ -31,14 +31,14 @@ pub(crate) const BINDINGS: [Binding; 7] = [
         chars: "+=",
         label: "+",
         brief: "faster",
-        help: "raise the rate by a tenth",
+        help: "multiply the rate by 1.1",
         meaning: Meaning::Faster,
     },
     Binding {
         chars: "-",
         label: "-",
         brief: "slower",
-        help: "lower the rate by a tenth",
+        help: "divide the rate by 1.1",
         meaning: Meaning::Slower,
     },
     Binding {

@@ -55,7 +55,7 @@ pub(crate) struct WitnessArgs {
     #[arg(long, short = 'z', value_name = "TIME", value_parser = positive_duration)]
     pub(crate) duration: Option<Duration>,
 
-    /// End after this number of requests after the warm-up; each takes 8 bytes of memory, at the end about 45 bytes
+    /// End after this number of requests after the warm-up; memory per request: 8 bytes, at the end about 45 bytes
     #[arg(long, short = 'n', value_name = "COUNT", default_value_t = 10_000_000, value_parser = value_parser!(u64).range(1..))]
     pub(crate) requests: u64,
 

@@ -11,7 +11,8 @@ pub(crate) const HELP: &str = "\
 A fleet is several machines that issue one load together. Start the same command on each, with the
 same store, a Redis or Valkey server. This run starts when four nodes have joined:
   nanopace run --fleet redis://10.0.0.7/ --run checkout --nodes 4 --rate 10k/s --duration 5min
-More nodes may join later. Ctrl-C takes a node out. The other nodes replace a node that dies.
+More nodes may join later. Ctrl-C takes a node out. If a node dies, the others start its later
+slots.
 
 Examples, from any machine:
   nanopace fleet status checkout --store redis://10.0.0.7/

@@ -75,7 +75,7 @@ pub(crate) struct SearchArgs {
     #[arg(long, value_name = "NUMBER", default_value_t = 0, help_heading = "The search")]
     pub(crate) seed: u64,
 
-    /// Open this number of connections, each with at most one request in flight
+    /// Keep at most this number of requests in flight, by default one per connection
     #[arg(long, short = 'c', value_name = "COUNT", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_CONNECTIONS)), help_heading = "Connections")]
     pub(crate) connections: u32,
 
@@ -95,7 +95,7 @@ pub(crate) struct SearchArgs {
     #[arg(long, value_name = "FILE", help_heading = "Results")]
     pub(crate) json: Option<PathBuf>,
 
-    /// Write an SVG chart of the objective's figure at each tried rate
+    /// Write an SVG chart of the objective's first time (or of the p99 response time) at each tried rate
     #[arg(long, value_name = "FILE", help_heading = "Results")]
     pub(crate) svg: Option<PathBuf>,
 }

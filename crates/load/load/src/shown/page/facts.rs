@@ -39,7 +39,7 @@ pub(crate) fn key_figures(summary: &Summary) -> Markup {
         @if responses.at_least() > 0 {
             p.note {
                 (AT_LEAST) " marks lower bounds: " (count(responses.at_least())) " of " (count(due))
-                " requests did not complete, and would have taken longer."
+                " requests did not complete."
             }
         }
     }
