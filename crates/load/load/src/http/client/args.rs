@@ -67,7 +67,7 @@ pub(crate) struct ClientArgs {
     #[arg(long, help_heading = CONNECTIONS)]
     pub(crate) no_retry_idle: bool,
 
-        /// Send back the cookies that earlier responses of the same session have set
+    /// Send back the cookies that earlier responses of the same session have set
     #[arg(long, conflicts_with = "items")]
     pub(crate) cookies: bool,
 
