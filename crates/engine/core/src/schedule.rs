@@ -382,10 +382,13 @@ impl Schedule {
         self.starts_on_use = true;
     }
 
-    pub(crate) fn resume_on_use(&mut self, now: i64) {
-        if self.starts_on_use {
+    /// Returns whether this is the first use of a schedule that starts on first use.
+    pub(crate) fn resume_on_use(&mut self, now: i64) -> bool {
+        let is_first = self.starts_on_use;
+        if is_first {
             self.resume(now);
         }
+        is_first
     }
 
     pub(crate) fn resume(&mut self, now: i64) {

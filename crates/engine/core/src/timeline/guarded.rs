@@ -88,7 +88,7 @@ impl Attempt {
 impl Entry<'_> {
     /// The timeline must not be closed.
     fn go_on_at(&mut self, attempt: &mut Attempt, now: i64) -> Next {
-        self.locked.schedule.resume_on_use(now);
+        self.resume_on_use(now);
         self.tidy(now);
         let end = self.locked.schedule.end();
         let decided = self.decide(attempt, now);
@@ -106,6 +106,12 @@ impl Entry<'_> {
         }
         self.publish_keeping_pace(now);
         self.next_by(decided, now)
+    }
+
+    fn resume_on_use(&mut self, now: i64) {
+        if self.locked.schedule.resume_on_use(now) {
+            self.wake_moved();
+        }
     }
 
     fn next_by(&mut self, decided: Result<Plan, Refused>, now: i64) -> Next {
@@ -222,7 +228,7 @@ impl Entry<'_> {
     pub(super) fn claim(&mut self, slots: u64, clock: &dyn Clock) -> Result<Claimed, Refused> {
         self.refuse_if_closed(&mut None)?;
         let now = self.now(clock);
-        self.locked.schedule.resume_on_use(now);
+        self.resume_on_use(now);
         let mut claimed = loop {
             let position = self.offered(slots);
             if self.locked.schedule.ends_before(before(after(position, slots))) {

@@ -2,7 +2,7 @@
 
 use crate::common::{SECOND, assert_balanced, build, drain, intended_ns, rate, span, strictness};
 use nanopace::driver::Drive as _;
-use nanopace::{Ended, ManualClock, Pacer, PacerBuilder, Refused};
+use nanopace::{Ended, ManualClock, Nanos, Pacer, PacerBuilder, Refused};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 use std::task::{Wake, Waker};
@@ -239,6 +239,24 @@ fn the_end_is_reported_however_the_last_slot_is_taken() {
             }
             assert!(flag.0.load(Relaxed), "{by}, {arrivals}: nothing is left of {slots}");
         }
+    }
+}
+
+#[test]
+fn the_first_use_is_reported_in_every_way_to_take_a_slot() {
+    for by in ["acquire", "try_acquire", "many", "lane", "claim"] {
+        let pacer = build("1k/s", &ManualClock::new()).start_on_first_use().build();
+        let (watch, flag) = (pacer.watch(), Arc::new(Flag(AtomicBool::new(false))));
+        watch.set(&Waker::from(Arc::clone(&flag)));
+        assert_eq!(pacer.next_due(), Ok(Nanos::MAX), "{by}");
+        let is_taken = match by {
+            "acquire" => pacer.acquire().is_ok(),
+            "try_acquire" => pacer.try_acquire().is_ok(),
+            "many" => pacer.try_acquire_many(1).is_ok(),
+            "lane" => pacer.lane().acquire().is_ok(),
+            _ => pacer.claim().is_ok(),
+        };
+        assert!(is_taken && flag.0.load(Relaxed), "{by}");
     }
 }
 
