@@ -79,7 +79,7 @@ pub struct StrictnessError;
 
 impl fmt::Display for StrictnessError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("strictness is a number from 0 (average rate) to 1000 (burst ratio), and 1 is strict: write one such as 0, 0.5, 1 or 1.1")
+        f.write_str("strictness is a number from 0 to 1000: write 0 to make up for missed slots at once, 1.1 to do so at up to 110 % of the rate, or 1 to skip them")
     }
 }
 

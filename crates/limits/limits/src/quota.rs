@@ -78,7 +78,7 @@ pub enum QuotaError {
     )]
     Ratio,
     /// A refill interval of zero or of more than a day, or a slot of zero.
-    #[error("an interval lasts 1 ns to 1 day: write one such as 10ms")]
+    #[error("a slot lasts at least 1 ns, a refill interval 1 ns to 1 day: write one such as 10ms")]
     Interval,
 }
 
