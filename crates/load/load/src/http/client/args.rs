@@ -75,8 +75,8 @@ pub(crate) struct ClientArgs {
     #[arg(long, short = 'a', value_name = "USER:PASS", value_parser = user)]
     pub(crate) basic_auth: Option<String>,
 
-    /// Time streamed items; KIND is lines, sse, or sse and a JSON pointer: "sse /choices/0/delta/content" [see: help
-    /// requirements]
+    /// Time streamed items; KIND is lines or sse, optionally with a JSON pointer: "sse /choices/0/delta/content" [see:
+    /// help requirements]
     #[arg(long, value_name = "KIND")]
     pub(crate) items: Option<Items>,
 

@@ -111,7 +111,7 @@ pub(super) fn draw_help(grid: &mut Grid, area: Rect) {
         key("wait", "from the intended start to the start"),
         key("service", "from sending the request to the end of the response"),
         key("response", "from the intended start to the end of the response"),
-        key("backlog", "requests that are due and have not started, and their time"),
+        key("backlog", "requests due but not started, and the time in which they became due"),
     ];
     inner.rows().zip(keys.chain(figures)).for_each(|(area, line)| grid.line(area, line));
 }
