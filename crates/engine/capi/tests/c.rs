@@ -200,7 +200,7 @@ fn cmake_builds_the_example() {
     succeeds(&mut Command::new(folder.path().join("paced")));
 }
 
-/// A program that was linked with the library's path, as cmake does, needs this name to run elsewhere.
+/// A program that was linked with the library's path, as cmake does, runs elsewhere only if the library has a `SONAME`.
 #[test]
 #[ignore = "needs readelf, which comes with a C compiler"]
 fn the_library_is_found_by_its_name() {

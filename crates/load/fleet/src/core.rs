@@ -97,7 +97,7 @@ pub(crate) struct Core {
 enum LastReply {
     Answer,
     Nothing,
-    /// The store's clock was off.
+    /// The node rejected the response, because the store's clock was off by more than a frame.
     Refused,
 }
 

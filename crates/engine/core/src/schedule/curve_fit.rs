@@ -160,7 +160,7 @@ mod tests {
         )
     }
 
-    /// The proof in the module's documentation depends on these three limits.
+    /// The proof in the module's documentation depends on [`LONGEST_NS`], [`MOST_SLOTS`] and [`SHORTEST_NS`].
     #[test]
     fn a_parabola_is_as_long_as_is_proven() {
         let slow = parabola("ramp 1k/s..2k/s 240h", 1).unwrap();

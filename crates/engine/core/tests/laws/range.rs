@@ -122,8 +122,8 @@ fn time_forfeited_long_ago_is_neither_counted_again_nor_made_up_for() {
     }
 }
 
-/// At this ratio, it takes more than a year to make up for an hour of owed time. A line reaches 2^46 slots, which are
-/// less than two hours at 10 G/s.
+/// At a strictness of 1.0001, it takes more than a year to make up for an hour of owed time. A line reaches 2^46 slots,
+/// which are less than two hours at 10 G/s.
 #[test]
 fn time_owed_for_longer_than_a_line_reaches_is_paid_back_at_its_ratio() {
     let clock = ManualClock::jumping();

@@ -270,7 +270,7 @@ fn nothing_drifts() {
     let stairs = ladder.mirrored().unwrap();
     assert_eq!(stairs.count(), Some(140.0));
     let endless = stairs.forever().unwrap();
-    // At this average rate, the range of times ends after 10^10 slots.
+    // At 140 slots in 120 s, the range of times ends after 10^10 slots.
     for cycles in [1_u64, 1_000, 10_000_000, 76_000_000] {
         let start = Duration::from_secs(120 * cycles);
         assert_eq!(endless.time_of(140 * cycles), Some(start));

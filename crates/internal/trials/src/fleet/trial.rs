@@ -33,7 +33,7 @@ impl Trial {
     /// Creates a run without nodes, in the store at `url`. `program` is the path of this crate's program.
     ///
     /// # Errors
-    /// Fails if the URL is invalid.
+    /// Fails if the URL is invalid, or no temporary folder can be created.
     pub fn new(program: &Path, url: &str, shape: &str) -> Result<Trial> {
         let run = format!("trial-{:08x}", fastrand::u32(..));
         Ok(Trial {
@@ -51,7 +51,7 @@ impl Trial {
     /// Starts a run with this number of nodes, and waits until the load begins.
     ///
     /// # Errors
-    /// Fails if the load does not begin.
+    /// Fails if a process cannot be started, a node does not join or the store does not respond.
     pub fn begin(program: &Path, url: &str, shape: &str, nodes: usize) -> Result<Trial> {
         Trial::begin_at(program, url, shape, &vec![url; nodes], &[])
     }
@@ -60,7 +60,7 @@ impl Trial {
     /// `options`.
     ///
     /// # Errors
-    /// Fails if the load does not begin.
+    /// Fails if a process cannot be started, a node does not join or the store does not respond.
     pub fn begin_at(
         program: &Path,
         url: &str,

@@ -53,7 +53,8 @@ fn a_full_store_says_so_and_goes_on_rejecting() {
     }
 }
 
-/// The README recommends this policy, which keeps the keys that count for longest.
+/// With `volatile-ttl`, a full store evicts the keys that expire first. The flood's keys expire within an hour, and the
+/// victim's key within a day, so the victim's key is kept.
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn volatile_ttl_keeps_what_counts_for_longest() {

@@ -47,7 +47,7 @@ fn names_the_other(results: &Value, port: u16) -> bool {
     told.len() == 1 && told[0].contains(&format!("[::1]:{port} accepted no connection ("))
 }
 
-/// The other address refuses connections, or this machine has no IPv6.
+/// The server listens on 127.0.0.1. Connections to `::1` are refused, or fail because this machine has no IPv6.
 #[test]
 fn requests_are_answered_if_one_address_of_several_answers() {
     let plain = Server::start("");

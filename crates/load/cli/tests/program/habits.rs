@@ -172,7 +172,7 @@ fn topics_exist_and_their_examples_are_commands() {
     assert!(told.contains("'nanopace help' lists all"), "{told}");
 }
 
-/// The packaged program has all features.
+/// In a program with all features, such as the packaged one, no feature is left out.
 #[cfg(not(all(feature = "otlp", feature = "target-tls")))]
 #[test]
 fn features_that_are_left_out_say_how_to_get_them() {

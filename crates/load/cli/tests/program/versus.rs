@@ -101,7 +101,7 @@ fn a_new_rate_is_divided_between_the_sides() {
     let run = Steered::start(&[&["--url", &a, "--versus", &b], &options[..]].concat());
     let all =
         |state: &Value, field: &str| ["A", "B"].map(|side| state["loads"][side][field].clone());
-    // By then, each side has printed a line.
+    // After 1.5 s, a progress line has been printed for each side.
     let is_late = |elapsed: &Value| elapsed.as_f64().is_some_and(|seconds| seconds > 1.5);
     run.wait_until(|state| all(state, "elapsed_seconds").iter().all(is_late));
     let refused = run.ask("PUT", "/rate?load=A", &[], b"40/s");

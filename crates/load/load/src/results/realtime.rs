@@ -4,7 +4,7 @@ use crate::console::human::count;
 use serde::Serialize;
 use std::fmt::{self, Display, Formatter};
 
-/// Better classes are greater.
+/// The scheduling class of a thread. A class with a higher priority compares as greater.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub(crate) enum Class {
     #[serde(rename = "normal")]

@@ -335,8 +335,8 @@ impl Statistic {
         })
     }
 
-    /// Returns the highest possible value, which results if each lower bound stands for the largest possible time.
-    /// Returns `None` if this value is infinite.
+    /// Returns the value that would result if all times of which only a lower bound is known were infinite. Returns
+    /// `None` if that value is infinite.
     fn at_most(self, sample: Sample<'_>) -> Option<f64> {
         match self {
             _ if self == Statistic::Count || sample.at_least() == 0 => self.of(sample.times),

@@ -350,8 +350,8 @@ pub(crate) mod tests {
         }
     }
 
-    /// The verdict does not matter, because all connections may be occupied by responses that do not belong to this
-    /// step.
+    /// Whether a step had no success does not depend on its verdict, because responses that do not belong to the step
+    /// may occupy all connections.
     #[test]
     fn without_any_success_it_is_asked_whether_the_target_fails() {
         for (verdict, response_ms) in

@@ -42,7 +42,7 @@ fn a_queue_that_is_half_full() {
     assert_covers(Queue::new(0.5), 20_000.0, &truths);
 }
 
-/// In this queue, response times depend on each other over several hundred requests.
+/// In a queue with a utilization of 90 %, response times depend on each other over several hundred requests.
 #[test]
 fn a_queue_at_90_percent() {
     let truths = [0.5, 0.9].map(|quantile| truth(0.9, quantile));
@@ -58,8 +58,8 @@ fn a_server_that_stalls_now_and_then() {
     assert_covers(stalls, 20_000.0, &[0.5, 0.99].map(long));
 }
 
-/// In this queue, response times depend on each other over tens of thousands of requests. No method gives valid
-/// intervals for a run with only ten times as many requests.
+/// In a queue with a utilization of 99 %, response times depend on each other over tens of thousands of requests. No
+/// method gives valid intervals for a run with only ten times as many requests.
 #[test]
 fn a_queue_at_99_percent_needs_longer_runs() {
     let truths = [0.5, 0.99].map(|quantile| truth(0.99, quantile));

@@ -94,8 +94,8 @@ fn one_wrong_step_is_outvoted() {
     assert!(kept <= 3_000.0 && broken > 3_000.0 && broken / kept <= 1.02, "{conclusion:?}");
 }
 
-/// The generator fails at a rate just below this step, so the rate with the wrong result does not become an end of the
-/// bracket.
+/// The generator fails at rates just below the step with the wrong result, so the rate of that step does not become an
+/// end of the bracket.
 #[test]
 fn one_wrong_step_above_the_generators_limit_is_outvoted() {
     let bounds = Bounds { from: 1_000.0, min: 1.0, max: 1e6, precision: 0.05, max_steps: 1_000 };

@@ -42,8 +42,8 @@ fn are_near(one: &Histogram<u64>, other: &Histogram<u64>) -> bool {
     one.len() == other.len() && (0..=100).all(|percent| is_near(at(percent)))
 }
 
-/// At these rates, no slot is due exactly when a connection looks for one, so the rounding of starts to 1 ns has no
-/// effect on the results.
+/// The rates are chosen such that no slot is due exactly when a connection looks for one, so the rounding of starts to
+/// 1 ns has no effect on the results.
 #[test]
 fn merged_parts_are_one_run_of_the_whole() {
     for (options, shards) in [

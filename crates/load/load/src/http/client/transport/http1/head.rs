@@ -153,7 +153,7 @@ pub(crate) fn is_chunked(codings: &[u8]) -> bool {
     tokens(codings).next_back().is_some_and(|coding| coding.eq_ignore_ascii_case(b"chunked"))
 }
 
-/// A sign is an error.
+/// Returns `None` unless all bytes are digits. `parse` alone would accept a plus sign.
 fn number(text: &[u8]) -> Option<u64> {
     let digits = text.iter().all(u8::is_ascii_digit).then_some(text)?;
     str::from_utf8(digits).ok()?.parse().ok()
