@@ -193,7 +193,7 @@ fn the_failure_for_a_long_head_names_its_length() {
     assert!(results["failures"][told].as_u64() > Some(0), "{results}");
 }
 
-/// The limit is the same as for HTTP/1.1.
+/// A head can be as long over HTTP/2 as over HTTP/1.1.
 #[test]
 fn a_response_may_have_long_headers() {
     let serve = |served: &mut Served| {
