@@ -200,7 +200,7 @@ impl Backend for Http {
     fn warnings(&self) -> Vec<String> {
         let proxy = self
             .has_proxy
-            .then(|| "requests went through a proxy: all times include its delays".to_owned());
+            .then(|| "requests went through a proxy: times include its delays".to_owned());
         let addresses = self.plan.endpoints.iter().filter_map(Endpoint::addresses);
         proxy.into_iter().chain(addresses.filter_map(Addresses::warning)).collect()
     }

@@ -16,7 +16,7 @@ use std::thread;
 const USER: &str = "Aladdin:open%20sesame";
 const LOGGED_IN: &str = "proxy-authorization: Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==\r\n";
 
-const WARNING: &str = "requests went through a proxy: all times include its delays";
+const WARNING: &str = "requests went through a proxy: times include its delays";
 
 /// Starts a proxy. Returns its address, and the heads of the requests that it receives.
 fn proxy() -> (String, Receiver<String>) {

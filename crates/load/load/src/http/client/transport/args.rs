@@ -44,7 +44,7 @@ pub(crate) struct ConnectionArgs {
     #[arg(long, short = 'k')]
     pub(crate) insecure: bool,
 
-    /// Send requests through this proxy, as HOST:PORT or http://USER:PASSWORD@HOST:PORT; all times include the proxy
+    /// Send requests through this proxy, as HOST:PORT or http://USER:PASSWORD@HOST:PORT; times include the proxy
     #[arg(long, value_name = "URL", conflicts_with = "unix_socket")]
     pub(crate) proxy: Option<Proxy>,
 }
