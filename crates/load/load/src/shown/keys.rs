@@ -31,14 +31,14 @@ pub(crate) const BINDINGS: [Binding; 7] = [
         chars: "+=",
         label: "+",
         brief: "faster",
-        help: "multiply the rate by 1.1",
+        help: "raise the rate (multiply it by 1.1)",
         meaning: Meaning::Faster,
     },
     Binding {
         chars: "-",
         label: "-",
         brief: "slower",
-        help: "divide the rate by 1.1",
+        help: "lower the rate (divide it by 1.1)",
         meaning: Meaning::Slower,
     },
     Binding {
