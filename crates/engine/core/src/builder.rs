@@ -92,9 +92,9 @@ impl Pacer {
     }
 
     /// Returns a builder for a pacer whose rate follows `shape`. The shape begins when the pacer starts. After the last
-    /// slot of the shape, [`acquire`](Pacer::acquire) returns [`Finished`](crate::Ended::Finished). Intended starts
-    /// differ by at most 1 ns from the exact times of the shape. [Schedules](crate::_documentation::schedules)
-    /// describes the shapes and their cost.
+    /// slot of the shape, [`acquire`](Pacer::acquire) returns [`Finished`](crate::Ended::Finished). Unless a pause or a
+    /// late policy moves them, intended starts differ by at most 1 ns from the exact times of the shape.
+    /// [Schedules](crate::_documentation::schedules) describes the shapes and their cost.
     ///
     /// ```
     /// use nanopace::{ManualClock, Nanos, Pacer, Shape};
@@ -196,7 +196,7 @@ impl PacerBuilder {
     /// or shape, arrivals and seed, and must start at the same time.
     ///
     /// If the processes have different weights, the slots of this process may be unevenly spaced. Unevenly spaced slots
-    /// are claimed under a lock, and a lane claims up to 64 of them at once.
+    /// are computed under a lock. Without a late policy, a lane claims up to 64 due ones at once.
     ///
     /// ```
     /// use nanopace::{ManualClock, Pacer, Shard};
@@ -245,10 +245,10 @@ impl PacerBuilder {
 
     /// Sets the maximum backlog: the largest lateness that is ever made up for.
     ///
-    /// If an operation starts more than `limit` late, the time beyond the limit is forfeited and counts as
-    /// [`idle`](crate::Ledger::idle). At the time of that start, the slots after it are therefore at most `limit` late.
-    /// The late start itself still reports its full wait time. By default the backlog is limited only by the range of
-    /// positions, to 2^44 intervals of the current rate.
+    /// If an operation starts more than `limit` late, and no later slot has started, the time beyond the limit is
+    /// forfeited and counts as [`idle`](crate::Ledger::idle). At the time of that start, the slots after it are
+    /// therefore at most `limit` late. The late start itself still reports its full wait time. By default the backlog
+    /// is limited only by the range of positions, to 2^44 intervals of the current rate.
     ///
     /// Values range from zero to 292 years; longer limits are shortened to 292 years. With a limit, each start
     /// acquires a lock.
@@ -309,10 +309,10 @@ impl PacerBuilder {
         self
     }
 
-    /// Sets the tolerance: lateness up to `tolerance` is made up for at once under every strictness except 1. The
-    /// default is 100 us.
+    /// Sets the tolerance: lateness up to `tolerance` is made up for at once under every strictness except 1, unless
+    /// the maximum backlog is shorter. The default is 100 us.
     ///
-    /// The tolerance covers the oversleep of the pacer's own pauses. Without a tolerance, a partial strictness or a
+    /// The tolerance is for the oversleep of the pacer's own pauses. Without a tolerance, a partial strictness or a
     /// burst ratio would treat that oversleep as lateness of the caller.
     ///
     /// Under a burst ratio, lateness counts from the moment at which a slot may start. That moment is the intended
@@ -407,8 +407,8 @@ impl PacerBuilder {
     /// default is [`Pause::DEFAULT_SPIN_SHARE`], a quarter. Values outside this range are clamped, and NaN counts as 0.
     ///
     /// A thread can save up at most 1 ms of spinning, whatever the share, and starts with 1 ms. When less than 0.5 ms
-    /// is left, the thread sleeps for longer and spins for less before each start. When nothing is left, the thread
-    /// sleeps until the start.
+    /// is left, the thread sleeps for longer, and spins for less after a sleep. When nothing is left, the thread sleeps
+    /// until the start.
     ///
     /// ```
     /// use nanopace::{Pacer, Pause};
@@ -430,8 +430,8 @@ impl PacerBuilder {
     ///
     /// Pausing takes time. If the delay is shorter than that time, a pause makes the start late by the difference. The
     /// rate limiter of nosqlbench, on which this design is based, uses a threshold of twice the cost of a sleep. An
-    /// early start moves no other slot, so early starts never add up and the rate stays exact. The wait time of an
-    /// early start is zero, and [`Counters::early_starts`](crate::Counters::early_starts) counts early starts.
+    /// early start moves no other slot, so early starts never add up. The wait time of an early start is zero, and
+    /// [`Counters::early_starts`](crate::Counters::early_starts) counts early starts.
     ///
     /// Values range from zero to 292 years; longer times are shortened to 292 years.
     ///
@@ -548,8 +548,8 @@ impl PacerBuilder {
     /// [`Ended::Finished`](crate::Ended). By default the number of slots is not limited.
     ///
     /// The slots are the first `n` of the load, or of this process's [`shard`](PacerBuilder::shard) of the load.
-    /// Skipped slots count. A late policy that forfeits time moves slots but drops none. The load's
-    /// [count](Pacer::asked_before), the backlog and the account of time end with the last slot.
+    /// Skipped slots count. A late policy that forfeits time drops none of them, unless another end comes first. The
+    /// load's [count](Pacer::asked_before), the backlog and the account of time end with the last slot.
     ///
     /// Slots that are given back are handed out again, even after other callers got `Finished`. A claim of several
     /// slots at once that would go beyond the end is refused as a whole.

@@ -116,14 +116,14 @@ impl<'p> Claim<'p> {
         Claim { pacer: Cow::Owned(Pacer::clone(&self.pacer)), held, started: self.started }
     }
 
-    /// Returns the time at which the slot is due by the current schedule, or [`Nanos::MAX`] while the pacer is paused
-    /// or if the slot is not [leased](crate::driver::leased) yet. A [sleep
+    /// Returns the time at which the slot is due by the current schedule, or [`Nanos::MAX`] while the pacer is paused,
+    /// the rate stays zero, or the slot is not [leased](crate::driver::leased) yet. A [sleep
     /// threshold](crate::PacerBuilder::sleep_threshold) lets the slot start earlier, by less than the threshold. After
     /// the slot has started, returns its actual start.
     ///
     /// Call this method again after a change of the schedule. A change may even undo [`Ended::Finished`], unless
-    /// [`start`](Claim::start) has already returned that error. While time is owed under a burst ratio, the due time
-    /// can be later than the intended start.
+    /// [`start`](Claim::start) or [`wait_for`](Claim::wait_for) has already returned that error. While time is owed
+    /// under a burst ratio, the due time can be later than the intended start.
     ///
     /// # Errors
     /// Returns [`Ended`] if the slot can no longer start.
@@ -243,8 +243,8 @@ impl<'p> Claim<'p> {
         self.start_by(limit.signed())
     }
 
-    /// Blocks until the slot is due, but no longer than about `timeout`, and does not start the slot. The method also
-    /// returns when the schedule changes. Use this method if you have to acquire something else, such as a lock, before
+    /// Blocks until the slot is due, but no longer than about `timeout`, and does not start the slot. A change of the
+    /// schedule can end the wait early. Use this method if you have to acquire something else, such as a lock, before
     /// you decide whether to [`start`](Claim::start) the slot.
     ///
     /// The method returns at once if the slot is due, has started, or can no longer start. Call `start` to find out

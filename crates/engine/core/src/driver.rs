@@ -145,9 +145,9 @@ pub trait Drive: sealed::Sealed {
     fn lease_rest(&self, from: u64, leases: &[Lease]) -> u64;
 
     /// Returns the time at which the next free slot is due. The time is [`Nanos::MAX`] while the pacer is paused,
-    /// before the first use of a pacer that [starts on first use](crate::PacerBuilder::start_on_first_use), and if the
-    /// slot is not [leased] yet. This call does not count as a use, and claims no slot: another caller may claim the
-    /// slot first.
+    /// before the first use of a pacer that [starts on first use](crate::PacerBuilder::start_on_first_use), and while
+    /// the rate stays zero or the slot is not [leased] yet. This call does not count as a use, and claims no slot:
+    /// another caller may claim the slot first.
     ///
     /// ```
     /// use nanopace::driver::Drive;
@@ -187,8 +187,8 @@ pub trait Drive: sealed::Sealed {
     fn due_after(&self, slots: u32) -> Result<Nanos, Ended>;
 
     /// Returns the time at which the next `n` slots in a row are due as one operation. In other respects this method
-    /// works like [`next_due`](Drive::next_due). A row of two or more slots never includes slots that were given back:
-    /// those are left to other callers.
+    /// works like [`next_due`](Drive::next_due). A row of two or more slots begins after the last claimed slot. Earlier
+    /// slots that were given back are left to callers of single slots.
     ///
     /// ```
     /// use nanopace::driver::Drive;
@@ -285,9 +285,9 @@ impl Drive for Pacer {
 }
 
 /// Wakes a task when the schedule changes: when the load, the shard, the leases or the late policy is changed, when
-/// slots are given back, when the last slot of a schedule is claimed, or when the pacer is resumed or closed. A pause
-/// need not wake a task, because it only makes slots later. While the pacer is paused, a change of the load or the
-/// policy need not wake a task either.
+/// slots are given back, when the last slot of a schedule is claimed, or when the pacer is resumed, first used or
+/// closed. A pause need not wake a task, because it only makes slots later. While the pacer is paused, a change of the
+/// load or the policy need not wake a task either.
 ///
 /// A wake-up is only a hint to check the schedule again. No wake-up is lost: a task that first calls
 /// [`set`](Watch::set) and then reads the schedule is woken by each of these changes that the read did not show. After

@@ -237,7 +237,8 @@ pub enum Refused {
     Finished,
     /// The pacer is paused. It is not known when it will be resumed.
     Paused,
-    /// No slot can start yet. By the current schedule, the next slot can start at this time on the pacer's clock.
+    /// No slot can start yet. By the current schedule, the next slot, or the one that the caller holds, can start at
+    /// this time on the pacer's clock.
     NotUntil(Nanos),
     /// More than 2^44 slots that are not due yet have been claimed. Later slots are out of range.
     TooFarAhead,

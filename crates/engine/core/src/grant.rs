@@ -77,7 +77,7 @@ impl Grant {
     /// the first one. A grant of no slots ([`acquire_many`](crate::Pacer::acquire_many) with zero) has the number
     /// `u64::MAX`.
     ///
-    /// No two grants of a pacer have the same number, whichever call, lane or claim they come from. If several
+    /// No two other grants of a pacer have the same number, whichever call, lane or claim they come from. If several
     /// processes share a load, each number belongs to exactly one of the load's [shards](crate::Shard). Slots are
     /// numbered in the order of their intended starts. The exception is two slots on a curve whose exact starts are
     /// less than a nanosecond apart: their intended starts may be in the opposite order, a nanosecond apart.
@@ -115,8 +115,8 @@ impl Grant {
     /// Returns how late the operation starts: actual start minus intended start. The result is never negative.
     ///
     /// The result is never more than the true wait time. It is exact if a late policy is set: a strictness other than
-    /// 0, a maximum backlog, or a limit beyond which slots are skipped. The exception is a slot of a backlog that spans
-    /// more than 1024 changes of the rate.
+    /// 0, a maximum backlog, or a limit beyond which slots are skipped.
+    /// [Limitations](crate::_documentation::limitations) lists rare exceptions.
     ///
     /// Without a late policy, slots that are due may be granted with a reading of the clock that was taken for an
     /// earlier slot. One reading serves at most 2048 slots, and no more than callers claim within 10 us at their

@@ -10,8 +10,9 @@ use std::sync::Arc;
 /// A lane whose slots are late claims a *run*: several slots at once, all of them due. A run has at most as many slots
 /// as the lane starts within 10 us at its own pace, and at most 2048, or 64 if slots are unevenly spaced. When the lane
 /// grants these slots, it reads only one word that other threads write: the version of the schedule. A lane whose
-/// operations take 10 us or longer claims its slots one by one, so that no slot waits for a slow operation while
-/// another worker could start it. Under a late policy every lane claims its slots one by one.
+/// operations take 10 us or longer claims its slots one by one, so that other workers can start the later ones. If
+/// operations become slow, the rest of the last run still waits for them. Under a late policy every lane claims its
+/// slots one by one.
 ///
 /// The lane gives back its claimed slots that have not started when the lane is dropped, when
 /// [`give_back`](Lane::give_back) is called, and when the lane acquires a slot after the schedule has changed. Slots
@@ -74,7 +75,7 @@ impl Lane {
         Lane { pacer, run: Run::default(), block: None, taken: 0, held, pace: Pace::default() }
     }
 
-    /// Claims the next slot, blocks until its intended start, and returns the grant, as [`Pacer::acquire`] does.
+    /// Claims the next slot, blocks until it may start, and returns the grant, as [`Pacer::acquire`] does.
     ///
     /// Granting a slot of a run that the lane already holds costs no atomic addition.
     ///

@@ -58,7 +58,8 @@ pub struct Ledger {
     pub elapsed: Duration,
     /// The part of the elapsed time that belongs to slots that have been claimed or skipped.
     pub allocated: Duration,
-    /// The time that a late policy has forfeited. It is never made up for.
+    /// The time that a late policy has forfeited, or by which a backlog exceeded 2^44 intervals. It is never made up
+    /// for.
     pub idle: Duration,
     /// The time that is owed under a burst ratio. It is made up for at the rate multiplied by the burst ratio.
     pub waiting: Duration,

@@ -9,17 +9,17 @@ use crate::{Ended, Grant, Nanos, Refused};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Paces operations: each [`acquire`](Pacer::acquire) blocks until the intended start of the next slot, and returns a
-/// grant, which reports how late the start is.
+/// Paces operations: each [`acquire`](Pacer::acquire) blocks until the next slot may start, and returns a grant, which
+/// reports how late the start is.
 ///
 /// Clones are handles to the same pacer. Every method takes a shared reference and can be called from any number of
 /// threads. No method panics, unless your own clock, curve, recording or waker panics. A worker that starts many
-/// operations is fastest with its own [`Lane`](crate::Lane).
+/// operations is usually fastest with its own [`Lane`](crate::Lane).
 ///
-/// Most callers need only `acquire`. [`try_acquire`](Pacer::try_acquire) never blocks.
+/// Most callers need only `acquire`. [`try_acquire`](Pacer::try_acquire) never waits for a slot.
 /// [`acquire_timeout`](Pacer::acquire_timeout) and [`acquire_deadline`](Pacer::acquire_deadline) limit the waiting
-/// time. [`acquire_many`](Pacer::acquire_many) claims several slots for one operation. [`claim`](Pacer::claim) claims
-/// a slot and leaves the pausing to you.
+/// time. [`acquire_many`](Pacer::acquire_many) claims several slots for one operation. [`claim`](Pacer::claim) claims a
+/// slot and leaves the pausing to you.
 ///
 /// By default the schedule depends on the rate and not on the target: an *open loop*. Response times are measured from
 /// the intended start, which avoids *coordinated omission* (Gil Tene, "How NOT to Measure Latency"). A
@@ -41,15 +41,15 @@ use std::time::Duration;
 pub struct Pacer(pub(crate) Arc<Engine>);
 
 impl Pacer {
-    /// Claims the next slot, blocks until its intended start, and returns a grant, which reports how late the start is.
+    /// Claims the next slot, blocks until it may start, and returns a grant, which reports how late the start is.
     ///
-    /// A slot that is known to be due costs one atomic addition and no reading of the clock. With uneven arrivals, it
-    /// costs a compare-and-swap instead of the addition. If a late policy is set, each start has its own clock reading
-    /// and acquires a lock.
+    /// A slot that is known to be due costs one atomic addition and no reading of the clock. With random or recorded
+    /// arrivals, it costs a compare-and-swap instead of the addition. If a late policy is set, each start has its own
+    /// clock reading and acquires a lock.
     ///
     /// # Errors
-    /// Returns [`Ended`] as soon as the pacer is closed or its schedule has no slot left. Callers that are asleep wake
-    /// up and get this error, too.
+    /// Returns [`Ended`] as soon as the pacer is closed or its schedule has no slot left. Callers that are asleep get
+    /// this error as soon as their slots can no longer start.
     ///
     /// # Examples
     /// ```
@@ -87,10 +87,10 @@ impl Pacer {
     /// Claims the next `n` slots as one operation, and blocks until the operation may start. Use this method for
     /// operations whose size is counted in bytes, rows or requests.
     ///
-    /// The operation starts at the intended start of the first slot, and the next caller's slot follows `n` intervals
-    /// later. A row of two or more slots never includes slots that were given back: those are left to other callers.
-    /// With `n` = 1, this method does the same as [`acquire`](Pacer::acquire). With `n` = 0, it claims no slot and
-    /// returns at once, even while the pacer is paused.
+    /// The operation is due at the intended start of the first slot, and the next caller's slot follows `n` intervals
+    /// later. A row of two or more slots begins after the last claimed slot. Earlier slots that were given back are
+    /// left to callers of single slots. With `n` = 1, this method does the same as [`acquire`](Pacer::acquire). With
+    /// `n` = 0, it claims no slot and returns at once, even while the pacer is paused.
     ///
     /// # Errors
     /// Returns [`Refused::Closed`], [`Refused::Finished`] if the schedule has fewer than `n` slots left, or

@@ -163,8 +163,8 @@ impl Rate {
         self.operations as f64 * NANOS_PER_SECOND as f64 / self.period_ns as f64
     }
 
-    /// Returns the time between two intended starts in nanoseconds, rounded to an `f64`. The result ranges from 0.1 ns
-    /// to a day. (GCRA calls this time the emission interval.)
+    /// Returns the average time between two intended starts in nanoseconds, rounded to an `f64`. The result ranges from
+    /// 0.1 ns to a day. (GCRA calls this time the emission interval.)
     ///
     /// ```
     /// use nanopace::Rate;

@@ -52,10 +52,11 @@ use std::time::Duration;
 /// starts as soon as the rate is above zero, and a shape with a count of N contains the slots with numbers below N.
 /// Counts are exact to 2^-64 slots and times to the nanosecond. Repeating a shape adds no error: even after 10^15 slots
 /// of a repeated shape, the times have not drifted. (A [`custom`](Shape::custom) curve is only as exact as its own
-/// function.)
+/// function, and its slots do not wait for the end of a flat part.)
 ///
-/// A pacer that is built with [`Pacer::shaped`](crate::Pacer::shaped) follows a shape, and starts each slot within 1
-/// ns of its exact time. See [Schedules](crate::_documentation::schedules) for details.
+/// A pacer that is built with [`Pacer::shaped`](crate::Pacer::shaped) follows a shape. Each intended start is within 1
+/// ns of its exact time, unless a pause or a late policy moves it. See [Schedules](crate::_documentation::schedules)
+/// for details.
 ///
 /// Build shapes by combining parts, with methods or from [a string](#impl-FromStr-for-Shape). A clone is cheap. A shape
 /// has at most 65536 parts, at most 64 levels of nesting, a duration below 2^63 - 1 ns (292 years) and a count below

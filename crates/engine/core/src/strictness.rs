@@ -10,13 +10,13 @@ use std::str::FromStr;
 /// |---|---|---|
 /// | 0, the default | average | is made up for at once: no intended start moves |
 /// | between 0 and 1 | partial | each late start forfeits that fraction of its gap |
-/// | 1 | strict | is forfeited: no two slots are closer than the interval |
+/// | 1 | strict | is forfeited: the next slot is due an interval after the late start |
 /// | above 1, to 1000 | burst | is made up for at that multiple of the rate |
 ///
 /// The *gap* of a late start is its wait time. Lateness up to the pacer's tolerance, by default 100 us, is made up for
 /// at once under every strictness except 1; see [`PacerBuilder::tolerance`](crate::PacerBuilder::tolerance).
 ///
-/// With a strictness other than 0, each start acquires a lock, and wait times are exact. See
+/// With a strictness other than 0, each start acquires a lock and has its own clock reading. See
 /// [`Grant::wait_time`](crate::Grant::wait_time).
 ///
 /// The diagrams below all show the same case. The rate is 10/s, so the interval is 100 ms, which is six characters
@@ -100,8 +100,8 @@ use std::str::FromStr;
 ///
 /// With evenly spaced slots, only a straggler, or a slot that starts early because of a [sleep
 /// threshold](crate::PacerBuilder::sleep_threshold), can start less than an interval from another slot. A straggler is
-/// a slot that starts after a later slot has started, because the straggler's caller held a claim or overslept. A
-/// straggler moves no other slot.
+/// a slot that starts after a later slot has started, for example because the straggler's caller held a claim or
+/// overslept. A straggler moves no other slot.
 ///
 /// ```
 /// # use nanopace::{ManualClock, Nanos, Pacer, Strictness};

@@ -21,12 +21,12 @@ const CLOSE: Duration = Duration::from_nanos(500);
 /// A monotonic clock, and how threads wait on it.
 ///
 /// Pacers and limiters read their clock whenever an earlier reading does not settle a decision. A reading earlier than
-/// the previous one can delay a start, but never makes a start early. An implementation must not call the pacer or the
-/// limiter that uses the clock.
+/// the previous one can delay a start or reject a request, but never makes a start early. An implementation must not
+/// call the pacer or the limiter that uses the clock.
 ///
 /// [`TscClock`] is the default clock of pacers and limiters. [`StdClock`] reads the operating system's clock.
-/// `MonotonicClock` returns the same values that other programs on the machine read. [`ManualClock`] is for tests, and
-/// does not follow real time.
+/// `MonotonicClock` returns the values of `CLOCK_MONOTONIC`, which other programs can read, too. [`ManualClock`] is for
+/// tests, and does not follow real time.
 ///
 /// ```
 /// use nanopace_nanos::{Clock, Nanos, Parker, StdClock};
@@ -84,8 +84,8 @@ pub trait Clock: Debug + Send + Sync {
     /// Relaxes the processor while a thread spins until `until`. The thread calls this method repeatedly, each time
     /// after it has read `now`, which is before `until`.
     ///
-    /// By default, this method executes a spin-loop hint, which lets the core's other hardware thread run. Within 0.5
-    /// us of `until`, the method does nothing, because a hint would delay the start.
+    /// By default, this method executes a spin-loop hint, which favors the core's other hardware thread, if there is
+    /// one. Within 0.5 us of `until`, the method does nothing, because a hint could delay the start.
     fn relax(&self, now: Nanos, until: Nanos) {
         if until - now > CLOSE {
             hint::spin_loop();

@@ -27,7 +27,7 @@ impl Pacer {
     ///
     /// The change causes no burst: the fraction of the current interval that has passed counts as passed at the new
     /// rate, too. Slots that are late keep their intended starts, so their wait times stay correct. Callers that are
-    /// asleep and may now start earlier are woken. Setting the current rate again changes nothing.
+    /// asleep and may now start earlier are woken. Setting the same constant rate again changes nothing.
     ///
     /// # Examples
     /// ```
@@ -54,8 +54,8 @@ impl Pacer {
     }
 
     /// Returns the current rate of the whole load, even if this process has a [`Shard`]. On a shape, returns the
-    /// shape's rate at the time of this call, or the [slowest](Rate::SLOWEST) rate if the shape's rate is lower or
-    /// zero. After the end of a shape, the shape's rate is zero.
+    /// shape's current rate, limited to the range of [`Rate`]: the [slowest](Rate::SLOWEST) rate stands for zero, also
+    /// after the end of the shape. A pause of the pacer stops the shape.
     ///
     /// ```
     /// use nanopace::{Pacer, Rate};
@@ -79,8 +79,8 @@ impl Pacer {
     /// starts when the shape's count has grown by the remaining fraction. While the pacer is paused, the shape begins
     /// at the end of the pause.
     ///
-    /// [`set_rate`](Pacer::set_rate) ends a shape. A schedule that had ended with its shape continues, and the time
-    /// since that end is not made up for.
+    /// [`set_rate`](Pacer::set_rate) ends a shape. After the end of a shape, both methods continue the schedule, unless
+    /// it has another end. The time since the end of the shape is not made up for.
     ///
     /// To begin in the middle of a shape, [`skip`](Shape::skip) its first part before the call.
     ///
@@ -150,8 +150,8 @@ impl Pacer {
 
     /// Gives this process the slots of `shard`, beginning with the slot with the number `from` in the whole load.
     ///
-    /// If all processes of a load change their shards at the same slot number, and no process has reached that number,
-    /// every slot is started by exactly one process. The time of each slot stays the same.
+    /// If all processes of a load change to shards of one division at the same slot number, and no process has reached
+    /// that number, every slot belongs to exactly one process. The time of each slot stays the same.
     ///
     /// # Errors
     /// Returns [`ShardError::TooLate`] if this process has claimed a slot with the number `from` or a higher one, or if
@@ -282,9 +282,9 @@ impl Pacer {
 
     /// Stops the schedule's time: no slot starts until [`resume`](Pacer::resume).
     ///
-    /// Callers that arrive during the pause block until it ends, or get [`Refused::Paused`](crate::Refused::Paused).
-    /// Operations that have started continue. Pausing a paused pacer has no effect, except that it cancels
-    /// [`start_on_first_use`](crate::PacerBuilder::start_on_first_use).
+    /// Callers that want to start a slot block until the pause ends, or get
+    /// [`Refused::Paused`](crate::Refused::Paused). Operations that have started continue. Pausing a paused pacer has
+    /// no effect, except that it cancels [`start_on_first_use`](crate::PacerBuilder::start_on_first_use).
     ///
     /// # Examples
     /// ```

@@ -121,9 +121,8 @@ impl Pacer {
     }
 
     /// Returns the free slots with an intended start in `span`, including slots that were given back. The slots stay in
-    /// the schedule, as [backlog](Ledger::backlog_slots). A typical use is to find the slots that are left when the
-    /// schedule has ended. Slots that are so late that [`skip_later_than`](crate::PacerBuilder::skip_later_than)
-    /// applies are skipped first.
+    /// the schedule. A typical use is to find the slots that are left when the schedule has ended. Slots that are so
+    /// late that [`skip_later_than`](crate::PacerBuilder::skip_later_than) applies are skipped first.
     ///
     /// There may be billions of slots, so they are returned in batches, in order. A batch is a pair: the intended start
     /// of the batch's last slot, and the number of slots in the batch. The intended starts of a batch differ by at most

@@ -23,14 +23,15 @@ use std::time::Duration;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Pause {
-    /// Sleeps until the intended start. This is the default. Operations start some microseconds late, or tens of
+    /// Sleeps until the slot may start. This is the default. Operations start some microseconds late, or tens of
     /// microseconds on some virtual machines. The late policy determines how much oversleep is made up for: in an open
-    /// loop all of it, so that the rate stays exact, and under strict none. Up to 33 k/s each start has its own sleep.
-    /// At higher rates, each thread stretches its sleeps to keep their cost within a tenth of a core, and starts come
-    /// in clumps, except under strict: see [`PacerBuilder::sleep_share`](crate::PacerBuilder::sleep_share).
+    /// loop all of it, so that the rate stays exact, and under strict none. By default, each start at up to 33 k/s has
+    /// its own sleep. At higher rates, each thread stretches its sleeps to keep their cost within a tenth of a core,
+    /// and starts come in clumps, except under strict: see
+    /// [`PacerBuilder::sleep_share`](crate::PacerBuilder::sleep_share).
     #[default]
     Sleep,
-    /// Sleeps until shortly before the intended start, then spins. While a core is free, most operations start less
+    /// Sleeps until shortly before the slot may start, then spins. While a core is free, most operations start less
     /// than a microsecond late. A thread spins for at most a share of the time
     /// ([`PacerBuilder::spin_share`](crate::PacerBuilder::spin_share)), a quarter by default. When this share is used
     /// up, or when spinning keeps other threads from running, the thread sleeps.
@@ -38,15 +39,15 @@ pub enum Pause {
     /// Yields the processor to other threads repeatedly. Use this strategy if sleeping is not precise enough and there
     /// are more threads than cores. It uses all the CPU time that no other thread uses.
     Yield,
-    /// Spins until the intended start. This is the most precise strategy, for a thread that has a core to itself. It
+    /// Spins until the slot may start. This is the most precise strategy, for a thread that has a core to itself. It
     /// uses all of that core.
     Spin,
 }
 
 impl Pause {
     /// The interval between slots below which starts may come in clumps, unless
-    /// [`PacerBuilder::sleep_share`](crate::PacerBuilder::sleep_share) is set. At longer intervals, each start has its
-    /// own sleep.
+    /// [`PacerBuilder::sleep_share`](crate::PacerBuilder::sleep_share) is set. At this interval and above, each sleep
+    /// is for one start.
     ///
     /// The value is the cost of a sleep on bare metal, 3 us, divided by the default share of a tenth of a core.
     pub const CLUMPED_BELOW: Duration = Duration::from_micros(30);

@@ -43,9 +43,9 @@ pub trait Curve: Debug + Send + Sync {
     /// below 2^63, and must never decrease.
     fn count_at(&self, elapsed: Duration) -> f64;
 
-    /// Returns the rate at `elapsed`, in slots per second, for charts and for [`Pacer::rate`](crate::Pacer::rate). The
-    /// starts of slots depend only on the count. By default, the rate is the increase of the count over the next
-    /// microsecond, converted to a rate per second.
+    /// Returns the rate at `elapsed`, in slots per second, for charts, [`Shape::peak`](crate::Shape::peak) and
+    /// [`Pacer::rate`](crate::Pacer::rate). The starts of slots depend only on the count. By default, the rate is the
+    /// increase of the count over the next microsecond, converted to a rate per second.
     fn rate_at(&self, elapsed: Duration) -> f64 {
         let part = Duration::from_micros(1);
         (self.count_at(elapsed + part) - self.count_at(elapsed)) / part.as_secs_f64()

@@ -6,10 +6,10 @@ use std::time::Duration;
 
 /// The clock `CLOCK_MONOTONIC` of Unix systems. A time of this clock is the value of `CLOCK_MONOTONIC` in nanoseconds.
 ///
-/// On Linux, other code reads the same values, in this process and in others: system timers (`timerfd`), Python's
-/// `time.monotonic_ns` and Java's `System.nanoTime`. You can therefore compare these values with the times of grants,
-/// and set a system timer to a time of this clock. A reading takes about 20 ns, compared with 10 ns for
-/// [`TscClock`](crate::TscClock). Pauses are equally exact with both clocks.
+/// On Linux, other code in the same time namespace reads the same values, also in other processes: system timers
+/// (`timerfd`), Python's `time.monotonic_ns` and Java's `System.nanoTime`. You can therefore compare these values with
+/// the times of grants, and set a system timer to a time of this clock. A reading takes about 20 ns, compared with 10
+/// ns for [`TscClock`](crate::TscClock). Pauses are equally exact with both clocks.
 ///
 /// ```
 /// use nanopace_nanos::{Clock, MonotonicClock};

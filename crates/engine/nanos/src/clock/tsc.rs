@@ -12,9 +12,9 @@ use std::time::{Duration, Instant};
 /// calibration.
 ///
 /// After such a short calibration, the clock is some tens of ppm fast or slow. The first reading at least 0.2 s after
-/// the clock was created therefore compares the clock with the operating system's clock again. After that, the clock is
-/// within about 1 ppm. The comparison corrects the clock's speed, and its time does not jump. If the speeds of the two
-/// clocks differ by a thousandth or more, the calibration of `quanta` is kept.
+/// the clock was created therefore compares the clock with the operating system's clock again. After that, the two
+/// speeds differ by about 1 ppm. The comparison corrects the clock's speed, and its time does not jump. If the speeds
+/// of the two clocks differ by a thousandth or more, the calibration of `quanta` is kept.
 ///
 /// ```
 /// use nanopace_nanos::{Clock, TscClock};
@@ -124,7 +124,7 @@ impl TscClock {
     ///
     /// The result is derived from the ticks: a counter's ticks are converted to nanoseconds, while the operating
     /// system's ticks are nanoseconds already. A counter that ticks exactly once per nanosecond is therefore reported
-    /// as the operating system's clock. Only a 1 GHz counter of an ARM processor can tick at that rate.
+    /// as the operating system's clock. In practice, only a 1 GHz counter of an ARM processor ticks at that rate.
     ///
     /// ```
     /// use nanopace_nanos::TscClock;
