@@ -22,10 +22,10 @@ const LOOK: Duration = Duration::from_millis(50);
 
 /// Reads and changes the state of a run, from any machine.
 ///
-/// A change takes effect on all nodes at the same slot, some frames after the call. The call returns as soon as a node
-/// has confirmed the change, which takes about two frames. A confirmed change survives a loss of the store's data. If
-/// no node confirms the change within 10 s, the call returns [`FleetError::Unheard`], and nodes may still receive the
-/// change.
+/// A change applies from the same slot on all nodes, some frames after the call. The call returns as soon as a node has
+/// confirmed the change, which takes about two frames. A confirmed change survives a loss of the store's data, because
+/// nodes restore it. If no node confirms the change within 10 s, the call returns [`FleetError::Unheard`], and nodes
+/// may still receive the change.
 ///
 /// ```no_run
 /// use nanopace_fleet::Control;
@@ -82,7 +82,7 @@ impl Control {
     ///
     /// # Errors
     /// [`FleetError::Address`] or [`FleetError::Tls`] if the address cannot be used, [`FleetError::Name`] if the name
-    /// is not valid.
+    /// is not valid, [`FleetError::NotBuilt`] without the feature `redis`.
     pub fn open(url: &str, name: &str) -> Result<Control, FleetError> {
         let store = RedisStore::new(url, checked_name(name)?)?;
         Ok(Control(Mutex::new(store)))

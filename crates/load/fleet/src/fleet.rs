@@ -28,7 +28,8 @@ const JOIN_TIMEOUT: Duration = Duration::from_secs(300);
 
 /// Configures a node that takes part in a run.
 ///
-/// The first node to join creates the run. The other nodes must give the same load, or no load to use that of the run.
+/// The first node to join creates the run, and must set a load. The other nodes must set the same load, arrivals and
+/// seed, or no load to use those of the run.
 ///
 /// ```no_run
 /// use nanopace_fleet::Fleet;
@@ -80,7 +81,7 @@ impl Fleet {
     ///
     /// # Errors
     /// [`FleetError::Address`] or [`FleetError::Tls`] if the address cannot be used, [`FleetError::Name`] if the name
-    /// is not valid.
+    /// is not valid, [`FleetError::NotBuilt`] without the feature `redis`.
     pub fn new(url: &str, name: &str) -> Result<Fleet, FleetError> {
         RedisStore::new(url, name)?;
         Ok(Fleet {
@@ -139,8 +140,8 @@ impl Fleet {
     /// round trip to the store, and lasts at least 0.2 ms for each node that must join before the start. All nodes of a
     /// run use the longest frame that any node has required before the run started.
     ///
-    /// If a node or the store stalls for up to two frames, no slot is lost. If a node dies, its slots of up to four and
-    /// a half frames are lost.
+    /// If a node or the store stalls for up to two frames, no slot is lost. If a node dies, its slots of up to 4.5
+    /// frames and two round trips to the store are lost.
     #[must_use]
     pub fn frame(self, frame: Duration) -> Fleet {
         Fleet { frame: frame.max(Duration::from_millis(1)), ..self }
@@ -162,10 +163,11 @@ impl Fleet {
 
     /// Configures the node's pacer, for example with [`skip_later_than`](PacerBuilder::skip_later_than).
     ///
-    /// * The fleet sets the shape, arrivals, shard, clock, start and end of the pacer.
+    /// * Do not set arrivals, a shard, a clock or a start: the fleet sets them.
     /// * [`until`](PacerBuilder::until) and [`slots`](PacerBuilder::slots) have no effect, because slots that a node
     ///   claims after its own end would be lost.
-    /// * Do not set a strictness other than average. It would move this node's part of the common schedule.
+    /// * Do not set a maximum backlog, or a strictness other than average. They would move this node's part of the
+    ///   common schedule.
     #[must_use]
     pub fn pacer(self, build: impl FnOnce(PacerBuilder) -> PacerBuilder + Send + 'static) -> Fleet {
         Fleet { build: Box::new(build), ..self }

@@ -15,7 +15,8 @@ use std::time::Duration;
 /// A node that takes part in a run, created by [`Fleet::join`](crate::Fleet::join). Its [`pacer`](Node::pacer) starts
 /// this node's part of the slots of the run.
 ///
-/// Dropping a node makes it [leave](Node::leave). If the store does not respond, the drop takes some seconds.
+/// Dropping a node makes it [leave](Node::leave) and finish without new results. The drop can take seconds, for example
+/// if the store does not respond.
 #[derive(Debug)]
 pub struct Node {
     pub(crate) pacer: Pacer,
@@ -36,8 +37,9 @@ pub(crate) struct Shared(Mutex<(NodeStatus, Run)>);
 pub struct NodeStatus {
     /// The number of nodes in the run, according to the store's last response.
     pub nodes: u32,
-    /// Whether this node is the first in the list of current nodes. Use this to do something on one node only. Nodes
-    /// are listed in the order in which they joined, but a node that was silent for long moves to the end.
+    /// Whether this node is the first in the list of current nodes, as far as it knows. Use this to do something on one
+    /// node only. Nodes are listed in the order in which they joined, but a node that was silent for long moves to the
+    /// end.
     pub is_first: bool,
     /// The time for which the node has been without the store; `None` while the store is available.
     pub blind: Option<Duration>,
@@ -46,7 +48,7 @@ pub struct NodeStatus {
     /// started twice if a change of the load reaches the node late, or if the node was without the store for more than
     /// a minute.
     pub blind_frames: u64,
-    /// The lateness of the oldest slot that has not started.
+    /// The lateness of the node's oldest slot that no caller has taken.
     pub late: Duration,
     /// The number of slots started so far.
     pub fired: u64,
@@ -93,9 +95,10 @@ impl Shared {
 }
 
 impl Node {
-    /// Returns the pacer of this node's slots. It can be used in any way: blocking, through lanes or claims, or through
+    /// Returns the pacer of this node's slots. Use it like any pacer: blocking, through lanes or claims, or through
     /// `nanopace-async`. When the load has ended or the node has left, its callers get
-    /// [`Ended::Finished`](nanopace::Ended::Finished).
+    /// [`Ended::Finished`](nanopace::Ended::Finished). If the node [is over](NodeStatus::is_over), they get
+    /// [`Ended::Closed`](nanopace::Ended::Closed).
     ///
     /// Take slots one at a time. If you take several slots at once and start all of them with the first one, the later
     /// slots may go to another node and be started twice.
@@ -178,11 +181,12 @@ impl Node {
     /// that [`Control::results`](crate::Control::results) can return the results of all nodes. If `results` is empty,
     /// the last interim results that the node has [reported](Node::tell) are kept.
     ///
-    /// Call this when no caller takes slots any more. Slots that the node owns and has not started count as lost.
+    /// Call this when no caller takes slots any more. Slots that the node owns and has neither started nor skipped
+    /// count as lost.
     ///
-    /// Returns whether this was the last node, which means that all other nodes have finished or died. At most one node
-    /// of a run is the last one. After the end of the load, this call waits for nodes that have not finished and may
-    /// have died, for about 31 frames, or 625 ms if that is longer.
+    /// Returns whether this was the last node, which means that all other nodes have finished or count as dead. At most
+    /// one node of a run is the last one. After the end of the load, this call waits for nodes that have not finished
+    /// and may have died, for at most about 31 frames, or 625 ms if that is longer.
     ///
     /// # Errors
     /// [`FleetError::Replaced`] if another run has taken the run's name. Another [`FleetError`] if the store does not

@@ -15,7 +15,7 @@ const CHUNKS: u64 = 64;
 /// The account of all slots of a run. It [closes](Account::closes) if `expected = fired + shed + lost - twice`, for
 /// each node and in total. For a node, [`claimed`](NodeAccount::claimed) takes the place of `expected`.
 ///
-/// If a node was killed or stays cut off, its reports are missing, and the account does not close. The true numbers
+/// If a node was killed or stays cut off, reports can be missing. The account then does not close. The true numbers
 /// then lie between bounds: from [`fired`](Account::fired) to [`fired_at_most`](Account::fired_at_most), from
 /// [`lost_at_least`](Account::lost_at_least) to [`lost`](Account::lost), and from [`twice`](Account::twice) to
 /// [`twice_at_most`](Account::twice_at_most).
