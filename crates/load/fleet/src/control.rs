@@ -78,7 +78,7 @@ struct Now {
 }
 
 impl Control {
-    /// Connects to the run `name` at the store with the address `url`.
+    /// Controls the run `name` at the store with the address `url`. The first request connects to the store.
     ///
     /// # Errors
     /// [`FleetError::Address`] or [`FleetError::Tls`] if the address cannot be used, [`FleetError::Name`] if the name
