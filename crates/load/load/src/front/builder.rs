@@ -116,8 +116,8 @@ impl Load {
         Ok(self)
     }
 
-    /// Sets the number of sessions, from 1 to a million, which is also the maximum number of calls in flight. Like all
-    /// numbers and times of a `Load`, it is checked when the load runs.
+    /// Sets the number of sessions, from 1 to a million. Each session carries one call at a time. Like all numbers and
+    /// times of a `Load`, it is checked when the load runs.
     ///
     /// # Examples
     ///
@@ -138,7 +138,7 @@ impl Load {
         self
     }
 
-    /// Lets the number of sessions grow up to `most`, which must be larger than the number that
+    /// Lets the number of sessions grow up to `most`, which must be at least the number that
     /// [`sessions`](Load::sessions) sets. A session is added while a slot is due and all sessions are busy. Blocking
     /// targets and closures cannot use this.
     ///
@@ -224,7 +224,7 @@ impl Load {
     }
 
     /// Sets the number of calls, not including those of the [`warmup`](Load::warmup). It must be at least 1. The load
-    /// ends earlier if its [`duration`](Load::duration) or its shape ends first.
+    /// can end earlier, for example with its [`duration`](Load::duration) or its shape.
     pub fn requests(mut self, requests: u64) -> Load {
         self.args.requests = Some(requests);
         self

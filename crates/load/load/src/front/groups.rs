@@ -60,7 +60,7 @@ impl LoadArgs {
     /// Runs the load, shows its progress, and writes the results as the options require. Returns the exit status that
     /// [`main`](crate::main) describes.
     ///
-    /// This call blocks, and each of its threads creates its own Tokio runtime. Call it outside other runtimes.
+    /// This call blocks, and its threads create Tokio runtimes. Call it outside other runtimes.
     #[must_use]
     pub fn run<T: Target>(self, target: T) -> ExitCode {
         status(Setup::new(self.0, &[], |_| Ok(target)).map_err(refused).and_then(job::run))

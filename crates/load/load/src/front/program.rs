@@ -68,15 +68,15 @@ struct Search<A: Args> {
 /// The options are the author's own and those of a load, such as rate, duration, requirements and reports. `--help`
 /// lists them, and `--config` reads them from a file. The command `search` finds the highest rate that meets an
 /// objective, `compare` compares runs, `merge` merges the parts of a load, `fleet` watches and controls a fleet, and
-/// `help` explains how to write rates, shapes, arrivals and requirements. On a terminal, a run shows a full-screen
-/// view. Ctrl-C ends the run, and its report goes to standard output.
+/// `help` explains how to write rates, shapes, arrivals and requirements. On a terminal, a run shows a full-screen view
+/// by default. Ctrl-C ends the run, and its report goes to standard output.
 ///
 /// The exit status is 0 for success, 1 if results could not be written, 2 if the command line is invalid, 3 if a
 /// requirement was missed, no rate met the objective of a search, or a fleet lost slots or started slots twice, 4 if
 /// the load is incomplete or a search has no result, 5 if the target or the store of a fleet cannot be reached, and 130
 /// after an interrupt without a report. See `help exit-codes` for details.
 ///
-/// This call blocks, and each of its threads creates its own Tokio runtime. Call it outside other runtimes.
+/// This call blocks, and its threads create Tokio runtimes. Call it outside other runtimes.
 ///
 /// # Examples
 ///

@@ -111,7 +111,7 @@ impl Report {
         self.summary.stats.failures.iter().map(|(kind, count)| (kind.to_string(), *count))
     }
 
-    /// Returns the results of each label.
+    /// Returns the results of each of the first 100 labels, and of all others together.
     pub fn labels(&self) -> impl Iterator<Item = LabelReport<'_>> {
         self.summary.stats.labels.iter().map(LabelReport)
     }
@@ -141,15 +141,14 @@ impl Report {
         time(Sample::exact(&self.summary.stats.wait), quantile)
     }
 
-    /// Returns the service time at a quantile: how long successful calls took. A closed-loop tool measures only
-    /// service times. Returns `None` if there are no times.
+    /// Returns the service time at a quantile: how long successful calls took. Returns `None` if there are no times.
     #[must_use]
     pub fn service_time(&self, quantile: f64) -> Option<Duration> {
         time(Sample::exact(&self.summary.stats.service), quantile)
     }
 
     /// Returns the response time at a quantile: the time from the intended start to the completion. Returns `None` if
-    /// there are no times, or if the time at the quantile is only a lower bound because calls did not succeed.
+    /// there are no times, or if the time at the quantile is only a lower bound because calls did not succeed or start.
     #[must_use]
     pub fn response_time(&self, quantile: f64) -> Option<Duration> {
         time(self.summary.stats.responses(), quantile)
@@ -197,7 +196,8 @@ impl Report {
     }
 
     /// Returns the 95 % confidence interval of the wait time at a quantile. Returns `None` for the quantiles 0 and 1,
-    /// and for runs that are shorter than about a second, because an interval needs at least four batches of times.
+    /// if there are no times, and for runs that are shorter than about a second, because an interval needs at least
+    /// four batches of times.
     #[must_use]
     pub fn wait_time_interval(&self, quantile: f64) -> Option<TimeInterval> {
         interval(&self.summary.confidence().wait(), quantile)
@@ -224,7 +224,7 @@ impl Report {
         self.summary.verdict == Verdict::OnSchedule
     }
 
-    /// Returns the verdict in a sentence: whether the load was on schedule, and if not, why.
+    /// Returns the verdict as text: whether the load was on schedule, and if not, why.
     #[must_use]
     pub fn verdict(&self) -> String {
         self.summary.sentence()
@@ -328,8 +328,8 @@ impl LabelReport<'_> {
     }
 }
 
-/// The 95 % confidence interval of a quantile of times: in 95 of 100 runs, it contains the true value. It is computed
-/// from one run, and accounts for the dependence between consecutive times.
+/// The 95 % confidence interval of a quantile of times: in about 95 of 100 runs, it contains the true value. It is
+/// computed from one run, and accounts for the dependence between consecutive times.
 ///
 /// # Examples
 ///
@@ -372,8 +372,8 @@ impl TimeInterval {
         self.0.high.map(Duration::from_nanos)
     }
 
-    /// Returns whether the interval is unreliable, because fewer than ten independent times lie beyond the quantile, or
-    /// because an end of the interval is beyond the measured times.
+    /// Returns whether the interval is unreliable, because fewer than ten independent times lie above or below the
+    /// quantile, or because an end of the interval is beyond the measured times.
     #[must_use]
     pub fn is_rough(&self) -> bool {
         self.0.is_rough

@@ -60,9 +60,9 @@ pub trait Target: Send + Sync + 'static {
     const BLOCKS: bool = false;
 
     /// Opens session number `index`, counted from 0. Sessions are opened before the load begins; with a growing pool
-    /// (`--connections 8..64`), further sessions are opened during the load. A session is opened again after a failure
-    /// that has [broken](Failure::broken) it. The session's next slot then waits until the session is open; this wait
-    /// is not part of the slot's service time.
+    /// (`--connections 8..64`), further sessions are opened during the load. A session is opened again after a timeout,
+    /// and after a failure that has [broken](Failure::broken) it. The session's next slot then waits until the session
+    /// is open; this wait is not part of the slot's service time.
     ///
     /// `connect` must not block its thread. If a thread is blocked for over a second longer than the timeout, the load
     /// begins without the sessions of that thread. Those sessions take slots as soon as all of them are open.
