@@ -33,8 +33,8 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) schedule: ScheduleArgs,
 
-    /// Run for this long, excluding the warm-up [default: 10s, or to the end of --requests, --shape or
-    /// a recording]
+    /// Run for this long, excluding the warm-up [default: 10s, or until another option, such as --requests or --shape,
+    /// ends the load]
     #[arg(long, value_name = "TIME", value_parser = positive_duration, help_heading = "Load")]
     pub(crate) duration: Option<Duration>,
 
@@ -43,7 +43,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "TIME", help_heading = "Load")]
     pub(crate) start_at: Option<StartAt>,
 
-    /// End after this number of requests, including skipped requests and excluding the warm-up
+    /// End after this number of requests or scenarios, including skipped ones and excluding the warm-up
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Load")]
     pub(crate) requests: Option<u64>,
 
@@ -74,7 +74,8 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = positive_duration, help_heading = "Connections")]
     pub(crate) timeout: Duration,
 
-    /// Send from this number of threads [default: one per core; fewer for a local server or a low rate]
+    /// Send from this number of threads [default: one per core; fewer for few connections, a local server or a low
+    /// rate]
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..=i64::from(MOST_THREADS)), help_heading = "Connections")]
     pub(crate) threads: Option<u16>,
 
@@ -94,7 +95,7 @@ pub(crate) struct RunArgs {
     #[arg(long, help_heading = "Connections")]
     pub(crate) realtime: bool,
 
-    /// Pin thread i to core i; after the last core, continue with the first
+    /// Pin each load thread to one of the available cores, in turn
     #[arg(long, help_heading = "Connections")]
     pub(crate) pin: bool,
 
@@ -185,7 +186,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "COUNT", default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..=100_000), requires = "slowest", help_heading = "Results")]
     pub(crate) slowest_count: u32,
 
-    /// Repeat the requests of this --slowest file at other moments, and report whether they are slow again
+    /// Repeat requests of this --slowest file at other moments, and report whether they are slow again
     #[arg(long, value_name = "FILE", help_heading = "Requests")]
     pub(crate) again: Option<PathBuf>,
 

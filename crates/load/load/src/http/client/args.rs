@@ -26,7 +26,7 @@ pub(crate) struct ClientArgs {
     #[arg(long, short = 'X', visible_short_alias = 'm', value_name = "METHOD")]
     pub(crate) method: Option<Method>,
 
-    /// Add this header to every request, as "Name: value"; repeatable
+    /// Add this header to requests, as "Name: value"; repeatable
     #[arg(long, short = 'H', value_name = "HEADER")]
     pub(crate) header: Vec<Header>,
 
@@ -67,7 +67,7 @@ pub(crate) struct ClientArgs {
     #[arg(long, help_heading = CONNECTIONS)]
     pub(crate) no_retry_idle: bool,
 
-    /// Send back the cookies that earlier responses of the same session have set
+    /// Send back the cookies that earlier responses of the same session or scenario have set
     #[arg(long, conflicts_with = "items")]
     pub(crate) cookies: bool,
 

@@ -24,7 +24,7 @@ pub(crate) struct FleetArgs {
     #[arg(long, value_name = "COUNT", requires = "run_name")]
     pub(crate) nodes: Option<u32>,
 
-    /// Give up if the other nodes have not joined after this time
+    /// Give up if the run has not started after this time
     #[arg(long, value_name = "TIME", requires = "run_name", default_value = "5min", value_parser = humantime::parse_duration)]
     pub(crate) join_timeout: Duration,
 

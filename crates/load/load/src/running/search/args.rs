@@ -51,7 +51,8 @@ pub(crate) struct SearchArgs {
     #[arg(long, value_name = "SHARE", default_value = "2%", value_parser = precision, help_heading = "The search")]
     pub(crate) precision: f64,
 
-    /// Run each step for at least this time, and longer if the objective needs more requests: 1000 for a p99
+    /// Plan this time for each step, or more if the objective needs more requests (1000 for a p99); a step ends early
+    /// once its result is certain
     #[arg(long, value_name = "TIME", default_value = "3s", value_parser = positive_duration, help_heading = "The search")]
     pub(crate) step: Duration,
 
@@ -83,11 +84,12 @@ pub(crate) struct SearchArgs {
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = positive_duration, help_heading = "Connections")]
     pub(crate) timeout: Duration,
 
-    /// Send from this number of threads [default: one per core; fewer for a local server or a low rate]
+    /// Send from this number of threads [default: one per core; fewer for few connections, a local server or a low
+    /// rate]
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..=1024), help_heading = "Connections")]
     pub(crate) threads: Option<u16>,
 
-    /// Pin thread i to core i; after the last core, continue with the first
+    /// Pin each load thread to one of the available cores, in turn
     #[arg(long, help_heading = "Connections")]
     pub(crate) pin: bool,
 

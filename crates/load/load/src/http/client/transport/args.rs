@@ -12,11 +12,11 @@ use std::time::Duration;
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Connections")]
 pub(crate) struct ConnectionArgs {
-    /// Record the kernel's send and receive times (Linux; HTTP/1.1 without TLS) [see: help requirements]
+    /// Record the kernel's send and receive times (Linux; HTTP/1.1 over TCP without TLS) [see: help requirements]
     #[arg(long)]
     pub(crate) kernel_timestamps: bool,
 
-    /// Give up connecting after this time and count the request as failed
+    /// Give up connecting after this time; a request that waits for the connection fails
     #[arg(long, value_name = "TIME", default_value = "5s", value_parser = positive_duration)]
     pub(crate) connect_timeout: Duration,
 
