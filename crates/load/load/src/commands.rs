@@ -2,7 +2,7 @@
 //! compare, merge and fleet.
 //!
 //! A program adds its own commands `C` and its embedded target `E`, which receives the load if no URL is given. Load
-//! generators with their own target call [`main`](crate::main) instead, which contains no HTTP code.
+//! generators with their own target call [`main`](crate::main) instead.
 
 use crate::calibrate::Calibration;
 use crate::calibrate::args::{self as calibrate_args, CalibrateArgs};

@@ -1,7 +1,8 @@
 //! Reads the timer slack, CPU time and clock source on Linux, and sets the timer slack. On other systems, returns
 //! `None` or `false`.
 //!
-//! The engine contains the same system calls in `pause/slack.rs` and `pause/sleep.rs`, where they are private.
+//! The engine reads the timer slack and the CPU time in `pause/slack.rs` and `pause/sleep.rs`, where the code is
+//! private.
 
 #[cfg(target_os = "linux")]
 mod platform {

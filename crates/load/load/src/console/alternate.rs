@@ -1,8 +1,8 @@
 //! Controls the alternate screen of the terminal on standard error. Leaving it restores the earlier contents of the
 //! terminal.
 //!
-//! A run leaves the screen at its end, at an interrupt and before a panic is printed, so the state of the screen is
-//! global. It is read and changed only while standard error is locked.
+//! A run leaves the screen at its end, while it is suspended, at the interrupt that ends the process, and before a
+//! panic is printed, so the state of the screen is global. It is read and changed only while standard error is locked.
 
 use crossterm::cursor::{Hide, Show};
 use crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen};

@@ -1,8 +1,8 @@
 //! Implements the HTTP client, which sends requests over HTTP/1.1 or HTTP/2.
 //!
 //! The client has its own implementation of HTTP/1.1. The task that writes a request also reads the response, so a call
-//! needs no second task, no wake-up between tasks and no allocation. For HTTP/2, the client uses hyper. Host names are
-//! resolved once, before the run.
+//! needs no second task and no wake-up between tasks, and usually no allocation. For HTTP/2, the client uses hyper.
+//! Host names are resolved once, before the run.
 
 #![cfg_attr(not(feature = "http2"), expect(dead_code, reason = "only HTTP/2 uses some items"))]
 

@@ -1,4 +1,4 @@
-//! Adds the requests of a recording to the plan. Slot n sends the request in row n of the recording.
+//! Adds the requests of a recording to the plan. Slot n sends request n of the recording.
 
 use super::args::RequestArgs;
 use super::client::plan::Draft;

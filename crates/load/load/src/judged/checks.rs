@@ -1,6 +1,6 @@
-//! Checks the run itself: whether starts followed the requested arrivals, whether response times stayed constant, what
-//! share of the response times the generator caused, and what slowed the machine down. Lancet has similar checks
-//! (Kogias, Mallon and Bugnion, USENIX ATC 2019).
+//! Checks the run itself: whether starts followed the requested arrivals, whether response times stayed constant,
+//! whether the goal of `--until-confident` was reached, what share of the times the generator caused, and what slowed
+//! the machine down. Lancet has similar checks (Kogias, Mallon and Bugnion, USENIX ATC 2019).
 
 mod machine;
 mod trend;

@@ -1,4 +1,4 @@
-//! Reads the data that fills requests: the rows of a CSV or JSON lines file, one row per slot.
+//! Reads the data that fills requests: the rows of a CSV or JSON lines file. Each slot uses one row.
 //!
 //! The file is read once, before the run, into one buffer. A field needs 8 bytes in addition to its text.
 

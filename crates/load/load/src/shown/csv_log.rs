@@ -1,4 +1,4 @@
-//! Writes the CSV log, which has one line for the results of each second.
+//! Writes the CSV log, which has one line for the results of each second, and one for each label in this second.
 
 use crate::console::LogFile;
 use crate::results::labels::Labelled;

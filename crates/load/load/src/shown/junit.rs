@@ -1,4 +1,5 @@
-//! Writes the requirements of a run as `JUnit` XML for CI systems. Each requirement becomes a test case.
+//! Writes a run as `JUnit` XML for CI systems: a test case for each requirement, and one for the completeness of the
+//! load.
 
 use super::comparison::ComparisonText;
 use super::repetition::RepetitionTable;

@@ -1,5 +1,5 @@
-//! Serves HTTP/1.1, and records when each request arrives: the time at which the kernel received the last byte of the
-//! read that completes the head of the request.
+//! Serves HTTP/1.1, and records when each request arrives: if the kernel provides timestamps, the time at which it
+//! received the last byte of the read that completes the head of the request.
 
 use super::recorder::Recorder;
 use crate::console::Progress;

@@ -1,5 +1,5 @@
-//! Opens HTTP/1.1 and HTTP/2 connections, and sends requests on them. A session sends a request only after the response
-//! to its previous request.
+//! Opens HTTP/1.1 and HTTP/2 connections, and sends requests on them. A session sends a request only after its previous
+//! request has ended.
 
 use super::failure::Failure;
 use super::plan::{Memory, Plan, Prepared};

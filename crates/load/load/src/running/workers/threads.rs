@@ -1,4 +1,5 @@
-//! Starts and monitors the load threads. Each thread has its own runtime, and tasks do not move between threads.
+//! Starts and monitors the load threads. Except for blocking sessions, each thread has its own runtime, and tasks do
+//! not move between threads.
 
 use super::any_backend::{AnyBackend, Work};
 use super::blocking;
