@@ -32,7 +32,7 @@ const ADVICE: [(&[&str], &str); 22] = [
     ),
     (&["--cookie", "-C"], "write --header \"Cookie: NAME=VALUE\""),
     (&["--user-agent"], "write --header \"User-Agent: NAME\""),
-    (&["--host"], "write --header \"Host: NAME\""),
+    (&["--host"], "write --url URL; for the header field, write --header \"Host: NAME\""),
     (&["-x"], "write --proxy localhost:3128"),
     (
         &["--script", "--locustfile", "-s", "-f"],

@@ -92,7 +92,7 @@ fn about(check: &str, summary: &Summary) -> Option<String> {
         "steady" => "leave the time before the change out of the results: raise --warmup",
         "frequency" => "raise --warmup until the change is over, or set a constant CPU frequency",
         "quota" => {
-            return Some(format!("raise the CPU quota of the container, or {}", lower(summary)));
+            return Some(format!("raise the CPU quota, or {}", lower(summary)));
         }
         "stolen" | "others" | "own" | "starts" => return Some(own_machine(summary)),
         "sure" => "raise --longest, and do not end the run before",

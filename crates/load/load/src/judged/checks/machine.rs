@@ -43,7 +43,7 @@ pub(crate) fn quota(quota: Quota) -> Finding {
     let Quota { periods, throttled, time } = quota;
     let time = human::time(time);
     let text = format!(
-        "the CPU quota of the container stopped the generator for {time}, in {throttled} of {}",
+        "a CPU quota stopped the generator for {time}, in {throttled} of {}",
         count(periods, "period")
     );
     Finding { check: "quota", is_well: false, text }
@@ -108,8 +108,7 @@ mod tests {
         let reached =
             Quota { periods: 80, throttled: 41, time: std::time::Duration::from_millis(3_200) };
         let Finding { check, is_well, text } = quota(reached);
-        let told =
-            "the CPU quota of the container stopped the generator for 3.20s, in 41 of 80 periods";
+        let told = "a CPU quota stopped the generator for 3.20s, in 41 of 80 periods";
         assert_eq!((check, is_well, text.as_str()), ("quota", false, told));
     }
 

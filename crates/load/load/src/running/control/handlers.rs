@@ -172,7 +172,7 @@ where
         ));
     }
     let too_long = || {
-        let reason = format!("the body is too long: it can have {LONGEST} bytes");
+        let reason = format!("the body is too long: it can have at most {LONGEST} bytes");
         Refused::new(StatusCode::PAYLOAD_TOO_LARGE, reason)
     };
     if usize::try_from(request.body().size_hint().lower()).map_or(true, |least| least > LONGEST) {
