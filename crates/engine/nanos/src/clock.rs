@@ -21,7 +21,7 @@ const CLOSE: Duration = Duration::from_nanos(500);
 /// A monotonic clock, and how threads wait on it.
 ///
 /// Pacers and limiters read their clock whenever an earlier reading does not settle a decision. A reading earlier than
-/// the previous one can delay a start or reject a request, but never makes a start early. An implementation must not
+/// the previous one can delay a start or cause a rejection, but never makes a start early. An implementation must not
 /// call the pacer or the limiter that uses the clock.
 ///
 /// [`TscClock`] is the default clock of pacers and limiters. [`StdClock`] reads the operating system's clock.

@@ -34,8 +34,8 @@ pub enum TimeDistribution {
         /// The standard deviation.
         deviation: Duration,
     },
-    /// A log-normal distribution, which resembles the latencies of most real servers. The 99th percentile is e^(2.33
-    /// sigma) times the median.
+    /// A log-normal distribution, which resembles the latencies of many servers. The 99th percentile is e^(2.33 sigma)
+    /// times the median.
     LogNormal {
         /// The median.
         median: Duration,
