@@ -1,8 +1,8 @@
 //! Defines the commands of the program `nanopace`, which loads HTTP servers: run, search, plan, calibrate, witness,
 //! compare, merge and fleet.
 //!
-//! A program adds its own commands `C` and its embedded target `E`, which receives the load if no URL is given. Load
-//! generators with their own target call [`main`](crate::main) instead.
+//! A program adds its own commands `C` and its embedded target `E`, which receives the load if the options name no
+//! other target. Load generators with their own target call [`main`](crate::main) instead.
 
 use crate::calibrate::Calibration;
 use crate::calibrate::args::{self as calibrate_args, CalibrateArgs};
@@ -59,7 +59,7 @@ topics.";
 /// [`ScheduleArgs`]: crate::load::schedule::args::ScheduleArgs
 const EMBEDDED_RATE: &str = "5000/s";
 
-/// Start every HTTP request on schedule and report how late the requests started.
+/// Start HTTP requests on schedule and report how late they started.
 #[derive(Parser)]
 #[command(
     name = "nanopace",
