@@ -51,8 +51,7 @@ pub(crate) struct SearchArgs {
     #[arg(long, value_name = "SHARE", default_value = "2%", value_parser = precision, help_heading = "The search")]
     pub(crate) precision: f64,
 
-    /// Plan this time for each step, or more if the objective needs more requests (1000 for a p99); a step ends early
-    /// once its result is certain
+    /// Plan each step for this time, or longer for enough requests (1000 for a p99); a decided step ends early
     #[arg(long, value_name = "TIME", default_value = "3s", value_parser = positive_duration, help_heading = "The search")]
     pub(crate) step: Duration,
 
