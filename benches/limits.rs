@@ -25,9 +25,10 @@ static MEMORY: PeakAlloc = PeakAlloc;
 
 const SPAN: Duration = Duration::from_millis(100);
 const ROUNDS: usize = 7;
-/// The maximum cost of an admission by GCRA, as a multiple of the cost of the bare loop.
+/// The maximum cost of an admission by GCRA, as a multiple of the cost of a compare-and-swap loop with a clock reading.
 const BOUND: f64 = 1.5;
-/// The maximum costs of a `Limiter` with one limit and of a `Keyed` with the same hasher, as multiples of governor's.
+/// The maximum costs of a `Limiter` with one limit and of a `Keyed` with the hasher of governor's keyed limiter, as
+/// multiples of the costs of governor's limiters.
 const BOUNDS_BESIDE_GOVERNOR: [f64; 2] = [1.0, 1.05];
 const MILLION: u64 = 1 << 20;
 /// A burst capacity of one minute at 1 G/s.

@@ -41,7 +41,7 @@ impl Clock for LeapClock {
 }
 
 /// The number of counters for readings. Threads get the counters in turn. If two threads with the same counter read the
-/// clock at the same time, a reading may not be counted.
+/// clock at the same time, one of the two readings may be missed.
 const PLACES: usize = 16;
 
 static NEXT_PLACE: AtomicUsize = AtomicUsize::new(0);
@@ -69,7 +69,7 @@ impl HurriedClock {
         HurriedClock(Arc::new(Hurried { clock, factor, readings: Default::default() }))
     }
 
-    /// Moves the clock ahead by another `span` of its own time.
+    /// Moves the clock ahead by `span`, in its own time.
     ///
     /// # Panics
     /// Panics if the span, divided by the factor, is longer than 584 years.

@@ -180,7 +180,8 @@ mod tests {
         assert!((1.5..2.0).contains(&gain), "{gain}");
     }
 
-    /// A run of 9800 / 101 slots and the 200 ns to claim it take 10 us, as long as serving a hundred lanes.
+    /// With an operation of 100 ns per slot, a run of 9800 / 101 slots takes 10 us: 101 ns per slot, and 200 ns to
+    /// claim it. Serving 100 lanes takes 10 us as well.
     #[test]
     fn runs_last_ten_microseconds_until_serving_all_lanes_takes_as_long() {
         assert!(is_near(MODEL.slots(1, HERE), 2048.0));

@@ -9,8 +9,8 @@ use std::time::Duration;
 
 const CALLS: u32 = 1 << 18;
 
-/// The lateness of the pacers. If they were 30 minutes late, slots could be out of range, and would be handled one by
-/// one.
+/// The lateness of the pacers. If they were 30 minutes late, slots could be beyond the range of positions, and would be
+/// handled one by one.
 const LATE: Duration = Duration::from_secs(60);
 
 const GAP: Duration = Duration::from_micros(1);
@@ -25,7 +25,7 @@ pub struct Beside {
 }
 
 impl Beside {
-    /// Measures both loads in alternating rounds. `gap` is the mean interval of the other load.
+    /// Measures the constant load and `load`, whose mean interval is `gap`, in alternating rounds.
     ///
     /// # Panics
     /// Panics if a slot is missing.

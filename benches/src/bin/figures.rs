@@ -37,8 +37,8 @@ const USAGE: &str = "usage: figures [--tables] [--record] [cost | shapes | threa
 struct Part {
     name: &'static str,
     rows: fn(&mut dyn FnMut(Figure)),
-    /// Whether the part measures start times, which other programs delay. Other programs only make throughput ratios
-    /// noisier.
+    /// Whether the part measures start times, which other programs delay. In the other parts, which compare costs or
+    /// throughput, other programs only add noise.
     is_timed: bool,
 }
 

@@ -78,7 +78,7 @@ pub(crate) struct Line {
     queue: Mutex<Queue>,
 }
 
-/// Rings the line when the timer or the watch wakes it. A bell does not keep the line alive.
+/// Rings the line when the timer or the watch wakes the bell. A bell does not keep the line alive.
 struct Bell {
     line: Weak<Line>,
     tells_changes: bool,

@@ -7,7 +7,7 @@ use std::time::Duration;
 const LEAD_LIMIT: Duration = Duration::from_micros(250);
 
 /// On average, a task spins for at most this fraction (one in `USUAL_SHARE`) of the interval, because the lead exceeds
-/// the average lateness by no more.
+/// the average lateness by at most this fraction.
 const USUAL_SHARE: u32 = 8;
 
 /// The inverse of the maximum fraction of time that tasks may spin.

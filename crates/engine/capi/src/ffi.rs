@@ -31,7 +31,7 @@ pub(crate) unsafe fn out<'a, T>(pointer: *mut T) -> Result<&'a mut MaybeUninit<T
     unsafe { pointer.cast::<MaybeUninit<T>>().as_mut() }.ok_or(Status::Null.into())
 }
 
-/// Returns a string, or `None` if the pointer is null.
+/// Returns the string, or `None` if the pointer is null. A string that is not UTF-8 is an error.
 ///
 /// # Safety
 /// The pointer is null, or points to a string that ends with a zero byte and stays valid for as long as the result is
@@ -45,7 +45,7 @@ pub(crate) unsafe fn maybe_text<'a>(pointer: *const c_char) -> Result<Option<&'a
     text.to_str().map(Some).map_err(|_| Status::NotUtf8.into())
 }
 
-/// Returns an error if the pointer is null.
+/// Returns the string, or an error if the pointer is null or the string is not UTF-8.
 ///
 /// # Safety
 /// As [`maybe_text`].

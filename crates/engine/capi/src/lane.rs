@@ -87,8 +87,9 @@ pub unsafe extern "C" fn nanopace_lane_free(lane: *mut LaneHandle) -> Status {
     guarded(|| {
         // SAFETY: the caller follows the rules of this crate (`lib.rs`).
         let handle = unsafe { read(lane) }?;
-        // Acquire: everything that the previous owner did before `nanopace_lane_give_back` is visible. The caller
-        // orders an owner's later calls before this one. Only one caller sees that the lane was not freed.
+        // Acquire: everything that the previous owner did before `nanopace_lane_give_back` is visible. If the lane
+        // still has an owner, the C program must order the owner's calls before this one. Only one caller sees that the
+        // lane was not freed.
         if handle.owner.swap(FREE, Ordering::Acquire) == FREE {
             return Err(Status::Freed.into());
         }

@@ -92,7 +92,7 @@ impl Options {
                 size_of::<Options>()
             )));
         }
-        // SAFETY: its size field says that it is as large as `Options`.
+        // SAFETY: the size field says that the value is as large as `Options`.
         Ok(unsafe { options.read() })
     }
 

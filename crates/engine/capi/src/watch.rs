@@ -23,7 +23,8 @@ pub struct WatchHandle(Mutex<Option<Arc<Bell>>>);
 struct Bell {
     watch: Watch,
     event: OwnedFd,
-    /// Whether the watch has been freed. `wake` holds the lock while it sets a waker, so it sets none after that.
+    /// Whether the watch has been freed. `wake` holds the lock while it sets a waker, so it sets no waker after the
+    /// watch was freed.
     is_over: Mutex<bool>,
 }
 

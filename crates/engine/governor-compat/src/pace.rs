@@ -40,7 +40,7 @@ impl Pace {
         Pace { quota, pacer: builder.build(), slots_per_cell, line: OnceLock::new() }
     }
 
-    /// Returns the time until the first of the cells is due, if it is not due now.
+    /// Takes `n` cells, or returns the time until the first of them is due.
     pub(crate) fn take(&self, n: NonZeroU32) -> Result<(), Duration> {
         match self.pacer.try_acquire_many(self.slots(n)) {
             Ok(_) => Ok(()),

@@ -173,7 +173,7 @@ impl Alarm {
 }
 
 impl Drop for Alarm {
-    /// The timer may then ring once although no alarm is due.
+    /// After the drop, the timer may ring once although no alarm is due.
     fn drop(&mut self) {
         if let Some(place) = self.place.take() {
             let waker = self.alarms.0.queue.lock().alarms.remove(&place);
