@@ -29,7 +29,8 @@
 //!   a task as called. It wakes called tasks right after that.
 //! * A called task is not called again before it is polled. If the bell rings before that, the next task is called
 //!   instead. A called task whose future is not polled delays the other tasks by at most three times [`PATIENCE`],
-//!   because the [`Timer`] rings again within that time. With the timers of this crate, that is twice [`PATIENCE`].
+//!   because the [`Timer`] rings again within that time. With the timers of this crate, the delay is at most twice
+//!   [`PATIENCE`].
 //!
 //! Models: `the_lead_is_handed_over`, `a_cancelled_leader_hands_over`, `a_close_ends_the_line`,
 //! `a_change_reaches_the_leader`, `a_change_reaches_the_next_leader`,

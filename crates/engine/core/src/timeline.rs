@@ -171,8 +171,8 @@ impl Timeline {
 
     /// Claims a slot only if a straight stretch is published, and the slot that was the next one at the last reading of
     /// the clock is known to be due. If other callers have since claimed all slots that are known to be due, the caller
-    /// may have to give its slot back. The word itself is not loaded before the addition: where another thread has just
-    /// written it, the load would take longer than the addition.
+    /// may have to give its slot back. The word `allocated` is not loaded before the addition: if another thread has
+    /// just written it, the load would take longer than the addition.
     #[inline]
     pub(crate) fn try_claim_fast(&self) -> Result<Grant, NotGranted> {
         let window = self.published.window().ok_or(NotGranted::NotClaimed)?;

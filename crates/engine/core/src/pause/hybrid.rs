@@ -33,8 +33,8 @@ fn spin_from(pause: &CallerPause<'_>, now: Nanos) -> Nanos {
     sleep_through(pause)
 }
 
-/// Sleeps as [`Pause::Sleep`](super::Pause::Sleep) does. Credits the thread for the time at once: if the thread uses
-/// another pacer next, the time since the last credit is lost.
+/// Sleeps as [`Pause::Sleep`](super::Pause::Sleep) does. Credits the thread for the time at once, because the thread
+/// would lose the credit if it used another pacer next.
 fn sleep_through(pause: &CallerPause<'_>) -> Nanos {
     let now = sleep::run(pause);
     ThreadEstimates::update(pause, |estimates| {

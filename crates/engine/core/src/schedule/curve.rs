@@ -24,8 +24,8 @@ pub(crate) struct Curve {
     pub(crate) shape: Shape,
     pub(crate) origin: i64,
     pub(crate) position: u64,
-    /// The time from which both counts run: when the segment begins, or when a corrected load began. It can't be
-    /// derived from the counts, which stay the same for a long time where the shape is very slow.
+    /// The time to which `load_since` and `shape_since` belong: when the segment begins, or when a corrected load
+    /// began. It can't be derived from these counts, which stay the same for a long time where the shape is very slow.
     pub(crate) since: i64,
     /// The load's count at `since`. It exceeds the count of `position` by at most a tick, or by much more if it was not
     /// known which slots come next. For a corrected load it is 0. For the segments after a correction to a smaller
@@ -201,7 +201,7 @@ impl Curve {
         self.shape.bent_ns(time.saturating_sub(self.origin))
     }
 
-    /// The ratio must be 1.
+    /// The curve's ratio must be 1.
     #[expect(clippy::cast_possible_truncation, reason = "saturates, as it should")]
     pub(crate) fn interval_ns(&self, time: i64) -> i64 {
         let hz = self.shape.rate_at_ns(time.saturating_sub(self.origin));

@@ -78,8 +78,8 @@ impl Leaf {
         Leaf::new(Form::Custom(curve), time_ns)
     }
 
-    /// Creates a leaf. Rounding may increase a count by up to 2 units per nanosecond more than a later count. The total
-    /// is increased by 2 units per nanosecond, so that the total minus any count is never below the exact difference.
+    /// Creates a leaf. Rounding may raise a count by up to 2 units per nanosecond more than it raises a later count.
+    /// The total is raised by the same amount, so that the total minus any count is never below the exact difference.
     fn new(form: Form, time_ns: i64) -> Leaf {
         let time = time_ns.unsigned_abs();
         let count = form.count_at(time);

@@ -49,8 +49,8 @@ pub(super) struct Tokens<'a> {
     column: usize,
 }
 
-/// The marks that end a word, and are words themselves. Shapes do not contain three dots, but without that mark the
-/// last dot would become the decimal point of `.6/s`.
+/// The marks that end a word, and are words themselves. No shape contains `...`, but without this mark, `1/s...6/s`
+/// would be read as a range up to `.6/s`.
 const MARKS: [&str; 5] = [",", "(", ")", "...", ".."];
 
 impl<'a> Tokens<'a> {

@@ -95,7 +95,7 @@ impl Entry<'_> {
         if let Some(claimed) = &mut attempt.held {
             self.timeline.held.enter(claimed);
         }
-        // A refusal does not show how late slots are, so after a refusal they are always checked.
+        // A refusal does not show how late slots are, so after a refusal the lateness is always checked.
         let intended = decided.as_ref().map_or(i64::MIN, |plan| plan.intended);
         if Schedule::may_be_out_of_range(intended, now) {
             self.locked.schedule.cut_to_range(self.timeline.next(), now);

@@ -263,7 +263,7 @@ mod tests {
             |pacer, clock| {
                 let mut lane = pacer.lane();
                 for _ in 0..2 {
-                    clock.advance(Duration::from_millis(1)); // so slow that the lane claims one slot at a time
+                    clock.advance(Duration::from_millis(1)); // the lane is so slow that it claims one slot at a time
                     assert!(lane.acquire().is_ok());
                 }
                 lane.give_back();

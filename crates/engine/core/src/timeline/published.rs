@@ -339,8 +339,8 @@ impl Published {
         self.is_open() && ticks_between(position, horizon & !TAG) > 0
     }
 
-    /// Reports a reading of the clock that was made when claims had reached the position `claimed`. Neither word ever
-    /// goes back. Returns the latest reading that was reported before.
+    /// Reports a reading of the clock that was made when claims had reached the position `claimed`. The words `claimed`
+    /// and `reading` never go back. Returns the latest reading that was reported before.
     pub(super) fn report_at(&self, claimed: u64, now: i64) -> i64 {
         let moved_on = |old| (ticks_between(old, claimed) > 0).then_some(claimed);
         // Relaxed: the reading is stored after this word, with Release; see `last_reading`. No model checks this.

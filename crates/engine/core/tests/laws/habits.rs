@@ -1,5 +1,5 @@
-//! Tests what a thread learns about its sleeps, how long it sleeps and spins as a result, and that both belong to the
-//! thread and not to one of its pacers.
+//! Tests what a thread learns about its sleeps, and how long it sleeps and spins as a result. The estimates and the
+//! spin budget belong to the thread, not to one of its pacers.
 
 use crate::common::{HOUR, MICRO, MILLI, SECOND, at, rate, span};
 use nanopace::{Clock, Nanos, Pacer, Parker, Pause};

@@ -169,7 +169,7 @@ fn changes_reach_who_waits() {
     }
 }
 
-/// Slots on a bent stretch are claimed by another function.
+/// On a bent stretch, slots are claimed by a different function than on a straight stretch.
 #[test]
 fn it_starts_the_slots_of_a_curve() {
     let clock = ManualClock::new();

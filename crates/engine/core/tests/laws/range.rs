@@ -153,7 +153,7 @@ fn all_slots_beyond_the_reach_of_a_line_count_as_asked_for() {
 fn a_slot_beyond_the_end_of_time_is_not_reported_as_paused() {
     let clock = ManualClock::new();
     let pacer = build("1/d", &clock).build();
-    // 200 000 days are 547 years.
+    // 200 000 days are 547 years, and `Nanos::MAX` is 292 years.
     pacer.acquire_many(200_000).expect("slot 0 is due");
     assert_eq!(pacer.try_acquire(), Err(Refused::NotUntil(Nanos::MAX)));
     assert_eq!(pacer.acquire_timeout(span(5)), Err(Refused::NotUntil(Nanos::MAX)));

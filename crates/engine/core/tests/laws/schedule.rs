@@ -64,7 +64,8 @@ fn the_first_slot_starts_at_once_and_the_second_after_one_interval() {
 
 #[test]
 fn thirds_are_the_same_thirds_for_ever() {
-    // Slot 3k starts at k s, slot 3k + 1 333 333 333.3 ns later, and slot 3k + 2 666 666 666.7 ns later, rounded up.
+    // Slot 3k starts at k s, slot 3k + 1 a third of a second later, and slot 3k + 2 two thirds later, rounded up to
+    // nanoseconds.
     let pacer = build("3/s", &ManualClock::jumping()).build();
     for k in 0..10_000 {
         for part in [0, 333_333_334, 666_666_667] {

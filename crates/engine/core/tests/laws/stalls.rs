@@ -130,7 +130,7 @@ fn a_stall_goes_unnoticed_by_as_many_starts_as_were_made_in_ten_microseconds() {
                     worker.operate_late(10 * SECOND);
                     let unnoticed = (0..4_000)
                         .filter(|_| worker.operate_late(operation_ns).missing_ns() > YOUNG_NS);
-                    // At most twice as many starts as the last reading served miss the stall.
+                    // The stall is missing from at most twice as many starts as the last reading served.
                     let most = (YOUNG_NS / operation_ns).min(2 * before).min(MOST);
                     let unnoticed = unnoticed.count() as u64;
                     assert!(

@@ -346,8 +346,9 @@ fn a_stall_under_burst_is_uniform_until_the_pacer_has_caught_up() {
             "slot {slot}: {response} ns, should be {expected}"
         );
     }
-    // Steps of I - I / 1.1 = 1/11 ms, 11 to the millisecond: late while k I / 11 < S + s - I / 1.1 = 999.290909 ms, so
-    // for k up to 10 992, in addition to the stalled one: 11 % of 100 000.
+    // The response time falls by I - I / 1.1 = 1/11 ms from one operation to the next. Operation k is late while k I /
+    // 11 < S + s - I / 1.1 = 999.290909 ms, so up to k = 10 992. With the stalled one, 10 993 operations are late: 11 %
+    // of 100 000.
     assert_eq!(responses.iter().filter(|&&response| response > QUICK_NS + 4).count(), 10_993);
     // 10 000 responses are above the 90th percentile, which is S + 2 s - I / 1.1 - 10 000 I / 11 = 1 000.4 - 0.909091 -
     // 909.090909 ms. 1 000 responses are above the 99th percentile, which is 1 000.4 - 0.909091 - 90.909091 ms. The

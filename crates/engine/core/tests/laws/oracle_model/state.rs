@@ -5,7 +5,7 @@ use super::segment::{Pace, Segment};
 use super::slack::{CHORD_NS, TICK, When};
 use super::{Answer, Books, Piece, Rules, State, Undecided};
 
-/// The slots on this many most recent pieces must have exact starts in the real pacer.
+/// The number of most recent pieces whose slots must have exact starts in the real pacer.
 const EXACT_PIECES: usize = 38;
 
 impl State {
