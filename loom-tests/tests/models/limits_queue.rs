@@ -77,7 +77,7 @@ fn nobody_overtakes_who_waits_for_a_limit() {
     });
 }
 
-/// The forecast for a timeout does not count the cost of a waiter that has already been admitted once more.
+/// The forecast for a timeout does not count again the cost of a waiter that has already been admitted.
 ///
 /// Threads: one that makes a request with a timeout when the limit has room for both requests; one that waits. Edit: an
 /// admitted request keeps its cost until it has left the queue.

@@ -175,7 +175,8 @@ fn a_change_reaches_the_next_leader() {
     });
 }
 
-/// A task that was called and is not polled does not delay the other tasks, because the next one is called later.
+/// A task that was called and is not polled does not hold up the other tasks for ever: after a while, the next task is
+/// called.
 ///
 /// Threads: a task that acquires a slot and is queued after a leader, which is never polled again; one that moves the
 /// clock forward twice. Edit: a task that has been called is called again before it is polled.

@@ -78,7 +78,7 @@ impl Cluster {
         })
     }
 
-    /// Moves a hash slot with its keys, at most 1000, from one server to another.
+    /// Moves a hash slot and at most 1000 of its keys from one server to another.
     ///
     /// # Errors
     /// Fails if a server does not respond or reports an error.

@@ -34,7 +34,7 @@ impl Program {
         Program { name: format!("{}: {}", self.name, names.join(", ")), words, ..self.clone() }
     }
 
-    /// Other programs would disturb these tests of processes and links in real time.
+    /// Returns whether other programs would disturb these tests, because they test processes and links in real time.
     pub(crate) fn needs_the_machine(&self) -> bool {
         self.name.starts_with("alone-") || self.name.ends_with(" of trials")
     }

@@ -225,7 +225,7 @@ fn inner_code(text: &str) -> Option<&str> {
 const NO_PERMISSION: &[&str] =
     &["The user executing the script can't", "ACL failure in script", "no permissions"];
 
-/// The I/O error that caused the error is inside an `Arc`.
+/// `redis` stores the I/O error that caused `error` in an `Arc`.
 fn io_kind(error: &redis::RedisError) -> io::ErrorKind {
     let source =
         std::error::Error::source(error).and_then(|source| source.downcast_ref::<Shared>());

@@ -21,7 +21,7 @@ pub(crate) enum Request {
         node: Option<(String, NodeId)>,
     },
     Nodes,
-    /// The results of a node that has not finished are interim results.
+    /// Reads the results of all nodes. Those of a node that has not finished are interim results.
     Results,
     /// Reads the owners of all frames in a range of chunks. A chunk has 64 frames.
     Owners {

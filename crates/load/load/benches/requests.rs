@@ -1,5 +1,6 @@
-//! Measures the time to build a request of each of five kinds: one that is always the same, one of two, one with three
-//! placeholders and data rows in file order, the same with shuffled rows, and one with seven placeholders.
+//! Measures the time to build a request of each of five kinds: one that is always the same, one of two that alternate,
+//! one with three placeholders and data rows in file order, the same with shuffled rows, and one with seven
+//! placeholders.
 //!
 //! ```text
 //! cargo bench -p nanopace-load --features http

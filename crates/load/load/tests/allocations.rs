@@ -60,9 +60,9 @@ fn allocations(calls: u64, target: impl Target) -> u64 {
     (HEAP.stats().allocations - before) as u64
 }
 
-/// The other allocations occur when the load begins and ends, at checks of the clock and the machine, and when slots of
-/// preempted tasks are given back. A busy machine causes more of them, so it is enough if one of five pairs of loads
-/// has few.
+/// Allocations that do not belong to a call occur when the load begins and ends, at checks of the clock and the
+/// machine, and when slots of preempted tasks are given back. A busy machine causes more of them, so it is enough if
+/// one of five pairs of loads has few.
 #[test]
 fn a_call_allocates_nothing() {
     for target in [|calls| allocations(calls, Nothing), |calls| allocations(calls, Blocking)] {

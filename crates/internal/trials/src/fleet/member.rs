@@ -57,8 +57,7 @@ impl Member {
     /// Waits until the node has joined and the run has started. Returns the node's number.
     ///
     /// # Errors
-    /// Fails if the node ends or prints nothing for 30 s, or if it prints any other line, which the error then
-    /// contains.
+    /// Fails if the node ends or prints nothing for 30 s, or if its first line is not `joined NUMBER`.
     pub fn joined(&mut self) -> Result<u16> {
         if let Some(number) = self.number {
             return Ok(number);
@@ -120,7 +119,8 @@ impl Member {
     /// Waits until the node reports its end, but at most until `deadline`.
     ///
     /// # Errors
-    /// Fails if the node does not report its end in time.
+    /// Fails if the node's output ends or `deadline` passes before the node has reported its end, or if the report is
+    /// incomplete.
     pub fn wait(&mut self, deadline: Instant) -> Result<Fate> {
         while self.fate.is_none() {
             let left = deadline.saturating_duration_since(Instant::now());

@@ -72,7 +72,7 @@ impl Outcome {
     }
 
     /// Checks the laws that hold if every node could always reach the store. The remaining nodes then start the slots
-    /// that a killed node had not claimed. Without this condition, the check succeeds.
+    /// that a killed node had not claimed. If a node failed or was without the store, the check succeeds.
     ///
     /// # Errors
     /// Returns the first law that is broken.

@@ -3,7 +3,7 @@
 use crate::stress::changer::{Change, ChangeTo};
 use nanopace::Nanos;
 
-/// One slot in the unit of sums of slots, which is slots per second times nanoseconds. Sums of schedule time are
+/// One slot, in the unit in which slots are summed: slots per second times nanoseconds. Schedule time is summed in
 /// nanoseconds.
 pub(crate) const SLOT: u128 = 1_000_000_000;
 

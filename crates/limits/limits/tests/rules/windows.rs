@@ -158,7 +158,8 @@ proptest! {
     #[test]
     fn a_sliding_log_keeps_its_laws((quota, arrivals) in quota_and_arrivals()) {
         let rule = SlidingLog::new(quota);
-        // On a clock that goes backwards, a rejected request may move the latest moment on. The other laws need order.
+        // On a clock that goes backwards, a rejected request may move the latest moment on. The other laws hold only
+        // for moments in order.
         crate::laws::retries_get_in(&rule, &arrivals)?;
         crate::laws::idle_is_fresh(&rule, &arrivals)?;
         crate::laws::sizes_are_told_apart(&rule, quota.count(), &arrivals)?;

@@ -27,7 +27,7 @@ fn threads_and_processes_share_a_limit() {
                 .collect();
             threads.into_iter().map(|thread| thread.join().unwrap()).sum()
         });
-        // One interval of the rate is 86 s.
+        // One interval of the rate is 86 s, so at most one more request is admitted.
         assert!((1000..=1001).contains(&total), "{product}: {total}");
         assert!(users[0].try_acquire("bob").is_ok());
     }

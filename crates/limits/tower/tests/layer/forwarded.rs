@@ -100,7 +100,7 @@ fn addresses_have_several_forms() {
     }
 }
 
-/// Checks the examples of RFC 7239, and more.
+/// Checks the examples of RFC 7239, and other entries with parameters.
 #[test]
 fn the_field_of_the_standard_has_parameters() {
     for (entry, address) in [

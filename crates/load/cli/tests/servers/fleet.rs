@@ -301,7 +301,7 @@ fn a_fleet_is_watched_from_anywhere_until_it_is_over() {
     );
     assert!(lines.last().unwrap().contains("ended"), "{text}");
     let nodes = nodes.map(ended);
-    // One of the nodes also shows the fleet.
+    // One of the nodes also shows the figures of the whole fleet.
     let shows = |(output, _): &&(Output, Value)| {
         String::from_utf8_lossy(&output.stderr).contains("2 nodes: ")
     };

@@ -6,7 +6,7 @@ use crate::message::{Counted, Request};
 use crate::store::CHUNK;
 
 /// Frames are counted when they are this old, if the store has also been available without a disturbance for this time.
-/// By then, all nodes that can reach the store have reported what they ran in these frames.
+/// After this time, all nodes that can reach the store have reported what they ran in these frames.
 const AGE_NS: u64 = 60_000_000_000;
 
 /// The largest number of tracks that one request counts: the largest number that a frame can have.

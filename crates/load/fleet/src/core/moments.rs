@@ -88,9 +88,9 @@ impl Core {
         self.run.first_unopened(now).min(self.frames().at(now + self.ahead_ns()) + LEAD + 1)
     }
 
-    /// Returns how much earlier than [`LEAD`] frames before a frame begins the node asks for its tracks. This is two
-    /// round trips, because the previous request may have to be answered first, plus half a frame, because round trips
-    /// may become longer.
+    /// Returns an additional lead: the node asks for the tracks of a frame this much earlier than [`LEAD`] frames
+    /// before the frame begins. The lead is two round trips, because the previous request may have to be answered
+    /// first, plus half a frame, because round trips may become longer.
     pub(super) fn ahead_ns(&self) -> u64 {
         2 * self.trips.long_ns() + self.frames().frame_ns / 2
     }

@@ -587,7 +587,7 @@ fn a_node_that_leaves_late_repairs_the_store_before_it_claims() {
     assert!(next(&mut replaced).is_none(), "the store has another run");
 }
 
-/// Otherwise the node's thread would loop without a pause.
+/// If such a node asked, its thread would loop without a pause.
 #[test]
 fn a_node_that_has_failed_and_marked_all_asks_no_more() {
     let now = 30 * FRAME_NS;

@@ -111,7 +111,8 @@ impl Results {
         }
     }
 
-    /// Returns the highest even rate for each way to pause, derived from the measurement at the highest rate.
+    /// Returns the highest rate with even gaps for each way to pause, derived from the measurement of that way at its
+    /// highest rate.
     pub(crate) fn even_rates(&self) -> Vec<EvenRate> {
         let start_ns = self.clock.as_ref().map(|clocks| clocks.start_ns);
         [Pause::Sleep, Pause::Hybrid, Pause::Yield, Pause::Spin]

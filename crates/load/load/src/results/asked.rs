@@ -6,8 +6,8 @@ use nanopace::{Ledger, Nanos};
 pub(crate) struct AskedLoad {
     /// The number of slots whose intended start, in a schedule that no late policy has moved, is before a given time.
     pub(crate) slots: u64,
-    /// The number of requested slots until then, including the elapsed fraction of the next one. For random arrivals,
-    /// it is the expected number of slots. For a recording, there are no fractions.
+    /// The number of requested slots until the given time, including the elapsed fraction of the next one. For random
+    /// arrivals, it is the expected number of slots. For a recording, there are no fractions.
     pub(crate) count: f64,
 }
 

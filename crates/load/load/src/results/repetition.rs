@@ -17,7 +17,8 @@ const LEAST_MORE: f64 = 0.08;
 /// this.
 const MOST_MORE: f64 = 0.2;
 
-/// If a larger share of the other requests is slow, because requests failed, the cause is unknown.
+/// If a larger share of the other requests counts as slow, which is possible only if requests failed, the cause is
+/// unknown.
 const MOST_SLOW: f64 = 0.2;
 /// If fewer requests were repeated, the cause is unknown.
 const LEAST_REPEATED: u64 = 5;

@@ -117,7 +117,7 @@ fn none_missing(evidence: &Evidence, starts: &[Start]) -> Result<(), String> {
 }
 
 /// Checks that at any time no more slots have started than the rate allows. The slots of one call start together, so
-/// the law allows the slots of the longest call so far in addition.
+/// the law allows the slots of the largest call so far in addition.
 fn within_the_rate(evidence: &Evidence, starts: &[Start]) -> Result<(), String> {
     let start = State { rate: evidence.scenario.rate, runs: true };
     let allowance =

@@ -46,7 +46,7 @@ pub(crate) struct Check {
 #[derive(Debug)]
 pub(crate) enum Condition {
     Status(u16),
-    /// The value at the source exists. If a value is given here, the two are equal.
+    /// The value at the source exists. If a value is given here, the value at the source equals it.
     At(Source, Option<Value>),
     /// The value at the source exists, and equals the text of the filled template.
     Filled(Source, Template),

@@ -99,7 +99,7 @@ mod tests {
         ] {
             assert_eq!(missed(text).as_deref(), Some(told));
         }
-        // This wait is before the send of the request, so it is not part of the time to the first item.
+        // The wait for a late start is before the send of the request, so it is not part of the time to the first item.
         let late = read("p99 first-item-response < 500ms");
         assert!(late.check(&figures).is_some() && late.holds_without_waiting(&figures));
         assert!(late.breaks_above_a_rate() && !late.names_load());

@@ -19,7 +19,7 @@ pub(super) async fn wait(shared: &RunShared, span: &RunSpan, began: Nanos) {
     if left.is_zero() {
         return;
     }
-    // The wait is over in either case.
+    // The wait ends with the timeout or with the run, so its result does not matter.
     let _ = timeout(left, shared.ended.wait()).await;
 }
 

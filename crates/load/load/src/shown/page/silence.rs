@@ -3,7 +3,7 @@
 use crate::results::over_time::Interval;
 use std::time::Duration;
 
-/// The minimum number of requested slots in such a time span. With fewer, it may be chance that no response arrived.
+/// The minimum number of requested slots in a silent time span. With fewer, it may be chance that no response arrived.
 const SLOTS: f64 = 10.0;
 
 #[derive(Clone, Copy, Debug, PartialEq)]

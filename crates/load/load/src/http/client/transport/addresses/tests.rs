@@ -12,9 +12,9 @@ const WITHIN: Duration = Duration::from_secs(5);
 
 #[derive(Clone, Copy, Debug)]
 enum Way {
-    /// After this number of milliseconds.
+    /// The attempt succeeds after this number of milliseconds.
     Opens(u64),
-    /// After this number of milliseconds.
+    /// The attempt fails after this number of milliseconds.
     Fails(u64, ErrorKind),
     Silent,
 }
