@@ -59,7 +59,7 @@ impl Record {
     /// Reads the file.
     ///
     /// # Errors
-    /// Returns an error if the file cannot be read.
+    /// Returns an error if the file cannot be read or is not a valid record.
     pub fn read() -> io::Result<Record> {
         Ok(serde_json::from_str(&fs::read_to_string(root().join(FILE))?)?)
     }

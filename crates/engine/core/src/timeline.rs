@@ -288,7 +288,8 @@ impl Timeline {
         }
     }
 
-    /// With a sleep threshold, the slots are due before their release.
+    /// Returns the time at which the schedule releases the slots. With a sleep threshold, they are due before that
+    /// time.
     pub(crate) fn release(&self, claimed: &Claimed) -> Result<Release, Ended> {
         match self.published.snapshot().filter(|snapshot| snapshot.tells(claimed.position)) {
             Some(snapshot) => Ok(Release::At(snapshot.intended(claimed.position))),

@@ -255,8 +255,9 @@ impl Control {
         Err(FleetError::Contended)
     }
 
-    /// Waits until a node knows `version`, so that the version survives a loss of the store's data. Returns `false` if
-    /// the store lost the version before a node knew it. `before` is the run without the version.
+    /// Waits until a node knows `version`, so that the version survives a loss of the store's data. Fails if no node
+    /// knows it within [`HEARD_IN`]. Returns `false` if the store lost the version before a node knew it. `before` is
+    /// the run without the version.
     fn is_heard(&self, before: &Run, version: &Version) -> Result<bool, FleetError> {
         let began = Instant::now();
         while began.elapsed() < HEARD_IN {

@@ -342,8 +342,8 @@ impl Entry<'_> {
         self.wake_ups.and(self.timeline.sleepers.latest_behind(claimed.position, claimed.slots));
     }
 
-    /// Moves the word back from `end` to `start`. Returns false and does not change the word if slots after `end` have
-    /// been claimed, or if the slot at `start` or a later one counts as started.
+    /// Moves the shared word back from `end` to `start`. Returns false and does not change the word if slots after
+    /// `end` have been claimed, or if the slot at `start` or a later one counts as started.
     fn unclaim(&mut self, start: u64, end: u64) -> bool {
         // If the slot at `start` or a later one has started, it may have moved slots.
         if !self.locked.schedule.is_unsettled(start) {

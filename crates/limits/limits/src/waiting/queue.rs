@@ -135,7 +135,8 @@ impl<K: Hash + Eq> WaitQueue<K> {
         }
     }
 
-    /// Returns `None` if the queue is empty or its first has stopped asking.
+    /// Returns the time from which the first waiter for the key is admitted, or `None` if the key's queue is empty or
+    /// its first waiter has stopped asking.
     #[cold]
     fn first_admitted_from<Q>(&self, key: &Q, now: Nanos) -> Option<Nanos>
     where

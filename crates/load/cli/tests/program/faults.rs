@@ -93,7 +93,7 @@ fn a_target_that_dies_fails_the_run() {
     let output = output(&line);
     let results = object(&output);
     assert_adds_up(&results);
-    // One response was that of the probe.
+    // One of the 20 responses was that of the probe, which is not a request of the run.
     assert_eq!((&results["completed"], &results["failed"]), (&19.into(), &41.into()));
     assert_eq!(
         results["failures"].as_object().unwrap().values().filter_map(Value::as_u64).sum::<u64>(),

@@ -81,8 +81,8 @@ fn median(mut values: Vec<f64>) -> f64 {
     values[values.len() / 2]
 }
 
-/// Sleeps at least once, even if the time is over before the thread begins. Returns `None` if fine timers are requested
-/// but not available.
+/// Sleeps at least once, even if `bounds` end the measurement before the thread begins. Returns `None` if fine timers
+/// are requested but not available.
 pub(crate) fn sleeps(asked: Duration, fine: bool, bounds: Bounds<'_>) -> Option<Sleeps> {
     in_a_thread(|| {
         if fine && !set_fine_timers() {

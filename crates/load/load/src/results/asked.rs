@@ -33,6 +33,7 @@ pub(crate) struct RunEnd {
     pub(crate) required: f64,
     pub(crate) is_paused: bool,
     /// The pacer's ledger. It was read when the end of the run was noticed, and does not include the time after the
-    /// end. If the run ended when the last recorded slot was admitted, the ledger ends up to one interval earlier.
+    /// end. If the run ended when the last recorded slot was admitted, the ledger's time ends up to one interval before
+    /// the run.
     pub(crate) ledger: Ledger,
 }

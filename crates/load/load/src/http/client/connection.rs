@@ -88,7 +88,8 @@ impl Connection {
         }
     }
 
-    /// Waits until a request can be sent. Returns `false` if the server has closed the connection.
+    /// Waits until a request can be sent. Returns `false` if the connection cannot be used any more, or if the deadline
+    /// passes.
     pub(crate) async fn is_ready(&mut self, deadline: &mut Deadline) -> bool {
         match self {
             Connection::Http1(connection) => connection.is_ready().await,

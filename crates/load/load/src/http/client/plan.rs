@@ -474,8 +474,9 @@ fn written(parts: &RequestParts<'_>, lines: &Lines) -> Written {
     written
 }
 
-/// Returns an error if a header `Content-Length` differs from the length of the body. The server would wait for missing
-/// bytes, or would parse additional bytes as the next request.
+/// Returns an error if a header `Content-Length` differs from the length of the body: the server would wait for missing
+/// bytes, or would parse additional bytes as the next request. The length is `None`, which is also an error, if the
+/// body contains placeholders.
 fn check_length(given: &HeaderValue, body: Option<u64>) -> anyhow::Result<()> {
     let body = body.context("leave Content-Length out: placeholders change the body's length")?;
     let is_right = given.to_str().ok().and_then(|given| given.parse().ok()) == Some(body);

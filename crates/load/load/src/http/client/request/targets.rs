@@ -43,8 +43,8 @@ const LIKE_A_REQUEST: &str = "; a body with such a line must be in a file: @FILE
 /// body, unless a URL follows.
 const METHODS: [&str; 8] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"];
 
-/// Passes each target of a file to `take`, and returns the paths of the body files. Returns an error if the file has no
-/// targets. Error messages contain the file, the line and the column.
+/// Passes each target of a file to `take`, and returns the paths of the body files. Returns an error if the file cannot
+/// be read, is not valid or has no targets.
 pub(crate) fn read(
     path: &Path,
     take: impl FnMut(TargetSpec) -> Told<()>,

@@ -199,7 +199,7 @@ proptest! {
         };
         prop_assert!(kept <= at && at < limit, "{conclusion:?} {at}");
         prop_assert!(limit <= kept * (1.0 + bounds.precision), "{conclusion:?}");
-        // Each failure of the generator is repeated twice. One more rate is tried, which is slightly higher.
+        // A rate at which the generator fails is tried three times. One more rate is tried, slightly above the limit.
         prop_assert!(steps.len() <= 3 * (most_steps(bounds, at) + 1));
     }
 
