@@ -28,7 +28,7 @@ mod tests {
         let barrier = std::sync::Barrier::new(8);
         let own = || {
             let id = super::id();
-            barrier.wait(); // all of them live
+            barrier.wait(); // all threads live until here
             assert_eq!(id, super::id());
             id
         };

@@ -239,7 +239,7 @@ mod tests {
             |pacer, _| drop(pacer.claim_many(3)),
             |pacer, _| {
                 let mut claim = pacer.claim().unwrap();
-                let _ = claim.start(); // not yet
+                let _ = claim.start(); // the slot is not due yet
                 drop(claim);
             },
             |pacer, _| {

@@ -361,7 +361,7 @@ fn a_started_slot_stays_where_it_is_when_the_rate_rises_from_zero() {
     pacer.set_rate("10/s".parse().unwrap());
     let [_first, second] = claims;
     drop(second);
-    // Slot 1 takes the time from 100 ms until slot 2.
+    // Slot 1, which was given back, has the time from 100 ms until slot 2.
     assert_eq!(pacer.ledger().backlog, Duration::from_millis(100));
     crate::common::assert_balanced(&pacer);
 }

@@ -162,8 +162,8 @@ fn most_similar<'a>(
     let windows = others.iter().filter(|other| !matches!(other.limit.law, Law::Gcra { .. }));
     windows.min_by_key(|other| {
         let forgets = match other.limit.kind() {
-            LimitKind::FixedWindow => true, // all requests, at its end
-            LimitKind::SlidingLogAll => other.limit.most() < limit.most(), // requests beyond its own count
+            LimitKind::FixedWindow => true, // forgets all requests at its end
+            LimitKind::SlidingLogAll => other.limit.most() < limit.most(), // forgets requests beyond its count
             _ => false,
         };
         let length = other.limit.quota().period();

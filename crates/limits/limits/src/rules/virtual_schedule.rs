@@ -61,7 +61,7 @@ impl VirtualSchedule {
         self.most
     }
 
-    /// In tokens, unlike `most`.
+    /// Returns the capacity in tokens. [`most`](Self::most) is in requests.
     pub(crate) fn capacity(&self) -> u64 {
         self.limit_units / self.units.units_per_interval
     }

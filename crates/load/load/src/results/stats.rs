@@ -94,7 +94,7 @@ impl OperationStats {
         self.lateness = self.lateness.plus(lateness);
     }
 
-    /// The slot may be part of the warm-up.
+    /// Adds the lateness of a slot, which may be part of the warm-up, to `causes`.
     pub(crate) fn cause(&mut self, lateness: Lateness) {
         self.causes = self.causes.plus(lateness);
     }

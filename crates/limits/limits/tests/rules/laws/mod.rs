@@ -193,7 +193,7 @@ pub(crate) fn retries_get_in<R: Rule>(rule: &R, arrivals: &[Arrival]) -> Result<
             continue;
         };
         if moment == Nanos::MAX {
-            continue; // perhaps later than the last moment
+            continue; // the retry time may be after the last moment
         }
         prop_assert!(moment > now, "{:?} at {:?}", moment, now);
         let before = at(moment.as_nanos() - 1);
