@@ -74,7 +74,8 @@ fn of_package(package: &Value, which: Which) -> Vec<Choice> {
     choices.map(|features| Choice { package: name.to_owned(), features }).collect()
 }
 
-/// Returns no feature, all features, and for each feature the smallest combinations with it and the largest without it.
+/// Returns the combination without features, the one with all features, and for each feature the smallest combinations
+/// with it and the largest without it.
 fn alone_and_left_out<'n>(names: &[&str], all: &[Vec<&'n str>]) -> Vec<Vec<&'n str>> {
     let is_kept = |chosen: &&Vec<&str>| {
         let is_end = |name: &&str| {

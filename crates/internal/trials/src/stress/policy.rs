@@ -28,14 +28,14 @@ impl Policy {
         }
     }
 
-    /// With a late policy, the pacer reads the clock for each start.
+    /// Returns whether the policy acts on lateness. If so, the pacer reads the clock for each start.
     pub(crate) fn is_late(&self) -> bool {
         self.strictness != Strictness::AVERAGE
             || self.max_backlog.is_some()
             || self.skip_later_than.is_some()
     }
 
-    /// If late slots can forfeit schedule time, later intended starts can move.
+    /// Returns whether late slots can forfeit schedule time, which moves later intended starts.
     pub(crate) fn forfeits(&self) -> bool {
         let strictness = self.strictness.get();
         self.max_backlog.is_some() || (strictness > 0.0 && strictness <= 1.0)

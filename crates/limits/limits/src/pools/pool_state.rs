@@ -251,7 +251,8 @@ impl State {
     }
 }
 
-/// A change of the quota loses less than the fraction of a token that accrues in 1 ns.
+/// The moments at which tokens accrue, under quotas that change. A change loses less than the fraction of a token that
+/// accrues in 1 ns.
 #[derive(Debug)]
 pub(crate) struct Flow {
     /// The quotas that still matter, oldest first. The last one is in force, so there is at least one.

@@ -33,7 +33,8 @@ fn not_until(nanos: u64) -> Result<(), Rejected> {
     Err(Rejected::NotUntil(at(nanos)))
 }
 
-/// A request that does not wait is made every `asks_every` microseconds.
+/// Returns how long each request in `came` waits. Meanwhile, a request that does not wait is made every `asks_every`
+/// microseconds.
 fn waited(text: &str, came: &[(u64, u64)], asks_every: Option<u64>) -> Vec<Option<Duration>> {
     let micros = Duration::from_micros;
     let (clock, limiter) = limiter(text);
