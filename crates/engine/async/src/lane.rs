@@ -33,8 +33,8 @@ pub struct AsyncLane {
 }
 
 impl AsyncPacer {
-    /// Returns a lane: a handle for one task that starts many short operations. While it is late, a lane claims several
-    /// due slots at once.
+    /// Returns a lane: a handle for one task that starts many short operations. While it is late, a lane can claim
+    /// several due slots at once.
     #[must_use]
     pub fn lane(&self) -> AsyncLane {
         AsyncLane::new(self.clone())

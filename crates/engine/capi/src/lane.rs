@@ -13,8 +13,8 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// One worker's handle to a pacer. A lane belongs to the thread that first uses it, until that thread calls
-/// `nanopace_lane_give_back`. Until then, a call in another thread returns `NANOPACE_STATUS_BUSY`. If the thread has
-/// ended without that call, the lane can only be freed.
+/// `nanopace_lane_give_back`. Until then, a call in another thread, except `nanopace_lane_free`, returns
+/// `NANOPACE_STATUS_BUSY`. If the thread has ended without that call, the lane can only be freed.
 #[derive(Debug)]
 pub struct LaneHandle {
     /// The number of the thread that the lane belongs to, or [`NOBODY`] or [`FREE`].

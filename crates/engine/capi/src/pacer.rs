@@ -76,8 +76,8 @@ pub unsafe extern "C" fn nanopace_new(
 }
 
 /// Closes the pacer and frees the handle. Threads that wait for a slot of the pacer wake, and get
-/// `NANOPACE_STATUS_CLOSED`. After this call, the pacer's lanes, pollers and claims return that status, too. Each of
-/// these handles has a function that frees it.
+/// `NANOPACE_STATUS_CLOSED`. After this call, the pacer's lanes, pollers and claims that have not started return that
+/// status, too. Each of these handles has a function that frees it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanopace_free(pacer: *mut PacerHandle) -> Status {
     guarded(|| {
@@ -109,8 +109,8 @@ pub unsafe extern "C" fn nanopace_acquire(pacer: *const PacerHandle, grant: *mut
     })
 }
 
-/// Starts the next slot if it is due. Otherwise claims no slot, returns `NANOPACE_STATUS_NOT_YET`, and writes the time
-/// at which the slot is due to `due_ns`, which may be null. Never blocks.
+/// Starts the next slot if it is due. Otherwise claims no slot, returns a status such as `NANOPACE_STATUS_NOT_YET`, and
+/// writes the time at which the slot is due to `due_ns`, which may be null. Never blocks.
 ///
 /// Every function with a `due_ns` writes to `due_ns` for all statuses from `NANOPACE_STATUS_NOT_YET` to
 /// `NANOPACE_STATUS_TOO_FAR_AHEAD`, and for no other status. `UINT64_MAX` means that no due time is known: the pacer is

@@ -139,7 +139,7 @@ pub unsafe extern "C" fn nanopace_get_state(
     unsafe { tell(pacer, state, told) }
 }
 
-/// Writes to `slots` how many slots the load contains before `moment_ns` on the pacer's clock.
+/// Writes to `slots` how many slots this process's part of the load contains before `moment_ns` on the pacer's clock.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanopace_asked_before(
     pacer: *const PacerHandle,

@@ -15,9 +15,9 @@ use thiserror::Error;
 /// greater.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
 pub enum Rejected {
-    /// The request is too early. If no other request is admitted first (or rejected first, if rejected requests count),
-    /// the same request is admitted from this moment on. An earlier retry is rejected, unless something else makes
-    /// room, such as a refund or a change of the limits.
+    /// The request is too early. If no request waits, no limit changes and nothing else is counted first, the same
+    /// request is admitted from this moment on. An earlier retry is rejected, unless something else makes room, such as
+    /// a refund or a change of the limits.
     #[error("too many requests: retry at {0:?} on the limiter's clock")]
     NotUntil(Nanos),
     /// The request is never admitted, because it is larger than the maximum that the limiter admits at once.
@@ -184,9 +184,8 @@ impl Decision {
         self.standing.reset
     }
 
-    /// Returns the time from the decision until the same request is admitted, if no other request is admitted before it
-    /// (or rejected before it, if rejected requests count). Returns `None` if this request was admitted or is never
-    /// admitted.
+    /// Returns the time from the decision until the same request is admitted, if no limit changes and nothing else is
+    /// counted before it. Returns `None` if this request was admitted or is never admitted.
     #[must_use]
     pub fn retry(&self) -> Option<Duration> {
         match self.answer {

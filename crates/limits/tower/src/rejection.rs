@@ -70,9 +70,8 @@ impl Rejection {
         }
     }
 
-    /// Returns the time after which the same request is admitted, if no other request is admitted before it (or
-    /// rejected before it, if rejected requests count). Returns `None` if that time is not known, or if the request is
-    /// never admitted.
+    /// Returns the time after which the same request is admitted, if no limit changes and nothing else is counted
+    /// before it. Returns `None` if that time is not known, or if the request is never admitted.
     #[must_use]
     pub fn retry(&self) -> Option<Duration> {
         self.verdict()?.decision().retry()
