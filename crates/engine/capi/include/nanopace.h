@@ -86,8 +86,8 @@ typedef enum {
 typedef struct nanopace_claim nanopace_claim;
 
 // One worker's handle to a pacer. A lane belongs to the thread that first uses it, until that thread calls
-// `nanopace_lane_give_back`. Until then, a call in another thread returns `NANOPACE_STATUS_BUSY`. If the thread has
-// ended without that call, the lane can only be freed.
+// `nanopace_lane_give_back`. Until then, a call in another thread, except `nanopace_lane_free`, returns
+// `NANOPACE_STATUS_BUSY`. If the thread has ended without that call, the lane can only be freed.
 typedef struct nanopace_lane nanopace_lane;
 
 // A pacer. It can be used from any number of threads.
@@ -306,8 +306,8 @@ nanopace_status nanopace_new(const char *load,
                              nanopace_pacer **pacer);
 
 // Closes the pacer and frees the handle. Threads that wait for a slot of the pacer wake, and get
-// `NANOPACE_STATUS_CLOSED`. After this call, the pacer's lanes, pollers and claims return that status, too. Each of
-// these handles has a function that frees it.
+// `NANOPACE_STATUS_CLOSED`. After this call, the pacer's lanes, pollers and claims that have not started return that
+// status, too. Each of these handles has a function that frees it.
 nanopace_status nanopace_free(nanopace_pacer *pacer);
 
 // Claims the next slot, blocks until its intended start, and writes a grant that contains how late the start is.
@@ -315,8 +315,8 @@ nanopace_status nanopace_free(nanopace_pacer *pacer);
 nanopace_status nanopace_acquire(const nanopace_pacer *pacer,
                                  nanopace_grant *grant);
 
-// Starts the next slot if it is due. Otherwise claims no slot, returns `NANOPACE_STATUS_NOT_YET`, and writes the time
-// at which the slot is due to `due_ns`, which may be null. Never blocks.
+// Starts the next slot if it is due. Otherwise claims no slot, returns a status such as `NANOPACE_STATUS_NOT_YET`, and
+// writes the time at which the slot is due to `due_ns`, which may be null. Never blocks.
 //
 // Every function with a `due_ns` writes to `due_ns` for all statuses from `NANOPACE_STATUS_NOT_YET` to
 // `NANOPACE_STATUS_TOO_FAR_AHEAD`, and for no other status. `UINT64_MAX` means that no due time is known: the pacer is
@@ -398,7 +398,7 @@ nanopace_status nanopace_get_counters(const nanopace_pacer *pacer, nanopace_coun
 // Writes the state of a pacer to `state`.
 nanopace_status nanopace_get_state(const nanopace_pacer *pacer, nanopace_state *state);
 
-// Writes to `slots` how many slots the load contains before `moment_ns` on the pacer's clock.
+// Writes to `slots` how many slots this process's part of the load contains before `moment_ns` on the pacer's clock.
 nanopace_status nanopace_asked_before(const nanopace_pacer *pacer,
                                       uint64_t moment_ns,
                                       uint64_t *slots);
@@ -412,10 +412,10 @@ size_t nanopace_describe(uint32_t status,
                          char *buffer,
                          size_t length);
 
-// Creates a watch. `fd` receives an `eventfd` that is readable when the schedule has changed: the load, the shard or
-// the policy was changed, a slot was given back, the last slot was claimed, or the pacer was resumed or closed. Read 8
-// bytes from the descriptor, and then poll again. A pause is not reported, and changes of the load or the policy
-// during a pause need not be.
+// Creates a watch. `fd` receives an `eventfd` that is readable when the schedule has started or changed: the load, the
+// shard or the policy was changed, a slot was given back, the last slot was claimed, or the pacer was resumed or
+// closed. Read 8 bytes from the descriptor, and then poll again. A pause is not reported, and changes of the load or
+// the policy during a pause need not be.
 //
 // The descriptor is non-blocking and close-on-exec. `nanopace_watch_free` closes it; do not close it yourself.
 nanopace_status nanopace_watch_new(const nanopace_pacer *pacer,
