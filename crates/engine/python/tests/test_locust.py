@@ -176,6 +176,42 @@ def test_when_a_test_with_a_shape_ends(case: str, ticks: "list[Any]", ends: bool
     assert told.stdout.splitlines() == [str(ends)] * len(ticks), (case, told.stderr)
 
 
+JOINS = """
+from types import SimpleNamespace
+from locust import User
+from locust.env import Environment
+from locust.exception import StopUser
+from nanopace import locust
+class Visitor(locust.Paced, User):
+    load = "100/s"
+class Worker(SimpleNamespace):
+    def register_message(self, message, listener): self.listener = listener
+    def send_message(self, message): pass
+locust.WorkerRunner = Worker
+environment = Environment(user_classes=[Visitor])
+environment.runner = worker = Worker()
+visitor, run = Visitor(environment), locust._run_of(environment)
+def has_line():
+    try:
+        return run.line(visitor) is not None
+    except StopUser:
+        return False
+print(has_line())
+for shard in ["2/2", "1/3"]:
+    worker.listener(SimpleNamespace(data={"shard": shard}))
+    environment.events.test_start.fire(environment=environment)
+    print(has_line())
+    environment.events.test_stop.fire(environment=environment)
+    environment.events.test_start.fire(environment=environment)
+    print(has_line())
+"""
+
+
+def test_a_worker_that_joins_a_running_test_starts_nothing() -> None:
+    told = subprocess.run([sys.executable, "-c", JOINS], capture_output=True, text=True, timeout=60)
+    assert told.stdout.split() == ["False", "True", "False", "True", "False"], told.stderr
+
+
 def test_a_shape_without_a_load_is_refused() -> None:
     program = "from nanopace.locust import LoadShape\nclass Load(LoadShape): users = 5\nLoad()"
     told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)

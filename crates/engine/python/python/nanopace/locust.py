@@ -137,7 +137,8 @@ class _Run:
 
     def __init__(self, environment: Environment) -> None:
         self._lines: dict[type[Paced], Line] = {}
-        self._shard = "1/1"
+        self._shard = None if isinstance(environment.runner, WorkerRunner) else "1/1"
+        """The shard of this process, or None for a worker without a shard of the current test."""
         self.began: float | None = None
         """The time at which this process last learned that it or another process has begun the load. None before
         that."""
@@ -162,6 +163,9 @@ class _Run:
         if owner is None:
             raise _no_load(type(user))
         if owner not in self._lines:
+            if self._shard is None:
+                _log.error("this worker joined a running test, whose load is already divided: start it before a test")
+                raise StopUser
             self._lines[owner] = Line(_pacer_of(owner, self._shard))
             self._hear_begin()
             _send_to_master(user, "nanopace began")
@@ -192,7 +196,9 @@ class _Run:
     def _hear(self, msg: Any, **_: Any) -> None:
         self._shard = msg.data["shard"]
 
-    def _end(self, **_: Any) -> None:
+    def _end(self, environment: Environment, **_: Any) -> None:
+        if isinstance(environment.runner, WorkerRunner):
+            self._shard = None
         for owner, line in self._lines.items():
             ledger = line.pacer.ledger()
             _log.info("%s: %s operations have started", owner.__name__, ledger.granted)

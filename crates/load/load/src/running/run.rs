@@ -199,7 +199,7 @@ fn part(setup: &Setup, member: Option<&Member>, clock: &StdClock) -> anyhow::Res
 }
 
 /// Returns how late an operation must start for its thread to poll. Threads with real-time priority never poll, because
-/// they would keep a target on this machine from running. Threads of a closed loop are always behind.
+/// they would keep a target on this machine from running. Threads of a closed loop always poll.
 fn least_wait_to_poll(args: &RunArgs) -> Duration {
     match (args.realtime, args.schedule.is_closed) {
         (true, _) => Duration::MAX,

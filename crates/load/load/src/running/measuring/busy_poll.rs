@@ -1,6 +1,6 @@
 //! Decides whether a load thread polls for responses instead of sleeping.
 //!
-//! A thread that is behind schedule can start the next slot only when a response arrives. If it sleeps until then, it
+//! A thread whose slots are overdue can start the next slot only when a response arrives. If it sleeps until then, it
 //! and a target on the same machine wake each other for each request, and a wake-up can take longer than the request.
 //! The thread therefore polls for up to [`LONGEST`] before it sleeps. If no response arrives in this time, the target
 //! is slow or needs the core itself. The thread then sleeps without polling: once after the first failure, and twice
@@ -18,14 +18,14 @@ const LONGEST: Duration = Duration::from_micros(50);
 /// The maximum number of sleeps without polling between two attempts.
 const REST: u32 = 256;
 pub(super) const MOST_CONNECTIONS: usize = 8;
-/// A thread whose last operation started later than this is behind schedule.
+/// A thread polls if its last operation started at least this late.
 pub(crate) const LATE: Duration = Duration::from_millis(1);
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct BusyPoll {
     /// The least wait time at which the thread polls.
     pub(super) least_wait: Duration,
-    is_behind: bool,
+    is_late: bool,
     has_answer: bool,
     /// The end of the current polling.
     until: Option<Nanos>,
@@ -38,12 +38,12 @@ pub(super) struct BusyPoll {
 impl BusyPoll {
     pub(super) fn never() -> BusyPoll {
         let least_wait = Duration::MAX;
-        BusyPoll { least_wait, is_behind: false, has_answer: false, until: None, rest: 1, left: 0 }
+        BusyPoll { least_wait, is_late: false, has_answer: false, until: None, rest: 1, left: 0 }
     }
 
     /// Records the wait time of an operation that starts.
     pub(super) fn starts(&mut self, wait_time: Duration) {
-        self.is_behind = wait_time >= self.least_wait;
+        self.is_late = wait_time >= self.least_wait;
     }
 
     pub(super) fn ends(&mut self) {
@@ -56,7 +56,7 @@ impl BusyPoll {
             if self.until.take().is_some() {
                 self.rest = 1;
             }
-            let begins = self.is_behind && self.left == 0;
+            let begins = self.is_late && self.left == 0;
             self.left = self.left.saturating_sub(1);
             self.until = begins.then(|| now + LONGEST);
         } else if self.until.take_if(|until| *until <= now).is_some() {
@@ -71,7 +71,7 @@ impl BusyPoll {
 mod tests {
     use super::*;
 
-    fn behind() -> BusyPoll {
+    fn late() -> BusyPoll {
         let mut poll = BusyPoll { least_wait: LATE, ..BusyPoll::never() };
         poll.starts(LATE);
         poll
@@ -79,7 +79,7 @@ mod tests {
 
     #[test]
     fn a_thread_polls_until_a_response_arrives_or_the_time_is_over() {
-        let mut poll = behind();
+        let mut poll = late();
         assert!(!poll.polls(Nanos::ZERO), "no response yet");
         poll.ends();
         assert!(poll.polls(Nanos::ZERO));
@@ -92,7 +92,7 @@ mod tests {
 
     #[test]
     fn a_thread_on_schedule_sleeps_at_once() {
-        let mut poll = behind();
+        let mut poll = late();
         poll.starts(LATE.saturating_sub(Duration::from_nanos(1)));
         poll.ends();
         assert!(!poll.polls(Nanos::ZERO));
@@ -100,7 +100,7 @@ mod tests {
 
     #[test]
     fn a_slow_target_costs_less_than_a_percent_of_its_time() {
-        let (mut poll, mut now, mut polled) = (behind(), Nanos::ZERO, Duration::ZERO);
+        let (mut poll, mut now, mut polled) = (late(), Nanos::ZERO, Duration::ZERO);
         let response = LONGEST * 2;
         for _ in 0..100_000 {
             poll.ends();
@@ -115,7 +115,7 @@ mod tests {
 
     #[test]
     fn a_fast_target_is_polled_after_each_response_once_an_attempt_has_succeeded() {
-        let (mut poll, mut now) = (behind(), Nanos::ZERO);
+        let (mut poll, mut now) = (late(), Nanos::ZERO);
         for _ in 0..1_000 {
             poll.ends();
             poll.polls(now);
