@@ -9,18 +9,18 @@ use std::process::Stdio;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Returns the files of two parts of a load, as if both had started at the same time.
-fn parts() -> [String; 2] {
+fn parts(test: &str) -> [String; 2] {
     ["0+1/2", "2/2"].map(|shard| {
         let line = format!("run --rate 200/s --requests 100 --shard {shard} --json -");
         let mut part = object(&output(&line));
         part["start"] = "2026-01-31T12:00:00.000Z".into();
-        file(&format!("merge-{}.json", &shard[..1]), part.to_string())
+        file(&format!("merge-{test}-{}.json", &shard[..1]), part.to_string())
     })
 }
 
 #[test]
 fn two_parts_are_merged_into_one_result() {
-    let [one, two] = parts();
+    let [one, two] = parts("whole");
     let page = scratch("merged.html");
     let line = format!("merge {one} {two} --json - --html {}", page.display());
     let merged = output(&format!("{line} -v"));
@@ -52,6 +52,23 @@ fn two_parts_are_merged_into_one_result() {
     ] {
         let refused = refusal(output(&line));
         assert!(refused.contains(told), "{refused}");
+    }
+}
+
+#[test]
+fn a_part_that_ended_early_is_named() {
+    let [one, two] = parts("early");
+    for (duration, is_early) in [("500ms", false), ("1min", true)] {
+        for part in [&one, &two] {
+            let mut object: Value = serde_json::from_slice(&fs::read(part).unwrap()).unwrap();
+            let settings = object["settings"].as_object_mut().unwrap();
+            settings.remove("requests");
+            settings.insert("duration".to_owned(), duration.into());
+            fs::write(part, object.to_string()).unwrap();
+        }
+        let merged = output(&format!("merge {one} {two}"));
+        let report = String::from_utf8(merged.stdout).unwrap();
+        assert_eq!(report.contains(&format!("{two}: the part ended after")), is_early, "{report}");
     }
 }
 

@@ -5,6 +5,9 @@ use super::verdict::Verdict;
 use crate::load::shortage::Shortage;
 use crate::load::unsupported::RunKind::Node;
 
+/// If the generator caused less than this share of the lateness, a better machine for it would change little.
+const SMALL: f64 = 1.0 / 3.0;
+
 pub(crate) fn advice(summary: &Summary) -> Option<String> {
     let kinds = summary.stats.failures.keys();
     if let Some(shortage) = kinds.copied().find_map(Shortage::of_kind) {
@@ -29,6 +32,7 @@ pub(crate) fn advice(summary: &Summary) -> Option<String> {
         Verdict::GeneratorBehind | Verdict::GeneratorFailing => {
             Some(machine().unwrap_or_else(|| share(summary)))
         }
+        Verdict::BothBehind if generator_share(summary) < SMALL => Some(target_behind(summary)),
         Verdict::BothBehind => Some(machine().unwrap_or_else(|| own_machine(summary))),
         Verdict::ClosedLoop => Some(
             "set --rate to a number to measure response times that include queueing".to_owned(),
@@ -38,6 +42,12 @@ pub(crate) fn advice(summary: &Summary) -> Option<String> {
             cautions.next().and_then(|found| about(found.check, summary))
         }
     }
+}
+
+fn generator_share(summary: &Summary) -> f64 {
+    let lateness = &summary.stats.lateness;
+    let others = [lateness.target_share(), lateness.resting_share()];
+    1.0 - others.into_iter().flatten().sum::<f64>()
 }
 
 fn is_given(summary: &Summary, option: &str) -> bool {
@@ -106,6 +116,7 @@ mod tests {
     use super::*;
     use crate::judged::checks::Finding;
     use crate::load::kind::FailureKind;
+    use crate::results::lateness::Lateness;
     use crate::results::pool_growth::PoolGrowth;
     use crate::shown::fixture::empty;
 
@@ -175,6 +186,15 @@ mod tests {
         assert!(of(Verdict::BothBehind, "others").contains("other work"));
         assert!(of(Verdict::OnSchedule, "steady").contains("--warmup"));
         assert_eq!(of(Verdict::OnSchedule, "reading"), "");
+        for (resting, advice) in [(0.3, "other work"), (0.4, "raise --connections")] {
+            let late = |summary: &mut Summary| {
+                let (target, generator) = (0.3, 0.7 - resting);
+                summary.stats.lateness =
+                    Lateness { target, generator, resting, ..Lateness::default() };
+            };
+            let text = advised(Verdict::BothBehind, late).unwrap();
+            assert!(text.contains(advice), "{resting}: {text}");
+        }
         let files = |summary: &mut Summary| {
             let kind: FailureKind = Shortage::OpenFiles.kind();
             summary.stats.failures.insert(kind, 1);

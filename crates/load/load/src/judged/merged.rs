@@ -3,7 +3,7 @@
 use super::merged_part::MergedPart;
 use super::summary::{Summary, Title};
 use super::verdict::{Evidence, Verdict};
-use crate::console::human::float;
+use crate::console::human::{float, long_time};
 use crate::console::machine::Machine;
 use crate::results::nodes::results::Results;
 use crate::results::over_time::OverTime;
@@ -22,6 +22,9 @@ const LOAD: [&str; 17] = [
     "rate", "shape", "arrivals", "seed", "duration", "requests", "warmup", "url", "targets", "scenario", "har", "data",
     "data-order", "data-end", "strictness", "max-backlog", "skip-later-than",
 ];
+
+/// A part that lasted for a smaller share of its planned duration ended early.
+const LEAST_OF_PLAN: f64 = 0.99;
 
 #[derive(Debug, Deserialize)]
 pub(crate) struct PartFile {
@@ -130,6 +133,20 @@ impl<'a> Part<'a> {
         texts.map(|text| format!("{}: {text}", self.name))
     }
 
+    /// Describes how early the part ended, unless other options than the duration may have ended it.
+    fn early_end(&self) -> Option<String> {
+        let (settings, until) = (&self.file.settings, self.results.until);
+        let may_end =
+            ["requests", "until-confident"].into_iter().any(|it| settings.contains_key(it))
+                || settings.get("data-end").and_then(Value::as_str) == Some("stop");
+        let planned = settings.get("duration").filter(|_| !may_end)?.as_str()?;
+        let planned = humantime::parse_duration(planned).ok()?;
+        (until < planned.mul_f64(LEAST_OF_PLAN)).then(|| {
+            let [until, planned] = [until, planned].map(long_time);
+            format!("{}: the part ended after {until} of {planned}", self.name)
+        })
+    }
+
     fn clock_error(&self) -> Option<f64> {
         self.file.start_at.as_ref()?.clock_error_seconds
     }
@@ -216,7 +233,7 @@ fn sum(parts: &[Part<'_>]) -> Summary {
         resolved_in: Duration::ZERO,
         own_times,
         is_closed: false,
-        warnings: parts.iter().flat_map(Part::warnings).collect(),
+        warnings: parts.iter().flat_map(|part| part.warnings().chain(part.early_end())).collect(),
         is_cut_short: incomplete.is_some(),
         incomplete,
         lost: None,
