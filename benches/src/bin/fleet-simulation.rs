@@ -41,11 +41,9 @@ fn setup() -> Setup {
 fn assumptions() {
     let Setup { jitter, drift_ppm, per_request, per_frame, .. } = Setup::default();
     println!(
-        "10M/s for {SECONDS} s. Each message takes half the round trip, and a random delay more. The delay is"
+        "10M/s for {SECONDS} s. Each message takes half the round trip plus an exponentially distributed delay, whose"
     );
-    println!(
-        "exponentially distributed, and {jitter} of that half on average. Clocks: +-{drift_ppm} ppm."
-    );
+    println!("mean is {jitter} times half the round trip. Clocks: +-{drift_ppm} ppm.");
     println!(
         "The store needs {per_request:?} for each request, and {per_frame:?} for each frame that the request names."
     );

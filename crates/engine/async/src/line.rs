@@ -169,8 +169,8 @@ impl Line {
         }
     }
 
-    /// Calls the tasks that have to be polled, and stops the timer if no task needs it. The watch (`is_change`) or the
-    /// timer rang.
+    /// Calls the tasks that have to be polled, and stops the timer if no task needs it. `is_change` is true if the
+    /// watch rang, and false if the timer rang.
     fn ring(&self, is_change: bool) {
         let mut stay = self.enter();
         if is_change {

@@ -188,7 +188,8 @@ impl Units {
         moment.as_nanos() - ((self.shortfall(moment) + u128::from(u64::MAX)) >> 64) as u64
     }
 
-    /// Has no branch, because a word should be written soon after it is read.
+    /// Has no branch for a shortfall of 0. A decision calls this function between the load and the compare-and-swap of
+    /// its word, and a mispredicted branch would lengthen that time.
     #[inline]
     fn round_up(&self, moment: Nanos) -> u64 {
         moment.as_nanos() - (self.shortfall(moment) >> 64) as u64

@@ -8,7 +8,6 @@ use std::io::{BufRead, BufReader, Read};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-/// The options of the control server.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "While it runs")]
 pub(crate) struct ControlArgs {
