@@ -56,7 +56,7 @@ pub(crate) enum FleetCommand {
     Resume(RunAt),
     /// End the load; each node prints its report
     Stop(RunAt),
-    /// Print the report of the whole fleet; the store keeps it for at least a day, or until another run takes the name
+    /// Print the report of the whole fleet, while the store keeps it
     Report(ReportArgs),
 }
 
