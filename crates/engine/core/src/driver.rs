@@ -141,7 +141,7 @@ pub trait Drive: sealed::Sealed {
     /// assert_eq!(pacer.lease_rest(1, &[Lease::nothing(u64::MAX)]), 3);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    #[must_use = "slots before that one stay as they are"]
+    #[must_use = "slots before the returned number keep their old leases"]
     fn lease_rest(&self, from: u64, leases: &[Lease]) -> u64;
 
     /// Returns the time at which the next free slot is due. The time is [`Nanos::MAX`] while the pacer is paused,

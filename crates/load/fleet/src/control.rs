@@ -263,7 +263,7 @@ impl Control {
         while began.elapsed() < HEARD_IN {
             thread::sleep(LOOK);
             match self.is_known(before, version) {
-                // The nodes will restore the store's data.
+                // No node knows the version yet, or the store lost its data, which the nodes will restore.
                 Ok(None) | Err(FleetError::NoRun) => {}
                 known => return known.map(|known| known == Some(true)),
             }

@@ -1,5 +1,5 @@
-//! Tests that need the whole machine, or a terminal. They have their own test program, which starts few other
-//! processes, because processes that start at the same time would inherit the terminal.
+//! Tests that need the whole machine, or a terminal. They are a separate test program, because a process that
+//! another test starts while a terminal is being opened could inherit the terminal. This program starts few processes.
 
 #![cfg(unix)]
 
