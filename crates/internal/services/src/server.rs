@@ -88,7 +88,7 @@ impl Options {
     /// Fails if the program cannot be run, if the server ends at once, for example because another process uses the
     /// port or a setting is invalid, or if the server does not respond within 20 s.
     pub fn start(mut self) -> io::Result<Server> {
-        let temporary = if self.folder.is_none() { Some(TempDir::new()?) } else { None };
+        let temporary = if self.folder.is_none() { Some(in_memory()?) } else { None };
         let folder = self.folder.take();
         let folder = folder.or_else(|| temporary.as_ref().map(|folder| folder.path().to_owned()));
         let folder = folder.unwrap_or_default();
@@ -273,6 +273,12 @@ impl Drop for Server {
     fn drop(&mut self) {
         self.kill();
     }
+}
+
+/// Creates a temporary folder, in memory where the system has one for files. A sentinel or a server of a cluster flushes
+/// its state, which can stop it for ten seconds on a disk to which other programs write.
+fn in_memory() -> io::Result<TempDir> {
+    TempDir::new_in("/dev/shm").or_else(|_| TempDir::new())
 }
 
 /// Ignores errors, which mean that the process has already ended.
