@@ -128,18 +128,13 @@ impl Outcome {
         self.nodes.iter().any(was_blind)
     }
 
-    /// Returns whether at most `frozen` nodes were not scheduled in time or had a late start. Such a node can be too
-    /// late for slots that no other node claims, so those slots are lost.
+    /// Returns whether the machine stalled at most `frozen` of the nodes. Such a node can be too late for slots that no
+    /// other node claims, so those slots are lost. Late starts alone excuse nothing, because a fault of a node can cause
+    /// them.
     #[must_use]
     pub fn had_time(&self, frozen: usize) -> bool {
-        let was_run = |fate: &Fate, starts: &[Start]| match fate {
-            Fate::Finished { stalled_ms, .. } => {
-                let wait = starts.iter().map(|start| start.wait).max().unwrap_or_default();
-                *stalled_ms < CALM_MS && wait < Duration::from_millis(CALM_MS)
-            }
-            Fate::Killed | Fate::Failed(_) => true,
-        };
-        self.nodes.iter().filter(|(_, fate, starts)| !was_run(fate, starts)).count() <= frozen
+        let was_stalled = |fate: &Fate| matches!(fate, Fate::Finished { stalled_ms, .. } if *stalled_ms >= CALM_MS);
+        self.nodes.iter().filter(|(_, fate, _)| was_stalled(fate)).count() <= frozen
     }
 
     /// Returns the longest time between two wake-ups of a node that finished, in milliseconds.
@@ -150,12 +145,6 @@ impl Outcome {
             Fate::Killed | Fate::Failed(_) => 0,
         };
         self.nodes.iter().map(|(_, fate, _)| stalled(fate)).max().unwrap_or(0)
-    }
-
-    /// Returns whether all nodes were scheduled in time, even if some starts were late.
-    #[must_use]
-    pub fn was_calm(&self) -> bool {
-        self.stalled_ms() < CALM_MS
     }
 
     /// Describes the account and the truth in one line.
