@@ -164,7 +164,6 @@ class _Run:
             raise _no_load(type(user))
         if owner not in self._lines:
             if self._shard is None:
-                _log.error("this worker joined a running test, whose load is already divided: start it before a test")
                 raise StopUser
             self._lines[owner] = Line(_pacer_of(owner, self._shard))
             self._hear_begin()
@@ -187,6 +186,8 @@ class _Run:
         self._lines.clear()
         self.began = None
         self._has_started = False
+        if self._shard is None:
+            _log.error("this worker joined a running test, whose load is already divided: start it before a test")
         if isinstance(environment.runner, MasterRunner):
             workers = [worker.id for worker in environment.runner.clients.ready]
             for number, worker in enumerate(workers, 1):
