@@ -32,7 +32,9 @@ pub(crate) fn advice(summary: &Summary) -> Option<String> {
         Verdict::GeneratorBehind | Verdict::GeneratorFailing => {
             Some(machine().unwrap_or_else(|| share(summary)))
         }
-        Verdict::BothBehind if generator_share(summary) < SMALL => Some(target_behind(summary)),
+        Verdict::BothBehind if summary.stats.lateness.main_shares()[1] < SMALL => {
+            Some(target_behind(summary))
+        }
         Verdict::BothBehind => Some(machine().unwrap_or_else(|| own_machine(summary))),
         Verdict::ClosedLoop => Some(
             "set --rate to a number to measure response times that include queueing".to_owned(),
@@ -42,12 +44,6 @@ pub(crate) fn advice(summary: &Summary) -> Option<String> {
             cautions.next().and_then(|found| about(found.check, summary))
         }
     }
-}
-
-fn generator_share(summary: &Summary) -> f64 {
-    let lateness = &summary.stats.lateness;
-    let others = [lateness.target_share(), lateness.resting_share()];
-    1.0 - others.into_iter().flatten().sum::<f64>()
 }
 
 fn is_given(summary: &Summary, option: &str) -> bool {

@@ -111,12 +111,11 @@ impl Verdict {
     /// Returns the verdict for the cause that reaches two thirds of the lateness, or `None` if no cause does. If there
     /// is no lateness, the generator counts as the cause.
     fn of_most(lateness: &Lateness) -> Option<Verdict> {
-        let [target, resting] =
-            [lateness.target_share(), lateness.resting_share()].map(|share| share.unwrap_or(0.0));
+        let [target, generator, resting] = lateness.main_shares();
         match target {
             _ if resting >= MOST_OF_IT => Some(Verdict::ThinkTimes),
             MOST_OF_IT.. => Some(Verdict::TargetBehind),
-            _ if 1.0 - target - resting >= MOST_OF_IT => Some(Verdict::GeneratorBehind),
+            _ if generator >= MOST_OF_IT => Some(Verdict::GeneratorBehind),
             _ => None,
         }
     }
@@ -184,12 +183,10 @@ fn left_out(verdict: Verdict, lateness: &Lateness) -> String {
 }
 
 fn both(lateness: &Lateness) -> String {
-    let [target, resting] =
-        [lateness.target_share(), lateness.resting_share()].map(|share| share.unwrap_or(0.0));
-    let generator = percent(1.0 - target - resting);
-    let target = percent(target);
-    if resting > 0.0 {
-        let resting = percent(resting);
+    let [target, generator, resting] = lateness.main_shares();
+    let is_rested = resting > 0.0;
+    let [target, generator, resting] = [target, generator, resting].map(percent);
+    if is_rested {
         return format!(
             "Late for several reasons: target {target}, generator {generator}, think times {resting} of the lateness"
         );

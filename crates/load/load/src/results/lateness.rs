@@ -117,8 +117,16 @@ impl Lateness {
         self.share(self.queued)
     }
 
-    pub(crate) fn resting_share(&self) -> Option<f64> {
+    fn resting_share(&self) -> Option<f64> {
         self.share(self.resting)
+    }
+
+    /// Returns the shares of the target (with `held`), of the generator and of think times. If there is no lateness, the
+    /// generator counts as its cause.
+    pub(crate) fn main_shares(&self) -> [f64; 3] {
+        let [target, resting] =
+            [self.target_share(), self.resting_share()].map(|share| share.unwrap_or(0.0));
+        [target, 1.0 - target - resting, resting]
     }
 
     fn share(&self, part: f64) -> Option<f64> {
