@@ -66,7 +66,7 @@ fn a_part_that_ended_early_is_named() {
             settings.insert("duration".to_owned(), duration.into());
             fs::write(part, object.to_string()).unwrap();
         }
-        let merged = output(&format!("merge {one} {two}"));
+        let merged = output(&format!("merge {one} {two} -v"));
         let report = String::from_utf8(merged.stdout).unwrap();
         assert_eq!(report.contains(&format!("{two}: the part ended after")), is_early, "{report}");
     }
