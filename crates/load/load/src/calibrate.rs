@@ -41,7 +41,7 @@ impl Calibration {
         ensure!(!to_stdout, "--svg -: the plot needs a file; only --json goes to standard output");
         keep_apart([("json", args.json.as_deref()), ("svg", args.svg.as_deref())], [])?;
         let output = Output::create(args.json.as_deref())?;
-        let svg = args.svg.as_deref().map(ResultFile::create).transpose()?;
+        let svg = ResultFile::optional("--svg", args.svg.as_deref())?;
         let interrupt = Interrupt::on_signals(1, || ())?;
         Ok(Calibration { seconds: args.seconds, output, svg, interrupt })
     }
@@ -64,11 +64,13 @@ impl Calibration {
         Results { complete: !self.interrupt.is_triggered(), ..results }
     }
 
+    /// Writes all outputs, even if one fails. Returns the first error.
     pub(crate) fn publish(&self, results: &Results) -> io::Result<()> {
-        self.output.write_json(|| object::Object::new(results))?;
-        if let Some(svg) = &self.svg {
-            svg.write_text(&plot::svg(results).map_err(io::Error::other)?)?;
-        }
-        self.output.write_text(&CalibrationReport(results))
+        let json = self.output.write_json(|| object::Object::new(results));
+        let drawn = self
+            .svg
+            .as_ref()
+            .map_or(Ok(()), |svg| svg.write_text(&plot::svg(results).map_err(io::Error::other)?));
+        json.and(drawn).and(self.output.write_text(&CalibrationReport(results)))
     }
 }

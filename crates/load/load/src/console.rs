@@ -28,4 +28,4 @@ pub(crate) use log_file::LogFile;
 pub(crate) use output::Output;
 pub(crate) use place::{is_stdout, keep_apart};
 pub(crate) use progress::Progress;
-pub(crate) use result_file::ResultFile;
+pub(crate) use result_file::{ResultFile, cannot_write};

@@ -16,7 +16,6 @@ use chart::Chart;
 use load::PlannedLoad;
 use outline::Outline;
 use std::io::{self, IsTerminal, Write};
-use std::path::PathBuf;
 use std::sync::Arc;
 use summary::Summary;
 
@@ -40,8 +39,8 @@ impl Plan<'_> {
         let outline = Outline::new(&load)?;
         let interrupt = Interrupt::on_signals(1, || ())?;
         // The files are opened last, so that an invalid plan does not change the files of an earlier plan.
-        let file = |path: &Option<PathBuf>| path.as_deref().map(ResultFile::create).transpose();
-        let (svg, csv) = (file(&args.svg)?, file(&args.csv)?);
+        let svg = ResultFile::optional("--svg", args.svg.as_deref())?;
+        let csv = ResultFile::optional("--csv", args.csv.as_deref())?;
         Ok(Plan { load, outline, svg, csv, interrupt })
     }
 

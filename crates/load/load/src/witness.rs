@@ -37,7 +37,7 @@ impl Witness {
     /// Starts the server, which serves until the process ends.
     pub(crate) fn new(args: &WitnessArgs) -> anyhow::Result<Witness> {
         keep_apart([("json", args.json.as_deref()), ("svg", args.svg.as_deref())], [])?;
-        let svg = args.svg.as_deref().map(ResultFile::create).transpose()?;
+        let svg = ResultFile::optional("--svg", args.svg.as_deref())?;
         let is_beside = svg.as_ref().is_some_and(ResultFile::is_stdout);
         let output = Output::create(args.json.as_deref())?.beside(is_beside);
         let interrupt = Interrupt::on_signals(1, || ())?;
@@ -69,15 +69,18 @@ impl Witness {
         Evenness::of(&self.recorder.arrivals(), self.expected)
     }
 
+    /// Writes all outputs, even if one fails. Returns the first error.
     pub(crate) fn publish(&self, evenness: &Evenness) -> io::Result<()> {
         let (is_by_kernel, shared) = (self.recorder.is_by_kernel(), self.recorder.shared());
         let timestamps = if is_by_kernel { "kernel" } else { "program" };
-        self.output.write_json(|| Object { evenness, timestamps, shared_timestamps: shared })?;
-        if let Some(svg) = &self.svg {
+        let json =
+            self.output.write_json(|| Object { evenness, timestamps, shared_timestamps: shared });
+        let drawn = self.svg.as_ref().map_or(Ok(()), |svg| {
             let plot = plot::svg(&self.recorder.arrivals(), self.expected);
-            svg.write_text(&plot.map_err(io::Error::other)?)?;
-        }
-        self.output.write_text(&WitnessReport { evenness, is_by_kernel, shared })
+            svg.write_text(&plot.map_err(io::Error::other)?)
+        });
+        let text = self.output.write_text(&WitnessReport { evenness, is_by_kernel, shared });
+        json.and(drawn).and(text)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Writes the results of a command: text for people, and a JSON object for programs.
 
-use super::result_file::ResultFile;
+use super::result_file::{ResultFile, cannot_write};
 use serde::Serialize;
 use std::fmt::Display;
 use std::io::{self, Write};
@@ -17,7 +17,7 @@ pub(crate) struct Output {
 
 impl Output {
     pub(crate) fn create(json: Option<&Path>) -> anyhow::Result<Output> {
-        let json = json.map(ResultFile::create).transpose()?;
+        let json = ResultFile::optional("--json", json)?;
         Ok(Output { is_beside: json.as_ref().is_some_and(ResultFile::is_stdout), json })
     }
 
@@ -35,11 +35,12 @@ impl Output {
 
     pub(crate) fn write_text(&self, text: &impl Display) -> io::Result<()> {
         let text = text.to_string();
-        if self.is_beside {
-            return io::stderr().write_all(text.as_bytes());
-        }
-        let mut stdout = io::stdout();
-        stdout.write_all(text.as_bytes())?;
-        stdout.flush()
+        let written = if self.is_beside {
+            io::stderr().write_all(text.as_bytes())
+        } else {
+            let mut stdout = io::stdout();
+            stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush())
+        };
+        written.map_err(|error| cannot_write("the report", &error))
     }
 }

@@ -8,7 +8,11 @@ use std::path::{Path, PathBuf};
 use std::process;
 
 #[derive(Debug)]
-pub(crate) struct ResultFile(Place);
+pub(crate) struct ResultFile {
+    /// The option that names the file. Errors contain it.
+    option: &'static str,
+    place: Place,
+}
 
 #[derive(Debug)]
 enum Place {
@@ -23,14 +27,23 @@ enum Place {
 }
 
 impl ResultFile {
-    /// Checks that `path` can be written, without changing its contents. The path `-` is standard output.
-    pub(crate) fn create(path: &Path) -> anyhow::Result<ResultFile> {
-        place_of(path).map(ResultFile).with_context(|| format!("cannot write {}", path.display()))
+    /// Checks that the file at `path`, the value of `option`, can be written, without changing its contents. The path
+    /// `-` is standard output.
+    pub(crate) fn create(option: &'static str, path: &Path) -> anyhow::Result<ResultFile> {
+        let place = place_of(path).with_context(|| format!("cannot write {}", path.display()))?;
+        Ok(ResultFile { option, place })
+    }
+
+    pub(crate) fn optional(
+        option: &'static str,
+        path: Option<&Path>,
+    ) -> anyhow::Result<Option<ResultFile>> {
+        path.map(|path| ResultFile::create(option, path)).transpose()
     }
 
     #[must_use]
     pub(crate) fn is_stdout(&self) -> bool {
-        matches!(self.0, Place::Stdout)
+        matches!(self.place, Place::Stdout)
     }
 
     /// If `write` fails, the file keeps its old contents, unless it is overwritten in place.
@@ -38,24 +51,26 @@ impl ResultFile {
         &self,
         write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
     ) -> io::Result<()> {
-        match &self.0 {
+        let written = match &self.place {
             Place::Stdout => {
                 let mut stdout = io::stdout();
-                write(&mut stdout)?;
-                stdout.flush()
+                write(&mut stdout).and_then(|()| stdout.flush())
             }
             Place::Stream(file) => write(&mut &*file),
-            Place::Old(file) => {
-                clear(file)?;
-                write(&mut &*file)
-            }
+            Place::Old(file) => clear(file).and_then(|()| write(&mut &*file)),
             Place::Replaced(path) => replace(path, write),
-        }
+        };
+        written.map_err(|error| cannot_write(self.option, &error))
     }
 
     pub(crate) fn write_text(&self, text: &str) -> io::Result<()> {
         self.write(|to| to.write_all(text.as_bytes()))
     }
+}
+
+/// Returns the error with the name of the output that cannot be written.
+pub(crate) fn cannot_write(output: &str, error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("cannot write {output}: {error}"))
 }
 
 pub(super) fn clear(mut file: &File) -> io::Result<()> {
@@ -166,10 +181,10 @@ mod tests {
     fn what_was_there_stays_until_all_is_written() {
         let folder = TempDir::new().unwrap();
         let path = folder.path().join("results");
-        let new = ResultFile::create(&path).unwrap();
+        let new = ResultFile::create("--json", &path).unwrap();
         assert_eq!(names(&folder), [""; 0]);
         new.write_text("first").unwrap();
-        let failed = ResultFile::create(&path).unwrap().write(|to| {
+        let failed = ResultFile::create("--json", &path).unwrap().write(|to| {
             to.write_all(b"second")?;
             assert_eq!(fs::read_to_string(&path)?, "first");
             Err(io::Error::other("the disk is full"))
@@ -179,7 +194,7 @@ mod tests {
             (fs::read_to_string(&path).unwrap(), names(&folder)),
             ("first".into(), vec!["results".to_owned()])
         );
-        ResultFile::create(&path).unwrap().write_text("second").unwrap();
+        ResultFile::create("--json", &path).unwrap().write_text("second").unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "second");
     }
 
@@ -191,13 +206,13 @@ mod tests {
         fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
         symlink("results", &link).unwrap();
         let before = fs::metadata(&path).unwrap().ino();
-        ResultFile::create(&link).unwrap().write_text("by the link").unwrap();
+        ResultFile::create("--json", &link).unwrap().write_text("by the link").unwrap();
         let after = fs::metadata(&path).unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "by the link");
         assert_eq!(after.permissions().mode() & 0o777, 0o640);
         assert!(after.ino() != before && fs::symlink_metadata(&link).unwrap().is_symlink());
         fs::hard_link(&path, &hard).unwrap();
-        ResultFile::create(&path).unwrap().write_text("short").unwrap();
+        ResultFile::create("--json", &path).unwrap().write_text("short").unwrap();
         assert_eq!(fs::read_to_string(&hard).unwrap(), "short");
     }
 
@@ -206,7 +221,7 @@ mod tests {
         let folder = TempDir::new().unwrap();
         let link = folder.path().join("link");
         symlink("results", &link).unwrap();
-        ResultFile::create(&link).unwrap().write_text("new").unwrap();
+        ResultFile::create("--json", &link).unwrap().write_text("new").unwrap();
         assert_eq!(fs::read_to_string(folder.path().join("results")).unwrap(), "new");
         let usual = folder.path().join("usual");
         File::create(&usual).unwrap();
@@ -217,13 +232,15 @@ mod tests {
     #[test]
     #[cfg(target_os = "linux")]
     fn a_device_is_written_and_not_replaced() {
-        let null = ResultFile::create(Path::new("/dev/null")).unwrap();
-        assert!(matches!(null.0, Place::Stream(_)));
+        let null = ResultFile::create("--json", Path::new("/dev/null")).unwrap();
+        assert!(matches!(null.place, Place::Stream(_)));
         null.write_text("gone").unwrap();
-        let full = ResultFile::create(Path::new("/dev/full")).unwrap();
-        assert_eq!(full.write_text("text").unwrap_err().kind(), io::ErrorKind::StorageFull);
+        let full = ResultFile::create("--json", Path::new("/dev/full")).unwrap();
+        let error = full.write_text("text").unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::StorageFull);
+        assert!(error.to_string().starts_with("cannot write --json: "), "{error}");
         for missing in ["/nonexistent/file", "/", "/tmp/.."] {
-            let told = ResultFile::create(Path::new(missing)).unwrap_err().to_string();
+            let told = ResultFile::create("--json", Path::new(missing)).unwrap_err().to_string();
             assert_eq!(told, format!("cannot write {missing}"));
         }
     }

@@ -1,7 +1,7 @@
 //! Performs commands, writes their results to all outputs, and returns the exit status.
 
-use crate::console::interrupt;
 use crate::console::unreachable::Unreachable;
+use crate::console::{cannot_write, interrupt};
 use crate::judged::summary::Summary;
 use crate::judged::whole::Whole;
 use crate::running::compare::{self, CompareArgs};
@@ -168,13 +168,7 @@ fn written(
     let shorts = files.summary.as_ref().map(|file| file.write_text(&short()));
     let step = env::var_os(STEP_SUMMARY).filter(|file| !file.is_empty());
     let step = step.map(|file| append(Path::new(&file), &short()));
+    let step = step.map(|step| step.map_err(|error| cannot_write(STEP_SUMMARY, &error)));
     let json = files.output.write_json(|| json::Object::new(summary, whole.map(WholeObject::new)));
-    page.unwrap_or(Ok(()))
-        .map_err(|error| io::Error::other(format!("cannot write --html: {error}")))?;
-    json.map_err(|error| io::Error::other(format!("cannot write --json: {error}")))?;
-    for (name, written) in [("--junit", junit), ("--summary", shorts), (STEP_SUMMARY, step)] {
-        let written = written.unwrap_or(Ok(()));
-        written.map_err(|error| io::Error::other(format!("cannot write {name}: {error}")))?;
-    }
-    text.map_err(|error| io::Error::other(format!("cannot write the report: {error}")))
+    [page, Some(json), junit, shorts, step, Some(text)].into_iter().flatten().collect()
 }

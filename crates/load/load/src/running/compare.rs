@@ -82,7 +82,7 @@ pub(crate) fn perform(args: &CompareArgs) -> anyhow::Result<Shown> {
     let failed: Vec<_> =
         args.fail_if.iter().filter_map(|demand| demand.check(&comparison)).collect();
     let output = Output::create(json)?;
-    let page = html.map(ResultFile::create).transpose()?;
+    let page = ResultFile::optional("--html", html)?;
     let html = || compared::html(&comparison, files, &failed);
     let page = page.map_or(Ok(()), |page| page.write_text(&html()));
     let json = output.write_json(|| ComparisonObject::new(&comparison, &failed));

@@ -23,10 +23,10 @@ impl ResultFiles {
     pub(crate) fn create(args: &RunArgs) -> anyhow::Result<ResultFiles> {
         let csv_on_stdout = args.csv.as_deref().is_some_and(is_stdout);
         let output = Output::create(args.json.as_deref())?.beside(csv_on_stdout);
-        let [html, junit, summary, slowest] =
-            [&args.html, &args.junit, &args.summary, &args.slowest]
-                .map(|path| path.as_deref().map(ResultFile::create).transpose());
-        let (html, junit, summary, slowest) = (html?, junit?, summary?, slowest?);
+        let html = ResultFile::optional("--html", args.html.as_deref())?;
+        let junit = ResultFile::optional("--junit", args.junit.as_deref())?;
+        let summary = ResultFile::optional("--summary", args.summary.as_deref())?;
+        let slowest = ResultFile::optional("--slowest", args.slowest.as_deref())?;
         Ok(ResultFiles { output, html, junit, summary, slowest })
     }
 }

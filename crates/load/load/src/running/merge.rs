@@ -60,7 +60,7 @@ pub(crate) fn perform(args: &MergeArgs) -> anyhow::Result<(Summary, io::Result<(
     let mut summary = merged::merged(&parts).map_err(|why| anyhow!("{why}"))?;
     summary.require(fail_if);
     let output = Output::create(json.as_deref())?;
-    let page = html.map(ResultFile::create).transpose()?;
+    let page = ResultFile::optional("--html", html)?;
     let page = page.map_or(Ok(()), |page| page.write_text(&page::html(&summary)));
     let json = output.write_json(|| Object::<()>::new(&summary, None));
     let text = output.write_text(&RunReport { summary: &summary, detail: report.detail() });

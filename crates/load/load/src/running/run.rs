@@ -274,7 +274,7 @@ fn note_slots(
     let Some(slots) = slots.reduce(SlotRecord::merge) else { return Ok(()) };
     summary.repetition = Repetition::new(&slots);
     let Some(file) = &setup.files.slowest else { return Ok(()) };
-    slow_requests::write(file, &slots, (setup.args.schedule.seed, start), &*setup.target)
+    Ok(slow_requests::write(file, &slots, (setup.args.schedule.seed, start), &*setup.target)?)
 }
 
 fn title(setup: &Setup, start: SystemTime) -> Title {

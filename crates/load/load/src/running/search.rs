@@ -85,7 +85,7 @@ impl Job {
         });
         let mut setup = Setup::of_any(args.into_run(), inputs, make)?;
         setup.objective = promise.all().cloned().collect();
-        let svg = svg.as_deref().map(ResultFile::create).transpose()?;
+        let svg = ResultFile::optional("--svg", svg.as_deref())?;
         let (sender, messages) = mpsc::channel();
         let stop = sender.clone();
         // The receiver is dropped only when the search has ended, so an error has no effect.

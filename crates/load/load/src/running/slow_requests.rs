@@ -92,15 +92,14 @@ pub(super) fn write(
     slots: &SlotRecord,
     (seed, start): (u64, Nanos),
     target: &dyn AnyBackend,
-) -> anyhow::Result<()> {
-    let written = file.write(|to| {
+) -> io::Result<()> {
+    file.write(|to| {
         write_line(to, &Head { requests: slots.requests, seed })?;
         slots.slowest().try_for_each(|(slot, actual, operation)| {
             let request = target.request(slot).ok().flatten();
             write_line(to, &Line { request, ..Line::new(slot, [start, actual], operation) })
         })
-    });
-    written.context("cannot write --slowest")
+    })
 }
 
 fn write_line(to: &mut dyn Write, line: &impl Serialize) -> io::Result<()> {

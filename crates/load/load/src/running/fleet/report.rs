@@ -26,12 +26,11 @@ impl Places {
         );
         let outputs = [("json", &json.json), ("html", html), ("csv", csv)];
         keep_apart(outputs.map(|(option, file)| (option, file.as_deref())), [])?;
-        let [html, csv] =
-            [html, csv].map(|file| file.as_deref().map(ResultFile::create).transpose());
-        let csv = csv?;
+        let html = ResultFile::optional("--html", html.as_deref())?;
+        let csv = ResultFile::optional("--csv", csv.as_deref())?;
         let is_beside = csv.as_ref().is_some_and(ResultFile::is_stdout);
         let output = Output::create(json.json.as_deref())?.beside(is_beside);
-        Ok(Places { output, html: html?, csv })
+        Ok(Places { output, html, csv })
     }
 
     /// Writes all outputs, even if one fails. Returns the first error.
@@ -39,21 +38,14 @@ impl Places {
         let Places { output, html, csv } = self;
         let log = || csv_log::text(whole.over_time().intervals());
         [
-            named(
-                "--html",
-                html.as_ref().map_or(Ok(()), |file| file.write_text(&page::html(whole))),
-            ),
-            named("--csv", csv.as_ref().map_or(Ok(()), |file| file.write_text(&log()))),
-            named("--json", output.write_json(|| WholeObject::new(whole))),
-            named("the report", output.write_text(whole)),
+            html.as_ref().map_or(Ok(()), |file| file.write_text(&page::html(whole))),
+            csv.as_ref().map_or(Ok(()), |file| file.write_text(&log())),
+            output.write_json(|| WholeObject::new(whole)),
+            output.write_text(whole),
         ]
         .into_iter()
         .collect()
     }
-}
-
-fn named(what: &str, written: io::Result<()>) -> io::Result<()> {
-    written.map_err(|error| io::Error::other(format!("cannot write {what}: {error}")))
 }
 
 pub(crate) fn whole(control: &Control, name: &str) -> Result<Whole, FleetError> {
