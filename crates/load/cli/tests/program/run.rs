@@ -30,6 +30,8 @@ fn an_invalid_run_prints_one_line_and_has_status_2() {
         ("run --connections 0", "--connections"),
         ("run --nonsense", "--nonsense"),
         ("nonsense", "nonsense"),
+        ("http://127.0.0.1:1/ http://127.0.0.1:2/", "cannot be used multiple times"),
+        ("http://127.0.0.1:1/ extra", "unexpected argument 'extra': a command comes first"),
         ("run --json /nonexistent/file", "/nonexistent/file"),
         ("run --hdr /nonexistent/file", "/nonexistent/file"),
         ("run --url localhost:1", "http://"),
@@ -75,7 +77,7 @@ fn a_server_out_of_reach_is_one_line_and_status_5() {
         ("run --proxy a.invalid:1 --resolve A.invalid:1:127.0.0.1", "connection refused"),
         (
             "run --unix-socket /nonexistent/socket --url http://localhost/",
-            "/nonexistent/socket: entity not found",
+            "/nonexistent/socket: no such socket",
         ),
         ("run --url http://127.0.0.1:1/", "refused"),
         ("run --url http://no-such-host.invalid/", "no-such-host"),

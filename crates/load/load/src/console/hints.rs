@@ -60,14 +60,22 @@ const OTLP: [&str; 2] = ["--otlp", "--otlp-interval"];
 
 /// Returns advice about an unknown option or command, if it belongs to another load generator or to another build.
 pub(super) fn about(error: &Error) -> Option<String> {
-    let kinds = [ContextKind::InvalidArg, ContextKind::InvalidSubcommand];
-    let is_unknown =
-        matches!(error.kind(), ErrorKind::UnknownArgument | ErrorKind::InvalidSubcommand);
-    let word = kinds.into_iter().find_map(|kind| match error.get(kind) {
+    let word = |kind| match error.get(kind) {
         Some(ContextValue::String(word)) => Some(word.as_str()),
         _ => None,
-    });
-    let word = word.filter(|_| is_unknown)?;
+    };
+    let [option, command] = [ContextKind::InvalidArg, ContextKind::InvalidSubcommand].map(word);
+    let word = match (error.kind(), command) {
+        (ErrorKind::ArgumentConflict, Some(word)) => {
+            return Some(format!(
+                "unexpected argument '{word}': a command comes first, and a run has one URL"
+            ));
+        }
+        (ErrorKind::UnknownArgument | ErrorKind::InvalidSubcommand, command) => {
+            option.or(command)?
+        }
+        _ => return None,
+    };
     if OTLP.contains(&word) {
         let install = "cargo install nanopace-cli --features otlp";
         return Some(format!(

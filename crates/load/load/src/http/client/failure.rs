@@ -144,6 +144,7 @@ impl fmt::Display for Failure {
             Failure::Status(status) => write!(f, "status {status}"),
             Failure::Timeout => f.write_str("timeout"),
             Failure::ConnectTimeout => f.write_str("timeout of the connection"),
+            Failure::Connection(io::ErrorKind::NotFound) => f.write_str("no such socket"),
             Failure::Connection(kind) => write!(f, "{kind}"),
             Failure::System(code) => f.write_str(&words(*code)),
             Failure::Shortage(shortage) => write!(f, "{shortage}"),
