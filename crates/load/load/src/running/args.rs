@@ -56,7 +56,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "TIME", requires = "until_confident", value_parser = positive_duration, help_heading = "Load")]
     pub(crate) longest: Option<Duration>,
 
-    /// Keep at most this number of requests in flight, by default one per connection; 16..512 grows as needed
+    /// Allow this number of requests in flight, one per connection; 16..512 grows as needed
     #[arg(
         long,
         short = 'c',

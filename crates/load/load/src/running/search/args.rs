@@ -75,8 +75,8 @@ pub(crate) struct SearchArgs {
     #[arg(long, value_name = "NUMBER", default_value_t = 0, help_heading = "The search")]
     pub(crate) seed: u64,
 
-    /// Keep at most this number of requests in flight, by default one per connection
-    #[arg(long, short = 'c', value_name = "COUNT", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_CONNECTIONS)), help_heading = "Connections")]
+    /// Allow this number of requests in flight, one per connection
+    #[arg(long, short = 'c', value_name = "COUNT", default_value_t = 16, value_parser = fixed_connections, help_heading = "Connections")]
     pub(crate) connections: u32,
 
     /// Abort a request after this time and count it as failed
@@ -137,6 +137,15 @@ impl SearchArgs {
         run.svg = self.svg;
         run
     }
+}
+
+fn fixed_connections(text: &str) -> Result<u32, String> {
+    let number = text.parse().ok().filter(|number| (1..=MOST_CONNECTIONS).contains(number));
+    number.ok_or_else(|| {
+        format!(
+            "write a number from 1 to {MOST_CONNECTIONS}; in a search, the number does not grow"
+        )
+    })
 }
 
 fn promise(text: &str) -> Result<Criterion, String> {
@@ -219,6 +228,8 @@ mod tests {
             (&["--max-steps", "0"], "--max-steps"),
             (&["--step", "0s"], "longer than zero"),
             (&["--from", "0"], "--from"),
+            (&["-c", "1..8"], "write a number from 1 to 1000000; in a search"),
+            (&["-c", "0"], "write a number from 1"),
         ] {
             let error = read(options).expect_err(&options.join(" "));
             assert!(error.contains(told), "{options:?}: {error}");
