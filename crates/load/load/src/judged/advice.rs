@@ -65,16 +65,21 @@ fn target_behind(summary: &Summary) -> String {
             .to_owned();
     }
     let end = if pool.is_some() { "the lower end of " } else { upper_end(summary) };
-    format!("{}, or raise {end}--connections if the target can serve more", lower(summary))
+    let rests = summary.stats.think_times.over > 0;
+    let why = if rests { busy(summary) } else { " if the target can serve more".to_owned() };
+    format!("{}, or raise {end}--connections{why}", lower(summary))
 }
 
 fn think_times(summary: &Summary) -> String {
-    let raise = format!("raise {}--connections", upper_end(summary));
+    format!("raise {}--connections{}", upper_end(summary), busy(summary))
+}
+
+fn busy(summary: &Summary) -> String {
     if summary.stats.completed() == 0 {
-        return raise;
+        return String::new();
     }
     let busy = (summary.target_hz * summary.stats.service.mean() * 1e-9).ceil();
-    format!("{raise}: this rate keeps about {busy} connections busy")
+    format!(": this rate keeps about {busy} connections busy")
 }
 
 fn upper_end(summary: &Summary) -> &'static str {
@@ -115,6 +120,7 @@ mod tests {
     use crate::results::lateness::Lateness;
     use crate::results::pool_growth::PoolGrowth;
     use crate::shown::fixture::empty;
+    use std::time::Duration;
 
     fn advised(verdict: Verdict, change: impl Fn(&mut Summary)) -> Option<String> {
         let mut summary = empty();
@@ -203,5 +209,12 @@ mod tests {
         };
         let text = advised(Verdict::ThinkTimes, busy).unwrap();
         assert!(text.contains("about 100 conn") || text.contains("about 101 conn"), "{text}");
+        let rested = |summary: &mut Summary| {
+            busy(summary);
+            summary.stats.think_times.end(Duration::ZERO);
+        };
+        let behind = advised(Verdict::TargetBehind, rested).unwrap();
+        let connections = text.strip_prefix("raise").unwrap();
+        assert_eq!(behind, format!("lower --rate, or raise{connections}"));
     }
 }
