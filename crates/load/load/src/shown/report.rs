@@ -184,7 +184,7 @@ fn rate(summary: &Summary) -> String {
         return format!("rate      {} over {span}", human::hz(summary.achieved_hz));
     }
     let [requested, achieved] = human::two_hz([summary.target_hz, summary.achieved_hz]);
-    let share = summary.known_ratio().map(|ratio| format!(" ({:.2} %)", ratio * 100.0));
+    let share = summary.known_ratio().map(|ratio| format!(" ({:.2} % started)", ratio * 100.0));
     let share = share.unwrap_or_default();
     format!("rate      {achieved} of {requested} requested{share} over {span}")
 }
