@@ -69,7 +69,7 @@ pub(crate) fn all_files(folder: &Path) -> Vec<PathBuf> {
 fn is_left_out(folder: &Path) -> bool {
     let is_hidden =
         folder.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
-    is_hidden || folder.ends_with("target") || folder.join("CACHEDIR.TAG").is_file()
+    is_hidden || folder.join("CACHEDIR.TAG").is_file()
 }
 
 fn declared(items: &[Item], scope: &[String]) -> Vec<ModulePath> {
