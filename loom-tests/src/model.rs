@@ -90,14 +90,12 @@ pub fn at(nanos: u64) -> Nanos {
     Nanos::from_nanos(nanos)
 }
 
-/// Returns a clock at zero, and a builder of a pacer with this rate and without a tolerance. The pacer runs on the
-/// clock.
+/// Returns a clock at zero, and a builder of a pacer with this rate, on that clock and without a tolerance.
 pub fn manual(text: &str) -> (ManualClock, PacerBuilder) {
     on_manual_clock(Pacer::builder(rate(text)))
 }
 
-/// Returns a clock at zero, and a builder of a pacer with this shape and without a tolerance. The pacer runs on the
-/// clock.
+/// Returns a clock at zero, and a builder of a pacer with this shape, on that clock and without a tolerance.
 pub fn shaped(text: &str) -> (ManualClock, PacerBuilder) {
     on_manual_clock(Pacer::shaped(shape(text)))
 }

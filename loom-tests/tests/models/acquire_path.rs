@@ -11,10 +11,10 @@ use nanopace::{Clock, ManualClock, Nanos, Pacer, Parker, Refused};
 use std::cell::Cell;
 use std::sync::Arc;
 
-/// A ramp: slots 0 to 2 are on a chord, and about ten later slots are on a parabola.
+/// A ramp: slots 0 to 2 are on a chord, and the next slots on a parabola.
 const RAMP: &str = "ramp 1M/s..2M/s 1ms";
 
-/// Returns a pacer at 1M/s whose clock shows 3.5 us. Slot 0 has started, and slots 1 and 2 are known to be due.
+/// Returns a pacer at 1M/s whose clock shows 3.5 us. Slot 0 has started, and slot 1 is known to be due.
 fn behind() -> (ManualClock, Pacer) {
     let (clock, builder) = manual("1M/s");
     let pacer = builder.build();
@@ -23,8 +23,6 @@ fn behind() -> (ManualClock, Pacer) {
     (clock, pacer)
 }
 
-/// A slot that is known to be due is granted by its own piece of the schedule, never by a mixture with a newer piece.
-///
 /// Threads: one that calls `try_acquire`; one that changes the rate while it holds a claim, so that the next slot is on
 /// the new piece, and then drops the claim, so that the next slot is on the old piece again. Edits: `window` loads the
 /// version, the mantissa or the base `Relaxed`; `window` does not check the version again; `window` reads while a
@@ -54,9 +52,6 @@ fn a_window_is_read_whole() {
     });
 }
 
-/// When claims are given back, the next slot is on an older piece again. No slot is granted by a mixture of that piece
-/// and the newer one.
-///
 /// Threads: one that acquires a slot, while slot 4, on the new piece, is known to be due; one that holds slots 3 and 4,
 /// and drops them, so that the next slot is on the old piece. Edit: `window` loads the anchor `Relaxed`.
 #[test]
@@ -81,10 +76,8 @@ fn a_window_that_goes_back_is_read_whole() {
     });
 }
 
-/// A slot on a parabola is granted with the bend of that parabola. Without a bend, slot 7 would be at 6988 ns.
-///
-/// Threads: as in `a_window_is_read_whole`, on a ramp. Edits: `bent_window` loads the bend `Relaxed`, or does not check
-/// the version again.
+/// Threads: as in `a_window_is_read_whole`, on a ramp. Without a bend, slot 7 would be at 6988 ns. Edits: `bent_window`
+/// loads the bend `Relaxed`, or does not check the version again.
 #[test]
 fn a_bent_window_is_read_whole() {
     explore_less(2, "a_bent_window_is_read_whole", || {
@@ -111,10 +104,8 @@ fn a_bent_window_is_read_whole() {
     });
 }
 
-/// A lock-free reader of a due time uses one stretch with its own bend. Without a bend, slot 8 would be due at 7987 ns.
-///
-/// Threads: one that reads the due time of the next slot; one that changes the rate. Edits: `Hot::stretch` loads the
-/// bend `Relaxed`, or `Hot::store` stores it `Relaxed`.
+/// Threads: one that reads the due time of the next slot; one that changes the rate. Without a bend, slot 8 would be
+/// due at 7987 ns. Edits: `Hot::stretch` loads the bend `Relaxed`, or `Hot::store` stores it `Relaxed`.
 #[test]
 fn a_parabola_is_read_whole() {
     explore("a_parabola_is_read_whole", || {
@@ -136,9 +127,6 @@ fn a_parabola_is_read_whole() {
     });
 }
 
-/// A pause closes the window: a slot starts before the pause, with a clock reading from before the pause, or after the
-/// pause with the same lateness.
-///
 /// Threads: one that calls `try_acquire`; one that pauses the pacer for a second and resumes it. Edits: `report_at`
 /// stores the reading `Relaxed`; `window` loads the reading or the time `Relaxed`; `window` does not check the version
 /// again.
@@ -189,8 +177,6 @@ impl Clock for TwoClocks {
     }
 }
 
-/// A reading that another thread reported after a change is used with the changed schedule.
-///
 /// Threads: one whose clock is behind, which calls `try_acquire` and uses the latest reading of all threads; one that
 /// pauses the pacer for a second and resumes it. Edit: `reading` loads the latest reading `Relaxed`.
 #[test]
@@ -216,7 +202,6 @@ fn a_reading_comes_with_its_change() {
     });
 }
 
-/// A clock with a settable time, which can go back.
 #[derive(Clone, Debug)]
 struct SetClock(Arc<AtomicU64>);
 

@@ -7,8 +7,6 @@ use loom_tests::{
 use nanopace::{Ended, Nanos, Pacer, Refused};
 use std::time::Duration;
 
-/// A lock-free reader sees the old piece of the schedule or the new one, never a mixture.
-///
 /// Threads: one that reads the due time of a slot twice; one that changes the rate. The two rates differ in mantissa
 /// and shift, and their pieces in their anchors. Edits: a load of `Hot::stretch`, a store of `Hot::store`, or a load or
 /// store of the version is `Relaxed`; `withdraw` does not set `BUSY`; `snapshot` does not check the version a second
@@ -20,8 +18,6 @@ fn a_snapshot_is_read_whole() {
     explore("a_snapshot_is_read_whole", move || snapshot_is_read_whole("1/s", "3/s", new));
 }
 
-/// A lock-free reader sees one whole piece of the schedule, even if two pieces differ only in their numbers.
-///
 /// Threads: as in `a_snapshot_is_read_whole`. The two rates differ in mantissa, and have the same shift; neither piece
 /// is the first one, which has its own flag. Edit: `write` does not raise the version.
 #[test]
@@ -73,8 +69,6 @@ fn a_rate_change_loses_no_slot() {
     });
 }
 
-/// No slot starts at the old rate with a clock reading from after the change.
-///
 /// Threads: one that starts its claim of a slot that is due in half a microsecond; one that sets the rate from 1M/s to
 /// one per second and moves the clock forward by 10 us. Edits: `reading` does not check the version again after it
 /// reads the clock; the store or the load of the clock is `Relaxed`.
@@ -121,8 +115,6 @@ fn no_sleeper_starts_at_the_old_speed() {
     });
 }
 
-/// A change of the rate reaches a caller that sleeps or is about to sleep.
-///
 /// Threads: one that claims two slots due in an hour, as one operation, under the lock; one that sets the rate to
 /// 1000/s and moves the clock forward by 1 ms. Edits: `wake_moved` wakes no sleeper, or wakes sleepers before it has
 /// withdrawn the published state; `enter` does not check whether the plan is current; the manual clock does not check
@@ -145,8 +137,6 @@ fn no_wake_up_is_lost() {
     });
 }
 
-/// A change of the rate also reaches a caller that pauses and starts in separate steps.
-///
 /// Threads: one that claims a slot due in an hour, and repeatedly pauses and tries to start it; one that sets the rate
 /// to 1000/s and moves the clock forward by 1 ms. Edit: `wake_moved` wakes no sleeper.
 #[test]
@@ -194,10 +184,9 @@ fn a_change_reaches_every_sleeper() {
     });
 }
 
-/// A change of the rate that makes a deadline unreachable ends the sleep at once, and the caller claims no slot.
-///
 /// Threads: one that acquires a slot that is due in one second, with a deadline in two seconds; one that sets the rate
-/// to one per hour. Edits: `wake_moved` wakes no sleeper, or wakes sleepers before it has withdrawn the published state.
+/// to one per hour. Edits: `wake_moved` wakes no sleeper, or wakes sleepers before it has withdrawn the published
+/// state.
 #[test]
 fn a_deadline_out_of_reach_ends_the_sleep() {
     explore("a_deadline_out_of_reach_ends_the_sleep", || {
@@ -241,9 +230,6 @@ fn nothing_starts_while_paused() {
     });
 }
 
-/// A pause delays all slots that have not started when the pause begins. The delay equals the length of the pause, so
-/// their lateness stays the same. A caller that waits during the pause starts when the pause ends.
-///
 /// Threads: one that acquires slots 0 and 1 as one operation, whose intended start was half a microsecond ago when the
 /// pause began; one that ends the pause after a second. Edits: `wake_moved` wakes no sleeper; `resume` moves the pieces
 /// by less than the length of the pause.
@@ -284,8 +270,6 @@ fn a_start_reaches_everyone() {
     });
 }
 
-/// Closing ends every sleep, even a sleep that has not begun, and the sleeper's slot is given back.
-///
 /// Threads: one that acquires a slot due in an hour, one that closes the pacer. Edits: `close` wakes no caller; `enter`
 /// does not check whether the plan is current; `refuse_if_closed` keeps the slot, or refuses no caller.
 #[test]
@@ -305,8 +289,8 @@ fn close_strands_no_caller() {
     });
 }
 
-/// Threads: one that acquires a slot due in an hour, with a deadline; one that closes the pacer. Edits: `close` wakes no
-/// caller; `refuse_if_closed` keeps the slot.
+/// Threads: one that acquires a slot due in an hour, with a deadline; one that closes the pacer. Edits: `close` wakes
+/// no caller; `refuse_if_closed` keeps the slot.
 #[test]
 fn close_strands_no_caller_with_a_deadline() {
     explore("close_strands_no_caller_with_a_deadline", || {

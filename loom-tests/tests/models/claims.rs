@@ -6,8 +6,8 @@ use loom_tests::{
 };
 use nanopace::{Claim, ManualClock, Nanos, Pacer, Refused};
 
-/// Threads: two that each acquire two slots. Four slots are due, but the last clock reading shows this for only two of
-/// them. Edit: the `fetch_add` of a claim is split into a load and a store.
+/// Threads: two that each acquire two slots. Four slots are due, but the first clock reading serves only two of them.
+/// Edit: the `fetch_add` of a claim is split into a load and a store.
 #[test]
 fn claims_are_unique() {
     explore("claims_are_unique", || {
@@ -46,8 +46,6 @@ fn tried_claims_are_unique() {
     });
 }
 
-/// A refused caller has claimed no slot, even if another caller got the last due slot at the same time.
-///
 /// Threads: two that call `try_acquire`. One slot is due, and the last clock reading already shows that it is due.
 /// Edits: the claimed slot is forgotten, or is not given back.
 #[test]
@@ -118,9 +116,6 @@ fn rows_are_unique() {
     });
 }
 
-/// The start time of a grant is never before the clock reading that showed its slot to be due. The latest reading never
-/// goes back, even if a caller reports its reading late.
-///
 /// Threads: one that acquires two slots, one that moves the clock forward and acquires a slot. The clock shows only 1.5
 /// us and 4.5 us, so there is one correct wait time for slots 2 and 3. Edits: the reading is reported after the horizon
 /// has been moved, or goes back; the horizon is moved `Relaxed`; `window` loads the reading first, or loads the horizon
@@ -212,9 +207,6 @@ fn while_a_claim_is_dropped<T: Send + 'static>(
     other.join().unwrap()
 }
 
-/// A slot that is given back before it is due does not count as due, although it was claimed when the schedule was
-/// published.
-///
 /// Threads: one that acquires or tries to acquire, one that drops the claim of a slot that is due in a microsecond.
 /// Edit: `write` sets the horizon to the position that claims have reached.
 #[test]

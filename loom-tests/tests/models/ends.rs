@@ -6,8 +6,6 @@ use loom_tests::{
 };
 use nanopace::{Ended, Pacer, Refused};
 
-/// When a shape ends, one caller gets the last slot, and all other callers return.
-///
 /// Threads: two that each acquire a slot; one that moves the clock past the end. There is one slot left. Edit: the
 /// schedule ignores the end of its shape.
 #[test]
@@ -47,8 +45,6 @@ fn the_end_of_a_shape_reaches_every_watch() {
     });
 }
 
-/// If a shape ends before the slots of sleeping callers, their sleeps end and their slots are given back.
-///
 /// Threads: two that sleep, for slots due in one hour and in two hours; one that sets a shape that ends at once. Edits:
 /// `wake_moved` wakes no sleeper, or does not check the end; a change of the load keeps the old end; slots claimed
 /// after the end are not given back.
@@ -92,8 +88,6 @@ fn an_earlier_end_reaches_sleepers_during_a_pause() {
     });
 }
 
-/// A schedule that continues after its end has all its slots, even if a caller is being refused because of the end.
-///
 /// Threads: one that acquires a slot, one that sets a rate and moves the clock forward by two slots. Edit: a change of
 /// the load keeps the old end.
 #[test]
@@ -118,9 +112,6 @@ fn a_schedule_that_goes_on_loses_no_slot() {
     });
 }
 
-/// If the schedule continues while a caller is being refused because of the end, the caller starts or returns
-/// `Finished`. It does not hang, and no slot is lost.
-///
 /// Threads: one that acquires a slot due in an hour; one that sets a shape that ends at once, then sets a shape that
 /// has slots, and moves the clock forward. Edits: `wake_moved` wakes no sleeper; slots claimed after the end are not
 /// given back.

@@ -56,8 +56,6 @@ fn a_run_goes_back_once_during_a_rate_change() {
     });
 }
 
-/// A lane that continues while the rate changes starts each of its slots once, and gives back the rest.
-///
 /// Threads: one whose lane has started two slots, holds a third, starts one more and is dropped; one that changes the
 /// rate. Four slots are due. Edits: `make_free` stores slots as returned although it has taken them back; the lane
 /// forgets the remaining slots of its run.
@@ -79,11 +77,9 @@ fn a_lane_goes_on_during_a_rate_change() {
     });
 }
 
-/// Two lanes never hold the same slot, and no slot that they give back is lost.
-///
 /// Threads: one whose lane starts two slots, holds a third and is dropped; one whose lane starts one slot. Five slots
 /// are due. Edits: `take_earliest` does not remove the slot that it returns; `make_free` forgets slots that are not the
-/// latest; `exchange` is split into a load and a store.
+/// latest; `exchange` is split into a load, a comparison and a store.
 #[test]
 fn lanes_share_nothing() {
     explore_less(1, "lanes_share_nothing", || {
@@ -104,8 +100,6 @@ fn lanes_share_nothing() {
     });
 }
 
-/// A lane stops when the pacer is closed, and its starts count as granted.
-///
 /// Threads: one that acquires two slots with a lane, so that the lane holds a third slot, then acquires again if the
 /// pacer is closed, and drops the lane; one that closes the pacer. Four slots are due. Edit: `Run::next` does not check
 /// the version.

@@ -24,9 +24,6 @@ fn keyed<C>(config: C, max_keys: usize, clock: &SetClock) -> Arc<Keyed<String, C
     Arc::new(keyed.clock(clock.clone()).build().unwrap())
 }
 
-/// If two new keys in different shards compete while there is room for one key, only one of them is stored. Removing a
-/// key makes room for another one.
-///
 /// Threads: two that each make a request for a new key, with room for one; one of them first removes idle keys. Edit:
 /// `reserve` loads the count and stores the increased count.
 #[test]
@@ -67,8 +64,6 @@ fn a_change_is_seen_by_every_later_decision() {
     });
 }
 
-/// A caller that has decided by one change of a batch decides by all changes of that batch.
-///
 /// Threads: one that changes the limits of two keys at once; one that makes a decision on one key at the same time, and
 /// then a decision on the other key. Edit: `make` increments the versions after it has unlocked the tables.
 #[test]

@@ -32,8 +32,6 @@ fn closing_a_pool_strands_nobody() {
     });
 }
 
-/// No request overtakes a waiting request, and no token is handed out twice.
-///
 /// Threads: one that acquires two tokens, one that acquires one token when only one token is available. Edit: `check`
 /// does not check the queue.
 #[test]
@@ -56,8 +54,6 @@ fn nobody_overtakes_who_waits() {
     });
 }
 
-/// A caller that waits, or is about to wait, gets the token that a change of the interval makes available.
-///
 /// Threads: one that acquires a token, one that shortens the interval, at a time when one token has accrued and the
 /// next refill is an hour away. Edits: a change serves no caller; `acquire` checks the pool and joins the queue under
 /// two locks.
@@ -76,8 +72,6 @@ fn a_change_reaches_who_waits() {
     });
 }
 
-/// A smaller pool refuses a caller that waits, or is about to wait, for more tokens than the pool can hold.
-///
 /// Threads: one that acquires two tokens, one that makes the pool smaller. Edits: `set_size` rejects no caller;
 /// `acquire` checks the pool and joins the queue under two locks.
 #[test]

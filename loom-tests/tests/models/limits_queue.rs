@@ -15,8 +15,6 @@ fn exhausted() -> (Limiter, nanopace_limits::Reservation) {
     (limiter, reservation)
 }
 
-/// When a reservation is dropped, a thread that waits, or is about to wait, is admitted at once.
-///
 /// Threads: one that waits for the limit, one that drops the reservation. Edits: `settle` wakes no waiter; a waiter
 /// that comes to an empty queue checks the limit before it enters the queue, but not after that.
 #[test]
@@ -49,11 +47,9 @@ fn the_next_in_line_is_called() {
     });
 }
 
-/// A later request does not overtake a waiting request: the limit has room for one, and the waiting request needs two.
-///
 /// Threads: one that makes a request of cost 1, if it sees that the other thread has made its request; one that waits
-/// with a request of cost 2. Edits: the number of waiters is loaded before the lock is taken; the fast path is opened
-/// while a request waits.
+/// with a request of cost 2. The limit has room for a cost of 1. Edits: the number of waiters is loaded before the lock
+/// is taken; the fast path is opened while a request waits.
 #[test]
 fn nobody_overtakes_who_waits_for_a_limit() {
     explore("nobody_overtakes_who_waits_for_a_limit", || {
@@ -77,8 +73,6 @@ fn nobody_overtakes_who_waits_for_a_limit() {
     });
 }
 
-/// The forecast for a timeout does not count again the cost of a waiter that has already been admitted.
-///
 /// Threads: one that makes a request with a timeout when the limit has room for both requests; one that waits. Edit: an
 /// admitted request keeps its cost until it has left the queue.
 #[test]

@@ -52,8 +52,6 @@ fn open(limits: &str) -> Limiter {
     limiter
 }
 
-/// Requests with and without the lock are together admitted exactly as often as the limit allows.
-///
 /// Threads: one that makes two requests without the lock, one that calls `decide`, which takes the lock, and then makes
 /// a request without the lock. The limit admits three requests. Edits: a request without the lock is split into a load
 /// and a store; `close` is split into a load and a store.
@@ -72,8 +70,6 @@ fn an_open_word_is_counted_once() {
     });
 }
 
-/// A request that loaded the word before a change of the limits does not count by the old limits after the change.
-///
 /// Threads: one that makes a request without the lock, one that halves the limits and makes a request. One of the two
 /// requests is admitted. Edit: the fast path is opened for all limits.
 #[test]
@@ -96,8 +92,6 @@ fn bucket() -> Arc<RefilledBucket> {
     Arc::new(RefilledBucket::unattended("2/s".parse().unwrap(), 4, 0, 1, clock).unwrap())
 }
 
-/// Only one thread adds the tokens of a refill, and no consumed token reappears.
-///
 /// Threads: two that take one token each when the first refill is due. Edit: a request decides on a copy of the state,
 /// and stores the copy under another lock.
 #[test]

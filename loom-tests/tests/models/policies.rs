@@ -55,9 +55,6 @@ fn a_strict_gap_is_forfeited_once() {
     });
 }
 
-/// Owed time is made up for once, at twice the rate, whatever the order of the threads is. After that, the schedule is
-/// the same as without the stall.
-///
 /// Threads: two that call `try_acquire`, 2 s late, at strictness 2. The remaining time is made up for after both have
 /// ended. Edit: `release` returns the intended start.
 #[test]
@@ -86,9 +83,6 @@ fn owed_time_is_paid_back_once() {
     });
 }
 
-/// Slots that are too late are skipped and counted once. A caller that held a skipped slot gets the next slot that is
-/// not too late.
-///
 /// Threads: two that claim and start a slot, 10 s late, with a limit of 3 s. Edit: `skip` does not count the slot that
 /// the caller holds.
 #[test]
@@ -103,8 +97,6 @@ fn skips_are_counted_once() {
     });
 }
 
-/// A slot that was claimed before the limit for skipping was set is granted or skipped, and counted once.
-///
 /// Threads: one that acquires a slot that a published clock reading shows to be due; one that sets the limit for
 /// skipping and acquires a slot. Eleven slots are due; seven of them are too late. Edits: `skip` moves the word by a
 /// store, or counts the slots that it tried to skip even if its exchange failed; `exchange` is split into a load, a

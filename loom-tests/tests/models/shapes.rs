@@ -23,9 +23,6 @@ fn behind() -> Pacer {
     pacer
 }
 
-/// Callers renew the chord when they claim slots at its end. Each slot has one owner, and starts at the shape's time or
-/// later.
-///
 /// Threads: two that each acquire two slots; slot 0 has started, and six slots are due. Edits: a chord continues after
 /// the straight part; a snapshot covers slots after its chord; slots after the chord are known to be due.
 #[test]
@@ -45,8 +42,6 @@ fn a_renewed_chord_loses_no_slot() {
     });
 }
 
-/// A lock-free reader sees the old chord or the new one, never the old line with the new end.
-///
 /// Threads: one that reads the due time of the next slot; one that acquires this slot and so renews the chord. Edits:
 /// `Hot::stretch` loads `ends_at` `Relaxed`, or `Hot::store` stores it `Relaxed`; a snapshot covers slots after its
 /// chord.
@@ -70,11 +65,9 @@ fn a_chord_is_read_whole() {
     });
 }
 
-/// A run of a lane never continues after the chord. When the chord is renewed, the lane gives back the rest of its run.
-///
 /// Threads: one whose lane starts three slots and is dropped; one that acquires a slot. The lane has started slots 0 to
 /// 2, two of them in a run, so it may claim four at once; six slots are due, two of them on the chord. Edits: slots
-/// after the chord are known to be due; `exchange` is split into a load and a store.
+/// after the chord are known to be due; `exchange` is split into a load, a comparison and a store.
 #[test]
 fn lanes_share_a_chord_that_is_renewed() {
     explore_less(1, "lanes_share_a_chord_that_is_renewed", || {
@@ -100,9 +93,6 @@ fn lanes_share_a_chord_that_is_renewed() {
     });
 }
 
-/// A caller that sleeps for a slot after the chord starts at the shape's time, even if the chord is renewed during the
-/// sleep.
-///
 /// Threads: one that acquires two slots, which are not due; one that claims a slot and moves the clock forward. Edits:
 /// a snapshot covers slots after its chord, or before it.
 #[test]
@@ -127,9 +117,6 @@ fn no_slot_starts_early_on_a_renewed_chord() {
     });
 }
 
-/// After a change of the shape, each slot that was due before the change is granted once, and later slots follow the
-/// new shape.
-///
 /// Threads: one that acquires a slot, one that sets a shape and moves the clock forward. Three slots are due. Edit: the
 /// new piece is used for slots that were due before it.
 #[test]
@@ -170,8 +157,6 @@ fn a_new_shape_reaches_sleepers() {
     });
 }
 
-/// A pause stops the schedule's time, also for a shape that is set before, during or after the pause.
-///
 /// Threads: one that sets a shape, one that pauses the pacer for a second. Edits: a resume does not move the shape's
 /// end; a new shape begins by the clock.
 #[test]
@@ -183,8 +168,6 @@ fn a_pause_does_not_count_in_a_new_shape() {
     });
 }
 
-/// A pause does not count for a corrected shape, which applies from the beginning of the load.
-///
 /// Threads: one that corrects the shape, one that pauses the pacer for a second. Edit: a resume does not move the
 /// shape's beginning.
 #[test]
@@ -217,8 +200,6 @@ fn starts_behind_a_pause(change: fn(&Pacer)) -> Vec<u64> {
     starts
 }
 
-/// A pacer that is closed stays closed when a shape is set, and no caller hangs.
-///
 /// Threads: one that acquires a slot due in an hour; one that closes the pacer and sets a shape in which the slot is
 /// due at once. Edits: `refuse_if_closed` refuses no caller, or keeps the slot.
 #[test]

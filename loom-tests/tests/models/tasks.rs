@@ -90,8 +90,6 @@ fn has_started(line: &AsyncPacer, slots: u64) {
     assert_eq!(line.pacer().ledger().granted, slots);
 }
 
-/// Two tasks queue. Both have their slots when the clock has reached the second slot.
-///
 /// Threads: two tasks that each acquire a slot; one that moves the clock past both slots. Edit: a task that leaves the
 /// queue calls no other task and sets no timer.
 #[test]
@@ -158,8 +156,8 @@ fn a_change_reaches_the_leader() {
     });
 }
 
-/// Threads: a task that acquires a slot due in an hour and is queued after a leader; one that drops the leader, sets the
-/// rate to 1000/s and moves the clock forward by 1 ms. Edit: the watch is not set.
+/// Threads: a task that acquires a slot due in an hour and is queued after a leader; one that drops the leader, sets
+/// the rate to 1000/s and moves the clock forward by 1 ms. Edit: the watch is not set.
 #[test]
 fn a_change_reaches_the_next_leader() {
     explore_less(1, "a_change_reaches_the_next_leader", || {
@@ -175,9 +173,6 @@ fn a_change_reaches_the_next_leader() {
     });
 }
 
-/// A task that was called and is not polled does not hold up the other tasks for ever: after a while, the next task is
-/// called.
-///
 /// Threads: a task that acquires a slot and is queued after a leader, which is never polled again; one that moves the
 /// clock forward twice. Edit: a task that has been called is called again before it is polled.
 #[test]

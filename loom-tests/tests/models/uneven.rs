@@ -11,9 +11,6 @@ fn first_of_two() -> Shard {
     Shard::new(0, 2).unwrap()
 }
 
-/// A change of shards hands out each slot once. Before the change the process has all slots, and after it every second
-/// slot.
-///
 /// Threads: one that acquires a slot; one that divides slot 3 and all later slots between two processes and moves the
 /// clock forward. Three slots are due. Edits: the change does not turn the line into a curve; the change turns the line
 /// into a curve that counts by the new shards from the beginning.
@@ -36,9 +33,6 @@ fn a_change_of_shards_loses_no_slot() {
     });
 }
 
-/// A slot that is claimed during a change of shards belongs to this process by the old or the new shards. No slot of
-/// the process is left out.
-///
 /// Threads: one that claims two slots; one that divides slot 2 and all later slots between two processes. One slot has
 /// started, and none is due. Edit: the change does not turn the line into a curve.
 #[test]
@@ -66,8 +60,6 @@ fn a_claimed_slot_stays_with_its_process() {
     });
 }
 
-/// A slot that may start is not given to another process, because a caller may be granted the slot without the lock.
-///
 /// Threads: one that tries to acquire a slot that is due in less than the sleep threshold; one that pauses the pacer
 /// and gives that slot and all later slots to two processes. Edits: the change considers only claimed slots; the change
 /// does not count slots that may start early as due; the change is never refused.
@@ -92,9 +84,6 @@ fn a_slot_that_is_due_stays_with_its_process() {
     });
 }
 
-/// A lane continues during a change of shards: its claimed slots keep their positions, and its later slots belong to
-/// this process.
-///
 /// Threads: one whose lane has started two slots, holds a third, starts two more and is dropped; one that divides slot
 /// 6 and all later slots between two processes, and moves the clock forward. Four slots are due. Edits: the published
 /// line continues after slot 5; the change does not turn the line into a curve; the lane forgets the remaining slots of
@@ -193,9 +182,6 @@ fn recorded_arrivals_have_one_owner_each() {
     });
 }
 
-/// A lane with a block of recorded arrivals continues while the speed changes: each arrival has one owner, and keeps
-/// its time.
-///
 /// Threads: one whose lane has started two slots, holds a third, starts one more and is dropped; one that changes the
 /// speed. Four slots are due. Edit: the remaining slots of a block are forgotten.
 #[test]
@@ -236,9 +222,6 @@ fn a_closed_lane_gives_back_its_block() {
     });
 }
 
-/// A reader of the drawn slots sees one whole draw: a slot has one owner and keeps its time, even if more slots are
-/// drawn and the slot is given back.
-///
 /// Threads: one that acquires a slot; one that claims the drawn slot, starts the slot before it, which draws more
 /// slots, and gives the claim back. Edits: the sequence is checked once; a sequence that shows a writer at work is
 /// accepted; the slots are stored, or loaded, with `Relaxed`.
@@ -313,8 +296,6 @@ fn drawn() -> (ManualClock, Pacer, [u64; 8], [Grant; 3]) {
     (clock, pacer, recorded, first)
 }
 
-/// A change of the speed reaches a caller that sleeps for a recorded arrival. A caller after the last arrival returns.
-///
 /// Threads: one that acquires a slot, for an arrival in an hour; one that raises the speed a thousandfold, tries to
 /// acquire a slot too, and moves the clock forward. Edits: `wake_moved` wakes no sleeper; a replay does not end.
 #[test]

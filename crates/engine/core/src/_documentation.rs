@@ -7,8 +7,8 @@
 //! * [Pausing](pausing): the ways to pause a caller until its slot is due, and the cost of each.
 //! * [Design](design): the reasons for the design.
 
-/// Includes a page of `docs/` as the documentation of a module. The page defines its links for readers outside of
-/// rustdoc, as files or URLs. The definitions for rustdoc come first: Markdown uses the first definition of a name.
+/// Includes pages of `docs/` as module documentation. The links are defined first, because Markdown uses the first
+/// definition of a name, and the pages define their links as files or URLs.
 macro_rules! pages {
     ($($name:ident = $file:literal),* $(,)?) => {
         $(

@@ -2,8 +2,7 @@
 
 use crate::wide::U256;
 
-/// A number of slots with 64 fraction bits. A load reaches at most 2^63 slots. Some slots lie at higher counts, which
-/// no load reaches.
+/// A number of slots with 64 fraction bits. A load reaches at most 2^63 slots, but slots can lie at higher counts.
 pub(crate) type Count = u128;
 
 pub(crate) const ONE: Count = 1 << 64;
@@ -11,9 +10,8 @@ pub(crate) const ONE: Count = 1 << 64;
 /// A number of slots, or of slots per nanosecond, with [`FINE_BITS`] fraction bits.
 ///
 /// A fine count is never below the exact count, and exceeds it by at most 2^-181 slots for each nanosecond of the
-/// shape, which is at most 2^-118 slots over the whole range of time. Rounded down to a [`Count`], a fine count is
-/// therefore never below the exact count rounded down: a slot that is due exactly at a whole nanosecond is due at that
-/// nanosecond.
+/// shape: by at most 2^-118 slots over the whole range of time. It is therefore never below the exact count when both
+/// are rounded down to a [`Count`]: a slot that is due exactly at a whole nanosecond is due at that nanosecond.
 pub(crate) type Fine = U256;
 
 /// The number of fraction bits of [`Fine`]. With this number, a rate below 2^4 per nanosecond can be multiplied by 2^63

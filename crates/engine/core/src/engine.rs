@@ -1,5 +1,4 @@
-//! Combines a timeline, a clock and a way to pause. Pacers, lanes, pollers, claims and watches are handles to an
-//! engine.
+//! Combines a timeline, a clock and a way to pause.
 //!
 //! `start_claimed`, `start_next` and similar functions fill in a grant that their caller has made, and are never
 //! inlined. If they returned the grant, the compiler would pass the grants of the hot path through memory, too.
@@ -82,9 +81,8 @@ impl Engine {
         Ok(())
     }
 
-    /// Starts the slots that are held, or the next slot if none are held. Does not exchange held slots for earlier ones
-    /// that were given back. Slots that can't start by `limit` stay held. With a limit of `i64::MIN`, only slots that
-    /// are due now start.
+    /// Held slots are not exchanged for earlier ones that were given back. Slots that can't start by `limit` stay held.
+    /// With a limit of `i64::MIN`, only slots that are due now start.
     pub(crate) fn start_kept(
         &self,
         held: &mut Option<Claimed>,
@@ -109,8 +107,7 @@ impl Engine {
         self.start_by(i64::MAX, attempt).map_err(|(refused, _)| refused)
     }
 
-    /// Pauses until the slots of `attempt` may start, and starts them. If the slots may not start by `limit`, the error
-    /// contains the slots that the attempt keeps.
+    /// If the slots may not start by `limit`, the error contains the slots that the attempt keeps.
     fn start_by(
         &self,
         limit: i64,

@@ -262,8 +262,7 @@ impl fmt::Display for Refused {
 }
 
 impl Refused {
-    /// Converts the refusal of a request for one slot without a deadline. Such a request is refused only if the pacer
-    /// is closed or its schedule has no slot left.
+    /// Only for the refusal of a request for one slot without a deadline, which is always `Closed` or `Finished`.
     pub(crate) fn for_good(self) -> Ended {
         match self {
             Refused::Finished => Ended::Finished,

@@ -57,7 +57,6 @@ impl Default for Stamp {
 }
 
 impl Grant {
-    /// A placeholder for a grant, which the called function overwrites.
     pub(crate) const NONE: Grant =
         Grant { intended_ns: 0, start: Stamp(NonZeroU64::MIN), slot: u64::MAX };
 

@@ -43,7 +43,6 @@ pub struct Lane {
     run: Run,
     /// The claimed slots of a schedule with uneven spacing. The block has slots only while the run has none.
     block: Option<Box<Block>>,
-    /// The length of the run or block when it was claimed.
     taken: u64,
     held: Arc<LaneRun>,
     pace: Pace,

@@ -6,7 +6,6 @@ pub(crate) fn span_ns(span: Duration) -> i64 {
     i64::try_from(span.as_nanos()).unwrap_or(i64::MAX)
 }
 
-/// Rounds `nanos` down to whole nanoseconds, limited to the range from 0 to [`i64::MAX`].
 #[expect(clippy::cast_possible_truncation, reason = "a cast from `f64` saturates")]
 #[inline]
 pub(crate) fn whole_ns(nanos: f64) -> i64 {

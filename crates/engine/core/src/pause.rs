@@ -1,8 +1,4 @@
 //! Holds an early caller back until its slot may start.
-//!
-//! The strategies are in [`sleep`], [`hybrid`] and [`busy`]. [`estimates`] and [`forecast`] hold the measurements that
-//! a thread makes of its own pauses, [`slack`] sets the precision of timers, and [`permits`] limits how many threads
-//! spin at once.
 
 mod busy;
 mod caller_pause;
@@ -20,7 +16,7 @@ pub(crate) use caller_pause::CallerPause;
 pub(crate) use pausing::Pausing;
 pub use strategy::{Pause, PauseError};
 
-/// Returns the time at which the pause ended, which is before the planned end if the caller was woken early.
+/// Returns the time at which the pause ended.
 pub(crate) fn run(pause: &CallerPause<'_>) -> Nanos {
     match pause.pausing.strategy {
         // No caller spins while the pacer is paused.

@@ -183,7 +183,7 @@ impl Rate {
         (self.operations, self.period_ns)
     }
 
-    /// Returns the scale of this rate multiplied by `ratio_q32` / 2^32. `ratio_q32` must be below 2^48.
+    /// `ratio_q32` multiplies the rate, in units of 2^-32. It must be below 2^48.
     pub(crate) fn scale_at(self, ratio_q32: u64) -> Scale {
         const { assert!(SLOT == 1 << 16) };
         Scale::from_ratio(self.period_ns << 16, self.operations * u128::from(ratio_q32))

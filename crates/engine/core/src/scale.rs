@@ -10,7 +10,6 @@ use std::num::NonZeroU8;
 /// Parts of a tick are in units of 2^-31.
 pub(crate) const PART_BITS: u32 = 31;
 
-/// The number of the highest bit of a [`roomy`](Scale::roomy) mantissa.
 const ROOMY_BITS: i32 = 61;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,8 +59,7 @@ impl Scale {
         Scale { mantissa, bits: NonZeroU8::new(bits).unwrap_or(NonZeroU8::MIN) }
     }
 
-    /// Returns the scale of `nanos` nanoseconds per tick, rounded down. `nanos` must be positive. The mantissa can be
-    /// doubled without an overflow.
+    /// `nanos` must be positive. The mantissa can be doubled without an overflow.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -96,7 +94,6 @@ impl Scale {
         self.bits.get().into()
     }
 
-    /// Returns the length of `ticks` in nanoseconds, rounded down and at most `i64::MAX`.
     pub(crate) fn nanos_down(self, ticks: u64) -> i64 {
         let nanos = (u128::from(ticks) * u128::from(self.mantissa)) >> self.fraction_bits();
         i64::try_from(nanos).unwrap_or(i64::MAX)
@@ -107,7 +104,6 @@ impl Scale {
         if ticks == 0 { 0 } else { self.nanos_down(ticks).saturating_add(1) }
     }
 
-    /// Returns the number of whole ticks that have passed after `nanos`, at most [`REACH`].
     pub(crate) fn ticks_forward(self, nanos: u64) -> i64 {
         // nanos_down(x) + 1 <= nanos, or x * mantissa < nanos * 2^bits.
         self.wide(nanos)
@@ -135,7 +131,6 @@ impl Scale {
         part.min((1 << PART_BITS) - 1)
     }
 
-    /// Returns the length of a [`part`](Scale::part) of a tick in nanoseconds, rounded down.
     pub(crate) fn nanos_of_part(self, part: u128) -> i64 {
         let nanos = (part * u128::from(self.mantissa)) >> (self.fraction_bits() + PART_BITS);
         i64::try_from(nanos).unwrap_or(i64::MAX)

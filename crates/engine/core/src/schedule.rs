@@ -76,7 +76,6 @@ pub(crate) struct Schedule {
     origin: i64,
     policy: Policy,
     end: End,
-    /// The revision for which the end was last computed, and that end.
     found_end: Cell<(u64, Option<u64>)>,
     /// The segment along which owed time is made up for. A slot may start only when this segment has reached it, too.
     catch_up: Option<Segment>,
@@ -87,8 +86,7 @@ pub(crate) struct Schedule {
     starts_on_use: bool,
     pauses_ns: i64,
     idle: i64,
-    /// The count of the load if no time had been forfeited. `None` if no time has been forfeited since the beginning or
-    /// the last correction of the load.
+    /// `None` if no time has been forfeited since the beginning or the last correction of the load.
     asked: Option<Box<Asked>>,
 }
 
@@ -168,8 +166,7 @@ impl Schedule {
         self.is_after_end(position) || !self.history.slots().has(position)
     }
 
-    /// Returns whether `position` lies after the end by count, duration or shape. Recordings and leases may end
-    /// earlier.
+    /// Covers the ends by count, duration and shape. Recordings and leases may end earlier.
     #[inline]
     fn is_after_end(&self, position: u64) -> bool {
         match self.end() {
@@ -212,16 +209,14 @@ impl Schedule {
         self.paid(time).map_or(intended, |paid| earlier(paid, intended))
     }
 
-    /// Returns the last position that is paid at `time`, or `None` if no time is owed. At the end of a shape, owed time
-    /// becomes backlog.
+    /// Returns `None` if no time is owed. At the end of a shape, owed time becomes backlog.
     fn paid(&self, time: i64) -> Option<u64> {
         let segment = self.catch_up.as_ref().filter(|_| time < self.end.of_shape())?;
         let paid = segment.position_at(time, self.history.slots());
         (ticks_between(paid, self.history.position_at(time)) > 0).then_some(paid)
     }
 
-    /// Returns the last position before the end of the schedule that is intended to start at most `span_ns` after
-    /// `now`. While the pacer is paused, the beginning of the pause replaces `now`.
+    /// While the pacer is paused, the span begins at the beginning of the pause.
     pub(crate) fn intended_within(&self, span_ns: i64, now: i64) -> u64 {
         let time = self.schedule_time(now).saturating_add(span_ns);
         self.before_end(self.history.position_at(time))
@@ -231,8 +226,7 @@ impl Schedule {
         self.paused_since.unwrap_or(now)
     }
 
-    /// Returns the average time between this process's slots from `position` on, at the load's rate at `now`, in
-    /// nanoseconds.
+    /// Returns the average time between this process's slots from `position` on.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_precision_loss,
@@ -248,8 +242,8 @@ impl Schedule {
         self.schedule_time(now).min(self.end.moment(&self.history))
     }
 
-    /// Records that `claimed` slots in total lie before the position `next`. Callers must call this method at least
-    /// once for every 2^47 claimed slots, because positions that are farther apart cannot be compared.
+    /// `claimed` slots in total lie before the position `next`. Must be called at least once for every 2^47 claimed
+    /// slots, because positions that are farther apart cannot be compared.
     pub(crate) fn count_claimed(&mut self, next: u64, claimed: u64) {
         self.history.count_claimed(next, claimed);
         self.end.count_claimed(next, claimed);
@@ -278,8 +272,7 @@ impl Schedule {
         // Slots now have the times of the load, as if no time had been forfeited.
         self.idle = 0;
         self.asked = None;
-        // A constant rate becomes a shape, too, because the load began at `origin`, before the anchor, and a
-        // line can't begin before its anchor.
+        // A constant rate becomes a shape, too: a line can't begin at `origin`, which is before its anchor.
         self.load = Load::Shape(Box::new(shape));
         // A shape that would already have ended ends at `time`.
         self.end = self.end.with_shape(self.load.end(self.origin).max(time));
@@ -303,24 +296,20 @@ impl Schedule {
         self.load.speed(self.history.slots(), self.origin, ratio_q32)
     }
 
-    /// Returns false, and moves no slot, if this process has the slot with the number `from` or a later one before the
-    /// position `next`. Slots from `next` on may still move.
     pub(crate) fn set_shard(&mut self, shard: Shard, from: u64, next: u64, now: i64) -> bool {
         self.leave_line(from, next, now);
         self.history.set_shard(shard, from, next)
     }
 
-    /// Turns a line into a curve of the same rate, because only a curve can have the slots of a shard or lease. The
-    /// whole load becomes a shard, which moves no slot. Does nothing if the slot with the number `from` lies before the
-    /// position `first`, because the shard or lease will be refused.
+    /// Turns a line into a curve of the same rate: only a curve can have the slots of a shard or lease. Does nothing if
+    /// the slot with the number `from` lies before the position `first`, because the shard or lease will be refused.
     fn leave_line(&mut self, from: u64, first: u64, now: i64) {
         if self.history.slots().is_plain() && self.history.set_shard(Shard::whole(), from, first) {
             self.follow_load(self.schedule_time(now));
         }
     }
 
-    /// Returns false, and moves no slot, if this process may have started the slot with the number `from` or a later
-    /// one. A slot that is intended to start within `sleep_threshold_ns` after `now` counts as started, because another
+    /// A slot that is intended to start within `sleep_threshold_ns` after `now` counts as started, because another
     /// thread may start it without the lock.
     pub(crate) fn lease(
         &mut self,
@@ -334,8 +323,7 @@ impl Schedule {
         self.history.lease(from, leases, not_started)
     }
 
-    /// Returns the number of the slot at which the leases begin: the first one that may be leased, but not before
-    /// `from`.
+    /// Returns the number of the slot at which the leases begin.
     pub(crate) fn lease_rest(
         &mut self,
         from: u64,
@@ -382,7 +370,6 @@ impl Schedule {
         self.starts_on_use = true;
     }
 
-    /// Returns whether this is the first use of a schedule that starts on first use.
     pub(crate) fn resume_on_use(&mut self, now: i64) -> bool {
         let is_first = self.starts_on_use;
         if is_first {
@@ -407,9 +394,8 @@ impl Schedule {
         }
     }
 
-    /// Moves anchors forward long before they are out of reach, and drops data that is no longer needed. `next` is the
-    /// next position to be claimed, and `free` is the earliest position that a caller can get. `is_held` is that of
-    /// [`History::trim`].
+    /// Moves anchors forward long before they are out of reach, and drops data that is no longer needed. `free` is the
+    /// earliest position that a caller can get, and `is_held` is that of [`History::trim`].
     pub(crate) fn tidy(
         &mut self,
         next: u64,
@@ -433,8 +419,7 @@ impl Schedule {
         self.forget(next.wrapping_add_signed(-RANGE));
     }
 
-    /// Lets a recording read ahead of `next`, and forgets past arrivals. `earliest` returns the first slot that a
-    /// caller holds or can get again.
+    /// `earliest` returns the first slot that a caller holds or can get again.
     pub(crate) fn follow_arrivals(
         &mut self,
         next: u64,
@@ -448,8 +433,7 @@ impl Schedule {
             }
             let next = earlier(next, self.reached(now));
             let earliest = earliest().map_or(next, |earliest| earlier(earliest, next));
-            // One more slot is kept, because the count of a position between two slots lies between the counts of these
-            // slots.
+            // One more slot is kept, because the count of a position between two slots depends on both slots.
             slots
                 .forget_before(before(later(earliest, next.wrapping_sub(after(0, MOST_ARRIVALS)))));
         }

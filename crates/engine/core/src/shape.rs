@@ -145,14 +145,11 @@ impl Shape {
         self.program.peak_hz(0, i64::MAX)
     }
 
-    /// Returns the count at `elapsed_ns`, which is 0 before the beginning, and the total count after the end.
     pub(crate) fn count_at_ns(&self, elapsed_ns: i64) -> Count {
         whole(self.program.count_at(elapsed_ns))
     }
 
-    /// Returns the time at which the slot at `count` starts: the first nanosecond at which the count is reached. If the
-    /// count is exactly `count` at that time and the rate is zero, the slot starts when the rate rises again. Returns
-    /// `i64::MAX` if the slot never starts. There is no slot at the count of the whole shape or after it.
+    /// Returns `i64::MAX` if the slot never starts. There is no slot at the count of the whole shape or after it.
     #[inline]
     pub(crate) fn time_of_count(&self, count: Count) -> i64 {
         self.program.steady_time_of(count).unwrap_or_else(|| self.exact_time_of_count(count))
@@ -176,7 +173,6 @@ impl Shape {
         (is_flat || count >= whole(self.program.total())) && self.time_of_count(count) > elapsed_ns
     }
 
-    /// Returns the duration of the shape, or `i64::MAX` if it never ends.
     pub(crate) fn duration_ns(&self) -> i64 {
         self.program.time_ns()
     }

@@ -142,7 +142,6 @@ impl Shard {
         self.cycle == 1
     }
 
-    /// Returns the number in the whole load of this process's slot `local`.
     pub(crate) fn global(&self, local: u64) -> u64 {
         let own = self.own.len() as u64;
         let in_cycle = usize::try_from(local % own).unwrap_or(0);
@@ -154,7 +153,6 @@ impl Shard {
         global / self.cycle * self.own.len() as u64 + in_cycle as u64
     }
 
-    /// Returns this process's share of the first `count` slots, rounded down.
     pub(crate) fn part_of(&self, count: Count) -> Count {
         let (own, cycle) = (self.own.len() as Count, Count::from(self.cycle));
         count / cycle * own + count % cycle * own / cycle

@@ -33,12 +33,10 @@ pub(crate) struct Sleeper {
 
 #[derive(Debug, Default)]
 struct Registry {
-    /// The sleepers, by the positions of their slots. A slot has one owner at a time, which leaves before the slot gets
-    /// another owner.
+    /// The keys are the positions of the sleepers' slots. A slot's owner leaves before the slot gets another owner.
     asleep: BTreeMap<u64, Sleeper>,
     /// Sleepers that have been chosen and removed, and not yet unparked.
     to_be_woken: VecDeque<Unparker>,
-    /// The tasks that the next change wakes, by the number of their watch.
     watching: BTreeMap<u64, Waker>,
 }
 
@@ -86,7 +84,6 @@ impl Sleepers {
         Sleepers(Mutex::new(Registry::default()))
     }
 
-    /// Returns false, and registers nothing, if the sleeper's plan is outdated.
     pub(crate) fn enter(
         &self,
         position: u64,
@@ -151,8 +148,7 @@ impl Sleepers {
         self.moved(|_| i64::MIN)
     }
 
-    /// Chooses one sleeper for each of the `slots` slots that were given back at `position`, among the sleepers with
-    /// later slots. Those with the latest slots are chosen first, so that sleepers that start sooner keep their slots.
+    /// The sleepers with the latest slots are chosen first, so that sleepers that start sooner keep their slots.
     pub(crate) fn latest_behind(&self, position: u64, slots: u64) -> WakeUps {
         let would_take = |(&at, sleeper): (&u64, &Sleeper)| {
             (sleeper.takes_others && ticks_between(position, at) > 0).then_some(at)

@@ -17,16 +17,14 @@ mod world {
     /// The maximum number of uneven slots that are drawn at once for all callers.
     pub(crate) const DRAWN: usize = 64;
 
-    /// Repeats `attempt`, which acquires a lock, for a while before the caller parks. A lock is mostly held for less
-    /// time than this spin takes: for about 2 us while 64 random slots are drawn. Parking costs more, because it also
-    /// makes the holder wake the waiter.
+    /// A lock is mostly held for less time than this spin takes: for about 2 us while 64 random slots are drawn.
+    /// Parking costs more, because it also makes the holder wake the waiter.
     #[inline]
     pub(super) fn spin<T>(attempt: impl Fn() -> Option<T>) -> Option<T> {
         attempt().or_else(|| spin_on(attempt))
     }
 
-    /// The number of attempts that follow a busy wait. The waits double up to the longest one, because an attempt takes
-    /// the lock's cache line away from its holder.
+    /// Busy waits between attempts double, because an attempt takes the lock's cache line away from its holder.
     const BUSY_ATTEMPTS: u32 = 12;
     const LONGEST_BUSY_WAIT: u32 = 256;
     /// The number of attempts that follow a yield, in case the holder waits for this processor.

@@ -78,8 +78,7 @@ pub(crate) struct Timeline {
     /// The next position to be claimed, in ticks. `claim_in` and `claim` add to it, and `exchange` replaces it.
     allocated: CachePadded<AtomicU64>,
     published: Published,
-    /// The drawn slots, if there is an arrival process. The slots of an uneven shard are claimed under the lock
-    /// instead.
+    /// `None` without an arrival process. The slots of an uneven shard are claimed under the lock instead.
     drawn: Option<Box<Drawn>>,
     locked: CachePadded<Mutex<Locked>>,
     held: Held,
@@ -98,7 +97,6 @@ pub(crate) struct Totals {
     pub(crate) overdue: u64,
 }
 
-/// From these values, a caller computes how long it may continue to sleep after its slot is due.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Spacing {
     pub(crate) interval_ns: i64,
@@ -130,9 +128,7 @@ impl Timeline {
         self.published.is_closed()
     }
 
-    /// Returns the reading of the clock, or the last reported reading if that is later. The result is therefore never
-    /// earlier than a start that the caller can know of. (The clock's readings on two processors may be out of order by
-    /// some hundred nanoseconds.)
+    /// The clock's readings on two processors may be out of order by some hundred nanoseconds.
     #[inline]
     pub(crate) fn now(&self, clock: &dyn Clock) -> Nanos {
         clock.now().max(Nanos::from_nanos(self.published.reading()))
@@ -155,8 +151,7 @@ impl Timeline {
         if span_ns(delay) <= self.sleep_threshold_ns { Duration::ZERO } else { delay }
     }
 
-    /// Claims the next slot, and grants it if it is known to be due. Claims no slot unless a straight stretch is
-    /// published. This is the hot path. The loads before the addition cost almost nothing.
+    /// The hot path. The loads before the addition cost almost nothing.
     #[inline]
     pub(crate) fn claim_fast(&self) -> Result<Grant, NotGranted> {
         let window = self.published.window().ok_or(NotGranted::NotClaimed)?;
@@ -169,10 +164,8 @@ impl Timeline {
         self.claim_in(|position| bent.grant(position))
     }
 
-    /// Claims a slot only if a straight stretch is published, and the slot that was the next one at the last reading of
-    /// the clock is known to be due. If other callers have since claimed all slots that are known to be due, the caller
-    /// may have to give its slot back. The word `allocated` is not loaded before the addition: if another thread has
-    /// just written it, the load would take longer than the addition.
+    /// The check uses the position at the last reading of the clock, because loading `allocated` would take longer than
+    /// the addition if another thread has just written that word. The caller may therefore have to give its slot back.
     #[inline]
     pub(crate) fn try_claim_fast(&self) -> Result<Grant, NotGranted> {
         let window = self.published.window().ok_or(NotGranted::NotClaimed)?;
@@ -288,8 +281,7 @@ impl Timeline {
         }
     }
 
-    /// Returns the time at which the schedule releases the slots. With a sleep threshold, they are due before that
-    /// time.
+    /// With a sleep threshold, the slots are due before their release.
     pub(crate) fn release(&self, claimed: &Claimed) -> Result<Release, Ended> {
         match self.published.snapshot().filter(|snapshot| snapshot.tells(claimed.position)) {
             Some(snapshot) => Ok(Release::At(snapshot.intended(claimed.position))),
@@ -325,13 +317,11 @@ impl Timeline {
         is_set
     }
 
-    /// Returns how early a slot may start without the lock: the sleep threshold plus the error of a chord or parabola.
     fn furthest_lead_ns(&self) -> i64 {
         self.sleep_threshold_ns.saturating_add(FIT_ERROR_NS)
     }
 
-    /// Returns false if this process may have started the slot with the number `from` or a later one. If a caller holds
-    /// a slot that may not start yet, the slot moves as it does with a change of the rate. Models:
+    /// A slot that a caller holds and that may not start yet moves as it does with a change of the rate. Models:
     /// `a_lease_reaches_waiting_callers`, `a_slot_that_may_start_is_not_leased_away`.
     pub(crate) fn lease(&self, clock: &dyn Clock, from: u64, leases: &[Lease]) -> bool {
         let mut is_leased = false;

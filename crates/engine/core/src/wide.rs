@@ -109,8 +109,7 @@ impl Mul for U256 {
 impl Div for U256 {
     type Output = U256;
 
-    /// Returns the quotient, rounded down. Each step uses an estimate of the quotient that is never above the true
-    /// quotient, and reduces the remainder by a factor of about 2^49.
+    /// Each step uses an estimate that is never above the quotient, and divides the remainder by about 2^49.
     fn div(self, divisor: U256) -> U256 {
         if self.high == 0 && divisor.high == 0 {
             return U256::from(self.low / divisor.low);
@@ -125,8 +124,7 @@ impl Div for U256 {
     }
 }
 
-/// Returns an estimate that is never above the true quotient. The true quotient must be at least 1, and differ from
-/// `quotient` by a relative error of at most 2^-50.
+/// The true quotient must be at least 1, and differ from `quotient` by a relative error of at most 2^-50.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,

@@ -28,7 +28,6 @@ use std::time::Instant;
 
 const ALL: &str = "all";
 
-/// The files and folders of the workspace that the copy needs.
 const PARTS: [&str; 5] = ["Cargo.toml", "Cargo.lock", "crates", "benches", "loom-tests"];
 
 fn main() -> ExitCode {
@@ -220,7 +219,6 @@ impl Scratch {
     }
 }
 
-/// Returns the arguments that select a model, or `None` if no file contains the model.
 fn filter(workspace: &Path, model: &str) -> io::Result<Option<Vec<String>>> {
     if model == ALL {
         return Ok(Some(Vec::new()));
@@ -240,8 +238,7 @@ impl Drop for Scratch {
     }
 }
 
-/// Copies a file or a folder, without build results. The copies get new modification times, so that cargo rebuilds
-/// every file that has changed.
+/// Leaves out build results. The copies get new modification times, so that cargo rebuilds every changed file.
 fn copy(from: &Path, to: &Path) -> io::Result<()> {
     if !from.is_dir() {
         return fs::read(from).and_then(|bytes| fs::write(to, bytes));

@@ -41,7 +41,6 @@ fn models(root: &Path) -> io::Result<BTreeSet<String>> {
     Ok(models)
 }
 
-/// Returns the models that are named in comments of three crates and on the page on orderings.
 fn named(root: &Path) -> io::Result<BTreeSet<String>> {
     let mut paths = vec![root.join("docs/MEMORY-ORDERING.md")];
     for part in ["crates/engine/core/src", "crates/limits/limits/src", "crates/limits/keyed/src"] {

@@ -1,5 +1,5 @@
 //! Implements the key stream of `ChaCha8` (Bernstein, "`ChaCha`, a variant of Salsa20", 2008). The crate `chacha20`
-//! would add three other dependencies. No number here is secret, so no memory is wiped.
+//! would add three other dependencies.
 
 const DOUBLE_ROUNDS: usize = 4;
 

@@ -256,8 +256,7 @@ fn dispersion(arrivals: &Process, window: u64) -> f64 {
 
 const WINDOWS: u32 = 2_000;
 
-/// Returns whether `index`, estimated from [`WINDOWS`] windows, is compatible with `expected`. The relative standard
-/// deviation of a variance that is estimated from `n` normal values is sqrt(2 / n).
+/// The relative standard deviation of a variance that is estimated from `n` normal values is sqrt(2 / n).
 fn near(index: f64, expected: f64) -> bool {
     (index / expected - 1.0).abs() < NORMAL_LEVEL * (2.0 / f64::from(WINDOWS)).sqrt()
 }

@@ -1,5 +1,4 @@
-//! Computes the slots of an arrival process for one pacer. Keeps the numbers that were drawn or read last, so that the
-//! next slot is found quickly.
+//! Computes the counts of the slots of an arrival process.
 
 use super::exact::ExactPoisson;
 use super::jitter::Jitter;
@@ -56,8 +55,7 @@ impl Process {
         })
     }
 
-    /// Returns the number of slots that are due at `count` or before. For a replay, this number exceeds the slot of the
-    /// last [`read_ahead`](Process::read_ahead) by at most 2^20.
+    /// For a replay, the result is at most the limit that [`read_ahead`](Process::read_ahead) sets.
     pub(crate) fn slots_by(&self, count: Count) -> u64 {
         let slots = match &mut *self.0.borrow_mut() {
             Source::Even => u64::try_from(count / ONE).unwrap_or(u64::MAX).saturating_add(1),

@@ -1,12 +1,10 @@
 //! Generates streams of random numbers. The streams can be computed in any order.
 //!
-//! The seed and the stream's name (process, run, level and index) determine the numbers of a stream (Salmon et al.,
-//! "Parallel random numbers: as easy as 1, 2, 3", SC 2011). The distributions are implemented here, because other
-//! crates may change theirs in a new version, or use the platform's functions.
+//! The seed and the stream's name (process, run, level and index) determine the numbers of a stream. The distributions
+//! are implemented here, because other crates may change theirs in a new version, or use the platform's functions.
 
 use super::chacha::ChaCha8;
 
-/// The kind of process that uses the numbers. Two kinds with the same seed use different numbers.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Use {
     Renewal = 1,
@@ -47,8 +45,7 @@ impl Numbers {
         -libm::log(self.unit())
     }
 
-    /// Returns a normal number with mean 0 and variance 1, by the ratio of uniforms with the quadratic bounds of Leva,
-    /// "A fast normal random number generator", TOMS 1992.
+    /// Ratio of uniforms with the bounds of Leva, "A fast normal random number generator", TOMS 1992.
     fn normal(&mut self) -> f64 {
         loop {
             let u = self.unit();
@@ -72,8 +69,7 @@ impl Numbers {
         }
     }
 
-    /// Returns a gamma-distributed number for a `shape` below 1, by the method GS of Ahrens and Dieter, "Computer
-    /// methods for sampling from gamma, beta, Poisson and binomial distributions", Computing 1974.
+    /// Method GS of Ahrens and Dieter, cited at [`gamma`](super::Arrivals::gamma), for a `shape` below 1.
     fn gamma_below_one(&mut self, shape: f64) -> f64 {
         let area = 1.0 + shape / std::f64::consts::E;
         loop {
@@ -93,8 +89,7 @@ impl Numbers {
         }
     }
 
-    /// Returns a gamma-distributed number for a `shape` of 1 or more, by the method of Marsaglia and Tsang, "A simple
-    /// method for generating gamma variables", TOMS 2000.
+    /// Method of Marsaglia and Tsang, cited at [`gamma`](super::Arrivals::gamma), for a `shape` of 1 or more.
     fn gamma_above_one(&mut self, shape: f64) -> f64 {
         let d = shape - 1.0 / 3.0;
         let c = 1.0 / (9.0 * d).sqrt();
@@ -117,8 +112,7 @@ impl Numbers {
     }
 }
 
-/// Returns `ln(1 + y) - (y - y^2 / 2 + y^3 / 3)`, with a relative error of at most 2^-30. The error is largest just
-/// above the limit of the series.
+/// Returns `ln(1 + y) - (y - y^2 / 2 + y^3 / 3)`, with a relative error of at most 2^-30.
 fn rest_of_logarithm(y: f64) -> f64 {
     if y.abs() > 1.0 / 64.0 {
         return libm::log1p(y) - y * (1.0 - y * (1.0 / 2.0 - y / 3.0));

@@ -4,7 +4,7 @@ use super::random::{Key, Use};
 use super::tree::{MOST, Tree};
 use crate::count::Count;
 
-/// The level of the random numbers for the sum of all gaps, which is above the level of every node.
+/// The level of the random numbers for the sum of all gaps. Every node has a lower level.
 const ABOVE_ROOT: u32 = 64;
 
 #[derive(Debug)]

@@ -55,8 +55,7 @@ impl Replay {
         Replay { offsets: offsets.fuse(), first: 0, known, latest: 0, limit: AHEAD }
     }
 
-    /// Returns the count at which the slot is due, or `None` if the recording ends before the slot. For a forgotten
-    /// slot, returns the count of the next slot that is known, or of the last slot that was read.
+    /// For a forgotten slot, returns the count of the first known slot, or of the last slot read if none is known.
     pub(super) fn count_of(&mut self, slot: u64) -> Option<Count> {
         while self.read() <= slot {
             self.read_one()?;
@@ -75,8 +74,7 @@ impl Replay {
         self.slots_by(count) < self.limit
     }
 
-    /// Raises the reading limit to [`AHEAD`] arrivals after `slot`, unless it is almost as high already. Returns
-    /// whether the limit has changed.
+    /// Returns whether the limit was raised.
     pub(super) fn read_ahead(&mut self, slot: u64) -> bool {
         let limit = slot.saturating_add(AHEAD);
         let is_more = limit.saturating_sub(self.limit) > FEW;
@@ -110,8 +108,7 @@ impl Replay {
     }
 }
 
-/// Converts an offset to a count, at one count per second. The count is rounded down, so that the slot is due at the
-/// recorded nanosecond.
+/// Rounds down, so that the slot is due at the recorded nanosecond.
 fn count(offset: Duration) -> Count {
     Count::from(offset.as_secs()) * ONE + Count::from(offset.subsec_nanos()) * ONE / 1_000_000_000
 }

@@ -12,7 +12,7 @@
 use super::random::{Key, Numbers};
 use crate::count::Count;
 
-/// The maximum number of gaps of a tree, and therefore of slots of a random arrival process.
+/// The maximum number of gaps of a tree, and of slots of a random arrival process.
 pub(super) const MOST: u64 = 1 << 63;
 const LEAF: u32 = 7;
 const IN_LEAF: u64 = (1 << LEAF) - 1;

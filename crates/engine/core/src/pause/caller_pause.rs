@@ -5,8 +5,6 @@ use crate::sleepers::Sleeper;
 use crate::timeline::{Attempt, Plan, Timeline};
 use crate::{Clock, Nanos, Unparker};
 
-/// A pause of a caller. It lasts until the slot may start, until the caller's deadline or `limit`, or until the plan is
-/// outdated.
 pub(crate) struct CallerPause<'a> {
     pub(crate) timeline: &'a Timeline,
     pub(crate) clock: &'a dyn Clock,
@@ -18,7 +16,7 @@ pub(crate) struct CallerPause<'a> {
 }
 
 impl CallerPause<'_> {
-    /// Returns the planned end of the pause. A stretched sleep ends later.
+    /// A stretched sleep ends later.
     pub(super) fn until(&self) -> Nanos {
         Nanos::from_signed(self.plan.release.moment().min(self.attempt.deadline).min(self.limit))
     }

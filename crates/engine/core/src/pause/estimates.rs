@@ -33,7 +33,6 @@ pub(super) enum Approach {
     Spin,
     /// The thread sleeps, then spins for this time in nanoseconds.
     SleepThenSpin(i64),
-    /// The thread sleeps for as long as [`Pause::Sleep`](crate::Pause::Sleep) would sleep.
     Sleep,
 }
 
@@ -113,14 +112,12 @@ impl ThreadEstimates {
         self.slept_to.saturating_add(pausing.sleep_period_ns(self.cost.value()))
     }
 
-    /// Returns how the thread spends a pause of `delay`, if it may spin for `earned` from one start to the next.
+    /// Decides how the thread spends a pause of `delay`, if it may spin for `earned` from one start to the next:
     ///
-    /// * The thread spins through a delay that is no longer than the margin, if its share allows such a spin at every
-    ///   start.
-    /// * If sleeps end in time, the thread sleeps before every start, because a mix of spins and sleeps would make the
-    ///   gaps between starts uneven.
-    /// * If even the shortest sleep ends too late, the thread spins from full credit until the credit is used up, and
-    ///   then sleeps before every start until the credit is full again.
+    /// * The thread spins through a delay of at most the margin, if its share allows such a spin at every start.
+    /// * If sleeps end in time, the thread sleeps before every start: a mix of spins and sleeps would make gaps uneven.
+    /// * If even the shortest sleep ends too late, the thread spins until less than [`MOST_MARGIN_NS`] of credit is
+    ///   left, and then sleeps before every start until the credit is full.
     pub(super) fn approach(&self, delay: i64, earned: i64, is_stretched: bool) -> Approach {
         let margin = self.margin();
         // Even the shortest sleep usually ends late, by more than a quarter of the delay.
@@ -134,8 +131,7 @@ impl ThreadEstimates {
         }
     }
 
-    /// Returns how long before the end of its pause a thread wakes: longer than most oversleeps, and at most
-    /// [`MOST_MARGIN_NS`]. Below half of the maximum credit, the margin shrinks in proportion to the credit.
+    /// Below half of the maximum credit, the margin shrinks in proportion to the credit.
     fn margin(&self) -> i64 {
         let wanted = self.oversleep.value().clamp(LEAST_MARGIN_NS, MOST_MARGIN_NS);
         wanted * (2 * self.credit()).min(MOST_CREDIT_NS) / MOST_CREDIT_NS
@@ -161,8 +157,7 @@ impl ThreadEstimates {
         self.crowded = CROWDED_FOR_NS;
     }
 
-    /// Subtracts a spin of `nanos` from the credit. A negative `nanos` corrects an earlier subtraction that was too
-    /// large.
+    /// A negative `nanos` corrects an earlier subtraction that was too large.
     pub(super) fn spun(&mut self, nanos: i64) {
         self.credit -= nanos;
         self.is_saving |= self.credit < MOST_MARGIN_NS;
@@ -183,7 +178,6 @@ mod tests {
     fn spinning_is_bounded_by_its_share() {
         let mut estimates = ThreadEstimates::NEW;
         let mut spun = 0;
-        // The thread may spin for a tenth of 1 s, plus the initial credit.
         for tick in 0..10_000 {
             let now = tick * 100_000;
             estimates.pass(now, 0.1);

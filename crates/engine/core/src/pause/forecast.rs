@@ -1,12 +1,10 @@
 //! Forecasts the next value from earlier ones. All values are nanoseconds.
 
-/// A running estimate of a quantile: `percent` % of the values are below the quantile.
+/// A running estimate of the `percent` % quantile, by stochastic approximation (Robbins and Monro, 1951).
 ///
-/// Each value moves the estimate one step towards that value. The size of the step does not depend on the distance, so
-/// a stall of a second moves the estimate no further than any other large value. A step up is `percent` % of a whole
-/// step, and a step down is `100 - percent` %. Steps therefore balance where `percent` % of the values lie below the
-/// estimate (stochastic approximation: Robbins and Monro, 1951). A whole step is an eighth of the estimate plus 32 ns,
-/// so the estimate adapts at any scale.
+/// The size of a step does not depend on the distance of the value, so a stall of a second moves the estimate no
+/// further than any other large value. Steps up and down balance where `percent` % of the values lie below the
+/// estimate. Steps grow with the estimate, so the estimate adapts at any scale.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Quantile {
     value: i64,
@@ -14,8 +12,7 @@ pub(super) struct Quantile {
 }
 
 impl Quantile {
-    /// Creates an estimate that begins at `value`. If values are near zero, `percent` must be from 4 to 96: otherwise
-    /// one of the two steps is rounded to zero.
+    /// If values are near zero, `percent` must be from 4 to 96: otherwise one of the two steps is rounded to zero.
     pub(super) const fn new(value: i64, percent: i64) -> Quantile {
         Quantile { value, percent }
     }
@@ -34,10 +31,8 @@ impl Quantile {
     }
 }
 
-/// Predicts an upper bound for the next value: a moving mean plus a quantile of the deviations from that mean.
-///
-/// The oversleep depends on what the processor does during the sleep. Its usual value changes every few dozen sleeps. A
-/// quantile alone would have to cover all of these changes.
+/// Predicts an upper bound for the next value: a moving mean plus a quantile of the deviations from that mean. The
+/// usual oversleep changes every few dozen sleeps, and a quantile alone would have to cover all of these changes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Forecast {
     mean: i64,
@@ -109,8 +104,7 @@ mod tests {
         assert!(after - before <= before / 8 + 32);
     }
 
-    /// Values are spread over 5 us and jump by 30 us after every fifty values. Each tuple has the number of values that
-    /// the prediction covered, and the total excess in ns.
+    /// Values are spread over 5 us and jump by 30 us after every fifty values.
     #[test]
     fn a_forecast_follows_values_that_are_alike() {
         let values = || {

@@ -33,8 +33,7 @@ fn spin_from(pause: &CallerPause<'_>, now: Nanos) -> Nanos {
     sleep_through(pause)
 }
 
-/// Sleeps as [`Pause::Sleep`](super::Pause::Sleep) does. Credits the thread for the time at once, because the thread
-/// would lose the credit if it used another pacer next.
+/// Credits the thread for the sleep at once: a thread that uses another pacer next would lose the credit.
 fn sleep_through(pause: &CallerPause<'_>) -> Nanos {
     let now = sleep::run(pause);
     ThreadEstimates::update(pause, |estimates| {
@@ -43,8 +42,7 @@ fn sleep_through(pause: &CallerPause<'_>) -> Nanos {
     now
 }
 
-/// Spins until the end of the pause. Subtracts the time of the spin from the credit in advance, so that this work does
-/// not delay the start after the pause.
+/// Subtracts the time of the spin from the credit in advance, so that this work does not delay the start.
 fn spin_booked(pause: &CallerPause<'_>, begun: Nanos) -> Nanos {
     let left = pause.until().signed() - begun.signed();
     ThreadEstimates::update(pause, |estimates| {
@@ -68,8 +66,7 @@ fn spin_booked(pause: &CallerPause<'_>, begun: Nanos) -> Nanos {
 /// The credit is not corrected if a spin overruns by at most this time.
 const UNBOOKED_NS: i64 = 1_000;
 
-/// Corrects the credit and the pacer's total by `over`, the overrun of a spin. `over` is negative if a change of the
-/// schedule ended the spin early.
+/// `over` is the overrun of a spin. It is negative if a change of the schedule ended the spin early.
 #[cold]
 fn book(pause: &CallerPause<'_>, left: i64, over: i64, longest_gap: i64) {
     pause.pausing.add_spun(over);

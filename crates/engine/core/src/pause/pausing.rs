@@ -37,7 +37,6 @@ impl Pausing {
         }
     }
 
-    /// Returns the shortest time between two wake-ups that keeps the cost of sleeping within its share.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_precision_loss,
@@ -47,8 +46,7 @@ impl Pausing {
         (cost_ns as f64 / self.sleep_share.max(LEAST_SHARE)) as i64
     }
 
-    /// Returns how far a pause may be stretched beyond its end: half of the lateness that the policy tolerates, or zero
-    /// if slots are at least `spared_ns` apart. The other half of the tolerated lateness is for the oversleep.
+    /// The other half of the tolerated lateness is left for the oversleep.
     pub(crate) fn stretch_ns(&self, interval_ns: i64, tolerated_ns: i64) -> i64 {
         if interval_ns < self.spared_ns { tolerated_ns / 2 } else { 0 }
     }

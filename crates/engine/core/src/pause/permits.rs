@@ -48,7 +48,6 @@ fn processors() -> u64 {
 mod tests {
     use super::*;
 
-    /// A refused `take` must not give a permit back.
     #[test]
     fn a_refused_permit_returns_none() {
         let permits = SpinPermits::new();

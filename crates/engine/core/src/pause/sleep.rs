@@ -6,8 +6,6 @@ use super::slack::FineTimer;
 use crate::sync::with_parker;
 use crate::{Nanos, Parker};
 
-/// Sleeps until the pause ends. If the pause can be stretched, and the thread would otherwise spend more than its share
-/// of a core on going to sleep and waking up, the thread sleeps longer.
 pub(super) fn run(pause: &CallerPause<'_>) -> Nanos {
     if pause.stretch_ns() > 0
         && let Some(estimates) = ThreadEstimates::of(pause)
@@ -26,8 +24,7 @@ fn stretched(pause: &CallerPause<'_>, estimates: ThreadEstimates) -> Nanos {
     now
 }
 
-/// Sleeps once, until `until`, and returns the time after the sleep. The sleep may end early, and does not begin if the
-/// plan is outdated.
+/// The sleep may end early, and does not begin if the plan is outdated.
 pub(super) fn until(pause: &CallerPause<'_>, until: Nanos) -> Nanos {
     with_parker(|parker| park_until(pause, parker, until))
 }
@@ -52,8 +49,7 @@ fn thread_time_ns() -> i64 {
     time.tv_sec.saturating_mul(1_000_000_000).saturating_add(time.tv_nsec)
 }
 
-/// Returns zero, because the CPU time of a thread is read only on Linux. The estimated cost of a sleep therefore keeps
-/// its initial value.
+/// The CPU time is read only on Linux. On other systems, the estimated cost of a sleep keeps its initial value.
 #[cfg(not(target_os = "linux"))]
 fn thread_time_ns() -> i64 {
     0

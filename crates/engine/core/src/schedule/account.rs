@@ -3,7 +3,7 @@
 use super::Schedule;
 use crate::position::ticks_between;
 
-/// The times of a [`Ledger`](crate::Ledger), in nanoseconds. `elapsed` is the sum of the other fields.
+/// `elapsed` is the sum of the other fields. All fields are in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Account {
     pub(crate) elapsed: i64,
@@ -15,8 +15,7 @@ pub(crate) struct Account {
 
 impl Account {
     pub(crate) fn count_returned(&mut self, unused: i64) {
-        // `unused` is exact only while the pieces of the slots are in memory. It is therefore limited to the allocated
-        // time.
+        // `unused` is exact only while the pieces of the slots are in memory, so it is limited to the allocated time.
         let unused = unused.min(self.allocated);
         self.allocated -= unused;
         self.backlog += unused;
@@ -32,14 +31,12 @@ impl Schedule {
         let claimed = passes.min(time).saturating_sub(self.began).saturating_sub(self.pauses_ns);
         let allocated = claimed.saturating_sub(self.idle);
         let late = elapsed.saturating_sub(claimed);
-        // While time is owed, the slots up to `paid_until` are released and count as backlog. The other late slots
-        // have to wait.
+        // While time is owed, only the slots up to `paid_until` are released and count as backlog.
         let backlog = paid_until.map_or(late, |until| until.saturating_sub(passes).clamp(0, late));
         Account { elapsed, allocated, idle: self.idle, waiting: late - backlog, backlog }
     }
 
-    /// Returns how much of the schedule's time up to `now` belongs to the slots from `start` to `end`, which were given
-    /// back.
+    /// Returns how much of the schedule's time up to `now` belongs to the slots from `start` to before `end`.
     pub(crate) fn unused(&self, start: u64, end: u64, now: i64) -> i64 {
         debug_assert!(ticks_between(start, end) > 0, "a range has slots");
         let time = self.time_until_end(now);

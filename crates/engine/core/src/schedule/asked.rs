@@ -1,8 +1,7 @@
 //! Counts the slots that the requested load contains before a given time, regardless of late policies.
 //!
-//! Until time is forfeited, the schedule's own count is also the count of the requested load. From then until a
-//! correction of the load, [`Asked`] keeps a separate count of the requested load. A slot *has come* if its time in the
-//! requested load has passed.
+//! The schedule's own count serves until time is forfeited. From then until a correction of the load, [`Asked`] keeps a
+//! separate count. A slot *has come* if its time in the requested load has passed.
 
 use super::end::End;
 use super::history::History;
@@ -15,8 +14,7 @@ use crate::position::{before, earlier, first_after};
 pub(super) struct Asked {
     /// The time at which the current load has the count 0.
     origin: i64,
-    /// The time from which the current load counts: the time at which its piece began to apply, or at which a corrected
-    /// load began.
+    /// The time at which the current load's piece began to apply, or at which a corrected load began.
     since: i64,
     /// The number of slots of all loads together by `since`, or by the end by time if that is earlier.
     count: Count,
@@ -59,8 +57,6 @@ impl Asked {
         self.since = self.since.saturating_add(span_ns);
     }
 
-    /// Returns the number of slots of all loads by `time`, or by `since` if `since` is later. `load` is the current
-    /// load.
     pub(super) fn count_at(&self, load: &Load, time: i64) -> Count {
         let count_of_this = |time: i64| load.count_at_ns(time.saturating_sub(self.origin));
         self.count + count_of_this(time.max(self.since)) - count_of_this(self.since)
@@ -76,7 +72,7 @@ impl Asked {
         self.came_at_least.max(self.count_at(load, last) + Count::from(!is_waiting))
     }
 
-    /// Starts to count a new load at `now`. `load` is the load that applied until then.
+    /// `load` is the load that applied until `now`.
     pub(super) fn change(&mut self, load: &Load, end: &End, now: i64) {
         let count = self.count_at(load, end.no_later_than_end(now));
         let came_before_since = self.came_before(load, end.no_later_than_first_without_slot(now));
@@ -86,9 +82,8 @@ impl Asked {
     }
 }
 
-/// Returns a count such that all slots of the whole load below it have come before `moment`. Some of these slots may
-/// belong to another process, and can become this process's slots through a change of the shard. `next` is this
-/// process's first slot that has not come.
+/// Returns a count such that all slots of the whole load below it have come before `moment`. A change of the shard can
+/// make these slots this process's slots. `next` is this process's first slot that has not come.
 fn below(history: &History, end: &End, next: u64, moment: i64) -> Count {
     let slots = history.slots();
     let stop = end.no_later_than_first_without_slot(moment);

@@ -4,11 +4,10 @@
 //! count*. At the time `since`, the two counts are `shape_since` and `load_since`. When the shape's count grows by one,
 //! the load's count grows by `ratio_q32` / 2^32.
 //!
-//! Usually `since` is the beginning of the segment. A *corrected* load gets the times that it would have if it had
-//! followed another shape since it began ([`History::correct`](super::history::History::correct)). The curve of such a
-//! load counts from the beginning of the load, where the load's count was 0. The curve's anchor is the position that
-//! the load had reached when it was corrected, which may be before or after the position that the new shape has
-//! reached.
+//! Usually `since` is the beginning of the segment. For a *corrected* load
+//! ([`History::correct`](super::history::History::correct)), it is the beginning of the load, where the load's count
+//! was 0. The anchor is then the position that the load had reached when it was corrected, which may be before or after
+//! the position that the new shape has reached.
 //!
 //! Times are rounded as for a [`Line`](super::Line), so `time_of(p) <= t` is equivalent to `p <= position_at(t)`,
 //! except that all positions up to the anchor stay reached while the rate is zero.
@@ -27,9 +26,9 @@ pub(crate) struct Curve {
     /// The time to which `load_since` and `shape_since` belong: when the segment begins, or when a corrected load
     /// began. It can't be derived from these counts, which stay the same for a long time where the shape is very slow.
     pub(crate) since: i64,
-    /// The load's count at `since`. It exceeds the count of `position` by at most a tick, or by much more if it was not
-    /// known which slots come next. For a corrected load it is 0. For the segments after a correction to a smaller
-    /// load, it is less than the count of `position`.
+    /// The load's count at `since`: 0 for a corrected load. Otherwise it usually exceeds the count of `position` by up
+    /// to a tick. The excess is larger if it was not known which slots come next, and negative after a correction to a
+    /// smaller load.
     load_since: Count,
     shape_since: Count,
     pub(crate) ratio_q32: u64,
@@ -95,8 +94,7 @@ impl Curve {
         })
     }
 
-    /// Returns the time at which the slot at `load_count` starts, which is never before `since` for counts from
-    /// `load_since` on. Returns `i64::MAX` if the count is never reached or not known yet ([`Count::MAX`]).
+    /// Returns `i64::MAX` if the count is never reached or not known yet ([`Count::MAX`]).
     #[inline]
     fn time_of_count(&self, load_count: Count) -> i64 {
         if load_count == Count::MAX {
@@ -114,11 +112,10 @@ impl Curve {
         time_of(self.shape_since.saturating_add(more)).max(self.since)
     }
 
-    /// Returns the last position that is reached at `time`. While the rate is zero, a slot that lies exactly at the
-    /// count of that time is not reached: it waits until the rate rises again. During this time, the result is never
-    /// before the anchor, because the slots up to the anchor were reached before this piece began. If the load was
-    /// corrected to a smaller one and the rate is not zero, the result can be before the anchor until the load has
-    /// reached the anchor again.
+    /// While the rate is zero, a slot exactly at the count of `time` is not reached: it waits until the rate rises
+    /// again. The result is then never before the anchor, because the slots up to the anchor were reached before this
+    /// piece began. While the rate is not zero, the result can be before the anchor after a correction to a smaller
+    /// load.
     pub(crate) fn position_at(&self, time: i64, slots: &Slots) -> u64 {
         let (reached, is_waiting) = self.reached_at(time);
         let reached = reached.map(|count| slots.position_by(count));
@@ -181,9 +178,8 @@ impl Curve {
         whole.saturating_mul(ratio).saturating_add((rest * ratio) >> 32)
     }
 
-    /// Returns whether a line may begin at `time` with the slot at the count `first`, which was reached within the
-    /// nanosecond before. A line may not begin where the rate drops: at the lower rate, the count from `first` to the
-    /// count at `time` would take longer than a nanosecond.
+    /// `first` is the count of a slot that was reached within the nanosecond before `time`. A line may not begin where
+    /// the rate drops: at the lower rate, the count from `first` on would take longer than a nanosecond.
     pub(crate) fn may_begin_at(&self, first: Count, time: i64) -> bool {
         // Where the rate does not jump, the counts need not be compared.
         if self.shape.is_smooth_at(time.saturating_sub(self.origin)) {

@@ -62,20 +62,17 @@ use crate::scale::Scale;
 /// The minimum length of a parabola, in slots. Where a parabola has fewer slots, a chord is as good.
 const FEW_SLOTS: f64 = 2.0;
 
-/// The maximum number of slots of a parabola. The limit keeps rounding errors small.
 const MOST_SLOTS: u64 = 1 << 18;
 
 /// The minimum duration of a parabola. The rounded anchor makes a shorter parabola too inexact.
 const SHORTEST_NS: i64 = 64;
 
-/// The maximum duration of a parabola. The limit keeps rounding errors small.
 const LONGEST_NS: i64 = 1 << 32;
 
 const TICKS: f64 = 65_536.0;
 const _: () = assert!(SLOT == 65_536);
 
-/// Returns the stretch along a chord that begins at `begin`. The curve caches the time of the chord's end for this
-/// revision of the schedule, because that time is needed next.
+/// The curve caches the time of the chord's end for this revision, because that time is needed next.
 pub(super) fn chord(curve: &Curve, begin: &Begin, slots: &Slots, revision: u64) -> Stretch {
     let (straight_ns, falls) = curve.straight(begin.time);
     let until_ns = begin.time.saturating_add(if falls { straight_ns / 2 } else { straight_ns });
@@ -87,8 +84,7 @@ pub(super) fn chord(curve: &Curve, begin: &Begin, slots: &Slots, revision: u64) 
     begin.stretch(Line::between((begin.position, begin.time), end), 0, ends_at)
 }
 
-/// Returns the stretch along a parabola that begins at `begin`, or `None` where a chord is as good or a parabola would
-/// be too inexact.
+/// Returns `None` where a chord is as good or a parabola would be too inexact.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_precision_loss,

@@ -68,8 +68,7 @@ impl End {
         self.by_duration.min(self.by_shape)
     }
 
-    /// Returns the first position after the last slot. Returns `None` if there is no end, or if that position is out of
-    /// range or not known yet: slots before it may still be leased, or still have to be read from a recording.
+    /// Returns `None` also while slots before the end may still be leased or have to be read from a recording.
     pub(super) fn position(&self, history: &History) -> Option<u64> {
         let is_known = |time: i64| time < i64::MAX && history.is_known_until(time);
         let first_from = |time: i64| is_known(time).then(|| history.first_from(time));
@@ -83,14 +82,12 @@ impl End {
         self.by_time() < i64::MAX
     }
 
-    /// Returns whether a slot with the intended start `moment` lies after the end by time. Returns false for
-    /// `i64::MAX`, which means that the intended start is unknown.
+    /// `i64::MAX` means that the intended start is unknown, so the result is false.
     pub(super) fn is_past(&self, moment: i64) -> bool {
         moment < i64::MAX && (moment >= self.by_duration || moment > self.by_shape)
     }
 
-    /// Returns whether the end by duration has been reached at `moment`. After that end, no change continues the
-    /// schedule.
+    /// After the end by duration, no change continues the schedule.
     pub(super) fn is_over(&self, moment: i64) -> bool {
         moment >= self.by_duration
     }

@@ -50,9 +50,8 @@ pub(crate) struct History {
     /// The pieces, oldest first. There is at least one. Anchors ascend. `since` ascends as well, except where time was
     /// forfeited on a corrected load.
     pieces: Vec<Piece>,
-    /// The last slot after which time was forfeited. The piece that is anchored at this slot begins after the
-    /// forfeited time. A change of speed within a tick after a slot also anchors a piece at that slot, but forfeits no
-    /// time. This field distinguishes the two cases. See [`passes`](History::passes).
+    /// The last slot after which time was forfeited: the piece that is anchored at this slot begins after the forfeited
+    /// time. A change of speed within a tick after a slot also anchors a piece at that slot, but forfeits no time.
     forfeited_at: u64,
     /// A number that grows with every change that moves a slot, but not when unneeded pieces are dropped.
     revision: u64,
@@ -98,16 +97,14 @@ impl History {
         next.map_or(ends_at, |next| earlier(next, ends_at))
     }
 
-    /// If the piece of the slot at `position` was dropped, returns the slot's intended start: the time at which the
-    /// next piece begins. Otherwise returns `None`.
+    /// If the slot's piece was dropped, returns the slot's intended start: the time at which the next piece begins.
     #[inline]
     fn forgotten_until(&self, index: usize, position: u64) -> Option<i64> {
         let next = self.pieces.get(index + 1)?;
         (ticks_between(self.pieces[index].ends_at, position) > 0).then_some(next.since)
     }
 
-    /// Returns slots around the slot at `position` whose intended starts lie on one line, a chord or a parabola.
-    /// Returns `None` if there is no such line, the slots are not known yet or never start, or the piece was dropped.
+    /// Returns `None` if slots are unevenly spaced, not known yet or never start, or if the piece was dropped.
     pub(crate) fn stretch(&self, position: u64) -> Option<Stretch> {
         let index = self.index_of(position);
         let ends_at = self.ends_at(index);
@@ -116,7 +113,7 @@ impl History {
             &Segment::Line(line) => Some(Stretch {
                 line,
                 bend: 0,
-                // There is no slot before the first piece, so it also contains the slot at its anchor.
+                // No other piece contains the slot at the anchor of the first piece.
                 begins_after: line.position.wrapping_sub(u64::from(index == 0)),
                 ends_at,
                 numbers: Numbering::new(self.slots.even_from(position)?, position, line.position),
@@ -130,8 +127,7 @@ impl History {
         }
     }
 
-    /// Returns the beginning of a stretch along a curve that contains the slot at `wanted` and no slot after
-    /// `ends_at`. Returns `None` if slots are not evenly spaced there, or if the curve never reaches that slot.
+    /// Returns `None` if slots are not evenly spaced, or if the curve never reaches the slot at `wanted`.
     fn begin(&self, curve: &Curve, wanted: u64, ends_at: u64) -> Option<Begin> {
         let (position, time) = self.known_near(curve, wanted);
         let even = self.slots.even_from(position).filter(|_| time < i64::MAX)?;
@@ -144,9 +140,7 @@ impl History {
         Some(Begin { position, time, wanted, ends_at_most, even })
     }
 
-    /// Returns a slot at which a stretch to the slot at `position` can begin, and the time of that slot. This is the
-    /// slot before `position` if the time of that slot is known and a line may begin there, and otherwise the slot at
-    /// `position`.
+    /// Returns the slot before `position` if its time is known and a line may begin there.
     fn known_near(&self, curve: &Curve, position: u64) -> (u64, i64) {
         let previous = before(position);
         let is_on = ticks_between(curve.position, previous) > 0
@@ -177,8 +171,8 @@ impl History {
         piece.segment.time_of(position, &self.slots)
     }
 
-    /// Returns the first slot whose intended start is at `time` or later, by the piece that applies just before
-    /// `time`. After a correction to a larger load, that slot and later ones may be intended to start earlier.
+    /// Uses the piece that applies just before `time`. After a correction to a larger load, the returned slot and later
+    /// ones may be intended to start earlier.
     pub(crate) fn first_from(&self, time: i64) -> u64 {
         let index = self.index_before(time);
         let last = self.reached_on(index, time.saturating_sub(1));
@@ -186,8 +180,8 @@ impl History {
         first_after(earlier(last, self.ends_at(index)))
     }
 
-    /// Returns the first slot at or after `position` that is intended to start at `time` or later, on the piece of that
-    /// position, or the first slot after that piece. Returns `position` if its piece was dropped.
+    /// Searches only the piece of `position`. If all its slots start before `time`, returns the first slot after that
+    /// piece. Returns `position` if its piece was dropped.
     pub(crate) fn first_along(&self, position: u64, time: i64) -> u64 {
         let index = self.index_of(position);
         let last = self.reached_on(index, time.saturating_sub(1));
@@ -216,8 +210,7 @@ impl History {
         self.pieces.iter().rposition(|piece| piece.since < time).unwrap_or(0)
     }
 
-    /// Returns whether it is known which slots before `time` belong to this process. This is always known for a time
-    /// before the last piece, because slots that were unknown at a change lie after that change.
+    /// Always true for a time before the last piece: slots that were unknown at a change lie after that change.
     pub(crate) fn is_known_until(&self, time: i64) -> bool {
         match &self.pieces[self.index_before(time)..] {
             [Piece { segment: Segment::Curve(curve), .. }] => {
@@ -227,7 +220,7 @@ impl History {
         }
     }
 
-    /// Returns the last position that is reached at `time`. The last piece must apply at `time`.
+    /// The last piece must apply at `time`.
     pub(crate) fn position_at(&self, time: i64) -> u64 {
         self.reached_on(self.pieces.len() - 1, time)
     }
@@ -252,8 +245,7 @@ impl History {
         self.put_in_force(self.continued(speed, time), time);
     }
 
-    /// From `time` on, continues the schedule as if it had followed this shape since `origin`, with the count 0 at
-    /// `origin`.
+    /// From `time` on, slots have their times as if the load had followed `shape` since `origin`.
     pub(crate) fn correct(&mut self, shape: &Shape, origin: i64, time: i64) {
         let position = self.current().position_at(time, &self.slots);
         let curve = Curve::new(shape, origin, origin, position, 0);
@@ -311,8 +303,7 @@ impl History {
         self.slots.first_leasable(self.first_not_started(not_started))
     }
 
-    /// Returns the first slot that has certainly not started. Slots up to the anchor of a later piece may have started,
-    /// because they were due when that piece began to apply.
+    /// Slots up to the anchor of a later piece may have started: they were due when that piece began to apply.
     fn first_not_started(&self, not_started: u64) -> u64 {
         let changed = self.pieces.iter().skip(1).map(|piece| first_after(piece.segment.anchor()));
         changed.fold(not_started, later)

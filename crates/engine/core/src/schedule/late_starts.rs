@@ -1,5 +1,4 @@
-//! Applies the late policy to the schedule. Each slot is judged at most once, when it starts, and may then move the
-//! slots after it.
+//! Applies the late policy to the schedule: each slot is judged at most once, when it starts.
 
 use super::Schedule;
 use super::policy::Verdict;
@@ -16,14 +15,12 @@ pub(crate) enum Fate {
 }
 
 impl Schedule {
-    /// Marks all slots before `next` that are due by `moment` as settled. Callers use this method when the policy
-    /// begins to judge starts.
+    /// Called when the policy begins to judge starts.
     pub(crate) fn settle_before(&mut self, next: u64, moment: i64) {
         self.settled = later(self.settled, earlier(before(next), self.reached(moment)));
     }
 
-    /// Starts `slots` slots from `position` on as one operation, unless the policy skips them. The slots are due at
-    /// `now`, which is also the schedule's time, because no slot is due while the pacer is paused.
+    /// `now` is also the schedule's time, because no slot is due while the pacer is paused.
     pub(crate) fn start(&mut self, position: u64, slots: u64, now: i64) -> Fate {
         let (intended, release) = (self.intended(position), self.release(position));
         let gap = now.saturating_sub(intended);
@@ -44,8 +41,7 @@ impl Schedule {
         Fate::Starts
     }
 
-    /// Moves the slots after the slot at `position` as if that slot started at `time`, unless they have already moved
-    /// that far. The forfeited time becomes idle time. Slots of a corrected load may move by more.
+    /// The forfeited time becomes idle time. Slots of a corrected load may move by more than that time.
     fn forfeit_until(&mut self, position: u64, time: i64, is_started: bool) {
         let passes = self.history.passes(position);
         if time > passes {
@@ -57,8 +53,7 @@ impl Schedule {
         }
     }
 
-    /// Returns the lateness in nanoseconds beyond which slots are skipped, or `None` if there is no limit below the
-    /// range of positions. Lateness beyond the range is forfeited, so a higher limit is never reached.
+    /// Lateness beyond the range of positions is forfeited, so a limit beyond the range is never reached.
     fn skip_limit(&self, now: i64) -> Option<i64> {
         let is_within = |&limit: &i64| {
             limit < LEAST_RANGE_NS || now.saturating_sub(limit) > self.history.oldest(now)
@@ -66,8 +61,7 @@ impl Schedule {
         self.policy.skip_later_than.filter(is_within)
     }
 
-    /// If the slot at `position` is too late to start, returns the first slot that is not too late, or the end if that
-    /// is earlier. Otherwise, and while the pacer is paused, returns `None`.
+    /// If the slot at `position` is too late, returns the first slot that is not, or the end if that is earlier.
     pub(crate) fn skip_target(&self, position: u64, now: i64) -> Option<u64> {
         let oldest = now.saturating_sub(self.skip_limit(now)?);
         if self.is_paused() || self.intended(position) >= oldest || self.ends_before(position) {
@@ -78,7 +72,7 @@ impl Schedule {
         Some(self.end().map_or(target, |end| earlier(target, end)))
     }
 
-    /// Records that slots before `position` were skipped. The time that was owed for them is no longer owed.
+    /// The time that was owed for the skipped slots before `position` is no longer owed.
     pub(crate) fn skipped_to(&mut self, position: u64, now: i64) {
         if let Some(segment) = &mut self.catch_up {
             *segment = Segment::through(&segment.speed(), position, now, self.history.slots());
@@ -107,8 +101,6 @@ impl Schedule {
         }
     }
 
-    /// Returns whether the slot at `position` is not settled, so that neither it nor a later slot has moved other
-    /// slots.
     pub(crate) fn is_unsettled(&self, position: u64) -> bool {
         ticks_between(self.settled, position) > 0
     }

@@ -1,5 +1,4 @@
-//! Defines a straight piece of the schedule. Converts positions to times and times to positions with integer
-//! arithmetic.
+//! Defines a straight piece of the schedule, computed with integer arithmetic.
 //!
 //! A position's time is the first whole nanosecond at which the position is reached. A time's position is the last
 //! whole tick that is reached. So `time_of(p) <= t` is equivalent to `p <= position_at(t)`, and no slot is ever early.
@@ -54,16 +53,14 @@ impl Line {
         Line { time: from.1, position: from.0, scale: Scale::from_ratio(nanos, ticks) }
     }
 
-    /// Returns the line with this scale whose last position reached at `time` is `position`, and which is ahead of that
-    /// position by the count `ahead`. `ahead` is less than a tick, unless the count lies beyond the reach of positions.
-    /// In that case at most a tick of `ahead` is used.
+    /// `ahead` is the count by which the line is ahead of `position` at `time`. It is less than a tick, unless the
+    /// count lies beyond the reach of positions. At most a tick of `ahead` is used.
     pub(crate) fn having_reached(position: u64, ahead: Count, time: i64, scale: Scale) -> Line {
         let part = ahead.min(TICK) >> (TICK.trailing_zeros() - PART_BITS);
         Line { time: time.saturating_sub(scale.nanos_of_part(part)), position, scale }
     }
 
-    /// Returns the count that the line has reached at `time`. `here` is the count of the last position that is reached
-    /// at `time`.
+    /// `here` is the count of the last position that is reached at `time`.
     pub(crate) fn count_at(&self, time: i64, here: Count) -> Count {
         here + (self.part_at(time) << (TICK.trailing_zeros() - PART_BITS))
     }
@@ -75,7 +72,7 @@ impl Line {
         self.scale.part(nanos.unsigned_abs())
     }
 
-    /// Returns the line that continues at `time` with another scale, and keeps the fraction of a tick that has passed.
+    /// Keeps the fraction of a tick that has passed.
     pub(crate) fn continued(&self, time: i64, scale: Scale) -> Line {
         let back = scale.nanos_of_part(self.part_at(time));
         let position = self.position_at(time);

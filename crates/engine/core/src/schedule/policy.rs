@@ -7,7 +7,6 @@ use crate::strictness::{ONE, Rule};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Policy {
     pub(crate) strictness: Strictness,
-    /// Lateness up to this value is made up for at once under every strictness except 1.
     pub(crate) tolerance: i64,
     pub(crate) max_backlog: Option<i64>,
     pub(crate) skip_later_than: Option<i64>,
@@ -16,8 +15,7 @@ pub(crate) struct Policy {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Verdict {
     pub(super) forfeits_ns: i64,
-    /// The multiple of the rate at which owed time is made up for, in units of 2^-32, if the start is so late that time
-    /// is owed.
+    /// The multiple of the rate at which owed time is made up for, in units of 2^-32. `None` if no time is owed.
     pub(super) owes_at: Option<u64>,
 }
 
@@ -38,8 +36,7 @@ impl Policy {
         limits.into_iter().flatten().fold(by_rule, i64::min)
     }
 
-    /// Decides what a start forfeits or owes. `late` is the time since the slot's release, and `gap` the time since its
-    /// intended start, in nanoseconds.
+    /// `late` is the time since the slot's release, and `gap` the time since its intended start.
     pub(super) fn judge(&self, late: i64, gap: i64) -> Verdict {
         let is_late = late > self.tolerance;
         let (closed, owes_at) = match self.strictness.rule() {

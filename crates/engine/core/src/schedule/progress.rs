@@ -1,5 +1,4 @@
-//! Counts the slots of the requested load before a given time, and finds the slots of a range that were due in a span
-//! of time.
+//! Counts the slots of the requested load, and finds the slots that were due in a span of time.
 
 use super::Schedule;
 use super::asked::Asked;
@@ -39,8 +38,7 @@ impl Schedule {
         }
     }
 
-    /// Returns `moment`, but at most the nanosecond after the beginning of the pause. No slot starts at that nanosecond
-    /// or later.
+    /// During a pause, no slot starts after the nanosecond at which the pause began.
     fn stopped(&self, moment: i64) -> i64 {
         self.paused_since.map_or(moment, |since| moment.min(since.saturating_add(1)))
     }
@@ -50,23 +48,21 @@ impl Schedule {
         self.end().map_or(first, |end| earlier(first, end))
     }
 
-    /// Records that another load begins at `now`. Must be called before `load` is replaced.
+    /// Must be called before `load` is replaced.
     pub(super) fn change_asked(&mut self, now: i64) {
         if let Some(asked) = &mut self.asked {
             asked.change(&self.load, &self.end, now);
         }
     }
 
-    /// Begins to keep the load's own count. This function is called before each forfeit; only the first call since the
-    /// beginning or a correction has an effect.
+    /// Called before each forfeit. Only the first call since the beginning or a correction has an effect.
     pub(super) fn keep_asked(&mut self) {
         if self.asked.is_none() {
             self.asked = Some(Box::new(Asked::new(&self.history, &self.end, &self.load)));
         }
     }
 
-    /// Returns the slots from `from` to before `to` that are intended to start in `span`, and before a pause, in
-    /// batches. A batch is a pair: the intended start of its last slot, and its number of slots.
+    /// A batch is a pair: the intended start of its last slot, and its number of slots.
     pub(crate) fn batches(
         &self,
         (from, to): (u64, u64),

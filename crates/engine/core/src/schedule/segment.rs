@@ -56,8 +56,7 @@ impl Segment {
         }
     }
 
-    /// Returns the segment that continues at `now` with another speed. The fraction of the current interval that has
-    /// passed at `now` also counts at the new speed.
+    /// The fraction of the current interval that has passed at `now` also counts at the new speed.
     pub(crate) fn continued(&self, speed: &Speed, now: i64, slots: &Slots) -> Segment {
         let position = self.position_at(now, slots);
         match (self, speed) {
@@ -147,8 +146,7 @@ impl Segment {
         }
     }
 
-    /// Returns whether the anchor should be moved. The function must be fast, because it is called at every judged
-    /// start.
+    /// Returns whether the anchor should be moved. Must be fast, because it is called at every start under the lock.
     pub(crate) fn is_far(&self, next: u64, now: i64) -> bool {
         match self {
             // Beyond its reach, a line can't compute which position it has reached. If the anchor were moved at such a

@@ -27,7 +27,7 @@ const STRIPES_KEPT: usize = 1024;
 
 #[derive(Debug)]
 pub(crate) struct Slots {
-    /// The arrival process of the load. `None` if slot n lies at the count n.
+    /// `None` if slot n of the load lies at the count n.
     arrivals: Option<Box<Process>>,
     /// The slots of this process, in order. All slots before the first stripe are this process's, or were dropped. The
     /// last stripe may be *open*: it is not known yet which of its slots are this process's.
@@ -38,12 +38,9 @@ pub(crate) struct Slots {
 
 #[derive(Debug)]
 struct Stripe {
-    /// The own number of the first slot of the process in the stripe.
     own_from: u64,
-    /// The number in the whole load of the slot at which the stripe begins.
     from: u64,
-    /// The process's share of the stripe's slots. `None` if the process has no slot of the stripe, or if the stripe is
-    /// open.
+    /// `None` if the process has no slot of the stripe, or if the stripe is open.
     shard: Option<Shard>,
 }
 
@@ -87,8 +84,7 @@ impl Slots {
         self.arrivals.is_some()
     }
 
-    /// Describes the evenly spaced slots from `position` on. Returns `None` if the slots are not evenly spaced, or not
-    /// known.
+    /// Returns `None` if the slots are not evenly spaced, or not known.
     pub(crate) fn even_from(&self, position: u64) -> Option<Even> {
         let own = self.own_at(position).unwrap_or(0);
         let index = self.stripes.iter().rposition(|stripe| stripe.own_from <= own);
@@ -108,9 +104,8 @@ impl Slots {
         self.counted = (next, claimed);
     }
 
-    /// Gives this process the slots of `shard`, beginning with the slot with the number `from` in the whole load.
-    /// Returns false, and changes nothing, if the process has such a slot before the position `next`, which may have
-    /// started.
+    /// Returns false, and changes nothing, if the process has a slot with the number `from` or a higher one before the
+    /// position `next`: that slot may have started.
     pub(crate) fn set_shard(&mut self, shard: Shard, from: u64, next: u64) -> bool {
         let own_from = self.own_before(from);
         let is_ahead = self.own_at(next).is_none_or(|next| next <= own_from);
@@ -121,9 +116,8 @@ impl Slots {
         is_ahead
     }
 
-    /// Gives this process the slots of these leases, beginning with the slot with the number `from` in the whole load.
-    /// The process has no slots yet after the leases. Returns false, and changes nothing, if the process has such a
-    /// slot before the position `unstarted`, which may have started.
+    /// Returns false, and changes nothing, if the process has a slot with the number `from` or a higher one before the
+    /// position `unstarted`: that slot may have started. An open stripe follows the leases.
     pub(crate) fn lease(&mut self, from: u64, leases: &[Lease], unstarted: u64) -> bool {
         let own_from = self.own_before(from);
         if self.own_at(unstarted).is_some_and(|unstarted| unstarted > own_from) {
@@ -142,8 +136,7 @@ impl Slots {
         true
     }
 
-    /// Returns the number in the whole load of this process's first slot that has certainly not started, or the end of
-    /// its leases if it has no such slot. Slots before the position `unstarted` may have started.
+    /// Slots before the position `unstarted` may have started. Returns the end of the leases if no slot is left.
     pub(crate) fn first_leasable(&self, unstarted: u64) -> u64 {
         let own = self.own_at(unstarted).unwrap_or(0);
         let leases_end = || self.stripes.last().map_or(own, |open| open.from);
@@ -156,15 +149,13 @@ impl Slots {
         }
     }
 
-    /// Returns whether it is known which slots up to `count` are this process's.
     pub(crate) fn is_known_until(&self, count: Count) -> bool {
         let open = self.stripes.last().filter(|stripe| stripe.shard.is_none());
         let is_read = self.arrivals.as_ref().is_none_or(|arrivals| arrivals.is_known_until(count));
         is_read && open.is_none_or(|open| self.slots_by(count) <= open.from)
     }
 
-    /// Returns whether there is, or may be, a slot at `position`. There is no slot after the last one of a recording,
-    /// or after leases that end at `u64::MAX`.
+    /// There is no slot after the last one of a recording, or after leases that end at `u64::MAX`.
     pub(crate) fn has(&self, position: u64) -> bool {
         let Some(slot) = self.slot_of(self.own_at(position).unwrap_or(0)) else {
             return self.stripes.last().is_some_and(|open| open.from < u64::MAX);
@@ -219,8 +210,7 @@ impl Slots {
         self.arrivals.as_ref().is_some_and(|arrivals| !arrivals.is_endless())
     }
 
-    /// Drops old stripes on which no caller has a slot. Slots before `free` are claimed. `is_held` returns whether a
-    /// slot between two positions is held or was given back.
+    /// Drops old stripes on which no caller holds a slot. All slots before `free` are claimed.
     pub(crate) fn trim(&mut self, free: u64, is_held: impl Fn(u64, u64) -> bool) {
         let own = self.own_at(free).unwrap_or(0);
         let past = self.stripes.partition_point(|stripe| stripe.own_from <= own);
@@ -238,8 +228,7 @@ impl Slots {
         arrivals.is_some_and(|(arrivals, slot)| arrivals.remembers_many_before(slot))
     }
 
-    /// Lets a recording be read farther ahead of `position`. Returns whether the limit was raised: in that case, the
-    /// end has to be computed again.
+    /// If the result is true, the end has to be computed again.
     pub(crate) fn read_ahead(&self, position: u64) -> bool {
         let arrivals = self.arrivals.as_ref().zip(self.slot(position));
         arrivals.is_some_and(|(arrivals, slot)| arrivals.read_ahead(slot))
@@ -251,15 +240,13 @@ impl Slots {
         }
     }
 
-    /// Returns the number in the whole load of the slot at `position`, or `None` before the first slot and for a slot
-    /// that is not leased.
+    /// Returns `None` before the first slot, and for a slot that is not leased.
     #[inline]
     pub(crate) fn slot(&self, position: u64) -> Option<u64> {
         self.own_at(position).and_then(|own| self.slot_of(own))
     }
 
-    /// Returns the number of this process's slots before `position`, not counting a slot that the position lies within.
-    /// Returns `None` before the first slot.
+    /// Returns the own number of the last slot at or before `position`, or `None` before the first slot.
     #[inline]
     pub(crate) fn own_at(&self, position: u64) -> Option<u64> {
         let (at, own) = self.counted;
@@ -274,8 +261,7 @@ impl Slots {
         after(at, own.wrapping_sub(counted))
     }
 
-    /// Returns the count of the slot with this own number, or [`Count::MAX`] if the slot never comes or is not known
-    /// yet.
+    /// Returns [`Count::MAX`] if the slot never comes or is not known yet.
     #[inline]
     fn count_of_own(&self, own: u64) -> Count {
         let count = self.slot_of(own).and_then(|slot| match &self.arrivals {
@@ -300,8 +286,7 @@ impl Slots {
         self.stripes.iter().rfind(|stripe| stripe.own_from <= own)
     }
 
-    /// Returns how many of this process's slots lie before a slot of the whole load. If stripes between the stripe of
-    /// that slot and the next stripe were dropped, the result is at most the number of slots before the next stripe.
+    /// If stripes were dropped, the result is at most the `own_from` of the next stripe.
     fn own_before(&self, slot: u64) -> u64 {
         let (stripe, next) = self.stripe_and_next(|stripe| stripe.from <= slot);
         let own = stripe.map_or(slot, |stripe| stripe.own_before(slot));

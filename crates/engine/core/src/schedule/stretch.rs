@@ -10,18 +10,16 @@ use crate::search;
 pub(crate) struct Stretch {
     pub(crate) line: Line,
     /// The bend of a [parabola](super::curve_fit): for the k-th slot after the anchor, the mantissa decreases by k
-    /// times this number. With a bend of zero the line is straight. With a negative bend the slots get farther apart.
+    /// times this number. With a negative bend the slots get farther apart.
     pub(crate) bend: i64,
     pub(crate) begins_after: u64,
-    /// All slots of the stretch lie at or before this position.
     pub(crate) ends_at: u64,
     pub(crate) numbers: Numbering,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Numbering {
-    /// The number of the slot at the line's anchor, or of the first slot after the anchor. It wraps around if there is
-    /// no such slot.
+    /// The number of the first slot at or after the line's anchor. It wraps around if there is no such slot.
     pub(crate) base: u64,
     pub(crate) stride: u64,
 }
@@ -46,8 +44,7 @@ impl Begin {
 }
 
 impl Numbering {
-    /// Numbers the slots along a line with its anchor at the position `anchor`. The first slot of `even` lies at
-    /// `position`.
+    /// The line's anchor lies at `anchor`, and the first slot of `even` at `position`.
     pub(super) fn new(even: Even, position: u64, anchor: u64) -> Numbering {
         let slots = ticks_between(anchor, position).div_euclid(SLOT.cast_signed());
         let numbers = slots.cast_unsigned().wrapping_mul(even.stride);

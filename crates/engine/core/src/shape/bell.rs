@@ -57,7 +57,6 @@ impl Bell {
         self.low * Fine::from(time_ns) + self.risen_by(time_ns)
     }
 
-    /// Returns the part of the count that is above the count at the rate `low`.
     fn risen_by(&self, time_ns: u64) -> Fine {
         let left = Fine::from(self.time_ns - time_ns);
         if time_ns <= self.time_ns / 2 {
@@ -89,9 +88,8 @@ impl Bell {
         }
     }
 
-    /// Returns the approximate time at which the count is `count`, by Newton's method. The curve of the count bends
-    /// upwards. The method starts where one term alone would reach the count. That time is after the root, because
-    /// `sin(x / 2) >= x / pi`.
+    /// Newton's method, which starts where one term alone would reach the count. That time is after the root, because
+    /// `sin(x / 2) >= x / pi`, and the curve of the count bends upwards.
     pub(super) fn time_of(&self, count: f64) -> f64 {
         let (low, rise) = (approximate(self.low), approximate(self.rise));
         let (wave, length) = (self.wave(), float(self.time_ns));

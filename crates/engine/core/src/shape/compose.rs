@@ -210,8 +210,7 @@ impl Shape {
         self.part(from_ns, i64::MAX)
     }
 
-    /// Returns the part from `from_ns` to `until_ns`. `until_ns` is `i64::MAX` for a part that reaches the end of the
-    /// shape.
+    /// `until_ns` is `i64::MAX` for a part that reaches the end of the shape.
     fn part(self, from_ns: i64, until_ns: i64) -> Result<Shape, ShapeError> {
         let program = self.program.part(from_ns, until_ns, MOST)?;
         Ok(Shape { program, text: self.text.part(from_ns, until_ns) })

@@ -68,13 +68,12 @@ pub(super) fn check(curve: &dyn Curve, time_ns: i64) -> Result<(), ShapeError> {
     Ok(())
 }
 
-/// Returns evenly spaced times over the duration, or over a day if the curve never ends.
 fn samples(time_ns: i64) -> impl Iterator<Item = u64> {
     let last = if time_ns == i64::MAX { DAY_NS } else { time_ns }.unsigned_abs();
     (0..=SAMPLES).map(move |sample| last / SAMPLES * sample + last % SAMPLES * sample / SAMPLES)
 }
 
-/// Returns the curve's count, limited to the range from 0 to 2^63. NaN becomes 0.
+/// NaN becomes 0.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the count is clamped")]
 pub(super) fn count_at(curve: &dyn Curve, time_ns: u64) -> Fine {
     let count = curve.count_at(Duration::from_nanos(time_ns)).clamp(0.0, MOST_SLOTS);

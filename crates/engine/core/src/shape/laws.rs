@@ -108,8 +108,6 @@ fn is_flat(shape: &Shape, time_ns: i64) -> bool {
 }
 
 proptest! {
-    /// The time of a slot is the first time at which the slot may start. There is no slot at the count of the whole
-    /// shape.
     #[test]
     fn times_and_counts_are_inverse(shape in shapes(), at in moments(), off in -3_i128..4, near in -2_i64..3) {
         let t = moment(&shape, at);

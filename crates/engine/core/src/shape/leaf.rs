@@ -78,8 +78,8 @@ impl Leaf {
         Leaf::new(Form::Custom(curve), time_ns)
     }
 
-    /// Creates a leaf. Rounding may raise a count by up to 2 units per nanosecond more than it raises a later count.
-    /// The total is raised by the same amount, so that the total minus any count is never below the exact difference.
+    /// Rounding may raise a count by up to 2 units per nanosecond more than it raises a later count. The total is
+    /// raised by the same amount, so that the total minus any count is never below the exact difference.
     fn new(form: Form, time_ns: i64) -> Leaf {
         let time = time_ns.unsigned_abs();
         let count = form.count_at(time);
@@ -89,8 +89,7 @@ impl Leaf {
         Leaf { form, time_ns, total, backwards: false, slot_ns: 0.0, before_ns, before }
     }
 
-    /// Returns the part from `from_ns` to `until_ns`, which is `i64::MAX` for a part that never ends. `total` is the
-    /// part's count.
+    /// `until_ns` is `i64::MAX` for a part that never ends.
     pub(super) fn part(&self, from_ns: i64, until_ns: i64, total: Fine) -> Leaf {
         let (skipped_ns, skipped) = match self.form {
             Form::Hold(_) => (0, Fine::ZERO),
@@ -151,9 +150,8 @@ impl Leaf {
         })
     }
 
-    /// Returns the time at which a constant rate that never ends reaches `count`, without 256-bit numbers. The relative
-    /// error of the computed time is less than 2^-50, from six roundings of 2^-53. Returns `None` if this leaf is not
-    /// such a rate, or if the error is too large to determine the nanosecond.
+    /// Returns `None` if this leaf is not a constant rate that never ends, or if the nanosecond is uncertain. The
+    /// relative error of the computed time is less than 2^-50, from six roundings of 2^-53.
     #[inline]
     pub(super) fn steady_time_of(&self, count: Count) -> Option<i64> {
         const ERROR: f64 = 8.0 * (f64::EPSILON / 2.0);
@@ -177,7 +175,6 @@ impl Leaf {
         }
     }
 
-    /// Returns the first nanosecond at which this leaf has the slots that the forward curve has at the time `about`.
     /// Returns `None` if the nanosecond is uncertain: the error of `about` is too large or has no known bound, or the
     /// result lies outside the leaf.
     fn certain_time(&self, about: f64) -> Option<i64> {
@@ -213,8 +210,7 @@ impl Leaf {
         }
     }
 
-    /// Returns whether the leaf is reversed and its rate is not constant. The rate of a reversed leaf falls, unless a
-    /// user defined the curve.
+    /// The rate of a reversed leaf falls, unless the rate is constant or a user defined the curve.
     pub(super) fn falls(&self) -> bool {
         self.backwards && !matches!(self.form, Form::Hold(_))
     }
@@ -231,8 +227,7 @@ impl Leaf {
         whole_ns(straight).clamp(1, rest)
     }
 
-    /// Returns how long a parabola stays within 1/4 ns of the curve. Returns zero if a chord is as good, for a custom
-    /// curve, and at the beginning of the leaf, where a slot may belong to the leaf before.
+    /// Returns zero at the beginning of the leaf, where a slot may belong to the leaf before.
     pub(super) fn bent_for(&self, time_ns: i64) -> i64 {
         let trend: Option<Trend> = match &self.form {
             _ if time_ns == 0 => None,
@@ -245,8 +240,7 @@ impl Leaf {
     }
 }
 
-/// Returns the number of whole nanoseconds in a time that differs from `about` by less than the fraction `error`.
-/// Returns `None` if that number is uncertain.
+/// Returns `None` if the number is uncertain: the time differs from `about` by up to the fraction `error`.
 #[expect(clippy::cast_precision_loss, reason = "a time above 2^53 ns has no fraction")]
 #[inline]
 fn certain_whole_ns(about: f64, error: f64) -> Option<i64> {

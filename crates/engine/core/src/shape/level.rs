@@ -74,7 +74,7 @@ impl From<Rate> for Level {
 impl FromStr for Level {
     type Err = RateError;
 
-    /// Parses every [`Rate`], and `0/s`.
+    /// Parses every [`Rate`], and a rate of zero, such as `0/s`.
     ///
     /// # Errors
     /// Returns a [`RateError`]. Its message says what is wrong and what to write instead.

@@ -64,8 +64,7 @@ impl FromStr for Shape {
 }
 
 impl Shape {
-    /// Parses a shape for callers that also accept a rate. If no keyword of shapes comes first, the error message shows
-    /// both forms.
+    /// If no keyword of shapes comes first, the error message shows the forms of a rate and of a shape.
     pub(crate) fn of_load(text: &str) -> Result<Shape, ShapeSyntaxError> {
         let first = Tokens::of(text).peek();
         if BEGINNINGS.contains(&first.text) {

@@ -27,7 +27,6 @@ pub(super) struct Row {
 struct Part {
     program: Arc<Program>,
     start_ns: i64,
-    /// The count of all parts before this one.
     before: Fine,
 }
 
@@ -44,7 +43,6 @@ pub(super) struct Cycle {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Here<'a> {
     pub(super) leaf: &'a Leaf,
-    /// The time since the beginning of the leaf, in nanoseconds.
     pub(super) since_ns: i64,
     /// The time for which the leaf has applied. It is less than `since_ns` if a cycle begins within the leaf.
     pub(super) going_ns: i64,
@@ -131,8 +129,7 @@ impl Program {
         Ok(Program::Cycle(Cycle::new(Arc::new(self), 0, extent.checked()?)))
     }
 
-    /// Returns the part from `from_ns` to `until_ns`, which is `i64::MAX` for a part that reaches the end. The part's
-    /// count is at most `most`.
+    /// `until_ns` is `i64::MAX` for a part that reaches the end. The part's count is at most `most`.
     pub(super) fn part(
         self: &Arc<Program>,
         from_ns: i64,
@@ -204,7 +201,6 @@ impl Program {
         }
     }
 
-    /// Returns the first nanosecond at which `count` is reached, or `i64::MAX` if it is never reached.
     pub(super) fn time_of(&self, count: Fine) -> i64 {
         match self {
             _ if count == Fine::ZERO => 0,
@@ -222,7 +218,6 @@ impl Program {
         }
     }
 
-    /// Returns the leaf that applies at a time, or `None` at the end and after it.
     pub(super) fn leaf_at(&self, time_ns: i64) -> Option<Here<'_>> {
         match self {
             _ if time_ns >= self.time_ns() => None,
@@ -339,7 +334,7 @@ impl Row {
         (part.before + part.program.count_at(time_ns - part.start_ns)).min(MOST)
     }
 
-    /// Returns the time at which the row reaches `count`. This time lies in the last part that begins at a lower count.
+    /// The time lies in the last part that begins below `count`.
     fn time_of(&self, count: Fine) -> i64 {
         let part = &self.parts[self.parts.partition_point(|part| part.before < count) - 1];
         part.start_ns.saturating_add(part.program.time_of(count - part.before))

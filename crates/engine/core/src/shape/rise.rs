@@ -23,8 +23,7 @@ impl Rise {
         Rise { low, growth, about }
     }
 
-    /// Returns the count at `time_ns`: the mean rate until then, multiplied by `time_ns`. The count is rounded up by
-    /// less than 3 units per nanosecond.
+    /// The count is rounded up by less than 3 units per nanosecond.
     pub(super) fn count_at(&self, time_ns: u64) -> Fine {
         let time = Fine::from(time_ns);
         let mean = self.low + ((self.growth * time) >> GROWTH_BITS) + Fine::ONE;
@@ -42,8 +41,7 @@ impl Rise {
     /// comes is above 2^-122 slots per nanosecond.
     pub(super) const ERROR: f64 = 16.0 * (f64::EPSILON / 2.0);
 
-    /// Returns the approximate time at which the count is `count`: the root of `low t + growth t^2 = count`, in the
-    /// form without cancellation.
+    /// Solves `low t + growth t^2 = count`, in the form without cancellation.
     pub(super) fn time_of(&self, count: f64) -> f64 {
         let (low, growth) = self.about;
         2.0 * count / (low + libm::sqrt(low * low + 4.0 * growth * count))

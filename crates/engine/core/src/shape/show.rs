@@ -71,8 +71,7 @@ impl Text {
         })
     }
 
-    /// Returns the constant rate at the beginning and the one at the end. `None` means that the rate there is not known
-    /// to be constant.
+    /// Returns the constant rates at the beginning and at the end, or `None` where no constant rate is known.
     pub(super) fn held(&self) -> (Option<Level>, Option<Level>) {
         match self {
             Text::Hold(level, _) => (Some(*level), Some(*level)),

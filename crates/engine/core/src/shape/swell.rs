@@ -90,9 +90,8 @@ impl Swell {
         self.time_ns as f64
     }
 
-    /// Returns the approximate time at which the count is `count`. The curve of the count bends upwards, so Newton's
-    /// method converges to the root from any point after it. The method starts where one term alone would reach the
-    /// count. One of the terms is replaced by a lower bound: `1 - sin x / x >= x^2 / 10`.
+    /// Newton's method, which converges from any point after the root, because the curve of the count bends upwards. It
+    /// starts where one term alone would reach the count, with `x^2 / 10` as a lower bound of `1 - sin x / x`.
     pub(super) fn time_of(&self, count: f64) -> f64 {
         let (low, half) = (approximate(self.low), approximate(self.rise) / 2.0);
         let wave = PI / self.length();

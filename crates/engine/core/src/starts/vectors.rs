@@ -7,7 +7,6 @@ use serde_json::Value;
 use std::path::Path;
 use std::{env, fs};
 
-/// The number of slots at the beginning of each vector.
 const FIRST: usize = 50;
 
 struct Load {
@@ -34,7 +33,7 @@ impl Load {
     }
 }
 
-/// Returns this vector with the current starts. The fields `load` and `far` determine them.
+/// The fields `load` and `far` determine the starts of a vector.
 fn renewed(vector: &Value) -> String {
     let (load, far) = (Load::of(&vector["load"]), vector["far"].as_array().unwrap());
     let far_locals = far.iter().map(|slot| load.shard.locals_before(slot.as_u64().unwrap()));

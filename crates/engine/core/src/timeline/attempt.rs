@@ -8,7 +8,6 @@ use crate::{Grant, Nanos, Refused};
 pub(crate) struct Claimed {
     pub(crate) position: u64,
     pub(crate) slots: u64,
-    /// Whether the slots have been registered in [`Held`](super::held::Held).
     pub(crate) is_entered: bool,
 }
 
@@ -42,7 +41,6 @@ pub(crate) struct Attempt {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct EndedPause {
     pub(super) version: u64,
-    /// The reading of the clock that ended the pause.
     pub(super) at: i64,
 }
 
@@ -69,8 +67,7 @@ pub(crate) struct Plan {
     pub(crate) release: Release,
     /// The time from which the slot is due: its release minus the timeline's `sleep_threshold_ns`.
     pub(super) due: i64,
-    /// The average time between the process's slots. It is zero if the plan was made under the lock and the slot is
-    /// due.
+    /// Zero if the plan was made under the lock and the slot is due.
     pub(crate) interval_ns: i64,
     /// The lateness up to which the policy has no effect, in nanoseconds.
     pub(crate) tolerated_ns: i64,
@@ -114,8 +111,8 @@ impl Plan {
         !self.is_paused() && self.due <= self.now
     }
 
-    /// Returns whether the slot can start by `deadline`. A slot that is due can always start. While the pacer is
-    /// paused, the time of the start is unknown, so the function returns false only if the deadline has passed.
+    /// A slot that is due can always start. While the pacer is paused, every deadline that has not passed counts as
+    /// reachable.
     pub(super) fn can_start_by(&self, deadline: i64) -> bool {
         if self.is_paused() { self.now < deadline } else { self.due <= deadline.max(self.now) }
     }

@@ -49,8 +49,7 @@ impl Drawn {
         }
     }
 
-    /// Returns the grant of the slot at `position`, if it was drawn, and the version for which the grant is valid. The
-    /// actual start of the slot is the reading of the draw, or the reading `reported` if that is later.
+    /// The grant is valid under the returned version. Its start is the draw's reading, or `reported` if that is later.
     pub(super) fn get(&self, position: u64, reported: u64) -> Option<(Grant, u64)> {
         // Acquire, all but the last: see *Orderings* above. Model: `drawn_slots_are_read_whole`.
         let sequence = self.sequence.load(Acquire);
@@ -67,7 +66,7 @@ impl Drawn {
         is_whole.then(|| (Grant::new(intended, Stamp::new(reading), number), version))
     }
 
-    /// Returns whether the slot at `position` was drawn under this version. Called under the timeline's lock.
+    /// Called under the timeline's lock.
     pub(super) fn has(&self, position: u64, version: u64) -> bool {
         // Relaxed, all: only writers store, and the lock orders them; so no model.
         let start = self.start.load(Relaxed);
@@ -75,9 +74,8 @@ impl Drawn {
         self.version.load(Relaxed) == version && index(start, end, position).is_some()
     }
 
-    /// Publishes drawn slots, the first of which lies at `start`. `slots` yields the intended start and the number of
-    /// each slot. `end` receives the number of slots that were drawn, and returns the position before which they may
-    /// be claimed. Called under the timeline's lock.
+    /// `slots` yields the intended start and the number of each slot. `end` converts the number of drawn slots to the
+    /// position before which they may be claimed. Called under the timeline's lock.
     pub(super) fn write(
         &self,
         version: u64,

@@ -23,16 +23,14 @@ pub(super) struct Locked {
     is_closed: bool,
     /// Whether the schedule had no slot left for a new caller when it was last published.
     is_finished: bool,
-    /// The revision of the stretch that was published last, if there was one. The stretch may have been withdrawn
-    /// since, so `shows_slot` also checks that it is still published.
+    /// A published stretch may have been withdrawn since, so `shows_slot` also checks that it is still published.
     published_revision: Option<u64>,
     skipped: u64,
     /// The number of slots that had been claimed when `counted_to` was the next position to be claimed.
     claimed: u64,
     counted_to: u64,
-    /// The latest reading of the clock that a holder of the lock has made or was given. Under the lock, callers start,
-    /// draw and change nothing with an earlier reading. Only [`upkeep`](Entry::upkeep) may tidy up with an earlier one,
-    /// which was made before the lock was taken.
+    /// The latest reading of the clock that a holder of the lock has made or was given. Only [`upkeep`](Entry::upkeep)
+    /// may work with an earlier one, which was made before the lock was taken.
     latest_reading: i64,
 }
 
@@ -126,8 +124,7 @@ impl Entry<'_> {
         }
     }
 
-    /// Claims the earliest slot that the attempt can have, and returns its plan. The attempt holds the slot afterwards,
-    /// unless the slot is due and starts. Skips slots that are too late.
+    /// The attempt holds the slot afterwards, unless the slot is due and starts.
     fn decide(&mut self, attempt: &mut Attempt, now: i64) -> Result<Plan, Refused> {
         loop {
             self.prefer_returned(attempt);
@@ -178,8 +175,7 @@ impl Entry<'_> {
         self.locked.latest_reading
     }
 
-    /// Returns the plan for the slot at `position`, without a version, because the schedule may still have to be
-    /// published. The due time does not depend on `now`.
+    /// There is no version yet: the schedule may still have to be published. The due time does not depend on `now`.
     fn plan(&self, position: u64, now: i64) -> Plan {
         let schedule = &self.locked.schedule;
         let release = match schedule.release(position) {
@@ -211,7 +207,6 @@ impl Entry<'_> {
         returned.unwrap_or_else(|| self.timeline.next())
     }
 
-    /// Claims the slots that [`offered`](Entry::offered) returned, unless another thread has claimed them.
     fn take(&mut self, position: u64, slots: u64) -> Option<Claimed> {
         let claimed = Claimed::new(position, slots);
         if slots == 1 && self.locked.returned.earliest() == Some(position) {
@@ -323,7 +318,6 @@ impl Entry<'_> {
         self.publish(self.locked.latest_reading);
     }
 
-    /// Moves the shared word back if the slots were claimed last, and otherwise stores the slots in `returned`.
     fn make_free(&mut self, claimed: &Claimed) {
         self.timeline.held.leave(claimed);
         if self.unclaim(claimed.position, claimed.end()) {
@@ -342,8 +336,7 @@ impl Entry<'_> {
         self.wake_ups.and(self.timeline.sleepers.latest_behind(claimed.position, claimed.slots));
     }
 
-    /// Moves the shared word back from `end` to `start`. Returns false and does not change the word if slots after
-    /// `end` have been claimed, or if the slot at `start` or a later one counts as started.
+    /// Returns false if later slots have been claimed, or if the slot at `start` or a later one counts as started.
     fn unclaim(&mut self, start: u64, end: u64) -> bool {
         // If the slot at `start` or a later one has started, it may have moved slots.
         if !self.locked.schedule.is_unsettled(start) {
@@ -376,9 +369,7 @@ impl Entry<'_> {
         self.publish_keeping_pace(now);
     }
 
-    /// Wakes the sleepers that may start earlier than they planned, can no longer start by their deadlines, or have
-    /// slots that are now after the end, and the tasks that watch the schedule. While the pacer is paused, only slots
-    /// after the end are a reason to wake sleepers and tasks.
+    /// While the pacer is paused, only slots after the end are a reason to wake sleepers and tasks.
     fn wake_moved(&mut self) {
         // This comes before the sleepers are read, so that a caller that is about to sleep checks the schedule again.
         self.timeline.published.withdraw();

@@ -4,10 +4,8 @@
 //! These slots are registered:
 //!
 //! * Slots that are claimed under the timeline's lock and do not start at once.
-//! * The slots of a `Claim`.
-//! * The slot of a `Poller` that polled before the slot was due.
-//! * The slots of a lane's run or block (both are called runs here), if there is more than one. A single slot starts at
-//!   once.
+//! * The slots of a `Claim`, and the slot of a `Poller` that polled before the slot was due.
+//! * The slots of a lane's run or block (both are called runs here), unless there is only one, which starts at once.
 //!
 //! The sleepers record the slots of callers that sleep in an open loop. While such a caller spins, yields, or is about
 //! to sleep or start, its slot is not recorded. The schedule keeps its last pieces for such slots.
@@ -25,8 +23,7 @@ pub(super) struct Held {
     lanes: Mutex<Lanes>,
 }
 
-/// The run of a lane: the position of its first slot, and the position after its last one. Each run has its own lock,
-/// because lanes share as little as possible.
+/// Each run has its own lock, because lanes share as little as possible.
 #[derive(Debug)]
 pub(crate) struct LaneRun(Mutex<Option<(u64, u64)>>);
 
@@ -34,9 +31,8 @@ pub(crate) struct LaneRun(Mutex<Option<(u64, u64)>>);
 struct Lanes {
     all: Vec<Weak<LaneRun>>,
     runs_allowed: bool,
-    /// Whether any lane may have a run. If not, the lanes need not be checked. When runs are no longer allowed, this
-    /// stays set until no lane has a run. (A lane that claims a run at that time gives it back at once, because the
-    /// version has changed.)
+    /// Whether any lane may have a run. When runs are no longer allowed, this stays set until no lane has one. (A lane
+    /// that claims a run at that time gives it back at once, because the version has changed.)
     runs_possible: bool,
 }
 
@@ -59,8 +55,6 @@ impl Held {
         }
     }
 
-    /// Removes slots that start or that are given back. When slots are given back, their next holder registers them
-    /// again.
     pub(super) fn leave(&self, claimed: &Claimed) {
         if claimed.is_entered {
             self.ranges.lock().remove(&claimed.position);
@@ -92,8 +86,7 @@ impl Held {
         Some(in_a_run.map_or(first, |run| earlier(run, first)))
     }
 
-    /// Returns whether a holder has a slot between these positions. A range that ends at `from` also counts: at worst a
-    /// piece of the schedule is kept longer than needed.
+    /// A range that ends at `from` also counts: at worst a piece of the schedule is kept longer than needed.
     pub(super) fn has(&self, from: u64, to: u64) -> bool {
         let last = last_up_to(&self.ranges.lock(), to).map(|(_, &end)| end);
         last.is_some_and(|end| ticks_between(from, end) >= 0) || self.lanes.lock().ask(from, to)
@@ -101,7 +94,7 @@ impl Held {
 }
 
 impl Lanes {
-    /// Returns whether a lane has a run between these positions, and records whether lanes must be checked again.
+    /// Also records whether lanes must be checked again.
     fn ask(&mut self, from: u64, to: u64) -> bool {
         if !self.runs_possible {
             return false;

@@ -12,9 +12,7 @@ use std::ops::Range;
 const UPKEEP_NS: i64 = 10_000_000;
 
 impl Attempt {
-    /// Starts the held slot after a pause by this plan that ended at the reading `now`. This is the shortest path from
-    /// the end of a pause to a start. Returns the attempt if the plan is outdated, the slot is not due yet, or the
-    /// decision needs the lock.
+    /// The shortest path from the end of a pause to a start. `now` is the reading that ended the pause.
     #[inline]
     pub(crate) fn start_planned(
         self,
@@ -67,8 +65,8 @@ impl Attempt {
 
     fn refuse_open(&mut self, timeline: &Timeline, plan: &Plan) -> Next {
         if let Some(claimed) = self.held.take() {
-            // This comes first, so that the next caller of `try_acquire`, which uses the last reported reading, does
-            // not claim the slot in vain.
+            // The report comes first, so that the next `try_acquire`, which checks the last reported position, does not
+            // claim the slot in vain.
             timeline.published.report_at(claimed.position, plan.now);
             timeline.give_back(&claimed);
         }
@@ -84,8 +82,7 @@ impl Timeline {
         self.upkeep(last..now, now);
     }
 
-    /// Keeps the claimed slot, which is not due yet. A caller that is fixed on its slot may come back without having
-    /// slept, so its slot is registered as held. The sleepers record the slots of other callers.
+    /// A caller that is fixed on its slot may come back without having slept, so the sleepers may not record its slot.
     #[inline]
     fn keep_open(&self, claimed: &mut Claimed, is_fixed: bool, plan: &Plan) {
         if is_fixed {
@@ -96,9 +93,7 @@ impl Timeline {
         self.upkeep(plan.due.saturating_sub(plan.interval_ns)..plan.due, plan.now);
     }
 
-    /// Returns the reading that ended the pause, if the pause was planned under the snapshot's version, and otherwise a
-    /// new one. Returns `None` if the schedule has changed since the snapshot: the reading may then belong to the newer
-    /// schedule.
+    /// Returns `None` if the schedule has changed since the snapshot: a new reading may belong to the newer schedule.
     fn reading(
         &self,
         snapshot: &Snapshot,
@@ -114,9 +109,8 @@ impl Timeline {
         (self.version() == snapshot.version).then_some(now)
     }
 
-    /// Claims evenly spaced due slots for a lane: at least one, and no more slots than the lane may start with one
-    /// reading of the clock. Returns the slots and that reading. Returns `None` if no slot is due, the first due slot
-    /// lies at the anchor of the stretch's line, or the decision needs the lock.
+    /// Returns `None` if no slot is due, if the first due slot lies at the anchor of the stretch's line, or if the
+    /// decision needs the lock.
     pub(crate) fn claim_run(
         &self,
         pace: Pace,
@@ -145,9 +139,8 @@ impl Timeline {
         }
     }
 
-    /// Updates the lock's counts if the interval `passed` crosses a multiple of [`UPKEEP_NS`]. The intervals of all
-    /// callers together cover all time, so usually one caller does the upkeep once per multiple. Does nothing if
-    /// another thread has the lock: the counts can wait.
+    /// The intervals `passed` of all callers together cover all time, so usually one caller does the upkeep once per
+    /// [`UPKEEP_NS`]. If another thread has the lock, the counts can wait.
     fn upkeep(&self, passed: Range<i64>, now: i64) {
         if passed.start / UPKEEP_NS != passed.end / UPKEEP_NS
             && let Some(mut entry) = self.try_under_lock()
@@ -156,8 +149,7 @@ impl Timeline {
         }
     }
 
-    /// Returns the plan for the slot at `position`. Returns `None` if the slot is not on this snapshot's stretch, or is
-    /// late by more than the range of positions.
+    /// Returns `None` if the slot is not on the snapshot's stretch, or is late by more than the range of positions.
     #[inline]
     fn plan_open(&self, snapshot: &Snapshot, position: u64, now: i64) -> Option<Plan> {
         let intended = snapshot.intended_within(position, now)?;

@@ -7,10 +7,9 @@
 //!
 //! # Orderings
 //!
-//! This is a sequence lock without fences (Boehm, "Can seqlocks get along with programming language
-//! memory models?", 2012). A writer makes the version [`BUSY`]. Then it stores the words, swaps
-//! in the new *horizon* and stores the new version, all with `Release`. A reader loads everything with
-//! `Acquire`, except for the last load.
+//! This is a sequence lock without fences (Boehm, "Can seqlocks get along with programming language memory models?",
+//! 2012). A writer makes the version [`BUSY`]. Then it stores the words, swaps in the new *horizon* and stores the new
+//! version, all with `Release`. A reader loads everything with `Acquire`, except for the last load.
 //!
 //! * If a word was read from a newer writer, the `Release`/`Acquire` pair of that word makes the writer's first store
 //!   visible to the reader's last load, whose result then differs from that of the first load.
@@ -52,8 +51,7 @@ use crossbeam_utils::CachePadded;
 const SHIFTS: u64 = 0x3f3f;
 /// The bit that is set while a writer is storing.
 const BUSY: u64 = 1 << 6;
-/// The bit that is set if the stretch begins a tick before its anchor, so that a slot at the anchor lies on the
-/// stretch.
+/// Set if a slot at the anchor lies on the stretch, which then begins a tick before its anchor.
 const WITH_ANCHOR: u64 = 1 << 7;
 /// The bit that is set in [`State::Guarded`], and with [`DRAWABLE`] in [`State::Uneven`].
 const WITHOUT_STRETCH: u64 = 1 << 14;
@@ -102,11 +100,9 @@ struct Hot {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
-    /// Slots on this stretch may be claimed and started without the lock.
     Open(Stretch),
-    /// The next slot lies on no line: slots are unevenly spaced, are not known yet or never come, or the slot lies on a
-    /// piece that was dropped. No start moves another slot. With an arrival process, slots are drawn under the lock,
-    /// and may then be claimed without it.
+    /// The next slot lies on no line, for example because slots are unevenly spaced or not known yet. No start moves
+    /// another slot. With an arrival process, slots are drawn under the lock, and may then be claimed without it.
     Uneven,
     /// Every claim and start is decided under the lock.
     Guarded,
@@ -176,8 +172,6 @@ impl Published {
         self.hot.reading.load(Acquire)
     }
 
-    /// Returns the published stretch with its version. Returns `None` if no stretch is published, or a writer is at
-    /// work.
     #[inline]
     pub(super) fn snapshot(&self) -> Option<Snapshot> {
         // Acquire, all but the last: see *Orderings* above. Model: `a_snapshot_is_read_whole`.
@@ -215,8 +209,7 @@ impl Published {
         (is_bent && is_whole).then_some(BentWindow { window, bend })
     }
 
-    /// Withdraws the published state. The caller holds the lock. Threads that read the state after this call start no
-    /// slot by it.
+    /// The caller holds the lock. Threads that read the state after this call start no slot by it.
     pub(super) fn withdraw(&self) {
         // Relaxed: only writers store, and the lock orders them; so no model.
         let old = self.version.load(Relaxed);
@@ -240,7 +233,7 @@ impl Published {
         }
     }
 
-    /// Publishes a state under the lock. `next` is the next position to be claimed at `now`.
+    /// The caller holds the lock. `next` is the next position to be claimed at `now`.
     pub(super) fn write(&self, state: &State, next: u64, now: i64) {
         self.withdraw();
         // Relaxed: only writers store, and the lock orders them; so no model.
@@ -268,8 +261,7 @@ impl Published {
         self.version.store(version, Release);
     }
 
-    /// Reports the reading `now`, unless it counts as the same reading as the last one. Lets due slots from `claimed`
-    /// on start with it, as many as the pace allows. Returns the latest reading that was reported before.
+    /// Returns the latest reading that was reported before.
     pub(super) fn report_and_advance(&self, snapshot: &Snapshot, claimed: u64, now: i64) -> i64 {
         let last = self.last_reading();
         if !reading::is_the_same(
@@ -282,8 +274,7 @@ impl Published {
         last.reading
     }
 
-    /// Reports the reading `now`, unless it counts as the same reading as the last one. Returns how many slots from
-    /// `claimed` on may start with it, at the pace since the last reading.
+    /// Returns how many slots from `claimed` on may start with the reading `now`, at the pace since the last reading.
     pub(super) fn report_more(&self, claimed: u64, now: i64) -> u64 {
         let last = self.last_reading();
         let used = slots_between(last.claimed, claimed);
@@ -318,7 +309,6 @@ impl Published {
         }
     }
 
-    /// Publishes that the slots before `position` are due, if the schedule still has this version.
     fn advance_horizon_to(&self, position: u64, version: u64) {
         let horizon = position | tag(version);
         // Acquire: if the horizon belongs to a newer state, the version shows that. Partner: the swap of `write`. No
@@ -331,16 +321,14 @@ impl Published {
         }
     }
 
-    /// Returns whether the slot at `position` is known to be due. Returns false only if the hot path can't grant that
-    /// slot.
+    /// Returns false only if the hot path can't grant the slot.
     pub(super) fn is_known_due(&self, position: u64) -> bool {
         // Relaxed: a thread that moves the horizon during this call has just read the clock. No model checks that.
         let horizon = self.hot.horizon.load(Relaxed);
         self.is_open() && ticks_between(position, horizon & !TAG) > 0
     }
 
-    /// Reports a reading of the clock that was made when claims had reached the position `claimed`. The words `claimed`
-    /// and `reading` never go back. Returns the latest reading that was reported before.
+    /// `claimed` is the position that claims had reached at `now`. Returns the latest reading that was reported before.
     pub(super) fn report_at(&self, claimed: u64, now: i64) -> i64 {
         let moved_on = |old| (ticks_between(old, claimed) > 0).then_some(claimed);
         // Relaxed: the reading is stored after this word, with Release; see `last_reading`. No model checks this.
@@ -400,8 +388,7 @@ fn tag(version: u64) -> u64 {
     (version / STATE) & TAG
 }
 
-/// Returns the bits that distinguish the states other than [`State::Open`]. In an open state, the lowest of these bits
-/// belongs to the shifts.
+/// In an open state, the lowest of these bits belongs to the shifts.
 fn flags(version: u64) -> u64 {
     version & (NOT_OPEN | DRAWABLE)
 }

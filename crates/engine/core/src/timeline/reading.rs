@@ -23,9 +23,7 @@ impl Pace {
     }
 }
 
-/// Returns how many slots may be granted with a reading, if `used` slots were claimed in the `elapsed_ns` since the
-/// last reading. The result is the number of slots that take less than [`YOUNG_NS`] at that pace, at most
-/// [`MOST_SLOTS`], and at most twice `used`, because a pace measured over a few slots is not precise. The result
+/// The result is at most twice `used`, because a pace that was measured over a few slots is not precise. The result
 /// includes the slot for which the reading is made. That slot starts even if the result is zero.
 fn allowance(used: u64, elapsed_ns: i64) -> u64 {
     let used = used.min(MOST_SLOTS);
@@ -33,16 +31,13 @@ fn allowance(used: u64, elapsed_ns: i64) -> u64 {
     at_this_pace.min(2 * used).min(MOST_SLOTS)
 }
 
-/// Returns how many slots may be granted with a reading in addition to the slot for which the reading was made. If no
-/// time has passed since the last reading, the two readings count as one. After [`MOST_SLOTS`] slots, the clock is too
-/// coarse to distinguish starts, and the count starts again from zero.
+/// The slot for which the reading was made does not count. If no time has passed since the last reading, the two
+/// readings count as one, until [`MOST_SLOTS`] slots have been claimed in between.
 pub(crate) fn more(used: u64, elapsed_ns: i64) -> u64 {
     let more = allowance(used, elapsed_ns).saturating_sub(1);
     if is_the_same(used, elapsed_ns) { more.min(MOST_SLOTS - 1 - used) } else { more }
 }
 
-/// Returns whether a reading that was made `elapsed_ns` after the last one counts as the same reading. `used` slots
-/// were claimed in between.
 pub(crate) fn is_the_same(used: u64, elapsed_ns: i64) -> bool {
     elapsed_ns <= 0 && used < MOST_SLOTS
 }

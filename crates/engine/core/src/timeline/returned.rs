@@ -35,8 +35,7 @@ impl Returned {
         self.ranges.iter().map(move |(&start, &end)| (position(start), position(end)))
     }
 
-    /// Returns whether a stored slot lies between these positions. A range that ends at `from` also counts: at worst a
-    /// piece of the schedule is kept longer than needed.
+    /// A range that ends at `from` also counts, as in [`Held`](super::held::Held).
     pub(super) fn has(&self, from: u64, to: u64) -> bool {
         let [from, to] = [from, to].map(|position| ticks_between(self.origin, position));
         let Ok(to) = u64::try_from(to) else { return false };

@@ -30,7 +30,6 @@ pub(super) struct BentWindow {
     pub(super) bend: u64,
 }
 
-/// The data, equal for all slots of a line, from which the time of a slot is computed.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Formula {
     /// The anchor's time plus one nanosecond, because [`nanos`](crate::scale::Scale::nanos) adds one to each product.
@@ -47,9 +46,8 @@ impl Formula {
         Formula { time, mantissa, pre: pre.into(), post: post.into() }
     }
 
-    /// Returns the time of a slot after the anchor in nanoseconds. For due slots, the result is that of
-    /// [`Line::time_of`]. `shifted` is the slot's distance from the anchor in ticks, at least one, shifted left by
-    /// `pre`.
+    /// For due slots, the result is that of [`Line::time_of`]. `shifted` is the slot's distance from the anchor in
+    /// ticks, at least one, shifted left by `pre`.
     #[inline]
     fn time_of(&self, shifted: u64) -> u64 {
         let wide = u128::from(shifted) * u128::from(self.mantissa);
@@ -57,8 +55,7 @@ impl Formula {
         self.time.wrapping_add(nanos)
     }
 
-    /// Returns the formula of the straight line to the slot `slots` slots after the anchor, on a stretch with this
-    /// [`bend`](Stretch::bend).
+    /// Returns the formula of the straight line from the anchor to the slot `slots` slots after it.
     #[inline]
     fn to(&self, slots: u64, bend: u64) -> Formula {
         Formula { mantissa: self.mantissa.wrapping_sub(slots.wrapping_mul(bend)), ..*self }
@@ -135,8 +132,7 @@ impl Snapshot {
         self.stretch.numbers.slot(position.wrapping_sub(self.stretch.line.position) / SLOT)
     }
 
-    /// Returns the intended start of the slot at `position`. Returns `None` if the slot is not on this stretch, or so
-    /// late at `now` that it looks like an early slot.
+    /// Returns `None` if the slot is not on this stretch, or so late at `now` that it looks like an early slot.
     pub(super) fn intended_within(&self, position: u64, now: i64) -> Option<i64> {
         let intended = self.intended(position);
         let range_ns = self.stretch.line.scale.nanos(RANGE.unsigned_abs());
@@ -147,8 +143,7 @@ impl Snapshot {
         self.stretch.first_ahead(now)
     }
 
-    /// A run may not begin at the anchor, because [`Formula`] would compute a time for the anchor that is a nanosecond
-    /// too late.
+    /// At the anchor, [`Formula`] would compute a time that is a nanosecond too late.
     pub(super) fn has_run_from(&self, start: u64) -> bool {
         start != self.stretch.line.position
     }
@@ -186,8 +181,7 @@ pub(crate) struct Run {
     next: u64,
     end: u64,
     step: u64,
-    /// The formula from which the next slot's time is computed. On a bent stretch, it is the formula of the straight
-    /// line from the anchor to that slot.
+    /// On a bent stretch, this is the formula of the straight line from the anchor to the next slot.
     formula: Formula,
     bend: u64,
     /// The number of low bits of `next` that are fractions of a slot.

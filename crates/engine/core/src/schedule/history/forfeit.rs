@@ -1,18 +1,18 @@
 //! Moves slots when time is forfeited.
 //!
-//! When a slot starts late, the slots after it move as if it had started at `time`. That time is after the late slot's
-//! intended start, and not after the current time. The piece that applies at `time` continues from that time. Later
-//! pieces are appended again, each at its own time, and continue from the positions that the moved slots have reached.
+//! When a slot starts late, the slots after it move as if it had started at `time`, which is later than its intended
+//! start and not later than now. The piece that applies at `time` continues from that time. Later pieces are appended
+//! again, each at its own time, and continue from the positions that the moved slots have reached.
 //!
 //! A corrected load ([`History::correct`]) has slots with times from before its piece began to apply:
 //!
 //! * For slots after its anchor, the piece applies from the time at which the load began.
-//! * If the load was corrected to a *smaller* one, its segment has possibly not reached the slot that starts. The slots
+//! * If the load was corrected to a *smaller* one, its segment may not have reached the slot that starts. The slots
 //!   after that slot then wait for the segment: only the segment's anchor moves. For example, at 10/s slots 0 to 8 have
 //!   started, and at 1 s the load is corrected to 1/s. If slot 9 starts at 1.6 s and forfeits the time until then, slot
-//!   10 is intended to start at 10 s, by the corrected load, and not at 2.6 s.
-//! * If the load was corrected to a *larger* one after `time`, the piece of that load is appended again as a change of
-//!   speed. The time of the slots that the correction had made due at once is forfeited, too.
+//!   10 is intended to start at 10 s, and not at 2.6 s.
+//! * If the load was corrected to a *larger* one after `time`, its piece is appended again as a change of speed. The
+//!   time of the slots that the correction had made due at once is forfeited, too.
 
 use super::super::segment::Segment;
 use super::{History, Piece, has_no_slot};
@@ -30,9 +30,8 @@ impl Piece {
 }
 
 impl History {
-    /// Moves the slots after the slot at `position` as if that slot started at `time`, which must be after its intended
-    /// start. If the slot at `position` has not started, it keeps its intended start, unless it lies at the anchor of
-    /// the first line.
+    /// `time` must be after the intended start of the slot at `position`. If that slot has not started, it keeps its
+    /// intended start, unless it lies at the anchor of the first line.
     pub(crate) fn forfeit(&mut self, position: u64, time: i64, is_started: bool) {
         let rules = |piece: &Piece| piece.rules(position, time);
         let index = self.pieces.iter().rposition(rules).unwrap_or(0);
@@ -51,9 +50,7 @@ impl History {
         }
     }
 
-    /// Returns the segment for the slots after the slot at `position`, which starts at `time`. These slots follow at
-    /// the speed of `segment`. If `segment` has not reached `position` at `time`, returns `segment` with its anchor at
-    /// `position`.
+    /// If `segment` has not reached `position` at `time`, only its anchor moves, so later slots wait for the segment.
     fn moved(&self, segment: &Segment, position: u64, time: i64) -> Segment {
         if segment.count_at(time, &self.slots) < self.slots.count_of(position) {
             return segment.clone().anchored(position);
@@ -61,9 +58,9 @@ impl History {
         Segment::through(&segment.speed(), position, time, &self.slots)
     }
 
-    /// Appends a piece again at its own time, after slots have moved. If the piece had not reached the moved slots by
-    /// that time, these slots wait for the piece, and so do the slots that were not known at that time. Otherwise, the
-    /// slots that were not known at that time get their times from the piece before, as if they had been known.
+    /// If the piece had not reached the moved slots by its own time, these slots wait for the piece, and so do the
+    /// slots that were not known at that time. Otherwise, the slots that were not known get their times from the piece
+    /// before, as if they had been known.
     fn append_again(&mut self, piece: &Piece) {
         let count_at = |segment: &Segment| segment.count_at(piece.since, &self.slots);
         if count_at(&piece.segment) < count_at(self.current()) {

@@ -13,9 +13,8 @@ const KEPT: usize = EXACT + 4;
 const MOST: usize = 1024;
 
 impl History {
-    /// Limits the number of pieces and stripes that are kept. All slots before `free` have been claimed, were not given
-    /// back, and can no longer move other slots. `is_held` returns whether a slot between two positions, before or
-    /// after `free`, is held, is awaited by a sleeping caller, or was given back.
+    /// All slots before `free` have been claimed, were not given back, and can no longer move other slots. `is_held`
+    /// returns whether a slot between two positions is held, is awaited by a sleeping caller, or was given back.
     pub(crate) fn trim(&mut self, free: u64, is_held: impl Fn(u64, u64) -> bool) {
         self.slots.trim(free, &is_held);
         if self.pieces.len() <= self.enough.max(KEPT) {
@@ -39,9 +38,9 @@ impl History {
         self.pieces.len().saturating_sub(EXACT)
     }
 
-    /// Drops pieces on which no caller has a slot any more, and pieces that have no slot. A piece without a slot
-    /// matters only while a slot may still be moved into the time in which the piece applied. If the slot at `free` is
-    /// intended to start after that time, neither that slot nor a later slot can be moved into that time.
+    /// Drops pieces on which no caller has a slot any more, and pieces without a slot. A piece without a slot matters
+    /// only while a slot can still be moved into its time. That is impossible if the slot at `free` is intended to
+    /// start later.
     fn forget_unneeded(&mut self, free: u64, is_held: impl Fn(&Piece, &Piece) -> bool) {
         let (time, old) = (self.time_of(free), self.old());
         let is_unneeded = |(index, (piece, next)): (usize, (&Piece, &Piece))| {

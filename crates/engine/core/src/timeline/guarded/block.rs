@@ -9,8 +9,6 @@ use crate::{Clock, Grant};
 /// The maximum number of slots of a block. The limit keeps a lane small and the time under the lock short.
 const LONGEST: usize = 64;
 
-/// Unevenly spaced slots that are due at one reading of the clock. See [`Run`](crate::timeline::Run) for evenly spaced
-/// slots.
 #[derive(Debug, Default)]
 pub(crate) struct Block {
     version: u64,
@@ -47,10 +45,8 @@ impl Timeline {
         self.published.is_uneven()
     }
 
-    /// Fills the block with unevenly spaced due slots for a lane: at least one, at most [`LONGEST`], and no more slots
-    /// than the lane may start with one reading of the clock. Returns that reading. Returns `None` if no slot is due,
-    /// only the schedule's last slot is due, the next slot may be late by more than the range, another thread has
-    /// claimed the slots, or the state is no longer `State::Uneven`.
+    /// Fills the block with at most [`LONGEST`] due slots that the lane may start with one reading of the clock, and
+    /// returns that reading. Returns `None` if the lane has to start slots one by one.
     pub(crate) fn claim_block(
         &self,
         pace: Pace,
@@ -101,7 +97,6 @@ impl Entry<'_> {
         is_claimed
     }
 
-    /// Fills the block with the due slots from `start` on, without the schedule's last slot.
     fn draw(&self, block: &mut Block, start: u64, pace: Pace, now: i64) {
         let most =
             usize::try_from(pace.allowance(now)).map_or(LONGEST, |most| most.clamp(1, LONGEST));
@@ -115,7 +110,6 @@ impl Entry<'_> {
         block.end_position = after(start, block.left());
     }
 
-    /// Draws slots that callers without a lane may start with the reading `now`, unless the next slot is drawn already.
     pub(super) fn draw_for_all(&self, now: i64) {
         let Timeline { drawn: Some(drawn), published, .. } = self.timeline else { return };
         if !published.is_uneven() {

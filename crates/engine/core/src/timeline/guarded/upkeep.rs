@@ -18,8 +18,7 @@ impl Locked {
             && !self.schedule.is_paused()
     }
 
-    /// `next` is the next position to be claimed. It must be at most half of all positions away from the `next` of the
-    /// last call.
+    /// `next` must be at most half of all positions away from the `next` of the last call.
     fn claimed_by(&mut self, next: u64) -> u64 {
         let slots = ticks_between(self.counted_to, next) / SLOT.cast_signed();
         self.claimed = self.claimed.saturating_add_signed(slots);
@@ -52,8 +51,7 @@ impl Entry<'_> {
         self.publish_keeping_pace(now);
     }
 
-    /// Publishes the schedule. If that publishes a new stretch, lets due slots start with the reading `now`, as many as
-    /// the pace of claims allows.
+    /// If a new stretch is published, due slots may start with the reading `now`, as many as the pace of claims allows.
     pub(super) fn publish_keeping_pace(&mut self, now: i64) {
         let (last, version) = (self.timeline.published.last_reading(), self.timeline.version());
         self.publish(now);
@@ -106,8 +104,7 @@ impl Entry<'_> {
         }
     }
 
-    /// Counts the claimed slots. Returns the next position and the number of claimed slots. Callers must call this
-    /// method long before positions wrap around.
+    /// Must be called long before positions wrap around. Returns the next position and the number of claimed slots.
     fn count_claimed(&mut self) -> (u64, u64) {
         let next = self.timeline.next();
         let claimed = self.locked.claimed_by(next);
@@ -115,8 +112,7 @@ impl Entry<'_> {
         (next, claimed)
     }
 
-    /// Returns the free slots that are intended to start in `span`, in batches. Slots that are too late are skipped
-    /// first.
+    /// Slots that are too late are skipped first.
     pub(in crate::timeline) fn unstarted(
         &mut self,
         span: &Range<i64>,
