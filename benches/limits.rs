@@ -34,7 +34,6 @@ const MILLION: u64 = 1 << 20;
 /// A burst capacity of one minute at 1 G/s.
 const CAPACITY: u64 = 60_000_000_000;
 
-/// A candidate's name, and a function that runs a round and returns the nanoseconds per decision over all threads.
 type Candidate<'a> = (String, Box<dyn FnMut() -> f64 + 'a>);
 
 fn main() {
@@ -57,8 +56,7 @@ fn generous() -> Gcra {
     Gcra::with_burst(quota("1G/s"), CAPACITY).expect("a burst")
 }
 
-/// Measures threads that repeat a request, and returns the nanoseconds per decision. `hire` returns a function that
-/// makes a request and returns whether the decision is the expected one.
+/// `hire` returns a function that makes a request and returns whether the decision is the expected one.
 fn cost<W: FnMut() -> bool + Send>(threads: usize, hire: impl Fn() -> W + Sync) -> f64 {
     let work = crew::run(threads, SPAN, || {
         let mut ask = hire();
@@ -235,8 +233,7 @@ fn memory() {
     weigh("governor, u64", || rivals::full(MILLION), rivals::clean);
 }
 
-/// Builds a store with [`MILLION`] keys, removes the keys, and prints the memory per key after each step. `tidy`
-/// returns the number of removed keys.
+/// `tidy` returns the number of removed keys.
 fn weigh<T>(name: &str, build: impl FnOnce() -> T, tidy: impl FnOnce(&T) -> usize) {
     let before = MEMORY.current_usage();
     let held = || float(MEMORY.current_usage().saturating_sub(before) as u64) / float(MILLION);

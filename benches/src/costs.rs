@@ -5,7 +5,7 @@ use crate::rounds::{Samples, alternate, per_call};
 use nanopace::{Grant, Pacer};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// The number of calls per round. A round of cheap calls lasts about 10 ms.
+/// A round of cheap calls lasts about 10 ms.
 const CALLS: u64 = 1 << 21;
 
 /// The costs of calls in nanoseconds per call, on one thread, with slots that are due.

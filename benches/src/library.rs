@@ -47,7 +47,7 @@ impl BlockingTarget for Blocking {
 pub struct Calls {
     /// The CPU time per call of the candidate: calls through the library.
     pub ours: Samples,
-    /// The CPU time per call of the baseline: as many bare loops as sessions, or simpler calls through the library.
+    /// The CPU time per call of the baseline: a bare loop per session, or simpler calls through the library.
     pub bare: Samples,
 }
 

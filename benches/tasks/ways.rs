@@ -127,7 +127,7 @@ enum Waiter {
 }
 
 impl Waiter {
-    /// Waits for the next start and returns its lateness, if known. Returns `None` at the end.
+    /// Returns the lateness of the start, if known, or `None` at the end.
     async fn start(&mut self) -> Option<Option<Duration>> {
         let lateness = |pacer: &Pacer, grant: Grant| Some(pacer.now() - grant.intended_start());
         match self {

@@ -35,7 +35,7 @@ fn used(who: UsageWho) -> Result<f64> {
     Ok(seconds(usage.user_time()) + seconds(usage.system_time()))
 }
 
-/// Returns the time of all cores in seconds, without idle time and disk waits. /proc/stat counts in 1/100 s.
+/// /proc/stat counts in 1/100 s.
 fn machine() -> Result<f64> {
     let text = fs::read_to_string("/proc/stat")?;
     let line = text.lines().next().context("/proc/stat is empty")?;

@@ -10,8 +10,7 @@ pub struct Pace {
     pub even: f64,
 }
 
-/// Returns the rate of the starts, which are in ns, and the share of even gaps, in a window of `window_s` that begins
-/// `skip_s` after the first start.
+/// `starts` are in ns. The window of `window_s` begins `skip_s` after the first start.
 pub fn pace(mut starts: Vec<u64>, asked: f64, skip_s: f64, window_s: f64) -> Pace {
     starts.sort_unstable();
     let Some(&first) = starts.first() else { return Pace::default() };

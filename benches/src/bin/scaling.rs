@@ -1,5 +1,5 @@
-//! Fits the scaling model to measurements on this machine, checks the model against further measurements, and, if it
-//! fits them, extrapolates to more cores.
+//! Fits the scaling model to measurements on this machine, checks the model against further measurements, and
+//! extrapolates to more cores if the model fits those measurements.
 //!
 //! ```text
 //! cargo run --release -p nanopace-benches --bin scaling
@@ -125,7 +125,7 @@ impl Row {
     }
 }
 
-/// The assumed distances between cores, as multiples of the distance between this machine's cores.
+/// Assumed distances between cores, as multiples of the distance between this machine's cores.
 const NEAR_AND_FAR: [f64; 2] = [1.0, 3.0];
 
 fn extrapolate(model: &Model) {

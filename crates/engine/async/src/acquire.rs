@@ -13,7 +13,6 @@ use std::time::{Duration, Instant};
 /// runtime.
 const IN_A_ROW: u32 = 64;
 
-/// A thread's tasks may spin this many times in a row before a task yields to its runtime.
 const HOLDS_IN_A_ROW: u32 = 4;
 
 /// A task yields after this number of failed tries to start a slot that seemed due.

@@ -25,12 +25,13 @@
 //! # No wake-up is lost
 //!
 //! * The line sets the watch before it reads the schedule, so every later change that could make a start earlier rings
-//!   the bell. The line reads the schedule under its own lock. Before it releases the lock, it sets the timer or marks
-//!   a task as called. It wakes called tasks right after that.
-//! * A called task is not called again before it is polled. If the bell rings before that, the next task is called
-//!   instead. A called task whose future is not polled delays the other tasks by at most three times [`PATIENCE`],
-//!   because the [`Timer`] rings again within that time. With the timers of this crate, the delay is at most twice
-//!   [`PATIENCE`].
+//!   the bell. The line reads the schedule under its own lock. Before it releases the lock, it ensures that the timer
+//!   is set, marks a task as called, or lets the asking task hold on. While the pacer is paused and no task has a
+//!   deadline, only a change rings the bell. The line wakes called tasks right after it has released the lock.
+//! * A called task is not called again before it is polled. If the bell rings before that and a slot is due, the next
+//!   task is called instead. A called task whose future is not polled delays the other tasks by at most three times
+//!   [`PATIENCE`], because the [`Timer`] rings again within that time. With the timers of this crate, the delay is at
+//!   most twice [`PATIENCE`].
 //!
 //! Models: `the_lead_is_handed_over`, `a_cancelled_leader_hands_over`, `a_close_ends_the_line`,
 //! `a_change_reaches_the_leader`, `a_change_reaches_the_next_leader`,
@@ -55,10 +56,8 @@ use std::time::Duration;
 /// A task holds on only if its slot is due within this time.
 const HOLD_WITHIN: Duration = Duration::from_micros(30);
 
-/// The time within which a called task should be polled.
 const PATIENCE: Duration = Duration::from_millis(2);
 
-/// The timer is set at most this many times in a row, see [`Line::set_timer`].
 const SETS: usize = 3;
 
 /// The cost of a wake-up, as a multiple of the cost of setting the timer. The cost includes the wake-ups of the other
@@ -79,7 +78,6 @@ pub(crate) struct Line {
     queue: Mutex<Queue>,
 }
 
-/// Rings the line when the timer or the watch wakes the bell. A bell does not keep the line alive.
 struct Bell {
     line: Weak<Line>,
     tells_changes: bool,
@@ -108,7 +106,6 @@ struct Stay<'l> {
     dropped: Option<Waker>,
 }
 
-/// The wakers of called tasks, which are woken on drop. Usually there is only one, which needs no allocation.
 #[derive(Default)]
 struct Called(SmallVec<[Waker; 1]>);
 
@@ -142,8 +139,8 @@ impl Line {
         })
     }
 
-    /// Adds a task to the queue. A called task becomes uncalled and keeps its position. If the task should hold on for
-    /// its slot, returns for how long.
+    /// A called task becomes uncalled and keeps its position. If the task should hold on for its slot, returns for how
+    /// long.
     pub(crate) fn stand(
         &self,
         ticket: &mut Option<Ticket>,
@@ -169,8 +166,7 @@ impl Line {
         }
     }
 
-    /// Calls the tasks that have to be polled, and stops the timer if no task needs it. `is_change` is true if the
-    /// watch rang, and false if the timer rang.
+    /// `is_change` is true if the watch rang, and false if the timer rang.
     fn ring(&self, is_change: bool) {
         let mut stay = self.enter();
         if is_change {
@@ -216,9 +212,8 @@ impl Line {
 }
 
 impl Stay<'_> {
-    /// Reads the schedule, and ensures that the task whose turn is next is called in time. `asking` is the task that
-    /// calls this method. If the turn of `asking` is next, and `asking` should hold on for its slot, returns for how
-    /// long.
+    /// Reads the schedule, and ensures that the task whose turn is next is called in time. If that task is `asking`,
+    /// the calling task, and it should hold on for its slot, returns for how long.
     fn look(&mut self, asking: Option<u64>) -> Option<Duration> {
         if self.queue.is_idle() {
             return None;
@@ -248,9 +243,8 @@ impl Stay<'_> {
         None
     }
 
-    /// Returns the task whose turn is next and the due time of its slot, or `None` if every task in the queue has been
-    /// called. The pacer's next slot is due at `due`. A task that wants several slots never gets a slot that was given
-    /// back, so a later task may come first.
+    /// The pacer's next slot is due at `due`. A task that wants several slots never gets a slot that was given back, so
+    /// a later task may come first.
     fn next_to_come(&self, due: Result<Nanos, Ended>) -> Option<(u64, Result<Nanos, Ended>)> {
         let first = *self.queue.uncalled.first()?;
         let slots = self.queue.slots(first);
@@ -265,7 +259,6 @@ impl Stay<'_> {
         }
     }
 
-    /// The watch must be set before each reading of the schedule, so that a later change rings the bell.
     fn watch(&mut self) {
         if !self.queue.is_watched {
             self.line.watch.set(&self.line.change);
@@ -278,7 +271,6 @@ impl Stay<'_> {
         self.set_timer_if_earlier(at, now);
     }
 
-    /// Returns the best time, after `now`, to call a task for a slot that is due at `due`.
     fn call_time(&self, due: Nanos, now: Nanos) -> Nanos {
         match self.wake_at(due, self.queue.started) {
             wake if wake > now => wake,
@@ -288,8 +280,7 @@ impl Stay<'_> {
         }
     }
 
-    /// Returns whether a task should not sleep before the slot at `due`: the slot is due, or the task should hold on. A
-    /// task does not hold on if slots are so close that one ring serves several slots: otherwise it would never sleep.
+    /// Returns whether a task should not sleep before the slot at `due`: the slot is due, or the task should hold on.
     fn holds_on(&self, due: Nanos, now: Nanos) -> bool {
         let left = due - now;
         let is_near = left < HOLD_WITHIN && self.queue.holding.affords(left);
@@ -303,8 +294,6 @@ impl Stay<'_> {
         left
     }
 
-    /// Sets the timer for the slot after the slot at `due`, if other tasks wait. A task does this before it spins:
-    /// after the spin, the system call would delay its operation.
     fn set_ahead(&mut self, due: Nanos, now: Nanos) {
         let is_last = self.queue.waiting.len() == 1;
         if !is_last
@@ -316,8 +305,7 @@ impl Stay<'_> {
         }
     }
 
-    /// Returns when the timer should ring for a slot that is due at `due`. `started` is the time at which a task last
-    /// started a slot.
+    /// `started` is the time at which a task last started a slot, or will start the slot before this one.
     fn wake_at(&self, due: Nanos, started: Nanos) -> Nanos {
         let cost = self.queue.set_cost * WAKE_PER_SET;
         let at = self.line.pacer.wake_at(due, started, cost);
@@ -329,7 +317,8 @@ impl Stay<'_> {
     }
 
     /// Sets the timer to ring at `at`, unless the timer will ring earlier: setting the timer again costs more than an
-    /// early wake-up. While the pacer is paused, `at` is `Nanos::MAX`, and only a change rings the bell.
+    /// early wake-up. While the pacer is paused and no task has a deadline, `at` is `Nanos::MAX`, and only a change
+    /// rings the bell.
     fn set_timer_if_earlier(&mut self, at: Nanos, now: Nanos) {
         if at < Nanos::MAX && (self.queue.alarm <= now || at < self.queue.alarm) {
             self.line.set_timer(at);
@@ -356,9 +345,8 @@ impl Stay<'_> {
         }
     }
 
-    /// Calls as many further tasks as had been called before this ring and have not been polled since. The number of
-    /// called tasks therefore doubles each time, and a large number of tasks that are not polled delays the other tasks
-    /// only briefly.
+    /// Calls as many further tasks as had been called before this ring and not polled, so that even a large number of
+    /// tasks that are not polled delays the other tasks only briefly.
     fn call_as_many_again(&mut self) {
         let called = self.queue.waiting.len() - self.queue.uncalled.len();
         for _ in 1..called {

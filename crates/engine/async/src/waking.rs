@@ -1,5 +1,4 @@
-//! Measures how late the timer rings, so that it can be set that much earlier. Limits how long tasks may spin until
-//! their slots are due.
+//! Measures how late the timer rings, and limits how long tasks may spin until their slots are due.
 
 use nanopace::Nanos;
 use std::time::Duration;
@@ -13,7 +12,6 @@ const USUAL_SHARE: u32 = 8;
 /// The inverse of the maximum fraction of time that tasks may spin.
 const HOLD_DIVISOR: u32 = 4;
 
-/// The maximum spin time that tasks can save up.
 const SAVED_LIMIT: Duration = Duration::from_micros(200);
 
 /// The step by which `p90_late` changes: it grows by nine steps after a ring that was later, and otherwise shrinks by
@@ -23,7 +21,7 @@ const STEP: Duration = Duration::from_nanos(250);
 #[derive(Debug, Default)]
 pub(crate) struct Waking {
     p90_late: Duration,
-    /// A moving average of the lateness.
+    /// A moving average of the lateness, where each value counts as at most `LEAD_LIMIT`.
     usual: Duration,
 }
 

@@ -20,7 +20,7 @@ const LOOPS: usize = 100;
 const ROUNDS: usize = 5;
 const STARTS: usize = 1_000;
 
-/// The upper bounds of the figures, as multiples of Rust's figures. The last two figures have no bound.
+/// The upper bounds of the figures, as multiples of Rust's figures.
 const BOUNDS: [(&str, f64); 4] = [
     ("shared acquire", 1.25),
     ("a lane's acquire", 2.0),

@@ -1,4 +1,4 @@
-//! Implements the C boundary. Checks arguments from C, and catches panics before they unwind into C.
+//! Checks arguments from C, and catches panics before they unwind into C.
 
 use crate::status::{Failure, Status};
 use std::ffi::{CStr, c_char};
@@ -31,8 +31,6 @@ pub(crate) unsafe fn out<'a, T>(pointer: *mut T) -> Result<&'a mut MaybeUninit<T
     unsafe { pointer.cast::<MaybeUninit<T>>().as_mut() }.ok_or(Status::Null.into())
 }
 
-/// Returns the string, or `None` if the pointer is null. A string that is not UTF-8 is an error.
-///
 /// # Safety
 /// The pointer is null, or points to a string that ends with a zero byte and stays valid for as long as the result is
 /// used.
@@ -45,8 +43,6 @@ pub(crate) unsafe fn maybe_text<'a>(pointer: *const c_char) -> Result<Option<&'a
     text.to_str().map(Some).map_err(|_| Status::NotUtf8.into())
 }
 
-/// Returns the string, or an error if the pointer is null or the string is not UTF-8.
-///
 /// # Safety
 /// As [`maybe_text`].
 pub(crate) unsafe fn text<'a>(pointer: *const c_char) -> Result<&'a str, Failure> {

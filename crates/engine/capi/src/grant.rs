@@ -30,9 +30,6 @@ impl From<nanopace::Grant> for Grant {
     }
 }
 
-/// Writes the time at which the slot is due to `due_ns`, unless `due_ns` is null. If no due time is known, the time is
-/// `UINT64_MAX`.
-///
 /// # Safety
 /// `due_ns` is null or can be written.
 #[cold]

@@ -36,7 +36,7 @@ impl LaneHandle {
     #[cold]
     fn bind(&self, thread: usize) -> Result<(), Failure> {
         // Acquire: everything that the previous owner did to the lane is visible. Partner: `nanopace_lane_give_back`.
-        // Relaxed: on failure the lane is not accessed. No model: no call waits for the owner's word.
+        // Relaxed: on failure the lane is not accessed. No model: no call waits for the owner.
         match self.owner.compare_exchange(NOBODY, thread, Ordering::Acquire, Ordering::Relaxed) {
             Ok(_) => Ok(()),
             Err(FREE) => Err(Status::Freed.into()),

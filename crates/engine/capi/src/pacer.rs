@@ -22,8 +22,6 @@ pub struct PacerHandle {
 
 static FREED: Freed<PacerHandle> = Freed::new();
 
-/// Returns the handle that the pointer points to, unless the pointer is null or the handle was freed.
-///
 /// # Safety
 /// The handle is null, or was made here and has not been freed for longer than the rules of this crate (`lib.rs`)
 /// allow.

@@ -71,7 +71,7 @@ impl Built {
         Built::new(compiler, &here().join("tests/c").join(name), link)
     }
 
-    /// Returns the command that runs the program, without cargo's library path, which may contain an older library.
+    /// Removes cargo's library path, which may contain an older library.
     fn command(&self) -> Command {
         let mut command = Command::new(self.0.path().join("program"));
         command.env_remove("LD_LIBRARY_PATH");

@@ -25,7 +25,6 @@ impl Lane {
         Lane { pacer: pacer.clone(), slots, owner: OnceLock::new() }
     }
 
-    /// Returns the lane if it belongs to the calling thread. A lane that was never used now belongs to this thread.
     fn own(&self) -> PyResult<MutexGuard<'_, nanopace::Lane>> {
         let current = thread::current().id();
         let slots =

@@ -57,8 +57,7 @@ pub(crate) fn time(value: &Bound<'_, PyAny>, what: &str) -> PyResult<Duration> {
     Ok(Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX))
 }
 
-/// Returns the value as a float, or `None` if it is not a number. An integer that is too large for a float becomes
-/// NaN.
+/// An integer that is too large for a float becomes NaN.
 pub(crate) fn float(value: &Bound<'_, PyAny>) -> PyResult<Option<f64>> {
     if let Ok(float) = value.cast::<PyFloat>() {
         return Ok(Some(float.value()));
@@ -81,8 +80,7 @@ fn integer<'py>(value: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyInt>>
     Ok(number.and_then(|number| number.cast_into().ok()))
 }
 
-/// Returns whether the value is a bool. Python converts a bool to a whole number, but a bool as an argument is a
-/// mistake.
+/// Python converts a bool to a whole number, but a bool as an argument is a mistake.
 fn is_bool(value: &Bound<'_, PyAny>) -> bool {
     value.is_instance_of::<PyBool>()
 }

@@ -177,7 +177,7 @@ impl Alarm {
         Ok(())
     }
 
-    /// Sets the timer to this time of `CLOCK_MONOTONIC`. 0 disarms it.
+    /// `at_ns` is a time of `CLOCK_MONOTONIC`; 0 disarms the timer.
     fn set_time(&self, at_ns: u64) -> io::Result<()> {
         let whole = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
         let at = Timespec {

@@ -25,8 +25,6 @@ pub(crate) fn deadline(timeout: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Na
     Ok(timeout.map(|timeout| MonotonicClock.now() + timeout))
 }
 
-/// Pauses in slices, without the interpreter's lock, until the slot is due. Then takes the lock and starts the slot. If
-/// a signal handler raises an exception, the slot is given back.
 pub(crate) fn wait(
     py: Python<'_>,
     deadline: Option<Nanos>,

@@ -14,7 +14,6 @@ pub(crate) fn ask(address: SocketAddr, command: &str) -> io::Result<String> {
     Ok(answer)
 }
 
-/// Sends commands, one per line, and returns all responses.
 pub(crate) fn exchange(
     address: SocketAddr,
     commands: &str,

@@ -99,7 +99,6 @@ fn the_proxy_delays_both_ways() {
     }
 }
 
-/// Tries to connect until an attempt fails, for up to about 1 s.
 fn is_refused_soon(address: SocketAddr) -> bool {
     (0..1_000).any(|_| {
         thread::sleep(Duration::from_millis(1));

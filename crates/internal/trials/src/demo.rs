@@ -1,5 +1,4 @@
 //! Draws a picture of a fleet on this machine: four processes share a load, then one is killed and another one joins.
-//! The picture shows the starts that the processes recorded, and the account.
 
 mod plot;
 pub mod record;

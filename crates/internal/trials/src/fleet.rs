@@ -1,5 +1,4 @@
-//! Runs the nodes of a fleet as processes that can be killed and frozen, and compares the account of the run with the
-//! starts that the nodes recorded.
+//! Runs the nodes of a fleet as processes, and compares the account of the run with the starts that the nodes recorded.
 
 pub mod chaos;
 mod member;

@@ -1,5 +1,4 @@
-//! Checks that every page is in the book and that all links are valid, and copies the pages for mdBook. Pages and
-//! linked files keep their paths.
+//! Checks that every page is in the book and that all links are valid, and copies the pages for mdBook.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -87,7 +86,6 @@ fn is_page(path: &Path) -> bool {
     path.extension().is_some_and(|ending| ending == "md") && path != Path::new(CONTENTS)
 }
 
-/// Returns the targets of a page's links, except URLs and Rust items.
 fn links(page: &str) -> Vec<String> {
     let mut found = Vec::new();
     for line in prose(page) {

@@ -13,12 +13,10 @@ pub(crate) struct Choice {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Which {
     Every,
-    /// No feature, all features, each feature alone, and all features except one.
     AloneAndLeftOut,
 }
 
-/// Returns the feature combinations of all published crates, from the output of `cargo metadata --no-deps`. Leaves out
-/// a combination that another crate's combination already compiles.
+/// Leaves out a combination that another crate's combination already compiles.
 pub(crate) fn choices(metadata: &str, which: Which) -> Result<Vec<Choice>, String> {
     let metadata: Value = serde_json::from_str(metadata).map_err(|error| error.to_string())?;
     let packages = metadata["packages"].as_array().ok_or("no packages")?;

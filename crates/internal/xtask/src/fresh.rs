@@ -32,7 +32,6 @@ const TREE: &str = "cargo tree --quiet --target x86_64-unknown-linux-gnu --edges
                     --no-dedupe --format {p} > tree.txt";
 
 struct User {
-    /// A temporary folder outside all workspaces.
     home: PathBuf,
     page: String,
 }

@@ -201,7 +201,7 @@ fn tests(are_ignored_too: bool, tested: &Tested) -> Vec<Step> {
     ]
 }
 
-/// Runs at most one more test program at a time than there are cores, because most programs mostly wait.
+/// Up to one test program more than there are cores runs at a time, because most programs mostly wait.
 fn succeed(programs: &[Program]) -> bool {
     let lanes = available_parallelism().map_or(1, usize::from) + 1;
     let not_judged = NotJudged(Path::new(ROOT).join("target/not-judged.txt"));
@@ -212,7 +212,7 @@ fn succeed(programs: &[Program]) -> bool {
     })
 }
 
-/// The tests of the Python package come first, because they take longest to start.
+/// The tests of the Python package come first, because they take the longest to start.
 fn test_programs(tested: &Tested, words: &[String]) -> Option<Vec<Program>> {
     let mut programs = Vec::new();
     if tested.names.is_empty() && tested.has_python {
@@ -355,7 +355,6 @@ fn header() -> Result<String, String> {
     String::from_utf8(output.stdout).map_err(|error| error.to_string())
 }
 
-/// Checks all published crates as users get them, without running their tests, which the test command runs.
 fn package(which: Which) -> Vec<Step> {
     vec![
         unpacked(),

@@ -20,7 +20,7 @@ pub(crate) struct Published {
 }
 
 impl Published {
-    /// Returns the name of the archive without its extension, which is also the name of the folder in the archive.
+    /// The archive without its extension and the folder in it have this name.
     fn folder(&self) -> String {
         format!("{}-{}", self.name, self.version)
     }
@@ -54,7 +54,7 @@ fn is_whole(package: &Path) -> Result<(), String> {
     missing.map_or(Ok(()), |name| Err(format!("{} has no {name}", package.display())))
 }
 
-/// Reports the packages whose manifest has no `repository`. Its URL is known only when the crates are published.
+/// The URL of the `repository` is known only when the crates are published.
 pub(crate) fn tells_whether_the_source_is_named(root: &Path) -> bool {
     let published = published(&root.join("crates")).unwrap_or_default();
     let is_named = |package: &&Published| {

@@ -12,7 +12,6 @@ const TIMES: [&str; 2] = ["-Zunstable-options", "--report-time"];
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Program {
     name: String,
-    /// The package's folder, in which the tests run.
     folder: PathBuf,
     path: PathBuf,
     words: Vec<String>,

@@ -72,7 +72,6 @@ const fn program(
 
 pub(crate) type Variables = Vec<(&'static str, OsString)>;
 
-/// On failure, prints one line of advice that ends with the alternative `way_out`.
 pub(crate) fn provide(needs: &[Need], way_out: &str) -> bool {
     let missing = missing(needs);
     if missing.is_empty() {

@@ -55,7 +55,7 @@ pub(crate) fn files_below(folder: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// Returns the files below a folder. Links, build output and hidden folders are ignored.
+/// Leaves out links, build output and hidden folders.
 pub(crate) fn all_files(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let files = entries.flat_map(|entry| match (entry.path(), entry.file_type()) {

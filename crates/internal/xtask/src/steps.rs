@@ -20,7 +20,6 @@ impl Step {
         Step::new(name, || run().map_err(|error| eprintln!("{error}")).is_ok())
     }
 
-    /// If a required step fails, the later steps are not run.
     pub(crate) fn required(self) -> Step {
         Step { is_required: true, ..self }
     }

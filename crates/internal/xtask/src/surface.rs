@@ -197,7 +197,6 @@ impl Modules {
         self.members = found;
     }
 
-    /// Returns an item and the path of its definition, or `None` for an item of another crate.
     fn find(&self, module: &[String], path: &[String]) -> Option<(ModulePath, &Item)> {
         let (first, rest) = path.split_first()?;
         let inner = [module, std::slice::from_ref(first)].concat();

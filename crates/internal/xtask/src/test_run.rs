@@ -15,7 +15,6 @@ use std::time::Instant;
 
 /// If more programs than this fail or are not judged, none is run again: a busy machine is not the cause.
 const MOST_AGAIN: usize = 8;
-/// If more tests than this are still not judged in the second run, the command fails.
 const MOST_NOT_JUDGED: usize = 3;
 const SLOWEST: usize = 10;
 
@@ -36,7 +35,6 @@ impl NotJudged {
     }
 }
 
-/// Returns whether every test succeeded in the first or the second run, except a few that were still not judged.
 pub(crate) fn succeed(
     programs: &[Program],
     lanes: usize,
@@ -109,8 +107,7 @@ impl<'a> Ended<'a> {
         }
     }
 
-    /// Returns the program with only the tests that failed or were not judged, if any. If the program failed without a
-    /// failed test, returns the whole program.
+    /// If the program failed without a failed test, returns the whole program.
     fn again(&self, unclear: &[String]) -> Option<Program> {
         let is_unclear = |test: &&Test| {
             let reason = |line: &String| {

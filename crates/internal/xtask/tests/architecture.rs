@@ -1,5 +1,4 @@
-//! Checks the statements of docs/ARCHITECTURE.md about the source, with one test for each invariant. That page lists
-//! modules; this file lists files.
+//! Checks the statements of docs/ARCHITECTURE.md about the source, with one test for each invariant.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

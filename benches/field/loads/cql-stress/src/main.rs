@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 const TASKS: u64 = 32;
-/// The duration of a failed attempt. A successful attempt takes no time.
+/// A successful attempt takes no time.
 const FAILURE: Duration = Duration::from_millis(50);
 
 /// The response times, as the tool reports them with `fixed=`.

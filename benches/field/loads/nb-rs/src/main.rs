@@ -16,7 +16,6 @@ use tokio::task::JoinSet;
 const TASKS: usize = 32;
 
 trait Answer {
-    /// Returns the reported wait time of an operation that was requested at `asked`.
     fn wait_time(self, asked: Instant) -> Duration;
 }
 

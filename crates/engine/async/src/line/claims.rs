@@ -6,8 +6,7 @@ use std::task::Waker;
 use std::time::Duration;
 
 impl Line {
-    /// Registers a task to be called when its claim is due. If the task should hold on for the slot, instead returns
-    /// for how long.
+    /// If the task should hold on for the slot, returns for how long and does not register the task.
     pub(crate) fn keep(
         &self,
         call: &mut Option<Call>,

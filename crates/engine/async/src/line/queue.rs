@@ -73,7 +73,6 @@ impl Queue {
         self.alarm == Nanos::ZERO && self.uncalled.len() == self.waiting.len()
     }
 
-    /// Returns whether a called task has not come while other tasks wait for their calls.
     pub(super) fn waits_for_a_task(&self) -> bool {
         !self.uncalled.is_empty() && self.uncalled.len() < self.waiting.len()
     }
@@ -83,7 +82,6 @@ impl Queue {
         Ticket(self.last_ticket)
     }
 
-    /// Returns the waker that `waker` replaces.
     pub(super) fn stand(&mut self, number: u64, wish: Wish, waker: &Waker) -> Option<Waker> {
         self.uncalled.insert(number);
         if wish.deadline != Nanos::MAX {
@@ -114,7 +112,6 @@ impl Queue {
         Some(waiting)
     }
 
-    /// Returns whether the time for which the timer was set has come. If so, records how late the bell rings.
     pub(super) fn ring_alarm(&mut self, now: Nanos) -> bool {
         let was_due = self.alarm != Nanos::ZERO && self.alarm <= now;
         if was_due {

@@ -48,9 +48,8 @@ impl TokioTimer {
         Ok(TokioTimer(Mutex::new(Place::Reactor(Reactor::new()?))))
     }
 
-    /// Runs `act` with the timer's reactor or thread. If `act` fails, for example because the runtime has ended, moves
-    /// the timer to the caller's reactor or to a thread, runs `act` again, and sets the timer to ring soon. Does
-    /// nothing if neither is available.
+    /// If `act` fails, for example because the runtime has ended, moves the timer to the caller's reactor or to a
+    /// thread, and runs `act` again.
     fn at_place(&self, waker: &Waker, act: impl Fn(&mut Place) -> io::Result<()>) {
         let mut place = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if act(&mut place).is_ok() {

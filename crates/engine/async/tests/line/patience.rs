@@ -26,7 +26,6 @@ fn tasks_that_do_not_come_delay_others_for_4_ms_and_twice_as_many_for_4_more() {
     }
 }
 
-/// The claim begins to wait either before or after the call of the task that is not polled.
 #[test]
 fn a_claim_that_waits_for_long_does_not_delay_the_next_call() {
     for is_early in [false, true] {
@@ -99,8 +98,6 @@ fn a_clock_that_stops_before_a_slot_keeps_no_task_busy() {
     assert!(in_line.done.is_some() && claim.done.is_some());
 }
 
-/// A slot that was given back cannot go to a task that wants several slots. The next task in the queue gets the slot at
-/// once.
 #[test]
 fn a_slot_that_came_back_goes_past_a_row() {
     let world = World::new("10/s", |builder| builder);
@@ -121,8 +118,6 @@ fn a_slot_that_came_back_goes_past_a_row() {
     assert_eq!(row.done.unwrap().map(Grant::intended_start), Ok(ms(400)));
 }
 
-/// The task returns when another caller claims the slot, not at the deadline. A slot that is due exactly at the
-/// deadline meets it.
 #[test]
 fn a_deadline_that_no_slot_can_meet_any_more_is_reported_at_once() {
     let world = World::new("10/s", |builder| builder);

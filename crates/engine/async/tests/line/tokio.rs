@@ -1,5 +1,4 @@
-//! Tests the queue of tasks in tokio's runtimes: which slots were granted, and that all tasks end. No test asserts how
-//! exact a start was.
+//! Tests the queue of tasks in tokio's runtimes: which slots are granted, and that all tasks end.
 
 use futures_util::StreamExt;
 use nanopace::{Grant, ManualClock, Pacer, Rate, Refused, Strictness};
@@ -196,7 +195,6 @@ fn a_schedule_that_ends_ends_all_that_wait() {
 fn the_other_branches_of_a_select_are_not_starved() {
     for runtime in runtimes() {
         runtime.block_on(async {
-            // The pacer is an hour late, so every slot is due.
             let clock = ManualClock::new();
             let pacer = Pacer::builder(rate("1M/s")).clock(clock.clone()).build();
             clock.advance(Duration::from_secs(3_600));
@@ -282,7 +280,6 @@ fn a_deadline_that_cannot_be_met_is_reported_at_once_or_when_it_comes() {
             line.acquire().await.unwrap();
             let soon = Duration::from_millis(10);
             assert!(matches!(line.acquire_timeout(soon).await, Err(Refused::NotUntil(_))));
-            // Another task leads the queue and waits for an hour.
             let leader = tokio::spawn(start(&line));
             tokio::time::sleep(soon).await;
             assert!(matches!(line.acquire_timeout(soon).await, Err(Refused::NotUntil(_))));

@@ -106,7 +106,7 @@ impl Wake for Wakes {
     }
 }
 
-/// The number of times that a yielding task is polled before other tasks run and the clock is moved.
+/// The maximum number of times that a yielding task is polled before other tasks run and the clock is moved.
 const POLLS: usize = 3;
 
 pub(crate) trait Run {

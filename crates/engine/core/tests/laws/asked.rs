@@ -1,5 +1,4 @@
-//! Compares the number of slots in the requested load, and the slots that have not been started, with the list of the
-//! load's starts.
+//! Compares the requested and the unstarted slots of a pacer with the list of the load's starts.
 
 use crate::common::{assert_balanced, drain, span, strictness};
 use nanopace::{Arrivals, Level, ManualClock, Nanos, Pacer, Rate, Shape, Shard, Strictness};

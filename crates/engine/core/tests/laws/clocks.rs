@@ -1,5 +1,4 @@
-//! Tests clocks that stop, jump ahead by years, or go back: no call panics, no slot starts early, and there is no
-//! burst.
+//! Tests clocks that stop, jump ahead by years, or go back: no slot starts early, and there is no burst.
 
 use crate::common::{
     DAY, HOUR, MICRO, MILLI, RoughClock, SECOND, WEEK, YEAR, actual_ns, assert_balanced, at, build,
@@ -84,7 +83,6 @@ fn a_clock_that_goes_back_does_no_harm_beyond_a_late_start() {
             clock.set(now);
             highest = highest.max(now);
             starts += drain(&pacer).len() as u64;
-            // There are at most the slots of 10/s up to the highest reading, plus slot 0.
             assert!(
                 starts <= highest / (100 * MILLI) + 1,
                 "strictness {number}: {starts} by {highest}"
@@ -104,7 +102,7 @@ fn a_rate_change_on_a_clock_that_went_back_gives_no_credit() {
     clock.set(5 * SECOND);
     pacer.set_rate(rate("1000/s"));
     clock.set(10 * SECOND);
-    // Slot 11 is at most 1 ms away; nothing is due.
+    // Slot 11 is at most 1 ms away.
     assert_eq!(drain(&pacer).len(), 0);
     clock.set(10 * SECOND + 5 * MILLI);
     assert!((4..=6).contains(&drain(&pacer).len()));
@@ -128,8 +126,7 @@ fn a_pause_on_a_clock_that_goes_back_is_no_panic() {
     assert!(pacer.acquire().is_ok());
 }
 
-/// A line has a reach of 2^46 slots. 23 000 rows of 2^32 - 1 slots start on time. After these rows, a lateness of 2 s
-/// is made up for.
+/// A line has a reach of 2^46 slots, and 23 000 rows of 2^32 - 1 slots are more than that.
 #[test]
 fn slots_start_on_time_beyond_the_reach_of_a_line() {
     let clock = ManualClock::jumping();
@@ -138,15 +135,13 @@ fn slots_start_on_time_beyond_the_reach_of_a_line() {
     assert!((0..23_000).all(|_| pacer.acquire_many(u32::MAX).is_ok()));
     clock.advance(span(2 * SECOND));
     for slot in taken..taken + 10_000 {
-        // Ten slots start per nanosecond. Intended starts are rounded up.
         assert_eq!(intended_ns(pacer.acquire().expect("due")), slot.div_ceil(10));
     }
 }
 
-/// At 100/s, every sleep takes 8 ms too long. Average makes up for that, and so does every other policy except strict,
-/// within the tolerance. Without a tolerance, strictness 0.5 forfeits half of each lateness, and a ratio of 2 counts
-/// from each late start. Slot 2 is therefore due at 20 + 4 ms under strictness 0.5, and at 18 + 5 ms under the ratio,
-/// and starts 8 ms later.
+/// Every sleep ends 8 ms late. Under strictness 0.5 without a tolerance, half of each lateness is forfeited, so slot 2
+/// is due at 20 + 4 ms. Under a ratio of 2 without a tolerance, slot 2 is due half an interval after the late start of
+/// slot 1, at 18 + 5 ms.
 #[test]
 fn overruns_of_pauses_are_made_up_for_within_the_tolerance_unless_strict() {
     for (number, tolerance, starts) in [
@@ -172,8 +167,7 @@ fn overruns_of_pauses_are_made_up_for_within_the_tolerance_unless_strict() {
     }
 }
 
-/// A clock that is a microsecond behind at every second reading, and panics after about 10 000 readings, so that no
-/// test hangs.
+/// Every second reading is a microsecond behind. After about 10 000 readings, the clock panics, so that no test hangs.
 #[derive(Debug)]
 struct AlternatingClock {
     base: AtomicU64,

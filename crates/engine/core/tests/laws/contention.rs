@@ -1,7 +1,6 @@
 //! Tests real threads on one pacer: no slot is handed out twice or lost, and no caller sleeps forever.
 //!
-//! At a constant interval of whole nanoseconds, the intended start gives the slot's number. No test depends on the
-//! speed of the machine, because the tests move the clock, or the clock jumps.
+//! At a constant interval of whole nanoseconds, the intended start gives the slot's number.
 
 use crate::common::{
     assert_balanced, at, build, drain, finish, intended_ns, rate, span, strictness,
@@ -15,7 +14,7 @@ struct Dice(u64);
 
 impl Dice {
     fn below(&mut self, limit: u64) -> u64 {
-        // This is Knuth's linear congruential generator. Its high bits are the random ones.
+        // Knuth's linear congruential generator for MMIX. Its low bits have short periods.
         self.0 =
             self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % limit

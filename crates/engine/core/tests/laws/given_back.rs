@@ -34,7 +34,6 @@ fn a_claim_given_back_goes_to_a_sleeper_with_a_later_slot() {
     assert_eq!(intended_starts(drain(&pacer)), [400, 500, 600].map(|ms| ms * MILLI));
 }
 
-/// The slot was known to be due when it was claimed. Its next owner starts it a second later, with a new reading.
 #[test]
 fn a_claim_that_comes_back_shows_its_whole_wait() {
     for (arrivals, starts) in
@@ -64,9 +63,8 @@ fn a_lane_that_is_dropped_gives_back_the_slots_it_has_not_started() {
             starts.extend((0..turns * 7).map(|_| intended_ns(lane.acquire().expect("open"))));
         }
     }
-    // The lanes have started 50 x 7 x (1 + 2 + 3) slots.
     assert_eq!((starts.len(), pacer.ledger().granted), (2_100, 2_100));
-    // All lanes have been dropped. Their remaining slots are handed out first, up to the last slot that was started.
+    // The slots that the dropped lanes had not started are handed out first.
     let last = starts.iter().max().expect("many") / 10;
     starts.extend((2_100..=last).map(|_| intended_ns(pacer.acquire().expect("open"))));
     starts.sort_unstable();
@@ -127,7 +125,6 @@ fn a_lane_gives_back_when_the_rate_falls() {
     lane.give_back();
     let third = intended_ns(pacer.acquire().expect("open"));
     assert_eq!(first, 0);
-    // The other slots of the run start for any caller, one per second. Slot 1 may have been due before the change.
     assert!(third - second <= SECOND + 1 && third > second, "{first} {second} {third}");
     assert_eq!(pacer.ledger().granted, 3);
 }

@@ -44,7 +44,7 @@ fn a_thread_that_serves_two_pacers_keeps_its_budget_for_spinning() {
     assert!((span(2 * MILLI)..=allowed).contains(&spun), "{spun:?} of {allowed:?}");
 }
 
-/// Uses two clocks that are an hour apart. Neither clock advances while the thread waits on the other.
+/// Neither clock advances while the thread waits on the other.
 #[test]
 fn moments_of_one_pacers_clock_are_not_used_for_another() {
     let clocks = [0, HOUR].map(|start| Arc::new(TickingClock(AtomicU64::new(start))));

@@ -1,5 +1,4 @@
-//! Checks that slots that are held while the schedule changes, or while other slots forfeit time, keep their intended
-//! starts, however often that happens.
+//! Tests the intended starts of slots that are held while the schedule changes, or while other slots forfeit time.
 
 use crate::common::{
     MICRO, MILLI, SECOND, assert_balanced, at, build, drain, intended_ns, put_off_to, rate, span,
@@ -156,14 +155,13 @@ fn a_row_that_comes_back_after_many_changes_keeps_its_lateness() {
     drop(row);
     let mut starts = (0..500).map(|_| intended_ns(pacer.acquire().expect("due")));
     assert!(starts.by_ref().take(100).eq((1..101).map(|slot| slot * 2 * MICRO)));
-    // The remaining slots have been given back, and stay free over the same number of changes again.
+    // The remaining slots were given back, and stay free over another 200 changes.
     (0..200).for_each(|round| pacer.set_rate(rate(["900k/s", "1100k/s"][round % 2])));
     assert!(starts.eq((101..501).map(|slot| slot * 2 * MICRO)));
     assert_balanced(&pacer);
 }
 
-/// The pacer does not keep all ten thousand changes. No slot may get an intended start before the true one, or long
-/// after the true one.
+/// The pacer does not keep all ten thousand changes.
 #[test]
 fn a_backlog_over_ten_thousand_changes_never_reports_too_much_lateness_and_hardly_too_little() {
     let clock = ManualClock::new();
@@ -196,7 +194,6 @@ fn a_recorded_arrival_that_is_held_keeps_its_moment() {
     assert_eq!(held.start().map(intended_ns), Ok(MILLI));
 }
 
-/// The reported wait time of the held arrival is shorter than the true one.
 #[test]
 fn a_recorded_arrival_that_is_held_for_too_long_counts_as_later() {
     let clock = ManualClock::new();

@@ -74,8 +74,8 @@ fn plans() -> impl Strategy<Value = Plan> {
     )
 }
 
-/// Runs the plan and returns all starts. Each frame is leased shortly before it begins, and in advance with each of the
-/// `ahead` frames before it. A caller holds a slot during the whole run.
+/// Each frame is leased shortly before it begins, and in advance with each of the `ahead` frames before it. A caller
+/// holds a slot during the whole run.
 fn run(plan: &Plan) -> Vec<(u64, Duration)> {
     let clock = ManualClock::new();
     let builder = driver::leased(Pacer::shaped(plan.shape.clone()).arrivals(plan.arrivals()));
@@ -548,12 +548,12 @@ fn leases_follow_one_another() {
         [Lease::of(all(), 20), Lease::of(Shard::new(1, 2).unwrap(), 10), Lease::of(all(), 30)];
     assert_eq!(pacer.lease(0, &mixed), Err(ShardError::Order));
     assert_eq!(pacer.try_acquire(), Err(Refused::NotUntil(Nanos::MAX)), "nothing is changed");
-    // This call cannot be refused: the second lease is empty.
+    // `lease_rest` refuses nothing: it treats the second lease as empty.
     assert_eq!(pacer.lease_rest(0, &mixed), 0);
     clock.set(at(10_000_000_000));
     let starts: Vec<_> = iter::from_fn(|| start(pacer.try_acquire()).ok()).collect();
     assert_eq!(starts, (0..30).map(|slot| slot * 100).collect::<Vec<_>>());
-    // Leases that end together are in order.
+    // Two leases that end at the same slot are in order.
     assert_eq!(pacer.lease(30, &[Lease::of(all(), 40), Lease::nothing(40)]), Ok(()));
 }
 

@@ -409,8 +409,7 @@ fn plain() -> Setting {
     }
 }
 
-/// Six slots are due at the beginning. The seventh and last slot is due during a ramp. When the ramp ends, another rate
-/// follows at once. At that time, the last slot has been due for 240 ms.
+/// The last slot is due 240 ms before the end of the ramp, where another rate follows at once.
 #[test]
 fn the_last_slot_of_a_recording_stays_due_where_a_shape_ends() {
     let items = vec![Item::Ramp(0, 333, 300_000_000)];

@@ -1,5 +1,4 @@
-//! Tests how a caller waits under each [`Pause`]: which changes reach it, how often it sleeps, and which timers it
-//! uses.
+//! Tests how a caller waits under each [`Pause`]: which changes reach it, how often it sleeps, and its timers.
 
 use crate::common::{
     HOUR, MICRO, MILLI, PAUSES, SECOND, at, intended_ns, put_off_to, rate, span, strictness,
@@ -116,8 +115,7 @@ fn pauses_are_stretched_where_the_slots_of_the_process_are_close_and_not_those_o
     }
 }
 
-/// Runs `changes` one by one while the caller spins for a slot that is due in 1 us. Returns the slot's intended start
-/// and the time at which the caller continues.
+/// Returns the slot's intended start and the time at which the caller continues.
 fn spinning_meanwhile(pause: Pause, changes: &[fn(&Pacer)]) -> (Result<u64, Ended>, Nanos) {
     let clock = Arc::new(Staged::default());
     let pacer = clock.pacer(Pacer::builder(rate("1/h")).pause(pause));
@@ -241,7 +239,6 @@ mod linux {
     use rustix::time::{ClockId, clock_gettime};
     use std::num::NonZeroU64;
 
-    /// Sleeps on this clock overrun by 1 us.
     #[derive(Debug, Default)]
     struct SlackNotes(AtomicU64, Mutex<Vec<u64>>);
 

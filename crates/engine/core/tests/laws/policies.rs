@@ -64,7 +64,7 @@ fn burst_pays_back_at_its_ratio_exactly_what_is_owed() {
         [(2.0, 5 * MILLI, 2_001), (1.5, 6_666_667, 3_001), (1.1, 9_090_909, 11_001)]
     {
         let taken = catch_up(ratio, interval_ns);
-        // The ratio in binary is slightly off, so the last start may come one slot later.
+        // The ratio in binary is slightly off, so the catch-up may end one slot earlier or later.
         assert!(taken.abs_diff(starts) <= 1, "ratio {ratio}: {taken} starts");
     }
 }
@@ -104,7 +104,6 @@ fn oversleep_within_the_tolerance_costs_no_rate() {
     }
 }
 
-/// Each sleep ends 100 us late, and the next sleep lasts for the rest of the interval.
 #[test]
 fn a_lane_reports_how_far_its_caller_overslept() {
     let clock = Arc::new(RoughClock::default());

@@ -89,7 +89,7 @@ fn slots_given_back_from_before_a_forfeited_gap_are_backlog() {
     assert_eq!(pacer.ledger().idle, span(8_000_000_000), "a straggler moves nothing");
 }
 
-/// At 4 G/s the range of 2^44 slots is 4398 s. Limits of that size and of two hours have no effect.
+/// At 4 G/s the range of 2^44 slots is 4398 s.
 #[test]
 fn a_skip_limit_of_the_range_or_more_skips_nothing_and_hangs_no_caller() {
     let hour = 3_600_000_000_000;
@@ -209,7 +209,7 @@ fn random_slots_beyond_the_range_of_the_clock_are_never_due() {
     assert_eq!(pacer.claim().expect("open").due(), Ok(Nanos::MAX));
 }
 
-/// Slot 1 forfeits its lateness of a second, so slot 2 follows a nanosecond after the start of slot 1.
+/// Slot 1 forfeits its lateness of almost a second, so slot 2 follows a nanosecond after the start of slot 1.
 #[test]
 fn a_slot_that_is_held_keeps_its_intended_start_beyond_the_range() {
     let clock = ManualClock::new();

@@ -1,5 +1,4 @@
-//! Tests the schedule in virtual time. An intended start is the exact multiple of the interval, rounded up to a whole
-//! nanosecond, so errors do not accumulate.
+//! Tests the schedule: an intended start is an exact multiple of the interval, rounded up to a whole nanosecond.
 
 use crate::common::{
     DAY, HOUR, MICRO, MILLI, SECOND, YEAR, at, build, drain, intended_ns, put_off_to, rate, span,
@@ -12,9 +11,8 @@ fn ideal_ns(slot: u128, operations: u128, period_ns: u128) -> u64 {
     u64::try_from((slot * period_ns).div_ceil(operations)).expect("within the range of moments")
 }
 
-/// Asserts that a slot starts at its ideal time, rounded up to a whole nanosecond. The interval is stored with an error
-/// of one part in 2^63, less than a hundredth of a nanosecond in a year, so rounding up can be wrong by at most that
-/// error.
+/// The interval is stored with an error of one part in 2^63, less than a hundredth of a nanosecond in a year, so
+/// rounding up can be wrong by at most that error.
 fn assert_within_a_trace(actual_ns: u64, slot: u128, operations: u128, period_ns: u128) {
     let (actual, ideal) = (u128::from(actual_ns) * operations, slot * period_ns);
     assert!(
@@ -24,8 +22,7 @@ fn assert_within_a_trace(actual_ns: u64, slot: u128, operations: u128, period_ns
     assert!(actual + operations / 100 >= ideal, "slot {slot}: {actual_ns} ns is early");
 }
 
-/// Starts rows of `step` slots up to about `until_ns`, and checks each start with [`assert_within_a_trace`]. Returns
-/// the number of slots.
+/// Returns the number of slots, which start in rows of `step` slots up to about `until_ns`.
 fn assert_exact(rate: Rate, operations: u128, period_ns: u128, step: u32, until_ns: u64) -> u128 {
     let clock = ManualClock::jumping();
     let pacer = Pacer::builder(rate).clock(clock).build();
@@ -64,8 +61,6 @@ fn the_first_slot_starts_at_once_and_the_second_after_one_interval() {
 
 #[test]
 fn thirds_are_the_same_thirds_for_ever() {
-    // Slot 3k starts at k s, slot 3k + 1 a third of a second later, and slot 3k + 2 two thirds later, rounded up to
-    // nanoseconds.
     let pacer = build("3/s", &ManualClock::jumping()).build();
     for k in 0..10_000 {
         for part in [0, 333_333_334, 666_666_667] {
@@ -103,8 +98,6 @@ fn floating_point_rates_are_exact_at_their_exact_value() {
     assert_exact(rate, 3_602_879_701_896_397, u128::from(SECOND) << 55, 9_973, YEAR);
 }
 
-/// Starts 10^15 slots at `per_second`. Asserts that each start is less than an interval from its ideal time, except for
-/// rounding.
 fn assert_a_million_billion_slots(per_second: u128) {
     let clock = ManualClock::jumping();
     let rate = Rate::per_second(u64::try_from(per_second).expect("a rate")).expect("a rate");
@@ -112,8 +105,8 @@ fn assert_a_million_billion_slots(per_second: u128) {
     let mut slot = 0_u128;
     while slot < 1_000_000_000_000_000 {
         let actual = u128::from(intended_ns(pacer.acquire_many(u32::MAX).expect("open")));
-        // The difference is below the interval, plus the 1 ns that rounding up to whole nanoseconds
-        // may take. Everything is multiplied by per_second.
+        // A start is less than an interval, plus 1 ns for rounding up, from its ideal time. Everything is multiplied by
+        // `per_second`.
         let (scaled, ideal) = (actual * per_second, slot * u128::from(SECOND));
         assert!(
             scaled < ideal + u128::from(SECOND) + per_second,

@@ -83,8 +83,7 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(12))]
 
-    /// A forfeit does not move the shape: after the late start, the shape's count grows by one from each intended start
-    /// to the next.
+    /// After the late start, the shape's count grows by one from each intended start to the next.
     #[test]
     fn a_forfeit_moves_slots_and_not_the_shape(shape in shapes(), on_time in 0_usize..100, stall in 1_000_000_u64..1_000_000_000) {
         let clock = ManualClock::new();

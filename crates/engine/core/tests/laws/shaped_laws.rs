@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 use std::time::Duration;
 
-/// The maximum number of slots of a pacer, because shapes may have tens of millions.
+/// Limits the slots of a pacer, because shapes may have tens of millions of slots.
 const SLOTS: u64 = 300;
 
 /// The maximum difference between two starts: a chord is off by at most a nanosecond, and two chords differ by at most

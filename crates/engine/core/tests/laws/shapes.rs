@@ -142,7 +142,6 @@ proptest! {
         check(&shape.repeat(times).unwrap(), &all, &samples);
     }
 
-    /// Compares the starts of slots with a wave or a peak that is computed with 500 bits.
     #[test]
     fn waves_are_exact(from in exacts(), to in exacts(), is_peak: bool, ns in prop_oneof![1_u64..1 << 44, 1_u64 << 58..1 << 61], samples in samples()) {
         let wave = Wave::new(from, to, ns * 2, is_peak);

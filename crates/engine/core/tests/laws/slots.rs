@@ -1,4 +1,4 @@
-//! Tests that every grant has the number of its slot in the whole load. `oracle.rs` and `leases.rs` test this, too.
+//! Tests that every grant has the number of its slot in the whole load.
 
 use crate::common::{MILLI, SECOND, at, build, intended_ns, rate, span};
 use nanopace::driver::{self, Drive as _, Lease};
@@ -117,7 +117,7 @@ proptest! {
 
 #[test]
 fn numbers_go_on_where_positions_wrap_around() {
-    let twenty_minutes = span(1_200 * SECOND); // 1.2 10^13 slots
+    let twenty_minutes = span(1_200 * SECOND); // 1.2 x 10^13 slots
     for (shard, stride) in
         [(Shard::new(0, 1), 1), (Shard::new(2, 3), 3), (Shard::of(3, &[1, 2]), 0)]
     {

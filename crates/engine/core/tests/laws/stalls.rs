@@ -1,6 +1,6 @@
 //! Tests how grants report a stall, on a clock that the tests move. A wait time is exact under a late policy. In an
-//! open loop it is at most 10 us too short while callers keep their pace, and a stall may be missing from at most as
-//! many wait times as starts were made in 10 us.
+//! open loop it is at most 10 us too short while callers keep their pace, and the number of starts whose wait time
+//! misses a stall is at most the number of starts that callers make in 10 us.
 
 use crate::common::{MICRO, MILLI, SECOND, at, rate, span, strictness};
 use nanopace::{Claim, Clock, Grant, Lane, ManualClock, Nanos, Pacer, PacerBuilder};
@@ -211,7 +211,6 @@ fn wait_times_are_exact_if_a_policy_is_set() {
                 for (number, builder) in policies(text).into_iter().enumerate() {
                     let mut worker = Worker::new(way, builder, 10 * enough(text, 1));
                     for start in 0..200_u64 {
-                        // Occasionally there is a stall, and occasionally enough time for the next slot to be due.
                         let stall = [0, 0, 0, 2 * MILLI, 0, 0, SECOND]
                             [usize::try_from(start % 7).expect("small")];
                         let told = worker.operate(operation_ns + stall);
@@ -355,8 +354,7 @@ fn a_lane_that_becomes_slow_holds_no_slots_that_others_could_start() {
     }
 }
 
-/// Simulates workers whose operations take 20 ms each, at 2.4 k/s, and a target that stalls for 2 s. Returns the
-/// lateness of the latest start, and the number of starts.
+/// Returns the lateness of the latest start, and the number of starts.
 fn worst_lateness(workers: usize, by_lane: bool) -> (Duration, usize) {
     const OPERATION: Duration = Duration::from_millis(20);
     let clock = ManualClock::jumping();

@@ -77,8 +77,7 @@ fn bias_of_slots(rho: f64) -> f64 {
     rho / (2.0 * (1.0 - rho)) / f64::from(FINE_PER_SECOND)
 }
 
-/// Returns the response times of one worker in seconds. `draw` yields the number of slots that an operation claims and
-/// its service time.
+/// `draw` yields the number of slots that an operation claims and its service time.
 ///
 /// Each grant is also compared with Lindley's recursion: an operation arrives at its slot's time, begins when the one
 /// before is complete, and its response time is completion minus arrival, to the nanosecond.
@@ -123,7 +122,7 @@ fn operations(batch: usize) -> usize {
     (BATCHES as usize + 1) * batch
 }
 
-/// Returns an exponentially distributed time, rounded to the nearest nanosecond, an error of 1e-6 of a mean.
+/// The time is rounded to the nearest nanosecond, which is an error of at most 1e-6 of the mean.
 fn exponential(random: &mut dyn Rng, per_second: f64) -> Duration {
     Duration::from_secs_f64(Exp::new(per_second).expect("a rate").sample(random))
 }
@@ -184,7 +183,6 @@ fn a_poisson_schedule_at_random_services_is_m_m_1() {
         };
         let responses: Vec<f64> = (0..operations(batch)).map(operation).collect();
         let theory = pollaczek_khinchine(utilisation(thousandths), 2.0);
-        // Intended starts are rounded up to nanoseconds, each by less than 1 ns.
         assert_mean_response(&responses, batch, theory, 1e-9);
     }
 }
@@ -365,7 +363,7 @@ fn a_stall_under_strict_makes_two_late_and_the_rest_wait_their_turn() {
     let (pacer, mut responses) = one_stall(1.0, 10_000);
     // The stalled operation takes S + s. The next operation starts S + s after the stalled one and was intended I after
     // it, so its response time is S + s - I + s. The lateness of the next operation becomes idle time, and every other
-    // operation is on time. With n workers at most n would be late besides the stalled one.
+    // operation is on time.
     assert_eq!(responses[1_000], STALL_NS + QUICK_NS);
     assert_eq!(responses[1_001], STALL_NS + 2 * QUICK_NS - INTERVAL_NS);
     assert_eq!(pacer.ledger().idle, span(STALL_NS + QUICK_NS - INTERVAL_NS));

@@ -1,5 +1,4 @@
-//! Tests the sleep threshold: a caller does not sleep for a shorter delay, and no slot starts early by the threshold or
-//! more.
+//! Tests the sleep threshold: callers do not sleep for less, so slots may start early by less than the threshold.
 
 use crate::common::{MICRO, MILLI, SECOND, actual_ns, at, build, intended_ns, span, wait_ns};
 use nanopace::driver::Drive as _;

@@ -12,7 +12,7 @@ fn cells(number: u32) -> NonZeroU32 {
     NonZeroU32::new(number).unwrap()
 }
 
-/// Returns two runtimes with I/O, and one without it, for which the limiter's timer is a thread.
+/// In the last runtime, which has no I/O, the limiter's timer is a thread.
 fn runtimes() -> [Runtime; 3] {
     let single = Builder::new_current_thread().enable_all().build();
     let multi = Builder::new_multi_thread().worker_threads(2).enable_all().build();

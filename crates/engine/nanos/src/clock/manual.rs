@@ -27,7 +27,7 @@ pub struct ManualClock(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
-    /// The current time. It is changed only under the lock, and read without it.
+    /// The current time. It changes only under the lock; `now` reads it without the lock.
     now: AtomicU64,
     jumping: bool,
     /// The number of the last registered sleeper, and the sleeping threads.
@@ -130,7 +130,6 @@ impl ManualClock {
         });
     }
 
-    /// Registers a sleeper and returns its number, or `None` if the clock has reached `until`.
     fn enter(&self, parker: &Parker, until: Nanos) -> Option<u64> {
         let mut guard = lock(&self.0.sleepers);
         let (arrivals, sleepers) = &mut *guard;

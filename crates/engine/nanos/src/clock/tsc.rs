@@ -177,7 +177,7 @@ mod tests {
             Refined::new(begun, mark, 400_040_000, rough).expect("a ten-thousandth apart");
         assert_eq!(refined.nanos(1_000_000_006), None);
         assert_eq!(refined.nanos(1_000_000_007), Some(400_040_000));
-        // A tick has a resolution of 2^-32 ns.
+        // The duration of a tick is stored in units of 2^-32 ns.
         assert!(refined.nanos(2_000_000_007).is_some_and(|nanos| nanos.abs_diff(800_040_000) <= 1));
         assert!(
             Refined::new(begun, mark, 400_040_000, rough * 2).is_none(),

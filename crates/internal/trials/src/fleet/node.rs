@@ -56,7 +56,6 @@ pub fn run(options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// Returns the number of frames without the store, and the result of [`watch`].
 fn take_part(options: &Options) -> Result<(u64, Duration)> {
     let node = join(options)?;
     println!("joined {}", node.number());

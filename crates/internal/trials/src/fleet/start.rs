@@ -24,7 +24,6 @@ pub(crate) struct Recorder {
 }
 
 impl Recorder {
-    /// Several recorders can append to the same file.
     pub(crate) fn open(path: &Path, together: usize) -> io::Result<Recorder> {
         let file = OpenOptions::new().create(true).append(true).open(path)?;
         Ok(Recorder { file, buffer: Vec::with_capacity(together * BYTES), together })

@@ -15,8 +15,8 @@ pub(crate) struct Allowance {
 }
 
 impl Allowance {
-    /// Computes the allowance from `origin`. `speed` returns the increase per nanosecond in a state. `choose` picks one
-    /// of two speeds while a change is under way.
+    /// `speed` returns the increase per nanosecond in a state. `choose` picks one of two speeds while a change is under
+    /// way.
     pub(crate) fn new(
         origin: Nanos,
         start: State,

@@ -25,8 +25,8 @@ pub(crate) enum ChangeTo {
     Running,
 }
 
-/// Makes the scenario's changes until `stop` is set or the maximum number is reached. If the round ends at rest, the
-/// last changes restore the rate and resume the schedule, so that no worker waits forever.
+/// If the round ends at rest, the last changes restore the rate and resume the schedule, so that no worker waits
+/// forever.
 pub(crate) fn run(scenario: &Scenario, pacer: &Pacer, stop: &AtomicBool) -> Vec<Change> {
     let mut rng = Rng::with_seed(scenario.seed.rotate_left(7));
     let mut changes = Vec::new();

@@ -35,7 +35,6 @@ impl Policy {
             || self.skip_later_than.is_some()
     }
 
-    /// Returns whether late slots can forfeit schedule time, which moves later intended starts.
     pub(crate) fn forfeits(&self) -> bool {
         let strictness = self.strictness.get();
         self.max_backlog.is_some() || (strictness > 0.0 && strictness <= 1.0)

@@ -78,7 +78,6 @@ fn join<T>(thread: ScopedJoinHandle<'_, T>) -> T {
     thread.join().expect("a thread of the round panicked")
 }
 
-/// Returns the time at which the next slot is due, or `None` if too many slots are due.
 fn drain(shared: &RoundShared, records: &mut Vec<Record>) -> Option<Nanos> {
     for _ in 0..MOST_DRAINED {
         let before = shared.clock.now();

@@ -113,7 +113,6 @@ impl Scenario {
         u32::try_from(self.rate / 1_000).unwrap_or(u32::MAX).clamp(2, 3_000)
     }
 
-    /// Returns whether the pacer reads the clock for each start during the whole round.
     pub(crate) fn is_judged_throughout(&self) -> bool {
         self.policy.is_late() && self.changes != Changes::All
     }
@@ -127,7 +126,6 @@ pub(crate) fn rate(per_second: u64) -> Rate {
     Rate::per_second(per_second).expect("a rate from 1 to 10 M per second")
 }
 
-/// Each decade from 1/s to 10 M/s is equally likely.
 pub(crate) fn draw_rate(rng: &mut Rng) -> u64 {
     let decade = 10_u64.pow(rng.u32(0..7));
     rng.u64(decade..=10 * decade).min(TOP_RATE)

@@ -199,7 +199,6 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Draws a time: zero with a probability of 1/4, otherwise up to 3 ms.
     fn draw_span(&mut self) -> Duration {
         Duration::from_nanos(self.rng.u64(0..4_000_000).saturating_sub(1_000_000))
     }

@@ -37,8 +37,7 @@ fn a_run_is_paused_and_resumed_and_stopped() -> Result<()> {
     })
 }
 
-/// Asserts that the longest gap between starts is at least `between`, less two frames. Each change takes effect at the
-/// beginning of a frame, a fixed number of frames after its request.
+/// Each change takes effect at the beginning of a frame, a fixed number of frames after its request.
 fn assert_gap(outcome: &Outcome, between: Duration) {
     let starts = outcome.nodes.iter().flat_map(|(_, _, starts)| starts);
     let mut intended: Vec<Duration> = starts.map(|start| start.intended).collect();
@@ -47,8 +46,6 @@ fn assert_gap(outcome: &Outcome, between: Duration) {
     assert!(longest.is_some_and(|longest| longest + 2 * FRAME >= between), "{longest:?}");
 }
 
-/// The node that is cut off starts slots that no longer exist. It counts these starts, and starts the correct slots
-/// once it has the change.
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn the_rate_is_changed_while_a_node_is_cut_off() -> Result<()> {

@@ -12,7 +12,6 @@ fn faked<'c>(command: &'c mut Command, time: &str) -> &'c mut Command {
     command.env("DONT_FAKE_MONOTONIC", "1")
 }
 
-/// Without libfaketime, the test would test nothing.
 fn assert_clocks_are_faked() {
     let year = faked(Command::new("date").arg("+%Y"), "@2001-06-01 00:00:00").output().unwrap();
     assert_eq!(year.stdout, b"2001\n", "libfaketimeMT.so.1 is not in LD_LIBRARY_PATH: {year:?}");

@@ -17,7 +17,7 @@ fn fleet(url: &str, name: &str) -> Fleet {
     Fleet::new(url, name).unwrap().frame(FRAME)
 }
 
-/// Returns the result of `test`, and the longest time between two wake-ups of this thread, which sleeps 2 ms at a time.
+/// Also returns the longest time between two wake-ups of this thread, which sleeps 2 ms at a time.
 fn watched<T: Send>(test: impl FnOnce() -> T + Send) -> (T, Duration) {
     thread::scope(|scope| {
         let test = scope.spawn(test);

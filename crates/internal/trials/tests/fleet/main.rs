@@ -50,8 +50,8 @@ fn end(trial: Trial) -> Result<Outcome> {
     Ok(outcome)
 }
 
-/// Ends the load when it has run for `elapsed_ms`, and checks the account. Tests use it with a load of 60 s, which does
-/// not end before a fault is made, even if the machine stalls for seconds.
+/// Tests use this function with a load of 60 s, which does not end before a fault is made, even if the machine stalls
+/// for seconds.
 fn stop(trial: Trial, elapsed_ms: u64) -> Result<Outcome> {
     trial.until(elapsed_ms);
     trial.stop()?;
@@ -71,8 +71,7 @@ fn all_started(outcome: &Outcome, frozen: usize) {
     assert_if_run(outcome.had_time(frozen), outcome.truth.never() == 0, outcome);
 }
 
-/// Asserts a condition that must hold if the machine ran the nodes in time. If the machine did not and the condition
-/// does not hold, the test is not judged.
+/// If the condition does not hold and the machine did not run the nodes in time, the test is not judged.
 fn assert_if_run(were_run: bool, holds: bool, outcome: &Outcome) {
     if !were_run && !holds {
         let starts = outcome.nodes.iter().flat_map(|(_, _, starts)| starts);

@@ -18,8 +18,7 @@ fn side_by_side(test: impl Fn(Product) -> Result<()> + Sync) -> Result<()> {
     })
 }
 
-/// Starts a run in a cluster, with nodes that connect to different servers. Returns the hash slot of the run's keys,
-/// and the index of the server that owns it.
+/// Returns the run, the hash slot of the run's keys, and the index of the server that owns it.
 fn clustered(cluster: &Cluster, shape: &str) -> Result<(Trial, u32, usize)> {
     let urls: Vec<String> = cluster.servers[..3].iter().map(Server::url).collect();
     let urls: Vec<&str> = urls.iter().map(String::as_str).collect();

@@ -22,8 +22,6 @@ fn a_name_is_not_taken_from_a_run_that_is_in_progress() -> Result<()> {
 
 const SECRET: &str = "Tr0ub4dor";
 
-/// Returns the error of joining at this URL. Joining and the request for the status must fail within 20 s together, and
-/// no message may contain the secret.
 fn refused(url: &str) -> Result<FleetError> {
     let asked = Instant::now();
     let fleet = Fleet::new(url, "run")?.shape("hold 1/s 1s".parse()?);

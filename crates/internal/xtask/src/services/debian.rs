@@ -5,7 +5,6 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Also unpacks the dependencies that the system lacks.
 pub(crate) fn unpack(packages: &[&str], folder: &Path) -> Result<(), String> {
     let work = folder.join("work");
     let result = Apt::new(&work).map_err(told).and_then(|apt| {

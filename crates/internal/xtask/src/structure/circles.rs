@@ -53,7 +53,6 @@ pub(crate) struct Tolerated {
 
 #[derive(Debug, Default)]
 pub(crate) struct Found {
-    /// Circles that remain without the tolerated dependencies.
     pub(crate) circles: Vec<Circle>,
     pub(crate) outdated: Vec<Tolerated>,
 }
@@ -80,7 +79,6 @@ fn closes_circle(graph: &Graph, pair: &Tolerated) -> bool {
     exists && way(graph, pair.to, pair.from).is_some()
 }
 
-/// Returns the shortest circle through each module that is not in a circle returned before.
 fn circles_in(folder: &str, graph: &Graph) -> Vec<Circle> {
     let mut seen: BTreeSet<String> = BTreeSet::new();
     let mut circles = Vec::new();

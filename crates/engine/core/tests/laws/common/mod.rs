@@ -54,7 +54,6 @@ pub(crate) fn actual_ns(grant: impl Into<Grant>) -> u64 {
     grant.into().actual_start().as_nanos()
 }
 
-/// Asserts that a slot has not started early by the pacer's clock.
 pub(crate) fn assert_started(pacer: &Pacer, grant: impl Into<Grant>) {
     let (grant, now) = (grant.into(), pacer.now());
     assert!(now >= grant.intended_start(), "started at {now:?}: {grant:?}");
@@ -78,7 +77,7 @@ pub(crate) fn assert_balanced(pacer: &Pacer) {
     assert_eq!(ledger.elapsed, sum, "{ledger:?}");
 }
 
-/// The maximum time to wait. Only a test that fails waits this long.
+/// Only a test that fails waits this long.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 pub(crate) fn until(what: &str, mut done: impl FnMut() -> bool, mut step: impl FnMut()) {

@@ -4,8 +4,6 @@ use nanopace::{Level, Rate, Shape};
 use proptest::prelude::*;
 use std::time::Duration;
 
-/// Generates shapes with parts between 1 ms and 1 s, at rates up to 10 M/s. Some of the shapes are cut at a random
-/// time.
 pub(crate) fn shapes() -> impl Strategy<Value = Shape> {
     let level = prop_oneof![
         1 => Just(Level::ZERO),

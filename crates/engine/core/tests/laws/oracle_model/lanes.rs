@@ -23,14 +23,13 @@ impl Lane {
             let used = used.min(MOST);
             (used * YOUNG_NS / (now - read_at).max(1.0)).min(2.0 * used)
         };
-        // A small margin is added for intermediate rounding.
+        // The margin covers intermediate rounding.
         self.paces.iter().map(at_pace).fold(1.0, f64::max).min(MOST) + 1e-3
     }
 }
 
 impl State {
-    /// Starts the lane's next slot. The lane starts its slots in order, and gives them back if another caller has given
-    /// back an earlier slot.
+    /// The lane starts its slots in order, and gives them back if another caller has given back an earlier slot.
     pub(super) fn lane_acquire(
         &mut self,
         lane: usize,

@@ -85,7 +85,7 @@ pub(crate) struct Books {
     pub(crate) off: f64,
     /// The maximum error of waiting and backlog, in addition to the slack and `off`.
     pub(crate) waiting_off: f64,
-    /// The possible numbers of slots that are due and not claimed. Each number of this range is correct.
+    /// The possible numbers of slots that are due and not claimed.
     pub(crate) overdue: RangeInclusive<u64>,
 }
 
@@ -209,7 +209,7 @@ impl Oracle {
         self.state().lanes.push(Lane::default());
     }
 
-    /// Starts the lane's next slot. `granted` is the ledger's count after the call.
+    /// `granted` is the ledger's count after the call.
     pub(crate) fn lane_acquire(
         &self,
         lane: usize,

@@ -4,7 +4,7 @@ use super::slots::Slots;
 use std::f64::consts::PI;
 use std::sync::Arc;
 
-/// A part of a shape. Rates are per second, and times in nanoseconds.
+/// Rates are per second, and times in nanoseconds.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Part {
     pub(crate) is_wave: bool,
@@ -67,7 +67,7 @@ impl Curve {
         Curve { parts, time, count, forever }
     }
 
-    /// Returns a curve with a constant rate. Unlike an interval, it begins at a given time, like every shape.
+    /// Unlike an interval, this curve begins at a given time, as every shape does.
     pub(super) fn constant(interval: f64) -> Curve {
         let rate = 1e9 / interval;
         Curve::new(&[Part { is_wave: false, from: rate, to: rate, time: 1e12 }], true)
@@ -146,8 +146,7 @@ impl Pace {
         }
     }
 
-    /// Returns the pace for these slots. A constant rate is a line only if slot n lies at the count n. Otherwise the
-    /// constant rate becomes a shape.
+    /// A constant rate is a line only if slot n lies at the count n. Otherwise the constant rate becomes a shape.
     pub(super) fn over(self, slots: &Slots, origin: f64) -> Pace {
         match self.interval().filter(|_| !slots.is_plain) {
             Some(interval) => Pace::Shape(Arc::new(Curve::constant(interval)), origin),

@@ -3,7 +3,6 @@
 use super::segment::Segment;
 use std::ops::Sub;
 
-/// The maximum difference between the real pacer and this model that rounding may have caused.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Slack {
     pub(super) nanos: f64,
@@ -29,8 +28,8 @@ impl Slack {
         Slack { nanos: TWICE_NS + CHORD_NS, slots, by_policy: false }
     }
 
-    /// Adds the error of a change. A change to or from a constant rate is rounded to a tick, and to nanoseconds at both
-    /// rates. A change from shape to shape is not rounded.
+    /// A change to or from a constant rate is rounded to a tick, and to nanoseconds at both rates. A change from shape
+    /// to shape is not rounded.
     pub(super) fn change(&mut self, old: &Segment, new: &Segment, time: f64) {
         let lines = [old, new].map(|segment| !segment.pace.is_shape());
         if lines[0] || lines[1] {

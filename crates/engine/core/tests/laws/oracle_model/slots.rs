@@ -90,7 +90,7 @@ impl Slots {
         self.load_counts.get(index).copied()
     }
 
-    /// Returns the position of a slot, or of a fraction of a slot. The position is infinite if there is no such slot.
+    /// The position is infinite if there is no such slot.
     pub(super) fn count_of(&mut self, slot: f64) -> f64 {
         if self.is_plain {
             return slot;

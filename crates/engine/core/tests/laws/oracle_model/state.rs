@@ -57,7 +57,7 @@ impl State {
         })
     }
 
-    /// Replaces the load. If the new load is a shape that has already ended, the shape counts as ending now.
+    /// If the new load is a shape that has already ended, the shape counts as ending now.
     pub(super) fn set_load(&mut self, load: Pace, now: f64) {
         self.pay_back = self.pay_back.take().filter(|_| now < self.shape_ends);
         self.shape_ends = load.ends().max(now);
@@ -105,8 +105,8 @@ impl State {
         self.on_piece(slot, |piece| piece.from <= slot)
     }
 
-    /// Returns the time at which the next slot begins. If that slot lies where the shape ends, the real pacer may
-    /// reach it a little earlier: at the end of a wave the last 10^-12 of a slot takes some microseconds.
+    /// If the next slot lies where the shape ends, the real pacer may reach it a little earlier: at the end of a wave
+    /// the last 10^-12 of a slot takes some microseconds.
     fn passes(&self, next: u64) -> When {
         let begins = self.begins(index(next));
         if begins.at.is_finite() {
@@ -116,8 +116,7 @@ impl State {
         When { low: begins.low.min(early), ..begins }
     }
 
-    /// Returns the time of a slot with its bounds. If rounding may have moved the slot across a change of the pace, the
-    /// slot may be on either side of the change.
+    /// If rounding may have moved the slot across a change of the pace, the slot may be on either side of the change.
     fn on_piece(&self, slot: f64, is_before: impl Fn(&Piece) -> bool) -> When {
         let here = self.pieces.iter().rposition(is_before).unwrap_or(0);
         let count = self.count_of(slot);
@@ -148,8 +147,7 @@ impl State {
         self.intended(slot).later(paid.unwrap_or(f64::MIN.into()))
     }
 
-    /// Returns whether `a` is less than `b`. Values that are equal here are equal in the real pacer too, unless a
-    /// policy has acted, or a shape is rounded.
+    /// Values that are equal here are equal in the real pacer too, unless a policy has acted, or a shape is rounded.
     fn less(&self, a: impl Into<When>, b: impl Into<When>) -> Result<bool, Undecided> {
         let (a, b) = (a.into(), b.into());
         if self.undecided {
@@ -167,8 +165,8 @@ impl State {
         }
     }
 
-    /// Returns the maximum error of a slot's intended start. The real pacer approximates starts that it has no room
-    /// for, within the time that the pieces before the last [`EXACT_PIECES`] span.
+    /// The real pacer approximates starts that it has no room for, within the time that the pieces before the last
+    /// [`EXACT_PIECES`] span.
     fn off(&self, slot: u64) -> f64 {
         let exact = self.pieces.len().saturating_sub(EXACT_PIECES);
         if index(slot) > self.pieces[exact].from {
@@ -243,7 +241,7 @@ impl State {
         }
     }
 
-    /// Replaces the rules. Slots that were due and claimed count as started when a late policy begins to apply.
+    /// Slots that were due and claimed count as started when a late policy begins to apply.
     pub(super) fn set_rules(&mut self, rules: Rules, now: f64) {
         let was_open_loop = std::mem::replace(&mut self.rules, rules).is_open_loop();
         if !was_open_loop || rules.is_open_loop() {
@@ -302,8 +300,7 @@ impl State {
         }
     }
 
-    /// Starts the held slot, if it is due. If the held slot is skipped, the next slot that is not too late replaces it,
-    /// and starts or is held.
+    /// If the held slot is skipped, the next slot that is not too late replaces it, and starts or is held.
     pub(super) fn start_held(
         &mut self,
         mut slot: u64,
@@ -388,8 +385,7 @@ impl State {
         Ok(true)
     }
 
-    /// Forfeits the time `closed` when `slot` starts. The slot keeps its own intended start, which shows how late it
-    /// is.
+    /// The slot keeps its own intended start, which shows how late it is.
     fn forfeit(&mut self, slot: f64, closed: f64, off: f64) {
         let time = self.intended(slot).at + closed;
         let at = self.pieces.iter().rposition(|piece| piece.since <= time).unwrap_or(0);

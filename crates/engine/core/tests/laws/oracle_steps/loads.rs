@@ -62,7 +62,7 @@ impl Outline {
         if self.forever { row.forever().expect("a shape") } else { row }
     }
 
-    /// Returns the pace of this outline. One constant rate that never ends becomes an interval.
+    /// A constant rate that never ends becomes an interval.
     pub(crate) fn pace(&self, origin: f64) -> Pace {
         if let ([Item::Hold(rate, _)], true) = (&self.items[..], self.forever) {
             return Pace::Interval(1e9 / f64::from(*rate));
@@ -78,7 +78,7 @@ pub(crate) fn outline(profile: Profile) -> impl Strategy<Value = Outline> {
         Profile::Slow => prop::sample::select(vec![0_u32, 10, 33, 70, 333, 1_000, 5_000]),
         Profile::Fast => prop::sample::select(vec![0_u32, 50_000, 150_000, 300_000, 500_000]),
     };
-    // Half of the times are round, so that changes and slots come at the same time.
+    // Half of the times are round, so that changes and slots often coincide.
     let time = prop_oneof![(1_u64..6).prop_map(move |n| 5 * n * span), span / 2..50 * span];
     let item = (0..3, rate.clone(), rate, time).prop_map(|(kind, from, to, ns)| match kind {
         0 => Item::Hold(from, ns),

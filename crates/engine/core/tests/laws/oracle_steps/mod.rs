@@ -129,8 +129,7 @@ fn setting(profile: Profile) -> impl Strategy<Value = Setting> {
     )
 }
 
-/// Generates a strictness. Average is generated more often, because only under average do lanes claim several slots at
-/// once.
+/// Average is generated more often, because only under average do lanes claim several slots at once.
 fn strictness() -> impl Strategy<Value = usize> {
     prop_oneof![1 => Just(0), 2 => 0..STRICTNESSES.len()]
 }

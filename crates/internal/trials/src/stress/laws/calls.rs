@@ -40,9 +40,7 @@ fn granted(evidence: &Evidence, record: &Record, grant: Grant) -> Result<(), Str
     law(record.before <= evidence.closed.1, || "a start after the close".to_owned())
 }
 
-/// Checks that the start was early by less than the sleep threshold, and not early if the threshold is zero, on the
-/// pacer's clock and on the operating system's clock. The pacer's clock may be a thousandth faster than the operating
-/// system's.
+/// The pacer's clock may be a thousandth faster than the operating system's.
 fn never_early(evidence: &Evidence, record: &Record, grant: Grant) -> Result<(), String> {
     let threshold = evidence.scenario.sleep_threshold;
     let early = grant.intended_start() - grant.actual_start();

@@ -1,5 +1,4 @@
-//! Checks the laws about all starts of a round: no slot is started twice or missing, and the rate bounds the number of
-//! starts.
+//! Checks the laws about all starts of a round: no slot starts twice or is missing, and the rate bounds the starts.
 
 use super::law::law;
 use crate::stress::allowance::{Allowance, SLOT, State};
@@ -45,8 +44,8 @@ fn fastest(evidence: &Evidence) -> u64 {
     rates.fold(evidence.scenario.rate, u64::max)
 }
 
-/// Returns the starts with exact intended starts. For slots that became due before more than [`REMEMBERED`] changes,
-/// the pacer interpolates intended starts. Every start may have forfeited time, so it counts as a possible change.
+/// For slots that became due before more than [`REMEMBERED`] changes, the pacer interpolates intended starts. Every
+/// start may have forfeited time, so it counts as a possible change.
 fn exact(evidence: &Evidence, starts: &[Start]) -> Vec<Start> {
     if evidence.scenario.never_forfeits() && evidence.changes.len() <= REMEMBERED {
         return starts.to_vec();
@@ -66,8 +65,8 @@ fn exact(evidence: &Evidence, starts: &[Start]) -> Vec<Start> {
     starts.iter().filter(is_fresh).copied().collect()
 }
 
-/// Checks that no two slots are closer than the highest rate allows: forfeited time only moves slots apart. The law
-/// does not hold for early starts and around pauses, where a slot can start before an earlier slot is moved.
+/// Forfeited time only moves slots apart. The law does not hold for early starts and around pauses, where a slot can
+/// start before an earlier slot is moved.
 fn an_interval_apart(evidence: &Evidence, starts: &[Start]) -> Result<(), String> {
     let fastest = u128::from(fastest(evidence));
     let close = starts.windows(2).find(|pair| {
@@ -82,8 +81,7 @@ fn an_interval_apart(evidence: &Evidence, starts: &[Start]) -> Result<(), String
     })
 }
 
-/// Returns the number of the slot with this intended start. Fails unless the start is a whole number of intervals after
-/// slot 0, to the nanosecond.
+/// Fails unless the start is a whole number of intervals after slot 0, to the nanosecond.
 fn number(evidence: &Evidence, intended: u64) -> Result<u64, String> {
     let rate = u128::from(evidence.scenario.rate);
     let since = u128::from(intended.saturating_sub(evidence.origin.as_nanos())) * rate;
@@ -116,8 +114,7 @@ fn none_missing(evidence: &Evidence, starts: &[Start]) -> Result<(), String> {
     })
 }
 
-/// Checks that at any time no more slots have started than the rate allows. The slots of one call start together, so
-/// the law allows the slots of the largest call so far in addition.
+/// The slots of one call start together, so the law allows the slots of the largest call so far in addition.
 fn within_the_rate(evidence: &Evidence, starts: &[Start]) -> Result<(), String> {
     let start = State { rate: evidence.scenario.rate, runs: true };
     let allowance =

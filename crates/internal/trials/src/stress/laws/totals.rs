@@ -46,7 +46,6 @@ fn early_starts(evidence: &Evidence) -> Result<(), String> {
     law(told == early, || format!("{early} early starts, {told} counted"))
 }
 
-/// Checks that the elapsed schedule time is the clock's time without the pauses.
 fn time_is_the_clocks(evidence: &Evidence) -> Result<(), String> {
     let runs = |state: State| u64::from(state.runs);
     let (most, least) = (bound(evidence, runs, u64::max), bound(evidence, runs, u64::min));
