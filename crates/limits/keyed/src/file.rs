@@ -116,7 +116,8 @@ impl FileConfig {
     /// returns the [`trouble`](FileConfig::trouble) as an error, if there is any.
     ///
     /// # Errors
-    /// Returns the errors of [`follow`](FileConfig::follow). After an error, the last good document stays in force.
+    /// Returns the errors of reading the file, as [`follow`](FileConfig::follow) does. After an error, the last good
+    /// document stays in force.
     pub fn refresh(&self) -> Result<(), Arc<ConfigError>> {
         self.followed.refresh();
         self.trouble().map_or(Ok(()), Err)
@@ -171,7 +172,7 @@ impl Followed {
         }
     }
 
-    /// Reads the file, unless it is the document that was read last. `fingerprint` was taken before this call.
+    /// `fingerprint` was taken before this call, so that the next check finds a change that is made during the read.
     fn read(&self, seen: &mut Seen, fingerprint: Option<Fingerprint>) {
         if fingerprint.is_some() && fingerprint == seen.fingerprint {
             return;
@@ -199,7 +200,7 @@ impl Followed {
 }
 
 impl Seen {
-    /// Records the fingerprint. Returns whether the file has not changed for [`STILL`], or was moved to its path.
+    /// Returns whether the file has not changed for [`STILL`], or was moved to its path.
     fn is_stable(&mut self, fingerprint: &Fingerprint, now: Instant) -> bool {
         match &self.found {
             Some((found, since)) if found == fingerprint => now.duration_since(*since) >= STILL,
@@ -241,7 +242,6 @@ mod tests {
         assert_eq!(is_stable(3 * STILL), cfg!(unix));
     }
 
-    /// Returns a configuration whose thread never checks its file.
     fn followed() -> (tempfile::TempDir, PathBuf, FileConfig) {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("limits.toml");

@@ -14,7 +14,7 @@ pub(crate) struct KeyState {
     word: u64,
 }
 
-/// Shared by keys whose limits have the same address and version, unless `own` is set.
+/// Usually shared by keys whose limits have the same address and version, but never if `own` is set.
 #[derive(Clone, Debug)]
 pub(crate) struct KeyLimits {
     limits: Arc<Limits>,
@@ -28,7 +28,7 @@ pub(crate) struct KeyLimits {
 #[derive(Debug, Default)]
 pub(crate) struct RecentLimits(Mutex<HashMap<(usize, u64), Arc<KeyLimits>>>);
 
-/// A version that no configuration reaches, so that the limits are looked up at the next decision.
+/// A version that no configuration reaches in practice, so that the limits are looked up at the next decision.
 pub(crate) const NEVER: u64 = u64::MAX;
 
 impl KeyState {
@@ -72,7 +72,6 @@ impl KeyState {
         self.current.is_none()
     }
 
-    /// Returns the moment from which every decision is the same as with a new state.
     pub(crate) fn idle_from(&self) -> Nanos {
         self.look(Limits::idle_from).unwrap_or(Nanos::ZERO)
     }

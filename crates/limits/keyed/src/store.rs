@@ -14,11 +14,12 @@ use std::time::Duration;
 /// The number of cells that each insertion of a key searches for idle keys. With this number, the whole table is
 /// searched before the table could double, so idle keys stay fewer than active ones at a steady rate of insertions.
 const CELLS_PER_INSERTION: usize = 8;
-/// The number of cells searched for idle keys when the store is full, or when settling a cost adds a key.
+/// The number of cells searched for idle keys when [`WhenFull::EvictExpired`] needs room, or when settling a cost adds
+/// a key.
 const CELLS_FOR_ROOM: usize = 256;
-/// The number of keys of each shard in a full store of 16 to 4,096 shards: three quarters of a table of 2^15 cells,
-/// which grows when seven eighths of the cells are full. With more shards, decisions miss the cache more often; with
-/// fewer shards, a table is locked for longer while it is rehashed.
+/// The intended number of keys per shard in a full store: three quarters of a table of 2^15 cells, which grows when
+/// seven eighths of the cells are full. With more shards, decisions miss the cache more often; with fewer shards, a
+/// table is locked for longer while it is rehashed.
 const KEYS_PER_SHARD: usize = 24_576;
 
 /// Decides what happens to a new key when the number of keys is at its maximum.
@@ -45,15 +46,14 @@ pub(crate) struct KeyStore<K, S> {
     swept: AtomicU64,
     max_keys: u64,
     when_full: WhenFull,
-    /// The minimum time for which idle keys are kept, in nanoseconds.
+    /// In nanoseconds.
     lag: u64,
 }
 
 struct Shard<K> {
     entries: HashTable<Entry<K>>,
     hand: usize,
-    /// The latest moment at which a removed key became idle. Decisions of this shard count as made at this moment or
-    /// later, when the state of the removed key would no longer matter.
+    /// The latest moment at which a removed key became idle.
     horizon: Nanos,
 }
 
@@ -82,8 +82,7 @@ impl<K: Hash + Eq, S: BuildHasher> KeyStore<K, S> {
         usize::try_from(self.keys.load(Relaxed)).unwrap_or(usize::MAX)
     }
 
-    /// Checks at most `cells` cells, and returns the number of removed keys. `usize::MAX` checks every cell once,
-    /// unless other sweeps run at the same time.
+    /// With `usize::MAX` cells, checks every cell once, unless other sweeps run at the same time.
     pub(crate) fn sweep(&self, now: Nanos, mut cells: usize) -> usize {
         let mut removed = 0;
         for _ in 0..self.shards.len() {

@@ -88,7 +88,6 @@ struct Phase {
 #[derive(Default)]
 pub(crate) struct Trial {
     phases: [Phase; PHASES.len()],
-    /// The maximum number of requests that went through within any period.
     pub(crate) most: usize,
     pub(crate) in_a_row: u64,
 }

@@ -17,7 +17,7 @@ use thiserror::Error;
 pub enum Rejected {
     /// The request is too early. If no request waits, no limit changes and nothing else is counted first, the same
     /// request is admitted from this moment on. An earlier retry is rejected, unless something else makes room, such as
-    /// a refund or a change of the limits.
+    /// a refund, a change of the limits or the waiting tokens of a pool.
     #[error("too many requests: retry at {0:?} on the limiter's clock")]
     NotUntil(Nanos),
     /// The request is never admitted, because it is larger than the maximum that the limiter admits at once.

@@ -47,9 +47,9 @@ use std::sync::Arc;
 /// readings. A limit therefore holds in every span of time on that clock, however the threads are scheduled.
 ///
 /// There is one exception: if the only limit is a rate, and the limiter began with it,
-/// [`try_acquire`](Limiter::try_acquire) usually takes no lock. It does while requests wait, or while another call
-/// holds the lock. Without the lock, decisions may be made in another order than their clock readings, but a rate keeps
-/// its bound even then.
+/// [`try_acquire`](Limiter::try_acquire) usually takes no lock. It does while requests wait, while a replaced limit
+/// still counts, or while another call holds the lock. Without the lock, decisions may be made in another order than
+/// their clock readings, but a rate keeps its bound even then.
 ///
 /// # Waiting
 ///
@@ -244,7 +244,6 @@ impl Limiter {
         self.answer(Costs::Same(n), |limits, state, now| limits.try_acquire(state, now, n))
     }
 
-    /// Decides on a request that does not wait.
     pub(crate) fn answer<T, E: From<Rejected>>(
         &self,
         costs: Costs<'_>,

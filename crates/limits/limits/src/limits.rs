@@ -185,8 +185,6 @@ impl Limits {
         }
     }
 
-    /// If limits reject the request, returns the greatest error and the index of its limit. Limits that count rejected
-    /// requests may delay the retry time further.
     pub(crate) fn check_each(
         &self,
         state: &LimitsState,
@@ -238,7 +236,7 @@ impl Limits {
 #[cfg(feature = "std")]
 impl Limits {
     /// Admits a request if it fits. Otherwise no limit counts it, not even one that counts rejected requests, because a
-    /// waiting request is retried many times.
+    /// waiting request is retried.
     pub(crate) fn admit<'a>(
         &self,
         state: &mut LimitsState,
@@ -265,8 +263,8 @@ impl Limits {
         longest.map_or(Ok(()), |rejected| Err(rejected.into()))
     }
 
-    /// Rejects a request because another one waits until `first`. Does not reject a request that costs nothing, is too
-    /// large, or has a wrong number of costs.
+    /// `first` is the moment from which the first waiting request is admitted. A request that costs nothing, is too
+    /// large, or has a wrong number of costs is not rejected here.
     pub(crate) fn yield_to_waiters(
         &self,
         state: &mut LimitsState,

@@ -28,7 +28,7 @@ pub(crate) use windows::Counts;
 
 use crate::Rejected;
 
-/// Returns the largest count at which `n` more requests still fit into `capacity`. Fails if `n` exceeds `capacity`.
+/// Returns the largest count at which `n` more requests still fit into `capacity`.
 #[inline]
 pub(crate) fn room_beside(n: u64, capacity: u64) -> Result<u64, Rejected> {
     capacity.checked_sub(n).ok_or(Rejected::ExceedsCapacity { capacity })

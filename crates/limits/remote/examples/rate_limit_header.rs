@@ -20,8 +20,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// Returns the limiter. If the store is lost, this process, which is one of four, admits a quarter of the requests that
-/// the limits allow.
+/// If the store is lost, this process, which is one of four, admits a quarter of the requests that the limits allow.
 fn limiter(store: &Remote) -> Result<RemoteKeyed, RemoteError> {
     store.limits("5/m, 100/day fixed-window").on_loss(OnLoss::LocalShare(4)).build()
 }
@@ -33,7 +32,7 @@ fn serve(listener: &TcpListener, clients: &RemoteKeyed) {
     }
 }
 
-/// Responds to one request. The client is identified by the address of the connection.
+/// The client is identified by the address of the connection.
 fn answer(mut stream: &TcpStream, clients: &RemoteKeyed) -> io::Result<()> {
     let client = stream.peer_addr()?.ip().to_string();
     for line in BufReader::new(stream).lines() {

@@ -16,7 +16,7 @@ impl Breaker {
         self.failures.load(Ordering::Relaxed) >= OPENS_AT
     }
 
-    /// Counts a failure. Returns whether the breaker is open now.
+    /// Returns whether the breaker is open now.
     pub(crate) fn fails(&self) -> bool {
         let before = self.failures.fetch_add(1, Ordering::Relaxed);
         if before > OPENS_AT {

@@ -12,7 +12,6 @@ use nanopace_limits::{Costs, Decision, Limits, Rule};
 use nanopace_nanos::{Clock, Nanos};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The maximum number of keys of an [`OnLoss::LocalShare`].
 const LOCAL_KEYS: usize = 1 << 16;
 
 #[derive(Debug)]

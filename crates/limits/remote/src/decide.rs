@@ -15,7 +15,8 @@ use redis::Value;
 use std::iter;
 use std::time::Duration;
 
-/// A decision fails if other processes change the limits of the key's state more often than this during the decision.
+/// The maximum number of times that a decision replaces the limits in the key's state. Processes with other limits may
+/// replace them again before the decision is made.
 const ATTEMPTS: u32 = 16;
 
 #[derive(Debug)]
@@ -99,13 +100,11 @@ impl<'a> Decide<'a> {
         self.at_risk.tokens = self.takes;
     }
 
-    /// Interprets a response: returns the next call, or the decision. Fails with [`StoreError::Foreign`] for an invalid
-    /// response, or [`StoreError::Contended`] after too many tries.
     pub(crate) fn next(&mut self, answer: &Value) -> Result<Step, StoreError> {
         self.is_heard = true;
         self.at_risk.tokens = 0;
         if let Value::Int(_) = answer {
-            // The state was replaced, by this process or another one.
+            // This is the reply of `replace.lua`: this process (1) or another one (0) has changed the state.
             return Ok(Step::Call(self.call()));
         }
         let Reply { verdict, now, more, before } = Reply::read(answer)?;
@@ -116,9 +115,8 @@ impl<'a> Decide<'a> {
         self.conclude(verdict == 1, now, more, &before).map(Step::Done)
     }
 
-    /// Returns the error of a decision whose call has failed with `error`. After a timeout, that error is
-    /// [`StoreError::Contended`] if the store responded to an earlier call of the decision, because then the store is
-    /// not lost.
+    /// A timeout becomes [`StoreError::Contended`] if the store has responded to an earlier call of the decision,
+    /// because then the store is not lost.
     pub(crate) fn failed(&mut self, error: StoreError) -> StoreError {
         if !matches!(error, StoreError::Timeout | StoreError::Connection(_)) {
             // An error is a response too: nothing was counted.
@@ -183,8 +181,7 @@ pub(crate) fn look(key: &str, micros: Option<u64>) -> Call {
     Call { source: &DECIDE, key: key.to_owned(), arguments }
 }
 
-/// Returns the call that replaces the state `before`, unless the state has changed. `micros` is set if a test sets the
-/// time.
+/// `micros` is set if a test sets the time.
 pub(crate) fn replace(
     plan: &Plan,
     key: &str,

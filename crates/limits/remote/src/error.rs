@@ -133,7 +133,6 @@ pub enum StoreError {
     Contended,
 }
 
-/// The scope of an error: the requests that it affects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Concerns {
     /// The store is lost. The breaker counts the error, the connection ends, and [`OnLoss`](crate::OnLoss) decides.

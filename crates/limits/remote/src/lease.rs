@@ -32,7 +32,6 @@ pub(crate) struct Leases {
 
 #[derive(Debug)]
 pub(crate) struct Block {
-    /// The version of the configuration. A block is not used if the version has changed.
     version: u64,
     pub(crate) tokens: u64,
     /// By this process's clock.
@@ -77,8 +76,7 @@ impl Leases {
         self.processes.load(Ordering::Relaxed).min(1 << 20) * 2
     }
 
-    /// Takes `n` tokens from the first unexpired block of this version that has enough tokens. `now` is read under the
-    /// lock.
+    /// Calls `now` under the lock, so that a wait for the lock cannot make an expired block look valid.
     pub(crate) fn take(
         &self,
         key: &str,
@@ -119,7 +117,6 @@ impl Leases {
         self.shard(key).entry(key.to_owned()).or_default().push(block);
     }
 
-    /// Removes the blocks that are used up or have expired at `now`, and returns those with tokens to give back.
     pub(crate) fn expired(&self, now: Nanos) -> Vec<(String, Block)> {
         let mut expired = Vec::new();
         for shard in &self.shards {
@@ -152,7 +149,6 @@ impl Leases {
         brought.unwrap_or(0).clamp(1, 1 << 32)
     }
 
-    /// Returns the limits that the store applies. These limits leave room for tokens that are used later.
     pub(crate) fn reserved(&self, limits: &Limits) -> Limits {
         let validity = self.validity(limits);
         Limits::new(limits.each().iter().map(|limit| reserved(limit, validity)))

@@ -19,8 +19,7 @@ use std::time::Duration;
 /// The number of sweeps for which this limiter stays registered after it has registered itself in the store.
 const REGISTERED_SWEEPS: u32 = 4;
 
-/// The number of attempts to give a block back. An attempt fails if another process changes the state between the read
-/// and the write of the attempt.
+/// An attempt to give a block back fails if another process changes the state between the attempt's read and its write.
 const ATTEMPTS: usize = 8;
 
 #[derive(Debug)]

@@ -117,7 +117,7 @@ impl Pool {
         })
     }
 
-    /// Calls a script for something other than a decision, with the timeout for making a connection.
+    /// For calls other than decisions: uses the timeout for making a connection.
     pub(crate) fn patient_call(&self, call: &Call) -> Result<Value, StoreError> {
         self.call_by(call, Instant::now() + self.settings.connect_timeout, || ())
     }

@@ -162,8 +162,6 @@ impl Forwarded {
         Forwarded { prefix: Prefix::new(bits), ..self }
     }
 
-    /// Returns the client's entry, which is the `proxies`-th from the end. Entries are counted from the end because
-    /// only the last `proxies` entries were written by trusted proxies.
     fn entry<'h>(&self, headers: &'h HeaderMap) -> Option<&'h str> {
         let values = headers.get_all(&self.field).iter().rev();
         let last = if self.field == header::FORWARDED { last_unquoted } else { last_of_all };

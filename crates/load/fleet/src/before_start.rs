@@ -6,7 +6,6 @@ use std::ops::ControlFlow;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// The pause between two reads of the state of the run.
 const LOOK: Duration = Duration::from_millis(20);
 
 pub(crate) struct Waiting<W> {

@@ -5,9 +5,8 @@ use nanopace::{Clock, Nanos, TscClock};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// Counts nanoseconds since the run began. The clock never goes back, and runs slightly faster or slower than the
-/// machine's clock. After it is first set, it jumps forward only if the machine's clock or the store's clock was set,
-/// or if the machine was suspended.
+/// Counts nanoseconds since the run began. The clock never goes back. After it is first set, it jumps forward only if
+/// the machine's clock or the store's clock was set, or if the machine was suspended.
 #[derive(Clone, Debug)]
 pub(crate) struct RunClock<C = TscClock>(Arc<Inner<C>>);
 
@@ -30,7 +29,6 @@ struct Mapping {
 
 const STANDS: i64 = -1_000_000_000;
 
-/// The largest correction of the clock's rate, in parts per 10^9.
 const MOST_PPB: i64 = 500_000;
 
 impl Mapping {
@@ -49,7 +47,6 @@ impl RunClock {
 }
 
 impl<C: Clock> RunClock<C> {
-    /// Creates a clock over the machine's clock `base`. It stays at 0, the beginning of the run, until it is first set.
     pub(crate) fn over(base: C) -> RunClock<C> {
         let mapping = Mapping { base_ns: 0, run_ns: 0, faster_ppb: STANDS };
         RunClock(Arc::new(Inner { base, mapping: AtomicCell::new(mapping) }))
@@ -63,9 +60,8 @@ impl<C: Clock> RunClock<C> {
         self.0.mapping.load().at(self.base_ns())
     }
 
-    /// Sets the clock to the store's time that the round trip `sample` has measured. If the store's time is earlier
-    /// than the clock's time or before the beginning of the run, the clock stops until the store's time has reached the
-    /// clock's time.
+    /// If the store's time is earlier than the clock's time or before the beginning of the run, the clock stops until
+    /// the store's time has reached the clock's time.
     pub(crate) fn follow(&self, sample: &Sample, origin_us: i64) {
         let now_ns = self.base_ns();
         let (at_ns, run_ns) = sample.run_at(origin_us);
@@ -76,8 +72,7 @@ impl<C: Clock> RunClock<C> {
         self.0.mapping.store(Mapping { base_ns: now_ns + early_ns, run_ns, faster_ppb: 0 });
     }
 
-    /// Returns whether the mapping begins after `base_ns`: the run's clock was stopped at that time, or has been
-    /// corrected since.
+    /// Returns whether the run's clock was stopped at `base_ns`, or has been corrected since.
     fn stood(&self, base_ns: u64) -> bool {
         base_ns < self.0.mapping.load().base_ns
     }
@@ -98,7 +93,6 @@ impl<C: Clock> Clock for RunClock<C> {
 /// A difference between the clocks that is smaller than this may be an error of the readings.
 const LEAST_STEP_NS: u64 = 1_000_000;
 
-/// A round trip to the store. The store's clock was read between two readings of the machine's clock.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sample {
     pub(crate) sent_ns: u64,
@@ -115,8 +109,6 @@ impl Sample {
         self.sent_ns + self.round_trip_ns() / 2
     }
 
-    /// Returns whether the machine's clock and the store's clock have advanced by the same time between this round trip
-    /// and `later`, within the accuracy of the measurements.
     fn agrees(&self, later: &Sample) -> bool {
         let passed_ns = later.middle_ns().saturating_sub(self.middle_ns());
         let of_store_ns = later.store_us.saturating_sub(self.store_us).saturating_mul(1_000);
@@ -124,8 +116,6 @@ impl Sample {
         of_store_ns.abs_diff(passed_ns.cast_signed()) <= most_ns + passed_ns / 1_000
     }
 
-    /// Returns the middle of the round trip on the machine's clock, and the time of the run that the store's clock
-    /// showed then.
     fn run_at(&self, origin_us: i64) -> (u64, i64) {
         (self.middle_ns(), (self.store_us - origin_us).saturating_mul(1_000))
     }
@@ -135,9 +125,8 @@ impl Sample {
         run_ns - clock.0.mapping.load().at(at_ns).cast_signed()
     }
 
-    /// Returns whether `clock` and the store's clock certainly differ by more than a frame. The time of the round trip
-    /// is known, but not how it is divided between the request and the response, so the measured difference has an
-    /// error of up to half of that time.
+    /// Returns whether the clocks certainly differ by more than a frame. The request may have taken any part of the
+    /// round trip, so the measured difference has an error of up to half of its time.
     pub(crate) fn is_off<C: Clock>(
         &self,
         clock: &RunClock<C>,
@@ -149,9 +138,7 @@ impl Sample {
     }
 }
 
-/// The number of round trips that a node makes before it joins. While the node waits for other nodes, it makes more
-/// round trips, and only the latest eight count. If a clock is set during that time, the round trips before the change
-/// are dropped.
+/// The number of round trips that a node makes before it joins, and the number of its latest round trips that count.
 const SAMPLES: usize = 8;
 
 #[derive(Debug, Default)]
@@ -182,10 +169,8 @@ impl Samples {
 pub(crate) struct Leader {
     best: Option<Sample>,
     since_ns: u64,
-    /// How much slower the machine's clock advances than the store's clock, as measured so far, in parts per 10^9.
+    /// How much slower the machine's clock advances than the store's clock, as measured so far.
     slower_ppb: i64,
-    /// The time at which the store's clock began to differ from the run's clock by more than a frame, and the round
-    /// trips since then. `None` while the difference is smaller.
     off: Option<Off>,
     stepped_ns: u64,
 }
@@ -196,16 +181,14 @@ struct Off {
     samples: Samples,
 }
 
-/// The interval between two corrections of the clock's rate. Each correction chooses the rate that halves the clock's
-/// offset within one interval. It takes about ten intervals to measure a constant difference between the clocks' rates.
+/// The interval between two corrections of the clock's rate.
 const WINDOW_NS: u64 = 1_000_000_000;
 
 /// The run's clock is set to the store's clock if they have differed by more than a frame for this time, or for ten
-/// frames if ten frames are longer.
+/// frames if ten frames are longer. In that case, one of the clocks was set, or the machine was suspended.
 const OFF_NS: u64 = 2_000_000_000;
 
 impl Leader {
-    /// Sets `clock` to the store's time that `sample` has measured.
     pub(crate) fn new<C: Clock>(clock: &RunClock<C>, sample: &Sample, origin_us: i64) -> Leader {
         clock.follow(sample, origin_us);
         Leader { best: None, since_ns: 0, slower_ppb: 0, off: None, stepped_ns: 0 }
@@ -215,9 +198,6 @@ impl Leader {
         self.stepped_ns
     }
 
-    /// Corrects the rate of the run's clock once per second, unless the clock certainly differs from the store's clock
-    /// by more than a frame. After two seconds of such a difference, or ten frames if ten frames are longer, sets the
-    /// run's clock to the store's clock. In that case, one of the clocks was set, or the machine was suspended.
     pub(crate) fn take<C: Clock>(
         &mut self,
         clock: &RunClock<C>,

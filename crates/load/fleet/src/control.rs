@@ -11,7 +11,6 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// The number of attempts at a change or an account. An attempt fails if the store's data changes meanwhile.
 const TRIES: usize = 20;
 
 /// How long a change waits for a node to confirm it. A node needs longer if it cannot reach the store, or if its frames
@@ -255,9 +254,8 @@ impl Control {
         Err(FleetError::Contended)
     }
 
-    /// Waits until a node knows `version`, so that the version survives a loss of the store's data. Fails if no node
-    /// knows it within [`HEARD_IN`]. Returns `false` if the store lost the version before a node knew it. `before` is
-    /// the run without the version.
+    /// Waits until a node knows `version`, so that the version survives a loss of the store's data. Returns `false` if
+    /// the store lost the version before a node knew it. `before` is the run without the version.
     fn is_heard(&self, before: &Run, version: &Version) -> Result<bool, FleetError> {
         let began = Instant::now();
         while began.elapsed() < HEARD_IN {
@@ -318,7 +316,6 @@ fn paused() -> Shape {
     Shape::constant(Level::ZERO)
 }
 
-/// If all nodes have left or died, returns the frame from which on no slot is claimed.
 fn left(run: &Run) -> Option<u64> {
     run.roster.nodes.is_empty().then_some(run.left)
 }

@@ -2,16 +2,12 @@
 //! responses. It returns the next request to the store, and the slots that the node's pacer may start.
 //!
 //! A *frame* is a short part of the schedule. A *track* is every n-th slot of a frame, where n is 16 or more. A
-//! [`Portion`] is a set of tracks of one frame. A node *claims* tracks at the store before their frame *closes*. The
-//! [`FrameWindow`] contains the frames around the current one. If the store's response is late, the node decides alone.
-//! It is then *blind*: it runs its own tracks according to the roster, and reports them to the store (*marks* them) as
-//! soon as it can. Frames that are old enough are *counted*: the store and the nodes keep only the number of slots of
-//! each owner, and forget which track had which owner.
+//! [`Portion`] is a set of tracks of one frame. A node *claims* tracks at the store before their frame *closes*. If the
+//! store's response is late, the node decides alone. It is then *blind*: it runs its own tracks according to the
+//! roster, and reports them to the store (*marks* them) as soon as it can. Frames that are old enough are *counted*:
+//! the store and the nodes keep only the number of slots of each owner, and forget which track had which owner.
 //!
-//! `asks` builds the requests to the store, `moments` decides when they are made, and `answers` handles the responses.
-//! `versions` replaces the load while the pacer is running, and `cut` computes which leases the pacer gives up for
-//! that. `unclaimed` records tracks that were run without a claim, and `counts` handles old frames. All times are
-//! measured from the beginning of the run, in nanoseconds. `docs/FLEET-PROTOCOL.md` explains the terms.
+//! All times are measured from the beginning of the run, in nanoseconds. `docs/FLEET-PROTOCOL.md` explains the terms.
 
 use crate::error::FleetError;
 use crate::frame_window::{FrameWindow, Stage};
@@ -40,8 +36,6 @@ mod versions;
 /// If the node's thread has not run for this time plus half a frame, it counts as stalled.
 const STALL_NS: u64 = 30_000_000;
 
-/// A node that has missed frames waits for the store to report which tracks of these frames it owns. It starts nothing
-/// until the report arrives, or until this time and the time that it waits for any response have passed.
 const MISSED_NS: u64 = 1_000_000_000;
 
 #[derive(Debug)]
@@ -52,13 +46,11 @@ pub(crate) struct Core {
     book: FrameWindow,
     unclaimed: Unclaimed,
     blind: StoreOutage,
-    /// The number of frames that the node has run blind. It includes frames in which the node has no tracks.
     blind_frames: u64,
 
     is_late: bool,
     is_leaving: bool,
-    /// The share of its own tracks that the node claims. It is below 1 only while the node is late, and for some frames
-    /// after that.
+    /// The share of its own tracks that the node claims: below 1 while the node is late and for some frames after.
     appetite: f64,
 
     sequence: u64,
@@ -76,23 +68,20 @@ pub(crate) struct Core {
     /// The time at which the node began to wait for a response about frames that it has missed.
     missed_since: Option<u64>,
     heard_at: u64,
-    /// The time of the last disturbance: the store responded again after a long outage, or its data was restored. After
-    /// a disturbance, nodes have to report what they have run.
+    /// The last time at which the store responded again after a long outage, or its data was restored.
     disturbed_at: u64,
 
     cut: Option<Cut>,
     /// The slot that the pacer had reached under an old load when the load was changed.
     reached_slot: u64,
-    /// The first frame in which the node takes part again. At its beginning, the new load has reached `reached_slot`.
+    /// The first frame in which a node that sits out takes part again.
     resumes_in: u64,
 
     leaves_in: Option<u64>,
-    /// Whether the pacer has received the end of the node's part of the load.
     is_told_of_end: bool,
     failure: Option<FleetError>,
 }
 
-/// The outcome of the last request, as far as it affects the known owners of tracks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum LastReply {
     Answer,
@@ -114,7 +103,6 @@ pub(crate) struct Update {
 }
 
 impl Core {
-    /// Creates the core of a node that first takes part in the frame after the current one.
     pub(crate) fn new(
         node: NodeId,
         run: Run,
@@ -223,8 +211,7 @@ impl Core {
         self.frames().own(frame, rank, nodes)
     }
 
-    /// Makes the node run `tracks`, although it does not know which of them other nodes own. The node claims no more
-    /// tracks of this frame, because other blind nodes may be running them.
+    /// The node claims no more tracks of this frame, because other blind nodes may be running them.
     fn runs_blind(&mut self, frame: u64, tracks: TrackSet) {
         self.blind_frames += 1;
         if !tracks.is_empty() {
@@ -250,16 +237,14 @@ impl Core {
         }
     }
 
-    /// Returns the frames that have closed before the node learned which of their tracks it owns.
     fn undecided(&self) -> impl Iterator<Item = u64> {
         let unknown = self.book.entries().filter(|entry| entry.tracks.is_none());
         let closed = |&frame: &u64| self.frames().closes(frame) <= self.awake_at;
         unknown.map(|entry| entry.frame).filter(closed)
     }
 
-    /// Makes the node run its own tracks of the undecided frames, and the tracks that the store has granted there. The
-    /// node runs only the granted tracks of a frame if it has been blind for too long, or if it had already missed the
-    /// frame when it began to wait for a response.
+    /// The node runs only the granted tracks of a frame if it has been blind for too long, or if it had already missed
+    /// the frame when it began to wait for a response.
     fn decide_alone(&mut self, now: u64) {
         let since = self.missed_since.take().unwrap_or(now);
         for frame in self.undecided().collect::<Vec<u64>>() {
@@ -277,16 +262,13 @@ impl Core {
         }
     }
 
-    /// Returns the time from which the node decides without a response; `u64::MAX` means never. The time is:
+    /// Returns the time from which the node decides without a response; `u64::MAX` means never.
     ///
-    /// * If the node has missed frames: [`MISSED_NS`] after it began to wait for a response about them, plus the time
-    ///   that it waits for any response. Other nodes may have started slots of these frames, and a pacer cannot go
-    ///   back.
-    /// * If the last request was answered and another one is pending: the time at which the response is overdue.
-    /// * If the last request was not answered, or the node rejected its response: at once, even while another request
-    ///   is pending.
-    /// * If the last request was answered and no request is pending: never. If a frame has closed in this state, the
-    ///   thread was stalled, and the node can still ask.
+    /// * A node that has missed frames waits longer than usual, because other nodes may have started slots of these
+    ///   frames, and a pacer cannot go back.
+    /// * If the last request was not answered, or the node rejected its response, the node decides at once.
+    /// * If the last request was answered and no request is pending, the node can still ask: a frame has closed in this
+    ///   state only because the thread was stalled.
     ///
     /// When the thread wakes after a stall, it first gets time to read a response that may already have arrived.
     fn decides_alone_at(&self) -> u64 {
@@ -303,8 +285,6 @@ impl Core {
         sent.max(self.woke_at) + self.trips.long_ns() + self.frames().frame_ns / 8
     }
 
-    /// Returns whether a frame began too long before `now` to be run without a response: at least one frame before, or
-    /// at least [`LEAD`] frames before if the node is already blind.
     fn is_missed(&self, frame: u64, now: u64) -> bool {
         let grace = self.blind.since().map_or(1, |_| LEAD);
         self.frames().begins(frame + grace) <= now
@@ -361,8 +341,7 @@ impl Core {
         known.map(|(frame, tracks)| (frame, tracks.clone())).collect()
     }
 
-    /// Records whether the pacer has accepted an update. If it has not (`is_taken` is false), the update was too late
-    /// for its first frame, and the pacer keeps its old leases of that frame. The node then gives up the tracks of that
+    /// If `is_taken` is false, the update was too late for its first frame. The node then gives up the tracks of that
     /// frame that the pacer does not have. If the pacer keeps tracks that the node has dropped, their slots count as
     /// started twice.
     pub(crate) fn told(&mut self, update: &Update, is_taken: bool) {
@@ -375,13 +354,11 @@ impl Core {
         self.is_told_of_end = update.frame + update.leases.len() as u64 > self.end();
     }
 
-    /// Returns the first frame in which a node that leaves at `now` takes no part. Other nodes still have time to ask
-    /// for the node's tracks of this frame.
+    /// Other nodes still have time to ask for the leaving node's tracks of this frame.
     fn leaves_from(&self, now: u64) -> u64 {
         self.frames().at(now + self.frames().frame_ns / 2) + 3
     }
 
-    /// Returns the last update, after which the pacer gets no more slots.
     pub(crate) fn last_update(&mut self, now: u64) -> Update {
         let frame = self.leaves_from(now);
         let (slot, leases) = (self.load.first(frame), vec![Lease::nothing(u64::MAX)]);
@@ -390,8 +367,7 @@ impl Core {
         Update { frame, slot, leases, may_begin_later: frame < self.resumes_in }
     }
 
-    /// Returns the request that gives back the node's tracks from the frame of `last` on. `last` is the [last
-    /// update](Core::last_update), which the pacer has accepted.
+    /// `last` is the [last update](Core::last_update), which the pacer has accepted.
     pub(crate) fn leave(&mut self, last: &Update) -> Request {
         // The store may have granted tracks that the node does not know of, so the node gives back all tracks.
         let portion = |frame| Portion { frame, tracks: self.frames().all() };
@@ -403,8 +379,7 @@ impl Core {
         Request::Leave { id: self.run.id.clone(), node: self.node, from: last.frame, portions }
     }
 
-    /// Makes the node take no part in frames after the current one. Call this when the node makes no more requests for
-    /// frames.
+    /// Call this when the node makes no more requests for frames.
     pub(crate) fn stop_claiming(&mut self, now: u64) {
         let from = self.frames().at(now) + 1;
         self.leaves_in = Some(self.leaves_in.map_or(from, |leaves_in| leaves_in.min(from)));

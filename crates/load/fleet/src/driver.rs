@@ -25,7 +25,7 @@ pub(crate) struct Driver {
     pub(crate) pacer: Pacer,
     pub(crate) shared: Arc<Shared>,
     pub(crate) words: Receiver<ThreadMessage>,
-    /// The commands that arrived while the thread waited for a response. They are handled afterwards.
+    /// The commands that arrived while the thread waited for a response.
     pub(crate) later: VecDeque<Command>,
     pub(crate) not_started: u64,
 }
@@ -164,8 +164,6 @@ impl Driver {
         Ok(others)
     }
 
-    /// Passes the node's known tracks to the pacer. If the pacer may already have started slots of these frames, it
-    /// rejects the tracks, and their slots are lost.
     fn tell(&mut self) {
         while let Some(update) = self.core.update() {
             let is_taken = self.is_taken(&update);
@@ -195,8 +193,6 @@ impl Driver {
         }
     }
 
-    /// The node first asks for its tracks of the frames in which it still takes part, for at most [`LEAVES_IN`]. Then
-    /// it gives back its tracks of later frames.
     fn leave(&mut self) -> Result<(), FleetError> {
         let ends = Instant::now() + LEAVES_IN;
         let mut is_answered = true;
@@ -225,8 +221,7 @@ impl Driver {
         self.retried(&request)
     }
 
-    /// If the store has lost the run, the node first restores the store's data. Returns whether this node is the last
-    /// one to finish.
+    /// Returns whether this node is the last one to finish.
     fn finish(&mut self, results: &[u8]) -> Result<bool, FleetError> {
         self.core.stop_claiming(self.clock.now_ns());
         let others = self.give_results(results)?;
@@ -308,8 +303,7 @@ pub(crate) fn take_in<C: Clock>(
     Ok(())
 }
 
-/// The maximum time to wait for a response when a node leaves or finishes. The node needs this response, because it
-/// cannot decide alone then.
+/// The maximum time to wait for a response when a node leaves or finishes.
 const PATIENCE: Duration = Duration::from_secs(3);
 
 const ENDS_IN: Duration = Duration::from_secs(5);

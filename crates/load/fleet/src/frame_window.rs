@@ -91,8 +91,7 @@ impl FrameWindow {
         self.next = self.next.min(from);
     }
 
-    /// Moves frames from the window to `past` if they are before the frame `now` and the pacer has all their known
-    /// tracks. `part` is the node's rank, and the number of nodes.
+    /// `part` is the node's rank, and the number of nodes.
     pub(crate) fn pass(&mut self, now: u64, load: &mut Load, part: (u32, u32)) {
         let is_over = |entry: &&Entry| {
             entry.frame < now && entry.tracks.is_some() && entry.tracks == entry.leased
@@ -118,8 +117,7 @@ impl FrameWindow {
         self.past.tracks(frame).or_else(entry)
     }
 
-    /// Returns the first frame whose known tracks differ from those that the pacer has. If the tracks of a frame are
-    /// not known yet, that frame and all later frames are left out.
+    /// If the tracks of a frame are not known yet, that frame and all later frames are left out.
     pub(crate) fn changed(&self) -> Option<u64> {
         let is_changed = |entry: &&Entry| entry.tracks.is_some() && entry.tracks != entry.leased;
         let known = self.entries.iter().take_while(|entry| entry.tracks.is_some());
@@ -147,9 +145,8 @@ impl FrameWindow {
         self.entries.iter().rfind(has).map_or(self.first(), |entry| entry.frame + 1)
     }
 
-    /// Takes back the pacer's leases from the frame `from` on, and returns their tracks. The leases are removed from
-    /// the record, and their slots are no longer due, except in frames that have left the window. The pacer gets no new
-    /// leases before the frame `until`.
+    /// The slots of the leases that are taken back are no longer due, except in frames that have left the window. The
+    /// pacer gets no new leases before the frame `until`.
     pub(crate) fn take_back(&mut self, from: u64, until: u64) -> Vec<Portion> {
         let mut taken = self.past.take_back(from);
         for entry in self.entries.iter_mut().filter(|entry| entry.frame >= from) {
@@ -174,7 +171,6 @@ impl FrameWindow {
         known.for_each(|entry| entry.is_marked = true);
     }
 
-    /// Makes the node give up those tracks of a frame that the pacer does not have, because it is too late for them.
     /// Returns the tracks that the pacer keeps although the node has dropped them.
     pub(crate) fn give_up(&mut self, frame: u64) -> TrackSet {
         let Some(entry) = self.entry(frame) else { return TrackSet::default() };
@@ -191,8 +187,7 @@ impl FrameWindow {
             .map(|(frame, tracks)| Portion { frame, tracks })
     }
 
-    /// Returns the number of slots that were due at `now_ns`: those leased to the pacer, even if their frame has left
-    /// the window, and those that it started under an old load.
+    /// Includes slots of frames that have left the window, and slots that the pacer started under an old load.
     pub(crate) fn due_slots(&self, now_ns: u64, frame: u64, load: &mut Load) -> u64 {
         let at =
             self.entries.iter().filter_map(|entry| Some((entry.frame, entry.leased.as_ref()?)));

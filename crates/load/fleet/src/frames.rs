@@ -24,8 +24,6 @@ const FRAME_OF_A_NODE: Duration = Duration::from_micros(200);
 const LONGEST: Duration = Duration::from_secs(10);
 
 impl Frames {
-    /// Returns frames that are at least as long as `least` and as a round trip to the store, but at most [`LONGEST`],
-    /// and that have at least one track for each node.
     pub(crate) fn sized(least: Duration, trip: Duration, nodes: u32) -> Frames {
         let frame = least.max(trip).max(nodes * FRAME_OF_A_NODE).min(LONGEST);
         let frame = frame.as_micros().next_multiple_of(1_000);
@@ -47,8 +45,8 @@ impl Frames {
         moment_ns / self.frame_ns
     }
 
-    /// Returns the time at which a frame closes. From then on, only nodes that have missed the frame can claim its
-    /// tracks, and a node without a response decides alone.
+    /// From this time on, only nodes that have missed the frame can claim its tracks, and a node without a response
+    /// decides alone.
     pub(crate) fn closes(&self, frame: u64) -> u64 {
         self.begins(frame).saturating_sub(self.frame_ns / 4)
     }
@@ -62,7 +60,7 @@ impl Frames {
         (first..self.tracks).step_by(nodes.max(1) as usize).collect()
     }
 
-    /// Returns the first of the node's own tracks of a frame. If this is larger than the last track, the node has none.
+    /// If the result is larger than the last track, the node has no track of its own.
     fn first_own(&self, frame: u64, rank: u32, nodes: u32) -> u32 {
         let nodes = u64::from(nodes.max(1));
         let passed = frame % nodes * (u64::from(self.tracks) % nodes) % nodes;

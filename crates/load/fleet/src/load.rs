@@ -72,8 +72,8 @@ impl Load {
         &self.shape
     }
 
-    /// Returns the shape that the pacer follows. This shape has no end, because the load can still be changed before
-    /// its end, even if it has no slots left. The pacer ends with its last lease.
+    /// The shape that the pacer follows has no end, because the load can still be changed before its end, even if it
+    /// has no slots left. The pacer ends with its last lease.
     pub(crate) fn followed(&self) -> Result<Shape, FleetError> {
         let shape = self.shape.clone();
         match shape.duration() {
@@ -94,14 +94,12 @@ impl Load {
         process(&self.arrivals.0, self.arrivals.1)
     }
 
-    /// Returns the first frame after the end of the load, or `None` if the load has no end.
     pub(crate) fn end(&self) -> Option<u64> {
         let time = u64::try_from(self.shape.duration()?.as_nanos()).ok()?;
         Some(time.div_ceil(self.frames.frame_ns))
     }
 
-    /// Returns the number of the first slot of a frame. For a frame after the end of the load, returns the total
-    /// number of slots in the load.
+    /// For a frame after the end of the load, returns the total number of slots in the load.
     pub(crate) fn first(&mut self, frame: u64) -> u64 {
         if let Some(&(_, first)) = self.known.iter().find(|&&(known, _)| known == frame) {
             return first;
@@ -112,7 +110,6 @@ impl Load {
         first
     }
 
-    /// Returns the number of the first slot that starts at `moment_ns` or later.
     pub(crate) fn slot_at(&self, moment_ns: u64) -> u64 {
         let moment = Duration::from_nanos(moment_ns);
         self.process.starts_before(moment, &self.shape, &all())
@@ -157,8 +154,7 @@ impl Load {
         self.shape.clone().skip(Duration::from_nanos(self.frames.begins(from))).ok()
     }
 
-    /// Returns the part of the load before a frame, without the empty frames at the beginning. Returns `None` if this
-    /// part is empty.
+    /// Leaves out the empty frames at the beginning of the run. Returns `None` if nothing is left.
     fn up_to(&self, from: u64) -> Result<Option<Shape>, FleetError> {
         let time = Duration::from_nanos(self.frames.begins(from.saturating_sub(HEAD)));
         if time.is_zero() {
@@ -202,7 +198,6 @@ mod tests {
         Load::new(frames, "even", 0, shape).unwrap()
     }
 
-    /// No slots start between the end of the old load and the beginning of the new one.
     #[test]
     fn a_change_begins_at_its_frame_if_the_load_was_over_before() {
         let shape = Some("hold 1k/s 1s".to_owned());
@@ -212,7 +207,6 @@ mod tests {
         assert_eq!(firsts, [100, 100, 100, 120]);
     }
 
-    /// If the shape had an end, the pacer would end there, and the load could not be changed after that.
     #[test]
     fn a_load_that_is_followed_has_no_end_of_its_own() {
         for shape in ["hold 1k/s 1s", "hold 1k/s 1s forever"] {
@@ -220,8 +214,7 @@ mod tests {
         }
     }
 
-    /// A node that was cut off may get leases after the end of the load. Their slots start late. A new version of the
-    /// load may then continue the load. The pacer ends with its last lease.
+    /// A node that was cut off may get leases after the end of the load, and a new version may then continue the load.
     #[test]
     fn a_pacer_that_follows_a_load_starts_all_that_is_leased_after_its_end() {
         let (mut short, mut long) = (load("hold 1k/s 1s"), load("hold 1k/s 1s, hold 500/s 1s"));

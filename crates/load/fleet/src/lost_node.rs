@@ -21,8 +21,7 @@ pub(crate) struct LostNode {
 }
 
 impl LostNode {
-    /// Returns what is known about a node without results, or `None` if the node has reported its results, or most
-    /// likely will. After the end of the load (`is_past`), every node without results counts as lost.
+    /// Returns `None` if the node has reported its results, or most likely will.
     pub(crate) fn of(
         text: &NodeText,
         run: &Run,
@@ -55,8 +54,7 @@ impl LostNode {
         self.unmarked
     }
 
-    /// Returns the largest number of slots of other nodes that the node may have started before the frame `until`. The
-    /// node can have run without the store for only `frames` of these frames, so those with the most slots count.
+    /// The node can have run without the store for at most `self.frames` frames, so those with the most slots count.
     pub(crate) fn perhaps_twice(&self, frames: Frames, load: &mut Load, until: u64) -> u64 {
         let mut parts: Vec<u64> =
             (self.from..until).map(|frame| self.part(frames, load, frame)).collect();

@@ -1,8 +1,7 @@
 //! Defines the requests that nodes send to the store, and the store's responses. Each request takes one round trip, and
 //! the store handles it as one atomic step.
 //!
-//! A *frame* is a short part of the schedule, and a *track* is a fixed part of its slots. Nodes claim tracks of frames.
-//! The *roster* is the list of nodes that take part now. `docs/FLEET-PROTOCOL.md` explains the other terms.
+//! `docs/FLEET-PROTOCOL.md` explains the terms.
 
 use crate::frames::Frames;
 use crate::progress::Progress;
@@ -14,16 +13,13 @@ use std::ops::Range;
 
 #[derive(Clone, Debug)]
 pub(crate) enum Request {
-    /// The first node creates the run.
     Join(Join),
-    /// Reads the status of the run. If a node of the run sends this request, it is also a sign of life of that node.
+    /// If a node of the run sends this request, it is also a sign of life of that node.
     Look {
         node: Option<(String, NodeId)>,
     },
     Nodes,
-    /// Reads the results of all nodes. Those of a node that has not finished are interim results.
     Results,
-    /// Reads the owners of all frames in a range of chunks. A chunk has 64 frames.
     Owners {
         id: String,
         chunks: Range<u64>,
@@ -53,8 +49,7 @@ pub(crate) enum Request {
         version: Version,
         ends: Option<u64>,
     },
-    /// Adds the slots of consecutive frames to the count of their owners. The store then forgets which track had which
-    /// owner.
+    /// Adds the slots of consecutive frames to the count of their owners.
     Count {
         id: String,
         from: u64,
@@ -74,8 +69,7 @@ pub(crate) enum Request {
         node: NodeId,
         results: Vec<u8>,
     },
-    /// Records that the node has finished, and stores its results for the merged report. If they are empty, its last
-    /// interim results count.
+    /// If `results` is empty, the last interim results of the node count.
     Finish {
         id: String,
         node: NodeId,
@@ -95,7 +89,6 @@ pub(crate) struct Join {
     pub(crate) name: String,
     pub(crate) id: String,
     pub(crate) awaited: u32,
-    /// The frames that this node requires. They are at least as long as its round-trip time.
     pub(crate) frames: Frames,
     pub(crate) lead: u64,
     /// The load that the node requires, or `None` if it uses the load of the run.
@@ -200,13 +193,12 @@ pub(crate) struct Run {
 /// The store no longer knows which track of a counted frame had which owner.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Counted {
-    /// The first frame that has not been counted.
     pub(crate) until: u64,
     /// The key `None` stands for slots without an owner.
     pub(crate) slots: BTreeMap<Option<NodeId>, u64>,
 }
 
-/// A version of the load, which is in force from the frame `from` on. Earlier versions are in force before this frame.
+/// A version of the load, which is in force from the frame `from` on.
 ///
 /// If only a few nodes know a change, it can be lost with the store's data, and another change can be made in its
 /// place. A node may then know as many versions as the store, but a different last one.
@@ -240,8 +232,7 @@ pub(crate) struct Roster {
 }
 
 impl Run {
-    /// Returns whether a node that has been silent for this time counts as dead or cut off. After the start of the run,
-    /// the store's script removes a node from the roster by the same rule.
+    /// After the start of the run, the store's script removes silent nodes from the roster by the same rule.
     pub(crate) fn is_absent(&self, silent_us: u64) -> bool {
         silent_us > self.absent_us()
     }
@@ -266,7 +257,7 @@ impl Run {
 }
 
 impl Roster {
-    /// Returns the rank of a node and the number of nodes. A node that is not in the roster counts as its last node.
+    /// A node that is not in the roster counts as its last node.
     pub(crate) fn rank(&self, node: NodeId) -> (u32, u32) {
         let place = self.nodes.iter().position(|&other| other == node);
         let nodes = self.nodes.len() + usize::from(place.is_none());
@@ -289,8 +280,7 @@ pub(crate) enum Answer {
     Foreign(String),
     Differs(Box<Run>),
     Joined(NodeId, Box<Run>),
-    /// The node cannot join, and no new run can begin yet. The run's load has ended, but some of its nodes have not
-    /// finished, or the run had several nodes and ended less than two seconds ago.
+    /// The node cannot join, and no new run can begin yet, as [`Waits::ForTheEnd`] describes.
     Ending,
     Run(Box<Run>),
     Nodes(Vec<NodeText>),
@@ -337,7 +327,7 @@ pub struct NodeResults {
 }
 
 impl NodeText {
-    /// Returns whether the node has reported that it knows `version`. `before` is the number of earlier versions.
+    /// `before` is the number of versions before `version`.
     pub(crate) fn knows(&self, version: &Version, before: u64) -> bool {
         let knows = |Progress { versions, change, .. }| {
             versions > before + 1 || (versions == before + 1 && change == version.change)

@@ -32,14 +32,11 @@ impl RoundTrips {
         self.last_ns
     }
 
-    /// Returns the smoothed round-trip time plus four times its variation. Only a few round trips take longer than
-    /// this.
+    /// Only a few round trips take longer than this.
     pub(crate) fn long_ns(&self) -> u64 {
         self.smooth_ns + 4 * self.varies_ns
     }
 
-    /// Returns how long to wait for a response: four times [`long_ns`](RoundTrips::long_ns), doubled for each failure
-    /// since the last response, but at least `least_ns` and at most 3 s.
     pub(crate) fn patience_ns(&self, least_ns: u64) -> u64 {
         let trips_ns = (4 * self.long_ns()).saturating_mul(1 << self.failures.min(10));
         trips_ns.max(least_ns).min(MOST_NS)

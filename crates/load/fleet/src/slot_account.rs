@@ -114,8 +114,7 @@ impl Account {
         self.fired() + unclaimed + untold + self.perhaps_twice()
     }
 
-    /// Returns the largest number of slots that silent and [forgotten](Account::forgotten) nodes may have started
-    /// although other nodes owned them. Nothing limits this number for a forgotten node, so it may be the whole load.
+    /// A [forgotten](Account::forgotten) node may have started the whole load.
     fn perhaps_twice(&self) -> u64 {
         let silent = self.nodes.iter().map(|node| node.perhaps_twice).sum::<u64>();
         silent + self.forgotten * self.expected
@@ -166,8 +165,7 @@ impl Account {
     }
 }
 
-/// Returns the account of the frames before `until`. Returns `None` if more frames have been counted since `run` was
-/// read.
+/// Returns `None` if more frames have been counted since `run` was read.
 pub(crate) fn account(
     store: &mut impl Store,
     run: &Run,

@@ -1,6 +1,5 @@
-//! Runs the two threads of a node that wait for the store, each on its own connection: one sends claims and other
-//! requests of the node, and one sends interim results. The node's main thread receives the responses and commands as
-//! messages.
+//! Runs the two threads of a node that wait for the store, each on its own connection: one sends the node's requests,
+//! and one sends its interim results.
 
 use crate::clock::RunClock;
 use crate::error::FleetError;
@@ -69,7 +68,6 @@ impl StoreThread {
         Ok(StoreThread(sender))
     }
 
-    /// `load` is the length of the load, or `None` if it never ends.
     pub(crate) fn send(&self, request: Request, patience: Duration, load: Option<Duration>) {
         // The thread exists as long as this handle, so the send cannot fail.
         let _ = self.0.send(Order { request, patience, load });

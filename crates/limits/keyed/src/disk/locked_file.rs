@@ -16,8 +16,8 @@ pub(super) struct LockedFile {
     lock: Option<Arc<Lock>>,
 }
 
-/// A lock on a separate handle. Dropping it unlocks the file explicitly, because a child process that was just started
-/// briefly holds copies of all handles. Without the explicit unlock, these copies would keep the file locked.
+/// A second handle of the locked file, which unlocks the file on drop. Without this explicit unlock, the copies of all
+/// handles that a child process briefly holds after its start would keep the file locked.
 #[derive(Debug)]
 struct Lock(File);
 

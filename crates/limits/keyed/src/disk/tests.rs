@@ -11,7 +11,6 @@ use std::sync::{Arc, Mutex};
 
 const PAGE: usize = 4096;
 
-/// A simulated file: its pages in the memory of the operating system, and those on disk.
 #[derive(Debug, Default)]
 struct Disk(Mutex<State>);
 

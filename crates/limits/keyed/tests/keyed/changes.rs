@@ -6,12 +6,9 @@ use nanopace_keyed::{ConfigStore, Keyed, Limits, MemoryConfig, Scope};
 use proptest::prelude::*;
 use std::fmt;
 
-/// A limit that is checked against its definition, computed from all admissions.
 #[derive(Clone, Copy, Debug)]
 enum Defined {
-    /// One request per `interval` ns, up to `burst` at once.
     Gcra { interval: u64, burst: u64 },
-    /// Up to `count` requests in any `period` ns, counted in `slots` slots.
     Window { count: u64, period: u64, slots: u64 },
 }
 use Defined::{Gcra, Window};
@@ -53,7 +50,6 @@ impl Defined {
         }
     }
 
-    /// Returns the time without requests after which a request is admitted, in nanoseconds.
     fn recovers_in(self) -> u64 {
         match self {
             Gcra { interval, .. } => interval,
@@ -62,8 +58,7 @@ impl Defined {
     }
 }
 
-/// Returns when the debt of a rate is paid off. No admission raises the debt above a whole burst, even if another limit
-/// is in force.
+/// No admission raises the debt above a whole burst, even if another limit is in force.
 fn paid(let_in: &[LetIn], interval: u64, burst: u64) -> u64 {
     let after = |paid: u64, one: &LetIn| {
         (paid.max(one.now) + one.n * interval).min(one.now + burst * interval)
@@ -285,7 +280,6 @@ fn a_replaced_limit_that_no_longer_counts_takes_no_memory() {
     assert_eq!(sweep_at(&engine, at(5_000 * second), usize::MAX), 1);
 }
 
-/// With the largest numbers of the types, the sums of admissions do not fit into any type.
 #[test]
 fn the_largest_numbers_change_hands() {
     let longest = i64::MAX;

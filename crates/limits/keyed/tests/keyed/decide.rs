@@ -187,7 +187,6 @@ fn excess_cost_counts_for_a_removed_key() {
     }
 }
 
-/// A source whose version may also fall. Version 0 has other limits than version 1.
 #[derive(Debug)]
 struct Versions(Arc<AtomicU64>);
 

@@ -57,7 +57,7 @@ fn other_processes_follow() {
     if let Some(path) = env::var_os(CHILD) {
         let config = FileConfig::follow(path, Duration::from_millis(1)).unwrap();
         let engine = keyed(config, 10);
-        // The key tells the parent that this process follows the file. The parent then makes its change.
+        // The parent makes its change when it finds the keys of both children.
         let number = env::var("NUMBER").unwrap();
         set(engine.config(), &number, "1/s");
         while engine.try_acquire_n_at("all", 7, crate::at(0)).is_err() {

@@ -43,7 +43,7 @@ fn any_steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 1..200)
 }
 
-/// Compares the decisions with those of a store that removes nothing, because its lag is too long.
+/// The lag of `kept` is the maximum, so it removes nothing.
 fn same_decisions_without_removal(limits: &str, steps: &[Step]) -> Result<(), TestCaseError> {
     let swept = store(limits, 100, Duration::from_nanos(LAG));
     let kept = store(limits, 100, Duration::MAX);

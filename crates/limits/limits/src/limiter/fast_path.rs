@@ -2,7 +2,7 @@
 //!
 //! A single rate decides by one word. While the fast path is *open*, that word is stored here, and an admission
 //! consists of a load, the rule's step, and a compare-and-swap. The holder of the lock begins by *closing* the fast
-//! path: it moves the word into the guarded state. Requests that find [`CLOSED`] take the lock.
+//! path: it moves the word into the guarded state.
 //!
 //! **The fast path is open only if the word alone decides**: the limits are those that the limiter began with, no
 //! replaced limit still counts, and no request waits. A decision that is made here is the one that would be made under
@@ -10,9 +10,9 @@
 //! still keeps its bound ([`Gcra`](crate::Gcra)).
 //!
 //! While the fast path is closed, only the holder of the lock writes here. If a request loaded the word before the word
-//! was moved, its exchange fails, unless the same word has been stored here again. After a failure, the request decides
-//! on the new word. If it finds [`CLOSED`], it takes the lock, and sees the changes that were made under the lock.
-//! Models: `an_open_word_is_counted_once`, `a_change_reaches_who_asks_without_the_lock`.
+//! was moved, its exchange fails, unless the same word has been stored here again. A request that finds [`CLOSED`]
+//! takes the lock, and sees the changes that were made under the lock. Models: `an_open_word_is_counted_once`,
+//! `a_change_reaches_who_asks_without_the_lock`.
 
 use crate::limits::{Law, LimitState, LimitsState};
 use crate::sync::{AtomicU64, Relaxed};
@@ -25,7 +25,7 @@ const CLOSED: u64 = u64::MAX;
 
 #[derive(Debug)]
 pub(crate) struct FastPath {
-    /// The limit whose word may be stored in `word`: the limit that the limiter began with, if that was a single rate.
+    /// The limit that the limiter began with, if it was a single rate.
     limit: Option<Limit>,
     word: AtomicU64,
 }
@@ -65,7 +65,7 @@ impl FastPath {
 
     /// The caller holds the lock.
     pub(crate) fn close(&self, state: &mut LimitsState) {
-        // Relaxed: only the holder of the lock opens or closes the fast path. Model: as below.
+        // Relaxed: only the holder of the lock opens or closes the fast path. Model: `an_open_word_is_counted_once`.
         if self.word.load(Relaxed) == CLOSED {
             return;
         }

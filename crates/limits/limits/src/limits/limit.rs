@@ -261,7 +261,8 @@ impl Limit {
         }
     }
 
-    /// Caps the debt of a rate at its burst, so that the rate recovers within the time of one burst.
+    /// Raises the debt of a rate to its burst at most, so that requests under other limits delay the rate's recovery by
+    /// one burst at most.
     pub(crate) fn debit_for_others(&self, state: &mut LimitState, now: Nanos, n: u64) {
         match (&self.law, state) {
             (Law::Gcra { rule, .. }, LimitState::Word { word, refunded }) => {

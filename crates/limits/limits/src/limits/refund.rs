@@ -143,8 +143,8 @@ impl Limit {
         }
     }
 
-    /// Refunds `n` requests that were counted at `place`. No later request is admitted that would be rejected if the
-    /// refunded requests had never been counted.
+    /// If the clock has not gone back, no later request is admitted that would be rejected if the refunded requests had
+    /// never been counted.
     pub(crate) fn take_back(&self, state: &mut LimitState, place: CountedAt, now: Nanos, n: u64) {
         match (&self.law, state) {
             (Law::Gcra { rule, .. }, LimitState::Word { word, refunded }) => {

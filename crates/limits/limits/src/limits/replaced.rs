@@ -30,8 +30,9 @@ impl CountedLimit {
         (&self.limit, &self.state)
     }
 
-    /// Prefers the state of the same limit in `same_place`, then the fullest state of the same limit among `others`,
-    /// then a fresh state that counts the requests of `others`.
+    /// Takes over a state that counts for `limit`: the one in `same_place`, or else the fullest one of `others` (of
+    /// several rates, the last one). Otherwise begins with the rate of `others` that has the most unpaid requests, or
+    /// with the most similar window, whichever counts more.
     pub(crate) fn begin(
         limit: Limit,
         same_place: Option<&CountedLimit>,
@@ -151,8 +152,8 @@ impl Replaced {
     }
 }
 
-/// Returns the window whose counts cover the limit's period best. Prefers windows that cannot have forgotten a part of
-/// that period, then windows whose periods are not shorter, then the period that is closest.
+/// Prefers windows that cannot have forgotten a part of the limit's period, then windows whose periods are not shorter,
+/// then the closest period.
 fn most_similar<'a>(
     limit: &Limit,
     others: &'a [CountedLimit],
@@ -195,7 +196,6 @@ impl Level {
         u64::try_from(self.0.div_ceil(1 << 32)).expect("a level is at most 2^64 - 1 requests")
     }
 
-    /// Returns the nanoseconds since the first of the requests began to be paid off, at `interval_ns` each.
     fn paid_ns(self, interval_ns: u64) -> u64 {
         let paid = (u128::from(self.requests()) << 32) - self.0;
         u64::try_from((paid * u128::from(interval_ns)) >> 32).expect("less than the interval")

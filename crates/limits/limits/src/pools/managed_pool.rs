@@ -129,7 +129,7 @@ impl ManagedPool {
         Ok(self.clock.now() - intended)
     }
 
-    /// Returns the moment at which the last of these tokens had accrued.
+    /// Blocks until the tokens are taken, and returns the moment at which the last of them had accrued.
     fn intended_start(&self, tokens: u64) -> Result<Nanos, AcquireError> {
         let listener = {
             let mut state = self.state();

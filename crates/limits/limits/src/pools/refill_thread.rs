@@ -26,7 +26,6 @@ impl Ticks {
         Duration::from_nanos(self.interval_ns)
     }
 
-    /// Returns the number of ticks after the origin, up to and including `now`.
     pub(crate) fn number(&self, now: Nanos) -> u64 {
         now.as_nanos().saturating_sub(self.origin.as_nanos()) / self.interval_ns
     }
@@ -87,7 +86,8 @@ impl RefillThread {
     }
 
     pub(crate) fn stop(&self) {
-        // Relaxed: the unparking that follows orders this store before the thread's next load.
+        // Relaxed: the unparking that follows orders this store before the thread's next load. Model:
+        // `the_refill_thread_ends_with_the_bucket`.
         self.is_over.store(true, Relaxed);
         self.unparker.unpark();
     }

@@ -68,7 +68,7 @@ impl FixedWindow {
         Counts { before: 0, ..self.seen(state).in_window(self.windows.number(now)) }
     }
 
-    /// Reduces each of the counts to the largest value that fits.
+    /// Caps the window's number and the count, because imported values may not fit into the word.
     pub(crate) fn state(&self, counts: Counts) -> u64 {
         let number = self.windows.at_most_last(counts.number);
         self.pack(Counts { number, now: counts.now.min(self.largest_count()), ..counts })

@@ -96,7 +96,6 @@ impl RollingCount {
         self.latest.max(now) - moment > self.interval
     }
 
-    /// Returns the moment from which at most `most` events are within the interval, if no event is added.
     pub(crate) fn falls_to(&self, most: u64) -> Nanos {
         let last = last_to_leave(self.log.iter().copied(), self.total, most);
         last.map_or(self.latest, |moment| self.leaves(moment))

@@ -61,7 +61,7 @@ impl VirtualSchedule {
         self.most
     }
 
-    /// Returns the capacity in tokens. [`most`](Self::most) is in requests.
+    /// In tokens, whereas [`most`](Self::most) is in requests.
     pub(crate) fn capacity(&self) -> u64 {
         self.limit_units / self.units.units_per_interval
     }
@@ -87,7 +87,6 @@ impl VirtualSchedule {
         if n == 0 { owed } else { self.base(owed, now) + n * self.cost_units }
     }
 
-    /// Returns the debt after `n` more requests, even if `peek` would not allow them.
     pub(crate) fn owing_beyond(&self, owed: u64, now: Nanos, n: u64) -> u64 {
         if n == 0 {
             return owed;
@@ -120,8 +119,8 @@ impl VirtualSchedule {
         self.units.moment(owed)
     }
 
-    /// Refunds `n` requests. `owed_after` is the debt right after they were counted, and `gone_back` is the sum of the
-    /// numbers that this method and `exhausted` have returned since then. Debt that has been paid off over time is not
+    /// `owed_after` is the debt right after the `n` requests were counted, and `gone_back` is the sum of the numbers
+    /// that this method and `exhausted` have returned since then. Debt that has been paid off over time is not
     /// refunded. Returns the new debt, and the number of requests by which it fell, rounded up. That number is 0 if no
     /// request was counted after the refunded ones, because then no other debt is paid off earlier.
     pub(crate) fn without(
@@ -144,7 +143,8 @@ impl VirtualSchedule {
         u32::try_from(units.div_ceil(self.cost_units)).unwrap_or(u32::MAX >> 1).min(u32::MAX >> 1)
     }
 
-    /// Caps the debt at the maximum. Also returns the number of requests that the cap removes, rounded up.
+    /// Adds `n` requests, but does not raise the debt above the maximum. Also returns the number of requests that were
+    /// not added, rounded up.
     pub(crate) fn exhausted(&self, owed: u64, now: Nanos, n: u64) -> (u64, u32) {
         let all = self.owing_beyond(owed, now, n);
         let most = owed.max(self.units.round_up(now) + self.limit_units);
@@ -153,7 +153,7 @@ impl VirtualSchedule {
     }
 
     /// Returns the moment from which every request is paid off, including those that were made before refunded ones. A
-    /// request within the burst is paid off at most a whole burst after its admission, and the debt is never less than
+    /// request within the burst is paid off at most a whole burst after its admission, and the word is never less than
     /// the moment of the last admission.
     pub(crate) fn all_paid_from(&self, owed: u64) -> Nanos {
         self.units.moment(owed.saturating_add(self.limit_units))

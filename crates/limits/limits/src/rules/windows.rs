@@ -41,8 +41,7 @@ impl Divisor {
 pub(crate) struct Windows {
     length_ns: u64,
     divisor: Divisor,
-    /// The number of bits of a word that a window's number leaves free. A quota's count always fits into them: number
-    /// times length is below 2^63 ns, and a quota counts no more than one per nanosecond.
+    /// The number of bits of a word that a window's number leaves free.
     spare_bits: u32,
 }
 
@@ -71,7 +70,6 @@ impl Windows {
         number.min(self.number(Nanos::MAX))
     }
 
-    /// Returns the largest count that fits into a word together with a window's number.
     #[inline]
     pub(crate) fn most(&self) -> u64 {
         u64::MAX >> (u64::BITS - self.spare_bits)

@@ -9,9 +9,8 @@
 //! waiter ([`LastTry`]). If the first waiter stops asking, other requests yield for one more second after it should
 //! have asked again. If a new first waiter has not asked yet, this second begins when a request first yields to it.
 //!
-//! A request that does not wait loads the number of waiters under the lock for decisions. After a waiter has entered
-//! the queue, it asks the limits under that lock, so a request that takes the lock later sees the waiter and yields.
-//! Model: `nobody_overtakes_who_waits_for_a_limit`.
+//! After a waiter has entered the queue, it asks the limits under the lock for decisions, so a request that takes this
+//! lock later sees the waiter and yields. Model: `nobody_overtakes_who_waits_for_a_limit`.
 //!
 //! **A waiter in the queue holds nothing**, so nothing is refunded when it gives up. Jitter comes after the queue: an
 //! admitted request leaves the queue, and then its caller sleeps. If the waiter is dropped during that sleep, the
@@ -135,8 +134,7 @@ impl<K: Hash + Eq> WaitQueue<K> {
         }
     }
 
-    /// Returns the time from which the first waiter for the key is admitted, or `None` if the key's queue is empty or
-    /// its first waiter has stopped asking.
+    /// Returns `None` if the key's queue is empty or its first waiter has stopped asking.
     #[cold]
     fn first_admitted_from<Q>(&self, key: &Q, now: Nanos) -> Option<Nanos>
     where
@@ -150,8 +148,8 @@ impl<K: Hash + Eq> WaitQueue<K> {
         (now <= again + GRACE).then_some(admitted_from)
     }
 
-    /// Enters the queue, or stays in it, and returns whether the caller is first. `waker` is woken when the caller
-    /// becomes first, or when it is first and should ask again.
+    /// Returns whether the caller is first. `waker` is woken when the caller becomes first, or when it is first and
+    /// should ask again.
     pub(crate) fn enter<Q>(
         &self,
         key: &Q,
@@ -275,7 +273,7 @@ impl<K> fmt::Debug for WaitQueue<K> {
     }
 }
 
-/// The maximum number of waiters ahead that a forecast considers. With more waiters, the forecast is too early.
+/// With more waiters ahead than this, a forecast is too early.
 const MOST_AHEAD: usize = 1_000;
 
 pub(crate) struct Forecast {

@@ -154,7 +154,7 @@ impl<'a, G: Waitable> Waiter<'a, G> {
         }
     }
 
-    /// Asks the limits, and stores the outcome in the queue under the same lock.
+    /// Stores the outcome in the queue under the lock for decisions, so that yielding requests and forecasts see it.
     fn ask_limits(&self) -> Result<Option<Receipt>, G::Refusal> {
         let Wait { costs, jitter, .. } = self.wait;
         let (queue, key) = (self.limiter.queue(), self.limiter.key());
@@ -287,7 +287,6 @@ mod in_task {
     const IN_A_ROW: u32 = 64;
 
     std::thread_local! {
-        /// The number of requests of this thread's tasks since one of them last waited or yielded.
         static ADMITTED: Cell<u32> = const { Cell::new(0) };
     }
 

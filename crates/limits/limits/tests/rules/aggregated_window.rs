@@ -144,7 +144,6 @@ fn a_moment_before_a_slot_left_counts_as_when_it_left() {
     let rule = AggregatedWindow::new(quota, NonZeroU16::new(60).unwrap());
     let mut state = rule.fresh();
     assert_eq!(rule.try_acquire(&mut state, at(0), 3), Ok(()));
-    // At 60, slot 0 has stopped counting.
     rule.advance(&mut state, at(60));
     assert_eq!(rule.try_acquire(&mut state, at(59), 3), Ok(()));
     assert_eq!(rule.try_acquire(&mut state, at(119), 1), Err(Rejected::NotUntil(at(120))));

@@ -14,7 +14,6 @@ enum Step {
     Decide,
     Look,
     Reserve(u64),
-    /// Settles the reservation with this index at this cost.
     Settle(usize, u64),
     Change(Limits),
     ChangeBack,

@@ -33,7 +33,6 @@ fn jitter_does_not_reduce_throughput() {
 }
 
 proptest! {
-    /// A request that need not wait has no jitter.
     #[test]
     fn jitter_passes_after_the_admission(jitter_ms in 0..5_000_u32, timeout_ms in 1_000..4_000_u32) {
         let (clock, limiter) = limiter("1/s");

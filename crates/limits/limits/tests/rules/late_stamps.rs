@@ -45,7 +45,6 @@ fn let_in(rule: &impl Rule, requests: &[Arrival]) -> (Vec<Arrival>, Vec<Arrival>
     requests.iter().filter_map(decide).unzip()
 }
 
-/// Checks that the bound holds by the timestamps, for a span that is longer by the maximum lateness of a timestamp.
 fn stamps_show_no_more_than_their_lateness_allows(
     (stamped, decided): &(Vec<Arrival>, Vec<Arrival>),
     bound: impl Fn(u64) -> u64,

@@ -74,7 +74,6 @@ fn of_limits_with_nothing_left_the_last_to_recover_is_the_tightest() {
         let (which, standing) = limits.tightest(&state, at(0));
         assert_eq!((which, standing.reset), (slowest, Duration::from_secs(3_600)), "{text}");
     }
-    // If the same number of requests remains, and this number is not 0, the first limit is the tightest.
     let limits: Limits = "2/min, 2/h".parse().unwrap();
     let mut state = limits.fresh();
     limits.try_acquire(&mut state, at(0), 1).unwrap();
@@ -87,7 +86,6 @@ proptest! {
         prop_assert_eq!(limits.to_string().parse::<Limits>(), Ok(limits));
     }
 
-    /// Checks fewer laws for a limit that counts rejected requests.
     #[test]
     fn limits_keep_the_laws_of_rules(limits in any_limits(), requests in any_requests()) {
         let mut now = 1_000;

@@ -53,7 +53,7 @@ fn waited(text: &str, came: &[(u64, u64)], asks_every: Option<u64>) -> Vec<Optio
 }
 
 proptest! {
-    /// Limits that count rejected requests are excluded.
+    /// Limits that count rejected requests are excluded, because they also count the requests that do not wait.
     #[test]
     fn requests_that_do_not_wait_take_nothing_from_those_that_wait(
         text in prop::sample::select(KINDS.to_vec()),
@@ -156,8 +156,8 @@ fn a_waiter_that_stops_asking_loses_its_priority() {
     drop(second);
 }
 
-/// Returns two results of the last request in `came`: that of its first step (`None` if the request has to wait), and
-/// the final result. `timeout` is the timeout of the last request, in nanoseconds.
+/// Returns the result of the first step of the last request in `came` (`None` if the request has to wait), and its
+/// final result. `timeout`, in nanoseconds, is the timeout of this request.
 fn foretold(text: &str, came: &[(u64, u64)], timeout: Option<u64>) -> (Option<End>, End) {
     let micros = Duration::from_micros;
     let (clock, limiter) = limiter(text);
@@ -178,7 +178,6 @@ fn foretold(text: &str, came: &[(u64, u64)], timeout: Option<u64>) -> (Option<En
 }
 
 proptest! {
-    /// The requests that fail at once are exactly those that would be admitted after their timeout, or never.
     #[test]
     fn the_forecast_of_a_timeout_is_right(
         text in prop::sample::select([&KINDS[..], &["3/ms sliding-log-all"]].concat()),

@@ -12,7 +12,6 @@ fn sum(events: &[Arrival], counts: impl Fn(u64) -> bool) -> u64 {
     counted.fold(0, |sum, event| sum.saturating_add(event.n))
 }
 
-/// Generates small numbers of events, whose sums do not overflow.
 fn events(interval_ns: u64) -> impl Strategy<Value = Vec<Arrival>> {
     orderly(interval_ns, 10, 100).prop_map(|mut events| {
         for event in &mut events {

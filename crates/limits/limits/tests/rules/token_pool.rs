@@ -109,7 +109,6 @@ proptest! {
 }
 
 proptest! {
-    /// If the clock goes backwards, the latest moment counts.
     #[test]
     fn the_managed_pool_is_its_definition(
         count in 1..50_u64, period_ns in 50..100_000_u64, interval_ns in 1..10_000_u64, size in 1..40_u64,
@@ -156,7 +155,6 @@ proptest! {
     }
 }
 
-/// Returns a pool of 100 tokens that may overflow by a quarter, refilled every 10 ms at 1000 tokens/s.
 fn managed() -> (ManualClock, Arc<ManagedPool>) {
     let clock = ManualClock::new();
     let interval = Duration::from_millis(10);

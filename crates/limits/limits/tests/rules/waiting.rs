@@ -30,7 +30,6 @@ fn any_events(jitter: u64) -> impl Strategy<Value = Vec<(u64, Event)>> {
     prop::collection::vec((0..400_u64, event), 1..60)
 }
 
-/// Returns how many `Asks` were admitted.
 fn happen(crowd: &mut Crowd<'_>, limiter: &Limiter, events: &[(u64, Event)]) -> u64 {
     let micros = Duration::from_micros;
     let mut asked = 0;
@@ -79,7 +78,7 @@ proptest! {
         let waited: u64 = crowd.gone.iter().filter(|(_, end)| end.is_ok()).map(|(number, _)| costs[*number]).sum();
         clock.advance(1_000 * MS);
         prop_assert_eq!(limiter.decide_costs(&[0, 0]).unwrap().remaining(), 2);
-        // The rate owes nothing any more, so the log alone decides about up to a thousand requests at once.
+        // These requests cost the rate nothing, so the log alone decides.
         let counted = (0..=1_000).find(|n| limiter.decide_costs(&[0, 1_000 - n]).unwrap().is_allowed());
         prop_assert_eq!(counted, Some(asked + waited));
     }

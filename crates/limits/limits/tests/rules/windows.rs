@@ -194,7 +194,6 @@ proptest! {
         }
     }
 
-    /// Checks only the laws that hold if rejected requests count.
     #[test]
     fn a_log_that_counts_rejected_ones_keeps_its_laws((quota, arrivals) in quota_and_orderly()) {
         let rule = SlidingLog::counting_rejected(quota);

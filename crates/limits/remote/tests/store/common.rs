@@ -8,7 +8,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// A clock for the store, in microseconds, which a test sets forwards or backwards.
 #[derive(Debug)]
 pub(crate) struct Micros(pub(crate) Arc<AtomicU64>);
 

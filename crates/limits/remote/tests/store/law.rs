@@ -37,7 +37,7 @@ impl Local {
     }
 
     /// Compares `decision` with the local decisions at `micros`, and 1 and `most` microseconds before and after that
-    /// time. Keeps the states that lead to the same decision, at most 32. Returns whether any state is left.
+    /// time. Keeps the states that lead to the same decision, at most 32.
     fn decides_like(
         &mut self,
         limits: &Limits,
@@ -266,7 +266,6 @@ fn the_store_decides_as_the_rules_do() {
     }
 }
 
-/// A request is admitted at most a microsecond after its retry time, and not two microseconds before it.
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn retry_times_are_neither_too_short_nor_too_long() {

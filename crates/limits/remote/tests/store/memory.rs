@@ -36,7 +36,6 @@ fn a_full_store_says_so_and_goes_on_rejecting() {
         // This limit is below the memory use of a server without keys.
         ask::<String>(&server, &["CONFIG", "SET", "maxmemory", "1"]);
         for _ in 0..20 {
-            // Several failures in a row have the same error.
             for _ in 0..3 {
                 assert_eq!(denies.try_acquire("fresh"), Err(StoreError::Full.into()), "{product}");
             }

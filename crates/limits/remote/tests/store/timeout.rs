@@ -5,7 +5,6 @@ use nanopace_remote::{Remote, Settings, StoreError};
 use nanopace_services::Proxy;
 use std::time::Duration;
 
-/// A store with a round trip of 60 ms works with the default settings.
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn a_far_store_works_out_of_the_box() {
@@ -63,7 +62,6 @@ fn a_connection_on_which_an_answer_is_missing_is_given_up() {
         let (far, near) = (far.build().unwrap(), near.build().unwrap());
         near.try_acquire_costs("empty", 2).unwrap();
         until("the store answers", || far.decide_costs("warm", 0).is_ok());
-        // From now on, the proxy holds requests on the open connection.
         proxy.hold_requests();
         assert_eq!(far.try_acquire("empty"), Err(StoreError::Timeout.into()), "{engine}");
         assert_eq!(far.decide_costs("full", 0).unwrap().remaining(), 2, "{engine}");

@@ -22,7 +22,6 @@ fn request(key: Option<&str>, cost: u64) -> Request<String> {
 }
 
 proptest! {
-    /// Requests without a key share one key.
     #[test]
     fn the_layer_admits_what_its_limits_admit_and_its_fields_describe_them(
         text in prop::sample::select(vec!["5/10s sliding-log", "2/s, 6/10s sliding-log"]),

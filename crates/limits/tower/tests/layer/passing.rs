@@ -129,7 +129,6 @@ fn a_decision_to_come_is_awaited() {
     assert_eq!(calls.load(Ordering::Relaxed), 1, "rejected requests do not reach the service");
 }
 
-/// A service that responds with the number of the clone that is called.
 #[derive(Debug, Default)]
 struct Numbered {
     clones: Arc<AtomicU32>,

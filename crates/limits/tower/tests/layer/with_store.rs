@@ -41,7 +41,6 @@ where
     Router::new().route("/", get(async || "hello")).layer(LimitLayer::by_header(API_KEY, limits))
 }
 
-/// A server in a process of its own, which is killed when this value is dropped.
 struct Process {
     child: Child,
     address: SocketAddr,

@@ -15,9 +15,8 @@ fn a_mapping_is_exact_for_years() {
 
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// Returns by how many ms the store's clock is ahead, according to the best round trip. Each pair of `trips` contains
-/// the time in ms that the request takes (the response takes none), and by how many ms the store's clock is really
-/// ahead.
+/// Each pair of `trips` contains the time in ms that the request takes (the response takes none), and by how many ms
+/// the store's clock is really ahead.
 fn best_ahead_ms(trips: &[(u64, i64)]) -> i64 {
     let (mut samples, mut now_ns) = (Samples::default(), 0);
     for &(trip_ms, ahead_ms) in trips {
@@ -60,8 +59,7 @@ impl Node {
     }
 }
 
-/// Makes a round trip every tenth of a second. `trips` contains the same pairs as for [`best_ahead_ms`]. Returns by how
-/// many ms the node's clock was set in total.
+/// `trips` contains the same pairs as for [`best_ahead_ms`].
 fn stepped_ms(trips: impl IntoIterator<Item = (u64, i64)>) -> u64 {
     let (mut node, mut now_ns) = (Node::new(), 0);
     for (trip_ms, ahead_ms) in trips {
@@ -96,7 +94,7 @@ fn a_clock_that_is_set_twice_is_followed_to_where_it_is() {
 }
 
 /// Lets the machine's clock jump forward by `step_ns` after two seconds, or stop for this time if `step_ns` is
-/// negative. Returns the run's clock minus the store's clock, in nanoseconds, after each tenth of a second.
+/// negative. Returns the run's clock minus the store's clock after each tenth of a second.
 fn off_ns(step_ns: i64) -> Vec<i64> {
     let (mut node, mut shown_ns) = (Node::new(), 0);
     let tenths = (1..=100).map(|tenth: u64| tenth * SECOND_NS / 10);

@@ -22,9 +22,8 @@ impl Core {
         }
     }
 
-    /// Rejects the response to a claim, because the store's clock is off by more than a frame. An immediate retry would
-    /// not help, so [`request`](Core::request) returns `None` for the length of a frame. After that, the node's claims
-    /// are empty until it accepts a response to a claim.
+    /// The store's clock is off by more than a frame, so an immediate retry would not help. The node's claims are empty
+    /// until it accepts a response to a claim.
     pub(crate) fn refuses_answer(&mut self, now: u64) {
         self.sent_at = None;
         self.last_reply = LastReply::Refused;
@@ -75,8 +74,7 @@ impl Core {
         }
     }
 
-    /// Other nodes own the tracks of `clash`, which this node wanted to run. If the frame has not closed, the node
-    /// drops the tracks. Otherwise, the tracks that the node has run count as started twice.
+    /// Other nodes own the tracks of `clash`, which this node runs or has run.
     pub(super) fn clash(&mut self, clash: &Portion, now: u64) {
         let is_in_time = now < self.frames().closes(clash.frame);
         match self.book.entry(clash.frame).and_then(|entry| entry.tracks.as_mut()) {
@@ -121,9 +119,6 @@ impl Core {
         Ok(())
     }
 
-    /// Copies the state of the run from a response, except for its load and its roster. Returns whether the store knows
-    /// less about the run than the node. In that case, and after a repair of the store's data, the node reports again
-    /// what it knows.
     fn hears_of_run(&mut self, answer: &Claimed) -> bool {
         let has_counted = answer.counted.as_ref().is_none_or(|counted| self.take_counted(counted));
         let store_knows_less = answer.known < self.run.versions.len() as u64 || !has_counted;
@@ -173,16 +168,14 @@ impl Core {
         entry.tracks = Some(known.iter().chain(owned.iter()).collect());
     }
 
-    /// Returns whether the node must ask for a frame again, because tracks that it needs are free. There are two cases:
+    /// Returns whether tracks that the node needs are free and one of two conditions holds:
     ///
     /// * The claim took nothing, because it arrived too early or too late.
-    /// * It is too late to ask in stages, and the pacer has no leases of the frame. The node then needs all free
-    ///   tracks, and can also get them after the frame has closed.
-    ///
-    /// A node can get nothing before the floor, in counted frames, or after the end of the run.
+    /// * It is too late to ask in stages, and the pacer has no leases of the frame. The node can then get free tracks
+    ///   even after the frame has closed.
     fn has_to_ask_again(&mut self, ask: Ask, owners: &Owners, now: u64) -> bool {
         let (frames, owned) = (self.frames(), owners.of(self.node));
-        // A leaving node does not ask for tracks that other nodes leave, so it needs only one more round trip.
+        // A leaving node does not wait for the tracks that other nodes leave, so one more round trip is enough.
         let trips = if self.is_leaving { 1 } else { REST_TRIPS };
         let next_answer = now + trips * self.trips.last_ns();
         let is_late = now >= frames.closes(ask.frame) || next_answer >= frames.begins(ask.frame);

@@ -34,8 +34,7 @@ impl Core {
         matches!(self.failure, Some(FleetError::Replaced))
     }
 
-    /// Returns whether the node must repair the store's data before it claims anything. A node that has failed no
-    /// longer claims, so it only repairs.
+    /// A node that has failed no longer claims, so it only repairs.
     fn repairs_first(&self, now: u64) -> bool {
         let is_not_closed = |portion: &Portion| now < self.frames().closes(portion.frame);
         // The node marks tracks that it runs without a claim before their frame closes, so that other nodes cannot
@@ -50,8 +49,8 @@ impl Core {
     }
 
     /// Returns the next request of a node that is about to leave, or `None` if the node knows its tracks of all frames
-    /// in which it still takes part. The node needs to know them all before it leaves, because its pacer accepts no
-    /// tracks after the last update. The number of these frames grows while a response is pending.
+    /// in which it still takes part. The store grants nothing to a node that has left. The number of these frames grows
+    /// while a response is pending.
     pub(crate) fn request_before_it_leaves(
         &mut self,
         now: u64,
@@ -77,10 +76,8 @@ impl Core {
             || self.book.entries().any(|entry| entry.frame < last && entry.tracks.is_none())
     }
 
-    /// Returns the last claim of a leaving node that is late or was late recently, or the urgent request that must
-    /// precede it. Such a node has postponed asking for the tracks that other nodes left. It asks for them now,
-    /// because there may be no other nodes, or they may have no time for these tracks. The claim leaves out frames in
-    /// which the node sits out.
+    /// A node that is late, or was late recently, has postponed asking for the tracks that other nodes left. It asks
+    /// for them before it leaves, because there may be no other nodes, or they may have no time for these tracks.
     fn last_claim(&mut self, now: u64, progress: &str) -> Option<Request> {
         if self.failure.is_some() || (!self.is_late && self.appetite >= 1.0) {
             return None;
@@ -99,14 +96,13 @@ impl Core {
         Some(self.claim(asks, progress))
     }
 
-    /// Returns the asks of a late node that leaves. In frames for which the other nodes have already asked, and which
-    /// have not closed, it asks for all tracks that are left. In later frames for which it has not asked yet, it asks
-    /// only for its own tracks. It cannot wait until the other nodes have asked for those frames: over a slow link, it
-    /// would then never know all its tracks. There are at most [`MOST_ASKED`] asks, because no lead has more frames.
+    /// In frames for which the other nodes have already asked, the node asks for all tracks that are left. In later
+    /// frames for which it has not asked yet, it asks only for its own tracks. It cannot wait until the other nodes
+    /// have asked for those frames: over a slow link, it would then never know all its tracks. There are at most
+    /// [`MOST_ASKED`] asks, because no lead has more frames.
     fn last_asks(&self, now: u64) -> Vec<Ask> {
         let (rank, nodes) = self.run.roster.rank(self.node);
         let own = Take::Own { rank, nodes, most: self.frames().tracks };
-        // In later frames, the other nodes have not asked for their own tracks yet.
         let until = self.frames().at(now) + LEAD;
         let is_asked = |entry: &&Entry| {
             now < self.frames().closes(entry.frame)
@@ -124,8 +120,7 @@ impl Core {
         entries.map(|entry| Ask { frame: entry.frame, take: take(entry) }).collect()
     }
 
-    /// Returns the time at which a claim with these asks expires. The store grants nothing to a claim that arrives
-    /// later, because its response would be too late. The time from now until then is the shortest of:
+    /// Returns the time at which a claim with these asks expires. The time from now until then is the shortest of:
     ///
     /// * three quarters of the time that the node waits for a response: the remaining quarter is for the response's way
     ///   back;
@@ -144,8 +139,7 @@ impl Core {
         now + begins.chain(decides).fold(patience - patience / 4, u64::min)
     }
 
-    /// While the store's clock is off, the claim is empty, because this node would not use the granted tracks. The
-    /// response to the empty claim shows whether the clock is right again.
+    /// While the store's clock is off, the claim is empty, because this node would not use the granted tracks.
     fn claim(&mut self, mut asks: Vec<Ask>, progress: &str) -> Request {
         if self.last_reply == LastReply::Refused {
             asks.clear();
@@ -168,8 +162,7 @@ impl Core {
         })
     }
 
-    /// Returns the next request of a node that ends: first an empty claim, whose response shows whether the store has
-    /// lost data, then repairs, and finally the results. `has_heard` is true if the empty claim was answered.
+    /// `has_heard` is true if the sign of life, which a node that ends sends first, was answered.
     pub(crate) fn last_request(
         &mut self,
         has_heard: bool,
@@ -183,8 +176,6 @@ impl Core {
         self.next_repair().unwrap_or(Request::Finish { id, node, progress, results })
     }
 
-    /// Returns the next request that reports something that the store does not know, if there is one: the urgent
-    /// request, or else a mark of portions.
     pub(super) fn next_repair(&mut self) -> Option<Request> {
         if self.urgent.is_some() || self.unclaimed.to_mark.is_empty() {
             return self.urgent.clone();
@@ -244,8 +235,8 @@ impl Core {
                 Take::Own { rank, nodes, most: (self.appetite * own as f64).ceil() as u32 }
             }
             // The free tracks are divided equally among this node and the nodes after it in the roster, and this node
-            // takes one part. The last node therefore takes all tracks that are left. If this node asks earlier than
-            // the nodes before it in the roster, it takes at most `most` tracks, which leaves those nodes their parts.
+            // takes one part. If this node asks earlier than the nodes before it in the roster, it takes at most `most`
+            // tracks, which leaves those nodes their parts.
             Stage::Share => {
                 let most = self.frames().tracks.div_ceil(nodes.max(1));
                 Take::Share { nodes: nodes - rank, most }

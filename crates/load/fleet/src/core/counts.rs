@@ -13,9 +13,8 @@ const AGE_NS: u64 = 60_000_000_000;
 const MOST_PIECES: u64 = 1_024;
 
 impl Core {
-    /// Records a disturbance if the store had not responded for more than half of [`AGE_NS`], or if its data was
-    /// restored. After a disturbance, nodes have to report what they ran in old frames. After a shorter outage, the
-    /// remaining half of [`AGE_NS`] is enough for these reports.
+    /// After a disturbance, nodes have to report what they ran in old frames. After an outage of up to half of
+    /// [`AGE_NS`], the other half is enough for these reports.
     pub(super) fn hears_store(&mut self, epoch: u64, now: u64) {
         if now > self.heard_at + AGE_NS / 2 || epoch != self.run.epoch {
             self.disturbed_at = now;
@@ -23,8 +22,6 @@ impl Core {
         self.heard_at = now;
     }
 
-    /// Returns the request that counts the next frames, if they are old enough, the node's window no longer contains
-    /// them, and this node is the first one in the roster.
     pub(super) fn count(&mut self, now: u64) -> Option<Request> {
         let from = self.run.counted.until;
         let most_frames = MOST_PIECES.div_ceil(self.frames().tracks.into());
@@ -38,7 +35,7 @@ impl Core {
         Some(Request::Count { id: self.run.id.clone(), from, firsts })
     }
 
-    /// Stores the counts from a response. Returns `false` if they cover fewer frames than the counts that the node has.
+    /// Returns `false` if `counted` covers fewer frames than the counts that the node has.
     pub(super) fn take_counted(&mut self, counted: &Counted) -> bool {
         if counted.until < self.run.counted.until {
             return false;
@@ -80,7 +77,6 @@ mod tests {
         assert!(core.book.past().tracks(30).is_some());
     }
 
-    /// The owners of counted frames are forgotten. A portion that was marked once is not marked again.
     #[test]
     fn slots_that_are_marked_too_late_count_as_started_twice() {
         let mut core = blind_until(40);

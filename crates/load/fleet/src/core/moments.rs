@@ -15,9 +15,9 @@
 //!
 //! `own`, `share` and `rest` are [`ahead_ns`](Core::ahead_ns) earlier than three, two and one frames before the frame
 //! begins. Over a slow link, they are earlier than in the picture, but a node never asks for the tracks of other nodes
-//! before those nodes have had time to ask. Each node of the roster asks a little later than the one before it: see
-//! [`stagger_ns`](Core::stagger_ns). A late node postpones `share` until two round trips before the previous frame
-//! begins, and `rest` until half a frame after that, so that other nodes can take the tracks that are not its own.
+//! before those nodes have had time to ask. A late node postpones `share` until two round trips before the previous
+//! frame begins, and `rest` until half a frame after that, so that other nodes can take the tracks that are not its
+//! own.
 
 use super::Core;
 use crate::frame_window::{Entry, Stage};
@@ -26,9 +26,8 @@ use crate::frames::LEAD;
 /// A node that has made no claim for this number of frames sends an empty claim as a sign of life.
 const SIGN_FRAMES: u64 = 5;
 
-/// The longest time between the claims of two consecutive nodes of the roster. It is short enough that the store's
-/// process stays awake, or keeps its caches warm, from one claim to the next, and long enough for the claims to arrive
-/// in order.
+/// Short enough that the store's process stays awake, or keeps its caches warm, from one node's claim to the next, and
+/// long enough for the claims to arrive in order.
 const APART_NS: u64 = 250_000;
 
 #[derive(Clone, Copy, Debug)]
@@ -70,9 +69,9 @@ impl Core {
         Moments { own: asks_before(LEAD) + stagger, share, rest, closes, begins }
     }
 
-    /// Returns the frames in which the node can still use more tracks. If the pacer already has leases of a frame, the
-    /// frame must not have closed, and two round trips must fit in before it begins, so that the response is in time. A
-    /// claim that arrives too late for one of its frames would get nothing in its other frames either.
+    /// A frame of which the pacer has leases is left out if it has closed, or if two round trips do not fit in before
+    /// it begins, because the response would be too late. A claim that arrives too late for one of its frames would get
+    /// nothing in its other frames either.
     pub(super) fn wanted_entries(&self, now: u64) -> impl Iterator<Item = (&Entry, Moments)> {
         let answered_at = now + 2 * self.trips.last_ns();
         let entries = self.book.entries().map(|entry| (entry, self.moments(entry.frame)));
@@ -81,22 +80,20 @@ impl Core {
         })
     }
 
-    /// Returns the first frame for which the node does not ask yet. A node asks slightly later than the store allows,
-    /// because clocks differ, and because the nodes ask one after the other.
+    /// A node asks slightly later than the store allows, because clocks differ, and because the nodes ask one after the
+    /// other.
     pub(super) fn first_not_asked_for(&self, now: u64) -> u64 {
         let now = now.saturating_sub(self.stagger_ns());
         self.run.first_unopened(now).min(self.frames().at(now + self.ahead_ns()) + LEAD + 1)
     }
 
-    /// Returns an additional lead: the node asks for the tracks of a frame this much earlier than [`LEAD`] frames
-    /// before the frame begins. The lead is two round trips, because the previous request may have to be answered
-    /// first, plus half a frame, because round trips may become longer.
+    /// The node asks for the tracks of a frame this much earlier than [`LEAD`] frames before the frame begins: two
+    /// round trips, because the previous request may have to be answered first, plus half a frame, because round trips
+    /// may become longer.
     pub(super) fn ahead_ns(&self) -> u64 {
         2 * self.trips.long_ns() + self.frames().frame_ns / 2
     }
 
-    /// Returns the delay of this node's asks after the earliest possible time: a sixteenth of a frame, plus at most
-    /// [`APART_NS`] for each node before it in the roster.
     fn stagger_ns(&self) -> u64 {
         let (rank, nodes) = self.run.roster.rank(self.node);
         let sixteenth = self.frames().frame_ns / 16;

@@ -137,7 +137,6 @@ fn slots_started_by_an_old_load_are_counted() {
     assert!(core.resumes_in > 31);
 }
 
-/// In the frames before the change, the node still starts its remaining slots of the old load.
 #[test]
 fn a_node_that_hears_in_time_of_a_change_sits_out_nothing() {
     let mut core = blind_until(30);
@@ -174,7 +173,6 @@ fn the_pacer_gets_the_end_once() {
     assert!(core.update().is_none());
 }
 
-/// Until the last frame closes, a node without tracks of the last frames may get tracks that another node gives back.
 #[test]
 fn the_pacer_gets_no_end_before_the_last_frame_closes() {
     let mut core = core();
@@ -209,8 +207,6 @@ fn the_pacer_of_a_leaving_node_gets_the_end_again() {
     assert_eq!(core.update().unwrap().leases.len(), 1);
 }
 
-/// A blind node has decided to run tracks that another node owns. Their slots count as started twice only if the pacer
-/// of the blind node accepted the tracks in time.
 #[test]
 fn only_what_the_pacer_had_was_started_twice() {
     for (is_taken, slots) in [(true, 10), (false, 0)] {
@@ -292,7 +288,6 @@ fn a_node_that_has_started_nothing_by_an_old_load_goes_on_at_once() {
     assert_eq!((core.twice(), core.resumes_in), (0, next));
 }
 
-/// A change that arrives while the node sits out does not move its pacer back to earlier slots.
 #[test]
 fn a_node_that_has_come_too_far_sits_out_whatever_the_load_becomes() {
     for shape in ["hold 1k/s 9s", "hold 1/min 99h"] {
@@ -311,8 +306,6 @@ fn a_node_that_has_come_too_far_sits_out_whatever_the_load_becomes() {
     }
 }
 
-/// If the tracks were marked, the store would make the node the owner of slots of the new load that the node has not
-/// started.
 #[test]
 fn tracks_run_by_an_old_load_are_not_marked() {
     let mut core = blind_until(30);
@@ -368,7 +361,6 @@ fn a_node_that_sits_out_can_leave() {
     }
 }
 
-/// The tracks that the node gives back are not marked afterwards, and their slots do not count as due.
 #[test]
 fn a_node_that_leaves_has_nothing_after_its_last_frame() {
     let mut core = blind_until(30);
@@ -384,8 +376,7 @@ fn a_node_that_leaves_has_nothing_after_its_last_frame() {
     assert_eq!(core.due_slots((last.frame + 4) * FRAME_NS), due);
 }
 
-/// The tracks that a late node does not claim are only postponed, not lost. The claims grow in small steps, so that the
-/// node does not fall behind again.
+/// The claims grow in small steps, so that the node does not fall behind again.
 #[test]
 fn a_node_that_was_late_claims_more_by_a_sixteenth_per_frame() {
     let mut core = core();
@@ -453,8 +444,6 @@ fn a_late_node_claims_less_and_less_of_its_own_and_more_again_on_time() {
     assert_eq!(most(25..45, false).last(), Some(&8));
 }
 
-/// After the node has rejected a response because the store's clock was set, its claims are empty. This remains so if
-/// the next request gets no response, although an outage alone does not make claims empty.
 #[test]
 fn an_error_does_not_make_a_clock_that_was_set_right() {
     let mut core = core();
@@ -478,7 +467,6 @@ fn the_pacer_gets_the_end_of_each_load() {
     assert!(core.update().is_none());
 }
 
-/// The slots of the clash do not exist in the new load. They count once, as slots of the old load.
 #[test]
 fn a_clash_by_an_old_load_counts_once() {
     let mut core = blind_until(30);
@@ -492,7 +480,6 @@ fn a_clash_by_an_old_load_counts_once() {
     assert_eq!(core.twice(), 10 + 10);
 }
 
-/// If the store has lost data, it could grant the node's tracks to other nodes.
 #[test]
 fn portions_that_the_store_has_forgotten_are_marked_once() {
     let mut core = core();

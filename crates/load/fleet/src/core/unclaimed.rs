@@ -30,9 +30,8 @@ impl Unclaimed {
         self.to_mark.push_front(portion);
     }
 
-    /// Records that the store has received the mark of these portions. Before the response, more portions may have been
-    /// put at the front of `to_mark`. The owners of frames before `counted` have been forgotten, so unconfirmed slots
-    /// of these portions in such frames count as started twice.
+    /// Before the response, more portions may have been put at the front of `to_mark`. The owners of frames before
+    /// `counted` have been forgotten, so unconfirmed slots of these portions in such frames count as started twice.
     pub(super) fn marked(&mut self, portions: &[Portion], counted: u64) {
         self.to_mark.retain(|portion| !portions.contains(portion));
         for Portion { frame, .. } in portions {
@@ -51,8 +50,7 @@ impl Unclaimed {
         self.twice_besides += mem::replace(&mut self.twice_by_frame, kept).values().sum::<u64>();
     }
 
-    /// Records that another load is in force from the frame `from` on, and that the node can take part again from the
-    /// frame `next` on. The slots that the node ran between these frames under the old load are counted with its
+    /// The slots that the node ran from the frame `from` to the frame `next` under the old load are counted with its
     /// [`Cut`](super::cut::Cut). They are not marked, because the store would make the node the owner of slots of the
     /// new load.
     pub(super) fn load_changed(&mut self, from: u64, next: u64) {
@@ -61,8 +59,7 @@ impl Unclaimed {
         self.to_mark.retain(|portion| !(from..next).contains(&portion.frame));
     }
 
-    /// Makes the node mark these portions, which contain all tracks that it has or has run. In its responses, the store
-    /// will report again which of them other nodes own.
+    /// The responses report again which tracks other nodes own, so the slots that were counted so far are dropped.
     pub(super) fn mark_all(&mut self, portions: impl Iterator<Item = Portion>) {
         self.twice_by_frame.clear();
         self.to_mark = portions.collect();

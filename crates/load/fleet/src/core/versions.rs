@@ -13,7 +13,7 @@ const MOST_SITTING_OUT: u64 = 1 << 30;
 
 #[derive(Debug)]
 pub(super) struct NewVersions {
-    /// How many of the versions that the node knew are still valid. The valid versions are the first ones.
+    /// The number of versions at the beginning of the node's list that are still valid.
     same: usize,
     versions: Vec<Version>,
 }
@@ -23,8 +23,8 @@ impl Core {
         self.cut.take()
     }
 
-    /// Records that the pacer has given up its leases from `slot` on. The earlier slots of these leases, which it
-    /// started under the old load, differ from those of the new load. They therefore count as started twice.
+    /// The pacer has given up its leases from `slot` on. The earlier slots of these leases, which it started under the
+    /// old load, differ from those of the new load, so they count as started twice.
     pub(crate) fn gave_up(&mut self, mut cut: Cut, slot: u64) {
         let started = cut.slots_before(slot);
         self.unclaimed.twice_besides += started;
@@ -47,8 +47,6 @@ impl Core {
 
     /// Makes the node sit out until the frame `from` has come and the load has reached `reached_slot`.
     fn sit_out(&mut self, from: u64) {
-        // Searches for the first frame that begins with `reached_slot` or a later slot: first with doubling steps, then
-        // by bisection.
         let far = self.end().clamp(from, from + MOST_SITTING_OUT);
         let (mut low, mut high, mut step) = (from, from, 1);
         while high < far && self.load.first(high) < self.reached_slot {
@@ -97,8 +95,7 @@ impl Core {
         Ok(())
     }
 
-    /// Replaces the load with `new`, which is in force from the frame `from` on, and determines which leases the pacer
-    /// must give up.
+    /// `new` is in force from the frame `from` on.
     fn follow(&mut self, new: Load, from: u64, now: u64) {
         // The pacer has no leases from the frame `unleased` on, so it has started no slots there, even if the slots are
         // due.

@@ -4,18 +4,14 @@ use crate::message::{Reply, Request};
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
-/// The ticket of a request is also that of its response.
+/// The ticket of a request is also that of its response. If several turns are queued for a node, only the last one that
+/// was queued counts.
 #[derive(Debug)]
 pub(super) enum Event {
-    /// A node's thread takes a turn. If several turns are queued for a node, only the last one that was queued counts.
     Turn { machine: usize, number: u64 },
-    /// A request arrives at the store.
     Request { machine: usize, ticket: u64, request: Box<Request> },
-    /// A response arrives at the node.
     Reply { machine: usize, ticket: u64, reply: Box<Reply> },
-    /// A node stops waiting for a response.
     TimedOut { machine: usize, ticket: u64 },
-    /// The fault with this index happens.
     Fault(usize),
 }
 

@@ -86,7 +86,6 @@ fn a_day_takes_no_more_memory_than_an_hour() {
     assert!(day.rows <= 128 && day.store_bytes <= 2 * hour.store_bytes);
 }
 
-/// The faults are injected before, during and after the time at which frames are counted.
 #[test]
 fn the_counts_are_those_of_the_slots_that_were_started() {
     let fault = |seed: u32| match seed % 6 {
@@ -160,8 +159,7 @@ fn a_node_that_dies_loses_what_it_had_claimed() {
     });
 }
 
-/// The store does not know which slots the node started after its last report. The bounds allow for the slots of a lead
-/// and one frame, and for the node's part of the load during the time for which it continues without the store.
+/// The store does not know which slots the node started after its last report.
 #[test]
 fn the_slots_of_a_killed_node_lie_between_bounds() {
     let limit = ms(500);
@@ -202,7 +200,6 @@ fn a_node_that_is_cut_off_and_then_killed_may_have_doubled_its_part() {
     }
 }
 
-/// Node 0 is killed soon after it was connected again, and node 1 is killed soon after it was frozen.
 #[test]
 fn a_node_that_is_killed_after_it_was_frozen_or_just_before_its_report_lies_between_bounds() {
     for still in [200, 2_000] {
@@ -219,8 +216,6 @@ fn a_node_that_is_killed_after_it_was_frozen_or_just_before_its_report_lies_betw
     }
 }
 
-/// Other nodes may own some of the slots that the node has reported, and the node may not have started some of the
-/// slots that it owned.
 #[test]
 fn a_node_that_is_killed_before_it_has_marked_what_it_started_lies_between_bounds() {
     for back in 6..14 {
@@ -326,7 +321,6 @@ fn nodes_that_join_take_their_share_and_nothing_else_changes() {
     });
 }
 
-/// A change stores only the new load, and not the earlier load again.
 #[test]
 fn a_change_of_the_load_takes_as_much_memory_as_it_says() {
     let after = |changes: u32| {
@@ -373,8 +367,6 @@ fn a_change_that_was_lost_does_not_live_on_in_some_nodes() {
     }
 }
 
-/// During the whole run, round trips take a fixed time or a random time. The first two nodes may have faster links than
-/// the others.
 #[test]
 fn links_may_be_slow_for_ever() {
     for trip in [1, 10, 50, 150, 300] {
@@ -396,7 +388,6 @@ fn links_may_be_slow_for_ever() {
     }
 }
 
-/// A node with a slow link asks earlier than other nodes. The frames keep their length.
 #[test]
 fn a_node_that_is_far_away_joins_later() {
     for trip in [20, 150, 300] {
@@ -414,7 +405,7 @@ fn a_node_that_is_far_away_joins_later() {
 }
 
 /// A delay of less than half the lead has no effect. A longer delay costs at most the node's share of the slots of one
-/// lead. After that, the node asks earlier, which does not take tracks away from other nodes.
+/// lead.
 #[test]
 fn a_link_that_becomes_slow_costs_next_to_nothing() {
     for (before, after, most) in [(1, 25, 0), (25, 150, 0), (1, 150, 0), (1, 300, 875)] {

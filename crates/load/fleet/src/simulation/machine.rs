@@ -22,7 +22,6 @@ const PATIENCE: Duration = Duration::from_secs(3);
 pub(super) enum Phase {
     /// Before it joins, the node measures the round-trip time to the store, and the store's time.
     Entering(Samples),
-    /// The node has joined, and asks the store repeatedly whether the run has begun.
     Looking {
         node: NodeId,
         samples: Samples,
@@ -130,7 +129,6 @@ impl Machine {
         }
     }
 
-    /// Adds a round trip. If the run has begun, the node takes part from this call on.
     pub(super) fn look(&mut self, run: &Run, store_us: i64, blind: Duration) {
         let sample = self.sample(store_us);
         let Phase::Looking { node, samples } = &mut self.phase else { return };

@@ -54,7 +54,6 @@ impl Tally {
         *most = late_ns.abs().max(*most);
     }
 
-    /// Returns the standard deviation of the errors and the largest error, in nanoseconds.
     #[expect(clippy::cast_precision_loss, reason = "a figure")]
     pub(super) fn errors(&self) -> (f64, f64) {
         let (number, sum, squares, most) = self.errors;

@@ -98,8 +98,6 @@ impl<'a> World<'a> {
         self.outcome()
     }
 
-    /// Returns the time one second after both conditions are met: the load has ended according to the store's clock,
-    /// and all nodes follow that clock.
     fn ends_ns(&self) -> u64 {
         self.begun.as_ref().map_or(u64::MAX, |begun| {
             let end = begun.load.end().expect("the load ends");

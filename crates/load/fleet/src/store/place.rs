@@ -13,7 +13,6 @@ const SENTINEL_PORT: &str = "26379";
 const SENTINELS: [(&str, &str); 2] = [("redis+sentinel", "redis"), ("rediss+sentinel", "rediss")];
 
 pub(super) struct Place {
-    /// The servers or sentinels in the address. They are tried one after another.
     servers: Vec<ConnectionInfo>,
     turn: usize,
     /// The name under which the sentinels know the store, and the connection settings for the store.
@@ -50,7 +49,6 @@ impl Place {
         Ok(Place { servers, turn: 0, master, named: None })
     }
 
-    /// Tries the servers one after another until one accepts the connection, all have failed, or the time is up.
     pub(super) fn connect(&mut self, timeout: Duration) -> RedisResult<Connection> {
         let ends = Instant::now() + timeout;
         let mut tries = self.servers.len() + usize::from(self.named.is_some());
@@ -82,8 +80,7 @@ impl Place {
         }
     }
 
-    /// If an error reports that the data is on another server of the cluster, uses that server from then on, and
-    /// returns `true`.
+    /// Returns `true` if the data is on another server of the cluster, which is used from then on.
     pub(super) fn follows(&mut self, error: &RedisError) -> bool {
         let named = error.redirect_node().filter(|_| error.code() == Some("MOVED"));
         let Some((host, port)) = named.and_then(|(address, _)| address.rsplit_once(':')) else {
@@ -131,8 +128,8 @@ fn open(info: &ConnectionInfo, ends: Instant) -> RedisResult<Connection> {
     Ok(connection)
 }
 
-/// Returns the address of another server, which is reached with the same settings as `server`. A cluster that does not
-/// know the host name of a server reports an empty one. In that case, the host is that of `server`.
+/// A cluster that does not know the host name of a server reports an empty one. In that case, the host is that of
+/// `server`.
 fn moved(server: &ConnectionAddr, host: &str, port: u16) -> ConnectionAddr {
     let named = |known: &str| if host.is_empty() { known.to_owned() } else { host.to_owned() };
     match server {
@@ -149,7 +146,7 @@ fn moved(server: &ConnectionAddr, host: &str, port: u16) -> ConnectionAddr {
     }
 }
 
-/// Asks a sentinel for the address of the master. Sentinels may have the same password as the store, or none.
+/// Sentinels may have the same password as the store, or none.
 fn found(
     name: &str,
     told: &ConnectionInfo,

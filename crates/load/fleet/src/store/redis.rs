@@ -51,14 +51,12 @@ impl RedisStore {
         self.timeout = timeout;
     }
 
-    /// Sets how long keys are kept, for a load of this length. Data about the beginning of the load is needed until its
-    /// end.
+    /// Data about the beginning of the load is needed until its end.
     pub(crate) fn keep_for(&mut self, load: Option<Duration>) {
         self.keep = KEEP + load.unwrap_or(ENDLESS).min(52 * ENDLESS);
     }
 
-    /// Returns an error if the server evicts keys when its memory is full. A server that cannot be reached or does not
-    /// report its policy is accepted.
+    /// A server that cannot be reached or does not report its policy is accepted.
     pub(crate) fn check_policy(&mut self) -> Result<(), FleetError> {
         let Ok(mut connection) = self.connected() else { return Ok(()) };
         let Ok(memory) = cmd("INFO").arg("memory").query::<String>(&mut connection) else {
@@ -72,8 +70,6 @@ impl RedisStore {
         }
     }
 
-    /// If the store has moved to another server or returns a temporary error, repeats the request until the timeout has
-    /// passed.
     fn invoke(&mut self, request: &Request) -> RedisResult<Value> {
         let ends = Instant::now() + self.timeout;
         loop {

@@ -1,8 +1,6 @@
 //! Tests the store's scripts. Each test sets the store's clock.
 //!
-//! A *frame* is a short part of the load (here 20 ms), divided into *tracks* (here 8). A node claims its *own* tracks
-//! of a frame according to the roster, then a *share* of the tracks that are left, or the tracks of a frame that it has
-//! *missed*. `docs/FLEET-PROTOCOL.md` explains the terms.
+//! `docs/FLEET-PROTOCOL.md` explains the terms.
 
 use super::Played;
 use crate::frames::Frames;
@@ -91,7 +89,6 @@ fn a_share_of_what_is_left_is_rounded_up() {
     }
 }
 
-/// If the last of four nodes asks first, it gets at most a quarter of the tracks.
 #[test]
 fn a_node_that_asks_too_early_leaves_the_others_their_part() {
     let store = Played::new();
@@ -111,8 +108,7 @@ fn a_request_takes_nothing_when_it_comes_again() {
     assert_eq!(claim(&store, &run, (node, 8), share(10, 4)), 4);
 }
 
-/// Other nodes can ask for their own tracks until a frame closes. After that, blind nodes have started their own
-/// tracks.
+/// Other nodes can ask for their own tracks until a frame closes. After that, blind nodes run their own tracks.
 #[test]
 fn a_frame_that_is_open_is_not_missed_and_one_that_has_closed_is_not_shared() {
     let store = Played::new();

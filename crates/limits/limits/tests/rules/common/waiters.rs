@@ -43,7 +43,6 @@ pub(crate) struct Crowd<'l> {
     clock: ManualClock,
     guests: Vec<Guest<'l>>,
     came: usize,
-    /// The numbers and results of the requests that have ended, in the order in which they ended.
     pub(crate) gone: Vec<(usize, End)>,
 }
 

@@ -1,7 +1,4 @@
 //! The laws that rules keep, and random arrivals to test them.
-//!
-//! The test files of the rules contain their definitions, most as functions of all earlier admissions ([`agrees`]), and
-//! their bounds on the admissions in a span ([`is_bounded`]).
 
 use nanopace_limits::{Locked, Quota, Rejected, Rule, TryAcquire};
 use nanopace_nanos::Nanos;
@@ -125,7 +122,7 @@ pub(crate) fn orderly(
     sequence(period_ns, count, capacity, false)
 }
 
-/// Checks that every decision equals that of the definition, which is given all earlier admissions in their order.
+/// `definition` is given all earlier admissions, in their order.
 pub(crate) fn agrees<R: Rule>(
     rule: &R,
     arrivals: &[Arrival],
@@ -141,8 +138,7 @@ pub(crate) fn agrees<R: Rule>(
     Ok(())
 }
 
-/// Checks the number of requests that are admitted in any span, both ends included: at most `bound(length)`, where
-/// `length` is the span's length in nanoseconds.
+/// `bound` is given the length of a span, both ends included, in nanoseconds.
 pub(crate) fn is_bounded<R: Rule>(
     rule: &R,
     arrivals: &[Arrival],
@@ -185,7 +181,6 @@ pub(crate) fn rejections_count_for_nothing<R: Rule>(
     Ok(())
 }
 
-/// Checks that a request is admitted at its retry time, and would not be admitted a nanosecond earlier.
 pub(crate) fn retries_get_in<R: Rule>(rule: &R, arrivals: &[Arrival]) -> Result<(), TestCaseError> {
     let mut state = rule.fresh();
     for &Arrival { now, n } in arrivals {
@@ -230,8 +225,6 @@ pub(crate) fn idle_is_fresh<R: Rule>(rule: &R, arrivals: &[Arrival]) -> Result<(
     Ok(())
 }
 
-/// Checks that a request is rejected with `ExceedsCapacity` exactly if it is larger than `capacity`, and that a request
-/// of zero is admitted and changes nothing.
 pub(crate) fn sizes_are_told_apart<R: Rule>(
     rule: &R,
     capacity: u64,
@@ -274,8 +267,6 @@ pub(crate) fn looking_changes_nothing<L: TryAcquire>(
     Ok(())
 }
 
-/// Checks that the remaining requests are admitted, but not one more, and that the whole limit is admitted after the
-/// reset, but not before it.
 pub(crate) fn a_standing_is_true<R: Rule>(
     rule: &R,
     arrivals: &[Arrival],
@@ -316,7 +307,6 @@ pub(crate) fn common<R: Rule + Clone>(
     sizes_are_told_apart(rule, capacity, arrivals)
 }
 
-/// Most quotas have an interval that is not a whole number of nanoseconds.
 pub(crate) fn quotas() -> impl Strategy<Value = Quota> {
     let period_ns = (0_u32..63).prop_flat_map(|bits| 1..=Nanos::MAX.as_nanos() >> bits);
     let quota = period_ns.prop_flat_map(|period_ns| {

@@ -4,9 +4,8 @@ use super::{each, each_of, is_true, ms, seeds_of};
 use crate::simulation::{Fault, Setup, simulate};
 use std::time::Duration;
 
-/// If the store's clock was set by more than a frame, each node sets its own clock to it after two seconds, or after
-/// ten frames if ten frames are longer. If the store's clock was set forward, the slots of the skipped time start at
-/// once. If it was set back, later slots start late by the same time.
+/// If the store's clock was set forward, the slots of the skipped time start at once. If it was set back, later slots
+/// start late by the same time.
 #[test]
 fn when_the_clock_of_the_store_is_set_each_slot_starts_once() {
     let mut cases = 0..;
@@ -50,8 +49,8 @@ fn a_link_that_becomes_slow_one_way_moves_no_clock() {
     }
 }
 
-/// The suspended machine's clock does not advance during the pause, so the node is late by the length of the pause.
-/// After two seconds, or ten frames if ten frames are longer, the node sets its clock to the store's clock.
+/// The suspended machine's clock does not advance during the pause, so the node is late by the length of the pause
+/// until it sets its clock.
 #[test]
 fn a_node_whose_machine_was_suspended_disturbs_no_other() {
     for (still, trip) in [(100, 1), (400, 150), (1_500, 1), (1_500, 300), (60_000, 25)] {
@@ -74,8 +73,7 @@ fn a_node_whose_machine_was_suspended_disturbs_no_other() {
     }
 }
 
-/// This test asserts only that the account is correct. It asserts no numbers of slots, because each of these faults
-/// costs slots.
+/// No numbers of slots are asserted, because each of these faults costs slots.
 #[test]
 fn the_account_is_true_where_a_clock_is_set_and_something_else_fails() {
     use Fault::{CutOff, FreezeStore, Join, Kill, Lose, SetClock, Suspend};

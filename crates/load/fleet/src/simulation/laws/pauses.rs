@@ -25,8 +25,6 @@ impl Pause {
         Pause { random, nodes, begins, woke, faults: Vec::new() }
     }
 
-    /// Pauses each node and the store, each with a probability of two thirds. The processes continue within a second of
-    /// each other.
     fn stops(&mut self) {
         for process in 0..=self.nodes {
             let later = if self.random.bool() { 0 } else { self.random.u32(..1_000) };
@@ -76,8 +74,6 @@ fn drawn(seed: u64, kind: u32) -> Setup {
     }
 }
 
-/// Checks that no slot is lost, and that the account adds up (`closes`). Slots may start twice only if a node was
-/// *blind*, which means that it decided alone because the store had not responded.
 fn loses_nothing(setup: &Setup) -> Outcome {
     let outcome = simulate(setup);
     assert_eq!(outcome.lost, 0, "{setup:?}\n{outcome:?}");
@@ -105,7 +101,6 @@ fn a_change_of_the_round_trips_after_a_pause_loses_nothing() {
     }
 }
 
-/// The first response after the pause is late, because the link is slow or because the store was paused for longer.
 #[test]
 fn a_fleet_that_pauses_starts_all_when_the_first_answer_is_late() {
     for (nodes, still) in [(1, 1_500), (4, 1_500), (1, 5_000), (4, 5_000)] {

@@ -26,8 +26,7 @@ impl Data {
         self.keys.retain(|key, _| self.expires.get(key).is_none_or(|&moment| now_us < moment));
     }
 
-    /// Executes a command. Panics if Redis would reject the command, or if the command is not implemented here because
-    /// no script uses it.
+    /// Panics if Redis would reject the command, or if it is not implemented here because no script uses it.
     pub(super) fn call(&mut self, words: &[Bytes]) -> Value {
         let words: Vec<&[u8]> = words.iter().map(Vec::as_slice).collect();
         match (words[0], &words[1..]) {
