@@ -1,7 +1,4 @@
 //! Implements `nanopace calibrate`, which measures how exactly this machine can start requests.
-//!
-//! Each measurement is a [`steps::Step`] and gets a share of the time. [`sleeping`] and [`recommend`] draw conclusions
-//! from the [`results::Results`]. Nothing is recommended after an interrupt, or if the [`disturbance`] was too large.
 
 pub(crate) mod args;
 mod disturbance;

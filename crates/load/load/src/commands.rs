@@ -54,9 +54,7 @@ Examples:
 The word 'run' can be left out. 'nanopace run --help' lists all options; 'nanopace help' lists
 topics.";
 
-/// The default rate for the embedded target. Other targets get the lower default of [`ScheduleArgs`].
-///
-/// [`ScheduleArgs`]: crate::load::schedule::args::ScheduleArgs
+/// The default rate for the embedded target. Other targets get the lower default of `ScheduleArgs`.
 const EMBEDDED_RATE: &str = "5000/s";
 
 /// Start HTTP requests on schedule and report how late they started.
@@ -124,7 +122,6 @@ pub fn definition<C: Subcommand, E: EmbeddedTarget>() -> clap::Command {
     })
 }
 
-/// Sets the default of `--rate`, which depends on the target, and adds it to the help text of the option.
 fn run_rate(command: clap::Command) -> clap::Command {
     command.mut_arg("rate", |rate| {
         let default = rate.get_default_values().first().cloned().unwrap_or_default();
@@ -188,7 +185,7 @@ where
     })
 }
 
-/// Parses a command line and the configuration file that it names. The default command is `run`.
+/// The default command is `run`.
 fn read<C, E>(definition: &clap::Command, words: Vec<OsString>) -> Result<Command<C, E>>
 where
     C: Subcommand,
@@ -211,8 +208,7 @@ where
     Ok(command)
 }
 
-/// Removes the password of the fleet's store from a configuration. The password can be given in the environment
-/// instead.
+/// The password of the fleet's store can be given in the environment instead.
 fn without_secret(config: &str) -> String {
     let line = |line: &str| match line.strip_prefix("fleet = ") {
         Some(url) => format!("fleet = \"{}\"\n", without_password(url.trim_matches('"'))),

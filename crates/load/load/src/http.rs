@@ -48,7 +48,6 @@ pub(crate) fn setup<E: EmbeddedTarget>(args: HttpRunArgs<E>) -> anyhow::Result<S
     Setup::new(load, &requests.inputs(), |load| Http::new(&requests, load))
 }
 
-/// Returns a function that builds the request of a slot in memory and returns the request's length in bytes.
 pub(crate) fn written<E: EmbeddedTarget>(
     args: &RequestArgs<E>,
     load: &RunArgs,
@@ -176,8 +175,7 @@ impl Backend for Http {
         result(&answer, answer.done().label(label))
     }
 
-    /// Sends one request before the run. An error status counts as a success here, because it shows that the server is
-    /// reachable.
+    /// An error status counts as a success, because it shows that the server is reachable.
     async fn probe(&self) -> Result<(), Failure> {
         match self.session(0).probe().await.outcome() {
             Ok(()) | Err(Why::Status(_)) => Ok(()),
@@ -319,8 +317,6 @@ impl Drop for Watched<'_> {
     }
 }
 
-/// Returns a draft of the requests that the options define. If no option defines a request, starts the embedded target,
-/// and the draft has one request to this target.
 fn what<'a, E: EmbeddedTarget>(
     args: &'a RequestArgs<E>,
     load: &RunArgs,

@@ -44,7 +44,6 @@ impl Plan<'_> {
         Ok(Plan { load, outline, svg, csv, interrupt })
     }
 
-    /// Prints the chart and the summary to standard output, or to standard error if an output file is standard output.
     pub(crate) fn show(&self) -> io::Result<()> {
         let mut files = [&self.svg, &self.csv].into_iter().flatten();
         if files.any(ResultFile::is_stdout) {

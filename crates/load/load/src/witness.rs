@@ -19,7 +19,6 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// The pause between two checks of whether the measurement has ended.
 const TICK: Duration = Duration::from_millis(50);
 const SHOWN_EACH: Duration = Duration::from_secs(1);
 

@@ -28,8 +28,7 @@ impl<'run> Bounds<'run> {
         !self.interrupt.is_triggered() && Instant::now() < self.end
     }
 
-    /// Returns the bounds of the first tenth of the time, in which caches fill and the pacer learns how long it can
-    /// sleep.
+    /// In this time, caches fill, and the pacer learns how long it can sleep.
     fn warm_up(&self) -> Bounds<'run> {
         Bounds { end: self.start + self.end.saturating_duration_since(self.start) / 10, ..*self }
     }
@@ -81,8 +80,7 @@ fn median(mut values: Vec<f64>) -> f64 {
     values[values.len() / 2]
 }
 
-/// Sleeps at least once, even if `bounds` end the measurement before the thread begins. Returns `None` if fine timers
-/// are requested but not available.
+/// Sleeps at least once, even if `bounds` end the measurement before the thread begins.
 pub(crate) fn sleeps(asked: Duration, fine: bool, bounds: Bounds<'_>) -> Option<Sleeps> {
     in_a_thread(|| {
         if fine && !set_fine_timers() {

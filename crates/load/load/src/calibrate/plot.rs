@@ -15,9 +15,7 @@ struct Curve<'run> {
 }
 
 const SIZE: (u32, u32) = (1_000, 560);
-/// The width of the legend, in pixels.
 const LEGEND: u32 = 240;
-/// The number of points per factor of ten of `1 / (1 - p)`.
 const STEPS: i32 = 20;
 /// The ticks of the axis, which has the scale `1 / (1 - p)`: 2 is p50 and 10 000 is p99.99.
 const TICKS: [(f64, &str); 5] =
@@ -48,8 +46,7 @@ fn curves(results: &Results) -> Vec<Curve<'_>> {
 }
 
 impl Curve<'_> {
-    /// Returns the points `(1 / (1 - p), nanoseconds)`, up to the highest percentile that the number of values
-    /// supports.
+    /// The points are `(1 / (1 - p), nanoseconds)`, up to the highest percentile that the number of values supports.
     fn points(&self) -> Vec<(f64, f64)> {
         let most = human::float(self.times.len()).min(TICKS[4].0);
         (0..=4 * STEPS)

@@ -24,7 +24,6 @@ pub(crate) struct Facts {
     pub(crate) spun_each_ns: f64,
 }
 
-/// The highest rate at which one thread keeps gaps even.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct EvenRate {
     pub(crate) pause: Pause,
@@ -47,7 +46,7 @@ pub(crate) struct Recommendation {
     pub(crate) reason: String,
 }
 
-/// The maximum lateness at which gaps are even, as a share of the interval.
+/// The maximum p99 lateness at which gaps are even, as a share of the interval.
 const MOST_LATENESS: f64 = 0.25;
 const REFERENCE_HZ: f64 = 10_000.0;
 

@@ -14,7 +14,6 @@ use std::time::Duration;
 pub(crate) struct Results {
     pub(crate) complete: bool,
     pub(crate) cores: usize,
-    /// The default timer slack of a thread, or `None` on systems without timer slack.
     pub(crate) timer_slack: Option<Duration>,
     pub(crate) clock: Option<Clocks>,
     pub(crate) sleeps: Vec<Sleeps>,
@@ -42,14 +41,12 @@ pub(crate) struct Sleeps {
     pub(crate) cpu_each: Option<Duration>,
 }
 
-/// The measurement of a thread that only reads the clock. A long gap between two readings means that something else
-/// used the core.
+/// A long gap between two readings of the clock means that something else used the core.
 #[derive(Clone, Debug)]
 pub(crate) struct Spinning {
     /// The times between consecutive readings, in nanoseconds.
     pub(crate) gaps: Histogram<u64>,
     pub(crate) duration: Duration,
-    /// The total time in gaps of at least [`HICCUP`].
     pub(crate) in_hiccups: Duration,
     pub(crate) cpu_share: Option<f64>,
 }
@@ -86,7 +83,6 @@ impl Results {
         }
     }
 
-    /// Returns the cost of a sleep that resembles the engine's own sleeps.
     pub(crate) fn sleeping(&self) -> Option<Sleeping> {
         let alike = self.sleeps.iter().find(|sleeps| sleeps.fine && sleeps.asked == TYPICAL_SLEEP);
         alike.and_then(|sleeps| sleeps.cpu_each).map(|cost| Sleeping { cost })
@@ -111,8 +107,7 @@ impl Results {
         }
     }
 
-    /// Returns the highest rate with even gaps for each way to pause, derived from the measurement of that way at its
-    /// highest rate.
+    /// The result for each way to pause is derived from its measurement at the highest rate.
     pub(crate) fn even_rates(&self) -> Vec<EvenRate> {
         let start_ns = self.clock.as_ref().map(|clocks| clocks.start_ns);
         [Pause::Sleep, Pause::Hybrid, Pause::Yield, Pause::Spin]
@@ -216,7 +211,6 @@ mod tests {
         );
     }
 
-    /// The spinning thread misses 2 % of its time, and the yielding thread 1 %.
     #[test]
     fn time_taken_is_missing_from_threads_that_never_sleep() {
         let Disturbance { by_others, in_hiccups } = quiet().disturbance();

@@ -10,7 +10,6 @@ pub(crate) struct Sleeping {
     pub(crate) cost: Duration,
 }
 
-/// Examples of rates with clumps, in starts per second.
 pub(crate) const CLUMPED_HZ: [u32; 2] = [100_000, 1_000_000];
 
 impl Sleeping {
@@ -19,7 +18,6 @@ impl Sleeping {
         self.cost.div_f64(Pause::DEFAULT_SLEEP_SHARE)
     }
 
-    /// Returns the rate above which starts are so close together that several of them share a sleep.
     pub(crate) fn clumped_above_hz(self) -> f64 {
         1.0 / self.clump().min(Pause::CLUMPED_BELOW).as_secs_f64()
     }
@@ -28,7 +26,6 @@ impl Sleeping {
         ((self.clump().as_nanos() * u128::from(hz) + 500_000_000) / 1_000_000_000).max(1)
     }
 
-    /// Formats clumps, such as `260us: 26 starts at 100k/s, 260 at 1.00M/s`.
     pub(crate) fn clumps(self) -> String {
         let [some, many] =
             CLUMPED_HZ.map(|hz| (self.starts_at(hz), human::short_hz(f64::from(hz))));

@@ -1,8 +1,7 @@
 //! Reads the timer slack, CPU time and clock source on Linux, and sets the timer slack. On other systems, returns
 //! `None` or `false`.
 //!
-//! The engine reads the timer slack and the CPU time in `pause/slack.rs` and `pause/sleep.rs`, where the code is
-//! private.
+//! The engine's own code for the timer slack and the CPU time is private.
 
 #[cfg(target_os = "linux")]
 mod platform {

@@ -28,7 +28,6 @@ pub(crate) fn enter() {
     }
 }
 
-/// Restores the earlier contents of the terminal. Returns whether the alternate screen was shown.
 pub(crate) fn leave() -> bool {
     let mut stderr = io::stderr().lock();
     let is_shown = is_odd(TURNS.load(Ordering::Relaxed));

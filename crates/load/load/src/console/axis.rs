@@ -36,7 +36,6 @@ pub(crate) fn round_count(count: f64) -> String {
     format!("{number}{unit}")
 }
 
-/// A linear time axis that begins at zero, with ticks at round times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TimeAxis {
     end_ns: u64,
@@ -61,12 +60,10 @@ impl TimeAxis {
         TimeAxis { end_ns, step_ns, unit }
     }
 
-    /// Returns the name of the labels' unit, and its length in seconds.
     pub(crate) fn unit(self) -> (&'static str, f64) {
         (self.unit.0, human::float(self.unit.1) * 1e-9)
     }
 
-    /// Returns the position of each tick, as a share of the axis, and its label.
     pub(crate) fn ticks(self) -> impl Iterator<Item = (f64, String)> {
         (0..=self.end_ns / self.step_ns).map(move |tick| {
             let ns = tick * self.step_ns;
@@ -128,8 +125,7 @@ impl LogTimeAxis {
         ((at - from) / (to - from)).clamp(0.0, 1.0)
     }
 
-    /// Returns the position of each tick, as a share of the axis, and its label. If the end is more than 200 times the
-    /// start, only powers of ten have ticks.
+    /// If the end is more than 200 times the start, only powers of ten have ticks.
     pub(crate) fn ticks(self) -> impl Iterator<Item = (f64, String)> {
         let is_long = self.to_ns / self.from_ns > 200;
         round_times()

@@ -5,8 +5,6 @@ use crossterm::terminal;
 const EIGHTHS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 const USUAL_WIDTH: usize = 80;
 
-/// Returns the width of a chart in characters: the width of the terminal if it has at least 20 columns, otherwise
-/// [`USUAL_WIDTH`].
 #[must_use]
 pub(crate) fn width(is_terminal: bool) -> usize {
     match terminal::size() {
@@ -15,7 +13,7 @@ pub(crate) fn width(is_terminal: bool) -> usize {
     }
 }
 
-/// Returns a character that is filled to this share, from the bottom. A share above zero is always visible.
+/// A share above zero is always visible.
 #[must_use]
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between 0 and 8")]
 pub(crate) fn eighths(part: f64) -> char {

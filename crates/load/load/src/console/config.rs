@@ -21,12 +21,10 @@ use std::iter;
 use std::path::{Path, PathBuf};
 use toml::Table;
 
-/// The subcommand whose options a file can contain. Its name may be omitted.
 const RUN: &str = "run";
 const CONFIG: &str = "config";
 const PRINT_CONFIG: &str = "print-config";
 
-/// Parses the command line and the file that it names. The program and its subcommand `run` both accept a file.
 pub(crate) fn matches(definition: &Command, mut words: Vec<OsString>) -> Result<ArgMatches> {
     let mut command = pages(extended(definition), &words);
     let given = without_file(&command, &words)?;
@@ -44,7 +42,6 @@ pub(crate) fn matches(definition: &Command, mut words: Vec<OsString>) -> Result<
     command.try_get_matches_from_mut(words).map_err(refuse)
 }
 
-/// Reads a file that contains options of a run and options of `own`. Also returns the definition of all these options.
 pub(crate) fn of_file(
     definition: &Command,
     own: impl IntoIterator<Item = Arg>,
@@ -58,7 +55,7 @@ pub(crate) fn of_file(
     Ok((command, matches))
 }
 
-/// Parses only the command line. Missing required options are accepted, because they may be in the file.
+/// Missing required options are accepted, because they may be in the file.
 fn without_file(command: &Command, words: &[OsString]) -> Result<ArgMatches> {
     match command.clone().try_get_matches_from(words) {
         Err(error) if error.kind() == ErrorKind::MissingRequiredArgument => {
@@ -81,7 +78,6 @@ pub(crate) fn file_of(matches: &ArgMatches) -> Option<PathBuf> {
     run_matches(matches)?.try_get_one(CONFIG).ok()?.cloned()
 }
 
-/// Returns all options of a run that have a value, including defaults.
 pub(crate) fn settings(command: &Command, matches: &ArgMatches) -> Table {
     run_matches(matches).map_or_else(Table::new, |run| print::settings(options(command), run))
 }
@@ -108,7 +104,6 @@ fn refused(told: String) -> Error {
     Error::raw(ErrorKind::ValueValidation, told)
 }
 
-/// Adds the options about configuration files, and an option `--no-NAME` for each flag.
 pub(crate) fn extended(command: &Command) -> Command {
     let extend = |command: Command| {
         let negations: Vec<_> = command.get_arguments().filter_map(negation).collect();
@@ -208,7 +203,7 @@ mod tests {
         Command::new("test").args(options).subcommand(run).args_conflicts_with_subcommands(true)
     }
 
-    /// Returns the effective options of a command line and a file. FILE in the line stands for the file's path.
+    /// FILE in the line stands for the file's path.
     fn effective(line: &str, file: &str) -> std::result::Result<String, String> {
         let folder = TempDir::new().unwrap();
         let path = folder.path().join("run.toml");

@@ -3,7 +3,6 @@
 use clap::{Arg, Command};
 use std::ffi::OsString;
 
-/// The options of a run or a search that `-h` shows, in the order of the page.
 const FIRST: [&str; 13] = [
     "until",
     "from",
@@ -23,7 +22,6 @@ const FIRST: [&str; 13] = [
 /// The position of the first option of [`FIRST`] on a page: after the program's own options, before `--help`.
 const FIRST_PLACE: usize = 500;
 
-/// Hides the rare options of a run or a search on the page of `-h`. The options of `own` stay visible.
 pub(crate) fn hide_rare(command: Command, own: &Command) -> Command {
     command.mut_args(|option| {
         let is_own = own.get_arguments().any(|it| it.get_id() == option.get_id());

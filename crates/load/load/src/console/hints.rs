@@ -58,7 +58,6 @@ const ADVICE: [(&[&str], &str); 22] = [
 
 const OTLP: [&str; 2] = ["--otlp", "--otlp-interval"];
 
-/// Returns advice about an unknown option or command, if it belongs to another load generator or to another build.
 pub(super) fn about(error: &Error) -> Option<String> {
     let word = |kind| match error.get(kind) {
         Some(ContextValue::String(word)) => Some(word.as_str()),

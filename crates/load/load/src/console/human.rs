@@ -72,7 +72,6 @@ pub(crate) fn two_hz([first, second]: [f64; 2]) -> [String; 2] {
     [first, second].map(|hz| hz_beside(hz, first.max(second)))
 }
 
-/// Formats a count with its noun: `1 request`, `2 requests`.
 #[must_use]
 pub(crate) fn count(count: impl Display, noun: &str) -> String {
     let count = count.to_string();
@@ -121,7 +120,6 @@ pub(crate) fn float(count: u64) -> f64 {
     count as f64
 }
 
-/// Parses the value of an option: a time such as `20ms`, which must be longer than zero.
 pub(crate) fn positive_duration(text: &str) -> Result<Duration, String> {
     match humantime::parse_duration(text) {
         Err(_) if text.starts_with('-') => Err("it must be longer than zero".to_owned()),

@@ -1,4 +1,4 @@
-//! Handles Ctrl-C, SIGTERM and SIGHUP.
+//! Handles Ctrl-C and, on Unix, SIGTERM and SIGHUP.
 
 use super::alternate;
 use anyhow::Context;
@@ -25,8 +25,7 @@ pub(crate) struct Interrupt {
 }
 
 impl Interrupt {
-    /// Handles Ctrl-C, SIGTERM and SIGHUP instead of any earlier handler. The first `tells` signals call `end_job`; the
-    /// next one ends the process.
+    /// The first `tells` interrupts call `end_job`; the next one ends the process. Later calls replace this handler.
     pub(crate) fn on_signals(
         tells: usize,
         end_job: impl Fn() + Send + Sync + 'static,

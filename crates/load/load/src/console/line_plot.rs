@@ -14,7 +14,6 @@ pub(crate) struct PlotLine<'text> {
     pub(crate) points: Vec<(f64, f64)>,
     /// The expected points, which are drawn in grey. Empty if none are known.
     pub(crate) expected: Vec<(f64, f64)>,
-    /// The names of the horizontal and the vertical axis.
     pub(crate) names: [&'text str; 2],
     pub(crate) unit: &'text str,
     pub(crate) colour: RGBColor,

@@ -33,8 +33,7 @@ impl LogFile {
         if let Place::File(file) = &self.0 { clear(file) } else { Ok(()) }
     }
 
-    /// Appends lines. If writing to a file fails, the part that has been written is removed: half a line would corrupt
-    /// the log.
+    /// If writing to a file fails, the part that has been written is removed: half a line would corrupt the log.
     pub(crate) fn append(&mut self, lines: &[u8]) -> io::Result<()> {
         let Place::File(file) = &mut self.0 else {
             return self.write_all(lines).and_then(|()| self.flush());

@@ -6,12 +6,10 @@ use std::fmt::Display;
 use std::io::{self, Write};
 use std::path::Path;
 
-/// The outputs of a command. Text goes to standard output, or to standard error if another output goes to standard
-/// output.
+/// Text goes to standard output, or to standard error if another output goes to standard output.
 #[derive(Debug)]
 pub(crate) struct Output {
     json: Option<ResultFile>,
-    /// Whether an output other than the text goes to standard output.
     is_beside: bool,
 }
 

@@ -67,8 +67,7 @@ mod tests {
 
     const PANICS: &str = "NANOPACE_TEST_PANICS";
 
-    /// A shell script that prints the terminal's settings before and after the following test, whose process panics
-    /// while it shows the alternate screen.
+    /// Prints the terminal's settings before and after the following test, which panics in the alternate screen.
     const AROUND: &str = r#"
         stty -g
         "$0" --exact console::panics::tests::a_panic_is_shown_on_an_ordinary_terminal --nocapture
@@ -102,7 +101,6 @@ mod tests {
         assert!(!after.contains("too late") && !after.contains('\x1b'), "{after:?}");
     }
 
-    /// Runs `test` in another process, in which it panics. Returns the standard error of that process.
     fn errors_of(test: &str) -> String {
         let mut command = Command::new(env::current_exe().unwrap());
         let name = format!("console::panics::tests::{test}");

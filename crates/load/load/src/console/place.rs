@@ -18,8 +18,7 @@ pub(crate) fn is_stdout(path: &Path) -> bool {
 }
 
 /// Returns an error if two outputs are the same file, if an output is also an input or the file to which standard
-/// output is redirected, or if two options read standard input. Each path is given with the name of its option, which
-/// the error contains.
+/// output is redirected, or if two options read standard input. Each path is given with the name of its option.
 pub(crate) fn keep_apart<'a>(
     outputs: impl IntoIterator<Item = (&'static str, Option<&'a Path>)>,
     inputs: impl IntoIterator<Item = (&'static str, &'a Path)>,
@@ -58,7 +57,7 @@ pub(crate) fn keep_apart<'a>(
     not_beside_the_report(&outputs)
 }
 
-/// Rejects an output that is the file to which standard output is redirected, because the report is written there.
+/// Standard output receives the report, so an output must not be the file to which standard output is redirected.
 fn not_beside_the_report(outputs: &[(&str, &Path, Identity)]) -> anyhow::Result<()> {
     let stdout = Path::new(STDOUT[1]);
     if fs::metadata(stdout).is_ok_and(|stdout| stdout.is_file()) {
@@ -128,8 +127,7 @@ pub(super) fn destination(path: &Path) -> io::Result<PathBuf> {
     Err(io::Error::other("the path has too many symbolic links"))
 }
 
-/// Opens a file for writing without clearing it. Also returns whether it is a stream, which cannot be cleared: a pipe,
-/// a device, or the path of an open file.
+/// Also returns whether the file is a stream, which cannot be cleared: a pipe, a device, or the path of an open file.
 pub(super) fn open(path: &Path) -> io::Result<(File, bool)> {
     let is_named_stream = STREAMS.into_iter().any(|folder| path.starts_with(folder));
     let is_stream = is_named_stream || fs::metadata(path).is_ok_and(|metadata| !metadata.is_file());
@@ -143,9 +141,6 @@ mod tests {
     use std::os::unix::fs::symlink;
     use tempfile::TempDir;
 
-    /// Creates a directory that contains the file `old`, a hard link `hard` to `old`, a directory `folder`, and four
-    /// symbolic links: `link` to `old`, `dangling` to `new`, which does not exist, `inside` to the directory itself,
-    /// and `loop` to itself.
     fn folder() -> TempDir {
         let folder = TempDir::new().unwrap();
         let at = |name: &str| folder.path().join(name);

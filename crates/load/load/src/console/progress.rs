@@ -23,8 +23,7 @@ impl Progress {
         Progress { in_place: io::stderr().is_terminal(), stays: true }
     }
 
-    /// Returns the progress of a part of a job, whose line is erased at the end. Without a terminal, [`Progress::show`]
-    /// writes nothing.
+    /// The line is erased at the end. Without a terminal, [`Progress::show`] writes nothing.
     #[must_use]
     pub(crate) fn of_a_part() -> Progress {
         Progress { stays: false, ..Progress::of_a_job() }

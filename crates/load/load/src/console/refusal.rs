@@ -19,7 +19,6 @@ pub(crate) fn text(error: &Error) -> String {
     }
 }
 
-/// Returns two lines: the text, or its part around the column, and a caret below the column.
 fn pointed_out(text: &str, column: usize) -> String {
     let index = column.saturating_sub(1);
     let skipped = if index < SHOWN { 0 } else { index - BEFORE };

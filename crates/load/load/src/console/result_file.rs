@@ -46,7 +46,7 @@ impl ResultFile {
         matches!(self.place, Place::Stdout)
     }
 
-    /// If `write` fails, the file keeps its old contents, unless it is overwritten in place.
+    /// If `write` fails, a file that is to be replaced keeps its old contents.
     pub(crate) fn write(
         &self,
         write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
@@ -124,8 +124,7 @@ impl Drop for NewFile {
 /// The maximum number of names to try for a new file. Most names are free, because they contain the process ID.
 const NAMES: u32 = 1_000;
 
-/// Creates a new file in the directory of `path`. If there is a file at `path`, only users who can read that file can
-/// read the new one.
+/// If there is a file at `path`, only users who can read that file can read the new one.
 fn beside(path: &Path) -> io::Result<NewFile> {
     let mut options = File::options();
     options.write(true).create_new(true);
@@ -142,15 +141,12 @@ fn beside(path: &Path) -> io::Result<NewFile> {
     opened.map_err(|error| error.kind().into())
 }
 
-/// Returns the permissions of the old file at `path` or, without an old file, `0o666`, which the process's umask
-/// restricts.
 #[cfg(unix)]
 fn mode(path: &Path) -> u32 {
     use std::os::unix::fs::PermissionsExt;
     fs::metadata(path).map_or(0o666, |old| old.permissions().mode())
 }
 
-/// Returns whether both files have the same owner and group, and the old one has no other hard link.
 #[cfg(unix)]
 fn is_like(new: &File, old: &Metadata) -> bool {
     use std::os::unix::fs::MetadataExt;

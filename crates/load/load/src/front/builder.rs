@@ -394,7 +394,7 @@ impl Load {
         Ok(Report::new(summary))
     }
 
-    /// Checks that the options are in their ranges. For a command line, the parser checks this.
+    /// The parser checks the ranges of the options of a command line.
     fn check(&self) -> Result<(), LoadError> {
         let RunArgs { connections, threads, requests, duration, longest, timeout, .. } = self.args;
         let time = "write a time longer than zero";
@@ -430,7 +430,6 @@ impl Load {
     }
 }
 
-/// Performs a run on a thread of its own. If the future is dropped, the run is given up.
 pub(super) async fn in_background<R: Send + 'static>(
     run: impl FnOnce(&Sender<Message>, &Receiver<Message>) -> Result<R, LoadError> + Send + 'static,
 ) -> Result<R, LoadError> {
@@ -444,8 +443,7 @@ pub(super) async fn in_background<R: Send + 'static>(
     report.unwrap_or_else(|_| Err(LoadError::text(PANICKED)))
 }
 
-/// Performs a run, and blocks the calling thread. A thread that is inside a Tokio runtime cannot enter another one, so
-/// the run gets its own thread.
+/// A thread that is inside a Tokio runtime cannot enter another one, so the run gets its own thread.
 pub(super) fn on_own_thread<R: Send>(
     run: impl FnOnce(&Sender<Message>, &Receiver<Message>) -> Result<R, LoadError> + Send,
 ) -> Result<R, LoadError> {
@@ -462,7 +460,6 @@ struct Stop(Sender<Message>);
 
 impl Drop for Stop {
     fn drop(&mut self) {
-        // The first message ends the schedule. The next one ends the wait for responses.
         for _ in 0..run::INTERRUPTS {
             let _ = self.0.send(Message::Stop);
         }
@@ -578,7 +575,6 @@ mod tests {
         }
     }
 
-    /// Records two items per call, [`BETWEEN`] apart.
     #[derive(Default)]
     struct Pairs(StreamTimes);
 

@@ -13,8 +13,7 @@ use clap::{ArgMatches, Args, Command, Error, FromArgMatches};
 use std::process::ExitCode;
 
 /// The options of a load as a `clap` group. Flatten it into the command line of a program that does more than
-/// [`main`](crate::main) does. The options are those of `main`, except `--config` and
-/// `--print-config`.
+/// [`main`](crate::main) does. The options are those of `main`, except `--config` and `--print-config`.
 ///
 /// # Examples
 ///
@@ -147,7 +146,6 @@ mod tests {
         search: SearchArgs,
     }
 
-    /// All tests share one target type, because workers are compiled again for each type.
     #[expect(clippy::unnecessary_wraps, reason = "a call that could fail")]
     fn answers(_: Slot) -> Result<Done, Failure> {
         Ok(Done::new())

@@ -86,8 +86,6 @@ pub(crate) fn command() -> Command {
     Command::new(NAME).about(about).arg(page.help("Print the page of this command or topic"))
 }
 
-/// Returns the requested help page, or `None` if the command line does not contain the command `help`. Fails if there
-/// is no such page.
 pub(crate) fn asked_for(definition: &Command, matches: &ArgMatches) -> Result<Option<String>> {
     let Some((NAME, help)) = matches.subcommand() else { return Ok(None) };
     let names: Vec<&String> = help.get_many(PAGE).into_iter().flatten().collect();

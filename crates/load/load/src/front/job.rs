@@ -35,10 +35,8 @@ pub(crate) const MISSED: u8 = 3;
 pub(crate) const INCOMPLETE: u8 = 4;
 pub(crate) const UNREACHABLE: u8 = 5;
 
-/// The exit status of a job that has ended. For a job that failed, the exit status and the error to print.
 pub(crate) type Ended = Result<ExitCode, (u8, anyhow::Error)>;
 
-/// Returns the exit status for an error before the start of a job, together with the error.
 pub(crate) fn refused(error: anyhow::Error) -> (u8, anyhow::Error) {
     let status = if error.is::<Unreachable>() { UNREACHABLE } else { REFUSED };
     (status, error)
@@ -51,7 +49,7 @@ pub(crate) fn run(mut setup: Setup) -> Ended {
     };
     let ran = run::run(&setup, logs).map_err(failed)?;
     let Some((mut ran, member)) = ran else { return Ok(ExitCode::from(interrupt::INTERRUPTED)) };
-    // Other nodes of a fleet may still need the target. It is torn down when this function returns.
+    // Other nodes of a fleet may still need the target, so a node tears it down only when this function returns.
     if member.is_none() {
         ran.summary.warnings.extend(setup.prepared.tear_down());
     }
@@ -110,7 +108,7 @@ pub(crate) fn merge(args: &MergeArgs) -> Ended {
 }
 
 /// Writes the report, ends this node's part in a fleet, and writes the other outputs, even if one of them fails. The
-/// requirements apply to the whole fleet, or to this node alone if it leaves before the others have finished.
+/// requirements apply to the whole fleet, or to this node alone if it is unknown whether the other nodes have finished.
 fn publish(
     setup: &Setup,
     ran: &mut Ran,
@@ -134,8 +132,6 @@ fn publish(
     (written(&setup.files, &ran.summary, text, whole), finished)
 }
 
-/// Ends this node's part in the fleet, and checks the requirements. Returns the results of all nodes, or `None` if it
-/// is unknown whether all nodes have finished.
 fn finish(setup: &Setup, ran: &mut Ran, member: Member) -> anyhow::Result<Option<Whole>> {
     let criteria = setup.args.criteria();
     let Some((at, control)) = member.finish(&ran.summary.stats, ran.not_started)? else {
@@ -147,8 +143,7 @@ fn finish(setup: &Setup, ran: &mut Ran, member: Member) -> anyhow::Result<Option
     Ok(Some(whole))
 }
 
-/// The environment variable with the path of GitHub's summary file. The summary is appended to this file, because other
-/// commands of the same step may have written to it.
+/// The summary is appended to GitHub's file, because other commands of the same step may have written to it.
 const STEP_SUMMARY: &str = "GITHUB_STEP_SUMMARY";
 
 fn append(path: &Path, text: &str) -> io::Result<()> {

@@ -11,7 +11,6 @@ use crate::running::versus;
 use std::fmt::{self, Debug, Formatter};
 use std::sync::mpsc::{Receiver, Sender};
 
-/// Creates a load on the thread that runs it.
 type Give = Box<dyn FnOnce() -> Result<GivenLoad<'static>, LoadError> + Send>;
 
 /// Several loads that run at once. Each load has its own schedule, sessions, target and results. The targets may have

@@ -71,10 +71,11 @@ struct Search<A: Args> {
 /// `help` explains how to write rates, shapes, arrivals and requirements. On a terminal, a run shows a full-screen view
 /// by default. Ctrl-C ends the run, and its report goes to standard output.
 ///
-/// The exit status is 0 for success, 1 if results could not be written, 2 if the command line is invalid, 3 if a
-/// requirement was missed, no rate met the objective of a search, or a fleet lost slots or started slots twice, 4 if
-/// the load is incomplete or a search has no result, 5 if the target or the store of a fleet cannot be reached, and 130
-/// after an interrupt without a report. See `help exit-codes` for details.
+/// The exit status is 0 for success, 1 if the command failed after its start, for example because results could not be
+/// written, 2 if the command line is invalid or names a file that cannot be used, 3 if a requirement was missed, no
+/// rate met the objective of a search, or a fleet lost slots or started slots twice, 4 if the load is incomplete or a
+/// search has no result, 5 if the target or the store of a fleet cannot be reached, and 130 after an interrupt without
+/// a report. See `help exit-codes` for details.
 ///
 /// This call blocks, and its threads create Tokio runtimes. Call it outside other runtimes.
 ///
@@ -156,8 +157,6 @@ pub(crate) fn print(text: &[u8]) -> Ended {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Prints a help page, or returns an error of the parser as text: one line, or three lines if the error is about a
-/// shape.
 pub(crate) fn usage(error: &clap::Error) -> Ended {
     if error.use_stderr() {
         return Err(refused(anyhow::Error::msg(refusal::text(error))));
@@ -191,8 +190,8 @@ fn read<A: Args>(words: Vec<OsString>) -> Result<Command<A>, clap::Error> {
     }
 }
 
-/// Returns the definition of the command line. The options of a run may follow the word `run` or be given without it.
-/// They are not required before the name of another command.
+/// The options of a run may follow the word `run` or be given without it. They are not required before the name of
+/// another command.
 fn definition<A: Args>(program: Option<&OsString>) -> clap::Command {
     let name = program.and_then(|path| Path::new(path).file_stem()?.to_str().map(str::to_owned));
     let new = |name: &str| clap::Command::new(name.to_owned());

@@ -1,5 +1,4 @@
-//! Defines the operations that a run needs from its target. Every [`Target`] is a backend. The HTTP client implements
-//! `Backend` directly, because it provides more than the public trait `Target` requires.
+//! Defines the operations that a run needs from its target: more than the public trait [`Target`] requires.
 
 use super::details::SetUp;
 use super::own_times::{OwnTimes, Part};
@@ -12,9 +11,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-/// The interface between a run and its target. See [`Target`] for `connect` and `call`, and for `setup` and `teardown`,
-/// which correspond to `set_up` and `close`. Methods that do not depend on the session's type can be called on a trait
-/// object.
+/// `set_up` and `close` correspond to [`Target::setup`] and [`Target::teardown`].
 pub(crate) trait Backend: Send + Sync + 'static {
     type Session: Send + 'static
     where
@@ -150,7 +147,6 @@ pub(crate) trait Backend: Send + Sync + 'static {
         Vec::new()
     }
 
-    /// Returns the advice for a user whose requirement names a part that is not timed.
     fn has_timed(&self, part: Part) -> &'static str {
         part.of_own_target()
     }
@@ -239,7 +235,6 @@ impl<T: Target> BlockingSession for Opened<'_, T> {
     }
 }
 
-/// Returns a failure if the future awaits instead of blocking.
 fn polled_once<R>(called: impl Future<Output = Result<R, Failure>>) -> Result<R, Failure> {
     match pin!(called).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(result) => result,

@@ -74,8 +74,7 @@ impl Kinds {
     }
 }
 
-/// Returns the counts by the text of their kind. Inserts them one by one, because collecting into a map adds sorting
-/// code to the binary for each type of map.
+/// Inserts the counts one by one, because collecting into a map adds sorting code to the binary for each type of map.
 pub(crate) fn in_words(
     counts: impl IntoIterator<Item = (FailureKind, u64)>,
 ) -> BTreeMap<String, u64> {
@@ -85,18 +84,16 @@ pub(crate) fn in_words(
 }
 
 impl FailureKind {
-    /// Returns the external kind with this text. A new kind has a group of its own.
     pub(crate) fn new(text: &str) -> FailureKind {
         FailureKind::external(text, text)
     }
 
-    /// Returns the kind with this text, which comes from outside this program. A new kind is in this group.
+    /// For a text that comes from outside this program. A known text keeps its group.
     pub(crate) fn external(group: &str, text: &str) -> FailureKind {
         locked(&KNOWN).external(group, text)
     }
 
-    /// Returns the kind with this text, which this program determines. A new kind is in this group. Metrics count
-    /// failures by group, because there are fewer groups than kinds.
+    /// For a text that this program determines. Metrics count failures by group: there are fewer groups than kinds.
     pub(crate) fn of_group(group: &str, text: &str) -> FailureKind {
         locked(&KNOWN).internal(group, text)
     }
@@ -118,8 +115,7 @@ impl Serialize for FailureKind {
     }
 }
 
-/// If this process already has a kind with this text, that kind keeps its group. The sending process has limited the
-/// number of its kinds.
+/// The sending process has limited the number of its kinds, so they are not limited again.
 impl<'de> Deserialize<'de> for FailureKind {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<FailureKind, D::Error> {
         let (group, text) = <(String, String)>::deserialize(from)?;

@@ -8,20 +8,17 @@ use std::time::Duration;
 
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
 pub(crate) enum Part {
-    /// The time from the send of a request to the first byte of its response.
     FirstByte,
-    /// The time from the send of a request to the first item.
+    /// The time from the send of a request, or from the call of `StreamTimes::watch`, to the first item.
     FirstItem,
     /// The time from the intended start to the first item.
     FirstItemResponse,
-    /// The time from one item to the next in the same response.
     ItemGap,
     /// The time from the write of the last bytes of a request until the kernel has sent the last byte.
     Sending,
     /// The time from the arrival of the last byte of a response in the kernel until the response was read.
     Reading,
     Trend(Name),
-    /// The events of a [`Counter`](crate::Counter) have no times.
     Counter(Name),
 }
 
@@ -58,7 +55,6 @@ impl Part {
         }
     }
 
-    /// Returns the field name that the JSON object uses for these times.
     #[must_use]
     pub(crate) fn key(self) -> &'static str {
         match self {
@@ -72,7 +68,6 @@ impl Part {
         }
     }
 
-    /// Returns advice that names the option of `nanopace run` with which the part is timed.
     #[must_use]
     pub(crate) fn option(self) -> &'static str {
         match self {
@@ -81,7 +76,6 @@ impl Part {
         }
     }
 
-    /// Returns advice on how a user's own target can time the part.
     pub(crate) fn of_own_target(self) -> &'static str {
         match self {
             Part::FirstItem | Part::FirstItemResponse | Part::ItemGap => {

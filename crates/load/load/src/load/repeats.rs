@@ -27,7 +27,6 @@ impl Repeats {
         Repeats { known: slots.iter().copied().collect(), slots, stride, seed }
     }
 
-    /// Returns the slot of the earlier run whose request the slot `number` repeats, or `number` if it repeats none.
     pub(crate) fn source(&self, number: u64) -> u64 {
         self.repeated_by(number).unwrap_or(number)
     }
@@ -39,8 +38,7 @@ impl Repeats {
         is_chosen.then(|| self.slots[index])
     }
 
-    /// Returns whether a slot repeats a slow request of another slot. Returns `None` for a slot that was slow in the
-    /// earlier run and sends its own request.
+    /// Returns `None` for a slot that was slow in the earlier run and sends its own request.
     pub(crate) fn is_repeated(&self, number: u64) -> Option<bool> {
         let is_repeated = self.source(number) != number;
         (is_repeated || !self.known.contains(&number)).then_some(is_repeated)

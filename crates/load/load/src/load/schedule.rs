@@ -1,7 +1,4 @@
 //! Builds the requested load, which `nanopace plan` prints and `nanopace run` performs.
-//!
-//! A load consists of a shape (the rate over time), an arrival process (the times between requests) and a shard (the
-//! part of the requests that this process starts).
 
 pub(crate) mod args;
 pub(crate) mod arrivals;

@@ -26,14 +26,13 @@ use Shortage::{Buffers, Memory, OpenFiles, OpenFilesOfSystem, Ports, Queue, Watc
 const ALL: [Shortage; 7] = [OpenFiles, OpenFilesOfSystem, Ports, Buffers, Memory, Watches, Queue];
 
 impl Shortage {
-    /// Returns the shortage that caused an error of a socket or of an open connection.
     #[must_use]
     pub(crate) fn of(error: &io::Error) -> Option<Shortage> {
         let code = error.raw_os_error()?;
         ALL.into_iter().find(|it| *it != Queue && it.codes().contains(&code))
     }
 
-    /// Returns the shortage that caused a failed attempt to connect. EAGAIN means a shortage only in such an attempt.
+    /// EAGAIN means a shortage only in an attempt to connect.
     #[must_use]
     pub(crate) fn of_connecting(error: &io::Error) -> Option<Shortage> {
         let is_queue = error.raw_os_error().is_some_and(|code| Queue.codes().contains(&code));
@@ -46,8 +45,7 @@ impl Shortage {
         of_text(&error.to_string()).or_else(|| { causes }.next())
     }
 
-    /// Returns the shortage for a kind of failure. The kind of a scenario step's failure begins with the label of the
-    /// step, so only the end of the kind is compared.
+    /// The kind of a scenario step's failure begins with the step's label, so only its end is compared.
     #[must_use]
     pub(crate) fn of_kind(kind: FailureKind) -> Option<Shortage> {
         let text = kind.to_string();
@@ -60,7 +58,6 @@ impl Shortage {
         FailureKind::of_group(GENERATOR, &self.to_string())
     }
 
-    /// Returns advice for the user, without a period at the end.
     #[must_use]
     pub(crate) fn advice(self) -> &'static str {
         match self {
@@ -82,8 +79,7 @@ impl Shortage {
         }
     }
 
-    /// Returns the name and the message of the error. They are the same on all systems, because failures are compared
-    /// by text.
+    /// The name and the message are the same on all systems, because failures are compared by text.
     fn words(self) -> [&'static str; 2] {
         match self {
             OpenFiles => ["EMFILE", "too many open files"],
@@ -125,7 +121,6 @@ impl Shortage {
     }
 }
 
-/// Returns the shortage for the text of a system error, as std formats it.
 fn of_text(text: &str) -> Option<Shortage> {
     let code = text.rsplit_once("(os error ")?.1.strip_suffix(')')?.parse().ok()?;
     let error = io::Error::from_raw_os_error(code);

@@ -7,7 +7,6 @@ use nanopace::{Nanos, Pacer};
 use std::mem;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// The parts, in the order of the histograms in `StreamTimes`.
 const PARTS: [Part; 3] = [Part::FirstItem, Part::FirstItemResponse, Part::ItemGap];
 
 /// Records the arrival times of items in streamed responses, such as the messages of a gRPC stream or the rows of a
@@ -78,7 +77,6 @@ pub struct StreamTimes {
 #[must_use]
 pub struct StreamWatch<'target> {
     times: &'target StreamTimes,
-    /// `None` if the times of this call are not recorded.
     clock: Option<Pacer>,
     due: Nanos,
     began: Nanos,

@@ -259,13 +259,11 @@ impl Done {
         self
     }
 
-    /// Records that the request was retried, because the connection had been closed while idle.
     pub(crate) fn retried(mut self) -> Done {
         self.details.traffic.retried = 1;
         self
     }
 
-    /// Sets the send time, and the setup times of a connection that was opened for the request.
     pub(crate) fn sent(mut self, sent: Nanos, set_up: Option<SetUp>) -> Done {
         (self.sent, self.details.set_up) = (Some(sent), set_up);
         self
@@ -351,7 +349,6 @@ pub(crate) fn short_name<T: ?Sized>() -> String {
     name.rsplit("::").next().unwrap_or(name).to_owned()
 }
 
-/// Returns the first line of the text, cut to [`LONGEST`] characters, with control characters escaped.
 pub(crate) fn short(kind: impl Display) -> String {
     let text = kind.to_string();
     human::visible(text.lines().next().unwrap_or_default()).chars().take(LONGEST).collect()

@@ -4,24 +4,18 @@ use std::collections::BTreeSet;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RunKind {
-    /// A run with `--rate max`.
     ClosedLoop,
-    /// A run with `--per-connection`.
     PerConnection,
-    /// A node of a fleet.
     Node,
-    /// A run with several files of `--load`.
     SeveralLoads,
     /// A file of `--load`. It cannot contain the options of the whole run.
     LoadFile,
-    /// A run with `--versus`.
     TwoSides,
 }
 
 use RunKind::{ClosedLoop, LoadFile, Node, PerConnection, SeveralLoads, TwoSides};
 
-/// Each option that a kind of run does not support, with these kinds. A node of a fleet rejects more options: see
-/// `invitation`.
+/// A node of a fleet rejects more options: see `invitation`.
 pub(crate) const UNSUPPORTED: &[(&str, &[RunKind])] = &[
     ("again", &[Node, SeveralLoads, TwoSides]),
     ("arrivals", &[ClosedLoop, PerConnection]),
@@ -68,7 +62,6 @@ impl RunKind {
         !UNSUPPORTED.iter().any(|(name, kinds)| *name == option && kinds.contains(&self))
     }
 
-    /// Returns the first of the given options that this kind of run does not support.
     pub(crate) fn unsupported(self, given: &BTreeSet<String>) -> Option<&str> {
         given.iter().map(String::as_str).find(|option| !self.supports(option))
     }

@@ -41,7 +41,7 @@ pub(crate) fn is_once(name: &HeaderName) -> bool {
     ONCE.contains(name)
 }
 
-/// Rejects a repeated field of [`ONCE`]. Servers would use one of the two values, or reject the request.
+/// Servers would use one of the values of a repeated field, or reject the request.
 pub(crate) fn check<'a>(names: impl Iterator<Item = &'a HeaderName>) -> anyhow::Result<()> {
     let mut seen = Vec::new();
     for name in names.filter(|name| is_once(name)) {

@@ -41,7 +41,6 @@ impl Name {
 pub(crate) struct Connector(TlsConnector);
 
 impl Connector {
-    /// Creates a connector for TLS 1.2 and 1.3 that offers HTTP/2 if `http2` is true, and otherwise HTTP/1.1.
     pub(crate) fn new(
         trust: Trust<'_>,
         identity: Option<Identity<'_>>,

@@ -11,7 +11,6 @@ pub(crate) enum Trust<'a> {
     Anyone,
 }
 
-/// The certificate that the client presents to servers that request one.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Identity<'a> {
     /// A PEM file with the client's certificate, followed by its intermediate certificates.
@@ -25,13 +24,11 @@ pub(crate) enum Tls {
     /// The certificate is not signed by a trusted authority, or is invalid in another way.
     Untrusted,
     OtherName,
-    /// The certificate has expired or is not valid yet.
     Expired,
     /// The server rejects the client's certificate, or requires one although the client has none.
     NotKnown,
     NoHttp2,
-    /// The server ended the handshake with an alert that is not about a certificate. The reason may still be a missing
-    /// certificate, or the version or the cipher.
+    /// The server ended the handshake with an alert that is not about a certificate.
     BrokenOff,
     /// The server does not use TLS, does not support a version or a cipher of the client, or TLS failed in another way.
     NotAgreed,

@@ -5,7 +5,6 @@ use percent_encoding::{AsciiSet, CONTROLS, PercentEncode, utf8_percent_encode};
 use std::borrow::Cow;
 use std::fmt::Display;
 
-/// A value, or an error message that includes advice.
 pub(crate) type Told<T> = Result<T, String>;
 
 const MOST_SHOWN: usize = 200;
@@ -29,7 +28,6 @@ pub(crate) fn encoded(text: &str) -> PercentEncode<'_> {
     utf8_percent_encode(text, INVALID)
 }
 
-/// Splits a URL into its scheme and server, and its path and query.
 pub(crate) fn server_and_path(url: &str) -> (&str, &str) {
     let server = url.find("://").map_or(0, |scheme| scheme + 3);
     let path = url[server..].find(['/', '?']).map_or(url.len(), |path| server + path);
@@ -61,7 +59,7 @@ fn with_host(address: &str) -> Cow<'_, str> {
     Cow::Borrowed(address)
 }
 
-/// Inserts a path into a URL that has only a query, because hyper needs a path.
+/// hyper needs a path, even if a URL has only a query.
 fn with_path(address: &str) -> Cow<'_, str> {
     let host = address.find("://").map_or(0, |scheme| scheme + 3);
     match address[host..].find(['/', '?']).map(|place| host + place) {
@@ -79,7 +77,7 @@ fn shown(address: &str) -> String {
     }
 }
 
-/// Returns whether a port, even an invalid one, follows the host. hyper drops an invalid port without an error.
+/// hyper drops an invalid port without an error.
 fn has_port(url: &Uri) -> bool {
     let authority = url.authority().map_or("", |authority| authority.as_str());
     let place = authority.rsplit('@').next().unwrap_or_default();

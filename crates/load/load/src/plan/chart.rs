@@ -39,7 +39,6 @@ impl Chart<'_> {
         label: fn(f64) -> String,
     ) -> fmt::Result {
         let most = heights.iter().copied().fold(0.0, f64::max);
-        // A load without requests gets an axis, too.
         let each = round_up(if most > 0.0 { most } else { 1.0 } / f64::from(rows), &ROUND);
         for row in (0..rows).rev() {
             let top = f64::from(row + 1) * each;

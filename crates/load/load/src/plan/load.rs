@@ -13,7 +13,6 @@ pub(crate) struct PlannedLoad<'plan> {
     pub(crate) schedule: &'plan ScheduleArgs,
     pub(crate) shape: Shape,
     pub(crate) shard: Shard,
-    /// The limit of the load's duration. No request starts at this time or later.
     duration: Option<Duration>,
     requests: u64,
 }
@@ -62,8 +61,7 @@ impl PlannedLoad<'_> {
         arrivals.starts_before(moment, &self.shape, &self.shard).min(self.requests)
     }
 
-    /// Returns the end of a load that is limited by its number of requests: just after the start of the first request
-    /// beyond the limit, so that n requests take n intervals.
+    /// The load ends just after the start of the first request beyond the limit, so that n requests take n intervals.
     fn end_of_requests(&self, arrivals: &Arrivals) -> Option<Duration> {
         let is_too_late = |ns: u64| {
             let moment = Duration::from_nanos(ns);

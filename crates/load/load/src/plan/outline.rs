@@ -55,8 +55,7 @@ fn resample(counts: &[f64], columns: usize) -> Vec<f64> {
     (0..=columns).map(count).collect()
 }
 
-/// Counts the starts before the beginning of the first column and before the end of each column. All starts must be
-/// before `end`.
+/// All starts must be before `end`.
 fn tally(starts: impl Iterator<Item = Duration>, end: Duration, columns: usize) -> Vec<f64> {
     let mut counts = vec![0.0; columns + 1];
     for start in starts {

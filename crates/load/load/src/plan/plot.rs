@@ -41,7 +41,6 @@ fn sums(outline: &Outline) -> Vec<Point> {
     moments(outline).into_iter().zip(outline.counts(COLUMNS)).collect()
 }
 
-/// Returns the times at which columns begin and end, in seconds.
 fn moments(outline: &Outline) -> Vec<f64> {
     let column = outline.end.as_secs_f64() / human::float(COLUMNS as u64);
     (0..=COLUMNS as u64).map(|index| column * human::float(index)).collect()

@@ -8,7 +8,6 @@ use std::fmt::{self, Display, Formatter};
 /// The number of samples from which the lowest rate is taken, and also the highest one if only a part of the shape is
 /// shown.
 const MOMENTS: u64 = 6_000;
-/// The number of columns from which the minimum and the maximum rate of a recording are taken.
 const COLUMNS: usize = 100;
 
 pub(crate) struct Summary<'plan> {
@@ -30,7 +29,6 @@ impl Display for Summary<'_> {
 }
 
 impl Summary<'_> {
-    /// Random arrivals do not affect the lowest, the mean and the highest rate.
     fn rates(&self) -> (f64, f64, f64) {
         let (load, end) = (self.load, self.outline.end);
         let mean = self.outline.rates(1)[0];

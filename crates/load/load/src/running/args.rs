@@ -133,7 +133,6 @@ pub(crate) struct RunArgs {
     #[arg(skip)]
     pub(crate) given: BTreeSet<String>,
 
-    /// The name of the load, if it is one of several.
     #[arg(skip)]
     pub(crate) name: String,
     /// The time from the start of the run to the start of the load, if it is one of several.

@@ -11,12 +11,10 @@ use nanopace::{Nanos, Pacer};
 use std::sync::mpsc::Receiver;
 use tokio::sync::watch;
 
-/// The stage before the schedule starts. A method that handles a message returns true if the run should end.
 #[derive(Debug)]
 pub(crate) struct BeforeStart;
 
 impl BeforeStart {
-    /// Waits until all threads are ready. Returns `false` if the run should end, or if a thread has ended.
     pub(crate) fn wait(
         mut self,
         messages: &Receiver<Message>,
@@ -62,9 +60,8 @@ impl Begin {
         Begin { at: moment, is_paused: false }
     }
 
-    /// Waits until the schedule begins, and publishes whether it will begin with a pause. Returns `None` if the run
-    /// should end before that. A pause during the wait takes effect when the schedule begins, because it may be meant
-    /// for other loads that have already started.
+    /// Returns `None` if the run should end before the schedule begins. A pause during the wait takes effect when the
+    /// schedule begins, because it may be meant for other loads that have already started.
     pub(crate) fn wait(
         self,
         messages: &Receiver<Message>,
@@ -84,7 +81,6 @@ impl Begin {
     }
 }
 
-/// The stage in which a load waits for the moment at which its schedule begins.
 struct Countdown<'run> {
     is_paused: bool,
     watch: &'run watch::Sender<ObservedState>,

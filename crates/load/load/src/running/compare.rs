@@ -90,8 +90,6 @@ pub(crate) fn perform(args: &CompareArgs) -> anyhow::Result<Shown> {
     Ok((page.and(json).and(text), failed.is_empty()))
 }
 
-/// Reads the `--baseline`, if there is one, and rejects it before the run if it clearly cannot be compared with the
-/// run. Without a baseline, a requirement about a change is an error, except in a `--versus` run.
 pub(crate) fn baseline(args: &RunArgs) -> anyhow::Result<Option<StoredRun>> {
     let Some(path) = &args.baseline else {
         ensure!(
@@ -122,7 +120,6 @@ fn check_is_like(baseline: &StoredRun, args: &RunArgs) -> anyhow::Result<()> {
     like.map_err(|why| anyhow!("{why}"))
 }
 
-/// Compares the run with the baseline. Adds the comparison and the outcome of each demand to the summary.
 pub(crate) fn beside<'a>(
     baseline: &StoredRun,
     demands: impl Iterator<Item = &'a Demand>,
@@ -133,7 +130,6 @@ pub(crate) fn beside<'a>(
     note(beside, demands, summary);
 }
 
-/// Compares the two loads of a run. Adds the comparison and the outcome of each demand to the summary.
 pub(super) fn sides<'a>(demands: impl Iterator<Item = &'a Demand>, summary: &mut Summary) {
     let sides = [0, 1].map(|side| &*summary.loads[side].summary);
     let url = sides.map(|side| side.title.url.as_str()).join(" versus ");
@@ -188,7 +184,6 @@ fn recording(text: &[u8]) -> anyhow::Result<StoredRun> {
     Ok(recording)
 }
 
-/// Rejects results of a later version and results without a known version, because their format is unknown.
 pub(super) fn check_version(version: Option<&str>) -> anyhow::Result<()> {
     let own = env!("CARGO_PKG_VERSION");
     let known = |text: &str| {

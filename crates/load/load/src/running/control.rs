@@ -13,11 +13,7 @@
 //! If the run has two sides, a rate or a shape is for both sides together and accepts no name.
 //!
 //! Commands return the new state, as `/status` does. A rejected request has no effect, but a run may carry out a
-//! command after it was answered with 503. The response contains the reason, with one of these statuses: 400 for a
-//! query or a body that is not valid, 401 without the token, 403 from a web page or for a host that is not the
-//! loopback, 404 for an unknown path or load, 405 for the wrong method, 408 for a body that does not arrive, 409 for a
-//! command that the run cannot carry out at this time, 411 without a body, 413 for a body that is too long, 503 if the
-//! run does not respond in time.
+//! command after it was answered with 503.
 
 pub(crate) mod args;
 mod connections;
@@ -64,7 +60,6 @@ impl ControlListener {
     }
 }
 
-/// Dropping this value ends the server.
 #[derive(Debug)]
 pub(crate) struct Control {
     over: watch::Sender<bool>,

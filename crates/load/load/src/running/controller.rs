@@ -33,11 +33,9 @@ use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 use totals::RunTotals;
 
-/// The time in which all threads must end after the missing responses were given up. A thread that takes longer is left
-/// running.
+/// A thread that does not end within this time after the missing responses were given up is left running.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// The stage of a run in which slots start.
 #[derive(Debug)]
 pub(crate) struct Controller<'run> {
     state: RunState<'run>,
@@ -103,8 +101,8 @@ impl<'run> Controller<'run> {
         }
     }
 
-    /// Returns whether the node has ended because its run was replaced, or because the store was unavailable for too
-    /// long.
+    /// Returns whether the node has ended because another run has replaced its run or, with `--when-blind stop`,
+    /// because the store was unavailable for too long.
     fn is_over(&self) -> bool {
         self.state.standing().is_some_and(|standing| standing.is_over)
     }
@@ -138,8 +136,7 @@ impl<'run> Controller<'run> {
         self.lost.is_some() || *is_search && is_certain()
     }
 
-    /// Returns the maximum number of requests, or `None` if it is unknown. It is unknown after a change of the load,
-    /// except in a run with a fixed number of requests.
+    /// The number is unknown after a change of the load, except in a run with a fixed number of requests.
     fn most_requests(&self) -> Option<u64> {
         let length = self.state.span.length();
         let of_load = self.policy.deciding.as_ref().and_then(|deciding| deciding.most_requests);
@@ -170,8 +167,7 @@ impl<'run> Controller<'run> {
         run_end
     }
 
-    /// Counts the slots that were due but had not started, each slot only once. A closed loop has no such slots: no
-    /// slot is due before a worker is free.
+    /// Counts each slot only once. In a closed loop, no slot is due before a worker is free.
     fn count_left(&mut self, run_end: &RunEnd) {
         let RunState { shared, span, .. } = self.state;
         if span.length().is_closed {
@@ -198,7 +194,6 @@ impl<'run> Controller<'run> {
         self.state.shared.recorders.iter().for_each(|recorder| recorder.give_up());
     }
 
-    /// Computes the summary after the wait for responses. Also returns an error if a log is incomplete.
     pub(crate) fn sum_up(
         mut self,
         run_end: RunEnd,
@@ -283,7 +278,6 @@ impl Stage for Controller<'_> {
     }
 }
 
-/// The stage after the schedule, in which responses are still missing.
 struct Answers<'control, 'run> {
     controller: &'control mut Controller<'run>,
     given_up: Option<Instant>,

@@ -8,10 +8,8 @@ use std::path::Path;
 /// An input file, with the option or the purpose for which it is read.
 pub(crate) type Input<'a> = (&'static str, &'a Path);
 
-/// The files for the results of a run, which still have their old contents.
 #[derive(Debug)]
 pub(crate) struct ResultFiles {
-    /// The output for the report and the JSON object.
     pub(crate) output: Output,
     pub(crate) html: Option<ResultFile>,
     pub(crate) junit: Option<ResultFile>,
@@ -31,14 +29,11 @@ impl ResultFiles {
     }
 }
 
-/// Returns an error if two outputs are the same file, if an output is also an input, or if an output other than
-/// `--json` and `--csv` is standard output.
 pub(crate) fn check(args: &RunArgs, others: &[Input<'_>]) -> anyhow::Result<()> {
     check_are_files(args)?;
     keep_apart(outputs(args), all_inputs(args, others))
 }
 
-/// Checks a run of several loads like [`check`]. Each load is given with the files that its target is created from.
 pub(crate) fn check_all(args: &RunArgs, loads: &[(&RunArgs, &[Input<'_>])]) -> anyhow::Result<()> {
     check_are_files(args)?;
     let outputs = loads

@@ -27,9 +27,7 @@ pub(crate) struct Invitation {
 }
 
 impl Invitation {
-    /// Checks the options. Returns `None` if they name no fleet. A constant rate without a duration ends after
-    /// `default`. Fails if an option cannot be used in a fleet, if the run's status cannot be read, or if neither the
-    /// options nor the store define a load.
+    /// Returns `None` if the options name no fleet. A constant rate without a duration ends after `default`.
     pub(crate) fn new(args: &RunArgs, default: Duration) -> anyhow::Result<Option<Invitation>> {
         let Some(name) = &args.fleet.run_name else { return Ok(None) };
         let at = RunAddress::new("--fleet", args.fleet.fleet.as_deref(), name)?;
@@ -79,8 +77,7 @@ impl Invitation {
         })
     }
 
-    /// Joins the fleet. While a condition of the start is not met, calls `watch` with this condition. Returns `None` if
-    /// `watch` ends the wait.
+    /// Calls `watch` with the condition for which the node waits. Returns `None` if `watch` ends the wait.
     pub(crate) fn join(
         &self,
         watch: impl FnMut(Waits) -> ControlFlow<()>,
@@ -122,7 +119,7 @@ fn refuse_what_is_not_shared(args: &RunArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Returns the load of the whole fleet. It ends in the same way as the load of a run without a fleet.
+/// The load ends in the same way as the load of a run without a fleet.
 fn shape(args: &RunArgs, default: Duration) -> anyhow::Result<Shape> {
     let ScheduleArgs { rate, shape, .. } = &args.schedule;
     let duration = args.duration.map(|duration| duration.saturating_add(args.warmup));

@@ -15,7 +15,6 @@ use std::thread;
 pub(crate) struct Keyboard(());
 
 impl Keyboard {
-    /// Starts to read keys, if standard input and standard error are terminals and this process is in the foreground.
     pub(crate) fn listen(messages: Sender<Message>, interrupt: Arc<Interrupt>) -> Option<Keyboard> {
         if !(io::stdin().is_terminal() && io::stderr().is_terminal() && is_in_foreground()) {
             return None;
@@ -50,7 +49,7 @@ fn forward(messages: &Sender<Message>, interrupt: &Interrupt) {
     }
 }
 
-/// Returns whether this process is in the foreground. The system would stop a background job that changes the terminal.
+/// The system would stop a background job that changes the terminal.
 #[cfg(unix)]
 fn is_in_foreground() -> bool {
     rustix::termios::tcgetpgrp(io::stdin()).is_ok_and(|group| group == rustix::process::getpgrp())
@@ -78,8 +77,7 @@ fn suspend() {
     }
 }
 
-/// Returns whether the key is Ctrl-C or Ctrl-D. In raw mode, these are ordinary keys. They interrupt the run even while
-/// the user types text.
+/// In raw mode, Ctrl-C and Ctrl-D are ordinary keys. They interrupt the run even while the user types text.
 fn interrupts(key: KeyEvent) -> bool {
     matches!(key.code, KeyCode::Char('c' | 'd')) && key.modifiers.contains(KeyModifiers::CONTROL)
 }

@@ -34,7 +34,6 @@ const GLANCE: Duration = Duration::from_millis(250);
 
 pub(crate) struct GivenLoad<'a> {
     pub(crate) args: RunArgs,
-    /// The files that the target is created from.
     pub(crate) inputs: Vec<Input<'a>>,
     pub(crate) make: Make<'a>,
 }
@@ -51,7 +50,6 @@ pub(crate) struct LoadsSetup {
 }
 
 impl LoadsSetup {
-    /// Sets all loads up, and opens the output files of the whole run without changing their contents.
     pub(crate) fn new(
         mut args: RunArgs,
         mut given: Vec<GivenLoad<'_>>,
@@ -99,8 +97,6 @@ impl LoadsSetup {
         ran
     }
 
-    /// Runs all loads to their ends, and tears their targets down. The first [`Message::Stop`] ends all schedules, the
-    /// second one ends the wait for responses. Returns the sum of the results.
     fn perform(
         &mut self,
         outputs: Vec<Outputs>,
@@ -168,7 +164,6 @@ fn check_names(given: &[GivenLoad<'_>]) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Moves each requirement that names a load to that load.
 fn share_requirements(args: &mut RunArgs, given: &mut [GivenLoad<'_>]) -> anyhow::Result<()> {
     let names: Vec<_> = given.iter().map(|load| load.args.name.clone()).collect();
     for requirement in mem::take(&mut args.fail_if) {
@@ -199,8 +194,7 @@ fn thread_count(loads: &[Setup]) -> usize {
     most.unwrap_or(0).min(needed)
 }
 
-/// Runs each load on its own controller thread, and passes messages on to these threads. The times of all schedules are
-/// measured from the same moment.
+/// The times of all schedules are measured from the same moment.
 fn side_by_side(
     loads: Vec<OpenLoad<'_>>,
     is_wanted: bool,
@@ -235,8 +229,7 @@ fn side_by_side(
     })
 }
 
-/// Passes a message on to the loads that it is for. A key is passed on only if it is an action on its own, so a key
-/// that begins the input of a rate or a shape is dropped. A load that is over accepts no message.
+/// A key is passed on only if it is an action on its own: a key that begins the input of a rate or a shape is dropped.
 fn pass_on(message: Message, loads: &[Sender<Message>]) {
     match message {
         Message::Stop => loads.iter().for_each(|load| drop(load.send(Message::Stop))),
@@ -255,7 +248,6 @@ fn pass_on(message: Message, loads: &[Sender<Message>]) {
     }
 }
 
-/// Requests an action from these loads. Succeeds if at least one load performs the action.
 fn ask(loads: &[Sender<Message>], action: &Action) -> Result<(), Refusal> {
     let mut answers = Vec::new();
     for load in loads {

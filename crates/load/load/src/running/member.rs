@@ -61,13 +61,12 @@ impl Member {
         self.joined > self.begins()
     }
 
-    /// Returns the time from which this node starts slots. A node that joins late does not start the slots that were
-    /// due before it joined.
+    /// A node that joins late does not start the slots that were due before it joined.
     pub(crate) fn starts(&self) -> Nanos {
         self.begins().max(self.joined)
     }
 
-    /// Returns the number of the second that contains `at`. All nodes number the seconds of the load in the same way.
+    /// All nodes number the seconds of the load in the same way.
     pub(crate) fn second(&self, at: Nanos) -> u64 {
         (at - self.begins()).as_secs()
     }
@@ -112,7 +111,6 @@ impl Member {
         Nanos::ZERO + self.node.begins()
     }
 
-    /// Returns the length of the node's run, which ends with the node's last slot.
     pub(crate) fn length(&self, warmup: Duration) -> RunLength {
         RunLength {
             warmup: (self.begins() + warmup) - self.starts(),
@@ -149,10 +147,8 @@ impl Member {
         format!("node {} of {}", self.node.number(), self.at.name)
     }
 
-    /// Changes the load of the whole fleet. `hz` is the fleet's current rate.
     pub(crate) fn act(&self, action: Action, hz: f64) -> Result<(), FleetError> {
         let scaled = |factor: f64| {
-            // If the new rate is out of range, the rate stays the same.
             let rate = Rate::from_hz(human::four_digits(hz * factor));
             rate.map_or(Ok(()), |rate| self.control.set_rate(rate))
         };
@@ -164,7 +160,6 @@ impl Member {
             Action::Pause => self.pause(true),
             Action::Resume => self.pause(false),
             Action::TogglePause => self.pause(!self.standing().is_paused),
-            // `Action::Stop` is handled before this method is called.
             Action::Stop => Ok(()),
         }
     }
@@ -178,7 +173,6 @@ impl Member {
         }
     }
 
-    /// Makes the node leave the fleet. Other nodes, if there are any, start the slots that it gives back.
     pub(crate) fn leave(&self) -> Result<(), FleetError> {
         self.has_left.set(true);
         self.node.leave()
@@ -188,9 +182,8 @@ impl Member {
         format!("{:#}", self.at.told(error))
     }
 
-    /// Reports the results and the number of granted slots that were not started. Unless the node has left, waits until
-    /// all nodes have finished. Returns a connection for reading the results of all nodes, or `None` if it is unknown
-    /// whether all nodes have finished.
+    /// Unless the node has left, waits until all nodes have finished. Returns a connection for reading the results of
+    /// all nodes, or `None` if it is unknown whether all nodes have finished.
     pub(crate) fn finish(
         self,
         stats: &OperationStats,
@@ -209,8 +202,7 @@ impl Member {
     }
 }
 
-/// Waits until all nodes have finished. Returns `false` if the user ended the wait or another run has replaced this
-/// one.
+/// Returns `false` if the user ended the wait or another run has replaced this one.
 fn wait_for_all(control: &Control, id: &str, interrupted: &AtomicBool) -> Result<bool, FleetError> {
     let progress = Progress::of_a_job();
     loop {

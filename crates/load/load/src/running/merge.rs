@@ -46,7 +46,6 @@ pub(crate) struct MergeArgs {
     report: DetailArgs,
 }
 
-/// Sums the results of the parts, and writes the outputs. Returns the summary, and whether the outputs were written.
 pub(crate) fn perform(args: &MergeArgs) -> anyhow::Result<(Summary, io::Result<()>)> {
     let MergeArgs { files, json, html, fail_if, report } = args;
     let html = html.as_deref();

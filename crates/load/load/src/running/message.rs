@@ -13,8 +13,7 @@ pub(crate) enum Message {
     Key(KeyEvent),
     #[cfg(feature = "otlp")]
     Tell(String),
-    /// Perform this action for a program, which waits for the result. The number is the index of a load, or `None` for
-    /// all loads of the run.
+    /// The number is the index of a load, or `None` for all loads of the run. A program waits for the result.
     Ask(Option<usize>, Action, oneshot::Sender<Result<(), Refusal>>),
 }
 
@@ -36,7 +35,6 @@ pub(crate) trait Stage {
 }
 
 impl Message {
-    /// Passes the message to the current stage. Returns whether the stage must end.
     pub(crate) fn reach(self, stage: &mut impl Stage) -> bool {
         match self {
             Message::Stop => return stage.stop(),

@@ -13,7 +13,6 @@ const OTHERS: u64 = 50;
 /// An allowance for the files of each thread: an event queue, a waker and timers.
 const EACH_THREAD: u64 = 8;
 
-/// Returns the maximum number of files that a run with this number of sessions opens.
 pub(super) fn needed(target: &Arc<dyn AnyBackend>, sessions: u32, threads: Option<u16>) -> u64 {
     // No rate is given, because a search changes the rate.
     let threads = threads::sessions(target, sessions, threads, None);
@@ -21,7 +20,6 @@ pub(super) fn needed(target: &Arc<dyn AnyBackend>, sessions: u32, threads: Optio
     target.open_files(&threads) + OTHERS + EACH_THREAD * runtimes as u64
 }
 
-/// Raises the limit of open files at least to the number that the run needs. Fails if the hard limit is too low.
 pub(super) fn allow(
     target: &Arc<dyn AnyBackend>,
     sessions: u32,

@@ -14,7 +14,6 @@ pub(crate) struct Policy {
     pub(crate) reported: Percentile,
 }
 
-/// Requirements that can end a run as soon as the results of the remaining requests cannot change the outcome.
 #[derive(Clone, Debug)]
 pub(crate) struct Deciding {
     /// The run ends when one of these criteria is certain to be missed.

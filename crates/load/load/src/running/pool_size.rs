@@ -6,7 +6,6 @@ use std::str::FromStr;
 /// The largest accepted value of `--connections`. Larger values are likely to be a mistake.
 pub(crate) const MOST_CONNECTIONS: u32 = 1_000_000;
 
-/// The number of connections at the start of a run, and the number up to which more are opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PoolSize {
     pub(crate) first: u32,

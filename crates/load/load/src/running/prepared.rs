@@ -22,7 +22,6 @@ impl Prepared {
         Ok(Prepared(Some(Arc::clone(target))))
     }
 
-    /// Tears the target down. Returns a warning if this fails.
     pub(crate) fn tear_down(&mut self) -> Option<String> {
         let target = self.0.take()?;
         let why = match on_own_thread(|| target.tear_down_boxed()) {
@@ -42,7 +41,7 @@ impl Drop for Prepared {
     }
 }
 
-/// Makes a call in a runtime on a new thread, which the call may block.
+/// The call runs in a runtime on a new thread, which it may block.
 fn on_own_thread<'a, F>(call: impl FnOnce() -> F + Send) -> io::Result<Result<(), Failure>>
 where
     F: Future<Output = Result<(), Failure>> + Send + 'a,
@@ -63,7 +62,6 @@ mod tests {
     use crate::load::target::{Done, Failure, Slot, Target};
     use std::sync::{Arc, Mutex};
 
-    /// Records the calls that it receives. The call named `wrong` fails.
     #[derive(Clone)]
     struct Notes {
         calls: Arc<Mutex<Vec<&'static str>>>,

@@ -47,7 +47,6 @@ impl Push {
         Ok(Push { end, thread })
     }
 
-    /// Sends the metrics for the last time. Returns a message if any send has failed.
     pub(crate) fn end(self) -> Option<String> {
         // If the thread no longer exists, it has panicked and has printed a message.
         let _ = self.end.send(());
@@ -90,8 +89,6 @@ impl Pusher {
         self.pushed
     }
 
-    /// Sends the current metrics. Unless `again` is `None`, reports the first failure and the interval `again` between
-    /// attempts.
     async fn push(&mut self, again: Option<Duration>) {
         let looks: Vec<_> = self.loads.iter().map(Observed::look).collect();
         let starts = looks.iter().filter_map(|(_, state)| Some(state.snapshot()?.start));

@@ -42,14 +42,12 @@ use std::time::{Duration, SystemTime};
 /// The number of interrupts that a run handles: the first ends the schedule, the second ends the wait for responses.
 pub(crate) const INTERRUPTS: usize = 2;
 
-/// The number of additional interrupts for a node of a fleet, which first leaves the fleet and starts the slots that it
-/// has claimed.
+/// A node of a fleet handles one more interrupt, at which it leaves the fleet and starts the slots that it has claimed.
 const LEAVES: usize = 1;
 
 #[derive(Debug)]
 pub(crate) struct Ran {
     pub(crate) summary: Summary,
-    /// An error if a log is incomplete.
     pub(crate) logged: anyhow::Result<()>,
     /// In a fleet, the number of slots that were granted to this node but not started. Meaningless for other runs.
     pub(crate) not_started: u64,
@@ -64,8 +62,7 @@ impl std::fmt::Display for NotJoined {
     }
 }
 
-/// Performs the run that has been set up. Returns its results, and its node if it belongs to a fleet. Returns `None`
-/// if the run was stopped before its fleet started, or during the countdown to its start.
+/// Returns `None` if the run was stopped before its fleet started, or during the countdown to its start.
 pub(crate) fn run(setup: &Setup, logs: Logs) -> anyhow::Result<Option<(Ran, Option<Member>)>> {
     let (sender, messages) = mpsc::channel();
     let interrupts = INTERRUPTS + setup.invitation.as_ref().map_or(0, |_| LEAVES);
@@ -96,7 +93,6 @@ pub(crate) fn run(setup: &Setup, logs: Logs) -> anyhow::Result<Option<(Ran, Opti
     Ok(Some((done?, member)))
 }
 
-/// Joins the fleet and waits for the other nodes. Returns `None` if the user ended the run before the fleet started.
 fn join(
     invitation: &Invitation,
     messages: &Receiver<Message>,
@@ -130,8 +126,6 @@ fn join(
     member
 }
 
-/// Performs a run. The first [`Message::Stop`] ends the schedule, and the second one ends the wait for responses. A
-/// node of a fleet first leaves the fleet, so it needs one message more.
 pub(crate) fn perform(
     setup: &Setup,
     member: Option<&Member>,
@@ -158,7 +152,7 @@ pub(crate) struct OpenLoad<'run> {
     pub(super) threads: PartThreads,
 }
 
-/// Starts the threads, which open the connections of all loads. `count` threads run the loads whose calls do not block.
+/// `count` threads run the loads whose calls do not block.
 pub(super) fn open<'run>(
     setups: &[&'run Setup],
     member: Option<&Member>,
@@ -175,7 +169,6 @@ pub(super) fn open<'run>(
     Ok((threads, open.collect()))
 }
 
-/// Waits until the connections of all loads are open. Returns `false` if the run should end.
 pub(super) fn wait_until_open(loads: &[OpenLoad<'_>], messages: &Receiver<Message>) -> bool {
     let are_ready = || loads.iter().all(OpenLoad::is_ready);
     BeforeStart.wait(messages, are_ready, || loads.iter().any(|load| load.threads.have_ended()))
@@ -198,8 +191,8 @@ fn part(setup: &Setup, member: Option<&Member>, clock: &StdClock) -> anyhow::Res
     Ok(LoadPart { target: Arc::clone(&setup.target), shared, connections })
 }
 
-/// Returns how late an operation must start for its thread to poll. Threads with real-time priority never poll, because
-/// they would keep a target on this machine from running. Threads of a closed loop always poll.
+/// Threads with real-time priority never poll, because they would keep a target on this machine from running. Threads
+/// of a closed loop always poll.
 fn least_wait_to_poll(args: &RunArgs) -> Duration {
     match (args.realtime, args.schedule.is_closed) {
         (true, _) => Duration::MAX,
@@ -209,15 +202,12 @@ fn least_wait_to_poll(args: &RunArgs) -> Duration {
 }
 
 impl OpenLoad<'_> {
-    /// Returns whether no thread is still opening connections. Threads that are still blocked after the timeout count
-    /// as ready.
+    /// Threads that are still blocked after the timeout count as ready.
     pub(super) fn is_ready(&self) -> bool {
         let OpenLoad { shared, threads, .. } = self;
         *shared.ready.borrow() + threads.held(shared.timeout) >= threads.count()
     }
 
-    /// Runs the schedule, which begins at the moment `begin`, and sums up its results. Without a moment, the schedule
-    /// ends before it begins.
     pub(super) fn run(
         self,
         begin: Option<Nanos>,
@@ -263,7 +253,6 @@ impl OpenLoad<'_> {
     }
 }
 
-/// Adds the result of repeated requests to the summary, and writes the slowest requests, if the options require this.
 fn note_slots(
     setup: &Setup,
     shared: &RunShared,
@@ -290,8 +279,7 @@ fn title(setup: &Setup, start: SystemTime) -> Title {
     }
 }
 
-/// Starts the schedule at the moment of `begin`, or leaves it paused, and notifies the target and the workers. If
-/// `begin` is `None`, the run should already end, so the schedule ends before any slot can start.
+/// If `begin` is `None`, the run should already end, so the schedule ends before any slot can start.
 pub(super) fn start_schedule<'run>(
     setup: &Setup,
     member: Option<&Member>,

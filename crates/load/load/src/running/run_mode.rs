@@ -1,6 +1,5 @@
-//! Checks the options of closed loops (`--rate max`), of runs with one interval for each connection
-//! (`--per-connection`), of runs that continue until the confidence interval of a percentile is narrow enough
-//! (`--until-confident`), and of runs that end when a requirement is certain to be missed (`--fail-fast`).
+//! Checks the options `--rate max`, `--per-connection`, `--until-confident` and `--fail-fast`, and the options that
+//! conflict with them.
 //!
 //! In a closed loop, a connection starts its next request when it has received the previous response. The engine treats
 //! this as the highest rate without catching up: a slot is due as soon as a worker asks for a slot.
@@ -12,7 +11,6 @@ use anyhow::{bail, ensure};
 use nanopace::{Rate, Strictness};
 use std::time::Duration;
 
-/// Sets the late policy of a closed loop, and rejects options and requirements that need a schedule.
 pub(crate) fn settle_closed_loop(args: &mut RunArgs) -> anyhow::Result<()> {
     if !args.schedule.is_closed {
         return Ok(());
@@ -30,7 +28,6 @@ pub(crate) fn settle_closed_loop(args: &mut RunArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Sets the rate if each connection starts one request per interval. Conflicting options are errors.
 pub(crate) fn settle_per_connection(args: &mut RunArgs) -> anyhow::Result<()> {
     let Some(interval) = args.per_connection else { return Ok(()) };
     if let Some(name) = PerConnection.unsupported(&args.given) {
@@ -50,8 +47,6 @@ pub(crate) fn settle_per_connection(args: &mut RunArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Returns an error if an option about connections or threads cannot be used on this system, in a closed loop, whose
-/// connections are always busy, or with blocking calls, whose threads start before the run.
 pub(crate) fn check_workers(args: &RunArgs, is_blocking: bool) -> anyhow::Result<()> {
     let (size, is_closed) = (args.connections, args.schedule.is_closed);
     let fixed =
@@ -86,13 +81,10 @@ pub(crate) fn check_workers(args: &RunArgs, is_blocking: bool) -> anyhow::Result
 
 const LONGEST: Duration = Duration::from_secs(600);
 
-/// Returns the maximum duration of an `--until-confident` run, not including the warm-up, or `None` for other runs.
 pub(crate) fn longest(args: &RunArgs) -> Option<Duration> {
     args.until_confident.as_ref().map(|_| args.longest.unwrap_or(LONGEST))
 }
 
-/// Rejects options that end the run in other ways, fleets and shards, and loads under which the confidence cannot
-/// increase.
 pub(crate) fn check_until_confident(args: &RunArgs) -> anyhow::Result<()> {
     if args.until_confident.is_none() {
         return Ok(());
@@ -120,7 +112,6 @@ pub(crate) fn check_until_confident(args: &RunArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Rejects `--fail-fast` without requirements, and on a node of a fleet, which has only its own results.
 pub(crate) fn check_fail_fast(args: &RunArgs) -> anyhow::Result<()> {
     if !args.fail_fast {
         return Ok(());

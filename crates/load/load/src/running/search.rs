@@ -136,7 +136,6 @@ impl Job {
         })
     }
 
-    /// Returns `None` if the step was interrupted.
     fn perform(&mut self, step: Step, length: Duration) -> anyhow::Result<Option<Measured>> {
         // The previous step has ended, so its messages are dropped.
         while self.messages.try_recv().is_ok() {}
@@ -169,7 +168,6 @@ impl Job {
         )
     }
 
-    /// Writes all outputs, even if one fails.
     pub(crate) fn publish(&self, results: &Results) -> [io::Result<()>; 3] {
         let promise = &self.promise;
         let json = self.setup.files.output.write_json(|| object::Object::new(results, promise));

@@ -52,10 +52,8 @@ pub(crate) struct Setup {
     pub(crate) first: Duration,
     /// The time from the start of the load to its end. `Duration::MAX` if the load is unlimited or a recording.
     end: Duration,
-    /// The maximum number of slots of this process, if the target has data for a limited number of slots.
     most: Option<u64>,
     counted: Option<Counted>,
-    /// The objective of a search. A step ends as soon as the objective is decided.
     pub(crate) objective: Vec<Criterion>,
     pub(crate) cores: Vec<Core>,
     pub(crate) invitation: Option<Invitation>,
@@ -67,8 +65,6 @@ pub(crate) struct Setup {
 }
 
 impl Setup {
-    /// Checks the options, prepares the target and checks that it responds, and opens the output files without changing
-    /// their contents.
     pub(crate) fn new<T: Backend>(
         args: RunArgs,
         inputs: &[Input<'_>],
@@ -144,7 +140,6 @@ impl Setup {
         })
     }
 
-    /// Sets up the next run with the constant rate `hz`, this duration and new random arrivals.
     pub(crate) fn change(&mut self, hz: f64, duration: Duration) -> anyhow::Result<()> {
         self.args.schedule.rate = Some(Rate::from_hz(hz)?);
         self.args.schedule.seed = self.args.schedule.seed.wrapping_add(1);
@@ -159,7 +154,6 @@ impl Setup {
         Ok(())
     }
 
-    /// Returns the maximum number of connections of each thread.
     pub(crate) fn connections(&self) -> Vec<usize> {
         let RunArgs { connections, threads, .. } = &self.args;
         threads::sessions(&self.target, connections.most, *threads, self.hz())
@@ -170,16 +164,14 @@ impl Setup {
         schedule.constant_hz().ok().flatten().filter(|_| !schedule.is_closed)
     }
 
-    /// Returns the number of connections of each thread at the start. `most` contains the maximum number for each
-    /// thread.
+    /// `most` contains the maximum number of connections of each thread.
     pub(crate) fn first(&self, most: &[usize]) -> Vec<usize> {
         let size = self.args.connections;
         let spread = || threads::spread(size.first as usize, most.len());
         if size.grows() { spread() } else { most.to_vec() }
     }
 
-    /// Creates a pacer for the requested load. The pacer is paused until the schedule starts. In a fleet, returns the
-    /// pacer of the node instead.
+    /// Outside a fleet, the pacer is paused until the schedule starts. In a fleet, it is the node's pacer.
     pub(crate) fn pacer(&self, member: Option<&Member>, clock: &StdClock) -> anyhow::Result<Pacer> {
         match member {
             Some(member) => Ok(member.pacer()),
@@ -204,13 +196,12 @@ impl Setup {
         Ok(builder)
     }
 
-    /// Returns the maximum number of slots of this process, including those of the warm-up.
+    /// Includes the slots of the warm-up.
     fn most_slots(&self) -> Option<u64> {
         self.counted.map_or(self.most, |counted| Some(counted.all()))
     }
 
-    /// Returns whether slots or schedule time may be given up by a strictness above 0 and up to 1, `--skip-later-than`
-    /// or `--max-backlog`. In a closed loop, the strictness gives up nothing, because no slot is late.
+    /// In a closed loop, the strictness gives up nothing, because no slot is late.
     pub(crate) fn gives_up(&self) -> bool {
         let args = &self.args;
         let strictness = args.strictness.get();
@@ -229,7 +220,6 @@ impl Setup {
         })
     }
 
-    /// Returns whether slots keep their intended starts, however late they are.
     fn keeps_slots(&self) -> bool {
         let args = &self.args;
         args.strictness == Strictness::AVERAGE
@@ -247,8 +237,8 @@ impl Setup {
         Ok(Some(Deciding { criteria, is_search, most_requests: self.most_requests()? }))
     }
 
-    /// Returns the maximum number of recorded requests, or `None` if it is unknown. Unless slots keep their intended
-    /// starts, the maximum includes the slots of the warm-up, because late slots of the warm-up may be recorded.
+    /// Unless slots keep their intended starts, the result includes the slots of the warm-up, because late slots of the
+    /// warm-up may be recorded.
     pub(crate) fn most_requests(&self) -> anyhow::Result<Option<u64>> {
         let (schedule, RunLength { warmup, duration, .. }) = (&self.args.schedule, self.length()?);
         let end = warmup.saturating_add(duration);
@@ -265,7 +255,6 @@ impl Setup {
         self.args.schedule.is_replay() || self.most.is_some()
     }
 
-    /// Returns the length of the run, which ends with its load at the latest.
     pub(crate) fn length(&self) -> anyhow::Result<RunLength> {
         let args = &self.args;
         let has_length = args.schedule.has_length() || self.ends_with_load();
@@ -337,8 +326,7 @@ pub(super) fn part_of(slots: u64, args: &RunArgs) -> anyhow::Result<u64> {
     Ok(Arrivals::even().starts_before(end, &second, &args.schedule.shard()?))
 }
 
-/// Returns the slots of a load with a fixed number of requests, at most `most`. Returns `None` without `--requests`,
-/// and for a closed loop, in which workers count their starts.
+/// Returns `None` without `--requests`, and for a closed loop, in which workers count their starts.
 fn counted(args: &RunArgs, most: Option<u64>) -> anyhow::Result<Option<Counted>> {
     let schedule = &args.schedule;
     let Some(requests) = args.requests.filter(|_| !schedule.is_closed) else { return Ok(None) };
@@ -349,7 +337,6 @@ fn counted(args: &RunArgs, most: Option<u64>) -> anyhow::Result<Option<Counted>>
     Ok(Some(Counted { first, warm_up, slots: requests.min(most), may_skip }))
 }
 
-/// Rejects requirements about labels that no operation can have, and about times that the target does not measure.
 pub(super) fn check(target: &dyn AnyBackend, criteria: &[Criterion]) -> anyhow::Result<()> {
     let taken = target.take_own_times();
     for criterion in criteria {

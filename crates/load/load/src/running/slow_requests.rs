@@ -15,7 +15,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The first line of a file. `requests` is the number of requests of the run.
+/// `requests` is the number of requests of the run.
 #[derive(Deserialize, Serialize)]
 struct Head {
     requests: u64,
@@ -37,8 +37,6 @@ struct Line {
     request: Option<Value>,
 }
 
-/// Reads the file of `--again`. Returns `None` if the option is not given. Returns an error if the target cannot repeat
-/// requests, or if the file is unreadable, invalid, or from a run with another seed or other requests.
 pub(super) fn repeats(
     args: &RunArgs,
     target: &dyn AnyBackend,
@@ -66,8 +64,7 @@ fn read(path: &Path, seed: u64, target: &dyn AnyBackend) -> anyhow::Result<Repea
     Ok(Repeats::new(slots, head.requests, seed))
 }
 
-/// Returns the slot of a line. Returns an error if the target would send a different request for this slot. A line
-/// without a path is not compared with the target's request.
+/// Returns an error if the target would send a different request. A line without a path is not compared.
 fn slot(line: &str, target: &dyn AnyBackend) -> anyhow::Result<u64> {
     let line: Value = serde_json::from_str(line).unwrap_or_default();
     let slot = line["slot"].as_u64().context("this is not a JSON object with a slot")?;
@@ -81,7 +78,6 @@ fn slot(line: &str, target: &dyn AnyBackend) -> anyhow::Result<u64> {
     Ok(slot)
 }
 
-/// Returns an empty record of slots for a thread, or `None` if neither `--slowest` nor `--again` is given.
 pub(super) fn record(args: &RunArgs, repeats: Option<&Arc<Repeats>>) -> Option<SlotRecord> {
     let most = args.slowest.as_ref().map_or(0, |_| args.slowest_count as usize);
     (most > 0 || repeats.is_some()).then(|| SlotRecord::new(most, repeats.cloned()))

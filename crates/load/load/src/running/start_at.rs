@@ -17,7 +17,6 @@ pub(crate) struct StartAt(SystemTime);
 /// `+TIME` is rounded up to a multiple of this time since 1970.
 const ROUND: Duration = Duration::from_secs(10);
 
-/// The interval at which a waiting run shows the time that is left.
 const TICK: Duration = Duration::from_secs(1);
 
 /// How long before the start a run stops sleeping. A sleep can take this much longer than requested.
@@ -56,8 +55,7 @@ impl StartAt {
         Ok(())
     }
 
-    /// Shows the time that is left, until it is time to open this number of connections. Returns `false` if the user
-    /// has ended the run.
+    /// Waits until it is time to open this number of connections. Returns `false` if the user has ended the run.
     pub(crate) fn count_down(&self, connections: u32, messages: &Receiver<Message>) -> bool {
         let (job, part) = (Progress::of_a_job(), Progress::of_a_part());
         job.add_line(&format!(
@@ -80,7 +78,6 @@ impl StartAt {
         is_wanted
     }
 
-    /// Returns `false` if the user has ended the run.
     pub(crate) fn wait(&self, messages: &Receiver<Message>) -> bool {
         let is_wanted = self.until(SPIN, messages, |_| ());
         while is_wanted && !self.left().is_zero() {

@@ -13,7 +13,6 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::Sender;
 
-/// The connections of a run to other programs: the control server and the collector of metrics.
 #[derive(Debug)]
 pub(crate) struct Access {
     control: Option<ControlListener>,
@@ -31,8 +30,6 @@ impl Access {
     }
 }
 
-/// Watches and controls a run until `end` is called or this value is dropped. Dropping this value restores the
-/// terminal.
 pub(super) struct Steering {
     keyboard: Option<Keyboard>,
     pub(super) interrupted: Arc<AtomicBool>,
@@ -42,7 +39,6 @@ pub(super) struct Steering {
 }
 
 impl Steering {
-    /// Starts to send messages about `interrupts` interrupts, keys and commands.
     pub(super) fn start(
         args: &RunArgs,
         access: &Access,
@@ -78,7 +74,6 @@ impl Steering {
         self.keyboard.is_some()
     }
 
-    /// Ends the control server, sends the metrics for the last time, and restores the terminal.
     pub(super) fn end(mut self) {
         drop(self.control.take());
         #[cfg(feature = "otlp")]

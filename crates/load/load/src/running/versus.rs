@@ -10,11 +10,6 @@ use crate::load::unsupported::RunKind::TwoSides;
 use anyhow::{bail, ensure};
 use nanopace::Shard;
 
-/// Returns the options of the whole run, and the options of each side.
-///
-/// # Errors
-/// Returns an error if an option cannot be used with two sides, if the number of connections is odd, or if a side would
-/// get no requests.
 pub(crate) fn divided(mut args: RunArgs) -> anyhow::Result<(RunArgs, [RunArgs; 2])> {
     check(&args)?;
     args.is_versus = true;

@@ -38,7 +38,6 @@ pub(crate) fn svg(
     line_plot::svg(&title, [sizes, second])
 }
 
-/// Draws the share of gaps that are shorter than each length, and the share in an exponential distribution.
 fn distribution(sizes: &[(f64, f64)]) -> PlotLine<'static> {
     let shorter = sizes.iter().scan(0.0, |sum, &(gap, share)| {
         let below = *sum;
@@ -68,8 +67,7 @@ fn lateness(seconds: &[f64], slots: &[f64]) -> PlotLine<'static> {
     }
 }
 
-/// Divides the range from 0 to `end` into columns, and combines the values whose positions are in the same column.
-/// Values at `end` and beyond are in one more column. Returns the position and the value of each column.
+/// Values at `end` and beyond are in one more column.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a part of COLUMNS")]
 fn columns(
     values: impl Iterator<Item = (f64, f64)>,

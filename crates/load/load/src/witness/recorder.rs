@@ -32,9 +32,9 @@ impl Recorder {
         Recorder { limits, begun: Instant::now(), recorded: Mutex::default() }
     }
 
-    /// Records a request, unless it is in the warm-up or after the end of the measurement. Requests may be recorded in
-    /// any order. `by_kernel` is the kernel's arrival time, counted from 1970. If it is `None`, the current time is
-    /// used. `is_shared` says whether an earlier request was read together with this request.
+    /// Requests may be recorded in any order. `by_kernel` is the kernel's arrival time, counted from 1970. If it is
+    /// `None`, the current time is used. `is_shared` says whether an earlier request was read together with this
+    /// request.
     pub(crate) fn record(&self, by_kernel: Option<Duration>, is_shared: bool) {
         let (mut recorded, time) = (self.recorded(), by_kernel.unwrap_or_else(now));
         let first = recorded.first.map_or(time, |first| first.min(time));
@@ -47,15 +47,12 @@ impl Recorder {
         }
     }
 
-    /// Returns whether the measurement has ended when the time `since` has passed since the first request and
-    /// `recorded` requests have been recorded.
     fn is_beyond(&self, since: Duration, recorded: usize) -> bool {
         let end = self.limits.duration.map(|duration| self.limits.warmup.saturating_add(duration));
         recorded as u64 >= self.limits.requests || end.is_some_and(|end| since >= end)
     }
 
-    /// Returns whether the measurement has ended. Without a request, it ends as if a request had arrived at the
-    /// beginning.
+    /// Without a request, the measurement ends as if a request had arrived at the beginning.
     pub(crate) fn has_ended(&self) -> bool {
         let recorded = self.recorded();
         let since_first = |first| now().saturating_sub(first);
@@ -67,7 +64,7 @@ impl Recorder {
         self.recorded().arrivals.len()
     }
 
-    /// Returns the recorded arrival times in ascending order, in nanoseconds since 1970.
+    /// In ascending order, in nanoseconds since 1970.
     pub(crate) fn arrivals(&self) -> Vec<u64> {
         let mut arrivals = self.recorded().arrivals.clone();
         arrivals.sort_unstable();
@@ -78,7 +75,6 @@ impl Recorder {
         !self.recorded().is_without_kernel
     }
 
-    /// Returns the number of requests that were read together with an earlier request, whose time they have.
     pub(crate) fn shared(&self) -> u64 {
         self.recorded().shared
     }

@@ -28,8 +28,7 @@ use tokio::time::sleep;
 /// The pause after a failed attempt to accept a connection.
 const RESPITE: Duration = Duration::from_millis(10);
 
-/// Starts the server, which serves until the process ends, and returns the server's address. The server has one thread
-/// per two cores, so that half of the cores are left to the load generator.
+/// The server has one thread per two cores, so that half of the cores are left to the load generator.
 pub(crate) fn start(address: SocketAddr, recorder: Arc<Recorder>) -> io::Result<SocketAddr> {
     let cores = thread::available_parallelism().map_or(1, NonZero::get);
     let mut runtime = Builder::new_multi_thread();
@@ -64,7 +63,6 @@ fn report(shortage: Shortage) {
     Progress::of_a_job().tell(&text);
 }
 
-/// Serves a connection. An error closes it.
 async fn serve(tcp: TcpStream, recorder: Arc<Recorder>) {
     // If this fails, responses may be delayed.
     let _ = tcp.set_nodelay(true);

@@ -58,7 +58,6 @@ impl ConfigFile<'_> {
         Ok(ConfigFile { entries: entries.collect::<Result<_, _>>()? })
     }
 
-    /// Returns the arguments of all entries, except those whose option is `given` elsewhere.
     pub(crate) fn arguments(&self, given: impl Fn(&Arg) -> bool) -> Vec<OsString> {
         let entries = self.entries.iter().filter(|entry| !given(entry.option));
         entries.flat_map(|entry| &entry.arguments).map(OsString::from).collect()
@@ -101,7 +100,6 @@ fn unknown(options: &Command, name: &str, value: &Value<'_>) -> String {
     format!("{name:?} is not an option for a file; {command} --help lists the options")
 }
 
-/// Returns the most similar name of an option, as clap would suggest it.
 fn nearest(options: &Command, name: &str) -> String {
     let name = name.trim_start_matches('-').to_lowercase();
     let error = options.clone().try_get_matches_from(["", &format!("--{name}")]).err();
@@ -111,8 +109,7 @@ fn nearest(options: &Command, name: &str) -> String {
     }
 }
 
-/// Returns the values of an option as on the command line. A flag has one empty value if it is set, and otherwise no
-/// value.
+/// A flag has one empty value if it is set, and otherwise no value.
 fn values(option: &Arg, value: &DeValue<'_>) -> Result<Vec<String>, String> {
     match (option.get_action(), value) {
         (ArgAction::SetTrue, DeValue::Boolean(set)) => {
@@ -135,7 +132,7 @@ fn scalar(value: &DeValue<'_>) -> Result<String, String> {
     }
 }
 
-/// Formats an integer with decimal digits. An integer of more than 127 bits is returned unchanged; clap rejects it.
+/// An integer of more than 127 bits is returned unchanged; clap rejects it.
 fn decimal(number: &DeInteger<'_>) -> String {
     i128::from_str_radix(number.as_str(), number.radix())
         .map_or_else(|_| number.to_string(), |number| number.to_string())
@@ -152,7 +149,7 @@ fn kind(value: &DeValue<'_>) -> &'static str {
     }
 }
 
-/// Returns an error if clap rejects the arguments of one option. Conflicts between options are checked later.
+/// Conflicts between options are checked later.
 fn check(options: &Command, arguments: &[String]) -> Result<(), String> {
     let words = std::iter::once("").chain(arguments.iter().map(String::as_str));
     let elsewhere = |error: &Error| {

@@ -8,7 +8,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 use std::ffi::OsStr;
 use toml::{Table, Value};
 
-/// Formats all options as TOML, in the order of the help page. Fails if a path is not valid Unicode, as TOML requires.
+/// The options are in the order of the help page. TOML requires that paths are valid Unicode.
 pub(crate) fn toml(options: &Command, run: &ArgMatches) -> Result<String, String> {
     let shown = options.get_arguments().filter(|option| !option.is_hide_set());
     let named = shown.filter_map(|option| option.get_long().zip(Some(option)));
@@ -44,7 +44,6 @@ fn value<'run>(option: &Arg, run: &'run ArgMatches) -> Result<Option<Value>, &'r
     })
 }
 
-/// Returns the given values of an option, or its default values. The list is empty if it has neither.
 fn values<'run>(option: &Arg, run: &'run ArgMatches) -> Result<Vec<Value>, &'run OsStr> {
     let raw = run.get_raw(option.get_id().as_str()).into_iter().flatten();
     raw.map(|value| value.to_str().map(readable).ok_or(value)).collect()

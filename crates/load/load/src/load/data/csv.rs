@@ -11,7 +11,6 @@ use std::io::{self, BufRead, Read};
 struct ByLine<R> {
     inner: R,
     lines: usize,
-    /// The last byte returned, or `None` after the end of the input.
     last: Option<u8>,
 }
 
@@ -53,7 +52,7 @@ pub(super) fn read(text: impl BufRead) -> Result<Data, String> {
     Ok(data)
 }
 
-/// Reads the next record. Returns the line on which it begins, or `None` at the end of the file.
+/// Returns the line on which the record begins, or `None` at the end of the file.
 fn record<R: BufRead>(
     reader: &mut Reader<ByLine<R>>,
     record: &mut ByteRecord,

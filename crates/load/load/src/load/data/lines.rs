@@ -1,7 +1,6 @@
 //! Records the line of the file on which each row begins.
 
-/// Most rows begin one line after the previous row. `jumps` contains the index and the line of the rows that do not,
-/// and [`Lines::of`] computes the other lines.
+/// `jumps` contains the index and the line of each row that does not begin one line after the previous row.
 #[derive(Debug, Default)]
 pub(super) struct Lines {
     count: usize,

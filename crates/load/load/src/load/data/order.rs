@@ -8,7 +8,6 @@ pub(crate) struct Order {
     kind: DataOrder,
     count: u64,
     seed: u64,
-    /// The number of consecutive slots that have the same row.
     pub(super) slots_per_row: u64,
 }
 
@@ -28,9 +27,9 @@ impl Order {
         }
     }
 
-    /// Returns the row for the position `place` of a pass. The key of the pass selects a permutation of the rows. A
-    /// Feistel network permutes all numbers with a fixed number of bits. A result that is not the index of a row is
-    /// permuted again (Black and Rogaway 2002, "cycle walking").
+    /// The key of the pass selects a permutation of the rows. A Feistel network permutes all numbers with a fixed
+    /// number of bits. A result that is not the index of a row is permuted again (Black and Rogaway 2002, "cycle
+    /// walking").
     fn shuffled(&self, key: u64, place: u64) -> u64 {
         let bits = u64::BITS - (self.count - 1).leading_zeros();
         let half = bits.div_ceil(2).max(1);
@@ -42,7 +41,7 @@ impl Order {
     }
 }
 
-/// Applies the permutation of the integers of `2 * half` bits that the key selects.
+/// Permutes the integers of `2 * half` bits.
 fn feistel(number: u64, half: u32, key: u64) -> u64 {
     let mask = (1 << half) - 1;
     let (mut left, mut right) = (number >> half, number & mask);
@@ -52,7 +51,7 @@ fn feistel(number: u64, half: u32, key: u64) -> u64 {
     left << half | right
 }
 
-/// Mixes the bits of a number with one step of splitmix64. The step is a bijection.
+/// One step of splitmix64. The step is a bijection.
 pub(crate) fn mixed(number: u64) -> u64 {
     let number = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let number = (number ^ number >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -60,8 +59,7 @@ pub(crate) fn mixed(number: u64) -> u64 {
     number ^ number >> 31
 }
 
-/// Maps a number to a number below `end` almost uniformly: over all 2^64 inputs, the counts of any two results differ
-/// by at most one.
+/// Almost uniform: over all 2^64 inputs, the counts of any two results differ by at most one.
 fn below(number: u64, end: u64) -> u64 {
     let below = (u128::from(number) * u128::from(end)) >> 64;
     u64::try_from(below).unwrap_or_default()

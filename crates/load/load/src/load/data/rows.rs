@@ -7,8 +7,8 @@ use crate::load::slot::Slot;
 use std::path::Path;
 
 /// The rows of a data file: CSV, whose first line names the columns, or one JSON object per line. The number of a slot
-/// determines its row, so all shards and nodes of a load use the same row for a slot. The file is read once.
-/// To take the name of the file from command-line options, use [`DataArgs`](crate::DataArgs).
+/// determines its row, so all shards and nodes of a load use the same row for a slot. The file is read once. To take
+/// the name of the file from command-line options, use [`DataArgs`](crate::DataArgs).
 ///
 /// # Examples
 ///

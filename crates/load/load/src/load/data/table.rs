@@ -58,8 +58,7 @@ impl Data {
         &self.text[begin..self.ends[index]]
     }
 
-    /// Returns an error that names the row and the column if `fits` rejects a value of the column. `place` names the
-    /// part of the request that would contain the value.
+    /// `place` names the part of the request that would contain the value.
     pub(crate) fn check(
         &self,
         column: usize,

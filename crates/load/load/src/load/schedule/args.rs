@@ -43,12 +43,12 @@ pub(crate) struct ScheduleArgs {
     #[arg(long, value_name = "INDEX/COUNT", value_parser = shard)]
     pub(crate) shard: Option<Shard>,
 
-    /// Whether there is no schedule: each request starts when a connection is free for it.
+    /// Whether the load is a closed loop, in which each request starts when a connection is free for it.
     #[arg(skip)]
     pub(crate) is_closed: bool,
 }
 
-/// Parses a rate. `max` becomes the highest rate, which stands for a closed loop.
+/// `max` becomes the highest rate, which stands for a closed loop.
 fn rate(text: &str) -> Result<Rate, RateError> {
     if text == MAX { Ok(Rate::FASTEST) } else { text.parse() }
 }
@@ -65,8 +65,7 @@ pub(crate) fn from_one(text: &str) -> String {
 }
 
 impl ScheduleArgs {
-    /// Sets the rate of a replay to the recorded speed, unless a rate or a shape was given. Returns whether it set the
-    /// rate.
+    /// Returns whether the rate of a replay was set to the recorded speed.
     pub(crate) fn settle(&mut self, is_rate_given: bool) -> bool {
         let plays_as_recorded = self.is_replay() && self.shape.is_none() && !is_rate_given;
         if plays_as_recorded {
@@ -84,18 +83,14 @@ impl ScheduleArgs {
         }
     }
 
-    /// Returns the intended starts of this shard, counted from the beginning of the load.
     pub(crate) fn starts(&self) -> anyhow::Result<impl Iterator<Item = Duration> + use<>> {
         Ok(self.arrivals()?.starts(self.shape()?, self.shard()?))
     }
 
-    /// Returns an error if the load is a recording that starts more than an hour after the beginning of the load,
-    /// unless the user wrote `from=`.
     pub(crate) fn check_first(&self, first: Duration) -> anyhow::Result<()> {
         self.arrivals.recording().map_or(Ok(()), |recording| recording.check_first(first))
     }
 
-    /// Returns how many slots of the shard start before `moment`, counted from the beginning of the load.
     pub(crate) fn starts_before(&self, moment: Duration, shard: Shard) -> anyhow::Result<u64> {
         if moment.is_zero() {
             return Ok(0);
@@ -109,8 +104,7 @@ impl ScheduleArgs {
         Ok(u64::try_from(starts.count())?)
     }
 
-    /// Returns the end of the load, or `None` for an infinite load. A recording ends 1 ns after the last start of this
-    /// shard.
+    /// Returns `None` for an infinite load. A recording ends 1 ns after the last start of this shard.
     pub(crate) fn end(&self) -> anyhow::Result<Option<Duration>> {
         if self.is_replay() {
             let last = self.starts()?.last().unwrap_or_default();
@@ -125,7 +119,7 @@ impl ScheduleArgs {
         files.into_iter().filter_map(|(option, file)| Some((option, file?)))
     }
 
-    /// Returns the arrival process. Reads and checks its recording, if it has one.
+    /// Reads and checks the file of a recording on the first call.
     pub(crate) fn arrivals(&self) -> anyhow::Result<Arrivals> {
         self.arrivals.open(self.seed)
     }
@@ -163,7 +157,6 @@ impl ScheduleArgs {
         self.arrivals.is_poisson() && self.shard.is_none()
     }
 
-    /// Returns the constant rate of this shard in slots per second, or `None` for a shape or a recording.
     pub(crate) fn constant_hz(&self) -> anyhow::Result<Option<f64>> {
         let rate = self.rate.filter(|_| self.shape.is_none() && !self.is_replay());
         let share = self.shard()?.share();

@@ -8,7 +8,6 @@ use std::str::FromStr;
 
 #[derive(Clone, Debug)]
 pub(crate) enum ArrivalProcess {
-    /// A name that [`Arrivals`] can parse.
     Named(String),
     Replay(Box<Recording>),
 }

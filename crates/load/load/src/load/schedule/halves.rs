@@ -8,8 +8,7 @@ use nanopace::{Shard, ShardError};
 /// multiple of a period of the load or of the targets.
 const PAIRS: u32 = 32_749;
 
-/// Returns two shards of equal size that together contain each slot once. A hash of the seed and the number of the pair
-/// decides which shard gets the first slot of a pair.
+/// A hash of the seed and the number of the pair decides which half gets the first slot of a pair.
 pub(crate) fn halves(seed: u64) -> Result<[Shard; 2], ShardError> {
     let first = |pair: u32| 2 * pair + u32::from(is_swapped(seed, pair));
     let one: Vec<u32> = (0..PAIRS).map(first).collect();
@@ -46,7 +45,6 @@ mod tests {
         }
     }
 
-    /// For each period up to 64 slots, a half gets about the same number of slots at each position in the period.
     #[test]
     fn no_period_of_slots_falls_to_one_half() {
         let [one, _] = slots(7, 200_000);

@@ -76,7 +76,6 @@ impl Recording {
         Ok(Recording { file: file.into(), ..recording })
     }
 
-    /// Parses a word after the file. Returns false if the word is part of the file's name.
     fn take(&mut self, word: &str) -> Result<bool, String> {
         let Some((name, value)) = word.split_once('=') else { return Ok(false) };
         let is_second = match name {
@@ -95,7 +94,6 @@ impl Recording {
         &self.file
     }
 
-    /// Returns the content of the file, which the first call reads.
     pub(crate) fn read(&self) -> anyhow::Result<&Recorded> {
         if self.recorded.get().is_none() {
             let recorded = if self.is_har { self.read_har()? } else { self.read_rows()? };

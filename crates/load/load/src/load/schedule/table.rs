@@ -73,7 +73,6 @@ fn is_comment(line: &str) -> bool {
     line.trim().is_empty() || line.starts_with('#')
 }
 
-/// Reads a time (in seconds or with a unit) and the rate at this time.
 fn point(line: &str) -> anyhow::Result<(Duration, Level)> {
     let (time, rate) = line
         .split_once(',')

@@ -22,7 +22,7 @@ pub(crate) struct ControlArgs {
 }
 
 impl ControlArgs {
-    /// Reads the required token. Returns `None` only if no other machine can connect.
+    /// Returns `None` only if no other machine can connect.
     pub(super) fn token(&self) -> anyhow::Result<Option<Token>> {
         let token = self.control_token_file.as_deref().map(Token::read).transpose()?;
         let is_inside = self.control.is_none_or(|at| at.ip().to_canonical().is_loopback());

@@ -1,5 +1,5 @@
 //! Limits the number of connections to the control server. When all connections are in use, the connection of the
-//! client that has been silent for longest is closed. Each client first has [`GRACE`] to send its request.
+//! client that has been silent for longest is closed.
 
 use std::time::Duration;
 use tokio::sync::watch;
@@ -28,7 +28,6 @@ impl Connection {
         self.silent_since.send_replace(Some(Instant::now()));
     }
 
-    /// Performs work whose result the client waits for. The client's connection is not closed before the work ends.
     pub(super) async fn wait_for<T>(&self, work: impl Future<Output = T>) -> T {
         self.silent_since.send_replace(None);
         let done = work.await;
@@ -41,7 +40,6 @@ impl Connection {
 pub(super) struct Connections(Vec<(Connection, JoinHandle<()>)>);
 
 impl Connections {
-    /// Serves a connection with `converse`. If all connections are in use, first waits until one can be closed.
     pub(super) async fn give<F>(&mut self, converse: impl FnOnce(Connection) -> F)
     where
         F: Future<Output = ()> + Send + 'static,
@@ -68,7 +66,6 @@ impl Connections {
         self.0.len() < MOST_CONNECTIONS
     }
 
-    /// Closes the connection that has been silent for longest, if it has been silent for at least [`GRACE`].
     fn send_away(&mut self) {
         let silent_since = |(connection, _): &(Connection, _)| *connection.silent_since.borrow();
         let all = self.0.iter().enumerate();
@@ -87,8 +84,6 @@ mod tests {
 
     const SECOND: Duration = Duration::from_secs(1);
 
-    /// Opens the maximum number of connections, one per second. `waits` returns whether the client of the connection
-    /// with this number waits for a response. The other clients send nothing.
     async fn taken(waits: impl Fn(usize) -> bool) -> Connections {
         let mut connections = Connections::default();
         for number in 0..MOST_CONNECTIONS {

@@ -29,7 +29,7 @@ impl Token {
         Ok(Token(text.to_owned()))
     }
 
-    /// Compares the token with `given` in constant time.
+    /// Compares strings of equal length in constant time.
     fn is(&self, given: &str) -> bool {
         self.0.as_bytes().ct_eq(given.as_bytes()).into()
     }
@@ -43,7 +43,6 @@ impl fmt::Debug for Token {
 
 #[derive(Debug)]
 pub(super) struct Guard {
-    /// The required token. It is `None` only if no other machine can connect.
     pub(super) token: Option<Token>,
 }
 
@@ -76,7 +75,6 @@ fn bearer(headers: &HeaderMap) -> Option<&str> {
     scheme.eq_ignore_ascii_case("Bearer").then_some(token.trim())
 }
 
-/// Returns whether all names that the request uses for this server stand for the loopback interface.
 fn names_loopback(uri: &Uri, headers: &HeaderMap) -> bool {
     let parse = |value: &HeaderValue| value.to_str().ok()?.parse::<Authority>().ok();
     let hosts: Vec<_> = headers.get_all(HOST).iter().map(parse).collect();

@@ -23,7 +23,6 @@ use tokio::time::timeout;
 /// The maximum length of a body, in bytes.
 const LONGEST: usize = 64 * 1024;
 
-/// The time in which the body of a request must arrive.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The time in which the controller must respond. It usually responds within milliseconds.
@@ -32,7 +31,6 @@ const DEADLINE: Duration = Duration::from_secs(5);
 #[derive(Debug)]
 pub(super) struct Handlers {
     pub(super) loads: Vec<Observed>,
-    /// Whether the loads are the two sides of a run, which share one schedule.
     pub(super) is_versus: bool,
     pub(super) control: String,
     pub(super) guard: Guard,
@@ -85,7 +83,6 @@ impl Handlers {
         answer.unwrap_or_else(Refused::response)
     }
 
-    /// Returns the index of the load that the query of a request names, or `None` for all loads.
     fn load(&self, route: Route, query: Option<&str>) -> Result<Option<usize>, Refused> {
         let bad = |reason: String| Err(Refused::new(StatusCode::BAD_REQUEST, reason));
         let names: Vec<_> = self.loads.iter().filter_map(|load| load.name.as_deref()).collect();
@@ -133,7 +130,6 @@ impl Handlers {
         text_of(format.content_type(), exposition(&families(&looks), format))
     }
 
-    /// Passes a command to the controller, and waits until it has been carried out. Returns the new state.
     async fn order(
         &self,
         load: Option<usize>,

@@ -99,15 +99,12 @@ mod tests {
 
     const REQUEST: &str = "GET /nothing HTTP/1.1\r\nHost: localhost\r\n\r\n";
 
-    /// Connects a client and sends this text. Returns the client's stream and the server's stream.
     async fn client(listener: &TcpListener, sent: &str) -> (TcpStream, TcpStream) {
         let mut stream = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
         stream.write_all(sent.as_bytes()).await.unwrap();
         (stream, listener.accept().await.unwrap().0)
     }
 
-    /// Regression test: 128 clients that requested metrics repeatedly without reading the responses blocked all other
-    /// clients.
     #[tokio::test]
     async fn a_client_with_many_requests_waits_for_the_others() {
         const MANY: usize = 300;

@@ -16,7 +16,6 @@ pub(super) struct State<'run> {
     url: &'run str,
     control: &'run str,
     phase: &'static str,
-    /// `None` before the schedule starts.
     #[serde(flatten)]
     going: Option<Going>,
 }

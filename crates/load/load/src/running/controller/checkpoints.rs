@@ -27,9 +27,8 @@ pub(crate) struct Checkpoints {
 }
 
 impl Checkpoint {
-    /// Returns the checkpoint at `at`, which is the current time or the end of the run. `asked` is the number of
-    /// requested slots in the previous checkpoint. If a correction of the load has lowered this number, the checkpoint
-    /// keeps `asked` until the load reaches it again.
+    /// `asked` is the number of requested slots in the previous checkpoint. If a correction of the load has lowered
+    /// this number, the checkpoint keeps `asked` until the load reaches it again.
     pub(crate) fn new(state: &RunState<'_>, at: Nanos, asked: f64) -> Checkpoint {
         let ledger = state.pacer().ledger();
         Checkpoint {
@@ -50,8 +49,7 @@ impl Checkpoints {
         Checkpoints { last: start.clone(), second: start.clone(), warm: start }
     }
 
-    /// Returns whether the last checkpoint ends a second (in a fleet, a second of the load), or is exactly at the end
-    /// of the warm-up.
+    /// Also returns true exactly at the end of the warm-up. In a fleet, a second is a second of the load.
     pub(crate) fn is_second_over(&self, state: &RunState<'_>) -> bool {
         let (from, to) = (self.second.at, self.last.at);
         let is_warm = to == state.span.recorded_from;
@@ -61,7 +59,6 @@ impl Checkpoints {
         is_over || is_warm
     }
 
-    /// Returns the number of recorded slots that were requested between `before` and the last checkpoint.
     pub(crate) fn asked_since(&self, before: &Checkpoint, state: &RunState<'_>) -> f64 {
         let recorded = |from: f64| self.last.asked.max(from) - before.asked.max(from);
         state.span.warm_up().map_or(0.0, |warm_up| recorded(warm_up.count))

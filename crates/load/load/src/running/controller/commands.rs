@@ -29,9 +29,8 @@ impl<'run> Commands<'run> {
         }
     }
 
-    /// Handles a request to end the run. Returns `None` if the schedule must end. The first request to a node of a
-    /// fleet only makes the node leave: the node still starts the slots that it cannot give back, and `stop` returns a
-    /// message.
+    /// Returns `None` if the schedule must end. The first request to end the run only makes a node of a fleet leave:
+    /// the node still starts the slots that it cannot give back, and `stop` returns a message.
     pub(crate) fn stop(&mut self) -> Option<String> {
         let Some(member) = self.state.member.filter(|_| !self.has_left) else {
             self.is_cut_short = self.state.span.has_end();

@@ -6,7 +6,6 @@ use std::fs;
 
 #[derive(Debug)]
 pub(crate) struct MachineReading {
-    /// The CPU use of the machine. `None` on systems other than Linux, where it is not read.
     processors: Option<MachineCpu>,
     quotas: Vec<Option<Quota>>,
 }

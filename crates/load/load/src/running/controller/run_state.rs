@@ -30,7 +30,6 @@ impl<'run> RunState<'run> {
         self.member.map(Member::standing)
     }
 
-    /// Returns the phase of a run whose schedule has not ended.
     pub(crate) fn phase(&self) -> Phase {
         match self.now() {
             _ if self.is_paused() => Phase::Paused,
@@ -70,7 +69,6 @@ impl<'run> RunState<'run> {
         Some(of_fleet.unwrap_or_else(|| self.span.end())).filter(|&end| end < Nanos::MAX)
     }
 
-    /// Returns the total lateness so far of the slots in the backlog.
     pub(crate) fn waiting(&self, Backlog { slots, time }: Backlog) -> Lateness {
         if slots == 0 {
             return Lateness::default();

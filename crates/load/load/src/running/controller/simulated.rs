@@ -45,7 +45,6 @@ struct CommandLine {
     run: RunArgs,
 }
 
-/// A target with data for this number of slots, or without a limit.
 struct Nothing(Option<u64>);
 
 impl Backend for Nothing {
@@ -68,7 +67,7 @@ impl Backend for Nothing {
     }
 }
 
-/// Sets up a run. In the values of options, underscores stand for spaces.
+/// In the values of options, underscores stand for spaces.
 fn set_up(options: &str, most: Option<u64>) -> Setup {
     let words = ["test"].into_iter().chain(options.split_whitespace());
     let line = CommandLine::try_parse_from(words.map(|word| word.replace('_', " "))).unwrap();
@@ -83,12 +82,11 @@ enum Connection {
     Gone,
 }
 
-/// The events of a simulated run. Times are in milliseconds since its start.
+/// The events of a simulated run, in milliseconds since its start. The target does not respond during `stalls`, and the
+/// threads do nothing during `freezes`.
 #[derive(Clone, Debug, Default)]
 struct Course {
-    /// The spans of time in which the target does not respond.
     stalls: Vec<(u64, u64)>,
-    /// The spans of time in which the threads do nothing.
     freezes: Vec<(u64, u64)>,
     /// Each time this number of slots has been granted, the decision about the last of them is delayed. 0: never.
     hold_every: u64,
@@ -98,7 +96,6 @@ struct Course {
     most: Option<u64>,
 }
 
-/// A server that serves one request at a time. Some requests fail.
 #[derive(Clone, Copy, Debug)]
 struct Server {
     seed: u64,
@@ -107,7 +104,6 @@ struct Server {
 }
 
 impl Server {
-    /// Returns the service time, and whether the request succeeds. Both depend only on the seed and the slot.
     fn serve(self, slot: u64) -> (Duration, Result<Done, Failure>) {
         let mut random = Random((self.seed << 32) | slot);
         let time = self.mean.mul_f64(random.exponential());
@@ -120,7 +116,6 @@ struct Ran {
     summary: Summary,
     refused: Vec<Refusal>,
     warm_up: u64,
-    /// The requested rate at each tick, as text and in slots per second.
     rates: Vec<(String, f64)>,
 }
 
@@ -142,7 +137,6 @@ struct Run<'run> {
     connections: Vec<Connection>,
     granted: u64,
     next_beat: Nanos,
-    /// The time at which the server has served all requests received so far.
     free_at: Nanos,
 }
 
@@ -155,7 +149,6 @@ impl Run<'_> {
         self.span.start + Duration::from_millis(ms)
     }
 
-    /// Returns the end of the stop that contains `moment`, or `moment` if no stop contains it.
     fn after(&self, stops: &[(u64, u64)], moment: Nanos) -> Nanos {
         let inside = |&&(from, to): &&(u64, u64)| (self.at(from)..self.at(to)).contains(&moment);
         stops.iter().find(inside).map_or(moment, |&(_, to)| self.at(to))
@@ -241,7 +234,6 @@ impl Run<'_> {
     }
 }
 
-/// Performs one iteration of the controller's loop without waiting. Returns whether the schedule continues.
 fn controls(
     controller: &mut Controller<'_>,
     messages: &Receiver<Message>,

@@ -25,7 +25,6 @@ use std::collections::VecDeque;
 use std::mem;
 use std::time::Duration;
 
-/// The interval at which all records are collected for the live views.
 const TICK: Duration = Duration::from_millis(250);
 
 #[derive(Debug)]
@@ -75,8 +74,8 @@ impl<'run> RunTotals<'run> {
         self.tally.expect(labels);
     }
 
-    /// Returns the time of the next tick. A tick at the end of the warm-up separates the results before and after it.
-    /// In a fleet, a tick at each second of the load allows the results of all nodes to be added.
+    /// A tick at the end of the warm-up separates the results before and after it. In a fleet, a tick at each second of
+    /// the load allows the results of all nodes to be added.
     pub(crate) fn next_tick(&self) -> Nanos {
         let (last, warm) = (self.checkpoints.last.at, self.state.span.recorded_from);
         let member = self.state.member;
@@ -84,7 +83,6 @@ impl<'run> RunTotals<'run> {
         if last < warm { next.min(warm) } else { next }
     }
 
-    /// Collects the records if a tick is due. Returns whether this ended a second, or `None` if no tick is due.
     pub(crate) fn tick(&mut self) -> Option<bool> {
         // The wait may end slightly before the tick, because the channel and the pacer use different clocks.
         (self.state.now() >= self.next_tick()).then(|| {
@@ -94,7 +92,6 @@ impl<'run> RunTotals<'run> {
         })
     }
 
-    /// Collects the records up to the current time, or up to `until` if that is later.
     fn collect(&mut self, until: Nanos) {
         // Outcomes are taken before the clock is read, so that an interval exists for each of them.
         self.collector.take_outcomes();
@@ -119,7 +116,6 @@ impl<'run> RunTotals<'run> {
         }
     }
 
-    /// Adds the interval between the checkpoint `before` and the last checkpoint.
     fn add(&mut self, before: &Checkpoint, brief: Brief) {
         let RunTotals { state, checkpoints, .. } = self;
         let (start, recorded_from) = (state.span.start, state.span.recorded_from);
@@ -163,8 +159,6 @@ impl<'run> RunTotals<'run> {
         self.machine[1] = Some(MachineReading::now());
     }
 
-    /// Collects the remaining records after the threads have ended. Counts the slots and the time that a late policy
-    /// gave up.
     pub(crate) fn close(&mut self, run_end: &RunEnd, policy: &Policy) {
         // The end of the run may be later than the last response, because the last slot is followed by one interval.
         self.collect(run_end.at);
@@ -180,7 +174,6 @@ impl<'run> RunTotals<'run> {
         self.collector.settle(skipped, limit, forfeited);
     }
 
-    /// Returns the confidence intervals of the results up to the end of the last second.
     pub(crate) fn confidence(&self) -> Confidence<'_> {
         Confidence::new(self.collector.total(), &self.over_time)
     }
@@ -208,9 +201,8 @@ impl<'run> RunTotals<'run> {
         self.ended.unwrap_or_else(|| self.state.pacer().ledger())
     }
 
-    /// Returns the slots that are due but have not started. After the end of the schedule, no more slots fall due. A
-    /// closed loop has no such slots: no slot is due before a worker is free. A schedule that is paused at its start
-    /// has none either, although its first slot is due at the time 0.
+    /// After the end of the schedule, no more slots fall due. A schedule that is paused at its start has no backlog,
+    /// although its first slot is due at the time 0.
     fn backlog_now(&self) -> Backlog {
         let (ledger, unstarted) = (self.ledger(), self.tally.unstarted);
         match self.ended {
@@ -249,8 +241,7 @@ impl<'run> RunTotals<'run> {
         }
     }
 
-    /// Returns the total lateness so far of the slots in the backlog. Returns zero during the warm-up, and after the
-    /// schedule, when these slots have been counted.
+    /// After the schedule, the lateness of the slots in the backlog has already been recorded.
     fn waiting(&self, phase: Phase, backlog: Backlog) -> Lateness {
         match phase {
             Phase::Running | Phase::Paused => self.state.waiting(backlog),
@@ -258,7 +249,6 @@ impl<'run> RunTotals<'run> {
         }
     }
 
-    /// Returns the requested rate in the last second or, during the warm-up, the current rate.
     fn asked_hz(&self) -> f64 {
         let second: Duration = self.recent.iter().map(Interval::length).sum();
         if second.is_zero() {

@@ -20,8 +20,7 @@ use std::time::Duration;
 /// The interval between two reads of the status from the store. Nodes report their results at the same interval.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// The maximum number of consecutive reads of the status that do not find the run in the store. If the store was
-/// emptied, the nodes restore its data within this number of reads.
+/// If the store was emptied, the nodes restore its data within this number of reads.
 const PATIENCE: u32 = 5;
 
 const USUAL_SIZE: (u16, u16) = (80, 24);
@@ -33,8 +32,8 @@ struct FleetView {
     all: OperationStats,
 }
 
-/// Shows a run until it is over or another run has replaced it. While the store does not respond, or for [`PATIENCE`]
-/// reads has no such run, shows the error. Other errors end the view.
+/// Shows a run until it is over or another run has replaced it. After the first read, shows the error while the store
+/// does not respond, or has no such run for up to [`PATIENCE`] reads. Other errors end the view.
 pub(super) fn show(control: &Control, at: &RunAddress) -> anyhow::Result<io::Result<()>> {
     let is_terminal = io::stdout().is_terminal();
     let mut tellings = Tellings::default();
@@ -140,7 +139,6 @@ fn add(line: &str) -> io::Result<()> {
     stdout.flush()
 }
 
-/// Overwrites the previous text on the terminal. Cuts off lines and columns that do not fit.
 fn redraw(text: &str) -> io::Result<()> {
     let size = terminal::size().ok().filter(|(columns, rows)| columns.min(rows) > &0);
     let (columns, rows) = size.unwrap_or(USUAL_SIZE);

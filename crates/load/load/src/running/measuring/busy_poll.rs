@@ -13,21 +13,18 @@ use nanopace::Nanos;
 use std::mem;
 use std::time::Duration;
 
-/// The longest time for which a thread polls before it sleeps. A sleeping target can take about 40 us to wake.
+/// A sleeping target can take about 40 us to wake.
 const LONGEST: Duration = Duration::from_micros(50);
-/// The maximum number of sleeps without polling between two attempts.
 const REST: u32 = 256;
 pub(super) const MOST_CONNECTIONS: usize = 8;
-/// A thread polls if its last operation started at least this late.
+/// In a load with a schedule, a thread without real-time priority polls if its last operation started this late.
 pub(crate) const LATE: Duration = Duration::from_millis(1);
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct BusyPoll {
-    /// The least wait time at which the thread polls.
     pub(super) least_wait: Duration,
     is_late: bool,
     has_answer: bool,
-    /// The end of the current polling.
     until: Option<Nanos>,
     /// The number of sleeps without polling that follow the next failure.
     rest: u32,
@@ -41,7 +38,6 @@ impl BusyPoll {
         BusyPoll { least_wait, is_late: false, has_answer: false, until: None, rest: 1, left: 0 }
     }
 
-    /// Records the wait time of an operation that starts.
     pub(super) fn starts(&mut self, wait_time: Duration) {
         self.is_late = wait_time >= self.least_wait;
     }
@@ -50,7 +46,6 @@ impl BusyPoll {
         self.has_answer = true;
     }
 
-    /// Returns whether the thread polls once more, when it has nothing else to do at `now`.
     pub(super) fn polls(&mut self, now: Nanos) -> bool {
         if mem::take(&mut self.has_answer) {
             if self.until.take().is_some() {

@@ -95,7 +95,6 @@ impl Thread<'_> {
         Nanos::from_nanos(self.next_slot * 1_000_000_000 / self.cause.per_second)
     }
 
-    /// Advances the clock to `moment`, or to the end of the stop that contains `moment`.
     fn go_to(&self, moment: Nanos) {
         let stops = self.cause.generator_stops.iter();
         let inside = |(stop, go): &&Stop| (at(*stop)..at(*go)).contains(&moment);
@@ -341,7 +340,6 @@ fn a_load_that_is_too_much_is_whose_time_it_takes() {
     }
 }
 
-/// 50 calls per second, each with a think time of one second.
 const THINKING: Cause =
     Cause { per_second: 50, service: 5, think: 1_000, connections: 100, ..USUAL };
 

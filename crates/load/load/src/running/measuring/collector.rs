@@ -17,7 +17,6 @@ pub(crate) struct Collector<'run> {
     pacer: Pacer,
     /// The rate of this process, if it has been constant since the start and no late policy can give up slots.
     constant_hz: Option<f64>,
-    /// Whether the slots are evenly spaced, so that gaps between starts can be judged.
     is_even: bool,
     interval: OperationStats,
     second: OperationStats,
@@ -96,8 +95,8 @@ impl<'run> Collector<'run> {
         &self.last_second
     }
 
-    /// Records the cause of the lateness of the slots that were skipped after the last start. Each of them was more
-    /// than `limit` late. `end` is the end of the schedule.
+    /// No later start shows why slots that were skipped after the last start were late. Each of these slots counts as
+    /// `limit` late at `end`, the end of the schedule.
     pub(crate) fn look_at_last_skipped(&self, limit: Duration, end: Nanos) {
         let before = self.recorders.iter().map(|recorder| recorder.skipped()).max();
         let slots = self.pacer.ledger().skipped.saturating_sub(before.unwrap_or_default());
@@ -111,14 +110,12 @@ impl<'run> Collector<'run> {
         }
     }
 
-    /// Counts what a late policy gave up: `skipped` slots, which were later than `limit`, and the time `forfeited`.
     pub(crate) fn settle(&mut self, skipped: u64, limit: Duration, forfeited: Duration) {
         self.total.skipped(skipped, limit);
         self.total.forfeited(forfeited);
     }
 
-    /// Changes or pauses the load. The gap between the last start before the change and the first start after it is not
-    /// judged.
+    /// The gap between the last start before the change and the first start after it is not judged.
     pub(crate) fn change(&mut self, change: impl FnOnce(&Pacer)) {
         self.judge_starts();
         self.constant_hz = None;

@@ -16,7 +16,6 @@ pub(super) struct Connections {
     ideal: Vec<Ideal>,
 }
 
-/// Simulated connections of a generator without delays: see [`lateness`](crate::results::lateness).
 #[derive(Debug)]
 pub(super) struct Ideal {
     pub(super) to_target: IdealConnections,
@@ -43,8 +42,7 @@ impl Connections {
         self.ideal[ALL].to_instant_target.insert(IdealConnections::new(self.count))
     }
 
-    /// Separates one ideal connection from the shared ones, for slots that may use only this connection. Returns its
-    /// index.
+    /// Separates one ideal connection from the shared ones, for slots that may use only this connection.
     pub(super) fn split(&mut self) -> usize {
         let all = &mut self.ideal[ALL];
         all.to_instant_target.get_or_insert_with(|| IdealConnections::new(0));
@@ -53,8 +51,7 @@ impl Connections {
         self.ideal.len() - 1
     }
 
-    /// Adds a connection, and records that the thread begins to open it at `now`. `moved` is how far the schedule has
-    /// been moved.
+    /// `moved` is how far the schedule has been moved.
     pub(super) fn add(&mut self, now: Nanos, moved: Duration) -> Start {
         self.count += 1;
         let Ideal { to_target, to_instant_target } = &mut self.ideal[ALL];

@@ -8,11 +8,10 @@ use std::time::Duration;
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Begun {
-    /// The number of the slot in the whole load.
     pub(super) slot: u64,
     pub(super) intended_start: Nanos,
     pub(super) start: Start,
-    /// The simulated start with a target that responds at once, or `None` before the thread's first think time.
+    /// The simulated start with a target that responds at once, if such starts are simulated for the connection.
     pub(super) instant_target: Option<Start>,
     pub(super) ideal: usize,
     pub(super) is_recorded: bool,
@@ -27,7 +26,7 @@ pub(super) struct Begun {
     pub(super) rests_until: Option<Nanos>,
 }
 
-/// The operations in flight. Each operation has a place (an index) until it ends.
+/// Each operation has a place (an index) until it ends.
 #[derive(Debug, Default)]
 pub(super) struct InFlight {
     places: Vec<Option<Begun>>,

@@ -15,7 +15,6 @@ use nanopace::{Nanos, Pacer};
 use std::mem;
 use std::time::Duration;
 
-/// The number of outcomes that a thread writes together.
 const LATEST: usize = 32;
 
 #[derive(Debug)]
@@ -35,7 +34,6 @@ pub(super) struct Record {
     pub(super) skipped: u64,
 }
 
-/// An attempt to open a connection.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Opening {
     pub(super) start: Start,
@@ -82,14 +80,12 @@ impl Record {
         }
     }
 
-    /// Returns the time up to which the thread has found all responses that have arrived. While the thread opens the
-    /// first connections, it awaits no responses, so this time is `now`.
+    /// While the thread opens the first connections, it awaits no responses, so it has missed none before `now`.
     pub(super) fn looked_until(&self, now: Nanos) -> Nanos {
         if self.connections.opening > 0 { now } else { self.last_poll.looked_until(now) }
     }
 
-    /// Returns the lateness at `now` of a slot that has not started. The thread has found all responses that arrived
-    /// before `looked`.
+    /// The thread has found all responses that arrived before `looked`.
     pub(super) fn lateness(
         &self,
         intended: Nanos,
@@ -110,8 +106,8 @@ impl Record {
         lateness.but_for_rests(free.map_or(Duration::ZERO, |free| free.min(now) - intended))
     }
 
-    /// Creates ideal connections to a target that responds at once, and starts the operations in flight on them. Does
-    /// nothing if these connections exist. Called at the beginning of each think time.
+    /// Called at the beginning of each think time. The first call creates ideal connections to a target that responds
+    /// at once, and starts the operations in flight on them.
     pub(super) fn begin_to_rest(&mut self, now: Nanos) {
         if self.connections.all().to_instant_target.is_some() {
             return;
@@ -132,8 +128,7 @@ impl Record {
         }
     }
 
-    /// Returns whether a slot that has been due for `age` lacks a connection: all connections are busy at `now`, and
-    /// would be busy even if the generator had caused no delays.
+    /// Returns whether all connections are busy, and would be busy even if the generator had caused no delays.
     pub(super) fn lacks_connection(&self, now: Nanos, age: Duration) -> bool {
         // A generator without delays would be ahead of this thread by up to this time.
         let ahead = self.in_flight.iter().map(|begun| begun.start.by_generator()).max();
@@ -142,8 +137,7 @@ impl Record {
         are_busy && age > ahead.unwrap_or_default() + unseen
     }
 
-    /// Records that an attempt to open a connection has ended, with or without success. The time of the attempt, without
-    /// pauses, is attributed to the target.
+    /// The time of an attempt, without pauses, is attributed to the target, even if the attempt failed.
     pub(super) fn connection_opened(&mut self, Opening { start, paused }: Opening, now: Nanos) {
         let paused = self.moved.paused(now).saturating_sub(paused);
         let busy = (now - start.actual).saturating_sub(paused);

@@ -18,7 +18,6 @@ use std::ops::Deref;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// The record of one load on one thread, shared with the collector.
 #[derive(Debug)]
 pub(crate) struct Recorder {
     clock: Pacer,
@@ -29,7 +28,7 @@ pub(crate) struct Recorder {
 }
 
 impl Recorder {
-    /// Returns one recorder for each thread. `connections` contains the number of connections of each thread.
+    /// `connections` contains the number of connections of each thread.
     pub(crate) fn all(pacer: &Pacer, connections: &[usize], gives_up: bool) -> Vec<Arc<Recorder>> {
         let burst = BurstLine::new(pacer.strictness()).map(|line| Arc::new(Mutex::new(line)));
         let each = connections.iter();
@@ -51,8 +50,8 @@ impl Recorder {
         Flight { recorder: Arc::clone(self), start, place: Some(place) }
     }
 
-    /// Records that an operation starts. `slot` is the number and the intended start of its slot. The caller has just
-    /// read `now` from the clock. `ideal` is the index of the ideal connections that the operation can use.
+    /// `slot` is the number and the intended start of the operation's slot. The caller has just read `now` from the
+    /// clock. `ideal` is the index of the ideal connections that the operation can use.
     pub(crate) fn start_at(
         &self,
         now: Nanos,
@@ -64,8 +63,8 @@ impl Recorder {
         Flight { recorder: self, start, place: Some(place) }
     }
 
-    /// Returns the time of the start and the place of the operation. The statistics of a warm-up slot contain only the
-    /// cause of its lateness. A late policy may give up time for this lateness after the warm-up.
+    /// Returns the time of the start and the place of the operation. For a warm-up slot, only the cause of its lateness
+    /// is recorded: a late policy may give up time for this lateness after the warm-up.
     fn begin(
         &self,
         now: Nanos,
@@ -110,7 +109,6 @@ impl Recorder {
         (now, place)
     }
 
-    /// Records a think time from the current time to `until`. The call at this place sends nothing during this time.
     pub(crate) fn rest(&self, place: usize, until: Nanos) {
         let record = &mut *self.record();
         let now = self.clock.now();
@@ -127,7 +125,6 @@ impl Recorder {
         }
     }
 
-    /// Records that the think time of the call at this place has ended. Returns the current time.
     pub(crate) fn go_on(&self, place: usize) -> Nanos {
         let record = &mut *self.record();
         let now = self.clock.now();
@@ -141,8 +138,7 @@ impl Recorder {
         now
     }
 
-    /// Counts all operations in flight as unfinished, because the thread may be stuck. If one of them ends later, its
-    /// end is not counted.
+    /// The thread may be stuck, so its operations count as unfinished. Later ends of operations are not counted.
     pub(crate) fn give_up(&self) {
         let record = &mut *self.record();
         let now = self.clock.now();
@@ -160,8 +156,6 @@ impl Recorder {
         self.record().last_poll.blocks();
     }
 
-    /// Returns whether the thread's beat is overdue by more than `allowed` plus
-    /// [`STUCK`](crate::results::last_poll::STUCK).
     pub(crate) fn is_stuck(&self, allowed: Duration) -> bool {
         self.record().last_poll.is_stuck(self.clock.now(), allowed)
     }
@@ -178,13 +172,12 @@ impl Recorder {
         self.record().connections.split()
     }
 
-    /// Returns the number of connections that are being opened before the schedule starts. Until it is 0, the thread
-    /// takes no slot.
+    /// Until the number of connections that are being opened is 0, the thread takes no slot.
     pub(crate) fn opening(&self) -> usize {
         self.record().connections.opening
     }
 
-    /// Records that the thread begins to open a connection. No slot can use it until it is [opened](Recorder::opened).
+    /// No slot can use the connection until it is [opened](Recorder::opened).
     pub(crate) fn open(&self) -> Opening {
         let Record { connections, moved, .. } = &mut *self.record();
         let now = self.clock.now();
@@ -199,8 +192,6 @@ impl Recorder {
         record.connection_opened(opening, self.clock.now());
     }
 
-    /// Records that the thread begins to open one more connection during the run. No slot can use it until it is
-    /// [added](Recorder::added).
     pub(crate) fn add(&self) -> Opening {
         let Record { connections, moved, .. } = &mut *self.record();
         let now = self.clock.now();
@@ -211,13 +202,11 @@ impl Recorder {
         self.record().connection_opened(opening, self.clock.now());
     }
 
-    /// Lets the thread poll instead of sleeping once an operation has started `least_wait` late.
     pub(crate) fn poll_if_late(&self, least_wait: Duration) {
         self.record().busy_poll.least_wait = least_wait;
     }
 
-    /// Records that the thread has nothing else to do. Returns whether it polls instead of sleeping. Calls `processor`
-    /// for the thread's CPU time only if it is needed.
+    /// Returns whether the thread polls instead of sleeping. Calls `processor` only if the CPU time is needed.
     pub(crate) fn sleeps(&self, processor: impl FnOnce() -> CpuTime) -> bool {
         let (record, now) = (&mut *self.record(), self.clock.now());
         record.last_poll.sleeps(now, processor);
@@ -228,13 +217,12 @@ impl Recorder {
         self.record().last_poll.wakes(self.clock.now(), processor);
     }
 
-    /// Records the thread's CPU time. The thread must report again within a [`BEAT`](crate::results::last_poll::BEAT).
+    /// The thread must report again within a [`BEAT`](crate::results::last_poll::BEAT).
     pub(crate) fn beat(&self, processor: CpuTime) {
         self.record().last_poll.beat(self.clock.now(), processor);
     }
 
-    /// Records the slots that had not started at `end`. Each entry of `left` is an intended start, and the number of
-    /// slots with about this intended start.
+    /// Each entry of `left` is an intended start, and the number of slots with about this intended start.
     pub(crate) fn unstarted(&self, left: &[(Nanos, u64)], end: Nanos) {
         let record = &mut *self.record();
         let now = self.clock.now();
@@ -264,7 +252,6 @@ impl Recorder {
         record.stats.cause(lateness.times(slots));
     }
 
-    /// Returns the lateness so far of a slot that has been due for `age` and has not started.
     pub(crate) fn waiting(&self, age: Duration) -> Lateness {
         let record = &mut *self.record();
         let now = self.clock.now();
@@ -335,7 +322,6 @@ impl<R: Deref<Target = Recorder>> Flight<R> {
         self.place.unwrap_or_default()
     }
 
-    /// Ends the operation at the current time, and returns this time.
     pub(crate) fn end(mut self, answer: Answer) -> Nanos {
         let record = &mut *self.recorder.record();
         let end = self.recorder.clock.now();

@@ -38,7 +38,6 @@ impl ScheduleShift {
         self.paused + self.since.map_or(Duration::ZERO, |since| now - since)
     }
 
-    /// Returns how far the schedule was moved before the slot that is taken at `now`.
     pub(crate) fn by(&mut self, now: Nanos) -> Duration {
         self.paused(now) + if self.gives_up { self.given_up() } else { Duration::ZERO }
     }
@@ -62,8 +61,7 @@ impl ScheduleShift {
         self.skipped_time + mem::replace(&mut self.idle, ledger.idle)
     }
 
-    /// Returns the mean interval in seconds between the slots of this process in the last second, or zero if there were
-    /// none. The process may have only a part of the load's slots.
+    /// Returns the mean interval, in seconds, of this process's slots in the last second; zero if there were none.
     fn interval(&self, elapsed: Duration) -> f64 {
         let (now, span) = (self.pacer.now(), elapsed.min(Duration::from_secs(1)));
         let slots = self.pacer.asked_count(now) - self.pacer.asked_count(now - span);
@@ -96,7 +94,6 @@ mod tests {
             Run::of_shard(1, policy)
         }
 
-        /// The process is one of `shards` processes, and has 200 slots per second.
         fn of_shard(shards: u32, policy: impl Fn(PacerBuilder) -> PacerBuilder) -> Run {
             let clock = ManualClock::new();
             let rate = Rate::per_second(200 * u64::from(shards)).unwrap();
@@ -115,8 +112,6 @@ mod tests {
             }
         }
 
-        /// Performs `count` requests. The target takes `target` to respond to each request, and the generator then
-        /// takes `generator`.
         fn requests(&self, count: u64, target: Duration, generator: Duration) -> &Run {
             let idle = CpuTime::default;
             for _ in 0..count {
@@ -155,7 +150,6 @@ mod tests {
         |builder| builder.strictness(Strictness::new(0.5).unwrap()),
     ];
 
-    /// Returns a run for each policy, with all slots of a load and with every 100th slot of a larger load.
     fn runs() -> impl Iterator<Item = Run> {
         let each = |shards| POLICIES.into_iter().map(move |policy| Run::of_shard(shards, policy));
         [1, 100].into_iter().flat_map(each)

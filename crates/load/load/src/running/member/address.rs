@@ -16,8 +16,6 @@ pub(crate) struct RunAddress {
 }
 
 impl RunAddress {
-    /// Returns the address of a run in the store that the option names, or otherwise in the store that the environment
-    /// variable names.
     pub(crate) fn new(option: &str, url: Option<&str>, name: &str) -> anyhow::Result<RunAddress> {
         let url = url.map(str::to_owned).or_else(|| env::var(VARIABLE).ok());
         let url = url.with_context(|| {

@@ -27,7 +27,6 @@ fn lock(view: &Mutex<View>) -> MutexGuard<'_, View> {
 }
 
 impl Overview {
-    /// Starts a thread that ends when the overview is dropped.
     pub(crate) fn start(at: &RunAddress) -> Result<Overview, FleetError> {
         let control = Control::open(at.url(), &at.name)?;
         let view = Arc::new(Mutex::new(View::default()));
@@ -46,7 +45,6 @@ impl Overview {
         Ok(Overview(view))
     }
 
-    /// Returns the figures of the fleet in one line, or `None` if they are not wanted or not known yet.
     pub(crate) fn text(&self, is_wanted: bool) -> Option<String> {
         let mut view = lock(&self.0);
         view.is_wanted = is_wanted;

@@ -33,7 +33,6 @@ pub(crate) struct Collector {
 }
 
 impl Collector {
-    /// The URL must be one that `url::read` accepts. Returns an error if the URL needs TLS and TLS cannot be set up.
     pub(super) fn new(url: Uri) -> anyhow::Result<Collector> {
         let host = url.host().unwrap_or_default();
         let host = host.trim_start_matches('[').trim_end_matches(']').to_owned();
@@ -44,7 +43,6 @@ impl Collector {
         Ok(Collector { url, host, port, tls })
     }
 
-    /// Sends a message. Returns an error unless the collector accepts the whole message.
     pub(super) async fn send(&self, message: Vec<u8>) -> anyhow::Result<()> {
         let sent = timeout(PATIENCE, self.send_at_leisure(message)).await;
         let sent = sent.unwrap_or_else(|_| Err(anyhow::anyhow!("no response within 5 s")));
@@ -90,8 +88,7 @@ impl Collector {
     }
 }
 
-/// Returns an error unless the collector has accepted the whole message. A response with a success status can still
-/// reject a part of the message.
+/// A response with a success status can still reject a part of the message.
 async fn judge(answer: Response<Incoming>) -> anyhow::Result<()> {
     let status = answer.status();
     if !status.is_success() {
@@ -107,8 +104,7 @@ async fn judge(answer: Response<Incoming>) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Returns the first 200 characters of a text. Control characters become blanks, so that a terminal can show the text
-/// in one line.
+/// Control characters become blanks, so that a terminal can show the text in one line.
 fn one_line(text: &str) -> String {
     text.chars().take(200).map(|letter| if letter.is_control() { ' ' } else { letter }).collect()
 }

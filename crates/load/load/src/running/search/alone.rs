@@ -14,8 +14,7 @@ const PATIENCE: Duration = Duration::from_secs(3);
 
 const RESPITE: Duration = Duration::from_millis(100);
 
-/// Sends single requests, each with the timeout, until one succeeds or [`PATIENCE`] has passed. Returns the last
-/// failure, or `None` if a request succeeds or `is_wanted` no longer holds.
+/// Returns the last failure, or `None` if a request succeeds or `is_wanted` no longer holds.
 pub(super) fn failure(
     target: &Arc<dyn AnyBackend>,
     timeout: Duration,
@@ -74,7 +73,6 @@ mod tests {
         }
     }
 
-    /// Calls block their thread until the other end of the channel is dropped.
     struct Holds(Mutex<Receiver<()>>);
 
     impl Holds {

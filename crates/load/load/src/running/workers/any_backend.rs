@@ -15,7 +15,6 @@ type Boxed<'a, R> = Pin<Box<dyn Future<Output = R> + Send + 'a>>;
 pub(crate) trait AnyBackend: Backend {
     fn set_up_boxed(&self) -> Boxed<'_, Result<(), Failure>>;
 
-    /// Calls [`Backend::close`] without a session.
     fn tear_down_boxed(&self) -> Boxed<'_, Result<(), Failure>>;
 
     fn probe_boxed(&self) -> Boxed<'_, Result<(), Failure>>;

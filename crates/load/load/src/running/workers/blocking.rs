@@ -40,9 +40,8 @@ struct Worker {
 
 type Session<'a> = Option<Box<dyn BlockingSession + 'a>>;
 
-/// Starts one thread for each recorder, and a thread that monitors them. The monitor is counted as ready when each
-/// thread has made its first attempt to open a session, or when the timeout has passed. The monitor ends after the
-/// schedule, with the last thread that has taken its ticket, or when the run is given up. It then drops its `token`.
+/// The monitor is counted as ready when each thread has made its first attempt to open a session, or when the timeout
+/// has passed. It ends after the schedule, with the last thread that has taken its ticket, or when the run is given up.
 pub(super) fn start(
     sessions: &Arc<dyn BlockingSessions>,
     shared: &Arc<RunShared>,
@@ -127,8 +126,7 @@ impl Worker {
         Ok(())
     }
 
-    /// Opens the session, works until the schedule ends, and closes the session. If the first attempt to open the
-    /// session fails, the next call tries again.
+    /// If the first attempt to open the session fails, the next call tries again.
     fn run(&self, runtime: &Handle) {
         self.shared.threads.add_current();
         self.recorder.blocks();
@@ -167,7 +165,6 @@ impl Worker {
         span.end_if_over();
     }
 
-    /// Returns false if the call could not connect to the target.
     fn operation<'a>(
         &'a self,
         session: &mut Session<'a>,

@@ -8,7 +8,7 @@ mod system {
 
     pub(crate) type Core = usize;
 
-    /// Returns the cores that the calling thread may use. Empty if the system does not report them.
+    /// Empty if the system does not report the cores that the calling thread may use.
     pub(crate) fn allowed() -> Vec<Core> {
         let allowed = sched_getaffinity(None).unwrap_or_default();
         (0..CpuSet::MAX_CPU).filter(|&core| allowed.is_set(core)).collect()

@@ -53,8 +53,7 @@ impl Deadline {
         Poll::Pending
     }
 
-    /// Extends the deadline, once for each request, if it passed more than [`LATE`] ago. The thread may then have been
-    /// unable to check for a response that arrived in time. Returns whether the deadline was extended.
+    /// The thread may not have checked for a response that arrived in time. Returns whether the deadline was extended.
     fn put_off(&mut self) -> bool {
         let now = Instant::now();
         let is_first = !self.is_put_off && now.saturating_duration_since(self.at) > LATE;

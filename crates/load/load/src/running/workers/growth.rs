@@ -16,8 +16,7 @@ use tokio::time;
 
 const LOOK: Duration = Duration::from_millis(1);
 
-/// Returns the number of due slots if all connections of all threads are busy, and would be busy even if the generator
-/// had caused no delays. Otherwise, and during a pause, returns 0.
+/// Returns 0 unless slots lack a connection, and during a pause.
 pub(crate) fn lacking(shared: &RunShared) -> u64 {
     let Ledger { backlog_slots, backlog, .. } = shared.pacer.ledger();
     let is_due = backlog_slots > 0 && !shared.pacer.is_paused();
@@ -31,8 +30,7 @@ pub(super) struct Growth {
 }
 
 impl Growth {
-    /// Waits until the thread has to open connections, and returns their indices. Returns `None` if the thread opens no
-    /// more connections. The future can be dropped at any time.
+    /// Returns `None` if the thread opens no more connections. The future can be dropped at any time.
     pub(super) async fn more(&mut self) -> Option<Range<usize>> {
         let Growth { shared, left } = self;
         while left.start < left.end && !shared.pacer.is_closed() && !shared.pacer.is_finished() {
@@ -58,8 +56,7 @@ mod tests {
 
     const SIZE: PoolSize = PoolSize { first: 16, most: 100 };
 
-    /// Simulates 3 s of 1 000 slots/s, each with a response after `service_ms`. The thread does nothing in the
-    /// milliseconds `frozen`. Returns the number of connections at the end.
+    /// Simulates 3 s of 1 000 slots/s. The thread does nothing in the milliseconds `frozen`.
     fn opened(service_ms: u64, frozen: Range<u64>) -> usize {
         let clock = ManualClock::new();
         let pacer = Pacer::builder(Rate::per_second(1_000).unwrap()).clock(clock.clone()).build();

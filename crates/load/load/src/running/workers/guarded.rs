@@ -13,7 +13,6 @@ use std::time::Duration;
 #[derive(Debug)]
 pub(crate) struct Guarded {
     timeout: Duration,
-    /// The deadline of the current call, or `None` if calls apply the timeout themselves.
     deadline: Option<Deadline>,
 }
 
@@ -23,7 +22,6 @@ impl Guarded {
         Guarded { timeout, deadline: (!keeps_to_it).then(|| Deadline::new(timeout)) }
     }
 
-    /// Runs a call until it ends, panics or exceeds its deadline. A panic or an exceeded deadline is a failure.
     pub(crate) async fn run<F, R>(&mut self, call: impl FnOnce() -> F) -> Result<R, Failure>
     where
         F: Future<Output = Result<R, Failure>>,

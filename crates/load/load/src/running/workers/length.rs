@@ -44,8 +44,7 @@ pub(crate) struct RunLength {
     pub(crate) is_steady: bool,
     /// The share of the load's slots that belongs to this process, above 0 and at most 1.
     pub(crate) share: f64,
-    /// The constant rate of this process in slots per second until the load is changed, or `None` if the rate is not
-    /// constant.
+    /// Slots per second of this process until the load is changed, or `None` if the rate is not constant.
     pub(crate) constant_hz: Option<f64>,
     /// A closed loop has no schedule, and all slots that started count as requested.
     pub(crate) is_closed: bool,

@@ -20,8 +20,7 @@ struct State {
 }
 
 impl Pool {
-    /// Reserves connections for a thread that can open up to `room` more, if `lacking` slots lack a connection. Returns
-    /// how many connections the thread has to open. The other threads open the remaining ones.
+    /// Returns the thread's share of the connections to open for `lacking` slots, but at most `room`.
     pub(crate) fn reserve(&self, lacking: u64, room: usize, threads: usize) -> usize {
         let mut state = self.state();
         let lacking = usize::try_from(lacking).unwrap_or(usize::MAX).min(AT_ONCE);
@@ -31,7 +30,6 @@ impl Pool {
         count
     }
 
-    /// Records that an attempt to open a reserved connection has ended, with or without success.
     pub(crate) fn opened(&self, now: Nanos) {
         let mut state = self.state();
         state.opening -= 1;
@@ -47,7 +45,6 @@ impl Pool {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        // A thread that panics ends the run with its own message. A poisoned lock must not add another message.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -16,7 +16,6 @@ const PRIORITY: u8 = 10;
 #[cfg(target_os = "linux")]
 const NICE: i32 = -15;
 const WINDOW: Duration = Duration::from_secs(1);
-/// The share of a core above which a thread goes back to the normal class.
 const MOST: f64 = 0.8;
 
 #[derive(Debug)]
@@ -67,7 +66,6 @@ impl RaisedThread<'_> {
 struct Usage(Option<(Nanos, Duration)>);
 
 impl Usage {
-    /// Returns whether the thread, which has used `cpu` so far, used too much in a window that ends at `now`.
     fn is_too_high(&mut self, now: Nanos, cpu: Duration) -> bool {
         let (from, before) = *self.0.get_or_insert((now, cpu));
         let passed = now - from;
@@ -131,8 +129,7 @@ mod tests {
     #[cfg(target_os = "linux")]
     use rustix::process::getpriority_process;
 
-    /// Returns the beat at which a thread goes back, if it does so within 10 s. The thread uses the first share of a
-    /// core for a second, then the second share for a second, and so on.
+    /// The thread uses the two shares of a core in turn, each for a second.
     fn goes_back(shares: [f64; 2]) -> Option<u64> {
         let (mut usage, mut cpu) = (Usage::default(), Duration::ZERO);
         (0..1_000_u64).find(|beat| {
@@ -155,7 +152,6 @@ mod tests {
         }
     }
 
-    /// Any machine allows one of the three classes, and lets a thread go back.
     #[test]
     fn a_thread_gets_the_best_class_that_is_allowed_and_can_go_back() {
         let realtime = Realtime::default();

@@ -21,7 +21,6 @@ pub(crate) struct RunShared {
     pub(crate) recorders: Vec<Arc<Recorder>>,
     /// The number of load threads that are ready for the schedule.
     pub(crate) ready: watch::Sender<usize>,
-    /// Set when the schedule starts.
     pub(crate) span: SetOnce<RunSpan>,
     pub(crate) ended: SetOnce<()>,
     pub(crate) give_up: watch::Sender<bool>,
@@ -33,7 +32,6 @@ pub(crate) struct RunShared {
 }
 
 impl RunShared {
-    /// Creates the state before the schedule starts. `connections` contains the number of connections of each thread.
     pub(crate) fn new(
         pacer: Pacer,
         timeout: Duration,

@@ -27,22 +27,19 @@ impl Slots {
         self.left.is_some() || self.decided.is_some()
     }
 
-    /// Takes a slot. Returns the number of slots that were left before the call, or `u64::MAX` without a limit. Returns
-    /// `None` if no slot was left.
+    /// Returns the number of slots that were left before the call; `u64::MAX` without a limit.
     pub(crate) fn take_one(&self) -> Option<u64> {
         let Some(left) = &self.left else { return Some(u64::MAX) };
         // Relaxed: each decrement must be unique; nothing else is published through it. No loom model: one atomic.
         left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)).ok()
     }
 
-    /// Counts a slot that was granted and will not be started.
     pub(crate) fn refuse(&self) {
         // Relaxed: the count is read when the threads have ended.
         self.refused.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Counts a decision about a slot. Returns the number of decisions so far, including this one, or `None` if the
-    /// last slot does not end the run.
+    /// Returns `None` if the last slot does not end the run.
     pub(crate) fn count_decided(&self) -> Option<u64> {
         // AcqRel, with itself: a thread sees the grants of all threads that counted before it, so the thread that
         // counts last sees all grants. No loom model: one atomic, and the pacer's own lock.
@@ -54,8 +51,8 @@ impl Slots {
         self.decided.as_ref().map(|decided| decided.load(Ordering::Acquire))
     }
 
-    /// Returns how many of the slots that the pacer has granted were not started, if the run ends with the last slot of
-    /// the load. Call this only after all threads have ended.
+    /// Returns how many of the slots that the pacer has granted were not started, in a run that ends with its load or
+    /// after a fixed number of requests. The number is final when all threads have ended.
     pub(crate) fn not_started(&self, granted: u64) -> u64 {
         // Relaxed: as in `refuse`. The controller has since locked the records of the threads, so it sees their counts.
         let [decided, refused] = [self.decided.as_ref(), Some(&self.refused)]

@@ -43,7 +43,6 @@ pub(crate) enum Admission {
 }
 
 impl RunSpan {
-    /// Creates a span, which sends [`Message::LastSlot`] when its last slot ends the run.
     pub(crate) fn new(
         pacer: &Pacer,
         start: Nanos,
@@ -70,7 +69,6 @@ impl RunSpan {
         &self.length
     }
 
-    /// Returns the intended start of a slot. In a closed loop, this is the time at which the slot is taken.
     pub(crate) fn intended_start(&self, grant: Grant, now: Nanos) -> Nanos {
         if self.length.is_closed { now } else { grant.intended_start() }
     }
@@ -83,9 +81,8 @@ impl RunSpan {
         AskedLoad { slots, count: most.map_or(count, |most| count.min(most)) }
     }
 
-    /// Returns the amount of load as counted by the pacer. For random arrivals, `count` is the expected number, which
-    /// can exceed the number of slots that were due. For a moment before the last change of the load or the last pause,
-    /// the pacer may return the amount at that later point.
+    /// For random arrivals, `count` is the expected number, which can exceed the number of due slots. For a moment
+    /// before the last change or pause of the load, the pacer may return the amount at that change or pause.
     fn asked_by_pacer(&self, moment: Nanos) -> AskedLoad {
         let (pacer, before) = (&self.pacer, moment.min(self.end()));
         let asked =
@@ -94,15 +91,15 @@ impl RunSpan {
         ended.map_or_else(asked, |ended| ended.asked)
     }
 
-    /// Returns the amount of the whole load. All of its slots must have fallen due by `moment`.
+    /// All slots of the load must have fallen due by `moment`.
     fn asked_in_all(&self, moment: Nanos) -> AskedLoad {
         let slots = self.pacer.asked_before(moment + Duration::from_nanos(1));
         in_all(slots, self.warm_up().unwrap_or_default())
     }
 
-    /// Returns the amount of load that was due before the recorded part, or `None` if that part has not begun. The
-    /// first call in the recorded part stores the amount. Call this method before each change of the load, because
-    /// after a change the pacer can no longer count the load that was due before.
+    /// Returns `None` before the recorded part. The first call in that part stores the load that was due in the
+    /// warm-up. Call this method before each change of the load, because the pacer cannot count earlier load after a
+    /// change.
     pub(crate) fn warm_up(&self) -> Option<AskedLoad> {
         let has_begun = || self.pacer.now() >= self.recorded_from;
         let asked = || *self.warm_up.get_or_init(|| self.asked_in_warm_up());
@@ -117,8 +114,7 @@ impl RunSpan {
         in_all(planned, asked)
     }
 
-    /// Returns the end of the run. A slot is started only before the end, and only if its intended start is before the
-    /// end.
+    /// A slot is started only before the end, and only if its intended start is before the end.
     pub(crate) fn end(&self) -> Nanos {
         self.ended.get().map_or_else(|| self.planned_end(), |ended| ended.at)
     }
@@ -161,8 +157,7 @@ impl RunSpan {
         }
     }
 
-    /// Decides what a worker does with a slot. If the run ends with the load or after a fixed number of requests, the
-    /// decision about the last slot ends the run.
+    /// The decision about the last slot ends a run that ends with the load or after a fixed number of requests.
     pub(crate) fn admit(&self, (number, intended_start): (u64, Nanos), now: Nanos) -> Admission {
         let admission = self.judge(number, intended_start, now);
         if matches!(admission, Admission::Unstarted | Admission::Over) {
@@ -174,21 +169,18 @@ impl RunSpan {
         admission
     }
 
-    /// Returns how many of the granted slots were not started. Valid after all threads have ended, in a run that ends
-    /// with its load or after a fixed number of requests.
     pub(crate) fn not_started(&self) -> u64 {
         self.slots.not_started(self.pacer.ledger().granted)
     }
 
-    /// Ends the run if it ends with the load or after a fixed number of requests, and if all its slots are decided. An
-    /// undecided slot can be given back and granted again.
+    /// An undecided slot can be given back and granted again, so the run ends only when all its slots are decided.
     pub(crate) fn end_if_over(&self) {
         if self.is_load_over(self.slots.decided()) {
             self.end_with_load(self.pacer.now());
         }
     }
 
-    /// Returns whether no slot is left after `decided` decisions. False if the last slot does not end the run.
+    /// False if the last slot does not end the run.
     fn is_load_over(&self, decided: Option<u64>) -> bool {
         let Some(decided) = decided else { return false };
         if let Some(counted) = self.length.counted
@@ -205,15 +197,13 @@ impl RunSpan {
         if counted.may_skip { self.pacer.ledger().skipped } else { 0 }
     }
 
-    /// Ends the run at the end of its load, or at the current time if that is later.
     fn end_with_load(&self, load_end: Nanos) {
         self.end_at(load_end.max(self.pacer.now()), Some(load_end));
         // The receiver is gone only when the run has ended.
         let _ = self.messages.send(Message::LastSlot);
     }
 
-    /// Returns the time from the last slot to the end of the load. If all intervals are equal, this is one interval, so
-    /// that N slots take N intervals. Otherwise it is zero.
+    /// If all intervals are equal, the load ends one interval after its last slot, so that N slots take N intervals.
     fn last_interval(&self) -> Duration {
         let interval = || Duration::from_secs_f64(self.pacer.rate().interval_ns() * 1e-9);
         if self.length.is_steady { interval() } else { Duration::ZERO }
@@ -242,9 +232,8 @@ impl RunSpan {
         }
     }
 
-    /// Returns the recorded slots that were due before the end of the run and have not started, in batches: see
-    /// [`Pacer::unstarted`]. Leaves out the batches in `known`, then replaces `known` with all batches. The method is
-    /// called twice, because a slot that a worker waited for when the run ended is given back only after the end.
+    /// Leaves out the batches in `known`, then replaces `known` with all batches. The method is called twice, because a
+    /// slot that a worker waited for when the run ended is given back only after the end.
     pub(crate) fn unstarted(&self, known: &mut Vec<(Nanos, u64)>) -> Vec<(Nanos, u64)> {
         let mut all = self.pacer.unstarted(self.recorded_from..self.end());
         self.leave_warm_up_out(&mut all);
@@ -272,8 +261,7 @@ impl RunSpan {
         self.end_at(at, None)
     }
 
-    /// Ends the run as [`end_run`](RunSpan::end_run) does. `load_end` is the end of the load, if all its slots have
-    /// fallen due.
+    /// `load_end` is the end of the load, if all its slots have fallen due.
     fn end_at(&self, at: Nanos, load_end: Option<Nanos>) -> RunEnd {
         let planned = self.planned_end();
         let load_end = load_end.filter(|_| at <= planned);
@@ -303,8 +291,7 @@ impl RunSpan {
     }
 }
 
-/// Returns the amount of load for `slots` slots. Each slot after the warm-up counts as a whole slot, even if the
-/// warm-up ended within an interval.
+/// Each slot after the warm-up counts as a whole slot, even if the warm-up ended within an interval.
 fn in_all(slots: u64, warm_up: AskedLoad) -> AskedLoad {
     let recorded = slots.saturating_sub(warm_up.slots);
     AskedLoad { slots, count: warm_up.count + human::float(recorded) }

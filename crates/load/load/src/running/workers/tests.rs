@@ -90,13 +90,11 @@ fn run(setup: &Setup) -> Summary {
     summary
 }
 
-/// Gives the run up after four calls have `begun`. Checks that these calls are counted.
 fn run_until_hung(setup: &Setup, begun: Receiver<()>) {
     let (sender, messages) = mpsc::channel();
     let stop = sender.clone();
     let stops = thread::spawn(move || {
         begun.iter().take(4).for_each(drop);
-        // The first message ends the schedule, and the second one ends the wait for responses.
         (0..2).for_each(|_| stop.send(Message::Stop).unwrap());
     });
     let summary = run_with(setup, &sender, &messages);
@@ -105,7 +103,6 @@ fn run_until_hung(setup: &Setup, begun: Receiver<()>) {
     assert_eq!((summary.stats.started(), summary.stats.unfinished), (4, 4));
 }
 
-/// Checks that each started operation has ended, and that each slot that was due has a response time.
 fn balance(stats: &OperationStats) {
     let ended = stats.completed() + stats.failed() + stats.unfinished;
     assert_eq!((stats.started(), stats.response.len()), (ended, stats.due()), "{stats:?}");
@@ -115,8 +112,7 @@ fn failures(summary: &Summary) -> Vec<(String, u64)> {
     summary.stats.failures.iter().map(|(kind, count)| (kind.to_string(), *count)).collect()
 }
 
-/// Returns `count` failures of this kind as a list. The list is empty if the count is zero, as it can be on a machine
-/// that stalls for the whole load.
+/// The list is empty if the count is zero, as it can be on a machine that stalls for the whole load.
 fn of_kind(kind: &str, count: u64) -> Vec<(String, u64)> {
     if count == 0 { Vec::new() } else { vec![(kind.to_owned(), count)] }
 }

@@ -6,7 +6,6 @@ use std::io::Read as _;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// Returns the CPU time of the calling thread, or zero if the system does not report it.
 pub(crate) fn of_this_thread() -> CpuTime {
     read("/proc/thread-self/schedstat").unwrap_or_default()
 }
@@ -22,7 +21,6 @@ struct Thread {
 }
 
 impl LoadThreads {
-    /// Adds the calling thread. Has no effect on systems other than Linux.
     pub(crate) fn add_current(&self) {
         #[cfg(target_os = "linux")]
         {
@@ -31,8 +29,7 @@ impl LoadThreads {
         }
     }
 
-    /// Records the CPU time of the calling thread. The thread must call this before it ends, because the system does
-    /// not report the time of an ended thread.
+    /// The thread must call this before it ends, because the system does not report the CPU time of an ended thread.
     pub(crate) fn end_current(&self) {
         #[cfg(target_os = "linux")]
         {
@@ -44,7 +41,7 @@ impl LoadThreads {
         }
     }
 
-    /// Returns the CPU time of each load thread so far. Empty on systems other than Linux.
+    /// Empty on systems other than Linux.
     pub(crate) fn times(&self) -> Vec<CpuTime> {
         let mut threads = self.threads();
         for thread in threads.iter_mut() {
@@ -59,7 +56,7 @@ impl LoadThreads {
     }
 }
 
-/// Reads a CPU time. Allocates no memory, because load threads call this every 10 ms.
+/// Allocates no memory, because load threads read their CPU time about every 10 ms.
 fn read(path: &str) -> Option<CpuTime> {
     let mut text = [0; 64];
     let length = File::open(path).ok()?.read(&mut text).ok()?;

@@ -41,7 +41,6 @@ pub(crate) struct LoadPart {
     pub(crate) connections: Vec<usize>,
 }
 
-/// The threads that run all loads of a run.
 #[derive(Debug)]
 pub(crate) struct Threads(Vec<Thread>);
 
@@ -62,8 +61,8 @@ struct PartThread {
     recorder: Option<Arc<Recorder>>,
 }
 
-/// Spreads sessions over threads, by default over as many threads as [`suitable`] returns. A blocking session has its
-/// own thread.
+/// Spreads sessions over threads: by default over the number of threads that [`suitable`] returns, but at most over one
+/// thread per session. A blocking session has its own thread.
 pub(crate) fn sessions(
     target: &Arc<dyn AnyBackend>,
     sessions: u32,
@@ -138,8 +137,7 @@ impl Threads {
         Ok((threads, by_part))
     }
 
-    /// Joins the threads whose work has ended, and returns the first error. The other threads are left running. If a
-    /// joined thread has panicked, the panic continues in the caller.
+    /// Threads whose work has not ended are left running. A panic of a joined thread continues in the caller.
     pub(crate) fn join(self) -> anyhow::Result<()> {
         let ended = self.0.into_iter().filter(Thread::has_ended).map(|thread| thread.handle);
         ended.into_iter().try_for_each(|thread| {
@@ -149,7 +147,7 @@ impl Threads {
 }
 
 impl Thread {
-    /// Returns whether the thread has ended. If its work has ended, waits up to [`FAREWELL`] for the thread.
+    /// If the thread's work has ended, waits up to [`FAREWELL`] for the thread to end.
     fn has_ended(&self) -> bool {
         let begin = Instant::now();
         let is_working = || self.working.iter().any(|working| working.strong_count() > 0);
@@ -220,11 +218,9 @@ struct ThreadPart {
     target: Arc<dyn AnyBackend>,
     shared: Arc<RunShared>,
     index: usize,
-    /// The index of the thread's first connection.
     first: usize,
     /// The number of the thread's connections, including those that are opened later.
     count: usize,
-    /// Dropped when the part has ended.
     token: Arc<()>,
 }
 
@@ -247,8 +243,7 @@ fn start(
     })
 }
 
-/// Prepares a runtime that reports each sleep of its thread to these recorders. If one of them wants to poll, `poll`
-/// wakes a task, because the thread then polls for events without sleeping.
+/// If a recorder wants to poll, `poll` wakes a task, because the thread then polls for events without sleeping.
 fn observed(recorders: Vec<Arc<Recorder>>, poll: Arc<Notify>) -> Builder {
     let (processor, mut runtime) = (thread_cpu::of_this_thread, Builder::new_current_thread());
     match <[Arc<Recorder>; 1]>::try_from(recorders) {
@@ -288,9 +283,8 @@ impl ThreadPart {
         &self.shared.recorders[self.index]
     }
 
-    /// Sends requests until there are no more slots and all responses have arrived, or until the missing responses are
-    /// given up. Requests without a response are then dropped, and count as unfinished. A thread that is stuck in a
-    /// call does not react, and is left running.
+    /// When missing responses are given up, their requests are dropped and count as unfinished. A thread that is stuck
+    /// in a call does not react, and is left running.
     async fn run(self) -> anyhow::Result<()> {
         self.shared.threads.add_current();
         let (mut give_up, mut tasks) = (self.shared.give_up.subscribe(), JoinSet::new());
@@ -304,7 +298,6 @@ impl ThreadPart {
         worked
     }
 
-    /// Wakes the thread regularly and records each wake-up, so that a stuck thread can be recognised.
     async fn beat(&self) -> Infallible {
         let mut raised = self.shared.realtime.as_ref().map(Realtime::raise);
         loop {
@@ -375,8 +368,7 @@ impl ThreadPart {
     }
 }
 
-/// Returns the result of a task, or `None` if the task was cancelled. If the task has panicked, the panic continues in
-/// the caller.
+/// A panic of the task continues in the caller. Returns `None` if the task was cancelled.
 fn or_panic<T>(task: Result<T, JoinError>) -> Option<T> {
     task.map_err(|error| error.try_into_panic().map(panic::resume_unwind)).ok()
 }

@@ -35,8 +35,7 @@ impl Turns {
         }
     }
 
-    /// Gives back the slots that were not started. The pacer must be closed, and all workers must have ended, except
-    /// stuck ones, which may still ask for a slot.
+    /// The pacer must be closed, and all workers must have ended, except stuck ones, which may still ask for a slot.
     pub(crate) fn give_back(&self) {
         self.claims().of.iter_mut().for_each(VecDeque::clear);
     }

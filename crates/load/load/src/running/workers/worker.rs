@@ -47,15 +47,14 @@ impl<T: Backend> Worker<T> {
         }
     }
 
-    /// Opens the session. If this attempt fails, the session is opened for the first call.
+    /// If this attempt fails, the session is opened for the first call.
     pub(crate) async fn prepare(&mut self) {
         for set_up in self.open().await.unwrap_or_default() {
             self.recorder.set_up(set_up);
         }
     }
 
-    /// Processes slots from the schedule's start until there are no more. A worker takes one slot at a time, so a
-    /// worker with a call in flight does not withhold other slots from other workers.
+    /// A worker takes one slot at a time, so that a worker with a call in flight withholds no slots from other workers.
     pub(super) async fn work(&mut self) {
         let (shared, recorder) = (Arc::clone(&self.shared), Arc::clone(&self.recorder));
         let turn = shared.turns.as_ref().map(|turns| (turns, self.index));
@@ -121,7 +120,6 @@ impl<T: Backend> Worker<T> {
         Answer { held, ..answer(sent, set_up, called) }
     }
 
-    /// Opens the session. Returns how long it took to open each connection of the session.
     async fn open(&mut self) -> Result<Vec<SetUp>, Failure> {
         let begin = self.shared.pacer.now();
         let opened = self.guarded.run(|| self.target.connect(self.index)).await;
@@ -135,7 +133,6 @@ impl<T: Backend> Worker<T> {
     }
 }
 
-/// Returns the result of a call. `set_up` is the setup time of a session that was opened for the call.
 pub(super) fn answer(sent: Nanos, set_up: Option<SetUp>, called: Result<Done, Failure>) -> Answer {
     let answer = Answer::new(sent, called);
     let details = Details { set_up: answer.details.set_up.or(set_up), ..answer.details };

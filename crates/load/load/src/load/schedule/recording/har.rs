@@ -69,8 +69,7 @@ const CACHED: &str = "from the browser's cache";
 const OTHER_SCHEME: &str = "not http or https";
 const WITHOUT_BODY: &str = "without the text of their bodies";
 
-/// Returns the requests in the order of their times and, if anything was left out, one line about it. Without `hosts`,
-/// only requests to the host of the first request are kept.
+/// Without `hosts`, keeps only requests to the host of the earliest request.
 pub(super) fn read(
     bytes: &[u8],
     hosts: Option<&[String]>,
@@ -127,7 +126,6 @@ fn authority(url: &str) -> Option<String> {
 }
 
 impl Timed {
-    /// Returns `None` if the scheme of the URL is neither http nor https.
     fn read(number: usize, text: &str) -> Result<Option<Timed>, String> {
         let mut entry: Entry = serde_json::from_str(text).map_err(|error| {
             let told = error.to_string();
@@ -147,7 +145,6 @@ impl Timed {
 }
 
 impl Request {
-    /// Returns `None` if the file does not contain the body of the request.
     fn recorded(self, left_out: &mut LeftOut) -> Result<Option<RecordedRequest>, String> {
         let method = self.method.to_ascii_uppercase();
         let has_letters = !method.is_empty() && method.bytes().all(|it| it.is_ascii_uppercase());

@@ -13,7 +13,6 @@ pub(super) struct Value {
     pub(super) text: String,
     /// The byte offset at which the value begins, after leading blanks.
     pub(super) at: usize,
-    /// The byte offset at which the next value begins, if there is one.
     pub(super) next: Option<usize>,
 }
 
@@ -30,7 +29,6 @@ impl<R: BufRead> Record<R> {
         Record { input, text: String::new(), line: 0, lines: 0 }
     }
 
-    /// Reads the first line of the next record. Returns whether there is one.
     pub(super) fn next(&mut self) -> Result<bool, Wrong> {
         loop {
             self.text.clear();
@@ -49,7 +47,6 @@ impl<R: BufRead> Record<R> {
         format!("line {} column {column}", self.line + line - 1)
     }
 
-    /// Appends the next line of the file to the record. Returns whether there is one.
     fn more(&mut self) -> Result<bool, Wrong> {
         let (mut bytes, before) = (Vec::new(), self.text.len());
         let read = self.input.read_until(b'\n', &mut bytes);
@@ -57,7 +54,6 @@ impl<R: BufRead> Record<R> {
             return Ok(false);
         }
         self.lines += 1;
-        // Some programs write a byte-order mark first.
         let is_marked = self.lines == 1 && bytes.starts_with("\u{feff}".as_bytes());
         let bytes = &bytes[if is_marked { 3 } else { 0 }..];
         let text = utf8(bytes);
@@ -66,7 +62,6 @@ impl<R: BufRead> Record<R> {
         text.map(|_| true).map_err(|at| (before + at, "this is not UTF-8".to_owned()))
     }
 
-    /// Reads the value that begins at this byte offset. An unquoted last value extends to the end of the record.
     pub(super) fn value(&mut self, begin: usize, is_last: bool) -> Result<Value, Wrong> {
         let open = self.text.len() - self.text[begin..].trim_start_matches([' ', '\t']).len();
         if self.text[open..].starts_with('"') {

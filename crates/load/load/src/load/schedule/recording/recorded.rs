@@ -73,7 +73,7 @@ impl Reader {
         Reader { begins_with_first, ..Reader::default() }
     }
 
-    /// Adds a row. If any row has a request, rows without a request get the default request.
+    /// If any row has a request, rows without a request get the default request.
     pub(super) fn add(
         &mut self,
         (format, ns): (Format, u128),

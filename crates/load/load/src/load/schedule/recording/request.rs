@@ -36,7 +36,6 @@ enum Values {
     Several(Vec<String>),
 }
 
-/// Removes the request from the row and returns it. Returns `None` if the row contains only a time.
 pub(super) fn of_row(row: &mut Row) -> Result<Option<RecordedRequest>, String> {
     let columns = [
         Column::Url,

@@ -228,7 +228,6 @@ fn a_row_may_have_a_request() {
     ] {
         assert_eq!(requests(REPLAY, text, "").unwrap(), sent, "{text}");
     }
-    // If a column has several names, the first one in the list of names is used.
     assert_eq!(starts("path,url,time,offset\n/a,/b,9,1\n", "").unwrap(), [1_000_000_000]);
     let alike = "offset,url\n0,/a\n1,/b\n2,/a\n";
     let different = |recorded: &Recorded| recorded.take_requests().different;

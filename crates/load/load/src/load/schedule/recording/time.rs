@@ -56,8 +56,7 @@ impl Display for Format {
     }
 }
 
-/// Returns the format of the time, and the time in nanoseconds. If no unit is given, a number that is not a time since
-/// 1970 is in seconds.
+/// If no unit is given, a number that is not a time since 1970 is in seconds.
 pub(super) fn read(text: &str, unit: Option<&'static Unit>) -> Result<(Format, u128), String> {
     match (date(text), unit) {
         (Some((has_zone, ns)), None) => return Ok((Format::Date { has_zone }, ns)),
@@ -80,7 +79,6 @@ pub(super) fn read(text: &str, unit: Option<&'static Unit>) -> Result<(Format, u
     }
 }
 
-/// Reads a date with a zone, or a number that counts from 1970.
 pub(crate) fn moment(text: &str) -> Option<SystemTime> {
     match read(text, None) {
         Ok((Format::Since1970(_) | Format::Date { has_zone: true }, ns)) => {
@@ -94,7 +92,6 @@ pub(crate) fn seconds(text: &str) -> Option<Duration> {
     u64::try_from(nanos(text, &UNITS[0])?).ok().map(Duration::from_nanos)
 }
 
-/// Converts a decimal number with an optional point and exponent to nanoseconds. Fractions of a nanosecond are cut off.
 fn nanos(text: &str, unit: &Unit) -> Option<u128> {
     let (number, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
     let (whole, part) = number.split_once('.').unwrap_or((number, ""));

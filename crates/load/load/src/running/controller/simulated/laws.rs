@@ -13,7 +13,6 @@ use std::sync::Arc;
 use std::time::Duration;
 use toml::Table;
 
-/// Checks that the report contains every slot of the load exactly once.
 fn assert_has_slots(ran: &Ran, slots: u64, case: &str) {
     let stats = &ran.summary.stats;
     let ledger = ran.summary.ledger.unwrap();
@@ -236,7 +235,6 @@ fn a_run_ends_with_the_shape_that_it_was_given_last() {
     }
 }
 
-/// The time that a policy forfeits contains slots, but these slots do not count as skipped.
 #[test]
 fn only_slots_that_were_skipped_count_as_skipped() {
     let course = Course { stalls: vec![(500, 1_200)], ..Course::default() };
@@ -273,7 +271,6 @@ fn a_run_that_ends_before_its_load_has_the_slots_so_far() {
     }
 }
 
-/// The policies move slots of the warm-up beyond its end. These slots do not count as requests.
 #[test]
 fn no_slot_of_the_warm_up_is_reported_as_unstarted() {
     let stalls = Course { stalls: vec![(1_500, 2_492)], ..Course::default() };
@@ -286,7 +283,6 @@ fn no_slot_of_the_warm_up_is_reported_as_unstarted() {
     assert_eq!(run(options, &stalls).summary.stats.due(), 9);
 }
 
-/// Each action changes when slots are due, but not how many slots there are.
 #[test]
 fn a_run_with_changes_has_all_its_requests() {
     let rate = |hz| Action::SetRate(Rate::per_second(hz).unwrap());

@@ -11,7 +11,6 @@ use hdrhistogram::Histogram;
 use serde_json::{Value, json};
 use std::time::Duration;
 
-/// Performs a run in which some requests fail. No request delays another request.
 fn ran(options: &str) -> Summary {
     let server = Server { seed: 3, mean: Duration::from_nanos(9), failed_share: 0.2 };
     run(options, &Course { server: Some(server), ..Course::default() }).summary

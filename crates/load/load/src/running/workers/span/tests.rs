@@ -53,7 +53,6 @@ fn slot(grant: Grant) -> (u64, Nanos) {
     (grant.slot(), grant.intended_start())
 }
 
-/// Decides about each slot in turn, until the pacer grants no more slots or `most` decisions were made.
 fn admissions(span: &RunSpan, most: usize) -> Vec<Admission> {
     let grants = std::iter::from_fn(|| span.pacer.acquire().ok());
     grants.take(most).map(|grant| span.admit(slot(grant), NOW)).collect()
@@ -93,7 +92,6 @@ fn a_late_last_slot_adds_no_slots() {
     }
 }
 
-/// The order of decisions can differ from the order of grants.
 #[test]
 fn the_run_ends_when_all_requests_were_decided_about() {
     let orders = [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]];
@@ -159,7 +157,6 @@ fn a_planned_end_comes_before_requests_that_are_late() {
     assert_eq!((ended.at, ended.recorded.slots), (span.start + secs(2), 2));
 }
 
-/// A change of the rate moves slots that a worker waits for.
 #[test]
 fn slots_that_are_waited_for_are_left() {
     let (span, _messages, clock) = begun(1, counted(0, 2));
@@ -188,7 +185,6 @@ fn a_closed_loop_counts_what_it_starts() {
     assert_eq!((span.end(), admit()), (span.start + secs(3), Admission::Over));
 }
 
-/// A pause moves slots of the warm-up beyond its end. These slots do not count as requests.
 #[test]
 fn a_pause_in_the_warm_up_takes_nothing_from_the_requests() {
     let (span, messages, clock) = begun(1, counted(4, 3));
@@ -305,7 +301,6 @@ fn the_requested_load_is_known_from_the_warm_up_to_the_end() {
     clock.advance(secs(2));
     let warm_up = span.warm_up().unwrap();
     assert_eq!((warm_up.slots, span.asked(span.start + secs(2)).slots), (1, 2));
-    // No later change affects the count.
     span.pacer.set_rate(Rate::per_second(5).unwrap());
     clock.advance(secs(5));
     let ended = span.end_run(span.pacer.now());

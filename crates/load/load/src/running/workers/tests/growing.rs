@@ -5,7 +5,6 @@ use crate::load::target::Done;
 use std::sync::{Arc, mpsc};
 use tokio::sync::Barrier;
 
-/// Each call waits until 20 calls are in flight.
 #[test]
 fn a_pool_grows_until_its_calls_can_end() {
     for threads in [1, 2] {

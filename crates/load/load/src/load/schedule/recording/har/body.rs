@@ -27,7 +27,7 @@ const FORM: &str = "application/x-www-form-urlencoded";
 const NOT_IN_FORMS: &AsciiSet =
     &NON_ALPHANUMERIC.remove(b'*').remove(b'-').remove(b'.').remove(b'_').remove(b' ');
 
-/// Returns the body, or `None` if the file does not contain it. `size` is in bytes, and negative if it is unknown.
+/// Returns `None` if the file does not contain the body. `size` is in bytes, and negative if it is unknown.
 pub(super) fn of(
     post_data: Option<&PostData>,
     size: Option<i64>,

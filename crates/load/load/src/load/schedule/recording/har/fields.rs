@@ -27,8 +27,7 @@ const OF_A_CONNECTION: [&str; 9] = [
 const CONNECTION: &str = "of the connection (Host, Content-Length and others)";
 const REPEATED: &str = "repeated";
 
-/// Returns the fields to send. Joins cookies (RFC 9113, section 8.2.3), and drops repetitions of fields that must occur
-/// only once.
+/// Joins cookies (RFC 9113, section 8.2.3), and drops repetitions of fields that must occur only once.
 pub(super) fn sendable(fields: Vec<Field>, left_out: &mut LeftOut) -> Vec<(String, String)> {
     let mut sent: Vec<(HeaderName, (String, String))> = Vec::new();
     for field in fields {
@@ -61,8 +60,7 @@ pub(super) fn announce_body(fields: &[Field]) -> bool {
 }
 
 impl Field {
-    /// Returns whether the field belongs to the connection. So do the pseudo-headers of HTTP/2, which begin with a
-    /// colon.
+    /// The pseudo-headers of HTTP/2, which begin with a colon, belong to the connection too.
     fn is_of_connection(&self) -> bool {
         let name = self.name.to_ascii_lowercase();
         name.starts_with(':') || OF_A_CONNECTION.contains(&&*name)
