@@ -8,7 +8,6 @@ use nanopace_load::commands;
 use std::ffi::{OsStr, OsString};
 use std::process::ExitCode;
 
-/// The commands that the program adds.
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Print a script that completes commands and options in a shell.
@@ -60,7 +59,6 @@ fn is_negative(word: &OsStr) -> bool {
     number.is_some_and(|number| number.starts_with(|digit: char| digit.is_ascii_digit()))
 }
 
-/// Returns whether this word is an option whose value may be the next word.
 fn takes_next(word: &OsStr) -> bool {
     let name = word.to_str().map(|word| word.trim_start_matches('-')).unwrap_or_default();
     let is_option = word.as_encoded_bytes().starts_with(b"-") && !name.is_empty();
@@ -76,7 +74,6 @@ mod tests {
         definition().debug_assert();
     }
 
-    /// Splits a line into words and quoted strings, up to a pipe, a redirection, or a description after several spaces.
     fn words(line: &str) -> Vec<String> {
         let command = line.split(" | ").next().unwrap_or_default();
         let command = command.split(" > ").next().unwrap_or_default();
@@ -94,7 +91,6 @@ mod tests {
         let mut definition = definition();
         let mut pages = vec![definition.render_long_help().to_string()];
         pages.extend(definition.get_subcommands_mut().map(|it| it.render_long_help().to_string()));
-        // A backslash at the end of a line continues the command.
         let whole = |page: String| page.split("\\\n").map(str::trim).collect::<Vec<_>>().join(" ");
         let text: String = pages.into_iter().map(whole).collect::<Vec<_>>().join("\n");
         let mut examples = 0;

@@ -1,10 +1,8 @@
-//! Accepts command lines in the style of oha, hey, wrk and vegeta: bare URLs, short options, and long ones with one
-//! dash.
+//! Accepts command lines in the style of oha, hey, wrk and vegeta, with bare URLs and short options.
 
 use clap::Command;
 use std::ffi::{OsStr, OsString};
 
-/// The short options that the program adds to commands. Programs built with the library lack them.
 const SHORT: [(&str, &[(&str, char)]); 2] = [
     ("run", &[("requests", 'n'), ("duration", 'z'), ("timeout", 't')]),
     ("search", &[("timeout", 't')]),
@@ -30,8 +28,8 @@ fn with_short(command: Command, short: &[(&'static str, char)]) -> Command {
     short.iter().fold(command, add)
 }
 
-/// Puts `--url=` before a word that looks like a URL and belongs to no option, and adds the second dash of long
-/// options.
+/// Adds the second dash of long options. If the command takes `--url`, also puts `--url=` before each word that looks
+/// like a URL, is no option's value and is not after `--`.
 pub(crate) fn with_url(definition: &Command, words: Vec<OsString>) -> Vec<OsString> {
     let named = words.get(1).and_then(|word| definition.find_subcommand(word));
     let command = named.unwrap_or(definition);
@@ -68,7 +66,7 @@ fn joined(option: &str, value: &OsStr) -> OsString {
     word
 }
 
-/// Returns whether a word looks like a URL. No command's name contains a colon, a slash or a dot.
+/// No command's name contains a colon, a slash or a dot, so a word with one of them is taken for a URL.
 fn looks_like_url(word: &OsStr) -> bool {
     word.as_encoded_bytes().iter().any(|byte| b":/.".contains(byte))
 }
@@ -89,7 +87,7 @@ fn takes_next(command: &Command, word: &OsStr) -> bool {
     }
 }
 
-/// Options with values that the definition lacks, because the library adds them when it parses a command line.
+/// Options that take a value but are missing from the definition: the library adds them when it parses a command line.
 const ABOUT_FILES: [&str; 1] = ["config"];
 
 fn has_value(command: &Command, short: char) -> bool {
@@ -127,7 +125,6 @@ mod tests {
                 "nanopace --require x=1.5 --config a.toml",
             ),
             ("nanopace --csv - http://h/", "nanopace --csv - --url=http://h/"),
-            // Commands, other words, and words after `--` are not changed.
             ("nanopace serch", "nanopace serch"),
             ("nanopace plan a.b", "nanopace plan a.b"),
             ("nanopace fleet rate x 1.5", "nanopace fleet rate x 1.5"),

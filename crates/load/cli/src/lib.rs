@@ -17,8 +17,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::thread;
 
-/// The stack size of the program's thread, in bytes. The stack of a main thread usually has this size on Unix, but a
-/// limit of the system can make it smaller.
+/// The stack size in bytes that main threads usually have on Unix, unless `ulimit -s` sets a smaller one.
 const STACK: usize = 8 << 20;
 
 /// Runs the command that the command line names.
@@ -26,11 +25,12 @@ const STACK: usize = 8 << 20;
 /// The exit status is
 ///
 /// * 0 for success;
-/// * 1 if the results could not be written;
+/// * 1 if the command failed after its start, usually because its results could not be written;
 /// * 2 if the command line, or a file that it names, is invalid;
 /// * 3 if a requirement was missed, no rate met the objective of a search, or a fleet lost slots or started slots
 ///   twice;
-/// * 4 if the load is incomplete, or if a search has no result because of the generator or an interrupt;
+/// * 4 if the load is incomplete, a witness received too few requests, or a search has no result because of the
+///   generator or an interrupt;
 /// * 5 if the target or the store of a fleet cannot be reached;
 /// * 130 if the command was interrupted before it produced a report.
 ///
@@ -53,7 +53,7 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// Makes writes beyond a file's size limit (`ulimit -f`) fail. By default, `SIGXFSZ` would end the process.
+/// Makes writes beyond the file size limit (`ulimit -f`) fail. By default, `SIGXFSZ` would end the process.
 fn outlive_long_files() {
     #[cfg(unix)]
     let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default());

@@ -17,14 +17,12 @@ Examples:
   nanopace man run > nanopace-run.1
   nanopace man search | man -l -";
 
-/// The options of `nanopace completions`.
 #[derive(Debug, Args)]
 pub(crate) struct CompletionsArgs {
     /// Print the script for this shell
     shell: Shell,
 }
 
-/// The options of `nanopace man`.
 #[derive(Debug, Args)]
 pub(crate) struct ManArgs {
     /// Describe this command [default: the whole program]

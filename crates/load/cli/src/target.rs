@@ -1,7 +1,7 @@
 //! Runs the embedded HTTP target: a server for load tests that have no server of their own.
 //!
 //! The target supports HTTP/1.1 and HTTP/2, with and without TLS. It has one thread per two cores, so that half of the
-//! cores are left to the load. On a machine with two cores, its single thread serves about 100 000 requests/s.
+//! cores are left to the load.
 
 mod answer;
 pub(crate) mod args;
@@ -28,7 +28,7 @@ use tls::Identity;
 use tokio::net::{TcpListener, TcpSocket};
 use tokio::runtime::{Builder, Runtime};
 
-/// The length of the accept queue, enough for thousands of connections at once. By default, Linux allows no more.
+/// The length of the accept queue: enough for thousands of connections at once, and the default maximum of Linux.
 const CONNECTIONS_TO_ACCEPT: u32 = 4096;
 
 #[derive(Debug)]

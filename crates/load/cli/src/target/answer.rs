@@ -1,4 +1,4 @@
-//! Responds to the requests of the embedded target, with random statuses and latencies.
+//! Responds to the requests that the embedded target receives, with random statuses and latencies.
 
 use super::behaviour::Behaviour;
 use super::sleep::Sleepers;
@@ -31,8 +31,7 @@ impl Answerer {
         }
     }
 
-    /// Sets the start of the schedule. Only the first call has an effect: a later start would move a stall that may
-    /// have begun.
+    /// Only the first call has an effect: a later start would move a stall that may have begun.
     pub(super) fn schedule_starts(&self) {
         let _ = self.schedule_start.set(Instant::now());
     }
@@ -72,7 +71,7 @@ impl Answerer {
     }
 }
 
-/// Reads the rest of a request. Until then, an HTTP/1.1 connection cannot carry another request.
+/// Until the body of a request has been read, an HTTP/1.1 connection cannot carry another request.
 async fn read_to_end(mut body: Incoming) -> hyper::Result<()> {
     while !body.is_end_stream() {
         match body.frame().await {

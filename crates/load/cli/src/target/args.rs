@@ -12,7 +12,6 @@ use std::error::Error;
 /// The maximum length of a response body, in bytes. A target keeps one body in memory.
 const LONGEST_BODY: i64 = 1 << 30;
 
-/// The options about the behaviour of the embedded target. They cannot be used with `--url`.
 #[derive(Args, Clone, Copy, Debug)]
 #[expect(clippy::struct_field_names, reason = "the fields are named like the options")]
 #[command(next_help_heading = "Embedded target")]

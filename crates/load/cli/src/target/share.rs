@@ -104,7 +104,6 @@ mod tests {
         for share in [0.0, 0.001, 0.01, 0.5, 1.0] {
             let drawn = (0..DRAWS).filter(|_| Share(share).draw(&mut rng)).count();
             let expected = f64::from(DRAWS) * share;
-            // Five standard deviations of a binomial count.
             let tolerance = 5.0 * (expected * (1.0 - share)).sqrt();
             let drawn = f64::from(u32::try_from(drawn).unwrap());
             assert!((drawn - expected).abs() <= tolerance, "{share}: {drawn}");

@@ -29,7 +29,6 @@ struct Line {
     waiting: BTreeMap<Place, Waker>,
 }
 
-/// The time at which a sleeping task is due, and a number that distinguishes tasks with the same time.
 type Place = (Instant, u64);
 
 impl Sleepers {
@@ -63,7 +62,6 @@ impl Sleepers {
 }
 
 impl Line {
-    /// Wakes all tasks that are due, and sets the timer for the next one.
     fn ring(&mut self, ringer: &Waker) {
         self.ringer.clone_from(ringer);
         self.timer.went_off(ringer);

@@ -18,7 +18,6 @@ pub(super) struct Identity {
 }
 
 impl Identity {
-    /// The acceptor offers every protocol that the target supports.
     pub(super) fn new() -> anyhow::Result<Identity> {
         let CertifiedKey { cert, signing_key } =
             rcgen::generate_simple_self_signed(NAMES.map(str::to_owned))

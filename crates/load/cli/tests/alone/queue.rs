@@ -1,5 +1,4 @@
-//! Compares the reports of runs over a real loopback server with queueing theory: a connection is a queue with one
-//! server.
+//! Compares the reports of runs with queueing theory: a connection is a queue with one server.
 //!
 //! Formulas: Kleinrock, *Queueing Systems*, volume 1 (1975), section 5.6, and volume 2 (1976), section 2.3. M/M/1 and
 //! M/G/1 have Poisson arrivals, with exponential and general service times. D/G/1 has even arrivals.
@@ -17,19 +16,16 @@ use tempfile::TempDir;
 const RATE: u32 = 60;
 const SECONDS: u32 = 12;
 const DRAWN: f64 = 8e-3;
-/// The seeds of the runs. There are several runs, because a single run has too few requests. The rate is not higher,
-/// because sending would then be a larger part of the service time. Each run begins with an empty queue, which affects
-/// about its first twelve requests, or 2 %.
+/// The seeds of the runs with Poisson arrivals: a single run has too few requests. At a higher rate, drawn times would
+/// be shorter, and sending would be a larger part of the service time.
 const RANDOM: [u32; 6] = [1, 2, 3, 4, 5, 6];
 const EVEN: [u32; 2] = [7, 8];
 
-/// The allowed difference from the theory, in standard deviations. A normally distributed value exceeds this in one of
-/// 16 000 cases.
+/// In standard deviations: a normally distributed value exceeds this in one of 16 000 cases.
 const DEVIATIONS: f64 = 4.0;
 
 const TRIES: u32 = 3;
 
-/// The sums over several runs, with times in seconds.
 #[derive(Debug, Default)]
 struct Queue {
     started: f64,
@@ -46,7 +42,6 @@ struct Queue {
 }
 
 impl Queue {
-    /// Makes one run for each seed, all at the same time, and adds up the measurements.
     fn measure(arrivals: &str, seeds: &[u32]) -> Queue {
         let folder = TempDir::new().unwrap();
         let run = |seed: u32| {
@@ -80,13 +75,11 @@ impl Queue {
         self.service_squared += sum(log, "service", 2);
     }
 
-    /// Returns whether the measurement allows a conclusion about the upper limit of waits.
     fn is_calm(&self) -> bool {
         !self.is_starved && self.is_steady()
     }
 
-    /// Returns whether the queue was stable, and service times varied no more than exponential ones. The second moment
-    /// of exponential times is 2 m^2, measured to about 3 %.
+    /// The second moment of exponential times is 2 m^2, measured with a standard error of 3 % (random) or 6 % (even).
     fn is_steady(&self) -> bool {
         self.utilisation() < 0.7 && self.second_moment() < 2.4 * self.mean_service().powi(2)
     }
@@ -125,15 +118,12 @@ impl Queue {
         self.rate() * mean.powi(2) / (1.0 - self.rate() * mean)
     }
 
-    /// Returns Kingman's upper bound for the mean wait time of D/G/1: `lambda Var[S] / (2 (1 - rho))`. For exponential
-    /// services, this is half of the wait time of M/M/1.
+    /// Kingman's upper bound for the mean wait time of D/G/1: `lambda Var[S] / (2 (1 - rho))`.
     fn kingman(&self) -> f64 {
         let variance = self.second_moment() - self.mean_service().powi(2);
         self.rate() * variance / (2.0 * (1.0 - self.utilisation()))
     }
 
-    /// Returns the allowed difference between the theory and the mean of n waits in M/M/1.
-    ///
     /// Successive waits are correlated. The mean of n waits has the variance `rho (2 + 5 rho - 4 rho^2 + rho^3) / (1 -
     /// rho)^4 m^2 / n` (Daley, *The serial correlation coefficients of waiting times in a stationary single server
     /// queue*, 1968).
@@ -143,8 +133,6 @@ impl Queue {
         DEVIATIONS * mean * (variance / self.started).sqrt()
     }
 
-    /// Returns the allowed difference between the mean and the theory, given the measured rate and service times.
-    ///
     /// The measured rate and mean service time are a complete sufficient statistic for M/M/1. By Basu's theorem, the
     /// error of a formula that uses only them is independent of the difference between the measured mean wait and the
     /// result of the formula. The variance of the formula is `rho^2 (5 - 4 rho + rho^2) / (1 - rho)^4 m^2 / n`. Without
@@ -166,7 +154,6 @@ fn results(arrivals: &str, seed: u32, log: &Path) -> Value {
     object(&nanopace(&line).arg(log).output().unwrap())
 }
 
-/// Returns the sum of all times with this tag in a log. Each time, in seconds, is raised to the given power.
 fn sum(log: &[u8], tag: &str, power: i32) -> f64 {
     let all = histograms(log, tag);
     let recorded = all.iter().flat_map(|histogram| {
@@ -183,8 +170,7 @@ fn float(count: u64) -> f64 {
     count as f64
 }
 
-/// Asserts that the mean wait is that of M/G/1. A busy machine increases the waits, but by no more than the program
-/// reports.
+/// A busy machine increases the waits, but by no more than the program reports.
 fn assert_is_m_g_1(queue: &Queue) {
     let (theory, tolerance) = (queue.pollaczek_khinchine(), queue.tolerance_given_moments());
     let service = queue.mean_service();
@@ -201,15 +187,13 @@ fn assert_is_m_g_1(queue: &Queue) {
     assert!(queue.queueing() <= most + tolerance, "{most} +- {tolerance}: {queue:?}");
 }
 
-/// Asserts that waits are at least as long as the drawn times require. Service times are never shorter than the drawn
-/// times.
+/// Service times are never shorter than the drawn times.
 fn assert_waits_for_what_was_drawn(queue: &Queue) {
     let least = queue.m_m_1(DRAWN);
     assert!(queue.wait() >= least - queue.tolerance(DRAWN), "{least}: {queue:?}");
 }
 
-/// Asserts that the first two moments of service times are at least those of the drawn times. The variance of `S^2` is
-/// `20 m^4`.
+/// For exponential times with the mean `m`, the variance of `S^2` is `20 m^4`.
 fn assert_is_exponential(queue: &Queue) {
     let deviation = DEVIATIONS / queue.started.sqrt();
     assert!(queue.mean_service() >= DRAWN * (1.0 - deviation), "{queue:?}");
@@ -217,7 +201,6 @@ fn assert_is_exponential(queue: &Queue) {
     assert!(queue.second_moment() >= moment - deviation, "{queue:?}");
 }
 
-/// Returns whether the load threads got less than half of the CPU time that they needed.
 fn lacked_processor(results: &Value) -> bool {
     let times = &results["processor"];
     let [had, wanted] = ["had_ns", "wanted_ns"].map(|name| times[name].as_f64().unwrap_or(0.0));
@@ -225,7 +208,6 @@ fn lacked_processor(results: &Value) -> bool {
     wanted >= results["duration_seconds"].as_f64().unwrap() * 1e8 && had * 2.0 < wanted
 }
 
-/// Measures random and even arrivals, and asserts properties that hold on any machine.
 fn measured() -> (Queue, Queue) {
     let (random, even) = thread::scope(|scope| {
         let even = scope.spawn(|| Queue::measure("even", &EVEN));
@@ -247,8 +229,8 @@ fn waits_equal_those_of_a_queue_with_one_server() {
         return;
     };
     assert_is_m_g_1(&random);
-    // The mean of D/M/1 is below Kingman's bound. In simulations with as many requests, the difference is at least six
-    // standard deviations at up to 60 % utilisation, and three at 70 %.
+    // The mean wait of D/M/1 is below Kingman's bound. In simulations with the number of requests of this test, the
+    // difference is at least six standard deviations at up to 60 % utilisation, and three at 70 %.
     assert!(even.queueing() <= even.kingman(), "{} {even:?}", even.kingman());
     assert!(even.queueing() < random.wait(), "{even:?} {random:?}");
 }

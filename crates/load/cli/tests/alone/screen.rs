@@ -14,7 +14,6 @@ use vt100::{Parser, Screen};
 
 const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// A shell script that prints the terminal's settings before and after a run.
 const AROUND: &str = r#"
     stty rows 24 cols 80
     echo "terminal $(tty) is $(stty -g)."
@@ -41,7 +40,7 @@ impl Terminal {
         Terminal { session, parser, written: Vec::new() }
     }
 
-    /// Starts a shell that runs the program. In the options, `|` stands for a space within an option.
+    /// In `options`, `|` stands for a space within an argument.
     fn run(options: &str, json: &Path) -> Terminal {
         let mut command = Command::new("sh");
         command.args(["-c", AROUND, "sh", env!("CARGO_BIN_EXE_nanopace"), "run", "--json"]);
@@ -106,8 +105,6 @@ impl Terminal {
         assert!(stty.status().unwrap().success());
     }
 
-    /// Waits until the run has ended. Checks that the terminal was restored, and that the exit status is one of
-    /// `status`.
     fn is_as_before(&mut self, status: &[&str]) {
         self.until("over", |screen| screen.contents().lines().any(|line| line == "over"));
         let written = self.written();
@@ -122,8 +119,7 @@ impl Terminal {
     }
 }
 
-/// The exit statuses of a run that the user ends. On a busy machine, slots may be overdue at the end, and the status is
-/// then 4.
+/// On a busy machine, slots may be overdue when the user ends a run. The status is then 4.
 const ENDED: [&str; 2] = ["0", "4"];
 
 fn results(json: &Path) -> Value {
@@ -192,7 +188,7 @@ fn an_interrupt_ends_it_while_a_text_is_typed() {
     terminal.is_as_before(&["4"]);
 }
 
-/// Nothing starts during the stall, so only waiting requests can show the cause of the lateness.
+/// Nothing starts during the stall, so only the requests in flight can show the cause of the lateness.
 #[test]
 fn a_stall_in_progress_is_attributed_to_the_target() {
     let options = "--rate 200 -c 2 --duration 10min --timeout 10min --target-stall 10min@1s";
@@ -237,7 +233,6 @@ fn a_shell_can_suspend_and_continue_it() {
     assert!(!terminal.parser.screen().alternate_screen());
     terminal.type_and_see("fg\r", "running");
     assert!(terminal.parser.screen().alternate_screen());
-    // The whole view is drawn again, and keys are read one by one.
     terminal.see("? help");
     terminal.type_and_see("+", "of 110/s");
     terminal.type_and_see("q", " scheduled: ");

@@ -4,7 +4,6 @@ use crate::command::{nanopace, object};
 use crate::running::{Target, side_by_side, unreachable};
 use serde_json::Value;
 
-/// The embedded target of another process, which listens only on 127.0.0.1.
 struct Server {
     target: Target,
     port: u16,
@@ -36,7 +35,6 @@ fn results(options: &str) -> Value {
     results
 }
 
-/// Returns whether the only warning about the host is that its IPv6 address never responded.
 fn names_the_other(results: &Value, port: u16) -> bool {
     let warnings = results["warnings"].as_array().unwrap();
     let told: Vec<_> = warnings

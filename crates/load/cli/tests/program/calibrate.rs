@@ -51,7 +51,7 @@ fn the_json_object_has_the_promised_names_and_no_others() {
     assert_eq!(names(&results["spinning"]["gap_ns"]), "count max mean p50 p90 p99 p99_9 p99_99");
 }
 
-/// A busy machine may use up all of the time of a measurement.
+/// On a busy machine, other programs may take all of the time of a measurement.
 #[test]
 fn each_sleep_is_measured_even_if_there_is_no_time() {
     let results = object(&output("--seconds 1e-7 --json -"));
@@ -72,7 +72,6 @@ fn report_object_and_plot_come_together() {
     assert_eq!(output.status.code(), Some(0), "{output:?}");
     assert!(serde_json::from_slice::<Value>(&fs::read(&json).unwrap()).unwrap().is_object());
     let report = String::from_utf8(output.stdout).unwrap();
-    // The cost of a sleep is known only on Linux.
     let mut rest = &report[..];
     for part in [
         "machine ",

@@ -16,7 +16,6 @@ fn results(options: &str) -> Value {
     results
 }
 
-/// Several processes together send each request as often as one process would.
 #[test]
 fn a_slot_has_the_same_target_in_every_process() {
     let (address, asked) = server();
@@ -109,7 +108,6 @@ fn cookies_that_are_set_are_sent_back_by_their_connection() {
         results(&format!("--url http://{address}/ {options}"));
         let sent: Vec<_> = asked.try_iter().map(|it| it.header("cookie").to_owned()).collect();
         let count = |value: &str| sent.iter().filter(|its| *its == value).count();
-        // The cookies of the probe are not sent.
         let first = count("");
         assert!((2..=4).contains(&first) && first + count("a=1") == 13, "{sent:?}");
     }
@@ -131,10 +129,8 @@ fn requests_in_flight_share_connections_of_http2() {
     let (shared, bytes_shared) = opened("--threads 1 --streams 4");
     let threads = opened("--threads 2 --streams 8").0;
     assert_eq!((alone, shared, opened("--threads 1 --streams 100").0, threads), (8, 2, 1, 2));
-    // Each response is counted once, and setting up fewer connections takes fewer bytes.
     assert!(bytes_shared[0] < bytes_alone[0] && bytes_shared[1] < bytes_alone[1]);
-    // If the date changes between the two responses of a connection, the server sends the new date, which takes a tenth
-    // more bytes.
+    // If the date changes between two responses, the new date takes about a tenth more bytes.
     assert!(bytes_shared[0] * 5 > bytes_alone[0] * 2, "{bytes_shared:?} {bytes_alone:?}");
 }
 
@@ -160,7 +156,6 @@ fn a_file_of_targets_is_sent_round_and_round() {
         let headers = ["x-own", "x-all"].map(|name| asked.header(name).to_owned());
         (asked.path().to_owned(), headers.concat(), asked.text().to_owned())
     };
-    // 12 requests and the probe, which sends the first target.
     let (mut first, second): (Vec<_>, Vec<_>) =
         (first.try_iter().map(of).collect(), second.try_iter().map(of).collect());
     first.sort();

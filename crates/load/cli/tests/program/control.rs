@@ -186,7 +186,7 @@ fn a_stalled_target_does_not_delay_the_control_server() {
     assert_adds_up(&results);
 }
 
-/// Starts a TLS server that responds to one request, and completes no other handshake. Returns its URL.
+/// Starts a TLS server that responds to one request, and completes no other handshake.
 fn server_that_falls_silent() -> String {
     let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
     let url = format!("https://{}/", listener.local_addr().unwrap());
@@ -224,7 +224,6 @@ fn only_requests_with_the_token_are_accepted() {
         let options = ["--rate", "100/s", "--control-token-file", &token, "--control", address];
         let run = Steered::start(&[&LONG[..2], &LONG[4..], &options].concat());
         let bearer = format!("Authorization: Bearer {TOKEN}");
-        // The rate can be set only once the run is in progress.
         run.wait_until_with(&[&bearer], is_running);
         let short = &bearer[..bearer.len() - 1];
         for headers in [&[][..], &[short], &["Authorization: Basic x"], &["Cookie: x"]] {
@@ -237,7 +236,7 @@ fn only_requests_with_the_token_are_accepted() {
                 assert!(!answer.body.contains(TOKEN), "{answer:?}");
             }
         }
-        // From outside, any name may stand for this machine.
+        // Clients from outside may use any name for this machine.
         let named = [&*bearer, "Host: load.example.com"];
         assert_eq!(run.ask("PUT", "/rate", &named, b"7/s").json()["rate"], "7/s");
         let page = [&*bearer, "Origin: http://example.com"];

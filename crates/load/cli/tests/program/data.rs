@@ -13,7 +13,6 @@ struct Got {
     body: String,
 }
 
-/// Names with characters that are special in a URL, a header or JSON.
 const USERS: [&str; 5] = ["ann", "b&b=c/d?e#f", "\"d\"", "größe %41", "e+f;g\\"];
 
 fn users(name: &str) -> String {

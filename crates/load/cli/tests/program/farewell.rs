@@ -1,5 +1,4 @@
-//! Tests HTTP/2 servers that end a connection with a GOAWAY: a request that was not processed is sent once more, on
-//! another connection.
+//! Tests HTTP/2 servers that end connections with a GOAWAY.
 
 use crate::frames::{
     DATA, END_HEADERS, END_STREAM, GOAWAY, HEADERS, PING, STATUS_200, answer, frame, results,

@@ -68,7 +68,7 @@ fn two_signals_give_up_the_requests_in_flight() {
     assert_eq!((&results["started"], &results["unfinished"]), (&4.into(), &4.into()));
 }
 
-/// Starts a server that closes all connections after `answers` responses, and then exits. Returns its URL.
+/// Starts a server that closes its connection and its listener after `answers` responses.
 fn mortal(answers: usize) -> String {
     let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());

@@ -121,7 +121,6 @@ fn a_log_that_cannot_go_on_ends_with_a_whole_line() {
     });
 }
 
-/// Limits a log to `blocks` times 512 bytes, and checks that it ends with a whole line.
 fn assert_is_whole(log: &str, blocks: usize) {
     let folder = TempDir::new().unwrap();
     let program = env!("CARGO_BIN_EXE_nanopace");
@@ -178,7 +177,6 @@ fn results_go_into_a_pipe_and_replace_a_file() {
     assert!(fs::read_to_string(at("html")).unwrap().ends_with("</html>"));
 }
 
-/// The target cannot be reached, so the run does not start.
 #[test]
 fn old_logs_stay_when_a_run_is_refused() {
     let folder = TempDir::new().unwrap();

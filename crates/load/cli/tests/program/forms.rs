@@ -94,7 +94,6 @@ fn values_of_fields_are_filled_and_files_are_not() {
     }
 }
 
-/// Users may share the HTML page with people who must not know the secret.
 #[test]
 fn the_value_of_a_secret_field_is_not_shown_on_the_page() {
     let (address, _asked) = server();

@@ -19,7 +19,7 @@ pub(crate) const END_HEADERS: u8 = 0x4;
 /// `:status: 200` from the static table of HPACK.
 pub(crate) const STATUS_200: &[u8] = &[0x88];
 
-/// Returns a frame, whose payload must be at most 16 KiB long.
+/// The payload must not be longer than 16 KiB, the default of `SETTINGS_MAX_FRAME_SIZE`.
 pub(crate) fn frame(kind: u8, flags: u8, stream: u8, payload: &[u8]) -> Vec<u8> {
     let [high, low] = u16::try_from(payload.len()).unwrap().to_be_bytes();
     [&[0, high, low, kind, flags, 0, 0, 0, stream], payload].concat()
@@ -86,7 +86,6 @@ impl Served {
     }
 }
 
-/// Returns the results of a run of 30 requests, on one connection at a time. `serve` serves the connections.
 pub(crate) fn results(serve: fn(&mut Served) -> io::Result<()>) -> Value {
     // The rate is so high that each slot is already due when the previous response arrives.
     results_of("-c 1 --rate 1M/s --timeout 1min", serve)

@@ -130,7 +130,6 @@ fn begins_option(line: &str) -> bool {
     line.starts_with("  -") || line.starts_with("      --")
 }
 
-/// Returns the largest number of lines of an option on a page.
 fn longest_option(page: &str) -> usize {
     let mut longest = (0, 0);
     for line in page.lines() {
@@ -172,7 +171,6 @@ fn topics_exist_and_their_examples_are_commands() {
     assert!(told.contains("'nanopace help' lists all"), "{told}");
 }
 
-/// In a program with all features, such as the packaged one, no feature is left out.
 #[cfg(not(all(feature = "otlp", feature = "target-tls")))]
 #[test]
 fn features_that_are_left_out_say_how_to_get_them() {

@@ -47,7 +47,6 @@ Iw==
 -----END PRIVATE KEY-----
 ";
 
-/// Starts a server that accepts only this client certificate. Returns its port, and a file with its own certificate.
 fn server(client: &CertifiedKey<KeyPair>) -> (String, String) {
     let own = certificate();
     let mut config = config(&own, Some(client));
@@ -174,7 +173,6 @@ fn invalid_files_are_rejected() {
     }
 }
 
-/// A run without TLS must work on a system without certificates.
 #[test]
 fn files_for_tls_are_accepted_without_tls() {
     let made = certificate();
@@ -184,14 +182,13 @@ fn files_for_tls_are_accepted_without_tls() {
         [&["--cacert", &both][..], &["--cert", &both], &["--cacert", &both, "--cert", &both]]
     {
         let mut command = nanopace("run -n 3 --rate 1k/s");
-        // rustls-native-certs looks for certificates in these places.
         command.args(options).env("SSL_CERT_FILE", "/dev/null").env("SSL_CERT_DIR", "/dev/null");
         let output = command.output().unwrap();
         assert!(output.status.success(), "{options:?}: {output:?}");
     }
 }
 
-/// The error is about connecting, because no server listens at the address.
+/// The error is about the connection instead of the certificate, because no server listens at the address.
 #[test]
 fn old_certificates_and_files_with_a_byte_order_mark_are_accepted() {
     let marked = |name, text| file(name, format!("\u{feff}{text}"));

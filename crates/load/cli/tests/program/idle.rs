@@ -6,7 +6,6 @@ use crate::server::{Asked, serving};
 use std::io::{BufReader, Write};
 use std::net::Shutdown;
 
-/// Starts a server that responds to two requests on each connection, and closes it at the third one. Returns its URL.
 fn server() -> String {
     let address = serving(|mut stream, connection| {
         let mut requests = BufReader::new(stream.try_clone()?);
@@ -43,7 +42,6 @@ fn other_requests_fail_by_name() {
     assert!(!String::from_utf8_lossy(&output.stderr).contains("retried  "), "{output:?}");
 }
 
-/// Each step of a scenario is retried separately.
 #[test]
 fn steps_of_a_scenario_are_sent_again() {
     let url = server();

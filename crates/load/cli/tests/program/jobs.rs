@@ -9,8 +9,7 @@ use std::{env, fs, thread};
 
 const ADDRESS: &str = "127.0.0.1:8080";
 
-/// The method, the path and the body of the requests that a server must receive for each job. A prompt is random, and
-/// is left out.
+/// The requests that a server must receive for each job. The prompt of the last job is random and left out.
 const ASKED: [&[&str]; 10] = [
     &["GET / "],
     &["GET / "],
@@ -58,7 +57,6 @@ fn done(number: usize, lines: &[String]) -> (PathBuf, Output, Receiver<Asked>) {
     (folder, shell.stdin(Stdio::null()).output().unwrap(), asked)
 }
 
-/// Returns the received requests in the form of `ASKED`.
 fn kinds(asked: &Receiver<Asked>) -> BTreeSet<String> {
     let kind = |asked: Asked| {
         let text = format!("{} {}", asked.first.trim_end_matches(" HTTP/1.1"), asked.text());
@@ -68,7 +66,6 @@ fn kinds(asked: &Receiver<Asked>) -> BTreeSet<String> {
     asked.try_iter().map(kind).collect()
 }
 
-/// Returns whether a job may end with this status instead of 0 on a busy machine.
 fn may_be(status: i32, lines: &[String]) -> bool {
     let requires = |option: &str| lines.iter().any(|line| line.contains(option));
     match status {

@@ -128,7 +128,6 @@ fn the_rate_over_time_follows_the_shape() {
         (&results["settings"]["shape"], &results["settings"]["rate"]),
         (&shape.into(), &Value::Null)
     );
-    // Returns the number of slots that are due before the time `to`, in seconds.
     let shape = |to: f64| {
         200.0 * to.min(1.0) + 50.0 * (to - 1.0).clamp(0.0, 1.0) + 300.0 * (to - 2.0).max(0.0)
     };

@@ -8,7 +8,6 @@ use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// Returns the files of two parts of a load, as if both had started at the same time.
 fn parts(test: &str) -> [String; 2] {
     ["0+1/2", "2/2"].map(|shard| {
         let line = format!("run --rate 200/s --requests 100 --shard {shard} --json -");

@@ -15,7 +15,6 @@ fn run(before: &str, args: &str) -> Output {
     command.stdin(Stdio::null()).output().unwrap()
 }
 
-/// Returns the results of a run, and checks that no request failed.
 fn results(output: &Output) -> Value {
     let results = object(output);
     assert_eq!((&results["failed"], &results["unfinished"]), (&0.into(), &0.into()), "{results}");
@@ -34,14 +33,12 @@ fn ten_servers() -> String {
 
 const LOAD: &str = "--rate 2k/s -n 700 --json -";
 
-/// The run opens 30 connections to each of ten servers.
 #[test]
 fn the_limit_is_raised_for_all_servers() {
     let results = results(&run("ulimit -S -n 100", &format!("run -c 30 {LOAD} {}", ten_servers())));
     assert!(results["set_up_time_ns"]["count"].as_u64().unwrap() >= 300, "{results}");
 }
 
-/// The limit allows the number of connections in the message, but not one more.
 #[test]
 fn the_error_for_a_low_limit_says_what_to_write() {
     let servers = ten_servers();

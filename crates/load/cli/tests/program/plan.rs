@@ -82,7 +82,6 @@ fn a_table_is_a_shape() {
     for lines in [
         "0,10/s\n0.5,30/s\n1.5,30/s\n",
         "time,rate\n0s,10/s\n# up\n500ms, 1800/min\n1.5s,30/s",
-        // A space or a byte-order mark precedes the first line.
         " 0,10/s\n0.5,30/s\n1.5,30/s\n",
         "\u{feff}0,10/s\n0.5,30/s\n1.5,30/s\n",
         "\u{feff}time,rate\n0,10/s\n0.5,30/s\n1.5,30/s\n",
@@ -142,7 +141,6 @@ fn the_summary_has_the_figures_of_the_shape() {
     assert_eq!(figure(&third, "rate"), "lowest 0.00/s, mean 25.0/s, peak 33.3/s");
     let endless = figure("--rate 5/s", "duration");
     assert_eq!(endless, "60.0s: the beginning of a load without end");
-    // Ten requests take ten intervals.
     assert_eq!(figure("--rate 5/s --requests 10", "duration"), "2.00s");
 }
 
@@ -265,7 +263,6 @@ fn the_topic_teaches_shapes_that_are_taken() {
 fn the_example_of_the_manual_is_right() {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/run/how-to.md");
     let page = fs::read_to_string(page).unwrap();
-    // The last example on the page is followed by its output.
     let example = page.rsplit_once("$ nanopace plan ").unwrap().1.split_once("```").unwrap().0;
     let (line, csv) = example.split_once('\n').unwrap();
     assert_eq!(report(line), csv);

@@ -18,7 +18,6 @@ const LOGGED_IN: &str = "proxy-authorization: Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==
 
 const WARNING: &str = "requests went through a proxy: times include its delays";
 
-/// Starts a proxy. Returns its address, and the heads of the requests that it receives.
 fn proxy() -> (String, Receiver<String>) {
     let (sender, heads) = mpsc::channel();
     let address = serving(move |stream, _| serve(stream, &sender));

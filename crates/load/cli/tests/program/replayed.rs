@@ -13,11 +13,9 @@ fn results(options: &str) -> (Value, String) {
     (object(&output), String::from_utf8(output.stderr).unwrap())
 }
 
-/// Returns all requests after the probe, each as its first line, the value of its header X, and its body.
 fn sent(asked: &Receiver<Asked>) -> Vec<String> {
     let short = |asked: Asked| {
         let parts = [&*asked.first, asked.header("x"), asked.text()];
-        // A missing header adds no space.
         let parts: Vec<_> = parts.into_iter().enumerate().filter(|it| *it != (1, "")).collect();
         parts.into_iter().map(|(_, part)| part).collect::<Vec<_>>().join(" ")
     };

@@ -23,7 +23,6 @@ fn begin(stream: u8) -> Vec<u8> {
     [head, frame(DATA, 0, stream, b"hello")].concat()
 }
 
-/// Checks that exactly `failed` requests failed, all with this failure, on a single connection.
 fn assert_only(serve: fn(&mut Served) -> io::Result<()>, failed: u64, told: &str) {
     let results = results(serve);
     assert_eq!(counts(&results), (30 - failed, failed), "{results}");
@@ -65,7 +64,6 @@ fn a_response_that_is_reset_is_not_complete() {
     assert_only(serve, 15, "the server reset the stream: not a result of an error");
 }
 
-/// The client resets the stream, and other requests can still use the connection.
 #[test]
 fn a_stream_that_times_out_is_reset_and_the_others_continue() {
     let (sender, seen) = mpsc::channel();
@@ -73,7 +71,6 @@ fn a_stream_that_times_out_is_reset_and_the_others_continue() {
         loop {
             let (kind, stream) = served.next_frame()?;
             let _ = sender.send((served.number, kind, stream));
-            // The first request after the probe gets no response.
             if kind == HEADERS && (served.number, stream) != (1, 1) {
                 served.write(&[answer(stream)])?;
             }
@@ -102,7 +99,6 @@ fn a_stream_that_is_refused_is_sent_once_more() {
     assert_only(serve, 0, "the server refused the stream");
     let serve = |served: &mut Served| {
         served.answer_by(|stream, turn| match turn % 3 {
-            // A request that is refused twice counts as failed.
             0 | 1 => vec![reset(stream, REFUSED_STREAM)],
             _ => vec![answer(stream)],
         })
@@ -110,7 +106,6 @@ fn a_stream_that_is_refused_is_sent_once_more() {
     assert_only(serve, 15, "the server refused the stream");
 }
 
-/// The server responds to the first request on each connection, and reports that it has not processed later requests.
 #[test]
 fn requests_that_a_shared_connection_did_not_process_are_sent_on_another_one() {
     let serve = |served: &mut Served| {
@@ -129,13 +124,11 @@ fn requests_that_a_shared_connection_did_not_process_are_sent_on_another_one() {
 #[test]
 fn a_server_that_ends_the_connection_has_hung_up() {
     for serve in [
-        // The GOAWAY contains an error.
         |served: &mut Served| {
             served.answer_by(|_, _| {
                 vec![frame(GOAWAY, 0, 0, &[0, 0, 0, 0, 0, 0, 0, ENHANCE_YOUR_CALM])]
             })
         },
-        // The connection ends before the response, or within it.
         |served: &mut Served| {
             let stream = served.await_frame(HEADERS)?;
             served.write(&if served.number == 0 { vec![answer(stream)] } else { vec![] })?;
@@ -153,7 +146,6 @@ fn a_server_that_ends_the_connection_has_hung_up() {
     }
 }
 
-/// The server responds to one request on each connection, and closes the connection after the next request.
 #[test]
 fn a_request_on_a_connection_that_was_closed_while_idle_is_sent_again() {
     let serve = |served: &mut Served| {
@@ -193,7 +185,6 @@ fn the_failure_for_a_long_head_names_its_length() {
     assert!(results["failures"][told].as_u64() > Some(0), "{results}");
 }
 
-/// A head can be as long over HTTP/2 as over HTTP/1.1.
 #[test]
 fn a_response_may_have_long_headers() {
     let serve = |served: &mut Served| {

@@ -87,7 +87,6 @@ fn a_server_out_of_reach_is_one_line_and_status_5() {
     }
 }
 
-/// Checks that nothing was started: the command prints nothing except a one-line error message.
 fn assert_refused(line: &str, told: &str, status: i32) {
     let output = output(line);
     let stderr = String::from_utf8(output.stderr).unwrap();
@@ -236,7 +235,6 @@ fn a_run_that_spun_reports_for_how_long() {
 
 #[test]
 fn a_missed_requirement_is_named_with_status_3() {
-    // Two connections cannot start a request each millisecond if each request takes 100 ms.
     let behind = "run --rate 1k/s -c 2 --target-latency 100ms --duration 500ms";
     let results = results(behind);
     let late = |of: &str| results["lateness"][of].as_f64().unwrap();
@@ -281,7 +279,7 @@ fn a_load_with_half_of_its_slots_missing_has_status_4() {
     let behind = "run --rate 1k/s -c 2 --target-latency 100ms --duration 500ms";
     for (requirement, status) in [
         ("mean service>=100ms", 4),
-        // A requirement for `unstarted` or `ratio` replaces the default limit.
+        // A requirement about the amount of load replaces status 4 by status 0 or 3.
         ("unstarted<=500", 0),
         ("ratio>0.001", 0),
         ("unstarted=0", 3),
@@ -351,7 +349,6 @@ fn a_url_needs_no_path() {
     let results = results("run --rate 1k/s --requests 2");
     let url = results["url"].as_str().unwrap().trim_end_matches('/').to_owned();
     let error = output(&format!("run --url {url}?x=1 --rate 1k/s --requests 2"));
-    // The target no longer exists, but the program has tried to connect to it.
     assert!(String::from_utf8_lossy(&error.stderr).contains("/?x=1: connection refused"));
 }
 

@@ -41,7 +41,6 @@ fn only_line(output: Output, status: i32) -> String {
     line
 }
 
-/// The standard error of a run: the text read so far, and the stream.
 pub(crate) struct Progress {
     pub(crate) said: String,
     pub(crate) errors: BufReader<ChildStderr>,
@@ -60,7 +59,6 @@ pub(crate) fn at_work(line: &str) -> (Child, Progress) {
     (child, Progress { said, errors })
 }
 
-/// The embedded target of another run. The run ends when this value is dropped.
 pub(crate) struct Target {
     pub(crate) process: Child,
     pub(crate) url: String,

@@ -10,7 +10,6 @@ use std::path::PathBuf;
 use std::process::Output;
 use std::sync::OnceLock;
 
-/// User names with characters that are special in JSON, in headers and in URLs.
 const USERS: [&str; 3] = ["ann", "b\"o/b", "größe"];
 
 const SHOP: &str = r#"
@@ -56,12 +55,10 @@ fn answer(status: &str, headers: &str, body: &str) -> String {
     format!("HTTP/1.1 {status}\r\nContent-Length: {length}\r\n{headers}\r\n{body}")
 }
 
-/// Returns the number in the token of a user, which decides the user's next page.
 fn number(authorization: &str) -> Option<usize> {
     authorization.strip_prefix("Bearer t\u{e9}")?.parse().ok()
 }
 
-/// Returns the response of the shop. After the login, the shop accepts only values from its earlier responses.
 fn shop(asked: &Asked) -> String {
     let (path, _) = asked.path().split_once('?').unwrap_or((asked.path(), ""));
     let number = number(asked.header("authorization"));
@@ -86,7 +83,7 @@ fn shop(asked: &Asked) -> String {
     }
 }
 
-/// Returns the file with the users. It is written only once, because tests that run in parallel read it.
+/// The file is written only once, because tests that run in parallel read it.
 fn users() -> String {
     static FILE: OnceLock<String> = OnceLock::new();
     let rows = USERS.map(|user| format!("\"{}\"\n", user.replace('"', "\"\"")));
@@ -123,7 +120,6 @@ fn values_taken_from_a_response_are_in_the_next_requests() {
     let expected = expected.map(|(label, count)| (label.to_owned(), (count, 0)));
     assert_eq!(labels(&results), expected.into());
     assert_eq!(results["statuses"], json!({"200": 70, "201": 30}), "{results}");
-    // All steps of a slot use the same row, and each step has different random values.
     let asked: Vec<_> = asked.try_iter().collect();
     let of = |path: &str| asked.iter().filter(|it| it.first.contains(path)).collect::<Vec<_>>();
     assert_eq!((of("PUT /login").len(), of("POST /order").len()), (31, 30));
@@ -136,7 +132,7 @@ fn values_taken_from_a_response_are_in_the_next_requests() {
     let [first, second] =
         ["/login", "/carts"].map(|path| of(path).iter().map(dice).collect::<Vec<_>>());
     assert!(second.iter().all(|dice| !first.contains(dice)), "{first:?} {second:?}");
-    // A scenario takes as long as all its steps together. A step is due at the end of the previous think time.
+    // A scenario takes as long as its steps and think times together. A step is due when the previous think time ends.
     let longest = |times: &Value| times["max"].as_f64().unwrap();
     let order = longest(&results["labels"]["order"]["response_time_ns"]);
     let whole = longest(&results["labels"]["buy"]["response_time_ns"]);
@@ -180,7 +176,6 @@ fn a_step_that_fails_ends_its_scenario_and_is_counted_by_name() {
         let results = object(&output);
         assert_eq!(results["failures"], json!({ failure: 12 }), "{results}");
         assert_eq!(results["failed"], 12);
-        // The list includes a step that is never sent.
         let steps = ["log in", "look", "order"].map(str::to_owned);
         assert_eq!(labels(&results), steps.into_iter().zip(counts).collect(), "{failure}");
         assert_eq!(results["url"], format!("scenarios of {path}"));
@@ -329,7 +324,6 @@ fn responses_are_compared_with_filled_values() {
     assert_eq!(labels(&results), [("one".into(), (9, 1)), ("other".into(), (9, 0))].into());
 }
 
-/// The server is the embedded target of another run.
 #[test]
 fn values_are_taken_from_http2_responses() {
     let target = Target::start("--target-body 10");
@@ -382,7 +376,6 @@ fn the_finished_steps_of_an_abandoned_scenario_are_counted() {
     assert_eq!(labels(&results), expected.into());
 }
 
-/// The target responds at once, so it causes no lateness.
 #[test]
 fn lateness_from_think_times_is_attributed_to_them() {
     let (address, _asked) = server::answering(|_| answer("200 OK", "", ""));
@@ -403,7 +396,6 @@ fn lateness_from_think_times_is_attributed_to_them() {
         is_quiet,
         "{report}"
     );
-    // A think time of zero does not count as a think time.
     let output = run(&written("thinking.toml", text.replace("500ms", "0s")), &["-n", "20"]);
     assert!(output.status.success(), "{output:?}");
 }
@@ -418,7 +410,6 @@ fn a_scenario_of_one_step_has_its_label() {
     let ran = || object(&run(&file, &["-n", "3"]));
     let first = ran();
     assert_eq!(labels(&first), [("only".to_owned(), (3, 0))].into());
-    // With the hash, a comparison can report that the file was changed.
     assert_eq!(ran()["scenario_hash"], first["scenario_hash"]);
     fs::write(&file, format!("{text}# another\n")).unwrap();
     assert_ne!(ran()["scenario_hash"], first["scenario_hash"]);

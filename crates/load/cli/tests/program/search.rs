@@ -17,8 +17,6 @@ fn search(options: &str) -> (Output, Value) {
     (output, results)
 }
 
-/// Checks the exit status against the conclusion. A search that ends at a limit, with a rate that met the objective, is
-/// a success.
 fn assert_status(output: &Output, results: &Value) {
     let conclusion = &results["conclusion"];
     let is_known = |name: &str| conclusion[name].is_number();
@@ -104,7 +102,7 @@ fn a_step_ends_once_too_many_requests_have_failed() {
     }
 }
 
-/// Starts a server, and returns its URL. `status` maps the numbers of requests and open connections to a status.
+/// `status` maps the number of earlier requests and the number of open connections to a status.
 fn server(status: impl Fn(usize, usize) -> u16 + Send + Sync + 'static) -> String {
     let (requests, open) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let address = serving(move |mut stream, connection| {
@@ -128,7 +126,6 @@ fn was_held_up(step: &Value) -> bool {
     step["cause"] == "generator"
 }
 
-/// Searches a failing target, and checks that the report names the failure.
 fn assert_failing(options: &str, told: &str) -> Value {
     let (output, results) = search(&format!("{QUICK} {options}"));
     assert_eq!(results["ended"], "target-failing", "{results}");
@@ -136,7 +133,7 @@ fn assert_failing(options: &str, told: &str) -> Value {
     let answer = results["answer"].as_str().unwrap();
     assert!(answer.starts_with(&format!("The target fails even a single request: {told}.")));
     assert!(!answer.contains("was tried"), "{answer}");
-    // Only in the last step did all requests fail. If the machine stalled, a step may have no requests.
+    // All requests failed only in the last step. If the machine stalled, a step may have no requests.
     let (last, others) = results["steps"].as_array().unwrap().split_last().unwrap();
     if !was_held_up(last) {
         assert_eq!(last["errors"], 1.0, "{results}");
@@ -153,7 +150,6 @@ fn a_target_that_fails_all_requests_ends_the_search() {
     let results = assert_failing("--target-errors 100%", "status 500");
     let steps = results["steps"].as_array().unwrap();
     assert!(steps.iter().filter(|step| !was_held_up(step)).count() <= 1, "{results}");
-    // The failure may begin in the middle of a step.
     let url = server(|requests, _| if requests < 700 { 200 } else { 503 });
     assert_failing(&format!("--url {url}"), "status 503");
 }
@@ -173,7 +169,6 @@ fn a_target_that_falls_silent_ends_the_search() {
     assert!(idle.count() <= 1, "{results}");
 }
 
-/// The server still responds to a single request.
 #[test]
 fn a_target_that_fails_only_under_load_does_not_end_the_search() {
     let url = server(|_, open| if open == 1 { 200 } else { 503 });
@@ -229,7 +224,6 @@ fn an_interrupt_ends_the_search_with_its_report() {
     let mut search = nanopace("search --until \"p50 response < 10s\" --step 200ms --settle 0s");
     let mut child = search.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
-    // The title and the first step.
     for _ in 0..2 {
         lines.next().unwrap().unwrap();
     }

@@ -9,9 +9,7 @@ use std::thread;
 #[derive(Debug)]
 pub(crate) struct Asked {
     pub(crate) connection: usize,
-    /// The first line, without its line break.
     pub(crate) first: String,
-    /// The headers, with names in lower case.
     pub(crate) headers: Vec<(String, String)>,
     pub(crate) body: Vec<u8>,
 }
@@ -52,7 +50,7 @@ pub(crate) fn server() -> (String, Receiver<Asked>) {
     answering(|_| "HTTP/1.1 204 No Content\r\n\r\n".to_owned())
 }
 
-/// Starts a server with these responses. A request with an empty response is left waiting.
+/// A request whose response is empty is left waiting.
 pub(crate) fn answering(
     answer: impl Fn(&Asked) -> String + Send + Sync + 'static,
 ) -> (String, Receiver<Asked>) {
@@ -69,7 +67,6 @@ pub(crate) fn answering(
     (address, asked)
 }
 
-/// Starts a server that passes each connection and its number to `serve`, in a separate thread. Returns its address.
 pub(crate) fn serving(
     serve: impl Fn(TcpStream, usize) -> io::Result<()> + Send + Sync + 'static,
 ) -> String {

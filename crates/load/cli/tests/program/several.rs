@@ -40,7 +40,6 @@ fn each_load_has_its_requests_and_the_whole_has_all() {
         assert_eq!(results["missed"], missed, "{whole}");
     }
     assert_eq!(output.status.code(), Some(3));
-    // One more request checks each target before the run.
     let asked: Vec<_> = asked.try_iter().map(|asked| asked.path().to_owned()).collect();
     let count = |path: &str| asked.iter().filter(|asked| *asked == path).count();
     assert_eq!((count("/reads"), count("/writes")), (81, 31));

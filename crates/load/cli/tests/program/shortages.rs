@@ -17,7 +17,6 @@ fn count(results: &Value, kind: &str) -> u64 {
     results["failures"][kind].as_u64().unwrap_or(0)
 }
 
-/// Returns whether more than 2 % of the requests have failed, according to the lines of `--csv`.
 fn fails(csv: &Path) -> bool {
     let text = fs::read_to_string(csv).unwrap();
     let column = |index: usize| -> u64 {
@@ -42,7 +41,7 @@ fn too_many_open_files_are_a_failure_of_the_generator() {
         thread::sleep(Duration::from_millis(100));
     }
     signal(child.id(), "-INT");
-    // The object is written first, and is larger than a pipe's buffer.
+    // Standard output is read first: the object is written before the report, and is larger than a pipe's buffer.
     let results = object(&child.wait_with_output().unwrap());
     let mut report = String::new();
     progress.errors.read_to_string(&mut report).unwrap();

@@ -39,7 +39,6 @@ fn the_slowest_requests_are_written_and_sent_again() {
     let lines: Vec<_> = lines.collect();
     let mut rows: Vec<_> = lines.iter().filter_map(|line| line["row"].as_u64()).collect();
     rows.sort_unstable();
-    // Rows are counted from 1.
     assert_eq!((&lines[0]["requests"], rows), (&60.into(), vec![2, 3, 4]), "{lines:?}");
     let (url, asked) = server(0);
     let again = results(&format!("{url} {load} --again {slow}"));

@@ -44,7 +44,7 @@ fn every_slot_of_a_stall_has_its_response_time() {
         for (name, per_10_000) in [("p90", 9_000), ("p99", 9_900), ("max", 10_000)] {
             let reported = results["response_time_ns"][name].as_u64().unwrap() / 1_000_000;
             let expected = expected(&times, per_10_000);
-            // On a busy machine, responses are later by the time of sending the backlog. The histogram rounds.
+            // On a busy machine, sending the backlog delays responses, so only lower bounds are checked.
             assert!(
                 reported + 3 >= expected,
                 "{connections}: {name} is {reported} ms, not {expected}: {results}"
@@ -59,8 +59,7 @@ fn every_slot_of_a_stall_has_its_response_time() {
 
 #[test]
 fn a_run_that_ends_in_a_stall_does_not_hide_it() {
-    // The lateness of a slot that is due but has not started is its age. The two requests in flight get their responses
-    // after the stall.
+    // The lateness of a slot that never starts is its age. The two requests in flight end after the stall.
     let results = results(2, START + 700);
     let times = closed_form(START + 700);
     for (name, per_10_000) in [("p90", 9_000), ("p99", 9_900)] {

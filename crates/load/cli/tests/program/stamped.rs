@@ -20,7 +20,6 @@ fn max(results: &Value, times: &str) -> f64 {
     results[times]["max"].as_f64().unwrap_or_else(|| panic!("{times}: {results}"))
 }
 
-/// Starts a server that sends each connection to the test after it has read the head of a request.
 fn server() -> (String, Receiver<TcpStream>) {
     let (sender, asked) = mpsc::channel();
     let address = serving(move |stream, connection| {
@@ -37,8 +36,7 @@ fn answer(mut stream: &TcpStream) {
     stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok").unwrap();
 }
 
-/// Returns the results of a run of one request. A run without timestamps is repeated, because the kernel may enable
-/// them late.
+/// A run without timestamps is repeated, because the kernel may enable them late.
 fn one(mut serve: impl FnMut(&TcpStream, &Child)) -> Value {
     let mut attempt = || {
         let (url, asked) = server();

@@ -8,7 +8,6 @@ use std::process::{Child, Output, Stdio};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// A run with its control server. Dropping this value kills the run.
 pub(crate) struct Steered {
     child: Option<Child>,
     stderr: Option<JoinHandle<String>>,
@@ -18,7 +17,6 @@ pub(crate) struct Steered {
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
-    /// The head, in lower case.
     pub(crate) head: String,
     pub(crate) body: String,
 }
@@ -30,8 +28,6 @@ impl Answer {
 }
 
 impl Steered {
-    /// Starts a run with these options, which must include `--control`, and waits for the address of its control
-    /// server.
     pub(crate) fn start(options: &[&str]) -> Steered {
         let mut command = nanopace("run --json -");
         command.args(options);

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 const STOP: Duration = Duration::from_millis(1_500);
 const RATE: f64 = 500.0;
 
-/// Stops a process. Returns the length of the stop, without times in which this test did not run either.
+/// Stops a process, and returns for how long. A pause of this test itself counts as at most 100 ms.
 fn stop_for_a_while(process: u32) -> Duration {
     const TURN: Duration = Duration::from_millis(10);
     signal(process, "-STOP");
@@ -27,7 +27,6 @@ fn stop_for_a_while(process: u32) -> Duration {
     stopped
 }
 
-/// Returns the results of a run, and the length of the stop. `choose` returns the process to stop.
 fn results(strictness: f64, choose: impl Fn(&Child, &Child) -> u32) -> (Value, Duration) {
     let target = Target::start("--target-latency 25ms --target-body 10");
     let Target { url, .. } = &target;
@@ -46,7 +45,6 @@ fn least(stopped: Duration) -> f64 {
     RATE * stopped.as_secs_f64().powi(2) / 2.0 / 2.0
 }
 
-/// The verdict must name the stopped process, unless the run warns that the machine is too busy.
 fn assert_blames(who: &str, (results, stopped): &(Value, Duration), busy_loops: u32) {
     let seconds = results["lateness"][format!("{who}_seconds")].as_f64().unwrap();
     assert!(seconds >= least(*stopped), "{who}, {busy_loops} busy loops, {stopped:?}: {results}");

@@ -1,4 +1,4 @@
-//! Tests streamed responses of a server that sends one event after the other.
+//! Tests streamed responses of a server that sends one event after another.
 
 use crate::command::{nanopace, object, scratch};
 use crate::running::refusal;
@@ -26,7 +26,7 @@ fn run(args: &[&str]) -> (Value, String) {
     (object(&output), String::from_utf8(output.stderr).unwrap())
 }
 
-/// Starts a server that pauses before each event, and returns its URL. `None` stands for an endless response.
+/// Starts a server that pauses before each event. If `events` is `None`, its responses never end.
 fn server(events: Option<u32>) -> String {
     let address = serving(move |mut stream, connection| {
         stream.set_nodelay(true)?;
@@ -63,7 +63,6 @@ fn first_items_and_gaps_are_timed() {
             assert_eq!(results[key]["count"], count, "{key}: {results}");
         }
         assert_eq!(results["items"], 60, "{results}");
-        // The last event follows `EVENTS` pauses.
         let last = mean("first_item_time_ns") + 2.0 * mean("item_gap_time_ns");
         let pauses = (PAUSE * EVENTS).as_secs_f64() * 1e9;
         assert!(last >= 0.99 * pauses && last <= 1.01 * mean("service_time_ns"), "{results}");
@@ -77,7 +76,6 @@ fn first_items_and_gaps_are_timed() {
     }
 }
 
-/// The first item arrives after at least one pause, and each gap contains at least one pause.
 #[test]
 fn a_requirement_can_limit_item_times() {
     let url = server(Some(EVENTS));
@@ -155,8 +153,7 @@ fn lines_are_items_over_http2_as_well() {
     assert!(without["first_byte_time_ns"].is_null() && without["items"].is_null(), "{without}");
 }
 
-/// The check before the run accepts a target whose responses never end. The items of a response that is given up are
-/// counted.
+/// The check before the run accepts a target whose responses never end.
 #[cfg(unix)]
 #[test]
 fn the_items_of_an_endless_response_are_timed() {

@@ -12,7 +12,6 @@ pub(crate) fn certificate() -> CertifiedKey<KeyPair> {
     generate_simple_self_signed(["localhost".to_owned(), "127.0.0.1".to_owned()]).unwrap()
 }
 
-/// Returns the configuration of a server. If `client` is given, the server requires this client certificate.
 pub(crate) fn config(
     own: &CertifiedKey<KeyPair>,
     client: Option<&CertifiedKey<KeyPair>>,

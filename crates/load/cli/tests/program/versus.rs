@@ -17,8 +17,6 @@ fn versus(urls: [&str; 2], options: &str) -> Output {
     output_of(&line.collect::<Vec<_>>())
 }
 
-/// Returns the numbers of the slots whose requests a server got, in ascending order. Leaves out the request that checks
-/// the server before the run.
 fn slots(asked: &Receiver<Asked>) -> Vec<u64> {
     let number = |asked: Asked| asked.path().trim_start_matches('/').parse().unwrap();
     let mut slots: Vec<u64> = asked.try_iter().skip(1).map(number).collect();

@@ -41,7 +41,6 @@ impl Witness {
         TcpStream::connect(self.url.trim_start_matches("http://").trim_end_matches('/')).unwrap()
     }
 
-    /// Waits for the end of the witness. Returns its JSON object, its text report and its output.
     fn end(mut self) -> (Value, String, Output) {
         let mut report = String::new();
         self.stderr.read_to_string(&mut report).unwrap();

@@ -58,13 +58,11 @@ fn wait_until(server: &Server, is_so: impl Fn(&Value) -> bool) -> Value {
     wait_until_told(server, "status", is_so)
 }
 
-/// Waits until the output of a command about the run `test` meets a condition.
 fn wait_until_told(server: &Server, what: &str, is_so: impl Fn(&Value) -> bool) -> Value {
     let began = Instant::now();
     loop {
         let mut command = nanopace(&format!("fleet {what} test --json -"));
         let output = command.env("NANOPACE_STORE", server.url()).output().unwrap();
-        // The run may not exist yet.
         let state = serde_json::from_slice(&output.stdout).unwrap_or(Value::Null);
         if !state.is_null() && is_so(&state) {
             return state;
@@ -74,8 +72,7 @@ fn wait_until_told(server: &Server, what: &str, is_so: impl Fn(&Value) -> bool) 
     }
 }
 
-/// Returns the results of the whole fleet. All nodes that were present at the end must report the same number of fired
-/// slots.
+/// All nodes that were present at the end must report the same number of fired slots.
 fn whole(nodes: &[(Output, Value)]) -> &Value {
     let seen =
         nodes.iter().filter_map(|(output, it)| Some((output.status.code(), it.get("fleet")?)));
@@ -233,7 +230,6 @@ fn the_account_includes_a_killed_node() {
     let account = &results["fleet"]["account"];
     assert_eq!((&account["expected"], &account["closes"]), (&1_200.into(), &false.into()));
     assert_eq!(results["fleet"]["nodes_with_results"], 1);
-    // The results contain the work of the node up to its last full second.
     assert!(has_told(&results["fleet"]["nodes_with_results_so_far"][0]), "{results}");
     let started = [&results["fleet"]["started"], &results["started"]];
     let [all, own] = started.map(|count| count.as_u64().unwrap());
@@ -253,7 +249,7 @@ fn the_account_includes_a_killed_node() {
     assert!(!text.contains("On schedule"), "{text}");
 }
 
-/// No single node completes more than 300 requests.
+/// Each of the two nodes completes about 200 requests.
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn requirements_are_about_the_whole_fleet() {
@@ -301,7 +297,6 @@ fn a_fleet_is_watched_from_anywhere_until_it_is_over() {
     );
     assert!(lines.last().unwrap().contains("ended"), "{text}");
     let nodes = nodes.map(ended);
-    // One of the nodes also shows the figures of the whole fleet.
     let shows = |(output, _): &&(Output, Value)| {
         String::from_utf8_lossy(&output.stderr).contains("2 nodes: ")
     };
@@ -316,8 +311,7 @@ fn a_fleet_is_watched_from_anywhere_until_it_is_over() {
     terminal.exp_eof().unwrap();
 }
 
-/// Checks all formats of the report of a fleet at 200/s, one node of which was killed: the page, the JSON object and
-/// the log.
+/// The fleet had a rate of 200/s, and one of its two nodes was killed.
 fn written_everywhere(server: &Server) {
     let [html, json, csv] = ["fleet.html", "fleet.json", "fleet.csv"].map(scratch);
     let paths = [&html, &json, &csv].map(|path| path.to_str().unwrap());
@@ -326,7 +320,6 @@ fn written_everywhere(server: &Server) {
     let object: Value = serde_json::from_str(&object).unwrap();
     let intervals = object["rate_over_time"].as_array().unwrap();
     let number = |of: &Value| of.as_f64().unwrap();
-    // Before the node was killed, both nodes had started slots.
     assert_eq!([&intervals[0]["from_seconds"], &intervals[0]["to_seconds"]], [0.0, 1.0]);
     assert!((number(&intervals[0]["target_rate"]) - 200.0).abs() < 1e-6, "{object}");
     assert!(number(&intervals[0]["by_intended_start"]["completed"]) > 100.0, "{object}");
@@ -452,7 +445,6 @@ fn a_running_fleet_can_be_controlled_from_anywhere() {
     wait_until(&server, |state| state["state"] == "paused");
     asked(&server, "fleet resume test");
     wait_until(&server, |state| state["state"] == "running");
-    // A node without its own load uses the load of the run.
     let third = node(&server, "--fail-if completed>100000");
     wait_until(&server, |state| state["nodes"] == 3);
     let ramp = ["fleet", "shape", "test", "ramp 100/s..200/s 10min"];
@@ -531,8 +523,6 @@ fn errors_are_one_line() {
     other.wait().unwrap();
 }
 
-/// Checks that a command is rejected. The status is 2, or 5 if the store cannot be reached. The error must be one line
-/// without a password.
 fn refused(command: &mut Command, told: &str) {
     let output = command.output().unwrap();
     let error = String::from_utf8_lossy(&output.stderr);
@@ -557,7 +547,6 @@ fn the_options_of_the_example_for_kubernetes_are_right() {
     assert!(output.status.success() && config.contains(&format!("nodes = {nodes}\n")), "{config}");
 }
 
-/// The nodes connect to the store over TLS, as a user with only the permissions that the page lists.
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn a_fleet_needs_only_tls_and_the_listed_rights() {

@@ -4,7 +4,6 @@ use serde_json::Value;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 
-/// Returns a command that runs the program with these options, which are split at spaces outside of double quotes.
 pub(crate) fn nanopace(line: &str) -> Command {
     let parts = line.split('"').enumerate();
     let words = parts.flat_map(|(index, part)| match index % 2 {

@@ -10,7 +10,6 @@ use crate::running::search::args::SearchArgs;
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 use std::path::PathBuf;
 
-/// The options of `nanopace run`.
 #[derive(Debug, Args)]
 pub(crate) struct HttpRunArgs<E: EmbeddedTarget> {
     #[command(flatten)]
@@ -39,7 +38,7 @@ pub(crate) struct HttpRunArgs<E: EmbeddedTarget> {
     )]
     pub(crate) versus: Option<String>,
 
-    /// The options of the requests to the URL of --versus. Set if that option is given.
+    /// The options of the requests to the URL of `--versus`, if it is given.
     #[arg(skip)]
     pub(crate) other: Option<Box<RequestArgs<E>>>,
 }
@@ -62,7 +61,6 @@ impl<E: EmbeddedTarget> HttpRunArgs<E> {
     }
 }
 
-/// The options of `nanopace search`.
 #[derive(Debug, Args)]
 pub(crate) struct HttpSearchArgs<E: EmbeddedTarget> {
     #[command(flatten)]
@@ -71,7 +69,6 @@ pub(crate) struct HttpSearchArgs<E: EmbeddedTarget> {
     pub(crate) requests: RequestArgs<E>,
 }
 
-/// The options that define requests, their target, and the way in which they are sent.
 #[derive(Debug, Args)]
 pub(crate) struct RequestArgs<E: EmbeddedTarget> {
     /// Send requests to this URL; before the load, one extra request checks the URL [default: the embedded target]

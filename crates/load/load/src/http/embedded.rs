@@ -31,7 +31,6 @@ impl Debug for Embedded {
     }
 }
 
-/// The (empty) options of a program without an embedded target.
 #[derive(Args, Debug)]
 pub(crate) struct NoTarget {}
 

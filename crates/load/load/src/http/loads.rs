@@ -1,5 +1,4 @@
-//! Sets up several loads over HTTP: reads the files of `--load`, each with the options of one load, and divides the
-//! load of `--versus` between two URLs.
+//! Sets up several loads over HTTP: the files of `--load`, or the two sides of `--versus`.
 
 use super::Http;
 use super::args::{HttpRunArgs, RequestArgs};
@@ -43,7 +42,6 @@ pub(crate) fn setup<E: EmbeddedTarget>(
     LoadsSetup::new(args, given.collect())
 }
 
-/// Sets up a run with two sides. Side A sends the requests of `url`, and side B sends the requests of `other`.
 fn versus<E: EmbeddedTarget>(
     url: &RequestArgs<E>,
     other: &RequestArgs<E>,
@@ -59,8 +57,7 @@ fn versus<E: EmbeddedTarget>(
     LoadsSetup::new(args, given.collect())
 }
 
-/// Reads the file of a load. The load is named by `name` in the file. Without `name`, the load has the name of the
-/// file, without the extension.
+/// Without `name` in the file, the load has the name of the file, without the extension.
 fn read<E: EmbeddedTarget>(
     definition: &Command,
     file: &Path,

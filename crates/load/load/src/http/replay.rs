@@ -18,9 +18,8 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::path::PathBuf;
 
-/// Adds the requests of a recording, and prints a warning about requests that cannot be sent exactly as they were
-/// recorded. Returns the paths of the body files, or `None` if the recording contains only times. Another option that
-/// defines requests is an error.
+/// Prints a warning about requests that cannot be sent exactly as they were recorded. Returns the paths of the body
+/// files, or `None` if the recording contains only times.
 pub(super) fn read<E: EmbeddedTarget>(
     recording: &Recording,
     args: &RequestArgs<E>,
@@ -75,8 +74,7 @@ fn others<E: EmbeddedTarget>(args: &RequestArgs<E>, is_base: bool) -> [(&'static
 }
 
 struct Sender<'a> {
-    /// The URL of recorded requests that have no URL of their own. A recorded URL that is only a path is requested from
-    /// the server of this URL.
+    /// The URL of recorded requests without a URL. Its server gets the requests whose recorded URL is only a path.
     base: Option<&'a str>,
     is_base_used: bool,
     bodies: HashMap<String, Content>,

@@ -23,15 +23,12 @@ use std::path::Path;
 use std::time::Duration;
 use toml::{Spanned, Value};
 
-/// The groups under which metrics count failed checks, and failures to extract a value.
 pub(crate) const GROUPS: [&str; 2] = ["check", "take"];
 
 /// The maximum think time. A longer constant time is an error, because its unit is probably wrong. A longer random time
 /// is shortened to this maximum.
 pub(crate) const LONGEST_THINK: Duration = Duration::from_secs(86_400);
 
-/// Reads the scenarios in a file, and adds them to a plan. The message of an error is one line with the file, the line,
-/// the column and the reason.
 pub(crate) fn read(path: &Path, draft: &mut Draft<'_>) -> anyhow::Result<()> {
     let names = BTreeSet::new();
     let hash = file::read(path, |file| Reader { draft: &mut *draft, names }.file(file))?;
@@ -151,8 +148,7 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// Adds to each step the values that it extracts. The uses of a value in later requests determine which conditions
-    /// the value must meet.
+    /// The uses of a value in later requests determine which conditions the value must meet.
     fn give(
         &mut self,
         steps: &mut [Step],
@@ -300,7 +296,7 @@ impl LookSpec {
     }
 }
 
-/// Converts the expected value, which must be a string, unless the check compares JSON at a pointer.
+/// The expected value must be a string, unless the check compares JSON at a pointer without a regular expression.
 fn expected(source: &Source, value: &Value) -> Result<serde_json::Value, String> {
     let is_json = matches!(source, Source { part: Part::Json(_), regex: None });
     match value {

@@ -20,7 +20,6 @@ use values::Values;
 
 const OPEN: &str = "{{";
 const CLOSE: &str = "}}";
-/// The names of placeholders that have no argument. The names of columns are not in this list.
 const ALONE: [&str; 4] = ["slot", "now", "now-ms", "uuid"];
 const WITH_WORD: [(&str, &str); 5] = [
     ("random", "random 1..100"),
@@ -66,7 +65,6 @@ pub(crate) fn has_open(text: &[u8]) -> bool {
     text.windows(OPEN.len()).any(|bytes| bytes == OPEN.as_bytes())
 }
 
-/// Splits a text at its first placeholder. Returns the text before the braces, between them, and after them.
 pub(crate) fn split_place(text: &str) -> Option<(&str, &str, &str)> {
     let (before, rest) = text.split_once(OPEN)?;
     let (inside, behind) = rest.split_once(CLOSE)?;
@@ -125,9 +123,7 @@ impl Template {
         Template { pieces: vec![Piece::Text(bytes.into())] }
     }
 
-    /// Splits the template at its longest piece without placeholders into the template before it, the piece, and the
-    /// template after it. If this piece has fewer than `least` bytes, the first template is the whole template, and the
-    /// other parts are empty.
+    /// If no piece without placeholders has `least` bytes, the first template is the whole one, and the rest is empty.
     pub(crate) fn around_large(mut self, least: usize) -> (Template, Box<[u8]>, Template) {
         let length = |piece: &Piece| match piece {
             Piece::Text(text) => text.len(),

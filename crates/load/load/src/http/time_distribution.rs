@@ -254,8 +254,7 @@ mod tests {
         }
     }
 
-    /// The number of draws that do not exceed a quantile has a binomial distribution. Five standard deviations are
-    /// allowed.
+    /// The number of draws that do not exceed a quantile has a binomial distribution.
     #[test]
     fn draws_follow_the_distribution() {
         const DRAWS: usize = 200_000;

@@ -29,14 +29,11 @@ const NEAR: f64 = 0.05;
 const CHANCE: f64 = 1.63;
 const CHANCE_ALIKE: f64 = 2.58;
 
-/// The largest share of the response time, or of the service time for [`reading`], that the generator may cause before
-/// the check fails.
+/// The largest share of the response times (for [`reading`], of the service times) that the generator may cause.
 const MOST_OWN: f64 = 0.25;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Finding {
-    /// The name of the check, which is `starts`, `steady`, `own`, `quota`, `stolen`, `others`, `frequency`, `sure` or
-    /// `reading`.
     pub(crate) check: &'static str,
     pub(crate) is_well: bool,
     pub(crate) text: String,
@@ -82,8 +79,6 @@ pub(crate) fn steady(confidence: &Confidence<'_>) -> Option<Finding> {
     Some(Finding { check: "steady", is_well: change.is_none(), text })
 }
 
-/// Compares the generator's own delay with the response times. The finding contains the delay's share of the total
-/// response time, and an upper bound for a percentile of the delay. Returns `None` if there are no response times.
 pub(crate) fn own(stats: &OperationStats, reported: Percentile) -> Option<Finding> {
     let all = stats.response.mean() * float(stats.response.len()) * 1e-9;
     let own = stats.lateness.generator + stats.queued.as_secs_f64();
@@ -100,9 +95,7 @@ pub(crate) fn own(stats: &OperationStats, reported: Percentile) -> Option<Findin
     Some(Finding { check: "own", is_well: share.max(beside) <= MOST_OWN, text })
 }
 
-/// Returns an upper bound, in nanoseconds, for a percentile of the generator's own delay. The delay consists of the
-/// delay of the start, and of the response's wait for the CPU. For the delay of the start, the bound is the smaller of
-/// two:
+/// The generator's own delay of a start is at most the smaller of two values:
 ///
 /// * the same percentile of the wait times, because the delay of a start is part of its wait time (infinite if this
 ///   percentile lies among slots that never started);

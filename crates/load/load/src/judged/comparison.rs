@@ -33,7 +33,6 @@ pub(crate) struct Comparison {
     pub(crate) url: String,
     pub(crate) told: Vec<String>,
     pub(crate) is_incomplete: bool,
-    /// Whether the sides ran at the same time.
     pub(crate) is_paired: bool,
 }
 
@@ -75,7 +74,6 @@ impl Comparison {
         Ok(Comparison::of([first, second], false))
     }
 
-    /// Compares two runs that shared one load at the same time.
     pub(crate) fn paired(first: &StoredRun, second: &StoredRun) -> Result<Comparison, String> {
         first.is_comparable(second)?;
         Ok(Comparison::of([first, second].map(slice::from_ref), true))

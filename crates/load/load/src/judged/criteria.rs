@@ -92,7 +92,6 @@ impl Criterion {
         Criterion { figure, label: None, operator: Operator::AtLeast, limit }
     }
 
-    /// Returns `errors <= 1%`, which a search adds if none of its criteria [names errors](Criterion::names_errors).
     pub(crate) fn default_errors() -> Criterion {
         let limit = Limit { value: 0.01, text: "1%".to_owned() };
         let figure = Figure::Single(Single::Errors);
@@ -116,8 +115,7 @@ impl Criterion {
         self.figure.part()
     }
 
-    /// Returns whether there is a highest rate at which the criterion holds: a higher rate can make it fail, but never
-    /// make it hold.
+    /// A higher rate can make such a criterion fail, but can never make it hold.
     pub(crate) fn breaks_above_a_rate(&self) -> bool {
         match self.figure.better() {
             Some(Better::Less) => matches!(self.operator, Operator::Below | Operator::AtMost),
@@ -131,9 +129,8 @@ impl Criterion {
         self.figure.is_about_waiting() || without.check(figures).is_none()
     }
 
-    /// Returns the share of requests that decides the criterion: 0.01 for a 99th percentile, and the limit itself for
-    /// errors. Returns `None` for other figures, for p0, p100 and an error limit of 0, and if the criterion is about
-    /// one label.
+    /// Returns 0.01 for a 99th percentile, and the limit itself for errors. Returns `None` for other figures, for p0,
+    /// p100 and an error limit of 0, and for a criterion about one label.
     pub(crate) fn deciding_share(&self) -> Option<f64> {
         let is_errors = matches!(self.figure, Figure::Single(Single::Errors));
         let share = if is_errors { Some(self.limit.value) } else { self.figure.tail() };
@@ -156,8 +153,7 @@ impl Criterion {
         }
     }
 
-    /// Returns the value in the unit of the figure, which is nanoseconds for a time. If only a lower bound of the value
-    /// is known, returns that bound.
+    /// If only a lower bound of the value is known, returns that bound.
     pub(crate) fn value(&self, figures: &Figures<'_>) -> Option<f64> {
         self.actual(figures).map(|value| value.least)
     }

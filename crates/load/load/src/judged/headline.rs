@@ -18,7 +18,6 @@ pub(crate) enum Grade {
 pub(crate) struct Headline {
     pub(crate) grade: Grade,
     pub(crate) result: String,
-    /// The reason for the result. It is empty if the result needs no reason.
     pub(crate) why: String,
 }
 

@@ -13,7 +13,6 @@ use crate::results::stats::OperationStats;
 use toml::Table;
 
 impl Summary {
-    /// Sums up the results of at least one load. `settings` are the options of the whole run.
     pub(crate) fn of_loads(loads: Vec<LoadResults>, settings: Table) -> Summary {
         let all = || loads.iter().map(|load| &*load.summary);
         let (mut stats, mut own_times) = (OperationStats::new(), Vec::new());

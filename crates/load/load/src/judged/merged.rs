@@ -62,7 +62,6 @@ struct Part<'a> {
     results: Results,
 }
 
-/// Encodes the results of a run for a merge. Returns `None` if the run is not a part of a load.
 pub(crate) fn encoded(summary: &Summary) -> Option<String> {
     summary.title.settings.get("shard")?;
     let Summary { duration, stats, own_times, over_time, .. } = summary;
@@ -70,8 +69,7 @@ pub(crate) fn encoded(summary: &Summary) -> Option<String> {
     Some(BASE64_STANDARD.encode(bytes.ok()?))
 }
 
-/// Sums the results of parts. Each part comes with the name of its file. Returns an error with the reason unless the
-/// files are exactly the parts of one load.
+/// Each part comes with the name of its file. Returns an error unless the files are exactly the parts of one load.
 pub(crate) fn merged(files: &[(String, PartFile)]) -> Result<Summary, String> {
     let mut parts = files.iter().map(Part::read).collect::<Result<Vec<_>, _>>()?;
     parts.sort_by_key(|part| part.index);
@@ -121,7 +119,6 @@ impl<'a> Part<'a> {
         Err(format!("the loads differ: {what} is {one} in {first} and {two} in {name}"))
     }
 
-    /// Returns the number of slots that the part had to start.
     fn required(&self) -> f64 {
         let (stats, ratio) = (&self.results.stats, self.file.ratio.unwrap_or_default());
         if ratio > 0.0 { float(stats.started()) / ratio } else { float(stats.due()) }
@@ -162,7 +159,6 @@ impl<'a> Part<'a> {
     }
 }
 
-/// Returns an error unless the files contain each part of the load exactly once.
 fn check_numbers(parts: &[Part<'_>]) -> Result<(), String> {
     let division = parts[0].division;
     let weights = division.split(':').count();
@@ -186,7 +182,6 @@ fn check_numbers(parts: &[Part<'_>]) -> Result<(), String> {
     Ok(())
 }
 
-/// Returns an error if two parts started further apart than the errors of their clocks allow.
 fn check_starts(parts: &[Part<'_>]) -> Result<(), String> {
     let error = |part: &Part<'_>| part.clock_error().unwrap_or_default();
     for (one, two) in parts.iter().flat_map(|one| parts.iter().map(move |two| (one, two))) {
@@ -251,7 +246,6 @@ fn pool(parts: &[Part<'_>]) -> Option<PoolGrowth> {
     pools?.into_iter().reduce(PoolGrowth::plus)
 }
 
-/// Returns the title of the whole load, with the options that are the same for all parts.
 fn title(parts: &[Part<'_>]) -> Title {
     let first = &parts[0];
     let mut settings = first.file.settings.clone();

@@ -1,5 +1,4 @@
-//! Creates warnings for requests that failed because of limits of the generator's machine. Each warning contains
-//! advice.
+//! Creates warnings, with advice, for requests that failed because of limits of the generator's machine.
 
 use crate::console::human;
 use crate::load::shortage::Shortage;

@@ -34,8 +34,7 @@ use toml::Table;
 #[derive(Debug)]
 pub(crate) struct Summary {
     pub(crate) title: Title,
-    /// The requested number of operations per second. If the rate changed, it is the mean. In a closed loop, it is the
-    /// achieved rate.
+    /// The requested rate: the mean if the rate changed, and the achieved rate in a closed loop.
     pub(crate) target_hz: f64,
     pub(crate) achieved_hz: f64,
     /// The started share of the requested operations. It is at most 1.
@@ -47,7 +46,6 @@ pub(crate) struct Summary {
     pub(crate) gaps: Option<Quality>,
     /// The pacer's ledger at the end of the schedule. `None` for the sum of several schedules.
     pub(crate) ledger: Option<Ledger>,
-    /// The CPU time of the load threads, or `None` if the system does not report it.
     pub(crate) processor: Option<CpuTime>,
     pub(crate) resolved_in: Duration,
     pub(crate) own_times: Vec<OwnTimes>,
@@ -64,7 +62,6 @@ pub(crate) struct Summary {
     pub(crate) findings: Vec<Finding>,
     pub(crate) loads: Vec<LoadResults>,
     pub(crate) beside: Option<Result<Comparison, String>>,
-    /// Whether the repeated requests of an earlier run were slow again. `None` if no requests were repeated.
     pub(crate) repetition: Option<Repetition>,
     pub(crate) parts: Vec<MergedPart>,
 }
@@ -94,7 +91,6 @@ pub(crate) struct Title {
 #[derive(Debug)]
 pub(crate) struct RunResults<'run> {
     pub(crate) title: Title,
-    /// Whether the schedule began before the run ended.
     pub(crate) has_begun: bool,
     pub(crate) recorded_from: Nanos,
     pub(crate) run_end: RunEnd,
@@ -140,8 +136,7 @@ impl Summary {
         let required = run_end.required.max(float(stats.due()));
         let required = if results.is_closed { started } else { required };
         let others = results.meanwhile.map_or(0.0, Meanwhile::of_others);
-        // While the quota stopped the generator, it did not wait for other programs, so this time is not attributed to
-        // other programs.
+        // The quota stopped the generator in this time, so the time is not attributed to other programs.
         let others = others * (1.0 - results.quota.map_or(0.0, Quota::share));
         let evidence = Evidence::new(stats, ratio(started, required), others);
         let unrecorded = unrecorded(&results);
@@ -232,8 +227,8 @@ impl Summary {
         self.findings.iter().any(|found| !found.is_well && found.check == check)
     }
 
-    /// Checks the criteria. If one of them limits how much of the load was started, only such criteria decide whether
-    /// the load counts as complete. This does not apply if nothing was recorded.
+    /// If a criterion limits how much of the load was started, only such criteria decide whether the load counts as
+    /// complete. This does not apply if nothing was recorded.
     pub(crate) fn require(&mut self, criteria: &[Criterion]) {
         if self.verdict.is_recorded() && criteria.iter().any(Criterion::names_load) {
             self.incomplete = None;
@@ -288,7 +283,6 @@ impl LoadResults {
     }
 }
 
-/// Returns the loads whose verdict is not good, in their order. Loads without recorded results are last.
 pub(crate) fn late(loads: &[LoadResults]) -> Vec<&LoadResults> {
     let is_late = |load: &&LoadResults| !load.summary.verdict.is_well();
     let mut late: Vec<_> = loads.iter().filter(is_late).collect();
@@ -339,8 +333,7 @@ fn incompleteness(ending: Option<Ending>, required: f64, stats: &OperationStats)
     is_half.then(|| format!("{given_up} of {started} requests were given up before they ended"))
 }
 
-/// Returns the verdict on a run that recorded nothing, and why the load is incomplete. Returns `None` for a run that
-/// recorded something, and for a load without slots in the recorded part.
+/// Returns `None` for a run that recorded something, and for a load without slots in the recorded part.
 fn unrecorded(results: &RunResults<'_>) -> Option<(Verdict, &'static str)> {
     let RunResults { stats, run_end, recorded_from, has_begun, .. } = results;
     match () {
@@ -354,8 +347,6 @@ fn unrecorded(results: &RunResults<'_>) -> Option<(Verdict, &'static str)> {
     }
 }
 
-/// Returns a warning if the load threads needed the CPU for at least a tenth of the duration, but got it for less than
-/// half of the time that they needed.
 fn scarcity(time: CpuTime, duration: Duration, stats: &OperationStats) -> Option<String> {
     let answers = u32::try_from(stats.completed() + stats.failed()).unwrap_or(u32::MAX);
     let is_scarce = time.wanted >= duration / 10 && time.had < time.wanted / 2;
@@ -367,8 +358,7 @@ fn scarcity(time: CpuTime, duration: Duration, stats: &OperationStats) -> Option
     is_scarce.then(|| format!("CPU time was scarce{waited}"))
 }
 
-/// Returns a warning if at least 1 % of the responses were awaited while their load threads were stopped. The arrival
-/// times of these responses are unknown, so their service times include the stop.
+/// Responses that were awaited during a stop have unknown arrival times, so service times include the stop.
 fn stopping(stats: &OperationStats) -> Option<String> {
     let (answers, most) = stats.stopped;
     is_a_percent(answers, stats).then(|| {
@@ -543,7 +533,6 @@ mod tests {
         let warning = "CPU time was scarce: each response waited 40.0us for the CPU on average";
         assert_eq!(told(second / 8, second / 2, &stats).as_deref(), Some(warning));
         assert_eq!(told(second / 4, second / 2, &stats), None);
-        // The threads got less CPU time than they needed, but they needed only little.
         assert_eq!(told(Duration::ZERO, second / 20, &stats), None);
     }
 

@@ -41,9 +41,7 @@ pub(crate) struct Evidence {
     /// The share that other programs had in the CPU time that was not idle.
     pub(crate) others: f64,
     pub(crate) failed: f64,
-    /// The share of the started operations that failed because of limits of the generator's machine.
     pub(crate) failed_by_generator: f64,
-    /// The share of think times that ended late, among all think times that have ended.
     pub(crate) late: f64,
 }
 
@@ -102,14 +100,13 @@ impl Verdict {
         }
     }
 
-    /// Returns the closed-loop verdict for a closed loop, unless this verdict is about failing requests.
+    /// A closed loop keeps a verdict about failing requests.
     pub(crate) fn of_closed_loop(self, is_closed: bool) -> Verdict {
         let fails = matches!(self, Verdict::TargetFailing | Verdict::GeneratorFailing);
         if is_closed && !fails { Verdict::ClosedLoop } else { self }
     }
 
-    /// Returns the verdict for the cause that reaches two thirds of the lateness, or `None` if no cause does. If there
-    /// is no lateness, the generator counts as the cause.
+    /// Returns `None` if no cause reaches two thirds. If there is no lateness, the generator counts as the cause.
     fn of_most(lateness: &Lateness) -> Option<Verdict> {
         let [target, generator, resting] = lateness.main_shares();
         match target {
@@ -167,8 +164,7 @@ impl Verdict {
     }
 }
 
-/// Returns a sentence about the time that the verdict leaves out. The sentence is empty if the verdict is the same with
-/// this time.
+/// Returns an empty sentence if the verdict is the same with the time that it leaves out.
 fn left_out(verdict: Verdict, lateness: &Lateness) -> String {
     let names_cause = [Verdict::TargetBehind, Verdict::ThinkTimes].contains(&verdict);
     if !names_cause || Verdict::of_most(lateness).is_some() {
@@ -323,7 +319,6 @@ mod tests {
         ] {
             assert_eq!(verdict(lateness, 0.0), expected, "{lateness:?}");
         }
-        // Requests after think times started late, although all slots started in time.
         assert_eq!(verdict(of(0.0, 1.0, 0.0), 0.02), GeneratorBehind);
         assert_eq!(verdict(of(0.0, 1.0, 0.0), 0.01), OnSchedule);
         let told = BothBehind.sentence(&of(0.4, 0.3, 0.3));

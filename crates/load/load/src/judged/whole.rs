@@ -67,8 +67,7 @@ impl Whole {
         Whole { name: name.to_owned(), status, account, told, missed: Vec::new() }
     }
 
-    /// Checks the criteria. Criteria about slots are checked against the account, and criteria about requests and times
-    /// are checked against the sum of the nodes' results.
+    /// Criteria about slots use the account. Criteria about requests and times use the sum of the nodes' results.
     pub(crate) fn require(&mut self, criteria: &[Criterion]) {
         let nothing = OperationStats::new();
         let stats = self.stats().unwrap_or(&nothing);
@@ -89,8 +88,7 @@ impl Whole {
         rates(&self.account)
     }
 
-    /// Returns the verdict on the slots that nodes have reported. Lost slots are not included, because only the account
-    /// contains them.
+    /// Lost slots are not included, because only the account contains them.
     pub(crate) fn verdict(&self) -> Option<Verdict> {
         let stats = self.stats().filter(|stats| stats.due() > 0)?;
         let ratio = float(stats.started()) / float(stats.due());
@@ -98,8 +96,7 @@ impl Whole {
         Some(Verdict::new(&Evidence::new(stats, ratio, 0.0)))
     }
 
-    /// Returns the sentence of the verdict. If the verdict is good but some slots were lost or started twice, returns a
-    /// sentence about that instead.
+    /// If the verdict is good but some slots were lost or started twice, returns a sentence about these slots instead.
     pub(crate) fn sentence(&self) -> Option<String> {
         let stats = self.stats()?;
         let verdict = self.verdict()?;

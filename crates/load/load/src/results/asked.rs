@@ -23,8 +23,8 @@ impl AskedLoad {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RunEnd {
     pub(crate) at: Nanos,
-    /// The time at which the load ended, or `at` if it has not ended. If the last slot started late, the run ends later
-    /// than its load.
+    /// The end of the load, or `at` if it has not ended. If the last slot starts late, the run ends later than its
+    /// load.
     pub(crate) asked_until: Nanos,
     /// The load until `asked_until`, including the warm-up.
     pub(crate) asked: AskedLoad,

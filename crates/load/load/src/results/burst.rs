@@ -35,14 +35,12 @@ impl BurstLine {
         (strictness.get() > Strictness::STRICT.get()).then_some(line)
     }
 
-    /// Returns for how long, until `now`, a slot that has not started has been held back. The slot has had a free
-    /// connection since the time `free`.
+    /// The slot has not started, and has had a free connection since the time `free`.
     pub(crate) fn held(&self, intended: Nanos, free: Nanos, now: Nanos) -> Duration {
         self.last.reaches(intended, self.ratio).min(now) - free
     }
 
-    /// Records that a slot starts at `now`, and returns for how long it was held back. The second bound then begins at
-    /// this slot, unless a later slot has already started.
+    /// The second bound then begins at this slot, unless a later slot has already started.
     pub(crate) fn start(&mut self, intended: Nanos, free: Nanos, now: Nanos) -> Duration {
         let held = self.held(intended, free, now);
         if intended >= self.last.intended {
@@ -60,8 +58,7 @@ mod tests {
         Nanos::from_nanos(ms * 1_000_000)
     }
 
-    /// Returns for how long a strictness of 2 holds each slot back, in ms. A slot is due every 10 ms. Each pair
-    /// contains the time at which a connection is free and the time at which the slot starts, in ms.
+    /// A slot is due every 10 ms. Each pair contains the times of a free connection and of the start, in ms.
     fn held(slots: &[(u64, u64)]) -> Vec<u128> {
         let mut line = BurstLine::new(Strictness::new(2.0).unwrap()).unwrap();
         let slots = (0..).step_by(10).map(at).zip(slots);

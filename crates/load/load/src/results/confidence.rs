@@ -40,11 +40,10 @@ const SLOPE_BEYOND: f64 = 1_000.0;
 pub(crate) const Z: f64 = 1.959_964;
 const Z_80: f64 = 1.281_552;
 
-/// A larger correlation between batches is replaced by this value. In runs that are long enough, the correlation rarely
-/// exceeds it.
+/// A larger correlation between batches is replaced by this value. Runs that are long enough rarely exceed it.
 const MOST_ALIKE: f64 = 0.8;
 
-/// In nanoseconds.
+/// A confidence interval, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Range {
     pub(crate) low: u64,
@@ -64,17 +63,17 @@ impl<'run> Confidence<'run> {
         Confidence { stats, batches: over_time.batches() }
     }
 
-    /// Returns the wait times of the run. Each time is in the batch in which its slot was due.
+    /// Each time is in the batch in which its slot was due.
     pub(crate) fn wait(&self) -> Batched<'_> {
         self.batched(Sample::exact(&self.stats.wait), |batch| &batch.due.wait)
     }
 
-    /// Returns the service times of the run. Each time is in the batch in which its request was completed.
+    /// Each time is in the batch in which its request was completed.
     pub(crate) fn service(&self) -> Batched<'_> {
         self.batched(Sample::exact(&self.stats.service), |batch| &batch.brief.service)
     }
 
-    /// Returns the response times of the run. Each time is in the batch in which its slot was due.
+    /// Each time is in the batch in which its slot was due.
     pub(crate) fn response(&self) -> Batched<'_> {
         self.batched(self.stats.responses(), |batch| &batch.due.response)
     }
@@ -95,8 +94,7 @@ pub(crate) struct Batched<'run> {
 }
 
 impl Batched<'_> {
-    /// Returns the confidence interval of the time at this quantile. Returns `None` for the quantiles 0 and 1, and if
-    /// there are no times or too few batches.
+    /// Returns `None` for the quantiles 0 and 1, and if there are no times or too few batches.
     pub(crate) fn range(&self, quantile: f64) -> Option<Range> {
         let is_inside = quantile > 0.0 && quantile < 1.0 && !self.sample.is_empty();
         let is_known = is_inside && self.batches.len() >= LEAST_BATCHES;
@@ -124,8 +122,7 @@ impl Batched<'_> {
         }
     }
 
-    /// Returns the effective sample size for this quantile: how many independent times would determine the quantile as
-    /// exactly as the recorded times of the run do.
+    /// Returns how many independent times would determine the quantile as exactly as the recorded times do.
     pub(crate) fn effective(&self, quantile: f64) -> f64 {
         effective(&self.shares_at(quantile))
     }
@@ -139,8 +136,7 @@ impl Batched<'_> {
         if off(&below) < off(&above) { below } else { above }
     }
 
-    /// Returns the derivative of the quantile function at a quantile, in nanoseconds. Returns `None` if there are too
-    /// few measured times above the quantile.
+    /// Returns the derivative of the quantile function in nanoseconds, or `None` with too few times above the quantile.
     pub(crate) fn slope(&self, quantile: f64) -> Option<f64> {
         let most = SLOPE_BEYOND / quantile.min(1.0 - quantile);
         let times = float(self.sample.times.len()).min(most);
@@ -149,8 +145,7 @@ impl Batched<'_> {
         Some((float(range.high?) - float(range.low)) / (high - low))
     }
 
-    /// Returns for each batch how many of its times are at most `time`. Times in the same bucket as `time` are included
-    /// if `with_time` is true.
+    /// Times in the same bucket as `time` are included if `with_time` is true.
     pub(crate) fn shares(&self, time: u64, with_time: bool) -> Vec<Share> {
         let share = |times: &&Histogram<u64>| {
             let same = if with_time { 0 } else { times.count_at(time) };
@@ -161,8 +156,7 @@ impl Batched<'_> {
     }
 }
 
-/// A share or a rate: `counted` divided by `all`. For example, `counted` of `all` recorded times do not exceed a limit,
-/// or `counted` requests started in `all` seconds.
+/// For example, `counted` of `all` times do not exceed a limit, or `counted` requests started in `all` seconds.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Share {
     pub(crate) counted: f64,
@@ -205,7 +199,6 @@ pub(crate) fn deviations(shares: &[Share]) -> Vec<f64> {
     shares.iter().map(|share| share.counted - part * share.all).collect()
 }
 
-/// Returns the variance of the sum of consecutive deviations, which may be correlated.
 pub(crate) fn variance_of_sum(off: &[f64]) -> f64 {
     let (batches, squares) = (float_of(off.len()), off.iter().map(|off| off * off).sum::<f64>());
     if squares <= 0.0 {

@@ -1,5 +1,4 @@
-//! Defines the CPU time of load threads: the time for which they ran, and the time for which they wanted to run. The
-//! difference shows whether the generator lacked CPU time.
+//! Defines the CPU time of load threads, which shows whether the generator lacked CPU time.
 
 use std::time::Duration;
 

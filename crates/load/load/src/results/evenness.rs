@@ -7,7 +7,6 @@ use serde::Serialize;
 
 /// The shortest gap that counts as even, in nominal gaps.
 const SHORTEST: f64 = 0.75;
-/// The minimum number of requests for a measurement.
 pub(crate) const LEAST_REQUESTS: u64 = 10;
 /// The longest gap that counts as even, in nominal gaps.
 const LONGEST: f64 = 1.25;
@@ -16,7 +15,6 @@ const LONGEST: f64 = 1.25;
 pub(crate) struct ExpectedLoad {
     /// In requests per second.
     pub(crate) rate: f64,
-    /// Whether arrivals are Poisson. Otherwise they are even.
     pub(crate) is_poisson: bool,
 }
 
@@ -107,8 +105,7 @@ fn distance_from_even(slots: &[f64]) -> Option<f64> {
     (!gaps.is_empty()).then_some(distance)
 }
 
-/// Returns the lateness of each request, as in [`Lateness`], but in nominal gaps. `slots` contains the arrival times in
-/// nominal gaps.
+/// The arrival times in `slots` and the lateness ([`Lateness`]) are in nominal gaps.
 pub(crate) fn slots_late(slots: &[f64]) -> Vec<f64> {
     let late = slots.iter().zip(0_u64..).map(|(slot, number)| slot - float(number));
     let late: Vec<f64> = late.collect();
@@ -158,7 +155,6 @@ mod tests {
     const POISSON: ExpectedLoad = ExpectedLoad { rate: 10_000.0, is_poisson: true };
     const REQUESTS: usize = 50_000;
 
-    /// Returns the intended starts of a load of 10 k/s, in nanoseconds since 1970.
     fn starts(arrivals: &Arrivals) -> Vec<u64> {
         let shape = Shape::constant("10k/s".parse::<Rate>().unwrap());
         let starts = arrivals.starts(shape, Shard::new(0, 1).unwrap()).take(REQUESTS);

@@ -12,8 +12,7 @@ pub(crate) const OTHERS: &str = "others";
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Labels(Vec<Labelled>);
 
-/// The ended operations that share one label. Times have only two significant digits, because every thread has
-/// histograms for each label, and they are added up several times per second.
+/// Times have two significant digits, because the histograms of all threads are added up several times per second.
 #[derive(Clone, Debug)]
 pub(crate) struct Labelled {
     pub(crate) label: String,

@@ -19,7 +19,6 @@ use nanopace::Nanos;
 use std::time::Duration;
 
 pub(crate) const BEAT: Duration = Duration::from_millis(10);
-/// A thread counts as stuck if its beat is late by more than this.
 pub(crate) const STUCK: Duration = Duration::from_secs(1);
 /// The largest inaccuracy of timers that counts as normal.
 const GRACE: Duration = Duration::from_millis(2);
@@ -104,7 +103,6 @@ impl LastPoll {
         self.due = now + BEAT + GRACE;
     }
 
-    /// Returns whether the thread may never wake again, because its beat is late by more than [`STUCK`] plus `allowed`.
     pub(crate) fn is_stuck(&self, now: Nanos, allowed: Duration) -> bool {
         now - self.due > allowed.saturating_add(STUCK)
     }
@@ -146,16 +144,13 @@ impl LastPoll {
         self.stopped.saturating_sub(sent.stopped)
     }
 
-    /// Returns the part of a service time that is attributed to the target, for a response that was found at `now`. The
-    /// generator may have caused the rest.
+    /// Returns the part of a service time that is attributed to the target. The generator may have caused the rest.
     pub(crate) fn busy(&self, sent: Sent, now: Nanos) -> Duration {
         let counted = if self.blocks { now } else { self.counted };
         let unseen = now - counted.max(sent.at).min(now);
         (now - sent.at).saturating_sub(unseen + self.stopped_since(sent) + self.queued)
     }
 
-    /// Returns whether the thread was stopped: for more than [`UNEXPLAINED`] of the time `passed`, it neither ran nor
-    /// waited for the CPU.
     fn is_stop(&self, passed: Duration, processor: impl FnOnce() -> CpuTime) -> bool {
         passed > UNEXPLAINED
             && passed.saturating_sub(processor().since(self.processor).wanted) > UNEXPLAINED

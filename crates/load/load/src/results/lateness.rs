@@ -35,7 +35,6 @@ use std::time::Duration;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, Serialize)]
 pub(crate) struct Lateness {
     pub(crate) target: f64,
-    /// The delays that this program or its machine caused.
     pub(crate) generator: f64,
     /// The part of `generator` for which the program may have waited for the CPU.
     #[serde(default)]
@@ -85,7 +84,7 @@ impl Lateness {
         Lateness { generator: self.generator - queued, queued: self.queued - queued, ..self }
     }
 
-    /// Sets the time for which the program may have waited for the CPU, capped at the generator's part.
+    /// Caps `queued` at the generator's part.
     pub(crate) fn with_queued(self, queued: Duration) -> Lateness {
         Lateness { queued: queued.as_secs_f64().min(self.generator), ..self }
     }
@@ -95,8 +94,7 @@ impl Lateness {
         Lateness { target: self.target - resting, resting, ..self }
     }
 
-    /// Divides `seconds`, a time that belongs to no slot, among the causes in proportion to their lateness. `held`
-    /// counts as part of the target's lateness.
+    /// The time `seconds` belongs to no slot. `held` counts as part of the target's lateness.
     pub(crate) fn parts_of(&self, seconds: f64) -> Lateness {
         let total = self.total();
         let part = |of: f64| if total > 0.0 { seconds * of / total } else { 0.0 };
@@ -107,8 +105,7 @@ impl Lateness {
         Lateness { target: seconds - generator - resting, generator, queued, held: 0.0, resting }
     }
 
-    /// Returns the target's share of the lateness, or `None` if there is no lateness. `held` counts as part of the
-    /// target's lateness, because the target caused it.
+    /// `held` counts as part of the target's lateness, because the target caused it.
     pub(crate) fn target_share(&self) -> Option<f64> {
         self.share(self.target + self.held)
     }
@@ -121,8 +118,7 @@ impl Lateness {
         self.share(self.resting)
     }
 
-    /// Returns the shares of the target (with `held`), of the generator and of think times. If there is no lateness, the
-    /// generator counts as its cause.
+    /// The share of the target includes `held`. If there is no lateness, the generator counts as its cause.
     pub(crate) fn main_shares(&self) -> [f64; 3] {
         let [target, resting] =
             [self.target_share(), self.resting_share()].map(|share| share.unwrap_or(0.0));
@@ -144,7 +140,6 @@ pub(crate) struct IdealConnections {
     behind: Duration,
 }
 
-/// The start of a slot in the real generator and in the ideal one.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Start {
     pub(crate) actual: Nanos,
@@ -160,7 +155,6 @@ impl IdealConnections {
         IdealConnections { free_since, given_up: Duration::ZERO, behind: Duration::ZERO }
     }
 
-    /// Adds a connection that is free from `now` on, if the schedule has been moved by `moved`.
     pub(crate) fn add(&mut self, now: Nanos, moved: Duration) {
         self.free_since.push(Reverse(now - self.ahead(moved)));
     }
@@ -175,8 +169,7 @@ impl IdealConnections {
         self.free_since.is_empty()
     }
 
-    /// Records that a slot starts at `now`. `moved` is the time by which the schedule has been moved. `burst` may hold
-    /// the slot back if the slot is late.
+    /// `moved` is the time by which the schedule has been moved. `burst` may hold a late slot back.
     pub(crate) fn start(
         &mut self,
         intended: Nanos,
@@ -193,14 +186,12 @@ impl IdealConnections {
         start
     }
 
-    /// Records the end of a slot. `busy` is the time for which the slot occupied its connection, without pauses of the
-    /// schedule.
+    /// `busy` is the time for which the slot occupied its connection, without pauses of the schedule.
     pub(crate) fn end(&mut self, start: Start, busy: Duration) {
         self.free_since.push(Reverse(start.free + busy - start.moved));
     }
 
-    /// Returns the earliest time at which an ideal connection is free, or `None` if there are no connections. `in_use`
-    /// contains the slots that have started and not ended, each with the time for which it occupies its connection.
+    /// `in_use` contains the slots that have not ended, each with the time for which it occupies its connection.
     pub(crate) fn free_from(
         &self,
         in_use: impl Iterator<Item = (Start, Duration)>,
@@ -215,8 +206,7 @@ impl IdealConnections {
         moved.saturating_sub(self.given_up)
     }
 
-    /// Returns the lateness at `now` of a slot that has not started. The thread has found all responses that arrived
-    /// before `looked`. `moved` is the time by which the schedule has been moved.
+    /// The thread has found all responses that arrived before `looked`.
     pub(crate) fn unstarted(
         &self,
         intended: Nanos,
@@ -253,8 +243,7 @@ impl Start {
         }
     }
 
-    /// Returns the lateness of the slot. `rests` is the slot's start on the ideal connections whose target responds at
-    /// once.
+    /// `rests` is the slot's start on the ideal connections whose target responds at once.
     pub(crate) fn lateness_beside(&self, rests: Option<Start>, intended: Nanos) -> Lateness {
         let lateness = self.lateness(intended);
         rests.map_or(lateness, |rests| lateness.but_for_rests(rests.free - intended))
@@ -275,9 +264,8 @@ mod tests {
         Duration::from_millis(ms)
     }
 
-    /// Starts slots, each given as (intended start, actual start, service time) in ms. Each slot ends before the next
-    /// one on its connection starts. Returns the total lateness that the target and the generator caused, rounded to
-    /// ms.
+    /// Each slot has an intended start, an actual start and a service time in ms, and ends before the next slot on its
+    /// connection starts. Returns the lateness that the target and the generator caused, in ms.
     fn sums(connections: usize, slots: &[(u64, u64, u64)]) -> (u64, u64) {
         let mut ideal = IdealConnections::new(connections);
         let mut in_use: Vec<(u64, Start, u64)> = Vec::new();
@@ -310,8 +298,7 @@ mod tests {
 
     #[test]
     fn a_stall_of_the_generator_is_its_own_although_connections_are_busy_afterwards() {
-        // No slot starts within the first 500 ms. After that, each slot starts when the previous one on the connection
-        // has ended.
+        // The first slot starts after 500 ms, and each further slot starts when the previous one has ended.
         let slots: Vec<_> = (1..=10).map(|i| (i * 10, 500 + (i - 1) * 5, 5)).collect();
         let waits: u64 = slots.iter().map(|(intended, actual, _)| actual - intended).sum();
         assert_eq!(sums(1, &slots), (0, waits));
@@ -370,7 +357,6 @@ mod tests {
         let start = ideal.start(at(0), at(0), Duration::ZERO, None);
         let waiting = Lateness { target: 0.09, ..Lateness::default() };
         assert_eq!(unstarted(&ideal, 100), waiting);
-        // The response may have arrived at any time after the last poll of the thread.
         for (looked, target_ms) in [(0, 0.0), (10, 0.0), (40, 30.0), (100, 90.0)] {
             let lateness = unstarted(&ideal, looked);
             assert!((lateness.target * 1e3 - target_ms).abs() < 1e-9, "{looked}: {lateness:?}");

@@ -1,10 +1,8 @@
-//! Parses the CPU time and the clock rate of the whole machine. They show how much CPU time other programs and the host
-//! took during a run, and whether cores slowed down.
+//! Parses the CPU time and the clock rate of the whole machine.
 
 use crate::console::human::float;
 
-/// The minimum CPU time between two readings, in the kernel's units of usually 10 ms, over all cores. For less time, no
-/// shares are reported.
+/// In the kernel's units of usually 10 ms, over all cores. For less time, no shares are reported.
 const LEAST_TICKS: u64 = 100;
 
 /// The CPU time of all cores since the machine was started, in the kernel's units of usually 10 ms (`USER_HZ`).
@@ -15,17 +13,14 @@ pub(crate) struct MachineCpu {
     /// The time that the host of a virtual machine took away from it.
     stolen: u64,
     own: u64,
-    /// The clock rate of the fastest core in kHz, or `None` if the system does not report it.
     khz: Option<u64>,
 }
 
-/// Shares of the total CPU time between two readings.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Meanwhile {
     pub(crate) stolen: f64,
     pub(crate) others: f64,
     pub(crate) idle: f64,
-    /// The clock rate of the fastest core at the first and at the second reading, in kHz.
     pub(crate) khz: Option<[u64; 2]>,
 }
 
@@ -38,8 +33,7 @@ impl Meanwhile {
 }
 
 impl MachineCpu {
-    /// Parses the files `/proc/stat` and `/proc/self/stat` of Linux, and the file `scaling_cur_freq` of each core that
-    /// has it.
+    /// Parses `/proc/stat`, `/proc/self/stat` and the `scaling_cur_freq` of each core that has this file (Linux).
     pub(crate) fn parse(
         machine: &str,
         program: &str,
@@ -124,7 +118,6 @@ mod tests {
         let of_others = |all: u64, idle: u64, stolen: u64, own: u64| {
             at(1_000 + all, 500 + idle, 10 + stolen, 7 + own).since(first).map(Meanwhile::of_others)
         };
-        // In this case, 100 ticks were not idle. The host took 20 of them, and other programs used 50.
         assert_eq!(of_others(200, 100, 20, 30), Some(0.7));
         assert_eq!(of_others(200, 200, 0, 0), Some(0.0));
         let [slow, fast] = [Some(800), Some(3_400)].map(|khz| MachineCpu { khz, ..first });

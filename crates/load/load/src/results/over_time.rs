@@ -139,7 +139,7 @@ impl OverTime {
         &self.intervals
     }
 
-    /// Joins an interval of length zero to the previous interval.
+    /// An interval of length zero is joined to the previous interval, or dropped without one.
     pub(crate) fn add(&mut self, interval: Interval) {
         let is_full = self.last == self.each && interval.from < interval.to;
         match self.intervals.last_mut() {
@@ -162,9 +162,8 @@ impl OverTime {
         }
     }
 
-    /// Sums the records of several loads. Each record comes with the start of its load. The intervals of the sum are at
-    /// least as long as the longest interval of any load. An interval of a load counts in the interval of the sum that
-    /// contains its middle.
+    /// The intervals are at least as long as any interval of a load, which counts in the interval that contains its
+    /// middle.
     pub(crate) fn sum(loads: &[(Duration, &OverTime)]) -> OverTime {
         let all = || loads.iter().flat_map(|(_, load)| &load.intervals);
         let width = all().map(|of| of.length().as_millis().next_multiple_of(WIDTH_MS)).max();
@@ -190,7 +189,6 @@ impl OverTime {
         Some((start + self.intervals.first()?.from, start + self.intervals.last()?.to))
     }
 
-    /// Joins the intervals of a load that begins at `start` into parts of `width` ms.
     fn parts(&self, start: Duration, width: u128) -> BTreeMap<u128, Interval> {
         let at =
             |number: u128| Duration::from_millis(u64::try_from(number * width).unwrap_or(u64::MAX));
@@ -203,8 +201,7 @@ impl OverTime {
         parts
     }
 
-    /// Returns at most `most` intervals. Each joins the same number of recorded intervals, a power of two; the last one
-    /// may join fewer.
+    /// Each joins the same number of recorded intervals, a power of two; the last one may join fewer.
     pub(crate) fn at_most(&self, most: usize) -> Vec<Interval> {
         joined(&self.intervals, self.intervals.len().div_ceil(most).next_power_of_two())
     }
@@ -236,8 +233,7 @@ pub(crate) mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Creates intervals, each from its start in ms, its end in ms, and its numbers of requested slots and of started
-    /// operations.
+    /// Each interval has a start and an end in ms, and the numbers of requested slots and of started operations.
     pub(crate) fn over_time(intervals: impl IntoIterator<Item = (u64, u64, f64, u64)>) -> OverTime {
         let mut over_time = OverTime::new();
         for (from, to, asked, started) in intervals {

@@ -52,8 +52,7 @@ impl<'run> Sample<'run> {
         float(measured) < (quantile * float(self.times.len())).ceil().max(1.0)
     }
 
-    /// Returns the time that would be at this quantile if all lower bounds were longer than every measured time.
-    /// Returns `None` if that time would itself be a lower bound.
+    /// Takes all lower bounds as longer than every measured time. Returns `None` if the result is a lower bound.
     pub(crate) fn at_most(self, quantile: f64) -> Option<u64> {
         if self.bounds.is_none() {
             return Some(self.times.value_at_quantile(quantile));
@@ -66,7 +65,6 @@ impl<'run> Sample<'run> {
         (rank <= float(measured.len())).then(|| measured.value_at_quantile(part))
     }
 
-    /// Returns the times without the lower bounds.
     pub(crate) fn measured(self) -> Histogram<u64> {
         let mut measured = self.times.clone();
         if let Some(bounds) = self.bounds {

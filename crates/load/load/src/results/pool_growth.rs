@@ -11,13 +11,11 @@ pub(crate) struct PoolGrowth {
     pub(crate) most: usize,
     /// The number of connections at the end, including added ones that failed to open.
     pub(crate) opened: usize,
-    /// The time from the start of the load until the last added connection was open, or `None` if the pool did not
-    /// grow.
+    /// The time from the start of the load until the last added connection was open. `None` if the pool did not grow.
     pub(crate) last_opened_seconds: Option<f64>,
 }
 
 impl PoolGrowth {
-    /// Returns the sum of two pools that were used at the same time.
     pub(crate) fn plus(self, other: PoolGrowth) -> PoolGrowth {
         let [last, other_last] = [self, other].map(|pool| pool.last_opened_seconds);
         PoolGrowth {

@@ -18,8 +18,8 @@ pub(crate) struct Quota {
 }
 
 impl Quota {
-    /// Parses the statistics of a cgroup. Times are in microseconds in version 2 of cgroups, and in nanoseconds in
-    /// version 1. Returns `None` if the cgroup has no quota.
+    /// Times are in microseconds in version 2 of cgroups, and in nanoseconds in version 1. Returns `None` without a
+    /// quota.
     pub(crate) fn parse(text: &str) -> Option<Quota> {
         let number = |name: &str| {
             let mut fields = text.lines().filter_map(|line| line.split_once(' '));
@@ -49,8 +49,7 @@ pub(crate) fn reached(now: &[Option<Quota>], earlier: &[Option<Quota>]) -> Optio
     both.filter(|quota| quota.throttled > 0).max_by_key(|quota| quota.time)
 }
 
-/// Returns the paths of the statistics of the program's cgroups and of their ancestors, whether they have a quota or
-/// not. The arguments are the contents of `/proc/self/cgroup` and `/proc/self/mountinfo`.
+/// The arguments are the contents of `/proc/self/cgroup` and `/proc/self/mountinfo`.
 pub(crate) fn files(cgroups: &str, mounts: &str) -> Vec<PathBuf> {
     let cgroups: Vec<_> = cgroups.lines().filter_map(Cgroup::parse).collect();
     let folders = mounts.lines().filter_map(Mount::parse).flat_map(|mount| {
@@ -96,8 +95,8 @@ impl<'a> Mount<'a> {
         counts.then_some(Mount { is_version_2, root, at })
     }
 
-    /// Returns the directories of a cgroup and of its ancestors, as far as they are mounted. In a container, the
-    /// mounted cgroup may be the container's own, and its path outside of the container is unknown.
+    /// In a container, the mounted cgroup may be the container's own. Its path outside of the container is then
+    /// unknown.
     fn folders(&self, cgroup: &Cgroup<'_>) -> Vec<PathBuf> {
         let below = cgroup.path.strip_prefix(self.root).unwrap_or(Path::new(""));
         let is_outside = below.components().any(|part| part.as_os_str() == "..");
@@ -168,7 +167,6 @@ mod tests {
         let version_1 = "33 32 0:29 / /sys/fs/cgroup/cpu,cpuacct rw,relatime shared:9 - cgroup cgroup rw,cpu,cpuacct\n\
                          34 32 0:30 / /sys/fs/cgroup/memory rw,relatime shared:10 - cgroup cgroup rw,memory";
         for (cgroups, mounts, folders) in [
-            // This is a service below a slice.
             (
                 "0::/system.slice/load.service\n",
                 version_2,
@@ -178,7 +176,6 @@ mod tests {
                     "/sys/fs/cgroup",
                 ][..],
             ),
-            // This is a container with its own namespace.
             ("0::/\n", version_2, &["/sys/fs/cgroup"]),
             // This process was moved out of its namespace.
             ("0::/../other\n", version_2, &["/sys/fs/cgroup"]),

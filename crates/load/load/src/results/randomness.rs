@@ -9,7 +9,6 @@ const LEAST: f64 = 100.0;
 
 #[derive(Debug)]
 pub(crate) struct Intervals {
-    /// The number of slots that the load required before the last start.
     last: Option<f64>,
     /// The last gap, as its quantile in the exponential distribution.
     before: Option<f64>,
@@ -21,8 +20,7 @@ pub(crate) struct Intervals {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Randomness {
     pub(crate) gaps: f64,
-    /// The largest distance between the distribution of the gaps and the exponential distribution (Kolmogorov-Smirnov),
-    /// from 0 to 1. It is computed at a hundred points.
+    /// The Kolmogorov-Smirnov distance from the exponential distribution, from 0 to 1, computed at a hundred points.
     pub(crate) distance: f64,
     pub(crate) alike: f64,
 }
@@ -34,13 +32,11 @@ impl Default for Intervals {
 }
 
 impl Intervals {
-    /// Leaves out the gap between the last start and the next one, because the load changes during this gap.
     pub(crate) fn cut(&mut self) {
         (self.last, self.before) = (None, None);
     }
 
-    /// Records a start. Starts must be recorded in the order of their times. `asked` is the expected number of slots
-    /// that the load required before this start.
+    /// Starts come in the order of their times. `asked` is the expected number of slots before this start.
     pub(crate) fn start(&mut self, asked: f64) {
         if let Some(last) = self.last.replace(asked) {
             self.gap(1.0 - (last - asked).exp());

@@ -35,7 +35,6 @@ pub(crate) enum Cause {
 pub(crate) struct GroupResult {
     pub(crate) requests: u64,
     pub(crate) slow: u64,
-    /// Percentiles of the completed requests, or `None` if there are none.
     pub(crate) service_p50_ns: Option<u64>,
     pub(crate) service_p95_ns: Option<u64>,
 }
@@ -68,13 +67,11 @@ pub(crate) struct Repetition {
     pub(crate) others: GroupResult,
     /// The share of slow requests among the repeated requests, minus their share among the others.
     pub(crate) difference: f64,
-    /// The ends of the 95 % confidence interval of the difference.
     pub(crate) low: f64,
     pub(crate) high: f64,
 }
 
 impl Repetition {
-    /// Returns `None` if the run repeats no requests.
     pub(crate) fn new(slots: &SlotRecord) -> Option<Repetition> {
         slots.repeats.as_ref()?;
         let limit = slots.others.service.value_at_quantile(0.95);
@@ -117,8 +114,7 @@ mod tests {
 
     const REQUESTS: u64 = 3_000;
 
-    /// Returns the service time of a request in milliseconds. A stall ends `stalled` slots later, or there is no stall
-    /// if `stalled` is 0.
+    /// Returns a service time in milliseconds. A stall ends `stalled` slots later. 0 means that there is no stall.
     type Server = fn(row: u64, stalled: u32, random: f64) -> f64;
 
     /// One of 100 rows takes ten times as long.

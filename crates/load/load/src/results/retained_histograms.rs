@@ -1,5 +1,4 @@
-//! Defines the histograms in a result file, with which other runs can be compared: those of the whole run, and those of
-//! its batches.
+//! Defines the histograms in a result file, with which other runs can be compared.
 
 use super::confidence::Confidence;
 use super::over_time::Interval;
@@ -80,7 +79,6 @@ impl Times {
         Times { service, response, lower_bounds: bounds }
     }
 
-    /// Replaces each lower bound of a response time by `time`.
     pub(crate) fn set_lower_bounds(&mut self, time: u64) {
         let count = self.lower_bounds.len();
         if count > 0 {
@@ -98,8 +96,7 @@ impl Times {
     }
 }
 
-/// Converts a histogram to a base64 string and back. The format of the histogram is the compressed format V2 of HDR
-/// histograms.
+/// Uses the compressed format V2 of HDR histograms, as a base64 string.
 mod packed {
     use base64::Engine;
     use base64::engine::general_purpose::STANDARD;

@@ -17,8 +17,7 @@ pub(crate) struct SlotRecord {
     most: usize,
     pub(crate) repeats: Option<Arc<Repeats>>,
     pub(crate) requests: u64,
-    /// The actual start and the result of each of the slowest slots. The key consists of the service time and the slot
-    /// number. A slot that repeats a request has the number of the slot of the earlier run.
+    /// By service time and slot number. A slot that repeats a request has the number of the slot of the earlier run.
     slowest: BTreeMap<(Duration, u64), (Nanos, Operation)>,
     pub(crate) repeated: Group,
     pub(crate) others: Group,
@@ -26,7 +25,6 @@ pub(crate) struct SlotRecord {
 
 #[derive(Clone, Debug)]
 pub(crate) struct Group {
-    /// The service times of completed requests.
     pub(crate) service: Histogram<u64>,
     pub(crate) failed: u64,
 }

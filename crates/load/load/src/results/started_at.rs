@@ -53,8 +53,7 @@ fn clock_error() -> Option<f64> {
     of_tracking(&String::from_utf8(chrony.output().ok()?.stdout).ok()?)
 }
 
-/// Returns the maximum error from the output of `chronyc -c tracking`. As chrony's manual defines it, the error is the
-/// sum of the offset of the clock, the root dispersion and half of the root delay.
+/// As in chrony's manual: the offset of the clock, plus the root dispersion and half of the root delay.
 fn of_tracking(output: &str) -> Option<f64> {
     let fields: Vec<&str> = output.trim().split(',').collect();
     let seconds = |index: usize| fields.get(index)?.parse::<f64>().ok();

@@ -23,12 +23,10 @@ const LONG: Duration = Duration::from_millis(1);
 #[derive(Clone, Debug)]
 pub(crate) struct OperationStats {
     pub(crate) wait: Histogram<u64>,
-    /// The service times of completed operations, from the send to the completion. These are the times that a
-    /// closed-loop tool reports.
+    /// The service times of completed operations, from the send. A closed-loop tool reports these times.
     pub(crate) service: Histogram<u64>,
-    /// The response times, from the intended start to the end. If a slot was not completed, its response time is a
-    /// lower bound: the time from its intended start until it failed or was given up, or until the run ended. For a
-    /// skipped slot, it is the limit of the late policy.
+    /// The response times, from the intended start. A slot that was not completed has a lower bound: the time until it
+    /// failed or was given up or until the run ended, or the limit of the late policy if it was skipped.
     pub(crate) response: Histogram<u64>,
     pub(crate) bounds: Histogram<u64>,
     pub(crate) failures: BTreeMap<FailureKind, u64>,
@@ -94,7 +92,6 @@ impl OperationStats {
         self.lateness = self.lateness.plus(lateness);
     }
 
-    /// Adds the lateness of a slot, which may be part of the warm-up, to `causes`.
     pub(crate) fn cause(&mut self, lateness: Lateness) {
         self.causes = self.causes.plus(lateness);
     }
@@ -141,8 +138,7 @@ impl OperationStats {
         self.causes = self.causes.plus(lateness);
     }
 
-    /// Counts slots that a late policy skipped because they were later than `limit`. Their lateness is divided in the
-    /// same proportion as `causes`.
+    /// The lateness of the skipped slots, `limit` each, is divided in the same proportion as `causes`.
     pub(crate) fn skipped(&mut self, slots: u64, limit: Duration) {
         self.skipped += slots;
         self.lower_bound(limit, slots);
@@ -155,16 +151,14 @@ impl OperationStats {
         self.lateness = self.lateness.plus(self.causes.parts_of(time.as_secs_f64()));
     }
 
-    /// Counts a response that waited for the CPU for the time `queued`. Since its request was sent, the thread was
-    /// stopped for the time `stopped`.
+    /// `stopped` is the time for which the thread was stopped since the request was sent.
     pub(crate) fn answered(&mut self, queued: Duration, stopped: Duration) {
         self.queued += queued;
         self.stopped.0 += u64::from(stopped > Duration::ZERO);
         self.stopped.1 = self.stopped.1.max(stopped);
     }
 
-    /// Counts a think time that ended, `late` after its planned end. The generator caused this lateness of the call's
-    /// next request.
+    /// The generator caused the lateness of a request after a think time that ended late.
     pub(crate) fn late_after_rest(&mut self, late: Duration) {
         self.think_times.end(late);
         self.lateness.generator += late.as_secs_f64();
@@ -225,8 +219,7 @@ impl OperationStats {
         self.spun += other.spun;
     }
 
-    /// Returns the statistics without the times and failures that `before` contains. Other counts are not reduced.
-    /// Returns `None` if `before` is not an earlier state of these statistics.
+    /// Subtracts times and failures, but no other counts. Returns `None` if `before` is not an earlier state.
     pub(crate) fn since(&self, before: &OperationStats) -> Option<OperationStats> {
         let mut since = self.clone();
         let parts = [&before.wait, &before.service, &before.response, &before.bounds];
@@ -241,7 +234,7 @@ impl OperationStats {
         Some(since)
     }
 
-    /// Resets all counts and times, but keeps the allocated memory.
+    /// Keeps the allocated memory.
     pub(crate) fn clear(&mut self) {
         self.histograms().into_iter().for_each(Histogram::reset);
         self.failures.clear();
@@ -266,8 +259,7 @@ impl OperationStats {
         Sample::bounded(&self.response, &self.bounds)
     }
 
-    /// Returns the labels in alphabetical order. The result is empty if all operations have the same label, and this
-    /// label was not expected.
+    /// Returns no labels if all operations have the same label, and this label was not expected.
     pub(crate) fn labels_apart(&self) -> Vec<&Labelled> {
         let ended = self.completed() + self.failed();
         let mut labels: Vec<_> = self.labels.iter().collect();

@@ -1,5 +1,4 @@
-//! Counts operations since the end of the warm-up. The counts are small enough to be sent to observers repeatedly
-//! during the run.
+//! Counts operations since the warm-up, in a form that is small enough to be sent to observers repeatedly.
 
 use super::labels::Labelled;
 use super::lateness::Lateness;
@@ -109,7 +108,6 @@ impl Tally {
         }
     }
 
-    /// Returns the labels, or nothing if all operations have the same label, and this label was not expected.
     pub(crate) fn labels_apart(&self) -> impl Iterator<Item = (&str, &LabelTally)> {
         let ended = self.completed + self.failed();
         let all = self.labels.iter().map(|(label, tally)| (label.as_str(), tally));
@@ -128,7 +126,7 @@ impl Tally {
         own.map(|(_, count)| count).sum()
     }
 
-    /// Returns the number of requests in flight. Calls in a think time are not included.
+    /// Calls in a think time are not included.
     pub(crate) fn in_flight(&self) -> u64 {
         let ended = self.completed + self.failed() + self.unfinished;
         self.started.saturating_sub(ended + self.think_times.now())
@@ -137,8 +135,7 @@ impl Tally {
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Buckets {
-    /// A time in a bucket is at most the bucket's bound, and above the bound of the previous bucket. The last bucket
-    /// has no upper bound.
+    /// A time in a bucket is at most its bound, and above the previous bound. The last bucket has no bound.
     pub(crate) counts: [u64; BOUNDS_NS.len() + 1],
     pub(crate) sum: Duration,
 }
@@ -161,8 +158,7 @@ impl Buckets {
         reached.map_or(longest, |(_, bound)| bound)
     }
 
-    /// Adds the times of a histogram. A time counts in the bucket of the shortest time in its histogram step. The sum
-    /// is computed from the middle of each step.
+    /// A time counts in the bucket of the shortest time in its histogram step. The sum uses the middle of each step.
     pub(crate) fn add(&mut self, times: &Histogram<u64>) {
         for step in times.iter_recorded() {
             let (ns, count) = (step.value_iterated_to(), step.count_since_last_iteration());

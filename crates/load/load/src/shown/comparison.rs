@@ -30,7 +30,6 @@ pub(crate) fn sides(comparison: &Comparison) -> [String; 2] {
     [format!("A: {a}"), format!("B: {b}")]
 }
 
-/// Returns the names of the two sides in the results of a run.
 pub(crate) fn sides_of_run(comparison: &Comparison) -> [&'static str; 2] {
     if comparison.is_paired { ["A", "B"] } else { ["baseline", "this run"] }
 }
@@ -65,7 +64,6 @@ fn line(f: &mut Formatter<'_>, [name, a, b, difference, word]: [&str; 5]) -> fmt
     writeln!(f, "{}", line.trim_end())
 }
 
-/// Returns the cells of a row: the figure, its value on both sides, the difference, and the difference in words.
 pub(crate) fn cells(row: &Row) -> [String; 5] {
     let [a, b] = row.sides.map(|side| estimate(row.figure, side));
     [row.figure.to_string(), a, b, difference(row), row.word.to_string()]
@@ -88,8 +86,7 @@ fn estimate(figure: Figure, estimate: Option<Estimate>) -> String {
     format!("{about}{} ({} to {})", show(value), show(low), show(high))
 }
 
-/// Formats the difference of a figure as a percentage of the first side's value. For errors, it is a percentage of all
-/// requests.
+/// Returns a percentage of the first side's value or, for errors, of all requests.
 pub(crate) fn difference(row: &Row) -> String {
     let is_share = row.figure == Figure::Errors;
     let relative = if is_share { row.difference } else { row.relative() };

@@ -10,19 +10,16 @@ use hdrhistogram::Histogram;
 use std::path::Path;
 use std::time::Duration;
 
-/// The columns before those of the wait, service and response times.
 const COLUMNS: &str =
     "from_seconds,to_seconds,asked,started,completed,failed,backlog_slots,backlog_seconds";
 const CANNOT_WRITE: &str = "cannot write --csv";
 const POINTS: [(&str, f64); 4] = [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("max", 1.0)];
 
-/// The CSV log. Each line is written when its second has ended, so the lines so far are kept if the run ends
-/// unexpectedly.
+/// Each line is written when its second has ended, so the lines so far are kept if the run ends unexpectedly.
 #[derive(Debug)]
 pub(crate) struct CsvLog {
     file: LogFile,
-    /// Whether operations have labels. If so, each line has a field for the label. The line for all operations, whose
-    /// label is empty, is followed by one line for each label.
+    /// If operations have labels, the line for all operations, whose label is empty, is followed by one for each label.
     has_labels: bool,
 }
 
@@ -36,7 +33,6 @@ pub(crate) struct Second<'run> {
 }
 
 impl<'run> Second<'run> {
-    /// Returns the part of the second that is not before `moment`.
     pub(crate) fn after(&self, moment: Duration) -> Second<'run> {
         Second { from: self.from.max(moment), ..*self }
     }

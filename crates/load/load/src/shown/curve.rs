@@ -1,5 +1,4 @@
-//! Draws two curves next to each other: the uncorrected times, as a closed-loop tool would report them, and the
-//! corrected times.
+//! Draws uncorrected times, as a closed-loop tool would report them, next to corrected times.
 
 use super::times::{AT_LEAST, NONE};
 use crate::console::human;
@@ -21,8 +20,7 @@ const POINTS: [(&str, f64); 9] = [
     ("max", 1.0),
 ];
 
-/// The shortest time with a bar, which is one character long. Each further character multiplies the time by [`STEP`],
-/// so five more characters multiply it by ten.
+/// The shortest time with a bar. Each further character multiplies the time by [`STEP`], and five characters by ten.
 const FIRST: Duration = Duration::from_micros(10);
 const STEP: f64 = 1.584_893;
 
@@ -57,9 +55,8 @@ impl Display for Curve<'_> {
 }
 
 impl Curve<'_> {
-    /// Returns a sentence about the largest difference between the curves, which a closed-loop tool would hide, or
-    /// about their agreement. Returns `None` for a closed loop, and if there are no times. If the generator was late or
-    /// failing, also returns `None` for a difference, because the corrected curve then contains the generator's delays.
+    /// Returns `None` for a closed loop, and if there are no times. If the generator was late or failing, reports no
+    /// difference, because the corrected curve then contains the generator's delays.
     pub(crate) fn hidden(&self) -> Option<String> {
         if self.corrected.is_empty() || self.verdict == Verdict::ClosedLoop {
             return None;

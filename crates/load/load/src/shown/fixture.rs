@@ -61,7 +61,6 @@ pub(crate) fn empty() -> Summary {
     }
 }
 
-/// Returns the summary of a run that compares two sides and repeats slow requests.
 pub(crate) fn compared() -> Summary {
     let mut summary = long(40, 500);
     let object = Object::new(&summary, None::<()>);

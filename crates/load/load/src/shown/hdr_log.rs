@@ -19,8 +19,7 @@ const NANOS_PER_MILLI: f64 = 1e6;
 
 const CANNOT_WRITE: &str = "cannot write --hdr";
 
-/// The log of HDR histograms. The lines of a second are written at its end, so the lines so far are kept if the run
-/// ends unexpectedly.
+/// The lines of a second are written at its end, so the lines so far are kept if the run ends unexpectedly.
 #[derive(Debug)]
 pub(crate) struct HdrLog(LogFile);
 

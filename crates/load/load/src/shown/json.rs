@@ -47,9 +47,7 @@ pub(crate) struct Object<F> {
     results: ResultsObject,
     skipped: u64,
     due: u64,
-    /// The started share of the requested slots, or null if no slot was due.
     ratio: Option<f64>,
-    /// The share of the started requests that failed, or null if no request was started.
     errors: Option<f64>,
     unstarted: u64,
     duration_seconds: f64,

@@ -1,5 +1,4 @@
-//! Writes a run as `JUnit` XML for CI systems: a test case for each requirement, and one for the completeness of the
-//! load.
+//! Writes a run as `JUnit` XML: a test case for each requirement, and one for the completeness of the load.
 
 use super::comparison::ComparisonText;
 use super::repetition::RepetitionTable;
@@ -29,7 +28,6 @@ pub(crate) fn xml(summary: &Summary) -> String {
     format!("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n{}\n", suite.into_string())
 }
 
-/// Returns the comparisons in a run with their tables, which are no test cases.
 fn comparisons(summary: &Summary) -> Option<String> {
     let results = compared(summary).map(|(option, text)| format!("{option}: {text}"));
     let beside = summary.beside.iter().flatten();

@@ -78,7 +78,6 @@ pub(crate) const BINDINGS: [Binding; 7] = [
     },
 ];
 
-/// Returns the action of a key that acts without further keys, or `None` for another key.
 pub(crate) fn action(key: KeyEvent) -> Option<Action> {
     Prompt::default().press(key)
 }
@@ -208,8 +207,7 @@ impl Prompt {
 mod tests {
     use super::*;
 
-    /// Returns the actions that result when `text` is typed. In it, `\n`, `\x08` and `\x1b` stand for Enter, Backspace
-    /// and Escape.
+    /// In `text`, `\n`, `\x08` and `\x1b` stand for Enter, Backspace and Escape.
     fn actions(text: &str) -> Vec<String> {
         let mut prompt = Prompt::default();
         let key = |c| match c {
@@ -294,7 +292,6 @@ mod tests {
         assert_eq!(actions("1+q"), ["Faster", "Stop"]);
         assert_eq!(actions("sq1+- ?q"), [""; 0]);
         assert_eq!(actions("sq\x1bq"), ["Stop"]);
-        // The next key clears the error, and has its usual meaning.
         assert_eq!(actions("0\nq"), ["Stop"]);
     }
 

@@ -20,8 +20,7 @@ pub(crate) enum Live {
 }
 
 impl Live {
-    /// Opens the full-screen view if it is wanted. If the terminal does not support it, or if keys cannot be read,
-    /// prints status lines instead.
+    /// If the terminal does not support the full-screen view, or keys cannot be read, prints status lines instead.
     pub(crate) fn new(title: &RunTitle, has_keys: bool, is_screen_wanted: bool) -> Live {
         if has_keys
             && is_screen_wanted
@@ -34,7 +33,6 @@ impl Live {
         Live::Lines(progress)
     }
 
-    /// Creates a display for each load, which prints one line per second with the name of the load.
     pub(crate) fn of_loads(titles: &[(&str, RunTitle)], has_keys: bool) -> Vec<Live> {
         status::introduce_all(&Progress::of_a_job(), titles, has_keys);
         let width = titles.iter().map(|(name, _)| name.len()).max().unwrap_or(0);

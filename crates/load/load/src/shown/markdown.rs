@@ -130,7 +130,6 @@ mod tests {
     use proptest::prelude::*;
     use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
-    /// Returns the headings, paragraphs and table rows of a page, each as a list of its cells.
     fn read(page: &str) -> Vec<Vec<String>> {
         let mut lines = Vec::new();
         for event in Parser::new_ext(page, Options::ENABLE_TABLES) {

@@ -276,7 +276,6 @@ fn failures(failures: &BTreeMap<FailureKind, u64>) -> BTreeMap<String, u64> {
     kinds
 }
 
-/// Statuses outside the range from 100 to 599 are counted together.
 fn statuses(statuses: &BTreeMap<u16, u64>) -> BTreeMap<String, u64> {
     let mut known = BTreeMap::new();
     for (status, count) in statuses {

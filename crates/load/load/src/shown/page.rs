@@ -49,11 +49,9 @@ pub(crate) fn html(summary: &Summary) -> String {
     document(&summary.title.url, &content)
 }
 
-/// The attributes whose values are IDs of elements.
 const IDS: [&str; 4] = [" id=\"", " data-table=\"", " aria-labelledby=\"", " aria-describedby=\""];
 
-/// Makes the IDs of a part of the page different from those of other parts. Quotation marks in texts are escaped, so
-/// no text looks like an attribute.
+/// Quotation marks in texts are escaped, so no text looks like an attribute.
 fn with_own_ids(part: &str, content: Markup) -> Markup {
     let unique = |html: String, id: &&str| html.replace(*id, &format!("{id}{part}-"));
     PreEscaped(IDS.iter().fold(content.into_string(), unique))

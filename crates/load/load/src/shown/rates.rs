@@ -7,8 +7,7 @@ use std::fmt::{self, Display, Formatter};
 const ROWS: usize = 12;
 const BAR: f64 = 30.0;
 
-/// The table of rates. In the bars, dots stand for the missing part of the requested rate. If there is only one
-/// interval, the table is left out, because the report contains its rate.
+/// In the bars, dots stand for the missing part of the requested rate. For a single interval, no table is written.
 #[derive(Debug)]
 pub(crate) struct Rates<'run> {
     pub(crate) over_time: &'run OverTime,

@@ -33,7 +33,6 @@ fn percent(share: f64) -> String {
 
 pub(crate) const COLUMNS: [&str; 4] = ["requests", "slow", "service p50", "service p95"];
 
-/// Returns the rows of the repeated requests and of the others, each with its name in the first cell.
 pub(crate) fn rows(repetition: &Repetition) -> [[String; 5]; 2] {
     let Repetition { repeated, others, .. } = repetition;
     [("repeated", repeated), ("others", others)].map(|(name, group)| {

@@ -90,8 +90,7 @@ fn heading(kind: &str, name: &str, detail: Detail) -> String {
     if detail == Detail::Headline { format!("{name}: ") } else { format!("{kind:<9} {name}\n") }
 }
 
-/// Returns the headline, the reasons for it, the figures and the cautions. If there are more than `room` lines, the
-/// last notes are replaced with a line that gives their number.
+/// If there are more than `room` lines, the last notes are replaced with a line that gives their number.
 fn head(summary: &Summary, room: usize) -> Vec<String> {
     let (top, figures) = (top(summary), figures(summary));
     let line = |(kind, text): (_, String)| format!("{kind:<9} {}", human::visible(&text));
@@ -119,13 +118,12 @@ fn top(summary: &Summary) -> Vec<String> {
     let note = format!("Default rate of {rate}: choose another with --rate, as in --rate 500");
     let note = summary.title.rate_is_default.then_some(note);
     let headline = Headline::new(summary);
-    // Each missed requirement follows on its own line.
     let is_missed = !summary.missed.is_empty();
     let headline = if is_missed { headline.result } else { headline.to_string() };
     note.into_iter().chain([headline]).collect()
 }
 
-/// Returns the notes on the headline, each with its kind. The most important note is the first one.
+/// The most important note is the first one.
 pub(crate) fn notes(summary: &Summary) -> Vec<(&'static str, String)> {
     let is_missed = !summary.missed.is_empty();
     let is_well = summary.verdict.is_well();
@@ -151,7 +149,6 @@ pub(crate) fn notes(summary: &Summary) -> Vec<(&'static str, String)> {
     notes
 }
 
-/// Returns the results of the comparisons in a run, each with the name of its option.
 pub(crate) fn compared(summary: &Summary) -> impl Iterator<Item = (&'static str, String)> {
     let beside = summary.beside.as_ref().map(|beside| match beside {
         Ok(comparison) if comparison.is_paired => ("versus", upshot(&comparison.rows)),

@@ -49,8 +49,7 @@ pub(crate) struct Screen {
 }
 
 impl Screen {
-    /// Opens the view on standard error. Returns `None` if the terminal's size is unknown, if the terminal cannot move
-    /// its cursor, or if the drawing thread cannot be started.
+    /// Returns `None` if the terminal has no size or cannot move its cursor, or if the thread cannot be started.
     pub(crate) fn open(title: RunTitle) -> Option<Screen> {
         if env::var_os("TERM").is_none_or(|name| name.is_empty() || name == "dumb") {
             return None;
@@ -70,7 +69,7 @@ impl Screen {
     pub(crate) fn show(&self, snapshot: &Arc<Snapshot>, over_time: &OverTime, prompt: &Prompt) {
         if let Some(pictures) = &self.pictures {
             // Sending fails if the channel is full, because the terminal is slow, or closed, because drawing has
-            // failed. Both errors are ignored.
+            // failed.
             let _ = pictures.try_send(Picture {
                 title: Arc::clone(&self.title),
                 snapshot: Some(Arc::clone(snapshot)),
@@ -133,8 +132,7 @@ impl Canvas {
     }
 }
 
-/// Gives this thread the lowest priority, so that the load threads run before it. On Linux, each thread has its own
-/// priority.
+/// The load threads run before this thread. On Linux, each thread has its own priority.
 fn give_way() {
     #[cfg(target_os = "linux")]
     let _ = rustix::process::setpriority_process(None, 19);

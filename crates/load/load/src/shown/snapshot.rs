@@ -87,7 +87,7 @@ impl Snapshot {
     pub(crate) fn verdict(&self) -> Option<Verdict> {
         let Tally { started, wait, service, think_times, .. } = &self.tally;
         let share = |part, all| if all > 0 { float(part) / float(all) } else { 0.0 };
-        // The requests of a backlog of at most a [`HICCUP`] do not count as late yet.
+        // The requests of a backlog of at most `HICCUP` do not count as late yet.
         let overdue = if self.backlog.time > HICCUP { self.backlog.slots } else { 0 };
         let evidence = Evidence {
             ratio: share(*started, started.saturating_add(overdue)),
@@ -103,8 +103,7 @@ impl Snapshot {
         (*started > 0).then_some(verdict)
     }
 
-    /// Formats the requested rate of this process. For a shape, and after the end of the load, this is its mean in the
-    /// last second.
+    /// For a shape, and after the end of the load, returns the mean requested rate of the last second.
     pub(crate) fn rate(&self) -> String {
         let mean = (self.is_shape || self.is_load_over).then_some(self.recent.asked_hz);
         mean.or(self.part_hz).map_or_else(|| self.load.clone(), human::hz)
@@ -113,14 +112,12 @@ impl Snapshot {
 
 #[derive(Clone, Debug)]
 pub(crate) struct Recent {
-    /// The number of operations started per second.
     pub(crate) hz: f64,
     pub(crate) asked_hz: f64,
     pub(crate) brief: Brief,
 }
 
 impl Recent {
-    /// Returns the results of the last second, from its intervals. `asked_hz` is the requested rate.
     pub(crate) fn new(intervals: &VecDeque<Interval>, asked_hz: f64) -> Recent {
         let mut brief = Brief::new();
         for interval in intervals {

@@ -16,15 +16,13 @@ pub(crate) struct Point {
     pub(crate) ns: u64,
 }
 
-/// Returns the times at round quantiles, followed by the longest time. Quantiles for which too few times were recorded
-/// are left out.
+/// Returns the times at the round quantiles for which enough times were recorded, and the longest time.
 pub(crate) fn points(times: &Histogram<u64>) -> Vec<Point> {
     let at = |quantile| Point { quantile, ns: times.value_at_quantile(quantile) };
     let known = quantiles(times.len()).map(at);
     known.chain((!times.is_empty()).then(|| at(1.0))).collect()
 }
 
-/// Returns each round quantile `q` for which `(1 - q) * times` is greater than 1.
 fn quantiles(times: u64) -> impl Iterator<Item = f64> {
     let round = (1..=NINES).flat_map(|nines| STEPS.map(|step| (step, 10_u64.pow(nines))));
     round

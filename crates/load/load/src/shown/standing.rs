@@ -10,8 +10,7 @@ pub(crate) struct Standing {
     /// How long this node has had no connection to the store, or `None` if it is connected.
     pub(crate) blind: Option<Duration>,
     pub(crate) is_paused: bool,
-    /// The results of all nodes in about the last second, or `None` if this node does not show them or does not know
-    /// them yet.
+    /// The results of all nodes in about the last second. `None` if this node does not show or does not know them.
     pub(crate) all: Option<String>,
     /// Whether the node has ended, because another run has its name or the store was unavailable for too long.
     pub(crate) is_over: bool,

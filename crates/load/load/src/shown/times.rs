@@ -1,5 +1,4 @@
-//! Writes tables with percentiles of the wait, service and response times: a brief one, and one with confidence
-//! intervals.
+//! Writes a brief table of percentiles, and one with confidence intervals.
 
 use crate::console::human::{self, float};
 use crate::judged::summary::Summary;
@@ -13,7 +12,6 @@ pub(crate) const POINTS: [(&str, f64); 6] =
     [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999), ("p99.99", 0.9999), ("max", 1.0)];
 
 pub(crate) const AT_LEAST: &str = ">=";
-/// The sign in place of a time that does not exist.
 pub(crate) const NONE: &str = "-";
 
 const NOTE: &str =
@@ -25,8 +23,7 @@ const ABOUT: &str = "~";
 /// How many recorded times must be above a percentile. With fewer, the percentile depends on chance.
 const LONGER: f64 = 5.0;
 
-/// A brief table of percentiles. It leaves out percentiles between the p50 and the maximum for which too few times were
-/// recorded. It also contains the times that only the target can measure.
+/// Leaves out percentiles between the p50 and the maximum for which too few times were recorded.
 #[derive(Debug)]
 pub(crate) struct BriefTable<'run>(pub(crate) &'run Summary);
 
@@ -69,7 +66,6 @@ fn is_carried(times: u64, quantile: f64) -> bool {
     [0.5, 1.0].contains(&quantile) || (float(times) * (1.0 - quantile)).round() >= LONGER
 }
 
-/// A table of percentiles, in which service and response times have confidence intervals.
 #[derive(Debug)]
 pub(crate) struct TimesTable<'run> {
     pub(crate) confidence: Confidence<'run>,

@@ -17,7 +17,6 @@ pub(crate) const HAS_HTTP2: bool = cfg!(feature = "http2");
 
 pub(crate) const CONNECTIONS: &str = "Connections";
 
-/// The options that define requests, and the way in which they are sent.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Requests")]
 #[expect(clippy::struct_excessive_bools, reason = "the fields are command-line switches")]
@@ -85,22 +84,19 @@ pub(crate) struct ClientArgs {
 }
 
 impl ClientArgs {
-    /// Returns the method of the option. Without the option, the method is POST if the request has a body, and GET
-    /// otherwise, as in curl.
+    /// As in curl, the default is POST if the request has a body, and GET otherwise.
     pub(crate) fn method(&self) -> Method {
         let has_body = self.body.is_some() || self.body_file.is_some() || !self.form.is_empty();
         self.method.clone().unwrap_or(if has_body { Method::POST } else { Method::GET })
     }
 
-    /// Returns an error if a header that must be unique is repeated, or if an address is given for a host whose name
-    /// the proxy resolves.
     pub(crate) fn check(&self) -> anyhow::Result<()> {
         once::check(self.header.iter().map(|header| &header.name)).context("--header")?;
         self.connection.check()
     }
 }
 
-/// Parses a body. A body that is a duration is an error, because `-d 30s` sets the duration of the run in wrk and k6.
+/// Rejects a body that is a duration, because `-d 30s` sets the duration of the run in wrk and k6.
 fn body(text: &str) -> Result<String, String> {
     match humantime::parse_duration(text) {
         Ok(_) => Err(format!(

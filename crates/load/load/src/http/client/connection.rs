@@ -1,5 +1,4 @@
-//! Opens HTTP/1.1 and HTTP/2 connections, and sends requests on them. A session sends a request only after its previous
-//! request has ended.
+//! Opens HTTP/1.1 and HTTP/2 connections, and sends requests on them.
 
 use super::failure::Failure;
 use super::plan::{Memory, Plan, Prepared};
@@ -22,7 +21,6 @@ pub(crate) enum Connection {
 }
 
 impl Connection {
-    /// Opens a connection to a server, or joins a connection to it that other sessions of this thread already use.
     pub(crate) async fn open(
         plan: &Plan,
         endpoint: usize,
@@ -68,7 +66,7 @@ impl Connection {
         Ok((io, SetUp { connect, tls }))
     }
 
-    /// Returns whether no further request can be sent. Does not notice if the server has closed the connection.
+    /// Does not notice if the server has closed the connection.
     pub(crate) fn is_over(&self) -> bool {
         match self {
             Connection::Http1(connection) => connection.is_over(),
@@ -88,8 +86,6 @@ impl Connection {
         }
     }
 
-    /// Waits until a request can be sent. Returns `false` if the connection cannot be used any more, or if the deadline
-    /// passes.
     pub(crate) async fn is_ready(&mut self, deadline: &mut Deadline) -> bool {
         match self {
             Connection::Http1(connection) => connection.is_ready().await,

@@ -42,7 +42,6 @@ impl Jar {
         &self.header
     }
 
-    /// Removes expired cookies before a request is sent. `now` is called only if a cookie has an expiry time.
     pub(crate) fn send(&mut self, now: impl FnOnce() -> SystemTime) {
         if let Some(over) = self.next_over {
             let now = now();

@@ -31,8 +31,7 @@ pub(crate) enum Failure {
     /// The server reset the stream of this request (RFC 9113, section 6.4) with this HTTP/2 error code.
     Reset(u8),
     Refused,
-    /// The head of the response has too many headers, or the head, a line with a chunk size or the trailers are too
-    /// long.
+    /// The head has too many headers, or the head, a line with a chunk size or the trailers are too long.
     TooLarge,
     /// The response is not HTTP/2, or its head is too long. hyper reports the same error in both cases.
     Unreadable,
@@ -64,9 +63,8 @@ impl Failure {
         if is_fine { Ok(()) } else { Err(Failure::Status(status.as_u16())) }
     }
 
-    /// Returns the failure of a request whose connection ended after the head of the response had arrived. If the
-    /// status is an error, the failure is that status, because a server that rejects a request may reset the connection
-    /// before the client has read the whole response.
+    /// An error status takes precedence, because a server that rejects a request may reset the connection before the
+    /// client has read the whole response.
     pub(crate) fn after(self, status: StatusCode) -> Failure {
         match self {
             Failure::HungUp | Failure::Connection(_) => {
@@ -170,8 +168,7 @@ impl fmt::Display for Failure {
     }
 }
 
-/// Converts an error of reading or writing. A broken pipe counts as `HungUp`. With TLS 1.3, reads and writes can also
-/// fail because the server rejects the client certificate, which it does only after the handshake.
+/// With TLS 1.3, the server rejects a client certificate only after the handshake, when data is read or written.
 impl From<&io::Error> for Failure {
     fn from(error: &io::Error) -> Failure {
         if let Some(shortage) = Shortage::of(error) {

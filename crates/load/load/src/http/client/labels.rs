@@ -21,7 +21,6 @@ pub(crate) struct Labels {
     known: HashMap<String, u8>,
 }
 
-/// A method and a URL without its query, which several requests can share.
 #[derive(Debug)]
 struct Name {
     text: String,
@@ -35,8 +34,7 @@ impl Labels {
         self.number_of(name(target, target.url.path()), MOST)
     }
 
-    /// Returns the index of a recorded request's name, in which placeholders replace the numbers and identifiers of the
-    /// path. Adds the name if it is new.
+    /// Replaces the numbers and identifiers of the path by placeholders.
     pub(crate) fn number_of_recorded(&mut self, target: &TargetSpec) -> u8 {
         let parts: Vec<_> = target.url.path().split('/').map(grouped).collect();
         self.number_of(name(target, &parts.join("/")), MOST_RECORDED)
@@ -107,7 +105,7 @@ fn is_id(text: &str) -> bool {
     digits.clone().count() >= SHORTEST_ID && digits.all(|c| c.is_ascii_hexdigit())
 }
 
-/// Returns the name of a request. The name does not contain the user name and the password of the URL.
+/// Leaves out the user name and the password of the URL, and truncates long names.
 fn name(TargetSpec { method, url, .. }: &TargetSpec, path: &str) -> String {
     let (scheme, host) = (url.scheme_str().unwrap_or_default(), url.host().unwrap_or_default());
     let port = url.port().map_or_else(String::new, |port| format!(":{port}"));

@@ -76,7 +76,6 @@ pub(crate) struct Plan {
 pub(crate) struct Prepared {
     index: usize,
     number: u64,
-    /// The index of the request among the steps of its scenario.
     step: u64,
     pub(crate) endpoint: usize,
 }
@@ -150,7 +149,6 @@ impl Draft<'_> {
         Ok(())
     }
 
-    /// Adds a request of a recording. [`Draft::add_slot`] then determines for which slots it is sent.
     pub(crate) fn add_recorded(&mut self, target: &TargetSpec) -> anyhow::Result<()> {
         let label = self.labels.number_of_recorded(target);
         self.request(target, label)
@@ -160,7 +158,7 @@ impl Draft<'_> {
         self.rotation.list(request);
     }
 
-    /// Adds a request of a scenario, and returns its index. Earlier steps extract the values named in `taken`.
+    /// Returns the index of the request. Earlier steps extract the values named in `taken`.
     pub(crate) fn add_step(
         &mut self,
         target: &TargetSpec,
@@ -171,7 +169,6 @@ impl Draft<'_> {
         Ok(self.requests.count() - 1)
     }
 
-    /// Compiles a text with which responses to the most recently added step are compared.
     pub(crate) fn expected(&mut self, text: &str) -> anyhow::Result<Template> {
         self.compiler.template(text, Place::Body)
     }
@@ -223,8 +220,7 @@ impl Draft<'_> {
         added.map_err(anyhow::Error::msg)
     }
 
-    /// Rejects a header that both an option and the request set. A server would use one of the two headers, or would
-    /// reject the request.
+    /// A server would use one of the two headers, or would reject the request.
     fn check_twice(
         &self,
         target: &TargetSpec,
@@ -238,8 +234,6 @@ impl Draft<'_> {
         Ok(())
     }
 
-    /// Compiles the request if the request, or a header that is added to all requests, contains a placeholder. Returns
-    /// `None` if there are no placeholders.
     fn templates(&mut self, target: &TargetSpec) -> anyhow::Result<Option<Templates>> {
         let filled = self.args.header.iter().filter(|header| is_one(header.value.as_bytes()));
         let filled =
@@ -320,7 +314,7 @@ impl Draft<'_> {
 }
 
 impl Plan {
-    /// Returns the request of a slot. All processes that share the load choose the same request.
+    /// All processes that share the load choose the same request.
     pub(crate) fn of_slot(&self, number: u64) -> Prepared {
         let index = self.rotation.of_slot(number);
         self.of_step(index, number, 0)
@@ -330,8 +324,7 @@ impl Plan {
         Prepared { index, number, step, endpoint: self.requests.server(index) }
     }
 
-    /// Returns whether to retry a request that has failed on a connection that was already open. A retry is allowed in
-    /// two cases:
+    /// Allows a retry on a new connection in two cases:
     ///
     /// * The server has certainly not processed the request (RFC 9113, section 8.7).
     /// * The connection was closed while it was idle, the options allow a retry, and the method is safe (RFC 9110,
@@ -383,7 +376,7 @@ impl Plan {
         Values::of_step(0, number, self.seed, self.data.as_ref(), taken)
     }
 
-    /// Returns the random values of a think time. They differ from the random values of all requests.
+    /// The values differ from the random values of all requests.
     pub(crate) fn think_values(&self, slot: u64, step: u64) -> Values<'_> {
         Values::of_step((1 << 32) + step, slot, self.seed, None, &[])
     }
@@ -399,8 +392,6 @@ impl Plan {
         self.labels.label(self.requests.label(request.index), status)
     }
 
-    /// Returns a request as bytes. If the plan has a single request that never changes, the plan stores its bytes.
-    /// Otherwise, the bytes are built in `memory`.
     pub(crate) fn text<'a>(&'a self, request: Prepared, memory: &'a mut Memory) -> Outgoing<'a> {
         if let Some(only) = &self.only {
             let body = self.requests.body_of(request.index);
@@ -447,7 +438,7 @@ impl Plan {
     }
 }
 
-/// Returns the TLS settings. Reads the files that options name even if no server uses TLS, to report errors.
+/// Reads the files that options name even if no server uses TLS, to report errors.
 fn connector(
     trust: Trust<'_>,
     args: &ClientArgs,
@@ -458,7 +449,6 @@ fn connector(
         Trust::File(_) => trust,
         _ if has_tls => trust,
         _ if identity.is_none() => return Ok(None),
-        // No server uses TLS, so the system's certificates need not be read.
         _ => Trust::Anyone,
     };
     Connector::new(trust, identity, args.http2).map(Some)
@@ -474,9 +464,7 @@ fn written(parts: &RequestParts<'_>, lines: &Lines) -> Written {
     written
 }
 
-/// Returns an error if a header `Content-Length` differs from the length of the body: the server would wait for missing
-/// bytes, or would parse additional bytes as the next request. The length is `None`, which is also an error, if the
-/// body contains placeholders.
+/// The server would wait for missing bytes, or would parse additional bytes as the next request.
 fn check_length(given: &HeaderValue, body: Option<u64>) -> anyhow::Result<()> {
     let body = body.context("leave Content-Length out: placeholders change the body's length")?;
     let is_right = given.to_str().ok().and_then(|given| given.parse().ok()) == Some(body);

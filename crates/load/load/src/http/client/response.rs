@@ -1,5 +1,4 @@
-//! Reads responses: retains their headers and bodies, extracts values from them, and records when the items of streams
-//! arrive.
+//! Reads responses: retains and searches them, and records when the items of streams arrive.
 
 pub(crate) mod extraction;
 pub(crate) mod item_times;

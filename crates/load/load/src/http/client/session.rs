@@ -82,7 +82,7 @@ impl Answer {
 }
 
 impl Session {
-    /// Draws the think time after this step of a slot. The time depends only on the slot, the step and the seed.
+    /// The time depends only on the slot, the step and the seed.
     pub(crate) fn think_time(&self, step: &Step, (slot, number): (u64, u64)) -> Duration {
         step.think.sample(&mut self.plan.think_values(slot, number).random)
     }
@@ -108,8 +108,7 @@ impl Session {
         }
     }
 
-    /// Opens a connection to each server, so that the first requests do not have to wait for connections. If a
-    /// connection cannot be opened, the first request that needs it tries again.
+    /// If a connection cannot be opened, the first request that needs it tries again.
     pub(crate) async fn open_all(&mut self) {
         for endpoint in 0..self.connections.len() {
             let opened = self.open(endpoint).await;
@@ -181,8 +180,7 @@ impl Session {
         (answer, self.plan.label(request, answer.head_status()))
     }
 
-    /// Does the same as [`send_prepared`](Session::send_prepared) if `is_flat` is true. Needs less CPU time, because it
-    /// has fewer nested futures.
+    /// Does the same as [`send_prepared`](Session::send_prepared) for flat sessions, with fewer nested futures.
     async fn send_flat(&mut self, request: Prepared, now: Nanos) -> Answer {
         self.deadline.set(self.plan.timeout);
         let is_young = self.is_young(request.endpoint, now);
@@ -226,8 +224,7 @@ impl Session {
         self.send_prepared(self.plan.of_step(step.request, slot, number), now).await
     }
 
-    /// Sends a request on the open connection. If no connection is open or accepts the request, or if the request fails
-    /// and may be retried, sends the request on a new connection.
+    /// Sends a request on the open connection, or on a new one if that is not possible or if a retry is allowed.
     async fn send_prepared(&mut self, request: Prepared, now: Nanos) -> Answer {
         self.deadline.set(self.plan.timeout);
         let first = self.send_on_open(request, now).await;
@@ -237,7 +234,6 @@ impl Session {
         }
     }
 
-    /// `first` is the result on the open connection, if there was one.
     async fn send_again(&mut self, request: Prepared, first: Option<Answer>) -> Answer {
         loop {
             let answer = self.send_on_new(request).await;
@@ -256,8 +252,6 @@ impl Session {
         }
     }
 
-    /// Sends a request on the open connection to the server. Returns `None` if no connection is open, or if the open
-    /// connection is too old or does not accept the request.
     async fn send_on_open(&mut self, request: Prepared, now: Nanos) -> Option<Answer> {
         let is_young = self.is_young(request.endpoint, now);
         let connection = self.connections[request.endpoint].as_mut().filter(|_| is_young)?;
@@ -271,8 +265,7 @@ impl Session {
         now - self.opened[endpoint] < self.plan.connection_age
     }
 
-    /// Sends the first request of slot 0. If items are timed, only the head of the response is read, because a stream
-    /// may never end.
+    /// If items are timed, only the head of the response is read, because a stream may never end.
     pub(crate) async fn probe(&mut self) -> Answer {
         if let Some(ResponseObserver::ItemTimes(timed)) = &mut self.observer {
             timed.is_head_enough = true;
@@ -311,8 +304,7 @@ impl Session {
         self.settle(request, status, reads, sent, set_up)
     }
 
-    /// Returns the result of a request. Closes the connection if no other request may follow on it. `reads` is the
-    /// value of the connection's counter of reads before the request was sent.
+    /// `reads` is the value of the connection's counter of reads before the request was sent.
     fn settle(
         &mut self,
         request: Prepared,

@@ -1,5 +1,5 @@
-//! Defines scenarios. A scenario is a sequence of steps: a request, a think time, and what is checked in the response
-//! and extracted from it.
+//! Defines scenarios. A scenario is a sequence of steps. A step is a request, the checks and extractions for its
+//! response, and a think time.
 
 mod number;
 
@@ -48,7 +48,6 @@ pub(crate) enum Condition {
     Status(u16),
     /// The value at the source exists. If a value is given here, the value at the source equals it.
     At(Source, Option<Value>),
-    /// The value at the source exists, and equals the text of the filled template.
     Filled(Source, Template),
 }
 
@@ -80,7 +79,6 @@ impl Take {
 }
 
 impl Check {
-    /// Checks a response. `values` fill the placeholders of the text with which a value is compared.
     pub(crate) fn of(
         &self,
         answer: &SearchedResponse<'_>,
@@ -114,7 +112,7 @@ impl Check {
     }
 }
 
-/// Returns whether raw JSON equals a value. Equal numbers may have different notations, such as `1` and `1.0`.
+/// Equal numbers may have different notations, such as `1` and `1.0`.
 fn are_alike(written: &str, value: &Value) -> bool {
     match value {
         Value::Number(number) => number::are_same(written, &number.to_string()),

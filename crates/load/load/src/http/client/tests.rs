@@ -1,5 +1,4 @@
-//! Tests the client over real sockets: the requests that it sends, and its results for well-formed and malformed
-//! responses.
+//! Tests the requests that the client sends over real sockets, and its results for responses.
 
 mod answers;
 mod broken;

@@ -63,7 +63,6 @@ pub(super) fn wrong(at: usize, told: impl Into<String>) -> Wrong {
     Wrong { at, told: told.into() }
 }
 
-/// Passes the content of the file to `take`. Returns the hash of the file.
 pub(super) fn read(
     path: &Path,
     take: impl FnOnce(&File) -> Result<(), Wrong>,
@@ -90,7 +89,6 @@ fn hash(text: &[u8]) -> u64 {
 }
 
 impl StepSpec {
-    /// Converts an error in the request of a step. Its position is that of the invalid value.
     pub(super) fn told(&self, error: &anyhow::Error) -> Wrong {
         let (told, part) = (format!("{error:#}"), error.to_string());
         let header = part.strip_prefix("header ");

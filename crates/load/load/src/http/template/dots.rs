@@ -17,8 +17,7 @@ impl Part {
     }
 }
 
-/// Returns the segments of a path that consist of dots and at least one column value, and of nothing else. Segments
-/// with a raw value are left out, because a raw value is allowed to change the path.
+/// Segments with a raw value are left out, because a raw value is allowed to change the path.
 pub(super) fn parts(pieces: &[Piece]) -> Vec<Part> {
     let (mut parts, mut open) = (Vec::new(), Some(Part::default()));
     for piece in pieces {

@@ -16,7 +16,6 @@ pub(crate) enum Piece {
     /// A random UUID with 122 random bits (RFC 9562, section 5.4).
     Uuid,
     Random(RangeInclusive<i64>),
-    /// A text of this number of random letters and digits.
     RandomText(usize),
     Column(usize, Form),
     Taken(usize, Form),

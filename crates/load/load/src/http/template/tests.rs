@@ -55,8 +55,7 @@ fn places_are_filled_by_the_row_of_the_slot() {
     }
 }
 
-/// If one column has a space in its name and another one has a colon instead, the placeholder means the column with the
-/// colon.
+/// A column with a colon in its name takes precedence over a column with a space in its place.
 #[test]
 fn columns_with_blanks_in_their_names_are_found_in_urls() {
     let data = data("my col,a: b,c d,c:d\n1 1,2,3,4\n");

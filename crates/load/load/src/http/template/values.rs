@@ -11,7 +11,6 @@ pub(crate) struct Values<'data> {
     pub(crate) slot: u64,
     pub(crate) random: Rng,
     pub(crate) time: fn() -> SystemTime,
-    /// The data, and the index of the row whose values the slot uses.
     row: Option<(&'data Data, usize)>,
     taken: &'data [Vec<u8>],
 }
@@ -56,7 +55,7 @@ pub(crate) fn fits_url(value: &[u8]) -> bool {
     value.iter().all(is_fine)
 }
 
-/// Returns whether a value can be a path segment. The segments `.` and `..` would change the path.
+/// The segments `.` and `..` would change the path.
 pub(crate) fn fits_path(value: &[u8]) -> bool {
     ![&b"."[..], b".."].contains(&value)
 }

@@ -27,7 +27,6 @@ impl Demand {
         comparison.rows.iter().find(|row| row.figure == self.figure)
     }
 
-    /// Returns a message if the comparison shows the forbidden change, or cannot show whether there is one.
     pub(crate) fn check(&self, comparison: &Comparison) -> Option<String> {
         let row = self.row(comparison)?;
         self.failed(row).or_else(|| {
@@ -47,8 +46,7 @@ impl Demand {
     }
 }
 
-/// Returns the size of a difference as a share of the first side's value, or of all requests if the figure is errors.
-/// The size is infinite if the first side's value is zero.
+/// Returns a share of the first side's value (for errors, of all requests), or infinity if this value is zero.
 fn size(row: &Row) -> Option<f64> {
     let difference = row.difference?;
     let is_share = row.figure == Figure::Errors;
@@ -116,8 +114,6 @@ impl FromStr for Requirement {
     }
 }
 
-/// Returns whether a text can be the name of a load: it is not empty, and contains only ASCII letters, digits, `-`, `_`
-/// and `.`.
 pub(crate) fn is_load_name(text: &str) -> bool {
     let is_allowed = |letter: char| letter.is_ascii_alphanumeric() || "-_.".contains(letter);
     !text.is_empty() && text.chars().all(is_allowed)

@@ -8,13 +8,11 @@ use crate::results::percentiles::{Sample, quantile};
 use crate::results::retained_histograms::{Batch, RetainedHistograms, Times};
 use std::iter;
 
-/// If a side has at least this number of runs, the variance between runs is used too. The variance between batches does
-/// not include differences between runs.
+/// From this number of runs on, the variance between runs is used too: batches of one run do not show it.
 const LEAST_RUNS: usize = 3;
 
 const LEAST_FAILED: f64 = 10.0;
 
-/// The parts of a side whose variance determines the confidence intervals of its figures.
 #[derive(Clone, Copy)]
 enum Parts {
     Batches,
@@ -46,8 +44,7 @@ impl Side {
         Side { sum: sum(runs.iter()), runs }
     }
 
-    /// Estimates a figure and its confidence interval. The measured variance is multiplied by `own_variance`. The
-    /// intervals of times and errors are never shorter than those of independent requests.
+    /// The intervals of times and errors are never shorter than those of independent requests.
     pub(crate) fn estimate(&self, figure: Figure, own_variance: f64) -> Option<Estimate> {
         match figure {
             Figure::Rate => self.rate(own_variance),
@@ -58,8 +55,7 @@ impl Side {
         }
     }
 
-    /// Returns how much each batch raises the figure of the side. For times, the sign is reversed. Returns `None` if
-    /// there is too little data.
+    /// Returns how much each batch raises the figure. For times, the sign is reversed.
     pub(crate) fn deviations(&self, figure: Figure, batches: &[Batch]) -> Option<Vec<f64>> {
         let (shares, slope): (Vec<_>, _) = match figure {
             Figure::Rate => (batches.iter().map(rate_of).collect(), 1.0),
@@ -169,7 +165,6 @@ fn failed_of(batch: &Batch) -> Share {
     Share { counted: float(batch.failed), all: float(batch.started) }
 }
 
-/// Returns the number of started requests and the length in seconds of a batch.
 fn rate_of(batch: &Batch) -> Share {
     Share { counted: float(batch.started), all: batch.to_seconds - batch.from_seconds }
 }

@@ -102,8 +102,7 @@ impl StoredRun {
         self.check_sums()
     }
 
-    /// Returns an error if a total differs from the sum over the batches. The totals of a fleet are not checked,
-    /// because they include slots that no node has recorded.
+    /// The totals of a fleet are not checked, because they include slots that no node has recorded.
     fn check_sums(&self) -> Result<(), String> {
         let RetainedHistograms { all, batches } = &self.histograms;
         let sum = |of: fn(&Batch) -> u64| batches.iter().map(of).fold(0, u64::saturating_add);
@@ -133,8 +132,7 @@ impl StoredRun {
         self.is_like(&other.settings, Some(other.target_rate), Some(other.duration_seconds))
     }
 
-    /// Returns an error with the reason if this run cannot be compared with a run that has these settings. The rate and
-    /// the length of that run are compared too, if they are known.
+    /// The rate and the length of the other run are compared too, if they are known.
     pub(crate) fn is_like(
         &self,
         settings: &Map<String, Value>,

@@ -36,9 +36,7 @@ pub(super) fn recording(queue: Queue, requests: f64, seed: u64) -> StoredRun {
     }
 }
 
-/// Compares pairs of runs. In the second run of a pair, the server takes `slower` times as long for each request.
-/// Returns a function that returns for how many pairs the comparison of a percentile of the response times had a given
-/// result.
+/// In the second run of each pair, requests take `slower` times as long. The returned function counts the pairs.
 fn words(slower: f64, requests: f64, pairs: u64, percents: &[f64]) -> impl Fn(f64, Word) -> usize {
     let mut words = Vec::new();
     for pair in 0..pairs {
@@ -64,7 +62,6 @@ fn at_most_5_of_100_equal_pairs_are_reported_as_different() {
     }
 }
 
-/// Each run sends 60 000 requests to a server that is loaded to half of its capacity.
 #[test]
 fn times_that_are_a_tenth_longer_are_found() {
     let told = words(1.1, 60_000.0, 100, &[90.0]);
@@ -144,7 +141,6 @@ fn other_loads_are_refused_and_other_differences_are_reported() {
     assert_eq!(told, ["--pin: false and true"]);
 }
 
-/// The time that a fixed number of requests takes depends on the target.
 #[test]
 fn runs_that_end_with_their_requests_may_differ_in_length() {
     for (name, value) in [("requests", 100.into()), ("data-end", "stop".into())] {
@@ -225,7 +221,6 @@ fn no_change_is_seen_to_be_small_in_a_run_that_is_incomplete() {
     assert!(demand.check(&compared(&first, &slower)).is_some());
 }
 
-/// The runs of a side differ more from each other than the batches within one run do.
 #[test]
 fn the_variance_between_runs_counts_from_three_runs_on() {
     let side = |slower: [f64; 3], seed| {
@@ -261,7 +256,6 @@ fn differences_of_failures_are_found_where_there_are_enough() {
     assert_eq!(compared(&first, &first).rows[0].word, Word::NoDifference);
 }
 
-/// Adds failed requests to each batch. Each of them failed after 1 ns.
 fn failing_fast(mut run: StoredRun, percent: u64) -> StoredRun {
     for batch in &mut run.histograms.batches {
         let count = batch.started * percent / 100;

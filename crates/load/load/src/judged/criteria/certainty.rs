@@ -1,5 +1,4 @@
-//! Decides before the end of a run whether a criterion is certain to be missed, or certain to hold, at the end of the
-//! run.
+//! Decides before the end of a run whether a criterion is certain to be missed, or certain to hold, at the end.
 //!
 //! The value of a figure at the end of the run lies in a range. One end of the range is the value if all further
 //! requests have the best possible results, and the other end is the value if they have the worst possible results.
@@ -23,8 +22,7 @@ const MANY: u64 = 1 << 50;
 /// The number of requests that can still start, and the number of requests that can still end.
 type Remaining = [u64; 2];
 
-/// The lowest and the highest possible value at the end of the run. If some times are only lower bounds, each of the
-/// two is a range itself.
+/// If some times are only lower bounds, each of the two ends is a range itself.
 struct Range {
     low: Value,
     high: Value,
@@ -38,8 +36,7 @@ impl Range {
 }
 
 impl Criterion {
-    /// Returns whether the criterion is certain to be missed at the end of a run that has these figures so far. `most`
-    /// is the maximum number of requests of the run, or `None` if there is no maximum.
+    /// `most` is the maximum number of requests of the run, or `None` if there is no maximum.
     pub(crate) fn is_lost(&self, figures: &Figures<'_>, most: Option<u64>) -> bool {
         let limit = self.limit.value;
         self.range(figures, most).is_some_and(|Range { low, high }| match self.operator {
@@ -54,7 +51,6 @@ impl Criterion {
         !self.figure.is_about_waiting() && without.is_lost(figures, most)
     }
 
-    /// Returns whether the criterion is certain to hold at the end of the run. The arguments are those of `is_lost`.
     pub(crate) fn is_certain(&self, figures: &Figures<'_>, most: Option<u64>) -> bool {
         let is_certain = |Range { low, high }| match self.operator {
             Operator::Below | Operator::AtMost => self.holds(high.most),

@@ -17,7 +17,6 @@ use std::time::Duration;
 pub(crate) struct Figures<'run> {
     pub(crate) wait: &'run Histogram<u64>,
     pub(crate) service: &'run Histogram<u64>,
-    /// If a request did not complete, its response time is a lower bound.
     pub(crate) response: Sample<'run>,
     pub(crate) setup: &'run Histogram<u64>,
     pub(crate) own: &'run [OwnTimes],
@@ -30,7 +29,6 @@ pub(crate) struct Figures<'run> {
     pub(crate) retried: u64,
     pub(crate) unfinished: u64,
     pub(crate) unstarted: u64,
-    /// The started share of the scheduled requests, as in the report.
     pub(crate) ratio: f64,
     pub(crate) achieved_hz: f64,
     pub(crate) gaps_within_25_percent: Option<f64>,
@@ -41,8 +39,7 @@ pub(crate) struct Figures<'run> {
 }
 
 impl<'run> Figures<'run> {
-    /// Returns the figures before the end of a run. The times of the parts of responses are left empty, because they
-    /// are not known before the end.
+    /// Leaves out the figures that are known only at the end of a run, such as the times of the parts of responses.
     pub(crate) fn so_far(stats: &'run OperationStats) -> Figures<'run> {
         Figures {
             wait: &stats.wait,
@@ -97,7 +94,6 @@ impl<'run> Figures<'run> {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Value {
     pub(crate) least: f64,
-    /// The highest possible value. It is infinite if there is no upper bound.
     pub(crate) most: f64,
     /// How many of the recorded times are only lower bounds, and how many times were recorded in total.
     pub(crate) bounds: (u64, u64),
@@ -223,13 +219,11 @@ impl Figure {
         }
     }
 
-    /// Returns the value of a [`Figure::Confidence`], or `None` for other figures and for unreliable intervals.
     pub(crate) fn reach(self, confidence: &Confidence<'_>) -> Option<f64> {
         let Figure::Confidence(percent, times) = self else { return None };
         times.batched(confidence)?.reach(quantile(percent))
     }
 
-    /// Returns whether a lower or a higher value is better, or `None` if neither is better in general.
     pub(crate) fn better(self) -> Option<Better> {
         match self {
             Figure::Of(Statistic::Count, _) | Figure::Confidence(..) => None,
@@ -273,7 +267,7 @@ impl Figure {
         matches!(self, Figure::Single(single) if about.contains(&single))
     }
 
-    /// Returns the smaller share of requests on one side of a percentile. Returns `None` for other figures.
+    /// Returns the smaller share of requests on one side of a percentile.
     pub(crate) fn tail(self) -> Option<f64> {
         let Figure::Of(Statistic::Percentile(percent), _) = self else { return None };
         Some(percent.min(100.0 - percent) / 100.0)
@@ -335,8 +329,7 @@ impl Statistic {
         })
     }
 
-    /// Returns the value that would result if all times of which only a lower bound is known were infinite. Returns
-    /// `None` if that value is infinite.
+    /// Takes times of which only a lower bound is known as infinite. Returns `None` if the value is then infinite.
     fn at_most(self, sample: Sample<'_>) -> Option<f64> {
         match self {
             _ if self == Statistic::Count || sample.at_least() == 0 => self.of(sample.times),
@@ -450,7 +443,6 @@ mod tests {
 
     #[test]
     fn a_percentile_names_the_rank_that_its_decimals_say() {
-        // The times are 1 to 1000, so the percentile n / 10 is n.
         let mut times = Histogram::<u64>::new(4).unwrap();
         (1..=1000).for_each(|time| times.record(time).unwrap());
         for n in 1..=1000_u16 {

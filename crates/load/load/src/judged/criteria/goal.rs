@@ -78,8 +78,7 @@ mod tests {
         }
     }
 
-    /// Simulates a queue at half of its capacity until the goal is reached. Returns how many times the goal was
-    /// checked, and whether the confidence interval contained the true percentile at the end.
+    /// Returns how often the goal was checked, and whether the interval contained the true percentile at the end.
     fn run(goal: &Goal, seed: u64) -> (u32, bool) {
         let truth = 1e3 * 2.0_f64.ln() / 0.5;
         let mut looks = 0;

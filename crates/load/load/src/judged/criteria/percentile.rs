@@ -11,7 +11,6 @@ use std::fmt::{self, Display, Formatter};
 pub(crate) struct Percentile(pub(crate) f64);
 
 impl Percentile {
-    /// Returns the highest percentile of response times that a criterion names, or 99 if no criterion names one.
     pub(crate) fn reported(criteria: &[Criterion]) -> Percentile {
         let named = criteria.iter().filter_map(|criterion| match criterion.figure {
             Figure::Of(Statistic::Percentile(percent), Times::Response)
@@ -25,7 +24,7 @@ impl Percentile {
         quantile(self.0)
     }
 
-    /// Returns the share of times above the percentile. The share is never zero.
+    /// The share above the percentile is never zero.
     pub(crate) fn beyond(self) -> f64 {
         (1.0 - self.quantile()).max(f64::EPSILON)
     }

@@ -207,7 +207,6 @@ fn a_missed_criterion_shows_the_figure_and_the_limit() {
     }
 }
 
-/// Checks a criterion against 500 response times: 460 of 1 ms, and 40 of which only the lower bound of 350 ms is known.
 fn check_bounded(criterion: &str) -> Option<String> {
     let (stats, bounds) = (OperationStats::new(), times([350; 40]));
     let all = times([1; 460].into_iter().chain([350; 40]));
@@ -400,7 +399,6 @@ fn errors_and_failures_are_about_errors() {
     }
 }
 
-/// The tests join these pieces at random into strings that are almost valid criteria.
 const PIECES: &str = "confidence p99 p99.9 response wait errors ratio failed lateness target achieved x \
                       < <= = ! 50ms 0.1% 5k/s 7 nan 1e999 é ≤ µs % - . 99999999999999999999";
 

@@ -32,7 +32,6 @@ impl Times {
         look_up(&Times::ALL, &name.replace(' ', "-"))
     }
 
-    /// Returns the times without the wait before the start: for example, response times are replaced by service times.
     pub(crate) fn without_waiting(self) -> Times {
         match self {
             Times::Response => Times::Service,

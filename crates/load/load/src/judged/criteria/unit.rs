@@ -58,8 +58,7 @@ impl Unit {
         }
     }
 
-    /// Formats a value with three digits, and with more if `misses` is false for the printed value. Counts have no
-    /// decimals.
+    /// Prints three digits, and more if `misses` is false for the printed value. Counts have no decimals.
     pub(crate) fn show(self, value: f64, limit: &Limit, misses: impl Fn(f64) -> bool) -> String {
         let (exponent, suffix) = self.scale(value, limit);
         let scaled = value / 10_f64.powi(exponent);
@@ -78,7 +77,7 @@ impl Unit {
         }
     }
 
-    /// Returns the power of ten and the suffix for printing a value. A share is printed in the notation of its limit.
+    /// A share is printed in the notation of its limit.
     fn scale(self, value: f64, limit: &Limit) -> (i32, &'static str) {
         match (self, value) {
             (Unit::Time, ..1e3) => (0, "ns"),
@@ -97,15 +96,13 @@ impl Unit {
 /// The maximum number of decimals. If they are not enough, the shortest text that identifies the number is printed.
 const MOST_DECIMALS: usize = 17;
 
-/// Converts a time to nanoseconds. The result is exact for times of up to 104 days, and has 16 significant digits for
-/// longer times.
+/// The result is exact for times of up to 104 days, and has 16 significant digits for longer times.
 #[expect(clippy::cast_precision_loss, reason = "16 digits are enough to compare times")]
 pub(crate) fn nanos(time: Duration) -> f64 {
     time.as_nanos() as f64
 }
 
-/// Parses a share. `0.1%` is parsed as `0.1e-2`, which gives exactly the number `0.001`. If 0.1 were parsed and divided
-/// by 100, the result would be rounded twice.
+/// `0.1%` is parsed as `0.1e-2`, because a division by 100 would round a second time.
 fn share(text: &str) -> Option<f64> {
     let share: f64 = match text.strip_suffix('%') {
         Some(percent) => format!("{}e-2", percent.trim_end()).parse().ok()?,

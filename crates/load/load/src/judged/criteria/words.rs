@@ -66,8 +66,7 @@ impl Parts {
     }
 }
 
-/// Removes `of "..."` from a criterion, and returns the label and the rest. In the rest, spaces replace the removed
-/// text, so that the columns of the other words do not change.
+/// Spaces replace the removed text, so that the columns of the other words do not change.
 fn label(text: &str) -> (Option<Word>, String) {
     let cut = || {
         let (from, to) = (text.find('"')?, text.rfind('"')?);

@@ -12,11 +12,9 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 const LEAST_RATIO: f64 = 0.99;
-/// The minimum number of requests in a step, and the minimum number of requests above the percentile that the objective
-/// limits.
+/// The minimum number of requests in a step, and of requests beyond each percentile that the objective limits.
 const BEYOND: f64 = 10.0;
-/// If the average share of busy connections is at least this, all connections count as busy. It is below 1, because
-/// after each request its connection is free until the next slot starts.
+/// The average share of busy connections at which all count as busy. A connection is free between two of its slots.
 const ALL_BUSY: f64 = 0.9;
 
 #[derive(Debug)]
@@ -55,9 +53,7 @@ pub(crate) struct Measured {
     pub(crate) figures: Vec<String>,
     #[serde(skip)]
     pub(crate) charted: Option<Duration>,
-    /// The started share of the scheduled requests. `None` if no slot was due.
     pub(crate) ratio: Option<f64>,
-    /// The failed share of the started requests. `None` if no request was started.
     pub(crate) errors: Option<f64>,
     pub(crate) failures: BTreeMap<String, u64>,
     #[serde(skip)]
@@ -66,7 +62,7 @@ pub(crate) struct Measured {
     pub(crate) quota: Option<String>,
     #[serde(skip)]
     pub(crate) completed: u64,
-    /// The average number of busy connections. It is the rate times the mean service time (Little's law).
+    /// The average number of busy connections: the achieved rate times the mean service time (Little's law).
     #[serde(rename = "busy_connections")]
     pub(crate) busy: Option<f64>,
     #[serde(skip)]
@@ -87,8 +83,6 @@ impl Measured {
 }
 
 impl Promise {
-    /// Creates an objective from criteria. Adds a default limit of the errors if no criterion limits them, and a
-    /// default limit of the ratio if no criterion limits it.
     pub(crate) fn new(until: Vec<Criterion>) -> Promise {
         let mut always = Vec::new();
         if !until.iter().any(Criterion::names_errors) {
@@ -100,8 +94,7 @@ impl Promise {
         Promise { until, always }
     }
 
-    /// Returns a length of at least `least` in which at least [`BEYOND`] requests lie beyond each percentile and error
-    /// limit of the objective.
+    /// At least [`BEYOND`] requests lie beyond each percentile and error limit of the objective.
     pub(crate) fn length(&self, hz: f64, least: Duration) -> Duration {
         let shares = self.until.iter().filter_map(Criterion::deciding_share);
         let samples = shares.map(|share| BEYOND / share).fold(BEYOND, f64::max);
@@ -114,8 +107,6 @@ impl Promise {
         texts.join(" and ")
     }
 
-    /// Returns the name and the limit of the first figure of the objective that is a time. If no figure is a time,
-    /// returns `p99 response` without a limit.
     pub(crate) fn charted(&self) -> (String, Option<Duration>) {
         let of = |criterion: &Criterion| Some((criterion.name(), Some(criterion.time_limit()?)));
         let first = self.until.iter().find_map(of);
@@ -211,8 +202,7 @@ pub(crate) mod tests {
     use crate::results::stats::OperationStats;
     use std::time::SystemTime;
 
-    /// Returns the summary of 1000 requests at a rate of 1000/s. `target` and `generator` are the total lateness in
-    /// seconds that each side caused.
+    /// `target` and `generator` are the total lateness in seconds that each side caused.
     fn summary(
         verdict: Verdict,
         [service_ms, response_ms]: [u64; 2],
@@ -302,7 +292,6 @@ pub(crate) mod tests {
             (GeneratorBehind, [5, 21], [0.0, 1.0], 8, Some(Cause::Generator)),
             (TargetFailing, [5, 21], [0.0, 1.0], 8, Some(Cause::Errors)),
             (GeneratorFailing, [5, 21], [1.0, 0.0], 8, Some(Cause::Generator)),
-            // The responses were fast enough, but the requests waited for connections.
             (TargetBehind, [5, 21], [1.0, 0.1], 5, Some(Cause::Connections)),
             (BothBehind, [5, 21], [0.6, 0.4], 5, Some(Cause::Connections)),
             (BothBehind, [25, 50], [0.4, 0.6], 26, Some(Cause::Generator)),

@@ -20,7 +20,6 @@ use std::cmp::Ordering;
 
 /// If the generator could not keep up in this number of steps at a rate, the rate counts as the generator's limit.
 const MOST_FAILURES: u32 = 3;
-/// The number of results that are necessary to confirm an end of the bracket.
 const CONFIRMED: u32 = 2;
 /// The maximum ratio of the two rates of a result if the generator failed at a rate between them.
 const NEAR: f64 = 1.05;
@@ -49,7 +48,6 @@ pub(crate) struct Step {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Purpose {
-    /// The step searches for an end of the bracket.
     Bracket,
     Bisect,
     Repeat,
@@ -88,15 +86,11 @@ struct Trial {
 pub(crate) enum Conclusion {
     /// The highest rate that meets the objective is at least `kept` and below `broken`.
     Found { kept: f64, broken: f64 },
-    /// The highest rate that may be tried meets the objective.
     AllKept { kept: f64 },
-    /// The lowest rate that may be tried misses the objective.
     NoneKept { broken: f64 },
-    /// The generator could not keep up at the rate `limit`. `kept` is the highest rate below `limit` that met the
-    /// objective.
+    /// The generator could not keep up at `limit`. `kept` is the highest lower rate that met the objective.
     GeneratorLimit { kept: Option<f64>, limit: f64 },
-    /// The search ended early. `kept` is the highest rate that has met the objective. `missed` is the lowest rate above
-    /// `kept` at which a step has missed the objective.
+    /// The search ended early. `missed` is the lowest rate above `kept` at which a step has missed the objective.
     Unfinished { kept: Option<f64>, missed: Option<f64> },
 }
 
@@ -232,8 +226,7 @@ impl Search {
         self.trials.iter().rev().find(|trial| trial.is(Outcome::Kept)).copied()
     }
 
-    /// Returns the lowest rate above [`kept`](Search::kept) that was tried. At this rate, the objective was missed for
-    /// any reason, or there is no result yet.
+    /// Returns the lowest rate above [`kept`](Search::kept) that was tried, whatever its result is.
     fn missed(&self) -> Option<Trial> {
         self.above_kept(|_| true)
     }

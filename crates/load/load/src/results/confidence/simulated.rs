@@ -20,13 +20,11 @@ const BEFORE: f64 = -1_000.0;
 /// A queue with one server. Arrivals are Poisson, and service times are exponential with mean `slower`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Queue {
-    /// The number of arrivals per unit of time.
     pub(crate) rate: f64,
     pub(crate) slower: f64,
     /// The mean time between two stalls, and the length of each stall. `None` if the server does not stall.
     pub(crate) stalls: Option<(f64, f64)>,
-    /// The factors by which response times are multiplied at the start and at the end of the run. The factor changes
-    /// linearly during the run.
+    /// The factors of response times at the start and at the end of the run. The factor changes linearly.
     pub(crate) drift: [f64; 2],
 }
 
@@ -80,8 +78,7 @@ impl Queue {
         Queue { rate, slower: 1.0, stalls: None, drift: [1.0; 2] }
     }
 
-    /// Simulates about `requests` requests with Lindley's recursion: a request is served as soon as the server has
-    /// served the previous ones and is not stalled.
+    /// Lindley's recursion: a request is served when the server has served the previous ones and is not stalled.
     pub(crate) fn run(&self, requests: f64, seed: u64) -> Simulated {
         let mut run = Simulated::new();
         let end = requests / self.rate;
@@ -113,8 +110,7 @@ impl Queue {
         all.skip_while(|(due, _)| *due < 0.0)
     }
 
-    /// Simulates a run that grows. Calls `is_enough` with the results each time the run has grown by `every` units of
-    /// time, until `is_enough` returns true.
+    /// Calls `is_enough` each time the run has grown by `every` units of time, until it returns true.
     pub(crate) fn grow(
         &self,
         every: f64,
@@ -146,8 +142,7 @@ impl Queue {
         (stats, over_time)
     }
 
-    /// Returns for how long the server is still busy at the start of the simulation with requests that arrived earlier.
-    /// This random time does not include stalls.
+    /// Returns for how long earlier requests keep the server busy at the start of the simulation, without stalls.
     fn work(&self, random: &mut Random) -> f64 {
         let (mean, utilisation) = (self.slower, self.rate * self.slower);
         let is_busy = random.exponential() > -utilisation.ln();

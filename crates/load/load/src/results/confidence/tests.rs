@@ -4,8 +4,7 @@
 use super::simulated::Queue;
 use super::*;
 
-/// Returns two shares for each true percentile: the share of the runs whose interval contains it, and the share of the
-/// runs whose interval is rough.
+/// Returns for each truth the share of the runs whose interval contains it, and the share whose interval is rough.
 fn coverage(queue: Queue, requests: f64, runs: u64, truths: &[(f64, f64)]) -> Vec<(f64, f64)> {
     let mut covered = vec![(0, 0); truths.len()];
     for seed in 0..runs {
@@ -22,13 +21,11 @@ fn coverage(queue: Queue, requests: f64, runs: u64, truths: &[(f64, f64)]) -> Ve
     covered.into_iter().map(|(covered, rough)| (share(covered), share(rough))).collect()
 }
 
-/// Returns `quantile` and the response time at this quantile in an M/M/1 queue, in which response times are
-/// exponential.
+/// Response times in an M/M/1 queue are exponential.
 fn truth(rate: f64, quantile: f64) -> (f64, f64) {
     (quantile, -(1.0 - quantile).ln() / (1.0 - rate))
 }
 
-/// Checks in 1000 runs how often intervals contain the true percentiles. Under 10 % of them may be rough.
 #[track_caller]
 fn assert_covers(queue: Queue, requests: f64, truths: &[(f64, f64)]) {
     for (share, rough) in coverage(queue, requests, 1_000, truths) {

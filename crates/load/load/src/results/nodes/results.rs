@@ -1,5 +1,4 @@
-//! Defines the results that a node reports to the store for the merged report. A node reports interim results every
-//! second, and final results at the end.
+//! Defines the results that a node reports to the store every second and at the end.
 
 use super::timeline::{MOST, Part, Timeline};
 use crate::load::details::Traffic;
@@ -37,8 +36,7 @@ pub(crate) struct Results {
     pub(crate) timeline: Timeline,
 }
 
-/// The beginning of serialized results, which is one line in JSON. The histograms follow in version 2 of their
-/// interchange format. The line and the histograms are compressed together.
+/// One line in JSON. The histograms follow in version 2 of their interchange format. Both are compressed together.
 #[derive(Debug, Deserialize, Serialize)]
 struct Head {
     form: u32,
@@ -126,7 +124,6 @@ impl Results {
         Ok(Results { until: head.until, stats, own_times, timeline })
     }
 
-    /// Deserializes only the counts and times of operations, and the time of the load up to which they are complete.
     pub(crate) fn sum_from_bytes(bytes: &[u8]) -> anyhow::Result<(Duration, OperationStats)> {
         let (head, mut rest) = Head::read(bytes)?;
         Ok((head.until, head.counts.stats(&mut rest)?))
@@ -172,8 +169,7 @@ impl Head {
         Ok((head, text))
     }
 
-    /// Returns whether other nodes can add this timeline to theirs: its width and the numbers of its parts must be
-    /// valid.
+    /// Other nodes can add this timeline to theirs only if its width and the numbers of its parts are valid.
     fn has_parts_as_all(&self) -> bool {
         let is_width = self.width.is_power_of_two() && self.width <= 1 << 32;
         is_width && self.parts.iter().all(|part| part.number < MOST)
@@ -323,7 +319,6 @@ mod tests {
         for (label, is_well) in [("read", true), ("write", false), ("read", true)] {
             summary.stats.labels.end(&ended(label, is_well, 3));
         }
-        // This adds a step of a scenario that was never reached, and a think time that ended late.
         summary.stats.labels.expect(&["never"]);
         summary.stats.think_times.end(Duration::from_millis(hz));
         let mut timeline = Timeline::new();

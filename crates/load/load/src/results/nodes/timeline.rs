@@ -1,5 +1,4 @@
-//! Counts operations over time on the nodes of a fleet. All nodes divide the load at the same points in time, so their
-//! counts can be added.
+//! Counts operations over time on a node. All nodes divide the load at the same times, so their counts can be added.
 
 use crate::console::human;
 use crate::results::outcome::{Due, Outcome};
@@ -18,15 +17,13 @@ const UNIT: Duration = Duration::from_millis(250);
 pub(crate) struct Timeline {
     /// The length of each part in quarters of a second, a power of two.
     pub(crate) width: u64,
-    /// The parts by their number, counted from the start of the load.
     pub(crate) parts: BTreeMap<u64, Part>,
     pub(crate) span: (Duration, Duration),
 }
 
 #[derive(Clone, Debug)]
 pub(crate) struct Part {
-    /// The largest backlog that was measured in the part. When several nodes are added up, the backlog has the sum of
-    /// the nodes' slots, and the longest of the nodes' times.
+    /// The largest backlog in the part. For several nodes, the sum of their slots, and the longest of their times.
     pub(crate) backlog: Backlog,
     pub(crate) asked: f64,
     pub(crate) brief: Brief,
@@ -118,8 +115,7 @@ impl Timeline {
 }
 
 impl Part {
-    /// Creates an empty part. Its histograms have only one significant digit, because each report contains all earlier
-    /// seconds again.
+    /// The histograms have one significant digit, because each report contains all earlier seconds again.
     fn new() -> Part {
         let times = || Histogram::new(1).expect("1 is a valid number of digits");
         let [wait, service, response, bounds] = [(); 4].map(|()| times());
@@ -144,8 +140,7 @@ mod tests {
     use nanopace::Nanos;
     use proptest::prelude::*;
 
-    /// `starts` contains the number of starts in each quarter of a second. The first quarter begins shortly after the
-    /// beginning of the second `first`.
+    /// `starts` contains the starts in each quarter of a second. The first one begins shortly after the second `first`.
     fn node(first: u64, starts: &[u64]) -> Timeline {
         let mut timeline = Timeline::new();
         for (quarter, &started) in (first * 4..).zip(starts) {

@@ -1,5 +1,4 @@
-//! Writes the account of a fleet as text and as a JSON object. It shows how many slots were started, skipped, lost and
-//! started twice.
+//! Writes the account of a fleet: how many slots were started, skipped, lost and started twice.
 
 use crate::console::human;
 use nanopace_fleet::{Account, NodeAccount};

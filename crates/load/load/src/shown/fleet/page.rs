@@ -1,5 +1,4 @@
-//! Writes the HTML page of a fleet, which shows all nodes together. It is one self-contained file and similar to the
-//! page of a run.
+//! Writes the HTML page of a fleet as one self-contained file, similar to the page of a run.
 
 use crate::console::human;
 use crate::judged::whole::Whole;

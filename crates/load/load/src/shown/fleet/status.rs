@@ -14,7 +14,6 @@ const SILENT: Duration = Duration::from_millis(500);
 pub(crate) struct Status {
     name: String,
     pub(crate) run: RunStatus,
-    /// The account of the run, or `None` if the run has not started.
     pub(crate) account: Option<Account>,
 }
 

@@ -89,8 +89,7 @@ fn written(family: &Family<'_>, format: Format) -> String {
     head(&name, kind, family.help, unit, format) + &samples
 }
 
-/// Returns the lines before the samples of a metric. The plain format has neither units nor the type `info`, and its
-/// counters have the same names as their samples.
+/// The plain format has neither units nor the type `info`, and its counters have the same names as their samples.
 fn head(name: &str, kind: &str, help: &str, unit: Option<&str>, format: Format) -> String {
     let (name, kind) = match (format, kind) {
         (Format::Plain, "counter") => (format!("{name}_total"), kind),

@@ -34,7 +34,6 @@ pub(crate) fn table(comparison: &Comparison, columns: [&str; 4]) -> Markup {
     }
 }
 
-/// Writes whether the repeated requests were slow again.
 pub(crate) fn repeated(repetition: &Repetition) -> Markup {
     html! {
         section {

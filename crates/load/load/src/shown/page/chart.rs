@@ -130,8 +130,7 @@ pub(crate) fn key_at_least() -> Markup {
     }
 }
 
-/// Returns a path of short upward strokes, which mark lower bounds. Each stroke is in the middle of a step, and two
-/// strokes are at least [`DISTANCE`] apart.
+/// Each stroke is in the middle of a step, and two strokes are at least [`DISTANCE`] apart.
 pub(crate) fn upward(steps: impl Iterator<Item = ((f64, f64), f64)>, height: u32) -> String {
     let mut path = String::new();
     let mut free_from = 0.0;
@@ -146,8 +145,7 @@ pub(crate) fn upward(steps: impl Iterator<Item = ((f64, f64), f64)>, height: u32
     path
 }
 
-/// Returns the path of a line in steps. Each value is constant between two positions, and the line is interrupted where
-/// there is no value. Values are shares of the height.
+/// The line is interrupted where there is no value. Values are shares of the height.
 pub(crate) fn steps(
     values: impl IntoIterator<Item = (f64, f64, Option<f64>)>,
     height: u32,

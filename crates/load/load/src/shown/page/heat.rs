@@ -106,8 +106,7 @@ fn column(interval: &Interval, axis: LogTimeAxis) -> Vec<Spot> {
     spots
 }
 
-/// Returns the row and the slots per second of each step of the histogram that contains times. A row can occur several
-/// times.
+/// Returns a row and a rate in slots per second for each step of the histogram. A row can occur several times.
 fn rates(times: &Histogram<u64>, seconds: f64, axis: LogTimeAxis) -> Vec<(usize, f64)> {
     let steps = times.iter_recorded();
     let rate = |step: IterationValue<u64>| {
@@ -122,8 +121,7 @@ fn row(part: f64) -> usize {
     ((part * f64::from(ROWS)) as usize).min(usize::from(ROWS) - 1)
 }
 
-/// The scale of the shades, from `fewest` to `most` slots per second. If `most` is less than ten times `fewest`, the
-/// scale begins at a tenth of `most`, so that only dark shades are used.
+/// If `most` is less than ten times `fewest`, the scale begins at a tenth of `most`, so that only dark shades are used.
 #[derive(Clone, Copy, Debug)]
 struct Scale {
     fewest: f64,
@@ -135,7 +133,7 @@ impl Scale {
         (self.most / self.fewest).max(10.0)
     }
 
-    /// Returns the shade for a rate. Shade 0 means that there are no slots.
+    /// Shade 0 means that there are no slots.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "from 1 to 8")]
     fn shade(self, rate: f64) -> u8 {
         if rate <= 0.0 {

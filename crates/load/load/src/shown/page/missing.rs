@@ -12,8 +12,7 @@ use std::collections::BTreeMap;
 
 const NAME: &str = "Requests that did not complete";
 
-/// The styles of the lines. The most frequent outcome has the first style. If there are more than four outcomes, all
-/// after the third share the last style.
+/// The most frequent outcome has the first style. All outcomes after the third share the last style.
 const CLASSES: [&str; 4] = ["line c", "line b", "line a", "line d"];
 
 #[derive(Debug)]
@@ -30,8 +29,7 @@ impl Series {
     }
 }
 
-/// Draws failed requests by kind, unfinished requests, and requests that never started. Skipped requests cannot be
-/// drawn, because their due times are unknown.
+/// Skipped requests cannot be drawn, because their due times are unknown.
 pub(crate) fn chart(times: &Times, skipped: u64) -> Markup {
     let not_drawn = match skipped {
         0 => String::new(),

@@ -6,7 +6,7 @@ pub(crate) const NONE: &str = "–";
 
 pub(crate) const AT_LEAST: &str = "≥";
 
-/// Formats a count with its digits in groups of three. Lines are not broken between the groups.
+/// Lines are not broken between the groups of three digits.
 pub(crate) fn count(count: u64) -> String {
     let digits = count.to_string();
     let mut text = String::new();

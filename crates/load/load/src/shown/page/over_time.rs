@@ -23,8 +23,7 @@ pub(crate) struct Times {
 }
 
 impl Times {
-    /// Prepares the intervals for charts. A very short interval is joined to its neighbour, because its rate would be
-    /// meaningless.
+    /// A very short interval is joined to its neighbour, because its rate would be meaningless.
     pub(crate) fn new(over_time: &OverTime) -> Times {
         let all = over_time.intervals();
         let mut lengths: Vec<_> = all.iter().map(Interval::length).collect();

@@ -37,8 +37,7 @@ mod tests {
     use super::*;
     use crate::results::over_time::tests::over_time;
 
-    /// Returns the starts and ends of the silent time spans in seconds. For each second, `seconds` contains the number
-    /// of requests that started, the number of responses, and the number of requests that timed out.
+    /// Each second has the numbers of started requests, of responses, and of requests that timed out.
     fn silent(seconds: &[(u64, u64, u64)]) -> Vec<(u64, u64)> {
         let ends = (0..).map(|second| second * 1_000);
         let all = over_time(ends.zip(seconds).map(|(at, of)| (at, at + 1_000, 8.0, of.0)));
@@ -56,7 +55,6 @@ mod tests {
         assert_eq!(silent(&[(8, 7, 0), (1, 0, 0), (0, 0, 0), (0, 2, 0), (8, 8, 0)]), [(1, 3)]);
         assert_eq!(silent(&[(8, 0, 0), (0, 0, 0), (0, 0, 0)]), [(0, 3)]);
         assert_eq!(silent(&[(8, 0, 0), (8, 0, 8), (0, 0, 8)]), [(0, 3)]);
-        // No requests are in flight in these seconds, so no response is awaited.
         assert_eq!(silent(&[(8, 8, 0), (0, 0, 0), (0, 0, 0), (8, 8, 0)]), []);
         // In such a short time, it may be chance that no response arrived.
         assert_eq!(silent(&[(8, 7, 0), (1, 0, 0), (8, 9, 0)]), []);

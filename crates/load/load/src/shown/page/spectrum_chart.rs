@@ -1,5 +1,4 @@
-//! Draws percentile spectra, either of the uncorrected and the corrected times of a run, or of both sides of a
-//! comparison.
+//! Draws percentile spectra of both kinds of times of a run, or of both sides of a comparison.
 
 use super::chart::{Chart, key, key_at_least, line, steps, upward};
 use super::numbers::{NONE, time};
@@ -72,8 +71,7 @@ pub(crate) fn spectra(name: &'static str, about: &str, both: [Spectrum<'_>; 2]) 
     html! { (chart.figure()) (table(longest, both)) }
 }
 
-/// Returns the extent of the horizontal axis as a number of nines. It is at least one, so that a run with only a few
-/// requests has a chart too.
+/// Returns a number of nines. It is at least one, so that a run with only a few requests has a chart too.
 fn extent(times: &Histogram<u64>) -> f64 {
     human::float(times.len()).log10().max(1.0)
 }
@@ -91,8 +89,7 @@ fn labels(most: f64) -> Vec<(f64, String)> {
     labels.take_while(|(part, _)| *part < 1.0 + 1e-9).collect()
 }
 
-/// Returns the times with their positions. Each time is drawn from its own quantile to the next one. The longest time
-/// is at the end of the axis, so its span has no width.
+/// Each time is drawn from its own quantile to the next one. The span of the longest time has no width.
 fn spans(times: &Histogram<u64>, most: f64) -> Vec<(f64, f64, Point)> {
     let points = points(times);
     let end = extent(times) / most;

@@ -49,7 +49,6 @@ fn all() -> Vec<(&'static str, Summary)> {
     ]
 }
 
-/// Returns a comparison of a run with itself. Adds a difference whose text contains markup.
 fn comparison() -> Comparison {
     let json = serde_json::to_string(&Object::new(&long(40, 500), None::<()>)).unwrap();
     let [first, second] = [(); 2].map(|()| [serde_json::from_str::<StoredRun>(&json).unwrap()]);

@@ -137,7 +137,6 @@ fn everything_is_in_the_verbose_report() {
     assert!(text.contains("over time, from    requested     achieved"), "{text}");
 }
 
-/// Each output has the results of the comparisons in a run. All except the quiet report have their tables.
 #[test]
 fn all_outputs_have_the_comparisons_of_a_run() {
     let summary = compared();

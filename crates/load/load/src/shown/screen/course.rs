@@ -41,8 +41,7 @@ impl Course<'_> {
         for (row, line) in plot.rows().zip(achieved(self.spans, scale, plot)) {
             grid.line(row, [plain(line).with(ACHIEVED)]);
         }
-        // The requested rate is drawn as single dots over the line of the achieved rate, so that both can be
-        // distinguished without colours.
+        // Single dots over the line of the achieved rate can be distinguished from it without colours.
         for x in (DISTANCE / 2..plot.width).step_by(DISTANCE.into()) {
             let at = scale.time((f64::from(x) + 0.5) / f64::from(plot.width));
             let Some(span) = span_at(self.spans, at) else { continue };
@@ -116,7 +115,6 @@ fn span_at(spans: &[Span], at: f64) -> Option<&Span> {
     spans.iter().find(|span| at < span.to)
 }
 
-/// Returns rows of Braille characters, each of which can contain 2 x 4 dots.
 fn achieved(spans: &[Span], scale: Scale, plot: Rect) -> Vec<String> {
     let mut rows = vec![vec![0; plot.width.into()]; plot.height.into()];
     let dots = 2 * plot.width;

@@ -107,9 +107,7 @@ impl Grid {
         area.below_first()
     }
 
-    /// Writes the rows that differ from the picture `earlier`, which was drawn on the same terminal. If there is no
-    /// such picture, or if it has a different size, clears the terminal and writes all rows, because rows of a wider
-    /// picture may have wrapped.
+    /// If `earlier` is `None` or has a different size, all rows are written: rows of a wider picture may have wrapped.
     pub(super) fn write(&self, earlier: Option<&Grid>, to: &mut impl Write) -> io::Result<()> {
         let earlier = earlier.filter(|earlier| earlier.area() == self.area());
         queue!(to, Hide)?;

@@ -30,8 +30,7 @@ impl Outcomes<'_> {
     }
 }
 
-/// Returns the errors and the statuses, each with its count. The most frequent errors and the statuses of failures are
-/// first.
+/// The most frequent errors and the statuses of failures come first.
 pub(super) fn endings(tally: &Tally) -> [Vec<(String, u64)>; 2] {
     let errors = tally.failures.iter().filter(|(kind, _)| kind.group() != STATUS);
     let mut errors: Vec<_> = errors.map(|(kind, count)| (kind.to_string(), *count)).collect();

@@ -50,7 +50,6 @@ impl Scale {
         decades / f64::from(self.last - self.first)
     }
 
-    /// Returns the labels of the powers of ten, each with its column. Labels that do not fit are left out.
     fn labels(self, width: u16) -> Vec<(u16, String)> {
         let decades = self.last - self.first;
         let mut free = 0;

@@ -141,7 +141,6 @@ fn a_large_terminal_shows_labels_statuses_and_errors() {
     let picture = picture(snapshot);
     let parts = ["label ", "mean service", "read ", "write ", "outcome ", "share", "timeout "];
     assert_shown(&picture, (200, 60), &parts);
-    // The charts use at most 20 of the 60 lines.
     let large = shown(&picture, 200, 60);
     let line = |text: &str| large.lines().position(|line| line.contains(text)).unwrap();
     assert_eq!(line("last second  ") - line("requests per second"), 20, "{large}");
@@ -164,8 +163,7 @@ fn a_prompt_is_seen_with_what_is_wrong() {
     let whole = shown(&picture, 80, 24).replace(['"', '\n'], "");
     let wrong = picture.prompt.wrong().split(' ').next_back().unwrap();
     assert!(whole.contains(wrong), "{wrong} {whole}");
-    // If the terminal has one line, and fewer columns than the text, it shows the part of the text that contains the
-    // cursor.
+    // A terminal with one line shows the part of a longer text that contains the cursor.
     assert_shown(&picture, (20, 1), &["ramp 1/s..2/s 3s, j"]);
     picture.prompt = typed(&format!("s{}end", "hold 1/s 2s, ".repeat(100)));
     assert_shown(&picture, (20, 2), &["hold 1/s 2s, end"]);

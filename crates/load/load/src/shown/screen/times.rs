@@ -8,7 +8,6 @@ use crossterm::style::Stylize;
 
 /// The columns in the order of their importance. In a narrow terminal, the last ones are left out.
 const QUANTILES: [(&str, f64); 4] = [("p99", 0.99), ("p50", 0.5), ("max", 1.0), ("p90", 0.9)];
-/// The width of the column with the names, and the width of each column with times.
 const NAME: usize = 11;
 const COLUMN: usize = 9;
 

@@ -60,7 +60,6 @@ fn draw_charts(grid: &mut Grid, area: Rect, picture: &Picture, now: &Snapshot) {
     Spread(&now.recent.brief.response).draw(grid, second);
 }
 
-/// Divides an area into two, side by side or one above the other. Returns `None` if the area is too small.
 fn halves(area: Rect) -> Option<[Rect; 2]> {
     let Rect { x, y, width, height } = area;
     if width >= BESIDE {

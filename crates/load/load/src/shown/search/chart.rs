@@ -7,11 +7,9 @@ use crate::judged::search::results::{Results, rate};
 use std::fmt::{self, Display, Formatter};
 use std::time::Duration;
 
-/// The width of the time labels on the left, in characters.
 const LABEL: usize = 9;
 const ROWS: usize = 12;
 
-/// Both axes are logarithmic.
 #[derive(Debug)]
 pub(crate) struct Chart<'run> {
     pub(crate) results: &'run Results,
@@ -43,8 +41,7 @@ impl LogAxis {
         LogAxis { from: self.from / 1.08, to: self.to * 1.08 }
     }
 
-    /// Returns the position of a value as a share of the axis. If the axis has only one value, the position is one
-    /// half.
+    /// If the axis has only one value, the position is one half.
     fn part(self, value: f64) -> f64 {
         let part = (value / self.from).ln() / (self.to / self.from).ln();
         if part.is_finite() { part.clamp(0.0, 1.0) } else { 0.5 }
@@ -56,8 +53,7 @@ impl LogAxis {
 }
 
 impl Results {
-    /// Returns the rate, the time in seconds, and the outcome of each step that has a value of the figure. A time of
-    /// zero is replaced with 1 ns, because zero is not on a logarithmic axis.
+    /// Leaves out steps without the figure. A time of zero becomes 1 ns, because a logarithmic axis has no zero.
     pub(crate) fn points(&self) -> impl Iterator<Item = (f64, f64, Outcome)> + Clone {
         let seconds = |time: Duration| time.max(Duration::from_nanos(1)).as_secs_f64();
         self.steps
@@ -65,7 +61,6 @@ impl Results {
             .filter_map(move |step| Some((step.hz, seconds(step.charted?), step.outcome)))
     }
 
-    /// Returns the axis of the rates and the axis of the times. The axis of the times also contains the limit.
     pub(crate) fn axes(&self, limit: Option<Duration>) -> Option<(LogAxis, LogAxis)> {
         let limit = limit.map(|limit| limit.as_secs_f64()).filter(|limit| *limit > 0.0);
         let rates = LogAxis::over(self.points().map(|point| point.0))?;
@@ -105,7 +100,6 @@ impl Display for Chart<'_> {
     }
 }
 
-/// Returns the index of the row or column at the position `part` of an axis. `count` is the number of rows or columns.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a part of a count")]
 fn index(part: f64, count: usize) -> usize {
     (part * human::float((count - 1) as u64)).round() as usize

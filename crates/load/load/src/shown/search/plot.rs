@@ -41,7 +41,6 @@ fn draw(area: &Panel<'_>, results: &Results, promise: &Promise) -> Result<(), Bo
     let title = Answer { results, promise }.sentence();
     let area = area.titled(&title, ("sans-serif", 14))?;
     let (name, limit) = promise.charted();
-    // If no step has a value of the figure, only the title is drawn.
     let Some((rates, times)) = results.axes(limit) else { return Ok(area.present()?) };
     let (rates, times) = (rates.wider(), times.wider());
     let mut chart = ChartBuilder::on(&area)

@@ -7,8 +7,7 @@ use std::time::UNIX_EPOCH;
 const SHOWN: usize = 200;
 
 impl Plan {
-    /// Describes the request of a slot as an object. Placeholders for the current time are filled in with the beginning
-    /// of 1970, so that the object is the same in all runs.
+    /// Placeholders for the current time get the beginning of 1970, so that the object is the same in all runs.
     pub(crate) fn sent_request(&self, number: u64) -> Value {
         let Prepared { index, endpoint, .. } = self.of_slot(number);
         let mut filled = FilledRequest::default();

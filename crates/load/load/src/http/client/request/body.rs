@@ -55,7 +55,6 @@ impl From<Bytes> for Content {
 }
 
 impl Content {
-    /// Reads a file or standard input into memory. A large file without placeholders is opened, but not kept in memory.
     pub(crate) fn of_file(path: &Path) -> io::Result<Content> {
         if is_stdin(path) {
             return Ok(Bytes::from(input::read(path)?).into());
@@ -164,7 +163,6 @@ impl LargeFile {
 #[derive(Clone, Debug)]
 pub(crate) struct Flow {
     ready: Bytes,
-    /// The file, and the offset of the next byte to read from it.
     rest: Option<(Arc<LargeFile>, u64)>,
 }
 

@@ -35,7 +35,6 @@ pub(crate) struct Requests {
 
 #[derive(Clone, Copy, Debug)]
 struct Entry {
-    /// The offset in `heads` at which the head of the request ends.
     end: usize,
     /// The index of the body in `bodies`. For a request with placeholders, the index in `templates`.
     body: u32,
@@ -137,7 +136,7 @@ impl Requests {
         &self.bodies[self.entries[index].body as usize]
     }
 
-    /// Returns the parts of a request. If the request contains placeholders, only its method is set.
+    /// If the request contains placeholders, only its method is set.
     pub(crate) fn get(&self, index: usize) -> RequestParts<'_> {
         let entry = self.entries[index];
         let begin = index.checked_sub(1).map_or(0, |before| self.entries[before].end);

@@ -41,7 +41,6 @@ enum Value {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Piece {
-    /// Text in which placeholders are filled, and the name of its field.
     Text(String, String),
     /// The bytes of a file, in which braces do not start placeholders.
     Bytes(Bytes),
@@ -91,8 +90,7 @@ fn option(text: &str) -> Option<(&'static str, &str)> {
     })
 }
 
-/// Splits off the value before the next option, and returns the value and the rest. In a quoted value, semicolons have
-/// no special meaning, and a backslash escapes a quote or a backslash.
+/// In a quoted value, semicolons have no special meaning, and a backslash escapes a quote or a backslash.
 fn word(text: &str) -> Result<(String, &str), String> {
     let Some(quoted) = text.strip_prefix('"') else {
         let mut ends = text.match_indices(';').map(|(at, _)| at);
@@ -137,7 +135,7 @@ impl Field {
         }
     }
 
-    /// Returns the headers of the part. As in browsers, only characters that would end a quoted name are escaped.
+    /// As in browsers, only characters that would end a quoted name are escaped.
     fn head(&self, boundary: &str) -> String {
         let upload = match &self.value {
             Value::Upload(path) => Some(path),

@@ -1,5 +1,4 @@
-//! Defines the parts of a request: the method, the path, the headers and the body. The method, the path and the headers
-//! cannot contain a line break that would end them early.
+//! Defines the parts of a request. No method, path, header name or header value contains a line break.
 
 use super::body::{Content, LargeFile};
 use std::iter;
@@ -11,7 +10,8 @@ pub(crate) struct RequestParts<'a> {
     pub(crate) path: &'a [u8],
     /// The headers. Each consists of two lines: its name and its value.
     pub(crate) headers: &'a [u8],
-    /// The bytes before the largest piece of the body, this piece (shared by all requests), and the bytes after it.
+    /// The bytes before the largest piece without placeholders, this piece (shared by all requests), and the bytes
+    /// after it. A body without placeholders is the first part.
     pub(crate) body: [&'a [u8]; 3],
     /// The file that is sent as the body. `None` if `body` is sent.
     pub(crate) file: Option<&'a Arc<LargeFile>>,
@@ -29,7 +29,6 @@ impl<'a> RequestParts<'a> {
         RequestParts { body: [body.memory(), b"", b""], file: body.file(), ..self }
     }
 
-    /// Returns the name, in lower case, and the value of each header that this request sets itself.
     pub(crate) fn headers(&self) -> impl Iterator<Item = (&'a [u8], &'a [u8])> + use<'a> {
         let mut lines = self.headers.split(|byte| *byte == b'\n');
         iter::from_fn(move || lines.next().zip(lines.next()))

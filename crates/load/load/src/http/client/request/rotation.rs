@@ -2,11 +2,9 @@
 
 #[derive(Debug)]
 pub(crate) enum Rotation {
-    /// In each round, each of `count` requests has one turn.
     Even { count: u64 },
-    /// Each request has as many turns per round as its weight. An element is the sum of the weights up to its request.
+    /// Each element is the sum of the weights up to and including its request.
     Weighted(Vec<u64>),
-    /// The index of the request of each slot.
     Listed(Vec<u32>),
 }
 
@@ -27,7 +25,6 @@ impl Rotation {
             Rotation::Weighted(up_to) => {
                 up_to.push(up_to.last().map_or(0, |before| *before) + u64::from(weight));
             }
-            // A listed request is sent by the slots for which `list` was called.
             Rotation::Listed(_) => {}
         }
     }
@@ -48,7 +45,7 @@ impl Rotation {
         self
     }
 
-    /// Returns the index of the request of a slot. Panics if there are no requests.
+    /// Panics if there are no requests.
     pub(crate) fn of_slot(&self, number: u64) -> usize {
         let index = match self {
             Rotation::Even { count } => number % count,

@@ -39,12 +39,10 @@ const WEIGHT: &str = "write a weight of at least 1, as in 3x GET http://127.0.0.
 const OBJECT: &str = r#"write for example {"method": "GET", "url": "http://127.0.0.1:8080/"}"#;
 const HEADER: &str = "write Name: value";
 const LIKE_A_REQUEST: &str = "; a body with such a line must be in a file: @FILE";
-/// The methods that begin a new target after a blank line. A line with a different first word in capitals belongs to a
-/// body, unless a URL follows.
+/// These words begin a new target after a blank line, even if no URL follows.
 const METHODS: [&str; 8] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"];
 
-/// Passes each target of a file to `take`, and returns the paths of the body files. Returns an error if the file cannot
-/// be read, is not valid or has no targets.
+/// Passes each target of a file to `take`, and returns the paths of the body files.
 pub(crate) fn read(
     path: &Path,
     take: impl FnMut(TargetSpec) -> Told<()>,
@@ -107,7 +105,6 @@ struct Open {
 
 enum Part {
     Headers,
-    /// The headers have ended with a blank line, so a body may follow.
     BehindBlank,
     /// The body so far, and its length without trailing blank lines and comments.
     Body(String, usize),
@@ -196,7 +193,6 @@ fn is_skipped(line: &str) -> bool {
     line.is_empty() || line.starts_with('#')
 }
 
-/// Returns whether a line after a blank line begins a new target. If it does not, it belongs to a body.
 fn begins_target(line: &str) -> bool {
     let is_url = |word: &str| word.starts_with("http://") || word.starts_with("https://");
     let mut words = line.split_whitespace().filter(|word| weight(word).is_none());
@@ -204,8 +200,8 @@ fn begins_target(line: &str) -> bool {
     METHODS.contains(&first) || is_url(first) || words.next().is_some_and(is_url)
 }
 
-/// Returns whether a line begins with a weight, or with a word in capitals and a space. A header whose colon follows a
-/// space is not counted as such a line.
+/// A line that begins with a word in capitals and a space is a request, unless it is a header with a space before its
+/// colon.
 fn is_request(line: &str) -> bool {
     if line.split_once(char::is_whitespace).is_some_and(|(first, _)| weight(first).is_some()) {
         return true;
@@ -221,7 +217,6 @@ fn is_part(line: &str) -> bool {
     line.starts_with('@') || line.split_once(':').is_some_and(is_header)
 }
 
-/// Returns the target, and its URL in the notation of the line.
 fn request(whole: &str) -> Read<'_, (&str, TargetSpec)> {
     if is_part(whole) {
         let told = format!(
@@ -355,8 +350,7 @@ fn not_json(error: &serde_json::Error) -> String {
     format!("{told}; {OBJECT}")
 }
 
-/// Returns the byte offset in the line at which an error was found. serde reports the column of the last byte that it
-/// has read and that is not whitespace, counted from 1, or 0 if it has read no byte.
+/// serde reports the column, counted from 1, of the last non-blank byte that it has read, or 0 if it has read none.
 fn wrong_byte(whole: &str, error: &serde_json::Error) -> usize {
     let begin = whole.len() - whole.trim_start().len();
     begin + error.column().saturating_sub(1)

@@ -55,7 +55,7 @@ pub(crate) fn is_filled(target: &TargetSpec) -> bool {
     headers || has_filled_body(target) || is_one(path(&target.url).as_bytes())
 }
 
-/// Returns whether the body of a request contains placeholders. Braces in uploaded files do not start placeholders.
+/// Braces in uploaded files do not start placeholders.
 fn has_filled_body(target: &TargetSpec) -> bool {
     match &target.form[..] {
         [] => is_one(target.body.memory()),
@@ -70,7 +70,6 @@ fn path(url: &Uri) -> &str {
 #[derive(Debug, Default)]
 pub(crate) struct Compiler {
     pub(crate) data: Option<Data>,
-    /// The columns whose values have been checked, each with the part of a request for which they were checked.
     checked: HashSet<(usize, Place)>,
     pub(crate) taken: Vec<String>,
     pub(crate) uses: BTreeSet<Use>,
@@ -122,8 +121,7 @@ impl Compiler {
         }
     }
 
-    /// Compiles the path and the query of a URL. Returns an error if a row makes a segment of the path `.` or `..`,
-    /// because servers would resolve this to a different path.
+    /// A row must not make a segment of the path `.` or `..`, because servers would resolve it to a different path.
     fn path(&mut self, url: &Uri) -> anyhow::Result<Template> {
         let template = self.template(path(url), Place::Url)?;
         let Some(data) = &self.data else { return Ok(template) };
@@ -189,7 +187,6 @@ impl Compiler {
     }
 }
 
-/// `at` is the source of the values, for the error message.
 fn check_host(template: &Template, mut values: Values<'_>, at: &str) -> anyhow::Result<()> {
     let mut host = Vec::new();
     template.fill(&mut values, &mut host);

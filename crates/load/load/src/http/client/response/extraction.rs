@@ -1,5 +1,4 @@
-//! Extracts values from a retained response: from a header, by a JSON pointer into the body, or by a regular
-//! expression.
+//! Extracts values from the headers and the body of a retained response, by JSON pointers and regular expressions.
 
 use super::retained::RetainedResponse;
 use hyper::StatusCode;
@@ -35,7 +34,6 @@ pub(crate) enum Missing {
 }
 
 impl Missing {
-    /// Returns the kind of the failure, which is `name` alone if the response does not contain the value.
     pub(crate) fn named(self, name: &str) -> String {
         let why = match self {
             Missing::Absent => return name.to_owned(),
@@ -47,7 +45,6 @@ impl Missing {
     }
 }
 
-/// The body of the response is parsed as JSON at most once.
 #[derive(Debug)]
 pub(crate) struct SearchedResponse<'a> {
     pub(crate) status: StatusCode,
@@ -60,7 +57,7 @@ impl<'a> SearchedResponse<'a> {
         SearchedResponse { status, retained, whole: OnceCell::new() }
     }
 
-    /// Extracts the value at `source` as text. A JSON `null` counts as absent.
+    /// Returns the content of a JSON string without quotes. A JSON `null` counts as absent.
     pub(crate) fn find(&self, source: &Source) -> Result<Cow<'a, [u8]>, Missing> {
         let part = self.part(&source.part)?;
         let Some(regex) = &source.regex else { return Ok(part) };

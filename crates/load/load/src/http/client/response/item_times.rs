@@ -114,8 +114,7 @@ mod tests {
     use nanopace::{ManualClock, Rate};
     use std::time::Duration;
 
-    /// Returns the recorded times of the response to a request that was due at 2 ms and sent at 5 ms. The number of a
-    /// part is the time in milliseconds since the previous part.
+    /// The request is due at 2 ms and sent at 5 ms. The number of a part is the time in ms since the previous part.
     fn times(parts: &[(u64, &str)]) -> [Vec<u64>; 4] {
         let clock = ManualClock::new();
         let pacer = Pacer::builder(Rate::per_second(1).unwrap()).clock(clock.clone()).build();

@@ -1,5 +1,4 @@
-//! Observes responses while they are read: records when their items arrive, or retains them for the extraction of
-//! values.
+//! Records when the items of responses arrive, or retains responses to extract values and cookies.
 
 use super::item_times::ItemTimer;
 use super::retained::RetainedResponse;

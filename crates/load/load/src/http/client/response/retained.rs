@@ -11,7 +11,7 @@ pub(crate) struct Wanted {
     pub(crate) body: bool,
 }
 
-/// The parts of a response that are retained. Their memory is reused for the next response.
+/// The memory is reused for the next response.
 #[derive(Debug, Default)]
 pub(crate) struct RetainedResponse {
     wanted: Wanted,
@@ -32,8 +32,7 @@ impl RetainedResponse {
         self.is_too_long = false;
     }
 
-    /// Retains the headers of an HTTP/1 response, whose head is known to be valid. Drops the parts of an earlier
-    /// response, for example of the response to the first attempt of a retried request.
+    /// Drops the parts of an earlier response, for example of the response to the first attempt of a retried request.
     pub(crate) fn head(&mut self, head: &[u8]) {
         self.clear();
         if !self.wanted.headers {

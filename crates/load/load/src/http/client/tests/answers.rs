@@ -23,7 +23,6 @@ struct Servers {
     outcome: &'static str,
     connection: Connection,
     options: Vec<String>,
-    /// Whether the server responds before it has read the body of the request.
     is_early: bool,
 }
 
@@ -40,8 +39,7 @@ impl Servers {
         Servers { is_early: true, ..self }
     }
 
-    /// Tests the client with each of these responses, with and without kernel timestamps. A bar (`|`) in a response
-    /// makes the server pause.
+    /// A bar (`|`) in a response makes the server pause.
     fn check<A: AsRef<[u8]>>(&self, answers: &[(&str, A)]) {
         let stamped = Some("--kernel-timestamps").filter(|_| cfg!(target_os = "linux"));
         let expected = [Gone, self.connection].map(|of| format!("{}, {of:?}", self.outcome));

@@ -11,13 +11,10 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 pub(super) const RESET: ErrorKind = ErrorKind::ConnectionReset;
 
 pub(super) struct Broken {
-    /// The number of bytes that can be written before the first write fails.
     pub(super) takes: usize,
     /// The error of the first write that fails. All later writes fail with a broken pipe.
     pub(super) write_error: ErrorKind,
-    /// The bytes that can be read before a write has failed.
     pub(super) first: Vec<u8>,
-    /// The parts of the response that can be read after a write has failed.
     pub(super) parts: VecDeque<Vec<u8>>,
     /// The result of a read after all parts. `WouldBlock` means that no more bytes arrive, but the stream does not end.
     pub(super) end: Result<(), ErrorKind>,

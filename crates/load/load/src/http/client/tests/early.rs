@@ -143,8 +143,7 @@ fn tls(answer: Vec<u8>) -> String {
     url
 }
 
-/// Checks the status of two requests for each of two bodies. One body is in memory, and the other is read while it is
-/// sent.
+/// One body is in memory, and the other is read while it is sent.
 fn assert_refused(url: &str, options: &[&str], status: u16) {
     let folder = TempDir::new().unwrap();
     for bytes in [20 << 20, (64 << 20) + 5] {

@@ -35,7 +35,6 @@ fn a_response_over_http2_is_read_after_sending_has_failed() {
     file.write_all(b"\xff").unwrap();
     file.as_file().set_len(65 << 20).unwrap();
     let in_memory = "x".repeat(1_000_000);
-    // The first body is sent from memory as a whole. The second body is read from a file while it is sent.
     let plans = [["-d", &in_memory], ["-D", file.path().to_str().unwrap()]].map(|body| {
         plan("http://127.0.0.1:1/", &[&["--http2"], &body[..]].concat(), Duration::MAX).unwrap()
     });

@@ -29,7 +29,6 @@ fn serve_by(
     let words: Vec<_> = words.split(' ').map(str::to_owned).collect();
     thread::spawn(move || {
         for (stream, acts) in listener.incoming().flatten().zip(words) {
-            // The client may have closed the connection, so an error is ignored.
             let _ = serve(&stream, &acts);
         }
     });

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Returns the request that a server has read. In the returned text, `HOST` stands for the value of the header Host.
+/// In the returned text, `HOST` stands for the value of the header Host.
 fn sent(path: &str, options: &[&str]) -> String {
     let parts = vec![b"HTTP/1.1 204 No Content\r\n\r\n".to_vec()];
     let server = Server::start(Answer { parts, is_early: false, then: Then::Waits });
@@ -50,7 +50,6 @@ fn all_requests_share_one_copy_of_a_body_without_placeholders() {
     }
 }
 
-/// In an earlier version, each connection needed 200 MB for a file of 200 MB with one placeholder.
 #[test]
 fn all_requests_share_the_longest_piece_of_a_filled_body() {
     let (large, larger) = ("x".repeat(1 << 16), "y".repeat(1 << 17));
@@ -168,7 +167,7 @@ fn requests_are_sent_as_they_are_given() {
     }
 }
 
-/// Returns all headers of a request that sets the headers `own` itself. For HTTP/2, the header Host comes from the URL.
+/// The request sets the headers `own` itself. For HTTP/2, the host of the URL is returned as the header Host.
 fn headers(own: &[(&str, &str)], options: &[&str]) -> anyhow::Result<Vec<(String, String)>> {
     let args = CommandLine::try_parse_from(options)?.client;
     args.check()?;

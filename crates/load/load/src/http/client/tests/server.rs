@@ -1,5 +1,4 @@
-//! Runs a server that responds to each request with the same bytes, and passes the requests that it has read to the
-//! test.
+//! Runs a server that gives each request the same response, and passes the requests to the test.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -23,7 +22,6 @@ pub(super) enum Then {
     Waits,
     Closes,
     Resets,
-    /// Pauses, and then writes these unsolicited bytes.
     Goes(&'static [u8]),
 }
 

@@ -1,6 +1,5 @@
-//! Tests properties that must hold for random messages. The result for a response, whether it is valid or not, does not
-//! depend on how it is split into reads, and is the same as hyper's. A request is always parsed as one request with the
-//! given headers.
+//! Tests random messages: results for responses do not depend on how they are split into reads and are the same as
+//! hyper's, and each request is parsed as one request with the given headers.
 
 use super::plan;
 use crate::http::client::failure::Failure;
@@ -41,7 +40,6 @@ fn outcome<'a>(answer: &mut Answer, parts: impl IntoIterator<Item = &'a [u8]>) -
     Ok((status.as_u16(), taken, answer.is_kept()))
 }
 
-/// Cuts bytes into parts of these sizes. The sizes are repeated until no bytes are left.
 fn cut<'a>(mut bytes: &'a [u8], sizes: &[usize]) -> Vec<&'a [u8]> {
     let mut parts = Vec::new();
     for size in sizes.iter().cycle() {

@@ -5,7 +5,6 @@ use super::{block_on, plan, session};
 use nanopace::Nanos;
 use std::time::Duration;
 
-/// Returns the number of items that were found in each of two responses. Both consist of these parts.
 fn items(kind: &str, parts: &[&str], then: Then) -> [usize; 2] {
     let parts = parts.iter().map(|part| part.as_bytes().to_vec()).collect();
     let server = Server::start(Answer { parts, is_early: false, then });

@@ -18,8 +18,7 @@ use tokio::time::{Instant, timeout};
 /// all attempts, divided by the number of addresses, is shorter.
 const STAGGER: Duration = Duration::from_millis(250);
 
-/// The time for which an address is tried only after all others, because it has failed or was slow. After this time,
-/// one connection tries the address again in rotation.
+/// After this time, one connection tries an avoided address again in rotation.
 const AVOIDED: Duration = Duration::from_secs(10);
 
 const MOST_NAMED: usize = 8;
@@ -66,7 +65,6 @@ impl Addresses {
         self.all.iter().all(|address| address.ip().is_loopback())
     }
 
-    /// Connects to one of the addresses. If all attempts fail, returns the failure that says most about the server.
     /// `within` is the time for all attempts together, and the caller ends this call after that time.
     pub(crate) async fn connect<S: Send, F>(
         &self,
@@ -85,7 +83,6 @@ impl Addresses {
         connected.map_err(|refusal| refusal.failure)
     }
 
-    /// Tries the address `first`, and then the addresses that are not in `tried`, until an attempt succeeds.
     fn race<'a, S: Send + 'a, F>(
         &'a self,
         first: usize,
@@ -146,7 +143,6 @@ impl Addresses {
         })
     }
 
-    /// Returns the next address in rotation that is not in `tried`. Addresses that are to be avoided come last.
     fn next(&self, tried: &[usize]) -> Option<usize> {
         let mut state = self.state();
         let State { turns, records } = &mut *state;
@@ -165,8 +161,6 @@ impl Addresses {
         Some(next)
     }
 
-    /// Returns a warning that lists the addresses with failed attempts, if an attempt at any address has succeeded.
-    /// Returns `None` if there is only one address.
     pub(crate) fn warning(&self) -> Option<String> {
         let records = &self.state().records;
         if records.len() == 1 {
@@ -180,7 +174,6 @@ impl Addresses {
         })
     }
 
-    /// Returns all addresses and their failures, if there are several addresses and no attempt has ever succeeded.
     pub(crate) fn refusals(&self) -> Option<String> {
         let records = &self.state().records;
         let has_answered = records.iter().any(|record| record.connected > 0);
@@ -220,7 +213,6 @@ impl Record {
         }
     }
 
-    /// Returns the text of the last failure, or `other` if no attempt has failed.
     fn why(&self, other: &str) -> String {
         self.failure.map_or_else(|| other.to_owned(), |failure| failure.to_string())
     }

@@ -50,8 +50,7 @@ pub(crate) struct ConnectionArgs {
 }
 
 impl ConnectionArgs {
-    /// Returns an error if an address is given for a server that is reached through a proxy. The proxy resolves the
-    /// names of servers, so an address can be given only for the proxy itself.
+    /// The proxy resolves the names of servers, so an address can be given only for the proxy itself.
     pub(crate) fn check(&self) -> anyhow::Result<()> {
         let Some(proxy) = &self.proxy else { return Ok(()) };
         for Resolve { host, port, .. } in &self.resolve {

@@ -69,8 +69,6 @@ impl Endpoint {
         })
     }
 
-    /// Returns the URL of the path `/` on the server, with the host name. Returns `None` if the server is reached over
-    /// a Unix socket.
     pub(crate) fn url_by_name(&self) -> Option<Uri> {
         let scheme = if self.tls_name.is_some() { "https" } else { "http" };
         match &self.route {
@@ -80,8 +78,6 @@ impl Endpoint {
         }
     }
 
-    /// Opens a stream to the server or its proxy. `within` is the time for all attempts together, and the caller ends
-    /// this call after that time.
     pub(crate) async fn connect(&self, within: Duration) -> Result<Box<dyn Io>, Failure> {
         let failed = |error| Failure::from(&error);
         match &self.route {

@@ -18,8 +18,7 @@ pub(crate) fn unused_proxy(servers: &[Endpoint]) -> Option<String> {
     ))
 }
 
-/// Returns advice for a host name that could not be resolved, if environment variables name a proxy. On networks that
-/// require a proxy, host names often cannot be resolved without it.
+/// On networks that require a proxy, host names often cannot be resolved without it.
 pub(crate) fn advice(url: &Uri) -> String {
     match url.scheme_str().filter(|_| Matcher::from_env().intercept(url).is_some()) {
         Some(scheme) => {
@@ -29,7 +28,7 @@ pub(crate) fn advice(url: &Uri) -> String {
     }
 }
 
-/// Returns whether a server is on this machine, so that no proxy is needed.
+/// No proxy is needed for a server on this machine.
 fn is_here(url: &Uri) -> bool {
     let host = url.host().unwrap_or_default();
     let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();

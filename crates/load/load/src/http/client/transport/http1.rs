@@ -1,5 +1,4 @@
-//! Implements HTTP/1.1 (RFC 9112). A request is prepared as bytes and sent with one write if possible. The memory for
-//! responses is reused.
+//! Implements HTTP/1.1 (RFC 9112). A request is sent with one write if possible, and memory is reused.
 
 pub(crate) mod answer;
 mod body;
@@ -55,8 +54,8 @@ impl Connection {
         self.is_over
     }
 
-    /// Returns whether a request can be sent. Returns `false` if the server has closed the connection, or has sent
-    /// unsolicited bytes, which the client would parse as the next response. No request may be sent after that.
+    /// Returns `false` if the server has closed the connection or has sent unsolicited bytes, which the client would
+    /// parse as the next response. No request may be sent after that.
     pub(crate) async fn is_ready(&mut self) -> bool {
         // A task that has used up its cooperative budget would not notice that the connection is readable.
         if !has_budget_remaining() {
@@ -66,9 +65,8 @@ impl Connection {
         poll_fn(|cx| Poll::Ready(self.io.poll_unasked(cx, &mut room).is_pending())).await
     }
 
-    /// Sends a request and reads the whole response, or only its head if the observer needs no more. If the response
-    /// ends before the whole request was sent, the connection is over: the server may never read the rest of the
-    /// request, so a further request would have to wait.
+    /// If the response ends before the whole request was sent, the connection is over, because the server may never
+    /// read the rest of the request.
     pub(crate) async fn exchange(
         &mut self,
         request: &Outgoing<'_>,
@@ -93,9 +91,8 @@ impl Connection {
         status
     }
 
-    /// Sends as much of the request as possible, and reads as much of the response as has arrived. Reading continues
-    /// after a write has failed, because a server that rejects a request often responds, and closes the connection
-    /// before it has read the body.
+    /// Reading continues after a write has failed, because a server that rejects a request often responds, and closes
+    /// the connection before it has read the body.
     fn poll_exchange(
         &mut self,
         cx: &mut Context<'_>,
@@ -114,7 +111,6 @@ impl Connection {
         }
     }
 
-    /// `unsent` is the failure of sending the request, if any.
     fn poll_answer(
         &mut self,
         cx: &mut Context<'_>,
@@ -155,8 +151,7 @@ impl Connection {
         Poll::Ready(Ok(bytes))
     }
 
-    /// Returns the kernel's delays in the last exchange. If the response ended before the whole request was sent, the
-    /// send time is unknown.
+    /// If the response ended before the whole request was sent, the send time is unknown.
     pub(crate) fn delays(&mut self) -> Option<Delays> {
         let Delays { sending, reading } = self.io.delays()?;
         Some(Delays { sending: sending.filter(|_| self.is_sent), reading })

@@ -105,7 +105,7 @@ async fn whole(
     Ok(answer.status())
 }
 
-/// Returns the next frame of a body. Yields to other tasks from time to time, because a body may be endless.
+/// Yields to other tasks from time to time, because a body may be endless.
 async fn next_frame(body: &mut Incoming) -> Option<hyper::Result<Frame<Bytes>>> {
     consume_budget().await;
     body.frame().await

@@ -7,9 +7,9 @@ use std::mem;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// Two histograms of delays. *Sending* lasts from this process's last write of the request until the kernel has sent
-/// the last byte. *Reading* lasts from the time when the kernel received the last byte of the response until this
-/// process has read it.
+/// Two histograms of delays. *Sending* lasts from the beginning of this process's last write of the request until the
+/// kernel has sent the last byte. *Reading* lasts from the time when the kernel received the last byte of the response
+/// until this process has read it.
 #[derive(Debug)]
 pub(crate) struct KernelDelays {
     times: Mutex<[OwnTimes; 2]>,
@@ -34,8 +34,7 @@ impl KernelDelays {
     }
 }
 
-/// Adds a delay to a histogram. A delay that is longer than the whole exchange counts as unknown, because it means that
-/// the system clock was set during the exchange.
+/// A delay that is longer than the exchange counts as unknown: the system clock was set during the exchange.
 fn add(own: &mut OwnTimes, delay: Option<Duration>, took: Duration) {
     match delay.filter(|delay| *delay <= took) {
         Some(delay) => record(&mut own.times, delay),

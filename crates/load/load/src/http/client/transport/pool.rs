@@ -1,5 +1,5 @@
-//! Shares HTTP/2 connections between the sessions of a thread. A connection is closed at the latest when the runtime of
-//! its thread ends.
+//! Shares HTTP/2 connections between the sessions of a thread. They are closed with the runtime of the thread at the
+//! latest.
 
 use super::http2;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -25,8 +25,7 @@ impl Pool {
         self.most
     }
 
-    /// Returns a connection of this thread to a server. If a connection to the server has room for another session,
-    /// returns this connection. Otherwise, returns a new connection, which is not open yet.
+    /// Returns a connection of this thread that has room for another session, or else a new one, which is not open yet.
     pub(crate) fn join(&self, server: usize) -> Arc<SharedConnection> {
         let thread = thread::current().id();
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
@@ -65,7 +64,6 @@ mod tests {
         assert!(all.iter().all(|it| !Arc::ptr_eq(it, &other_server)));
         let other_thread = thread::scope(|scope| scope.spawn(|| pool.join(0)).join().unwrap());
         assert!(all.iter().all(|it| !Arc::ptr_eq(it, &other_thread)));
-        // When a session drops the connection, another session can use it.
         let left: Vec<_> = all.into_iter().skip(1).collect();
         assert!(Arc::ptr_eq(&left[0], &pool.join(0)));
         drop((left, other_server, other_thread));

@@ -51,7 +51,7 @@ impl Proxy {
     }
 }
 
-/// Opens a tunnel through a proxy: sends the CONNECT request and reads the response (RFC 9110, section 9.3.6).
+/// Opens a tunnel with a CONNECT request (RFC 9110, section 9.3.6).
 pub(crate) async fn open(io: &mut dyn Io, request: &[u8]) -> Result<(), Failure> {
     let of = |error| Failure::from(&error);
     io.write_all(request).await.map_err(of)?;

@@ -31,8 +31,7 @@ const STAMPED: TimestampingFlag = TimestampingFlag::SOF_TIMESTAMPING_SOFTWARE
     .union(TimestampingFlag::SOF_TIMESTAMPING_TX_SOFTWARE)
     .union(TimestampingFlag::SOF_TIMESTAMPING_OPT_TSONLY);
 
-/// With this option, a send timestamp contains the number of the byte that was sent, counted from the time at which the
-/// option was set.
+/// A send timestamp contains the number of the sent byte, counted from the time at which this option was set.
 const COUNTED: TimestampingFlag = STAMPED.union(TimestampingFlag::SOF_TIMESTAMPING_OPT_ID);
 
 /// A socket that requests timestamps and is never connected. The kernel records timestamps only while at least one
@@ -49,12 +48,12 @@ pub(crate) fn begin() -> anyhow::Result<Begun> {
     Ok(Begun { _socket: socket })
 }
 
-/// Creates a stream with kernel timestamps. No bytes may have been sent on `tcp` before.
+/// No bytes may have been sent on `tcp` before.
 pub(crate) fn connection(tcp: TcpStream) -> io::Result<Box<dyn Io>> {
     Ok(Box::new(Stamped::new(tcp)?))
 }
 
-/// A connection with kernel timestamps. Only one task may read and write it.
+/// Only one task may read and write the stream.
 struct Stamped {
     tcp: TcpStream,
     written: u64,
@@ -102,8 +101,7 @@ impl Stamped {
         true
     }
 
-    /// Empties the error queue, and registers the socket anew. The new registration does not know the task that waits
-    /// to read, so this task is woken and registers again.
+    /// The new registration does not know the task that waits to read, so this task is woken and registers again.
     fn renew(&mut self) -> io::Result<()> {
         while self.take_stamp() {}
         let same = self.tcp.as_fd().try_clone_to_owned()?;
@@ -148,7 +146,6 @@ pub(crate) fn stamp_received(listener: &impl AsFd) {
     let _ = setsockopt(listener, Timestamping, &flags);
 }
 
-/// Returns a buffer for the timestamps that a read returns.
 pub(crate) fn room() -> Vec<u8> {
     nix::cmsg_space!([TimeSpec; 3], [u64; 8])
 }

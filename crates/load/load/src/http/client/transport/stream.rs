@@ -12,11 +12,10 @@ use tokio::net::TcpStream;
 use tokio::task::coop::consume_budget;
 use tokio::task::yield_now;
 
-/// The number of bytes for which a read uses one unit of the task's cooperative budget. If reads used no budget, a
-/// server that never stops sending could keep a task running for seconds.
+/// The bytes per unit of cooperative budget. Without a budget, an endless response could keep a task running for
+/// seconds.
 const STEP: usize = 4096;
 
-/// A stream to a server: TCP or a Unix socket, with or without TLS.
 pub(crate) trait Io: AsyncRead + AsyncWrite + Unpin + Send {
     fn delays(&mut self) -> Option<Delays> {
         None
@@ -54,11 +53,10 @@ impl Io for tls::Stream<Box<dyn Io>> {}
 #[cfg(test)]
 impl Io for tokio::io::DuplexStream {}
 
-/// The delays between this process and the kernel in one exchange. A delay is `None` if one of its timestamps is
-/// missing.
+/// The delays between this process and the kernel in one exchange. A delay is `None` if a timestamp is missing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Delays {
-    /// The time from the last write of the request until the kernel sent the last byte of the request.
+    /// The time from the beginning of the last write of the request until the kernel sent the last byte of the request.
     pub(crate) sending: Option<Duration>,
     /// The time from when the kernel received the last byte of the response until the call of [`Io::delays`].
     pub(crate) reading: Option<Duration>,

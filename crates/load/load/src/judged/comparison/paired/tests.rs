@@ -15,14 +15,12 @@ const RATE: f64 = 0.3;
 
 const MEDIAN: Figure = Figure::Response(50.0);
 
-/// Simulates a run in which response times are `slower` times as long as those of the first server. `moments` are the
-/// start and the end of the run, as parts of the time in which the machine drifts.
+/// `moments` are the start and the end of the run, as parts of the time in which the machine drifts.
 fn run(slower: f64, moments: [f64; 2], requests: f64, seed: u64) -> StoredRun {
     let drift = moments.map(|part| slower * (DRIFT[0] + (DRIFT[1] - DRIFT[0]) * part));
     recording(Queue { drift, ..Queue::new(RATE) }, requests, seed * 7_919)
 }
 
-/// Compares percentiles of two servers, each of which gets `requests` requests. The second server is 2 % slower.
 fn versus(requests: f64, seed: u64, percents: &[f64]) -> Vec<Row> {
     let a = run(1.0, [0.0, 1.0], requests, seed);
     let b = run(1.02, [0.0, 1.0], requests, seed + 1);
@@ -32,7 +30,6 @@ fn versus(requests: f64, seed: u64, percents: &[f64]) -> Vec<Row> {
     percents.iter().map(row).collect()
 }
 
-/// Returns the true response time of the first server at this quantile.
 fn truth(quantile: f64) -> f64 {
     let mean = |at: f64| 1e3 / (1.0 - RATE) * (DRIFT[0] + (DRIFT[1] - DRIFT[0]) * at / 1e3);
     let above =
@@ -62,7 +59,6 @@ fn intervals_of_2_percent_under_a_drift_of_10_percent_cover_in_92_to_97_percent_
     assert!(counts.iter().all(is_right), "{counts:?}");
 }
 
-/// Compares two servers that are tested in alternating runs. Each server gets `requests` requests in `turns` runs.
 fn alternated(slower: f64, requests: f64, turns: u32, seed: u64) -> Row {
     let runs = |slower: f64, first: u32| -> Vec<_> {
         let part = |number: u32| f64::from(number) / f64::from(2 * turns);

@@ -1,5 +1,4 @@
-//! Tests that a decision before the end of a run is still true at its end, and that every criterion is decided at the
-//! end.
+//! Tests that a decision before the end of a run is true at the end, and that each criterion is decided at the end.
 
 use crate::judged::criteria::Figures;
 use crate::judged::criteria::tests::read;

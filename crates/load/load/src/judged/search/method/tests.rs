@@ -80,7 +80,6 @@ fn a_generator_that_fails_just_below_the_targets_limit_does_not_hide_it() {
 
 #[test]
 fn one_wrong_step_is_outvoted() {
-    // Only the first step at a rate above 790/s gets a wrong result.
     let mut told = false;
     let (conclusion, _) = search(BOUNDS, |hz| {
         if hz > 790.0 && !told {
@@ -94,8 +93,7 @@ fn one_wrong_step_is_outvoted() {
     assert!(kept <= 3_000.0 && broken > 3_000.0 && broken / kept <= 1.02, "{conclusion:?}");
 }
 
-/// The generator fails at rates just below the step with the wrong result, so the rate of that step does not become an
-/// end of the bracket.
+/// The generator fails just below the wrong step, so the rate of that step does not become an end of the bracket.
 #[test]
 fn one_wrong_step_above_the_generators_limit_is_outvoted() {
     let bounds = Bounds { from: 1_000.0, min: 1.0, max: 1e6, precision: 0.05, max_steps: 1_000 };

@@ -30,7 +30,7 @@ fn addresses(count: usize) -> Addresses {
     Addresses::new("h:80".to_owned(), (0..count).map(address).collect()).unwrap()
 }
 
-/// Connects to one of the addresses, and returns its index. `ways` contains the outcome of an attempt at each address.
+/// `ways` contains the outcome of an attempt at each address.
 async fn connect(addresses: &Addresses, ways: &[Way]) -> Result<usize, Failure> {
     let way = |address: SocketAddr| async move {
         let index = usize::from(address.port());

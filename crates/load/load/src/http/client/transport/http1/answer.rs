@@ -25,8 +25,7 @@ impl Answer {
         Answer { asked, place: Place::Head(0), last_head: LastHead::default() }
     }
 
-    /// Consumes bytes from the beginning of `bytes`, and returns their number. Unless the response is complete, the
-    /// caller passes the remaining bytes again, followed by more bytes.
+    /// Returns the number of consumed bytes. The caller passes the other bytes again, followed by more bytes.
     pub(crate) fn take(
         &mut self,
         bytes: &[u8],

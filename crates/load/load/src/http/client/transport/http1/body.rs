@@ -10,7 +10,7 @@ const MOST: usize = 100;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Body {
-    /// The rest of a body with a length, in bytes.
+    /// The number of bytes left. `Bytes(0)` is also the end of a chunked body.
     Bytes(u64),
     Size,
     Chunk(u64),
@@ -36,8 +36,7 @@ impl Body {
         matches!(self, Body::Bytes(_) | Body::Chunk(_) | Body::UntilEnd)
     }
 
-    /// Consumes the available bytes of the next part from the beginning of `bytes`, which must not be empty. Returns
-    /// the number of bytes consumed, or 0 if more bytes are needed.
+    /// Returns the number of consumed bytes, or 0 if more bytes are needed. `bytes` must not be empty.
     pub(crate) fn take(&mut self, bytes: &[u8]) -> Result<usize, Failure> {
         let (taken, next) = match *self {
             Body::Bytes(left) => counted(left, bytes, Body::Bytes),
@@ -70,7 +69,6 @@ fn counted(left: u64, bytes: &[u8], rest: fn(u64) -> Body) -> (usize, Body) {
     (taken, rest(left - taken as u64))
 }
 
-/// Returns the length of the line, and the chunk size. Returns `None` if the line is incomplete.
 fn size_line(bytes: &[u8]) -> Result<Option<(usize, u64)>, Failure> {
     let end = bytes.iter().position(|byte| *byte == b'\r');
     let line = &bytes[..end.unwrap_or(bytes.len())];
@@ -83,8 +81,7 @@ fn size_line(bytes: &[u8]) -> Result<Option<(usize, u64)>, Failure> {
     }
 }
 
-/// Parses a chunk size and skips its extensions. If a line has several errors, the first one is reported, even if the
-/// line arrives in parts.
+/// If a line has several errors, the first one is reported, even if the line arrives in parts.
 fn size(line: &[u8]) -> Result<u64, Failure> {
     let line = &line[..line.len().min(LONGEST)];
     let is_digit = |byte: &&u8| byte.is_ascii_hexdigit();
@@ -103,7 +100,6 @@ fn size(line: &[u8]) -> Result<u64, Failure> {
     if is_long { Err(LONG) } else { Ok(size) }
 }
 
-/// Returns the length of the trailers, including the blank line after them. Returns `None` if they are incomplete.
 fn trailers(bytes: &[u8]) -> Result<Option<usize>, Failure> {
     let bytes = &bytes[..bytes.len().min(LONGEST)];
     match httparse::parse_headers(bytes, &mut [EMPTY_HEADER; MOST]) {

@@ -62,7 +62,6 @@ impl LastHead {
 }
 
 impl Head {
-    /// Parses the head at the beginning of `bytes`. Returns `None` if the head is incomplete.
     pub(crate) fn read(bytes: &[u8], asked: ExpectedResponse) -> Result<Option<Head>, Failure> {
         let mut few = [const { MaybeUninit::uninit() }; FEW];
         let mut response = Response::new(&mut []);
@@ -123,7 +122,7 @@ impl Fields<'_> {
         }
     }
 
-    /// Returns the length according to the header `Content-Length`. The header may be repeated if all values are equal.
+    /// The header may be repeated if all values are equal.
     fn content_length(&self) -> Result<Length, Failure> {
         let mut lengths = self.values("content-length").flat_map(tokens).map(number);
         match lengths.next() {

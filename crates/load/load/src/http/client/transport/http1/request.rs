@@ -1,5 +1,4 @@
-//! Writes requests as bytes (RFC 9112, sections 3, 5 and 6). No part of a head contains a line break, which could begin
-//! another header or another request: parts were checked when they were read.
+//! Writes requests as bytes (RFC 9112, sections 3, 5 and 6). Line breaks were rejected when the parts were read.
 
 use super::head::{ExpectedResponse, has_token, is_chunked};
 use crate::http::client::request::body::LargeFile;
@@ -118,7 +117,7 @@ impl Written {
 }
 
 impl About {
-    /// Adds the line of a header. A header that depends on the body is only recorded, for [`About::end`].
+    /// A header that depends on the body is only recorded, for [`About::end`].
     fn add(&mut self, lines: &mut Vec<u8>, name: &[u8], value: &[u8]) {
         if name == CONTENT_LENGTH.as_str().as_bytes() {
             self.has_length = true;
@@ -134,8 +133,7 @@ impl About {
     /// Adds the header that delimits the body (RFC 9112, section 6.3). Returns the bytes to send after the body.
     fn end(&self, head: &mut Vec<u8>, parts: &RequestParts<'_>) -> &'static [u8] {
         let length = parts.body_length();
-        // Some servers require a length for these methods even without a body. For other methods, a length is sent only
-        // with a body.
+        // Some servers require a length for these methods even without a body.
         let is_usual = [&b"POST"[..], b"PUT", b"PATCH"].contains(&parts.method);
         if length > 0 && !self.codings.is_empty() {
             push_line(head, TRANSFER_ENCODING.as_str().as_bytes(), &chunked(&self.codings));

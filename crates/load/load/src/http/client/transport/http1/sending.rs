@@ -13,8 +13,7 @@ pub(super) struct Sending<'a> {
     /// `None` while bytes are left to send and neither a write nor a read of the body file has failed.
     sent: Option<Result<(), Failure>>,
     parts: [&'a [u8]; 5],
-    /// The body file, which is sent after the head. In this case, the head is the first part, and the other parts are
-    /// empty.
+    /// The body file. Only the head is sent before it, and only the end of a chunked body is sent after it.
     file: Option<Flow>,
 }
 
@@ -27,7 +26,6 @@ impl<'a> Sending<'a> {
         self.sent == Some(Ok(()))
     }
 
-    /// Sends as many bytes as the system accepts, and counts them in `written`. Returns the failure, if any.
     pub(super) fn poll(
         &mut self,
         io: &mut dyn Io,
@@ -42,7 +40,7 @@ impl<'a> Sending<'a> {
         self.sent?.err()
     }
 
-    /// Sends the rest of the request, with a single system call if possible. `Ready` means that all is sent.
+    /// Uses a single system call if possible. `Ready(Ok(()))` means that everything has been sent.
     fn poll_rest(
         &mut self,
         io: &mut dyn Io,

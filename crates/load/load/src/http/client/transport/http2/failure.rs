@@ -31,7 +31,6 @@ impl From<&hyper::Error> for Failure {
     }
 }
 
-/// Returns the failure for an error that h2 has found in the server's frames.
 fn found_here(error: &h2::Error) -> Failure {
     match (error.is_reset(), error.reason()) {
         (true, Some(Reason::PROTOCOL_ERROR)) => Failure::Unreadable,
@@ -40,8 +39,7 @@ fn found_here(error: &h2::Error) -> Failure {
     }
 }
 
-/// Returns the failure for the error code of an `RST_STREAM` or `GOAWAY` frame from the server (RFC 9113, sections 6.4,
-/// 6.8 and 8.7).
+/// Interprets the error code of an `RST_STREAM` or `GOAWAY` frame (RFC 9113, sections 6.4, 6.8 and 8.7).
 fn told_by_server(error: &h2::Error) -> Failure {
     match (error.is_reset(), error.reason()) {
         (true, Some(Reason::REFUSED_STREAM)) => Failure::Refused,

@@ -13,8 +13,7 @@ pub(crate) fn request(parts: &RequestParts<'_>, body: Flow, common: &Common) -> 
     let method = Method::from_bytes(parts.method).expect(CHECKED);
     let path = PathAndQuery::try_from(parts.path).expect(CHECKED);
     let mut headers = headers(parts, common);
-    // Some servers require a length for these methods even without a body. For other methods, a length is sent only
-    // with a body.
+    // Some servers require a length for these methods even without a body.
     if parts.body_length() == 0 && [Method::POST, Method::PUT, Method::PATCH].contains(&method) {
         headers.entry(CONTENT_LENGTH).or_insert(HeaderValue::from_static("0"));
     }
@@ -26,8 +25,7 @@ pub(crate) fn request(parts: &RequestParts<'_>, body: Flow, common: &Common) -> 
     request
 }
 
-/// Returns the URL of a request. hyper takes `:authority` from the host of the URL, so the value of a header `Host`
-/// replaces this host, and the header is removed.
+/// hyper takes `:authority` from the URL, so the value of a header `Host` replaces the host of the URL.
 fn uri(whole: &Uri, path: PathAndQuery, headers: &mut HeaderMap) -> Uri {
     let mut parts = whole.clone().into_parts();
     parts.path_and_query = Some(path);
@@ -38,8 +36,7 @@ fn uri(whole: &Uri, path: PathAndQuery, headers: &mut HeaderMap) -> Uri {
     Uri::from_parts(parts).expect(CHECKED)
 }
 
-/// Returns the request's headers. The headers that the options add to all requests, and the request's own headers,
-/// replace default headers of the same name.
+/// Headers from the options and from the request replace default headers of the same name.
 fn headers(parts: &RequestParts<'_>, common: &Common) -> HeaderMap {
     let mut given = common.given.clone();
     for (name, value) in parts.headers() {

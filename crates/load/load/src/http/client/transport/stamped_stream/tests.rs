@@ -25,7 +25,6 @@ fn block_on<F: Future>(both: F) -> F::Output {
     Builder::new_current_thread().enable_all().build().unwrap().block_on(both)
 }
 
-/// Returns a connected client and server. The kernel already records timestamps for them.
 async fn pair() -> (Stamped, Stamped, Begun) {
     let begun = begin().unwrap();
     for _ in 0..10_000 {
@@ -77,7 +76,6 @@ fn stamps_are_in_the_order_in_which_things_happen() {
     });
 }
 
-/// The kernel's byte counter has 32 bits.
 #[test]
 fn the_count_of_bytes_wraps_around() {
     block_on(async {
@@ -90,8 +88,7 @@ fn the_count_of_bytes_wraps_around() {
     });
 }
 
-/// The time for which a response waits in the kernel is part of the reader's delay. The time that the server takes is
-/// not.
+/// The wait of a response in the kernel is part of the reader's delay. The server's time is not.
 #[test]
 fn the_time_in_the_kernel_until_the_read_is_the_readers_delay() {
     const HELD: Duration = Duration::from_millis(30);
@@ -182,8 +179,7 @@ fn a_task_that_waits_for_room_does_not_busy_loop() {
     });
 }
 
-/// If the other end is slow to accept bytes, they are sent late, and their timestamp is read only when the response has
-/// arrived.
+/// The other end accepts bytes slowly, so their timestamp is read only when the response has arrived.
 #[test]
 fn a_send_that_waited_for_room_has_a_timestamp() {
     block_on(async {
@@ -213,7 +209,6 @@ fn bytes_read_before_a_request_do_not_stamp_its_response() {
     });
 }
 
-/// A task that waits for a response and at the same time waits to write must not miss the response.
 #[test]
 fn a_task_that_waits_for_a_response_is_woken_to_register_again() {
     block_on(async {
@@ -229,7 +224,6 @@ fn a_task_that_waits_for_a_response_is_woken_to_register_again() {
     });
 }
 
-/// The system clock may be set between two timestamps.
 #[test]
 fn a_negative_delay_is_unknown() {
     block_on(async {
