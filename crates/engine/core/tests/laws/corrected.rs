@@ -87,6 +87,16 @@ impl Run {
     }
 }
 
+#[test]
+fn a_load_that_is_corrected_to_a_constant_rate_has_no_shape() {
+    let pacer =
+        Pacer::shaped("ramp 1/s..9/s 10s".parse().unwrap()).clock(ManualClock::new()).build();
+    pacer.correct_shape("hold 5/s 1s forever".parse().unwrap());
+    assert!(pacer.shape().is_none() && pacer.rate() == "5/s".parse().unwrap());
+    pacer.correct_shape("hold 5/s 10s".parse().unwrap());
+    assert!(pacer.shape().is_some());
+}
+
 fn plan() -> impl Strategy<Value = Plan> {
     let hz = prop::sample::select(vec![0_u64, 1, 3, 7, 10, 20, 40]);
     prop::collection::vec((hz, 100_u64..1_500), 1..4)
