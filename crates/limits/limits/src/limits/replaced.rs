@@ -30,9 +30,9 @@ impl CountedLimit {
         (&self.limit, &self.state)
     }
 
-    /// Takes over a state that counts for `limit`: the one in `same_place`, or else the fullest one of `others` (of
-    /// several rates, the last one). Otherwise begins with the rate of `others` that has the most unpaid requests, or
-    /// with the most similar window, whichever counts more.
+    /// Takes over a state that counts for `limit`: the one in `same_place`, or else the fullest one of `others`.
+    /// Otherwise begins with the rate of `others` that has the most unpaid requests, or with the most similar window,
+    /// whichever counts more.
     pub(crate) fn begin(
         limit: Limit,
         same_place: Option<&CountedLimit>,
@@ -40,7 +40,8 @@ impl CountedLimit {
         now: Nanos,
     ) -> CountedLimit {
         let is_same = |other: &&CountedLimit| other.counts_for(&limit);
-        let fullest = || others.iter().filter(is_same).max_by_key(|other| other.sum(now));
+        let fullest =
+            || others.iter().filter(is_same).max_by_key(|other| (other.sum(now), other.level(now)));
         if let Some(same) = same_place.filter(is_same).or_else(fullest) {
             return CountedLimit::new(limit, same.state.clone());
         }

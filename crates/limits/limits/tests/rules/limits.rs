@@ -409,6 +409,17 @@ fn a_retry_time_includes_logs_that_count_the_rejection() {
     assert!(limiter.try_acquire().is_ok());
 }
 
+#[test]
+fn the_fuller_of_two_equal_rates_moves_to_another_place() {
+    for costs in [[9, 1], [1, 9]] {
+        let limiter = Limiter::with_clock("10/s, 10/s".parse().unwrap(), ManualClock::new());
+        limiter.try_acquire_costs(&costs).unwrap();
+        limiter.set_limits("1k/min, 1k/h, 10/s".parse().unwrap());
+        let admits = |n| limiter.try_acquire_costs(&[0, 0, n]).is_ok();
+        assert_eq!([admits(2), admits(1)], [false, true], "{costs:?}");
+    }
+}
+
 /// The faster limit admits its own rate, although the slower limit is exhausted whenever it is in force.
 #[test]
 fn a_rate_that_comes_back_goes_on_with_its_own_account() {
