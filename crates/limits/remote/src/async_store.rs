@@ -184,8 +184,7 @@ impl Connecting {
             match attempt.unwrap_or(Err(StoreError::Timeout)) {
                 Ok(connection) => {
                     store.lock().connection = Some(connection);
-                    store.breaker.succeeds();
-                    return store.connected.notify_waiters();
+                    return store.breaker.succeeds();
                 }
                 Err(error) => store.lock().last_error = Some(error),
             }
@@ -200,6 +199,9 @@ impl Drop for Connecting {
     fn drop(&mut self) {
         if let Some(store) = self.0.upgrade() {
             store.is_connecting.store(false, Ordering::Relaxed);
+            // This comes last: if the connection has failed meanwhile, a woken task begins to connect again. The task
+            // sees `false`, because `notify_waiters` and `notified` synchronize.
+            store.connected.notify_waiters();
         }
     }
 }
