@@ -58,12 +58,12 @@ impl Unit {
         }
     }
 
-    /// Prints three digits, and more if `misses` is false for the printed value. Counts have no decimals.
-    pub(crate) fn show(self, value: f64, limit: &Limit, misses: impl Fn(f64) -> bool) -> String {
+    /// Prints three digits, and more if `is_right` is false for the printed value. Counts have no decimals.
+    pub(crate) fn show(self, value: f64, limit: &Limit, is_right: impl Fn(f64) -> bool) -> String {
         let (exponent, suffix) = self.scale(value, limit);
         let scaled = value / 10_f64.powi(exponent);
         let text = |decimals: usize| format!("{scaled:.decimals$}");
-        let seen = |text: &String| format!("{text}e{exponent}").parse().is_ok_and(&misses);
+        let seen = |text: &String| format!("{text}e{exponent}").parse().is_ok_and(&is_right);
         let mut texts = (self.decimals(scaled)..=MOST_DECIMALS).map(text);
         texts.find(seen).unwrap_or_else(|| scaled.to_string()) + suffix
     }

@@ -2,7 +2,9 @@
 
 #[derive(Debug)]
 pub(crate) enum Rotation {
-    Even { count: u64 },
+    Even {
+        count: u64,
+    },
     /// Each element is the sum of the weights up to and including its request.
     Weighted(Vec<u64>),
     Listed(Vec<u32>),
@@ -51,7 +53,8 @@ impl Rotation {
             Rotation::Even { count } => number % count,
             Rotation::Weighted(up_to) => return weighted(up_to, number % up_to[up_to.len() - 1]),
             Rotation::Listed(list) => {
-                u64::from(list[usize::try_from(number).unwrap_or_default() % list.len()])
+                let place = number % list.len() as u64;
+                u64::from(list[usize::try_from(place).unwrap_or_default()])
             }
         };
         usize::try_from(index).unwrap_or_default()
