@@ -16,7 +16,7 @@ use crate::plan::Plan;
 use crate::plan::args::{self as plan_args, PlanArgs};
 use crate::running::compare::{self, CompareArgs};
 use crate::running::fleet::args::{self as fleet_args, FleetCommand};
-use crate::running::member::address::without_password;
+use crate::running::member::address::without_secret;
 use crate::running::merge::{self, MergeArgs};
 use crate::running::search::args as search_args;
 use crate::witness::Witness;
@@ -206,15 +206,6 @@ where
         _ => {}
     }
     Ok(command)
-}
-
-/// The password of the fleet's store can be given in the environment instead.
-fn without_secret(config: &str) -> String {
-    let line = |line: &str| match line.strip_prefix("fleet = ") {
-        Some(url) => format!("fleet = \"{}\"\n", without_password(url.trim_matches('"'))),
-        None => format!("{line}\n"),
-    };
-    config.lines().map(line).collect()
 }
 
 fn plan(args: &PlanArgs) -> Ended {

@@ -7,6 +7,7 @@ use crate::load::target::Target;
 use crate::running::args::RunArgs;
 use crate::running::compare::{self, CompareArgs};
 use crate::running::fleet::args::FleetCommand;
+use crate::running::member::address::without_secret;
 use crate::running::merge::{self, MergeArgs};
 use crate::running::search::Job;
 use crate::running::search::args::SearchArgs;
@@ -175,7 +176,7 @@ fn read<A: Args>(words: Vec<OsString>) -> Result<Command<A>, clap::Error> {
         return Ok(Command::Print(page));
     }
     if let Some(config) = config::asked_for(&definition, &matches)? {
-        return Ok(Command::Print(config));
+        return Ok(Command::Print(without_secret(&config)));
     }
     match matches.subcommand() {
         Some((SEARCH, search)) => Search::from_arg_matches(search).map(Command::Search),

@@ -61,6 +61,16 @@ pub(crate) fn without_password(url: &str) -> String {
     }
 }
 
+/// Removes the password of the fleet's store from the text of `--print-config`. The password can come from the
+/// environment.
+pub(crate) fn without_secret(config: &str) -> String {
+    let line = |line: &str| match line.strip_prefix("fleet = ") {
+        Some(url) => format!("fleet = \"{}\"\n", without_password(url.trim_matches('"'))),
+        None => format!("{line}\n"),
+    };
+    config.lines().map(line).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -75,6 +85,8 @@ mod tests {
             ("redis://:se/cret@host/", "redis://host/"),
         ] {
             assert_eq!(without_password(url), shown);
+            let lines = |url| format!("rate = \"1/s\"\nfleet = \"{url}\"\n");
+            assert_eq!(without_secret(&lines(url)), lines(shown));
         }
     }
 
