@@ -166,9 +166,9 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
         self.try_acquire_same(key, 1)
     }
 
-    /// Admits a request for `key` with costs now, or rejects it. The request costs each limit the same (`5`), or has
-    /// one cost for each limit, in the order of the limits (`&[1, 4_000]`). An admitted request is counted by all
-    /// limits.
+    /// Admits a request for `key` with costs now, or rejects it. The request has the same cost for all limits
+    /// (`5`), or one cost for each limit, in the order of the limits (`&[1, 4_000]`). An admitted request is counted by
+    /// all limits.
     ///
     /// # Errors
     /// Returns the errors of [`try_acquire`](Keyed::try_acquire), and [`KeyRejected::Costs`] for a wrong number of

@@ -8,7 +8,7 @@ use std::hash::{BuildHasher, Hash, RandomState};
 
 impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
     /// Counts a request for `key` now, and refunds it when the [`KeyReservation`] is dropped without a commit. The
-    /// request costs each limit the same (`1`), or has one cost for each limit (`&[1, 4_000]`).
+    /// request has the same cost for all limits (`1`), or one cost for each limit (`&[1, 4_000]`).
     ///
     /// # Errors
     /// Returns the same errors as [`try_acquire_costs`](Keyed::try_acquire_costs).

@@ -155,8 +155,8 @@ impl Limiter {
         self.try_acquire_same(1)
     }
 
-    /// Admits a request with costs now, or rejects it. The request costs each limit the same (`5`), or has one cost for
-    /// each limit, in the order of the limits (`&[1, 4_000]`). An admitted request is counted by all limits.
+    /// Admits a request with costs now, or rejects it. The request has the same cost for all limits (`5`), or one
+    /// cost for each limit, in the order of the limits (`&[1, 4_000]`). An admitted request is counted by all limits.
     ///
     /// # Errors
     /// [`CostsRejected`] if the request is rejected. In that case, only limits that count rejected requests count it.

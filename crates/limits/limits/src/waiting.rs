@@ -18,8 +18,8 @@ pub struct Wait<'a> {
 }
 
 impl<'a> Wait<'a> {
-    /// Creates the options of a request without timeout and jitter. The request costs each limit the same (`1`), or has
-    /// one cost for each limit (`&[1, 4_000]`).
+    /// Creates the options of a request without timeout and jitter. The request has the same cost for all limits
+    /// (`1`), or one cost for each limit (`&[1, 4_000]`).
     #[must_use]
     pub fn new(costs: impl Into<Costs<'a>>) -> Wait<'a> {
         Wait { costs: costs.into(), timeout: None, jitter: Duration::ZERO }
@@ -45,7 +45,7 @@ impl<'a> Wait<'a> {
 }
 
 impl Default for Wait<'_> {
-    /// Returns the options of a request that costs each limit 1, without timeout and jitter.
+    /// Returns the options of a request with cost 1 for all limits, without timeout and jitter.
     fn default() -> Self {
         Wait::new(1)
     }

@@ -85,8 +85,8 @@ impl<C: LimitsOf<str>> RemoteKeyed<C> {
         self.try_acquire_costs(key, 1)
     }
 
-    /// Admits or rejects a request for `key` that costs each limit the same (`5`), or has one cost for each limit
-    /// (`&[1, 4_000]`).
+    /// Admits or rejects a request for `key`. The request has the same cost for all limits (`5`), or one cost for each
+    /// limit (`&[1, 4_000]`).
     ///
     /// # Errors
     /// [`RemoteRejected`] if the request is not admitted.

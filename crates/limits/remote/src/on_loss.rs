@@ -87,8 +87,8 @@ fn divided(limit: &Limit, parts: u64) -> Option<Limit> {
     }
 }
 
-/// Returns a quota of the whole number of requests that one part may make in each window. If that number is zero,
-/// returns one request in a window of several periods.
+/// Returns the quota of one of `parts` parts: the number of requests divided by `parts`, rounded down. If the result is
+/// zero, the quota is one request in several periods.
 fn window(quota: Quota, parts: u64) -> Option<Quota> {
     match quota.count() / parts {
         0 => slower(quota, 1, parts.div_ceil(quota.count())),

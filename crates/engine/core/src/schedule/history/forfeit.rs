@@ -1,7 +1,7 @@
 //! Moves slots when time is forfeited.
 //!
-//! When a slot starts late, the slots after it move as if it had started at `time`, which is later than its intended
-//! start and not later than now. The piece that applies at `time` continues from that time. Later pieces are appended
+//! When time is forfeited at a slot, the slots after it move as if that slot had started at `time`, which is later than
+//! its intended start and not later than now. The piece that applies at `time` continues from that time. Later pieces are appended
 //! again, each at its own time, and continue from the positions that the moved slots have reached.
 //!
 //! A corrected load ([`History::correct`]) has slots with times from before its piece began to apply:
