@@ -1,8 +1,8 @@
 //! Predicts the throughput on more cores than this machine has, with a model that can be checked by hand.
 //!
-//! A lane *thinks* while it grants the slots of a run, and for most of the time in which it claims a run: it accesses
-//! no data that others write. A lane is *served* while it uses shared data, which one lane at a time can do. This is a
-//! closed queueing network with one server, solved with mean value analysis. A shared `acquire` costs one transfer of a
+//! A lane *thinks* while it accesses no data that other lanes write: while it grants the slots of a run, and for most
+//! of the time that claiming a run takes. A lane is *served* while it uses shared data. Only one lane at a time is
+//! served, so the model is a closed queueing network with one server, solved with mean value analysis. A shared `acquire` costs one transfer of a
 //! cache line per grant. All parameters are measured on one and two cores, except the distance between cores, which is
 //! assumed.
 

@@ -27,7 +27,7 @@ pub struct LaneHandle {
 const NOBODY: usize = 0;
 const FREE: usize = usize::MAX;
 
-// SAFETY: the lane is accessed only by the thread whose number is the owner's.
+// SAFETY: the lane is accessed only by the thread whose number is in `owner`, and by the one call that frees it.
 unsafe impl Sync for LaneHandle {}
 
 static FREED: Freed<LaneHandle> = Freed::new();

@@ -23,8 +23,8 @@ pub struct PacerHandle {
 static FREED: Freed<PacerHandle> = Freed::new();
 
 /// # Safety
-/// The handle is null, or was made here and has not been freed for longer than the rules of this crate (`lib.rs`)
-/// allow.
+/// The handle is null or comes from `nanopace_new`. If it was freed, fewer than 256 handles of its type have been freed
+/// since (`lib.rs`).
 #[inline]
 pub(crate) unsafe fn live<'a>(handle: *const PacerHandle) -> Result<&'a PacerHandle, Failure> {
     // SAFETY: as this function requires; freed handles are kept.

@@ -23,8 +23,8 @@ pub struct Cluster {
 impl Cluster {
     /// Starts a cluster, and waits until its servers agree on its state.
     ///
-    /// # Errors
-    /// Fails if a server does not start or reports an error, or the servers do not agree within 30 s.
+    /// # Errors Fails if a server does not start or reports an error, or if the servers need more than 30 s for one of
+    /// the three checks of their state.
     pub fn start(product: Product) -> io::Result<Cluster> {
         let start = || {
             let server = Server::with(product).setting("cluster-enabled", "yes");

@@ -1,4 +1,5 @@
-//! Packages the published crates, and unpacks them in a workspace where they depend only on each other.
+//! Packages the published crates, and unpacks them in a separate workspace, where they use each other's unpacked
+//! sources and no other local crate.
 
 use crate::steps::leave_out;
 use crate::wings;
@@ -20,7 +21,7 @@ pub(crate) struct Published {
 }
 
 impl Published {
-    /// The archive without its extension and the folder in it have this name.
+    /// Returns the name of the folder in the archive, which is also the archive's name without its extension.
     fn folder(&self) -> String {
         format!("{}-{}", self.name, self.version)
     }

@@ -32,9 +32,10 @@ pub(crate) const LAG: Duration = Duration::from_secs(1);
 /// prefix is a prefix of every key.
 ///
 /// A key takes memory from its first counted request until a clean-up finds that it has been idle for
-/// [`lag`](crate::KeyedBuilder::lag). The insertion of a new key checks eight cells of a table for idle keys, so memory
-/// is proportional to the number of active keys. Removing an idle key changes a decision only if the clock goes back by
-/// more than `lag`, and there are never more keys than [`max_keys`](crate::KeyedBuilder::max_keys).
+/// [`lag`](crate::KeyedBuilder::lag). The insertion of a new key checks eight cells of a table and removes the idle
+/// keys in them. At a steady rate of insertions, memory is therefore proportional to the number of active keys.
+/// Removing an idle key changes a decision only if the clock goes back by more than `lag`. There are never more keys
+/// than [`max_keys`](crate::KeyedBuilder::max_keys).
 ///
 /// # Cost
 ///

@@ -79,8 +79,9 @@ fn bias_of_slots(rho: f64) -> f64 {
 
 /// `draw` yields the number of slots that an operation claims and its service time.
 ///
-/// Each grant is also compared with Lindley's recursion: an operation arrives at its slot's time, begins when the one
-/// before is complete, and its response time is completion minus arrival, to the nanosecond.
+/// Each grant is also compared with Lindley's recursion: an operation arrives at its slot's time, and begins then, or
+/// when the operation before it is complete, if that is later. Its response time is completion minus arrival, to the
+/// nanosecond.
 fn one_worker(
     per_second: u32,
     operations: usize,
@@ -148,8 +149,8 @@ fn random_arrivals_at_even_services_are_m_d_1() {
     }
 }
 
-/// The plain schedule is evenly spaced: D/M/1, whose mean response time is `1 / (mu (1 - sigma))`, where sigma is the
-/// root below 1 of `sigma = exp(-mu (1 - sigma) / lambda)`.
+/// Slots are evenly spaced and service times are exponential, so one worker is a D/M/1 queue. Its mean response time is
+/// `1 / (mu (1 - sigma))`, where sigma is the root below 1 of `sigma = exp(-mu (1 - sigma) / lambda)`.
 #[test]
 fn the_even_schedule_at_random_services_is_d_m_1() {
     for (thousandths, batch) in LOADS {

@@ -24,7 +24,7 @@ pub(crate) struct TargetArgs {
     #[arg(long, value_name = "TIME@TIME", conflicts_with_all = ["url", "targets"])]
     pub(crate) target_stall: Option<Stall>,
 
-    /// Respond with status 500 to a random share of the requests, as in 1% or 0.01
+    /// Respond with status 500 to this share of the requests, chosen at random, as in 1% or 0.01
     #[arg(long, value_name = "SHARE", default_value_t, conflicts_with_all = ["url", "targets"])]
     pub(crate) target_errors: Share,
 

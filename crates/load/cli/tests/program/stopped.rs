@@ -13,7 +13,8 @@ use std::time::{Duration, Instant};
 const STOP: Duration = Duration::from_millis(1_500);
 const RATE: f64 = 500.0;
 
-/// Stops a process, and returns for how long. A pause of this test itself counts as at most 100 ms.
+/// Stops a process for a while, lets it continue, and returns how long it was stopped. A pause of this test itself
+/// counts as at most 100 ms.
 fn stop_for_a_while(process: u32) -> Duration {
     const TURN: Duration = Duration::from_millis(10);
     signal(process, "-STOP");
@@ -55,7 +56,8 @@ fn assert_blames(who: &str, (results, stopped): &(Value, Duration), busy_loops: 
 
 #[test]
 fn the_verdict_names_the_process_that_was_stopped() {
-    // A strictness above 1 must not compensate for a stop.
+    // With a strictness above 1, the schedule itself holds slots back after a stop. The lateness must still be
+    // attributed to the stopped process.
     for (busy_loops, strictness) in [(0, 1.1), (4, 0.0)] {
         let is_over = AtomicBool::new(false);
         let [own, other] = thread::scope(|scope| {

@@ -180,7 +180,8 @@ pub(crate) fn effective(shares: &[Share]) -> f64 {
     whole(shares).all / design_effect(shares) * (Z / student(float_of(shares.len()) - 1.0)).powi(2)
 }
 
-/// Returns the variance of the share, divided by that of independent times. The result is at least 1.
+/// Returns the design effect: the variance of the share in all batches, divided by the variance that this share would
+/// have if the times or requests were independent. The result is at least 1.
 fn design_effect(shares: &[Share]) -> f64 {
     let whole = whole(shares);
     let independent = whole.part() * (1.0 - whole.part()) * whole.all;

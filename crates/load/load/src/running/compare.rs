@@ -26,9 +26,9 @@ Examples:
   nanopace compare a1.json a2.json a3.json --with b1.json b2.json b3.json
 
 A difference is reported if its 95 % confidence interval does not include zero; a time must also
-differ by at least 1 %. Expect up to 1 in 20 unchanged figures to be reported as different. The
-exit status is 3 if a change of --fail-if is found, or if too few samples or an incomplete run leave
-open whether there is one.";
+differ by more than 1 %. Expect up to 1 in 20 unchanged figures to be reported as different. The
+exit status is 3 if a change that --fail-if names is found, or if it is unknown because there are too
+few samples or a run is incomplete.";
 
 /// The options of a comparison.
 #[derive(Debug, Args)]
