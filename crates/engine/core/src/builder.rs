@@ -78,15 +78,6 @@ impl Pacer {
 
     /// Returns a builder for a pacer with the constant rate `rate`. All other settings have the defaults of
     /// [`PacerBuilder`] until you change them.
-    ///
-    /// ```
-    /// use nanopace::{Pacer, Rate, Strictness};
-    ///
-    /// let rate = Rate::per_second(5_000)?;
-    /// let pacer = Pacer::builder(rate).strictness(Strictness::STRICT).build();
-    /// assert_eq!(pacer.strictness(), Strictness::STRICT);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     pub fn builder(rate: Rate) -> PacerBuilder {
         PacerBuilder::new(Load::Rate(rate))
     }
@@ -352,19 +343,6 @@ impl PacerBuilder {
     ///
     /// The choice determines how much CPU time a pause costs and how precisely the pause ends. In an open loop, the
     /// choice does not change the schedule.
-    ///
-    /// ```
-    /// use nanopace::{ManualClock, Pacer, Pause};
-    ///
-    /// for pause in [Pause::Sleep, Pause::Hybrid, Pause::Yield, Pause::Spin] {
-    ///     let clock = ManualClock::jumping();
-    ///     let pacer = Pacer::builder("10/s".parse()?).pause(pause).clock(clock).build();
-    ///     for slot in 0..100 {
-    ///         assert_eq!(pacer.acquire()?.actual_start().as_nanos(), slot * 100_000_000);
-    ///     }
-    /// }
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     pub fn pause(mut self, pause: Pause) -> PacerBuilder {
         self.pausing.strategy = pause;
         self
@@ -385,18 +363,6 @@ impl PacerBuilder {
     /// Under other policies, they are stretched by at most half of the lateness that is made up for at once. The
     /// [`tolerance`](PacerBuilder::tolerance) limits this lateness under a partial strictness or a burst ratio. The
     /// maximum backlog and the limit for skipping also limit this lateness, if they are set.
-    ///
-    /// ```
-    /// use nanopace::Pacer;
-    ///
-    /// let pacer = Pacer::builder("100k/s".parse()?).sleep_share(0.02).build();
-    /// for _ in 0..100 {
-    ///     let grant = pacer.acquire()?;
-    ///     assert!(grant.actual_start() >= grant.intended_start()); // in clumps, but never early
-    /// }
-    /// assert_eq!(pacer.ledger().granted, 100);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     pub fn sleep_share(mut self, share: f64) -> PacerBuilder {
         self.pausing.sleep_share = share.clamp(0.0, 1.0);
         self.pausing.spared_ns = i64::MAX; // sleeps are stretched at every rate
@@ -409,17 +375,6 @@ impl PacerBuilder {
     /// A thread can save up at most 1 ms of spinning, whatever the share, and starts with 1 ms. When less than 0.5 ms
     /// is left, the thread sleeps for longer, and spins for less after a sleep. When nothing is left, the thread sleeps
     /// until the start.
-    ///
-    /// ```
-    /// use nanopace::{Pacer, Pause};
-    ///
-    /// let pacer = Pacer::builder("10k/s".parse()?).pause(Pause::Hybrid).spin_share(0.1).build();
-    /// for _ in 0..10 {
-    ///     let grant = pacer.acquire()?;
-    ///     assert!(grant.actual_start() >= grant.intended_start()); // never early
-    /// }
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     pub fn spin_share(mut self, share: f64) -> PacerBuilder {
         self.pausing.spin_share = share.clamp(0.0, 1.0);
         self
@@ -466,17 +421,6 @@ impl PacerBuilder {
     ///
     /// On Linux, a fine timer means that the timer slack of the thread is set to 1 ns during each sleep. The system's
     /// default slack lets a sleep end up to 50 us later. On other systems this setting has no effect.
-    ///
-    /// ```
-    /// use nanopace::Pacer;
-    ///
-    /// let pacer = Pacer::builder("10k/s".parse()?).fine_timers(false).build();
-    /// for _ in 0..10 {
-    ///     let grant = pacer.acquire()?;
-    ///     assert!(grant.actual_start() >= grant.intended_start()); // coarser, but never early
-    /// }
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     pub fn fine_timers(mut self, fine: bool) -> PacerBuilder {
         self.pausing.fine_timers = fine;
         self
@@ -610,18 +554,6 @@ impl PacerBuilder {
     /// Builds the pacer. The schedule starts at the time of this call, unless
     /// [`start_paused`](PacerBuilder::start_paused) or [`start_on_first_use`](PacerBuilder::start_on_first_use)
     /// postpones the start. At a constant rate with even arrivals, slot 0 is due at the start of the schedule.
-    ///
-    /// ```
-    /// use nanopace::{ManualClock, Pacer};
-    /// use std::time::Duration;
-    ///
-    /// let clock = ManualClock::new();
-    /// let builder = Pacer::builder("10/s".parse()?).clock(clock.clone());
-    /// clock.advance(Duration::from_secs(1));
-    /// let pacer = builder.build();
-    /// assert_eq!(pacer.acquire()?.intended_start().as_nanos(), 1_000_000_000);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     #[must_use]
     pub fn build(self) -> Pacer {
         let clock = self.clock.unwrap_or_else(|| Box::new(TscClock::new()));

@@ -25,18 +25,6 @@ mod sealed {
 
 /// Changes `builder` so that its pacer has no slots until slots are [leased](Drive::lease) to the pacer. Callers wait
 /// until slots are leased. Without this call, the pacer has the slots of its [`shard`](PacerBuilder::shard).
-///
-/// ```
-/// use nanopace::driver::{Drive, Lease, leased};
-/// use nanopace::{ManualClock, Pacer, Refused, Shard};
-///
-/// let builder = leased(Pacer::builder("10/s".parse()?));
-/// let pacer = builder.clock(ManualClock::jumping()).build();
-/// assert!(matches!(pacer.try_acquire(), Err(Refused::NotUntil(nanopace::Nanos::MAX))));
-/// pacer.lease(0, &[Lease::of(Shard::new(0, 2)?, 100)])?;
-/// assert!(pacer.try_acquire().is_ok());
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 pub fn leased(builder: PacerBuilder) -> PacerBuilder {
     builder.leased()
 }
@@ -168,17 +156,6 @@ pub trait Drive: sealed::Sealed {
 
     /// Returns the due time of the free slot that has `slots` other free slots before it. Use this method to set a
     /// timer ahead of time. In other respects the method works like [`next_due`](Drive::next_due).
-    ///
-    /// ```
-    /// use nanopace::driver::Drive;
-    /// use nanopace::{ManualClock, Pacer, Rate};
-    /// use std::time::Duration;
-    ///
-    /// let pacer = Pacer::builder(Rate::per_second(10)?).clock(ManualClock::new()).build();
-    /// assert_eq!(pacer.due_after(0)?, pacer.next_due()?);
-    /// assert_eq!(pacer.due_after(3)?, pacer.now() + Duration::from_millis(300));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     ///
     /// Slots that are given back after this call may also be handed out before that slot.
     ///

@@ -143,17 +143,6 @@ impl Grant {
     }
 
     /// Returns [`wait_time`](Grant::wait_time) in nanoseconds, for histograms.
-    ///
-    /// ```
-    /// use nanopace::{ManualClock, Pacer};
-    /// use std::time::Duration;
-    ///
-    /// let clock = ManualClock::new();
-    /// let pacer = Pacer::builder("10/s".parse()?).clock(clock.clone()).build();
-    /// clock.advance(Duration::from_micros(7));
-    /// assert_eq!(pacer.acquire()?.wait_nanos(), 7_000);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     #[must_use]
     #[inline]
     pub fn wait_nanos(self) -> u64 {
@@ -186,19 +175,6 @@ impl Grant {
     /// Returns the time at which the operation was allowed to start: intended start plus wait time. With a [sleep
     /// threshold](crate::PacerBuilder::sleep_threshold), an operation can start early: its actual start is then before
     /// its intended start, by less than the threshold.
-    ///
-    /// ```
-    /// use nanopace::{ManualClock, Pacer};
-    /// use std::time::Duration;
-    ///
-    /// let clock = ManualClock::new();
-    /// let pacer = Pacer::builder("10/s".parse()?).clock(clock.clone()).build();
-    /// clock.advance(Duration::from_millis(30));
-    /// let grant = pacer.acquire()?;
-    /// assert_eq!(grant.actual_start().as_nanos(), 30_000_000);
-    /// assert_eq!(grant.actual_start(), grant.intended_start() + grant.wait_time());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     #[must_use]
     #[inline]
     pub fn actual_start(self) -> Nanos {

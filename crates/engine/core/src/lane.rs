@@ -108,16 +108,6 @@ impl Lane {
 
     /// Starts the next slot if it is due now, as [`Pacer::try_acquire`] does.
     ///
-    /// ```
-    /// use nanopace::{ManualClock, Pacer, Rate, Refused};
-    ///
-    /// let pacer = Pacer::builder(Rate::per_second(10)?).clock(ManualClock::new()).build();
-    /// let mut lane = pacer.lane();
-    /// assert!(lane.try_acquire().is_ok()); // slot 0
-    /// assert!(matches!(lane.try_acquire(), Err(Refused::NotUntil(_)))); // slot 1, in 100 ms
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
     /// # Errors
     /// Returns [`Refused::NotUntil`], [`Refused::Paused`], [`Refused::Finished`] or [`Refused::Closed`].
     #[inline]
@@ -167,16 +157,6 @@ impl Lane {
     }
 
     /// Returns the pacer that this lane belongs to.
-    ///
-    /// ```
-    /// use nanopace::Pacer;
-    ///
-    /// let pacer = Pacer::new("1k/s".parse()?);
-    /// let lane = pacer.lane();
-    /// lane.pacer().set_rate("2k/s".parse()?);
-    /// assert_eq!(pacer.rate(), "2k/s".parse()?);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     #[must_use]
     pub fn pacer(&self) -> &Pacer {
         &self.pacer

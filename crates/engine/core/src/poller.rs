@@ -42,17 +42,6 @@ pub struct Poller {
 impl Pacer {
     /// Returns a poller, which starts one slot at a time without blocking. The poller holds no slot before the first
     /// call of [`poll`](Poller::poll) or [`wait_for`](Poller::wait_for).
-    ///
-    /// ```
-    /// use nanopace::{ManualClock, Pacer, Rate};
-    ///
-    /// let pacer = Pacer::builder(Rate::per_second(10)?).clock(ManualClock::new()).build();
-    /// let mut poller = pacer.poller();
-    /// assert_eq!(pacer.acquire()?.slot(), 0);
-    /// assert!(poller.poll().is_err()); // slot 1, in 100 ms
-    /// assert_eq!(pacer.ledger().granted, 2);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     #[must_use]
     pub fn poller(&self) -> Poller {
         Poller { pacer: self.clone(), held: None }
@@ -179,19 +168,6 @@ impl Poller {
     }
 
     /// Gives back the poller's slot, if it holds one. Another caller gets the slot.
-    ///
-    /// ```
-    /// use nanopace::{ManualClock, Pacer, Rate};
-    ///
-    /// let clock = ManualClock::jumping();
-    /// let pacer = Pacer::builder(Rate::per_second(10)?).clock(clock).build();
-    /// pacer.acquire()?; // slot 0
-    /// let mut poller = pacer.poller();
-    /// assert!(poller.poll().is_err()); // it has slot 1
-    /// poller.give_back();
-    /// assert_eq!(pacer.acquire()?.slot(), 1);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     pub fn give_back(&mut self) {
         if let Some(claimed) = self.held.take() {
             self.pacer.0.timeline.give_back(&claimed);

@@ -150,13 +150,6 @@ impl Rate {
 
     /// Returns the rate in operations per second, rounded to an `f64`. Use this method only for display: schedules are
     /// computed from the exact fraction.
-    ///
-    /// ```
-    /// use nanopace::Rate;
-    ///
-    /// assert_eq!("90/min".parse::<Rate>()?.as_hz(), 1.5);
-    /// # Ok::<(), nanopace::RateError>(())
-    /// ```
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "documented as approximate")]
     pub fn as_hz(self) -> f64 {
@@ -165,14 +158,6 @@ impl Rate {
 
     /// Returns the average time between two intended starts in nanoseconds, rounded to an `f64`. The result ranges from
     /// 0.1 ns to a day. (GCRA calls this time the emission interval.)
-    ///
-    /// ```
-    /// use nanopace::Rate;
-    ///
-    /// assert_eq!("50k/s".parse::<Rate>()?.interval_ns(), 20_000.0);
-    /// assert_eq!("10G/s".parse::<Rate>()?.interval_ns(), 0.1);
-    /// # Ok::<(), nanopace::RateError>(())
-    /// ```
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "documented as approximate")]
     pub fn interval_ns(self) -> f64 {

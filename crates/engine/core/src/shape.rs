@@ -240,16 +240,6 @@ fn part_ns(time: Duration) -> Result<i64, ShapeError> {
 impl fmt::Display for Shape {
     /// Formats the shape so that [`FromStr`](std::str::FromStr) can parse it, except for [`custom`](Shape::custom)
     /// curves.
-    ///
-    /// ```
-    /// use nanopace::{Rate, Shape};
-    /// use std::time::Duration;
-    ///
-    /// let (low, high) = (Rate::per_second(100)?, Rate::per_second(200)?);
-    /// let shape = Shape::spike(low, high, Duration::from_millis(1_500))?.repeat(3)?;
-    /// assert_eq!(shape.to_string(), "spike 100/s..200/s 1500ms x3");
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.text.fmt(f)
     }

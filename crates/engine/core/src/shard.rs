@@ -118,14 +118,6 @@ impl Shard {
 
 impl Shard {
     /// Returns the fraction of the load that belongs to this process, above 0 and at most 1.
-    ///
-    /// ```
-    /// use nanopace::Shard;
-    ///
-    /// let share = "1/2:1:1".parse::<Shard>()?.share();
-    /// assert!((share - 0.5).abs() < 1e-9);
-    /// # Ok::<(), nanopace::ShardError>(())
-    /// ```
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "both are below 2^32")]
     pub fn share(&self) -> f64 {

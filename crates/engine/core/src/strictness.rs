@@ -194,14 +194,6 @@ impl Strictness {
     }
 
     /// Returns the strictness as a number from 0 to 1000.
-    ///
-    /// ```
-    /// use nanopace::Strictness;
-    ///
-    /// assert_eq!(Strictness::default().get(), 0.0);
-    /// assert_eq!("1.1".parse::<Strictness>()?.get(), 1.1);
-    /// # Ok::<(), nanopace::StrictnessError>(())
-    /// ```
     #[must_use]
     pub fn get(self) -> f64 {
         self.0
@@ -249,14 +241,6 @@ impl FromStr for Strictness {
     ///
     /// # Errors
     /// Returns [`StrictnessError`] for every other string.
-    ///
-    /// # Examples
-    /// ```
-    /// use nanopace::Strictness;
-    ///
-    /// assert_eq!(" 1.1 ".parse(), Strictness::new(1.1));
-    /// assert!("strict".parse::<Strictness>().is_err());
-    /// ```
     fn from_str(text: &str) -> Result<Strictness, StrictnessError> {
         Strictness::new(text.trim().parse().map_err(|_| StrictnessError)?)
     }

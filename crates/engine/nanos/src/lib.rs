@@ -48,26 +48,12 @@ impl Nanos {
     pub const MAX: Nanos = Nanos(i64::MAX.unsigned_abs());
 
     /// Returns the time `nanos` nanoseconds after the clock's origin, at most [`Nanos::MAX`].
-    ///
-    /// ```
-    /// use nanopace_nanos::Nanos;
-    ///
-    /// assert_eq!(Nanos::from_nanos(0), Nanos::ZERO);
-    /// assert_eq!(Nanos::from_nanos(u64::MAX), Nanos::MAX);
-    /// ```
     #[must_use]
     pub const fn from_nanos(nanos: u64) -> Nanos {
         if nanos > Self::MAX.0 { Self::MAX } else { Nanos(nanos) }
     }
 
     /// Returns the nanoseconds since the clock's origin, from 0 to 2^63 - 1.
-    ///
-    /// ```
-    /// use nanopace_nanos::Nanos;
-    ///
-    /// assert_eq!(Nanos::from_nanos(1_500).as_nanos(), 1_500);
-    /// assert_eq!(Nanos::MAX.as_nanos(), i64::MAX as u64);
-    /// ```
     #[must_use]
     pub const fn as_nanos(self) -> u64 {
         self.0
@@ -75,24 +61,12 @@ impl Nanos {
 
     /// Returns the nanoseconds since the clock's origin as a signed number, for arithmetic whose results can be before
     /// the origin.
-    ///
-    /// ```
-    /// use nanopace_nanos::Nanos;
-    ///
-    /// assert_eq!(Nanos::from_nanos(5).signed() - 7, -2);
-    /// ```
     #[must_use]
     pub const fn signed(self) -> i64 {
         self.0.cast_signed()
     }
 
     /// Returns the time `nanos` nanoseconds after the clock's origin, or the origin if `nanos` is negative.
-    ///
-    /// ```
-    /// use nanopace_nanos::Nanos;
-    ///
-    /// assert_eq!(Nanos::from_signed(-2), Nanos::ZERO);
-    /// ```
     #[must_use]
     pub const fn from_signed(nanos: i64) -> Nanos {
         if nanos < 0 { Nanos(0) } else { Nanos(nanos.unsigned_abs()) }

@@ -56,15 +56,6 @@ impl Pacer {
     /// Returns the current rate of the whole load, even if this process has a [`Shard`]. On a shape, returns the
     /// shape's current rate, limited to the range of [`Rate`]: the [slowest](Rate::SLOWEST) rate stands for zero, also
     /// after the end of the shape. A pause of the pacer stops the shape.
-    ///
-    /// ```
-    /// use nanopace::{Pacer, Rate};
-    ///
-    /// let pacer = Pacer::new("10/s".parse()?);
-    /// pacer.set_rate(Rate::per_second(20)?);
-    /// assert_eq!(pacer.rate(), Rate::per_second(20)?);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     #[must_use]
     pub fn rate(&self) -> Rate {
         let now = self.now().signed();
@@ -133,16 +124,6 @@ impl Pacer {
     }
 
     /// Returns the shape that the load follows, or `None` if the rate is constant and never ends.
-    ///
-    /// ```
-    /// use nanopace::{Pacer, Shape};
-    ///
-    /// let pacer = Pacer::shaped("ramp 10/s..20/s 10s".parse()?).build();
-    /// assert!(pacer.shape().is_some());
-    /// pacer.set_rate("10/s".parse()?);
-    /// assert!(pacer.shape().is_none());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     #[must_use]
     pub fn shape(&self) -> Option<Shape> {
         self.0.timeline.with_schedule(|schedule| schedule.load().shape().cloned())
@@ -209,16 +190,6 @@ impl Pacer {
     }
 
     /// Returns the current strictness.
-    ///
-    /// ```
-    /// use nanopace::{Pacer, Strictness};
-    ///
-    /// let pacer = Pacer::new("10/s".parse()?);
-    /// assert_eq!(pacer.strictness(), Strictness::AVERAGE);
-    /// pacer.set_strictness(Strictness::STRICT);
-    /// assert_eq!(pacer.strictness(), Strictness::STRICT);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     #[must_use]
     pub fn strictness(&self) -> Strictness {
         self.0.timeline.with_schedule(|schedule| schedule.policy().strictness)
@@ -339,16 +310,6 @@ impl Pacer {
     /// Returns whether the schedule's time is stopped: by a pause, or because the schedule has not started yet
     /// ([`start_paused`](crate::PacerBuilder::start_paused) or
     /// [`start_on_first_use`](crate::PacerBuilder::start_on_first_use)).
-    ///
-    /// ```
-    /// use nanopace::Pacer;
-    ///
-    /// let pacer = Pacer::builder("10/s".parse()?).start_paused().build();
-    /// assert!(pacer.is_paused());
-    /// pacer.resume();
-    /// assert!(!pacer.is_paused());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     #[must_use]
     pub fn is_paused(&self) -> bool {
         self.0.timeline.with_schedule(Schedule::is_paused)
@@ -379,16 +340,6 @@ impl Pacer {
     }
 
     /// Returns whether the pacer is closed.
-    ///
-    /// ```
-    /// use nanopace::Pacer;
-    ///
-    /// let pacer = Pacer::new("10/s".parse()?);
-    /// assert!(!pacer.is_closed());
-    /// pacer.close();
-    /// assert!(pacer.is_closed());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     #[must_use]
     pub fn is_closed(&self) -> bool {
         self.0.timeline.is_closed()

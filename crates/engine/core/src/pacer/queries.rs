@@ -8,16 +8,6 @@ use std::ops::Range;
 impl Pacer {
     /// Returns whether the schedule has no slot left. See [`Ended::Finished`](crate::Ended::Finished). Operations that
     /// have started may still be running.
-    ///
-    /// ```
-    /// use nanopace::{ManualClock, Pacer};
-    ///
-    /// let pacer = Pacer::builder("10/s".parse()?).slots(1).clock(ManualClock::new()).build();
-    /// assert!(!pacer.is_finished());
-    /// pacer.acquire()?;
-    /// assert!(pacer.is_finished());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     #[must_use]
     pub fn is_finished(&self) -> bool {
         self.0.timeline.is_finished()

@@ -33,26 +33,12 @@ impl Level {
 
     /// Returns the level in operations per second, rounded to an `f64`. The result is zero, or from 1 per day to 10 G
     /// per second.
-    ///
-    /// ```
-    /// use nanopace::Level;
-    ///
-    /// assert_eq!("90/min".parse::<Level>()?.as_hz(), 1.5);
-    /// # Ok::<(), nanopace::RateError>(())
-    /// ```
     #[must_use]
     pub fn as_hz(self) -> f64 {
         self.0.map_or(0.0, Rate::as_hz)
     }
 
     /// Returns the rate, or `None` if the level is zero.
-    ///
-    /// ```
-    /// use nanopace::{Level, Rate};
-    ///
-    /// assert_eq!(Level::from(Rate::FASTEST).rate(), Some(Rate::FASTEST));
-    /// assert_eq!(Level::ZERO.rate(), None);
-    /// ```
     #[must_use]
     pub fn rate(self) -> Option<Rate> {
         self.0
@@ -99,13 +85,6 @@ impl FromStr for Level {
 
 impl fmt::Display for Level {
     /// Formats the level so that [`FromStr`] can parse it.
-    ///
-    /// ```
-    /// use nanopace::{Level, Rate};
-    ///
-    /// assert_eq!(Level::from(Rate::per_second(50_000)?).to_string(), "50000/s");
-    /// # Ok::<(), nanopace::RateError>(())
-    /// ```
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             Some(rate) => rate.fmt(f),

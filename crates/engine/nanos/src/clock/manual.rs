@@ -86,31 +86,12 @@ impl ManualClock {
     }
 
     /// Moves the clock forward by `span`, at most to [`Nanos::MAX`], and wakes the threads whose pauses end by then.
-    ///
-    /// ```
-    /// use nanopace_nanos::{Clock, ManualClock};
-    /// use std::time::Duration;
-    ///
-    /// let clock = ManualClock::new();
-    /// clock.advance(Duration::from_millis(3));
-    /// clock.advance(Duration::from_millis(4));
-    /// assert_eq!(clock.now().as_nanos(), 7_000_000);
-    /// ```
     pub fn advance(&self, span: Duration) {
         self.move_to(|now| now + span);
     }
 
     /// Moves the clock to `moment`, unless the clock has passed that time already, and wakes the threads whose pauses
     /// end by then.
-    ///
-    /// ```
-    /// use nanopace_nanos::{Clock, ManualClock, Nanos};
-    ///
-    /// let clock = ManualClock::new();
-    /// clock.set(Nanos::from_nanos(7));
-    /// clock.set(Nanos::from_nanos(5)); // it never goes back
-    /// assert_eq!(clock.now(), Nanos::from_nanos(7));
-    /// ```
     pub fn set(&self, moment: Nanos) {
         self.move_to(|now| now.max(moment));
     }

@@ -125,13 +125,6 @@ impl TscClock {
     /// The result is derived from the ticks: a counter's ticks are converted to nanoseconds, while the operating
     /// system's ticks are nanoseconds already. A counter that ticks exactly once per nanosecond is therefore reported
     /// as the operating system's clock. In practice, only a 1 GHz counter of an ARM processor ticks at that rate.
-    ///
-    /// ```
-    /// use nanopace_nanos::TscClock;
-    ///
-    /// let source = if TscClock::new().reads_counter() { "counter" } else { "operating system" };
-    /// println!("time comes from the {source}");
-    /// ```
     #[must_use]
     pub fn reads_counter(&self) -> bool {
         // `quanta` stores a counter's rate with at most about 30 bits. Over this number of ticks, any stored difference
