@@ -23,8 +23,9 @@ pub struct Cluster {
 impl Cluster {
     /// Starts a cluster, and waits until its servers agree on its state.
     ///
-    /// # Errors Fails if a server does not start or reports an error, or if the servers need more than 30 s for one of
-    /// the three checks of their state.
+    /// # Errors
+    /// Fails if a server does not start or reports an error, or if the servers need more than 30 s for one of the three
+    /// checks of their state.
     pub fn start(product: Product) -> io::Result<Cluster> {
         let start = || {
             let server = Server::with(product).setting("cluster-enabled", "yes");

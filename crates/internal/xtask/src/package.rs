@@ -1,5 +1,5 @@
 //! Packages the published crates, and unpacks them in a separate workspace, where they use each other's unpacked
-//! sources and no other local crate.
+//! sources.
 
 use crate::steps::leave_out;
 use crate::wings;
