@@ -19,7 +19,9 @@ fn runtimes() -> [Runtime; 2] {
 }
 
 fn in_each_runtime(test: impl AsyncFn()) {
-    runtimes().iter().for_each(|runtime| runtime.block_on(test()));
+    for runtime in runtimes() {
+        runtime.block_on(test());
+    }
 }
 
 fn rate(text: &str) -> Rate {
