@@ -65,7 +65,7 @@ properties cases="100000":
 # Run the laws of fleets over all seeds and the properties with many cases, and compile every combination of features; an hour.
 nightly: properties
     cargo xtask features
-    NANOPACE_ALL_SEEDS=1 cargo test --release -p nanopace-fleet --features simulation
+    NANOPACE_ALL_SEEDS=1 cargo test --release -p nanopace-fleet
 
 # Measure the figures of the engine and the load generator, and write benches/results/figures.json and the tables in the pages; a few minutes.
 figures *options:
@@ -116,9 +116,9 @@ lock-figure:
 fleet-demo *options:
     cargo run --release --package nanopace-trials -- demo --svg docs/figures/fleet-demo.svg {{ options }}
 
-# Simulate fleets of up to 500 nodes, for docs/SCALING.md; some seconds.
+# Simulate fleets of up to 500 nodes, for docs/SCALING.md, and compare them with the record; some seconds.
 fleet-simulation:
-    cargo run --release -p nanopace-benches --bin fleet-simulation -- docs/figures/fleet.svg
+    NANOPACE_ALL_SEEDS=1 cargo test --release -p nanopace-fleet --lib -- --nocapture --test-threads 1 simulation::figures
 
 # Write report pages of different runs for inspection, with PDFs and screenshots at desktop and phone width, light and dark.
 page: (needs "/usr/bin/chromium" "--no-install-recommends chromium fonts-dejavu-core")

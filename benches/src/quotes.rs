@@ -17,7 +17,7 @@ fn the_page_of_fleets_quotes_the_record() {
 
 #[test]
 fn the_page_of_scaling_quotes_the_record() {
-    let record = include_str!("../results/2026-11-23-fleet-simulation.txt");
+    let record = include_str!("../../crates/load/fleet/src/simulation/figures.txt");
     let page = include_str!("../../docs/SCALING.md");
     let (_, fleet) = page.split_once("## A fleet").unwrap();
     let rows = |text: &'static str| text.lines().filter(|line| line.starts_with('|'));

@@ -87,16 +87,6 @@ impl<F, K, L: LimitsByKey<K>, C, A> LimitLayer<ByKey<F, K, L>, C, A> {
 
 impl<D, C, A> LimitLayer<D, C, A> {
     /// Sets the function that returns the cost of a request, 1 by default. The limits admit every request with cost 0.
-    ///
-    /// ```
-    /// use axum::body::Body;
-    /// use http::{Method, Request};
-    /// use nanopace_tower::{Limiter, LimitLayer};
-    ///
-    /// let cost = |request: &Request<Body>| if request.method() == Method::GET { 1 } else { 5 };
-    /// let layer = LimitLayer::new(Limiter::per_second(100).build()?).cost(cost);
-    /// # Ok::<(), nanopace_tower::LimitsError>(())
-    /// ```
     #[must_use]
     pub fn cost<G, B>(self, cost: G) -> LimitLayer<D, G, A>
     where

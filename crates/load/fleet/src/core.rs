@@ -306,7 +306,7 @@ impl Core {
         self.trips.patience_ns((LEAD + 1) * self.frames().frame_ns)
     }
 
-    #[cfg(any(test, feature = "simulation"))]
+    #[cfg(test)]
     pub(crate) fn rows(&self) -> usize {
         self.book.past().rows()
     }
@@ -335,7 +335,7 @@ impl Core {
         Update { frame, slot: self.load.first(frame), leases, may_begin_later }
     }
 
-    #[cfg(any(test, feature = "simulation"))]
+    #[cfg(test)]
     pub(crate) fn known(&self, update: &Update) -> Vec<(u64, TrackSet)> {
         let known = self.book.known(update.frame);
         known.map(|(frame, tracks)| (frame, tracks.clone())).collect()

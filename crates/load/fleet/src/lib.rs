@@ -19,8 +19,8 @@ mod message;
 mod node;
 mod progress;
 mod round_trips;
-#[cfg(any(test, feature = "simulation"))]
-pub mod simulation;
+#[cfg(test)]
+mod simulation;
 mod slot_account;
 mod start_barrier;
 mod store;

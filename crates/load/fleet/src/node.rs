@@ -167,12 +167,6 @@ impl Node {
     /// are kept if the node dies. Until the node has finished, [`Control::results`](crate::Control::results) returns
     /// its last interim results. One report per second is enough. This call does not wait for the store, and does not
     /// delay claims. A failed report is not repeated; the next report replaces it.
-    ///
-    /// ```no_run
-    /// # fn example(node: &nanopace_fleet::Node, done: u64) {
-    /// node.tell(done.to_string().into_bytes());
-    /// # }
-    /// ```
     pub fn tell(&self, results: Vec<u8>) {
         self.telling.tell(results);
     }

@@ -2,12 +2,10 @@
 //! more nodes than there are machines. The nodes' decisions and clocks are the code of real fleets, and the store runs
 //! the real scripts. The network, the time that the store takes, and the clocks of machines are models: see [`Setup`].
 //!
-//! This module is not meant for users of the crate, and can change with any version. Simulations of the same setup
-//! always have the same outcome.
+//! Simulations of the same setup always have the same outcome.
 
-mod beside;
 mod event;
-#[cfg(test)]
+mod figures;
 mod laws;
 mod machine;
 mod network;
@@ -18,15 +16,10 @@ mod simulated_store;
 mod tally;
 mod world;
 
-pub use beside::play_beside;
-pub use outcome::Outcome;
-pub use setup::{Fault, Setup};
+use outcome::Outcome;
+use setup::{Fault, Setup};
 
 /// Simulates a run, from its start to at least one second after its end.
-///
-/// # Panics
-/// Panics if the shape of the load cannot be parsed, or never ends.
-#[must_use]
-pub fn simulate(setup: &Setup) -> Outcome {
+fn simulate(setup: &Setup) -> Outcome {
     world::World::new(setup).run()
 }

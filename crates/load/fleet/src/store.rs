@@ -1,8 +1,10 @@
 //! Defines the store that nodes share, which is Redis or Valkey.
 
+#[cfg(test)]
+mod beside;
 #[cfg(feature = "redis")]
 mod place;
-#[cfg(any(test, feature = "simulation"))]
+#[cfg(test)]
 mod played;
 #[cfg(feature = "redis")]
 mod reading;
@@ -17,7 +19,7 @@ mod scripts;
 #[cfg(feature = "redis")]
 mod writing;
 
-#[cfg(any(test, feature = "simulation"))]
+#[cfg(test)]
 pub(crate) use self::played::{At, Played};
 pub(crate) use self::redis::RedisStore;
 

@@ -88,7 +88,7 @@ impl UncountedFrames {
         }
     }
 
-    #[cfg(any(test, feature = "simulation"))]
+    #[cfg(test)]
     pub(crate) fn rows(&self) -> usize {
         self.ran.len()
     }

@@ -10,7 +10,6 @@ mod loads;
 mod moves;
 mod names;
 mod nodes;
-mod played;
 mod rights;
 mod store;
 

@@ -39,7 +39,7 @@ impl Core {
     }
 
     /// Records the cut of a pacer that starts whole frames, as in a simulation.
-    #[cfg(any(test, feature = "simulation"))]
+    #[cfg(test)]
     pub(crate) fn gave_up_whole_frames(&mut self, mut cut: Cut) {
         let slot = cut.old.first(cut.next);
         self.gave_up(cut, slot);

@@ -4,60 +4,59 @@ use std::time::Duration;
 
 /// The results of a simulated run.
 #[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct Outcome {
+pub(super) struct Outcome {
     /// The length of a frame of the run.
-    pub frame: Duration,
+    pub(super) frame: Duration,
     /// The number of tracks of each frame.
-    pub tracks: u32,
+    pub(super) tracks: u32,
     /// The number of slots of the load.
-    pub expected: u64,
+    pub(super) expected: u64,
     /// The number of starts. A slot that was started by several nodes counts several times.
-    pub fired: u64,
+    pub(super) fired: u64,
     /// The number of slots that were never started.
-    pub lost: u64,
+    pub(super) lost: u64,
     /// The number of starts of slots that had already been started.
-    pub twice: u64,
+    pub(super) twice: u64,
     /// The numbers of slots that were fired, lost, and started twice, according to the run's account.
-    pub account: (u64, i64, u64),
+    pub(super) account: (u64, i64, u64),
     /// The bounds of the account if silent nodes have started as many slots as possible: the largest number fired, the
     /// smallest number lost, and the largest number started twice.
-    pub account_at_most: (u64, i64, u64),
+    pub(super) account_at_most: (u64, i64, u64),
     /// The value of [`Account::is_told`](crate::Account::is_told) in the run's account.
-    pub is_told: bool,
+    pub(super) is_told: bool,
     /// Whether the account [closes](crate::Account::closes).
-    pub closes: bool,
+    pub(super) closes: bool,
     /// The largest value among the nodes of [`NodeAccount::stepped`](crate::NodeAccount::stepped).
-    pub stepped: Duration,
+    pub(super) stepped: Duration,
     /// The number of frames that nodes ran without knowing the owners of their tracks.
-    pub blind_frames: u64,
+    pub(super) blind_frames: u64,
     /// The number of nodes that had failed by the end of the simulation.
-    pub gave_up: usize,
+    pub(super) gave_up: usize,
     /// The mean number of requests that the store handled per second.
-    pub requests_per_second: f64,
+    pub(super) requests_per_second: f64,
     /// The fraction of the run during which the store was busy.
-    pub utilisation: f64,
+    pub(super) utilisation: f64,
     /// The mean time that a request waited before the store handled it.
-    pub wait: Duration,
+    pub(super) wait: Duration,
     /// The standard deviation of the differences between actual and intended starts. Inexact clocks cause these
     /// differences.
-    pub start_error: Duration,
+    pub(super) start_error: Duration,
     /// The largest difference between an actual and an intended start.
-    pub most_start_error: Duration,
+    pub(super) most_start_error: Duration,
     /// The largest share of a frame's tracks that any one node started, divided by a node's fair share.
-    pub largest_share: f64,
+    pub(super) largest_share: f64,
     /// The end of the last frame with a lost slot, measured from the beginning of the load. `None` if no slot was lost.
-    pub last_lost: Option<Duration>,
+    pub(super) last_lost: Option<Duration>,
     /// The largest number of frames in one request to the store.
-    pub most_asked: usize,
+    pub(super) most_asked: usize,
     /// The largest number of entries for past frames that a node stores at the end.
-    pub rows: usize,
+    pub(super) rows: usize,
     /// The number of frames whose owners the store has counted and forgotten.
-    pub counted: u64,
+    pub(super) counted: u64,
     /// The size of the store's data at the end of the simulation, in bytes.
-    pub store_bytes: usize,
+    pub(super) store_bytes: usize,
     /// The number of nodes that were killed.
-    pub killed: usize,
+    pub(super) killed: usize,
     /// The number of nodes that have taken part and were not killed.
-    pub alive: usize,
+    pub(super) alive: usize,
 }

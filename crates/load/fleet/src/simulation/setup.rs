@@ -5,44 +5,44 @@ use std::time::Duration;
 
 /// The setup of a simulated run: its load, its nodes, the network, the store, and the faults during the run.
 #[derive(Clone, Debug)]
-pub struct Setup {
+pub(super) struct Setup {
     /// The seed of all random numbers in the simulation.
-    pub seed: u64,
+    pub(super) seed: u64,
     /// The number of nodes at the beginning of the run.
-    pub nodes: u32,
+    pub(super) nodes: u32,
     /// The load as a string. It must end.
-    pub shape: String,
+    pub(super) shape: String,
     /// The arrival process as a string.
-    pub arrivals: String,
+    pub(super) arrivals: String,
     /// The shortest length of a frame, as for [`Fleet::frame`](crate::Fleet::frame).
-    pub frame: Duration,
+    pub(super) frame: Duration,
     /// The time of a round trip between a node and the store without jitter. The request and the response each take
     /// half of it.
-    pub round_trip: Duration,
+    pub(super) round_trip: Duration,
     /// The round-trip times of the first nodes, which replace `round_trip` for these nodes.
-    pub round_trips: Vec<Duration>,
+    pub(super) round_trips: Vec<Duration>,
     /// The mean additional time of a request or a response, as a fraction of its time without jitter. The additional
     /// time is distributed exponentially, and is at most eight times the mean.
-    pub jitter: f64,
+    pub(super) jitter: f64,
     /// The probability that a request or a response is lost.
-    pub loss: f64,
+    pub(super) loss: f64,
     /// The probability that a request arrives twice. The second copy arrives up to 100 ms after the first one.
-    pub again: f64,
+    pub(super) again: f64,
     /// The largest difference between the rate of a machine's clock and the true rate, in parts per million.
-    pub drift_ppm: f64,
+    pub(super) drift_ppm: f64,
     /// The time that the store takes to handle a request without frames.
-    pub per_request: Duration,
+    pub(super) per_request: Duration,
     /// The additional time that the store takes for each frame in a request.
-    pub per_frame: Duration,
+    pub(super) per_frame: Duration,
     /// How long a node continues without the store.
-    pub blind: Duration,
+    pub(super) blind: Duration,
     /// The faults, each with the time at which it happens, measured from the beginning of the load.
-    pub faults: Vec<(Duration, Fault)>,
+    pub(super) faults: Vec<(Duration, Fault)>,
 }
 
 /// A fault. The first argument of most faults is a node, numbered from 0 in the order in which nodes were created.
 #[derive(Clone, Debug)]
-pub enum Fault {
+pub(super) enum Fault {
     /// Ends a node without any message to the store.
     Kill(usize),
     /// Stalls a node and its callers for this time.

@@ -5,6 +5,7 @@ use crate::message::{
     Answer, Ask, Claim, Join, LoadText, Portion, Reply, Request, Run, Take, Version,
 };
 use crate::store::{Played, RedisStore, Store};
+use nanopace_services::{Product, Server};
 use std::thread;
 use std::time::Duration;
 
@@ -80,19 +81,20 @@ impl Both {
     }
 }
 
-/// Sends every kind of request to a server and to the store in this process, and compares the responses. The server
-/// must not have other users.
-///
-/// # Panics
-/// Panics if the responses differ, or if the server cannot be reached.
-pub fn play_beside(url: &str) {
-    let real = RedisStore::new(url, "played").unwrap();
-    let mut both = Both { server: real, played: Played::new(), sequence: 2 };
-    assert_eq!(both.ask(&Request::Nodes), Answer::Gone);
-    a_run(&mut both);
-    // A new run can take the name two seconds after the end of the previous run.
-    thread::sleep(Duration::from_secs(2));
-    a_run(&mut both);
+/// Sends every kind of request to a server and to the store in this process, and compares the responses.
+#[test]
+#[ignore = "needs Redis and Valkey"]
+fn played_scripts_decide_as_those_of_a_server() {
+    for product in Product::ALL {
+        let real = Server::start(product).unwrap();
+        let server = RedisStore::new(&real.url(), "played").unwrap();
+        let mut both = Both { server, played: Played::new(), sequence: 2 };
+        assert_eq!(both.ask(&Request::Nodes), Answer::Gone);
+        a_run(&mut both);
+        // A new run can take the name two seconds after the end of the previous run.
+        thread::sleep(Duration::from_secs(2));
+        a_run(&mut both);
+    }
 }
 
 fn a_run(both: &mut Both) {
