@@ -102,7 +102,7 @@ fn a_schedule_that_goes_on_loses_no_slot() {
             move || pacer.acquire()
         });
         pacer.set_rate(rate("1M/s"));
-        // The next slot is due within 1 ns.
+        // The next two slots are due at 5001 ns and at 6001 ns.
         clock.advance(span(2 * MICRO));
         let other = other.join().unwrap();
         assert!(other.is_ok() || other == Err(Ended::Finished), "{other:?}");
