@@ -209,8 +209,8 @@ impl Run {
             }
             Step::Shard(index, count, ahead) => {
                 let from = whole(oracle.count(0)) + ahead;
-                // Slots that were due at another process must not move to this process, unless time was forfeited: in
-                // that case they are due later at this process.
+                // Slots that were due at another process must not move to this process. If time was forfeited, those
+                // slots are due later at this process, so the change is allowed.
                 let may_change = from >= oracle.next(0)[1] || !pacer.ledger().idle.is_zero();
                 let is_behind = oracle.shards.iter().all(|&(at, ..)| at < from);
                 if may_change
@@ -413,7 +413,7 @@ fn a_change_at_a_slots_moment_asks_for_it_once() {
     let pacer = builder.clock(clock.clone()).build();
     let ms = |ms| Nanos::ZERO + Duration::from_millis(ms);
     clock.set(ms(50));
-    pacer.acquire().unwrap(); // slot 0 is late, so later slots start after their times in the load
+    pacer.acquire().unwrap(); // slot 0 is late, so each later slot starts after its time in the load
     clock.set(ms(1_000));
     let asked = || [ms(1_000), ms(1_000) + span(1)].map(|moment| pacer.asked_before(moment));
     assert_eq!(asked(), [10, 11]);

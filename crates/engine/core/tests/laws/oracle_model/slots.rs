@@ -90,7 +90,7 @@ impl Slots {
         self.load_counts.get(index).copied()
     }
 
-    /// The position is infinite if there is no such slot.
+    /// Returns the position of a slot in the load, or infinity if there is no such slot. A fraction is interpolated.
     pub(super) fn count_of(&mut self, slot: f64) -> f64 {
         if self.is_plain {
             return slot;
