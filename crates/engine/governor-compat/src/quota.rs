@@ -117,7 +117,7 @@ impl Quota {
 impl PartialEq for Quota {
     /// Returns whether both quotas have the same rate and burst size. 60 per minute is the same rate as 1 per second.
     fn eq(&self, other: &Quota) -> bool {
-        // The product fits into 128 bits: its factors are below 2^94 and 2^32.
+        // The product fits into 128 bits, because its factors are below 2^94 and 2^32.
         let product = |a: &Quota, b: &Quota| a.period.as_nanos() * u128::from(b.cells.get());
         self.max_burst == other.max_burst && product(self, other) == product(other, self)
     }
