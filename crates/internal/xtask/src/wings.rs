@@ -11,7 +11,7 @@ struct Wing {
     may_use: &'static [&'static str],
 }
 
-/// Crates of one wing may depend on each other, `internal` crates on all crates.
+/// Crates of one wing may depend on each other. Crates of the wing `internal` may depend on all crates.
 const WINGS: [Wing; 3] = [
     Wing { name: "engine", may_use: &[] },
     Wing { name: "limits", may_use: &["nanopace-nanos", "nanopace-async"] },
