@@ -1,4 +1,5 @@
-//! Models of the end of a schedule: all callers notice the end, and no caller hangs when the schedule continues.
+//! Models of the end of a schedule. All callers must notice the end, and no caller may hang when the schedule
+//! continues.
 
 use loom_tests::{
     HOUR, MICRO, MILLI, SECOND, Told, Watched, assert_balanced, at, beside, drain, explore,

@@ -1,4 +1,4 @@
-//! Models of the late policies: two late starts at the same time change the schedule consistently.
+//! Models of the late policies. Two late starts at the same time must change the schedule consistently.
 
 use loom_tests::{
     MICRO, SECOND, assert_balanced, drain, explore, intended_ns, manual, slots, span, spawn,

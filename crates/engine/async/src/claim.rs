@@ -54,7 +54,7 @@ impl AsyncPacer {
     }
 
     /// Returns a future that completes when `claim` is due. Use this method for a claim that was made on another
-    /// thread. The claim must be one of the same [`pacer`](AsyncPacer::pacer).
+    /// thread. The claim must belong to the same [`pacer`](AsyncPacer::pacer).
     ///
     /// ```
     /// use nanopace::{Pacer, Rate};

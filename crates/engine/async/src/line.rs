@@ -12,10 +12,10 @@
 //!
 //! # On time
 //!
-//! The timer rings about 10 us late. It is therefore set that much earlier ([`waking`]), and the called task *holds
-//! on*: it spins until its slot is due. On some virtual machines, setting the timer also takes about 10 us. If other
-//! tasks wait and there is enough time, a task sets the timer for the next slot before it spins: at that time, the
-//! system call delays no operation.
+//! The timer rings about 10 us late. The timer is therefore set 10 us earlier ([`waking`]), and the called task *holds
+//! on*, which means that it spins until its slot is due. On some virtual machines, setting the timer also takes about
+//! 10 us. If other tasks wait and there is enough time, a task sets the timer for the next slot before it spins,
+//! because the system call then delays no operation.
 //!
 //! If slots are so close that a wake-up for each slot costs too much, the timer rings for several slots together, and
 //! no task holds on. See [`Drive::wake_at`](nanopace::driver::Drive::wake_at).

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 /// A rate, and a burst size.
 ///
-/// The rate is stored exactly: 3 per second stays 3 per second, although
+/// The rate is stored exactly. For example, 3 per second stays 3 per second, although
 /// [`replenish_interval`](Quota::replenish_interval) returns whole nanoseconds. The burst size is the maximum `n` of
 /// [`check_n`](crate::RateLimiter::check_n). It also limits the time that is made up for after a stall, to one burst or
 /// to 100 ms if that is more. A limiter does not start with a burst.

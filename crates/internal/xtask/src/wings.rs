@@ -1,5 +1,5 @@
-//! Checks the wings of `crates`: the crates of a wing may depend only on permitted crates of other wings, and must not
-//! hide items from their documentation.
+//! Checks that the crates of a wing depend only on permitted crates of other wings, and that they do not hide items
+//! from their documentation.
 
 use crate::sources;
 use std::fs;

@@ -1,4 +1,4 @@
-//! Compares the requested and the unstarted slots of a pacer with the list of the load's starts.
+//! Compares the requested slots and the unstarted slots of a pacer with the list of the load's starts.
 
 use crate::common::{assert_balanced, drain, span, strictness};
 use nanopace::{Arrivals, Level, ManualClock, Nanos, Pacer, Rate, Shape, Shard, Strictness};

@@ -1,4 +1,4 @@
-//! Tests changes while the pacer runs: no slot is lost or handed out twice, and no caller sleeps forever.
+//! Tests that no change of a running pacer loses a slot, hands out a slot twice, or makes a caller sleep forever.
 
 use crate::common::{
     HOUR, MICRO, MILLI, SECOND, assert_balanced, at, build, drain, finish, intended_ns,

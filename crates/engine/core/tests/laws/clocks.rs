@@ -1,4 +1,4 @@
-//! Tests clocks that stop, jump ahead by years, or go back: no slot starts early, and there is no burst.
+//! Tests that no slot starts early, and no burst occurs, on clocks that stop, jump ahead by years, or go back.
 
 use crate::common::{
     DAY, HOUR, MICRO, MILLI, RoughClock, SECOND, WEEK, YEAR, actual_ns, assert_balanced, at, build,

@@ -1,4 +1,4 @@
-//! Tests real threads on one pacer: no slot is handed out twice or lost, and no caller sleeps forever.
+//! Tests with real threads on one pacer that no slot is handed out twice or lost, and that no caller sleeps forever.
 //!
 //! At a constant interval of whole nanoseconds, the intended start gives the slot's number.
 

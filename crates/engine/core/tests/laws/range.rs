@@ -1,4 +1,4 @@
-//! Tests lateness beyond the range of positions: no call hangs, and the ledger loses nothing.
+//! Tests that no call hangs, and the ledger loses nothing, when the lateness is beyond the range of positions.
 
 use crate::common::{SECOND, assert_balanced, at, build, rate, span, strictness};
 use nanopace::{Grant, ManualClock, Nanos, Pacer, Refused};

@@ -1,4 +1,4 @@
-//! Tests the schedule: an intended start is an exact multiple of the interval, rounded up to a whole nanosecond.
+//! Tests that an intended start is an exact multiple of the interval, rounded up to a whole nanosecond.
 
 use crate::common::{
     DAY, HOUR, MICRO, MILLI, SECOND, YEAR, at, build, drain, intended_ns, put_off_to, rate, span,
@@ -87,7 +87,7 @@ fn odd_rates_are_exact_over_a_year() {
 #[test]
 fn the_slowest_rate_is_exact_over_two_centuries() {
     let slots = assert_exact(rate("1/d"), 1, u128::from(DAY), 1, 200 * YEAR);
-    // 200 years of 365 days: slots 0 to 73 000 and the next one.
+    // In 200 years of 365 days, slots 0 to 73 000 start. The slot after them ends the loop.
     assert_eq!(slots, 73_002);
 }
 

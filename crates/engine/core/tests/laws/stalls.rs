@@ -156,8 +156,8 @@ fn the_starts_after_a_first_stall_report_it() {
     }
 }
 
-/// A run of a lane does not count towards the pace after its reading: the next reading serves at most two shared
-/// starts, and the third start reports a stall.
+/// A run of a lane does not count towards the pace after the reading of the run. The next reading therefore serves at
+/// most two shared starts, and the third start reports a stall.
 #[test]
 fn the_run_of_a_lane_does_not_count_as_the_pace_of_others() {
     let mut worker = Worker::new(Way::Lane, Pacer::builder(rate("1M/s")), Duration::from_secs(1));

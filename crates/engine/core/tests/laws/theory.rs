@@ -77,11 +77,12 @@ fn bias_of_slots(rho: f64) -> f64 {
     rho / (2.0 * (1.0 - rho)) / f64::from(FINE_PER_SECOND)
 }
 
-/// `draw` yields the number of slots that an operation claims and its service time.
+/// Runs operations on one worker, and returns their response times in seconds. `draw` returns the number of slots that
+/// an operation claims and its service time.
 ///
-/// Each grant is also compared with Lindley's recursion: an operation arrives at its slot's time, and begins then, or
-/// when the operation before it is complete, if that is later. Its response time is completion minus arrival, to the
-/// nanosecond.
+/// Each grant is also compared with Lindley's recursion. By this recursion, an operation arrives at its slot's time. It
+/// begins at that time, or when the operation before it is complete, if that is later. Its response time is completion
+/// minus arrival, to the nanosecond.
 fn one_worker(
     per_second: u32,
     operations: usize,

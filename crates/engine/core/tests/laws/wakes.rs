@@ -1,4 +1,4 @@
-//! Tests which sleepers a change wakes: only those that have to act on it.
+//! Tests that a change wakes only the sleepers that have to act on the change.
 
 use crate::common::{
     HOUR, MILLI, SECOND, assert_balanced, at, finish, intended_starts, rate, span, strictness,

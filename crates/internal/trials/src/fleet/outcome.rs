@@ -30,7 +30,7 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// Checks the laws that always hold: the recorded starts equal the account or lie within its bounds. `forgets`
+    /// Checks the laws that always hold. The recorded starts must equal the account or lie within its bounds. `forgets`
     /// means that the store may have lost the reports of nodes that had already left.
     ///
     /// # Errors

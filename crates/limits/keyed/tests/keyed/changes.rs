@@ -1,4 +1,4 @@
-//! Tests limits that change while they are in use: no admission is forgotten, and no key is locked out for ever.
+//! Tests that no admission is forgotten, and no key is locked out forever, when limits change while they are in use.
 
 use crate::at;
 use crate::moments::{AtMoment, keyed, sweep_at};

@@ -1,4 +1,4 @@
-//! Checks the laws about all starts of a round: no slot starts twice or is missing, and the rate bounds the starts.
+//! Checks that no slot of a round starts twice or is missing, and that the rate bounds the starts.
 
 use super::law::law;
 use crate::stress::allowance::{Allowance, SLOT, State};
