@@ -5,8 +5,8 @@ use std::time::Duration;
 
 const LEAD_LIMIT: Duration = Duration::from_micros(250);
 
-/// The inverse of a fraction of the interval. The lead exceeds the average lateness by at most this fraction, so on
-/// average a task spins for at most this fraction of the interval.
+/// The lead exceeds the average lateness by at most the interval divided by this number. On average, a task therefore
+/// spins for at most this part of the interval.
 const USUAL_SHARE: u32 = 8;
 
 /// The inverse of the maximum fraction of time that tasks may spin.

@@ -307,8 +307,8 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// Along a curve, starts are exact to a nanosecond, so a slot within a nanosecond of an end of the span may be missing
-/// or additional.
+/// Checks batches of slots against single starts. Along a curve, starts are exact to a nanosecond, so a slot within a
+/// nanosecond of an end of the span may be missing or additional.
 fn assert_same(batches: &[(Nanos, u64)], single: &[Nanos], (begin, end): (Nanos, Nanos)) {
     let all = batches.iter().flat_map(|&(due, slots)| (0..slots).map(move |_| due));
     let all: Vec<Nanos> = all.collect();
@@ -413,7 +413,7 @@ fn a_change_at_a_slots_moment_asks_for_it_once() {
     let pacer = builder.clock(clock.clone()).build();
     let ms = |ms| Nanos::ZERO + Duration::from_millis(ms);
     clock.set(ms(50));
-    pacer.acquire().unwrap(); // slot 0 is late, so each later slot starts after its time in the load
+    pacer.acquire().unwrap(); // slot 0 is late, so later slots start after their times in the load
     clock.set(ms(1_000));
     let asked = || [ms(1_000), ms(1_000) + span(1)].map(|moment| pacer.asked_before(moment));
     assert_eq!(asked(), [10, 11]);

@@ -311,7 +311,7 @@ fn the_rest_of_the_backlog_brings_no_slot_forward_of_a_load_that_was_corrected_t
         clock.set(at(1_500_000_000));
         assert_eq!(start(pacer.try_acquire()), Ok(500)); // moves the next slot to 1 s
         for ms in expected {
-            clock.set(at(1_500_000_000.max(1_000_000 * ms + 10))); // anchors are rounded to whole nanoseconds
+            clock.set(at(1_500_000_000.max(1_000_000 * ms + 10))); // anchors are whole nanoseconds
             assert_eq!(start(pacer.try_acquire()), Ok(ms));
         }
     }

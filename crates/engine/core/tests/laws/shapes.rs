@@ -175,7 +175,8 @@ impl Wave {
     fn new(from: Exact, to: Exact, period: u64, is_peak: bool) -> Wave {
         let (from, to) = (to_rational(from), to_rational(to));
         let (low, high) = (from.clone().min(to.clone()), from.clone().max(to.clone()));
-        // The mean and the second harmonic, in eighths of the rise: of (1 ± cos) / 2, or for a peak of its square.
+        // The mean and the amplitude of the second harmonic, in eighths of the rise. For a peak, they belong to the
+        // square of (1 ± cos) / 2, and otherwise to (1 ± cos) / 2.
         let [mean, second] = if is_peak { [3, 1] } else { [4, 0] };
         let part = |eighths: i64| (&high - &low) * BigRational::new(eighths.into(), 8.into());
         let harmonics = [(from - to) / whole(2), part(second)];

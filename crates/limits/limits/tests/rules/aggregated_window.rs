@@ -13,7 +13,7 @@ struct Definition {
     width: u128,
     /// The admissions, each with the end of its slot and the number of requests.
     let_in: Vec<(u128, u64)>,
-    /// The moment at which the latest of the dropped admissions stopped counting.
+    /// The latest moment at which one of the dropped admissions stopped counting.
     left: u128,
 }
 

@@ -100,9 +100,9 @@ impl Curve {
         time >= self.time || part.from + part.to == 0.0
     }
 
-    /// Returns the first time at which there are more than `count` slots, or infinity if there is no such time.
-    /// Rounding may move the beginning of a part, and the result is then that beginning. Without this rule, even a tiny
-    /// error of the count would shift the result by nanoseconds where a rate rises from zero.
+    /// Returns the first time at which there are more than `count` slots, or infinity if there is no such time. If
+    /// rounding may have moved the time away from the beginning of a part, returns that beginning. Without this rule,
+    /// even a tiny error of the count would shift the result by nanoseconds where a rate rises from zero.
     fn time_of(&self, count: f64) -> f64 {
         if count < 0.0 {
             return 0.0;
