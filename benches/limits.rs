@@ -135,7 +135,8 @@ fn refusing() -> impl Fn() -> bool + Sync {
     move || limiter.try_acquire().is_err()
 }
 
-/// Returns numbers below `count`, a power of two, in an order that no prefetcher predicts.
+/// Returns numbers below `count`, a power of two, in a pseudorandom order, so that prefetching does not hide cache
+/// misses.
 fn shuffled(count: u64) -> impl FnMut() -> u64 + Send {
     static SEED: AtomicU64 = AtomicU64::new(0);
     let mut number = SEED.fetch_add(0x9E37_79B9_7F4A_7C15, Relaxed);
@@ -233,7 +234,8 @@ fn memory() {
     weigh("governor, u64", || rivals::full(MILLION), rivals::clean);
 }
 
-/// `tidy` returns the number of removed keys.
+/// Prints the memory per key of a store with about a million keys, before and after `tidy`. `tidy` returns the number
+/// of removed keys.
 fn weigh<T>(name: &str, build: impl FnOnce() -> T, tidy: impl FnOnce(&T) -> usize) {
     let before = MEMORY.current_usage();
     let held = || float(MEMORY.current_usage().saturating_sub(before) as u64) / float(MILLION);

@@ -126,7 +126,7 @@ fn keyed() -> Keyed<u32> {
 
 fn per_second(starts: &AtomicU64) -> f64 {
     thread::sleep(WARM_UP);
-    // Relaxed: a statistic that orders nothing.
+    // Relaxed, because the counter is a statistic and does not order other accesses.
     let (before, began) = (starts.load(Relaxed), Instant::now());
     thread::sleep(SPAN);
     float(starts.load(Relaxed) - before) / began.elapsed().as_secs_f64()

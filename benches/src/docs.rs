@@ -1,7 +1,7 @@
 //! Compiles and runs the examples in pages of the repository as documentation tests.
 //!
-//! The examples are tested in this package because this package is not published: a published package cannot include
-//! these files. The crate `nanopace` tests the pages in `crates/engine/core/docs`.
+//! This package contains the tests because it is not published. A published package cannot include these files. The
+//! crate `nanopace` tests the pages in `crates/engine/core/docs`.
 
 macro_rules! pages {
     ($($name:ident = $path:literal),* $(,)?) => {

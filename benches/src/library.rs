@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use tokio::runtime::Builder;
 use tokio::task::{LocalSet, spawn_local, yield_now};
 
-/// A driver that responds when its task is polled again: the cheapest call that is still async.
+/// A driver that responds when its task is polled again. No call that is still async is cheaper.
 #[derive(Debug)]
 pub(crate) struct Nothing;
 

@@ -1,10 +1,10 @@
 //! Predicts the throughput on more cores than this machine has, with a model that can be checked by hand.
 //!
-//! A lane *thinks* while it accesses no data that other lanes write: while it grants the slots of a run, and for most
-//! of the time that claiming a run takes. A lane is *served* while it uses shared data. Only one lane at a time is
-//! served, so the model is a closed queueing network with one server, solved with mean value analysis. A shared `acquire` costs one transfer of a
-//! cache line per grant. All parameters are measured on one and two cores, except the distance between cores, which is
-//! assumed.
+//! A lane *thinks* while it accesses no data that other lanes write. It does so while it grants the slots of a run, and
+//! for most of the time that claiming a run takes. A lane is *served* while it uses shared data. Only one lane at a
+//! time is served, so the model is a closed queueing network with one server, solved with mean value analysis. A shared
+//! `acquire` costs one transfer of a cache line per grant. All parameters are measured on one and two cores, except the
+//! distance between cores, which is assumed.
 
 use serde::{Deserialize, Serialize};
 
@@ -34,7 +34,7 @@ pub struct Model {
     pub grant: f64,
     /// The cost of a run beyond its grants, for a single lane.
     pub run: f64,
-    /// The additional cost of a run with two lanes: the serialised part and the transfer of cache lines.
+    /// The additional cost of a run with two lanes, from the serialised part and the transfer of cache lines.
     pub served: f64,
 }
 
@@ -47,7 +47,7 @@ impl Model {
     #[must_use]
     pub fn fit(shared: [f64; 2], short: [Runs; 2], long: Runs) -> Model {
         let nanos = |mega: f64| 1e3 / mega;
-        // Two measurements determine two unknowns: the cost per grant is grant + run / slots.
+        // The cost per grant is grant + run / slots, so two measurements determine the two unknowns.
         let share = 1.0 / short[0].slots - 1.0 / long.slots;
         let run = (nanos(short[0].mega) - nanos(long.mega)) / share;
         let grant = nanos(long.mega) - run / long.slots;
@@ -61,7 +61,8 @@ impl Model {
         model.with_served(short[1])
     }
 
-    /// Fits the serialised part to the throughput of two lanes by bisection: the throughput falls as that part grows.
+    /// Fits the serialised part to the throughput of two lanes by bisection, because the throughput falls as that part
+    /// grows.
     fn with_served(self, two: Runs) -> Model {
         let mut range = (0.0, 100.0 * self.run);
         for _ in 0..60 {
@@ -180,8 +181,8 @@ mod tests {
         assert!((1.5..2.0).contains(&gain), "{gain}");
     }
 
-    /// With an operation of 100 ns per slot, a run of 9800 / 101 slots takes 10 us: 101 ns per slot, and 200 ns to
-    /// claim it. Serving 100 lanes takes 10 us as well.
+    /// With an operation of 100 ns per slot, a run of 9800 / 101 slots takes 10 us, because each slot takes 101 ns and
+    /// the claim of the run takes 200 ns. Serving 100 lanes takes 10 us as well.
     #[test]
     fn runs_last_ten_microseconds_until_serving_all_lanes_takes_as_long() {
         assert!(is_near(MODEL.slots(1, HERE), 2048.0));

@@ -9,8 +9,8 @@ use std::time::Duration;
 
 const CALLS: u32 = 1 << 18;
 
-/// The lateness of the pacers. From a lateness of 29 minutes, the engine does not rule out that slots are beyond the
-/// range of positions, and handles them one by one.
+/// The lateness of the pacers. If a pacer is 29 minutes late or more, the engine cannot rule out that slots are beyond
+/// the range of positions, and handles slots one by one. The measured costs would then be too high.
 const LATE: Duration = Duration::from_secs(60);
 
 const GAP: Duration = Duration::from_micros(1);

@@ -1,4 +1,4 @@
-//! Runs a model under every interleaving, and prints the number of executions.
+//! Runs a model under every interleaving with a limited number of preemptions, and prints the number of executions.
 
 use loom::thread::JoinHandle;
 use nanopace::{Grant, ManualClock, Nanos, Pacer, PacerBuilder, Rate, Shape};
@@ -18,11 +18,12 @@ pub const HOUR: u64 = 3_600 * SECOND;
 /// The maximum number of preemptions, unless `LOOM_MAX_PREEMPTIONS` is set.
 const PREEMPTIONS: usize = 2;
 
-/// The maximum number of branches. A model that reaches this number counts as one that spins forever.
+/// The maximum number of branches in one execution. An execution that reaches this number counts as one that spins
+/// forever.
 const MOST_BRANCHES: usize = 20_000;
 
-/// Runs `model` with every interleaving of its threads, and with every value that a load may return. The number of
-/// preemptions is limited to `LOOM_MAX_PREEMPTIONS`, by default two. Prints the number of executions.
+/// Runs `model` once for each interleaving of its threads that has at most `LOOM_MAX_PREEMPTIONS` preemptions (by
+/// default two), and for each value that a load may return. Prints the number of executions.
 ///
 /// # Panics
 /// Panics if an execution panics, deadlocks or spins forever.
@@ -40,7 +41,7 @@ pub fn explore_less(less: usize, name: &str, model: impl Fn() + Send + Sync + 's
     let bound = builder.preemption_bound.unwrap_or(PREEMPTIONS).saturating_sub(less);
     builder.preemption_bound = Some(bound);
     builder.max_branches = MOST_BRANCHES;
-    // An atomic of std, not of loom, because it outlives an execution.
+    // This counter is an atomic of std, because an atomic of loom exists only within one execution.
     let executions = Arc::new(AtomicU64::new(0));
     let counter = Arc::clone(&executions);
     let started = Instant::now();
@@ -130,7 +131,7 @@ pub fn drain(pacer: &Pacer) -> Vec<Grant> {
     std::iter::from_fn(|| pacer.try_acquire().ok()).collect()
 }
 
-/// Checks that every nanosecond is accounted for.
+/// Checks that the four parts of the ledger add up to the elapsed time.
 ///
 /// # Panics
 /// Panics if the account does not balance.

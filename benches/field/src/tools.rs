@@ -7,7 +7,8 @@ use std::process::Command;
 pub struct Tool {
     pub name: &'static str,
     program: &'static str,
-    /// Whether the tool is an HTTP client, whose requests the witness records. The loads of other tools record starts.
+    /// Whether the tool is an HTTP client. If it is, the witness records its requests. If not, its load records the
+    /// starts.
     pub is_seen: bool,
     arguments: fn(&Run) -> Vec<String>,
 }

@@ -99,7 +99,8 @@ impl Server {
         Ok(())
     }
 
-    /// Clients send one short request at a time.
+    /// Reads a request, writes the response, and returns the arrival time of the request. One read suffices, because
+    /// clients send one short request at a time.
     fn answer(&mut self, client: usize) -> Option<u64> {
         let mut stream = self.clients.get(client)?.as_ref()?;
         let mut bytes = [0; 4096];

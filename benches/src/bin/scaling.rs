@@ -103,8 +103,8 @@ fn on_word(work: fn(usize, Duration) -> Work) -> [f64; 2] {
     })
 }
 
-/// Returns throughput and length of the runs from the round with the median throughput. The throughput grows with the
-/// length, so medians of each would not belong together.
+/// Returns the throughput and the length of the runs from the round with the median throughput. Both come from the same
+/// round, because the throughput grows with the length of the runs.
 fn in_runs(factor: u32, threads: usize) -> Runs {
     let mut rounds: Vec<Runs> =
         (0..ROUNDS).map(|_| sweep::lanes_in_runs(factor, threads, SPAN)).collect();

@@ -177,8 +177,8 @@ impl Clock for TwoClocks {
     }
 }
 
-/// Threads: one whose clock is behind, which calls `try_acquire` and uses the latest reading of all threads; one that
-/// pauses the pacer for a second and resumes it. Edit: `reading` loads the latest reading `Relaxed`.
+/// Threads: one that reads 3.5 us from its clock and calls `try_acquire`, which prefers the latest reading of all
+/// threads; one that pauses the pacer for a second and resumes it. Edit: `reading` loads the latest reading `Relaxed`.
 #[test]
 fn a_reading_comes_with_its_change() {
     explore("a_reading_comes_with_its_change", || {

@@ -13,7 +13,7 @@ use std::time::Duration;
 /// time, or does not check for a writer.
 #[test]
 fn a_snapshot_is_read_whole() {
-    // At 1.5 s, half an interval is left. At the new rate it takes 1/6 s.
+    // At 1.5 s, half of the interval before slot 2 is left. Half an interval at 3/s takes 1/6 s.
     let new = at(1_666_666_667);
     explore("a_snapshot_is_read_whole", move || snapshot_is_read_whole("1/s", "3/s", new));
 }
@@ -115,10 +115,10 @@ fn no_sleeper_starts_at_the_old_speed() {
     });
 }
 
-/// Threads: one that claims two slots due in an hour, as one operation, under the lock; one that sets the rate to
-/// 1000/s and moves the clock forward by 1 ms. Edits: `wake_moved` wakes no sleeper, or wakes sleepers before it has
-/// withdrawn the published state; `enter` does not check whether the plan is current; the manual clock does not check
-/// the time again before it registers a sleeper.
+/// Threads: one that acquires slots 1 and 2 under the lock, as one operation that is due in an hour; one that sets the
+/// rate to 1000/s and moves the clock forward by 1 ms. Edits: `wake_moved` wakes no sleeper, or wakes sleepers before
+/// it has withdrawn the published state; `enter` does not check whether the plan is current; the manual clock does not
+/// check the time again before it registers a sleeper.
 #[test]
 fn no_wake_up_is_lost() {
     explore("no_wake_up_is_lost", || {
@@ -230,9 +230,9 @@ fn nothing_starts_while_paused() {
     });
 }
 
-/// Threads: one that acquires slots 0 and 1 as one operation, whose intended start was half a microsecond ago when the
-/// pause began; one that ends the pause after a second. Edits: `wake_moved` wakes no sleeper; `resume` moves the pieces
-/// by less than the length of the pause.
+/// Threads: one that acquires slots 0 and 1 as one operation; one that ends the pause after a second. The operation's
+/// intended start is half a microsecond before the pause. Edits: `wake_moved` wakes no sleeper; `resume` moves the
+/// pieces by less than the length of the pause.
 #[test]
 fn a_pause_makes_no_slot_later() {
     explore("a_pause_makes_no_slot_later", || {

@@ -1,4 +1,5 @@
-//! Models of the end of a schedule: all callers notice the end, and no caller hangs when the schedule continues.
+//! Models of the end of a schedule. All callers must notice the end, and no caller may hang when the schedule
+//! continues.
 
 use loom_tests::{
     HOUR, MICRO, MILLI, SECOND, Told, Watched, assert_balanced, at, beside, drain, explore,
@@ -102,7 +103,7 @@ fn a_schedule_that_goes_on_loses_no_slot() {
             move || pacer.acquire()
         });
         pacer.set_rate(rate("1M/s"));
-        // The next slot is due within 1 ns.
+        // The next two slots are due at 5001 ns and at 6001 ns.
         clock.advance(span(2 * MICRO));
         let other = other.join().unwrap();
         assert!(other.is_ok() || other == Err(Ended::Finished), "{other:?}");

@@ -1,4 +1,4 @@
-//! Models of the queue of requests that wait for a limit: no wake-up is lost, and no waiter is overtaken.
+//! Models of the queue of requests that wait for a limit. No wake-up may be lost, and no waiter may be overtaken.
 
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicBool, Ordering::Relaxed};

@@ -1,4 +1,4 @@
-//! Models of callers that spin or yield: a change also reaches them.
+//! Models of callers that spin or yield, which changes must also reach.
 
 use loom_tests::{
     MICRO, MILLI, Watched, assert_balanced, explore, intended_ns, rate, span, spawn, wait_ns,

@@ -1,4 +1,4 @@
-//! Models of the late policies: two late starts at the same time change the schedule consistently.
+//! Models of the late policies. Two late starts at the same time must change the schedule consistently.
 
 use loom_tests::{
     MICRO, SECOND, assert_balanced, drain, explore, intended_ns, manual, slots, span, spawn,
@@ -13,8 +13,8 @@ fn claim_and_start(pacer: &Pacer) -> Start {
     (claim.into_owned(), start)
 }
 
-/// Claims and starts a slot in each of two threads, 10 s after the start of a schedule of 1/s. Returns the earlier slot
-/// first.
+/// Claims and starts a slot in each of two threads, 10 s after the start of a schedule of 1/s. Returns the two starts
+/// in the order of their intended starts. Refused starts come last.
 fn start_late(builder: PacerBuilder, clock: &ManualClock) -> (Pacer, [Start; 2]) {
     let pacer = builder.build();
     clock.advance(span(10 * SECOND));
@@ -37,13 +37,15 @@ fn starts_ms(starts: &[Start; 2]) -> [Result<u64, u64>; 2] {
     })
 }
 
-/// Threads: two that claim and start a slot, 10 s late. Edit: `Schedule::start` lets a settled slot forfeit time too.
+/// Threads: two that claim and start a slot, 10 s after the start of the schedule. Edit: `Schedule::start` lets a
+/// settled slot forfeit time too.
 #[test]
 fn a_strict_gap_is_forfeited_once() {
     explore("a_strict_gap_is_forfeited_once", || {
         let (clock, builder) = manual("1/s");
         let (pacer, starts) = start_late(builder.strictness(Strictness::STRICT), &clock);
-        // Either slot 0 forfeits 10 s and slot 1 starts 1 s later, or slot 1 forfeits 9 s and slot 0 forfeits nothing.
+        // Slot 0 forfeits 10 s if it starts first, and slot 1 is then refused until 11 s. Slot 1 forfeits 9 s if it
+        // starts first, and slot 0 then forfeits nothing.
         let expected = match pacer.ledger().idle.as_secs() {
             10 => [Ok(0), Err(11_000)],
             9 => [Ok(0), Ok(1_000)],
@@ -55,8 +57,8 @@ fn a_strict_gap_is_forfeited_once() {
     });
 }
 
-/// Threads: two that call `try_acquire`, 2 s late, at strictness 2. The remaining time is made up for after both have
-/// ended. Edit: `release` returns the intended start.
+/// Threads: two that call `try_acquire` 2 s after the start of the schedule, at strictness 2. After both threads have
+/// ended, this thread starts the remaining late slots. Edit: `release` returns the intended start.
 #[test]
 fn owed_time_is_paid_back_once() {
     explore("owed_time_is_paid_back_once", || {
@@ -70,7 +72,7 @@ fn owed_time_is_paid_back_once() {
         let mut started = usize::from(pacer.try_acquire().is_ok()) + other.join().unwrap();
         assert_eq!(started, 1);
         assert_balanced(&pacer);
-        // At 2 s, slots 0 to 2 were due. At twice the rate, slot 4 closes the gap at 4 s.
+        // At 2 s, slots 0 to 2 are due. The pacer catches up at twice the rate, so slot 4 starts on schedule at 4 s.
         for half_seconds in 1..=4 {
             clock.advance(span(SECOND / 2));
             started += drain(&pacer).len();
@@ -83,8 +85,8 @@ fn owed_time_is_paid_back_once() {
     });
 }
 
-/// Threads: two that claim and start a slot, 10 s late, with a limit of 3 s. Edit: `skip` does not count the slot that
-/// the caller holds.
+/// Threads: two that claim and start a slot, 10 s after the start of the schedule, with a limit of 3 s. Edit: `skip`
+/// does not count the slot that the caller holds.
 #[test]
 fn skips_are_counted_once() {
     explore("skips_are_counted_once", || {

@@ -13,8 +13,8 @@ const BEND: &str = "hold 1M/s 2us, hold 4M/s 1s";
 
 const BENT: [u64; 7] = [0, 1_000, 2_000, 2_250, 2_500, 2_750, 3_000];
 
-/// Returns a pacer whose slot 0 has started. All other slots of [`BENT`] are due. On the extended chord, slot 3 would
-/// be due too.
+/// Returns a pacer whose slot 0 has started. The other slots of [`BENT`] are due. Slot 3 would be due too if the chord
+/// continued after slot 2.
 fn behind() -> Pacer {
     let (clock, builder) = shaped(BEND);
     let pacer = builder.build();

@@ -1,4 +1,4 @@
-//! Models of the queue of tasks in `nanopace-async`: the lead is handed over, and no wake-up is lost.
+//! Models of the queue of tasks in `nanopace-async`. The lead must be handed over, and no wake-up may be lost.
 
 use loom::sync::{Condvar, Mutex};
 use loom_tests::{MILLI, at, explore, explore_less, manual, rate, span, spawn};

@@ -203,8 +203,9 @@ fn a_block_goes_back_once() {
     });
 }
 
-/// Threads: one whose lane has started two slots and holds a third, and that acquires a slot if the pacer is closed,
-/// and drops the lane; one that closes the pacer. Four slots are due. Edit: `Block::next` does not check the version.
+/// Threads: one with a lane that has started two slots and holds a third; one that closes the pacer. If the pacer is
+/// closed, the first thread acquires a slot with the lane. Then it drops the lane. Four slots are due. Edit:
+/// `Block::next` does not check the version.
 #[test]
 fn a_closed_lane_gives_back_its_block() {
     explore("a_closed_lane_gives_back_its_block", || {
@@ -260,8 +261,8 @@ fn drawn_slots_end_with_a_close() {
     });
 }
 
-/// If another thread has reported a later reading than the draw's, drawn slots start with the later reading. If that
-/// reading was made after a change, the slots move with the change.
+/// If another thread has reported a later reading than the one of the draw, drawn slots start with the later reading.
+/// If the later reading was made after a change, the drawn slots must move with the change.
 ///
 /// Threads: one that calls `try_acquire`; one that pauses the pacer for a second, resumes it and acquires a slot. Edit:
 /// the reported reading is loaded after the version.

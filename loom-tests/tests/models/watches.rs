@@ -1,4 +1,4 @@
-//! Models of watches: every change wakes the tasks that wait with their own timers.
+//! Models of watches. Every change must wake the tasks that wait with their own timers.
 
 use loom_tests::{HOUR, MILLI, Told, at, beside, explore, manual, rate};
 use nanopace::Refused;

@@ -1,4 +1,4 @@
-//! Runs a minimal client: each connection repeats one request and reads each response up to its content length.
+//! Runs a minimal client. Each connection repeats one request, and reads each response up to its content length.
 
 use crate::Fallible;
 use httparse::{EMPTY_HEADER, Response};

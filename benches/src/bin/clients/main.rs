@@ -260,7 +260,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // The master process stops its workers only on a signal that it can handle.
+        // This sends SIGTERM. On SIGKILL, which `Child::kill` sends, the master process could not stop its workers.
         let _ = Command::new("kill").arg(self.child.id().to_string()).status();
         let _ = self.child.wait();
         let _ = fs::remove_dir_all(&self.folder);

@@ -9,8 +9,8 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-/// A thread's tasks may try to start slots this many times in a row without waiting. After that, a task yields to its
-/// runtime.
+/// The number of times in a row that a thread's tasks may try to start slots without waiting. After that, a task yields
+/// to its runtime.
 const IN_A_ROW: u32 = 64;
 
 const HOLDS_IN_A_ROW: u32 = 4;

@@ -12,9 +12,9 @@ use std::task::{Context, Poll};
 /// the slot is given back and another task gets it.
 ///
 /// Use a claim to prepare an operation ahead of its start, or to keep a slot from going to another task. Any number of
-/// tasks may await claims at the same time: each task is woken for its own slot. A change of the schedule, except a
-/// pause or a change during one, wakes all tasks that await claims, and so does a slot that is given back. Each task
-/// then checks its slot again.
+/// tasks may await claims at the same time. Each task is woken when its own slot is due. A change of the schedule,
+/// except a pause or a change during a pause, wakes all tasks that await claims, and so does a slot that is given back.
+/// Each woken task checks its slot again.
 ///
 /// ```
 /// use nanopace::{Pacer, Rate};
@@ -54,7 +54,7 @@ impl AsyncPacer {
     }
 
     /// Returns a future that completes when `claim` is due. Use this method for a claim that was made on another
-    /// thread. The claim must be one of the same [`pacer`](AsyncPacer::pacer).
+    /// thread. The claim must belong to the same [`pacer`](AsyncPacer::pacer).
     ///
     /// ```
     /// use nanopace::{Pacer, Rate};

@@ -12,10 +12,10 @@
 //!
 //! # On time
 //!
-//! The timer rings about 10 us late. It is therefore set that much earlier ([`waking`]), and the called task *holds
-//! on*: it spins until its slot is due. On some virtual machines, setting the timer also takes about 10 us. If other
-//! tasks wait and there is enough time, a task sets the timer for the next slot before it spins: at that time, the
-//! system call delays no operation.
+//! The timer rings about 10 us late. The timer is therefore set 10 us earlier ([`waking`]), and the called task *holds
+//! on*, which means that it spins until its slot is due. On some virtual machines, setting the timer also takes about
+//! 10 us. If other tasks wait and there is enough time, a task sets the timer for the next slot before it spins,
+//! because the system call then delays no operation.
 //!
 //! If slots are so close that a wake-up for each slot costs too much, the timer rings for several slots together, and
 //! no task holds on. See [`Drive::wake_at`](nanopace::driver::Drive::wake_at).
@@ -96,8 +96,8 @@ impl Wake for Bell {
     }
 }
 
-/// Holds the queue's lock. After the lock is released, wakes the called tasks and drops a replaced waker: waking and
-/// dropping may run code of a task, and that code may take the lock.
+/// Holds the queue's lock. After the lock is released, wakes the called tasks and drops a replaced waker. Waking and
+/// dropping must come after the release, because they may run code of a task that takes the lock.
 struct Stay<'l> {
     line: &'l Line,
     // Fields are dropped in this order.
@@ -139,8 +139,8 @@ impl Line {
         })
     }
 
-    /// A called task becomes uncalled and keeps its position. If the task should hold on for its slot, returns for how
-    /// long.
+    /// Puts the task in the queue. A called task becomes uncalled and keeps its position. If the task should hold on
+    /// for its slot, returns the time for which it should hold on.
     pub(crate) fn stand(
         &self,
         ticket: &mut Option<Ticket>,
@@ -166,7 +166,7 @@ impl Line {
         }
     }
 
-    /// `is_change` is true if the watch rang, and false if the timer rang.
+    /// Handles a ring of the bell. `is_change` is true if the watch rang, and false if the timer rang.
     fn ring(&self, is_change: bool) {
         let mut stay = self.enter();
         if is_change {
@@ -198,8 +198,8 @@ impl Line {
         Stay { line: self, queue, called: Called::default(), dropped: None }
     }
 
-    /// The timer counts its delay from the system call. If the thread is descheduled before that call, the ring would
-    /// be too late, so the timer is set again.
+    /// Sets the timer to ring at `at`. The timer counts its delay from the system call, so the ring is too late if the
+    /// thread is descheduled before that call. The timer is then set again.
     fn set_timer(&self, at: Nanos) {
         for _ in 0..SETS {
             let now = self.pacer.now();
@@ -212,8 +212,9 @@ impl Line {
 }
 
 impl Stay<'_> {
-    /// Reads the schedule, and ensures that the task whose turn is next is called in time. If that task is `asking`,
-    /// the calling task, and it should hold on for its slot, returns for how long.
+    /// Reads the schedule, and ensures that the next task in turn is called in time. `asking` is the task that makes
+    /// this call, if any. If it is the next task and should hold on for its slot, returns the time for which it should
+    /// hold on.
     fn look(&mut self, asking: Option<u64>) -> Option<Duration> {
         if self.queue.is_idle() {
             return None;
@@ -243,8 +244,9 @@ impl Stay<'_> {
         None
     }
 
-    /// The pacer's next slot is due at `due`. A task that wants several slots never gets a slot that was given back, so
-    /// a later task may come first.
+    /// Returns the task whose slot comes next, and when that slot is due. `due` is when the pacer's next slot is due. A
+    /// row never contains a slot that was given back, so a later task that wants one slot may come before a task that
+    /// wants a row.
     fn next_to_come(&self, due: Result<Nanos, Ended>) -> Option<(u64, Result<Nanos, Ended>)> {
         let first = *self.queue.uncalled.first()?;
         let slots = self.queue.slots(first);
@@ -280,7 +282,8 @@ impl Stay<'_> {
         }
     }
 
-    /// Returns whether a task should not sleep before the slot at `due`: the slot is due, or the task should hold on.
+    /// Returns whether a task should not sleep before the slot at `due`, because the slot is due or the task should
+    /// hold on.
     fn holds_on(&self, due: Nanos, now: Nanos) -> bool {
         let left = due - now;
         let is_near = left < HOLD_WITHIN && self.queue.holding.affords(left);
@@ -305,7 +308,8 @@ impl Stay<'_> {
         }
     }
 
-    /// `started` is the time at which a task last started a slot, or will start the slot before this one.
+    /// Returns when the timer should ring for the slot at `due`. `started` is the time at which a task last started a
+    /// slot, or will start the slot before this slot.
     fn wake_at(&self, due: Nanos, started: Nanos) -> Nanos {
         let cost = self.queue.set_cost * WAKE_PER_SET;
         let at = self.line.pacer.wake_at(due, started, cost);
@@ -316,9 +320,9 @@ impl Stay<'_> {
         due - self.queue.waking.lead(due - started) - self.queue.set_cost
     }
 
-    /// Sets the timer to ring at `at`, unless the timer will ring earlier: setting the timer again costs more than an
-    /// early wake-up. While the pacer is paused and no task has a deadline, `at` is `Nanos::MAX`, and only a change
-    /// rings the bell.
+    /// Sets the timer to ring at `at`, unless the timer will ring earlier. An early wake-up costs less than setting the
+    /// timer again. While the pacer is paused and no task has a deadline, `at` is `Nanos::MAX`, and only a change rings
+    /// the bell.
     fn set_timer_if_earlier(&mut self, at: Nanos, now: Nanos) {
         if at < Nanos::MAX && (self.queue.alarm <= now || at < self.queue.alarm) {
             self.line.set_timer(at);
@@ -345,8 +349,8 @@ impl Stay<'_> {
         }
     }
 
-    /// Calls as many further tasks as had been called before this ring and not polled, so that even a large number of
-    /// tasks that are not polled delays the other tasks only briefly.
+    /// If called tasks have not been polled since before this ring, calls as many further tasks. Even a large number of
+    /// tasks that are not polled then delays the other tasks only briefly.
     fn call_as_many_again(&mut self) {
         let called = self.queue.waiting.len() - self.queue.uncalled.len();
         for _ in 1..called {

@@ -10,10 +10,10 @@ use std::time::Duration;
 
 /// Paces async tasks: each `acquire().await` completes when the next slot is due.
 ///
-/// Clones share one FIFO queue of waiting tasks. Use one `AsyncPacer` per runtime, created inside that runtime: a timer
-/// in the runtime's reactor rings only while the reactor is driven. Several `AsyncPacer`s can share one [`Pacer`]. Use
-/// one pacer for threads and another for tasks: a thread that blocks claims its slot ahead of time, so tasks on the
-/// same pacer get only the slots that threads leave.
+/// Clones share one FIFO queue of waiting tasks. Use one `AsyncPacer` per runtime, and create it inside that runtime,
+/// because a timer in the runtime's reactor rings only while the reactor is driven. Several `AsyncPacer`s can share one
+/// [`Pacer`]. Use one pacer for threads and another for tasks. A thread that blocks claims its slot ahead of time, so
+/// tasks on the same pacer get only the slots that threads leave.
 ///
 /// The timer counts real time, so the pacer's clock has to run at the same speed.
 ///
@@ -59,10 +59,9 @@ impl AsyncPacer {
 
     /// Completes with the next slot when the slot is due. The grant contains the lateness of the start.
     ///
-    /// The future is cancel-safe: a task that waits holds no slot, so dropping the future loses no slot. After the
-    /// tasks of a thread have tried to start slots 64 times in a row without waiting, the next poll yields to other
-    /// tasks, so the future never starves the other branches of a `select!`. To check without waiting, use
-    /// [`try_acquire`](AsyncPacer::try_acquire).
+    /// The future is cancel-safe, because a task that waits holds no slot. After the tasks of a thread have tried to
+    /// start slots 64 times in a row without waiting, the next poll yields to other tasks, so the future never starves
+    /// the other branches of a `select!`. To check without waiting, use [`try_acquire`](AsyncPacer::try_acquire).
     ///
     /// The future borrows the pacer. A task that outlives the caller needs a clone of the pacer: `async move {
     /// pacer.acquire().await }`.

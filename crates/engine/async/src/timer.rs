@@ -16,8 +16,8 @@ pub use tokio::TokioTimer;
 
 use std::io;
 
-/// Returns the best timer for the caller's runtime: with the feature `tokio`, on Linux and inside a tokio runtime, a
-/// timer in tokio's reactor. Otherwise, and if that timer cannot be created, returns a thread.
+/// Returns the best timer for the caller's runtime. With the feature `tokio`, on Linux and inside a tokio runtime, this
+/// is a timer in tokio's reactor. Otherwise, or if that timer cannot be created, it is a timer with its own thread.
 ///
 /// # Errors
 /// Returns an error if the thread can't be started.

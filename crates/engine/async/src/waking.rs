@@ -5,8 +5,8 @@ use std::time::Duration;
 
 const LEAD_LIMIT: Duration = Duration::from_micros(250);
 
-/// On average, a task spins for at most this fraction (one in `USUAL_SHARE`) of the interval, because the lead exceeds
-/// the average lateness by at most this fraction.
+/// The lead exceeds the average lateness by at most the interval divided by this number. On average, a task therefore
+/// spins for at most this part of the interval.
 const USUAL_SHARE: u32 = 8;
 
 /// The inverse of the maximum fraction of time that tasks may spin.
@@ -14,8 +14,8 @@ const HOLD_DIVISOR: u32 = 4;
 
 const SAVED_LIMIT: Duration = Duration::from_micros(200);
 
-/// The step by which `p90_late` changes: it grows by nine steps after a ring that was later, and otherwise shrinks by
-/// one. About a tenth of all rings are therefore later.
+/// The step by which `p90_late` changes. The value grows by nine steps after a ring that was later, and shrinks by one
+/// step after any other ring. About a tenth of all rings are therefore later.
 const STEP: Duration = Duration::from_nanos(250);
 
 #[derive(Debug, Default)]

@@ -14,7 +14,7 @@ unsafe fn change(
     change: impl FnOnce(&Pacer) -> Result<(), Failure>,
 ) -> Status {
     guarded(|| {
-        // SAFETY: as this function requires.
+        // SAFETY: the caller meets the requirements of this function.
         change(&unsafe { live(pacer) }?.pacer)
     })
 }
@@ -26,7 +26,7 @@ unsafe fn tell(pacer: *const PacerHandle, what: impl FnOnce(&Pacer)) -> Status {
         what(pacer);
         Ok(())
     };
-    // SAFETY: as this function requires.
+    // SAFETY: the caller meets the requirements of this function.
     unsafe { change(pacer, tell) }
 }
 

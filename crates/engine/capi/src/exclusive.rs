@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 #[derive(Debug)]
 pub(crate) struct Exclusive<T> {
     state: AtomicU8,
-    /// Until the value is freed, only the call that has set the state to [`BUSY`] accesses it.
+    /// Until the value is freed, only the call that has set the state to [`BUSY`] accesses the value.
     inner: UnsafeCell<ManuallyDrop<T>>,
 }
 
@@ -20,7 +20,7 @@ const IDLE: u8 = 0;
 const BUSY: u8 = 1;
 const FREE: u8 = 2;
 
-// SAFETY: one call at a time accesses the inner value. Any thread may do this, because `T` is `Send`.
+// SAFETY: one call at a time accesses the inner value. The call may come from any thread, because `T` is `Send`.
 unsafe impl<T: Send> Sync for Exclusive<T> {}
 
 struct Access<'a, T>(&'a Exclusive<T>);
@@ -75,10 +75,10 @@ pub(crate) unsafe fn start<T>(
     start: impl FnOnce(&mut T) -> Result<nanopace::Grant, Refused>,
 ) -> Status {
     guarded(|| {
-        // SAFETY: as this function requires.
+        // SAFETY: the caller meets the requirements of this function.
         let place = unsafe { out(grant) }?;
         let started = handle?.with(start)?;
-        // SAFETY: as this function requires.
+        // SAFETY: the caller meets the requirements of this function.
         place.write(started.map_err(|refused| unsafe { refusal(refused, due_ns) })?.into());
         Ok(())
     })

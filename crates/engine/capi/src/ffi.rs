@@ -7,7 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 #[inline]
 pub(crate) fn guarded(run: impl FnOnce() -> Result<(), Failure>) -> Status {
-    // Unwind safe: the engine's types are unwind safe, so a panic leaves their data consistent.
+    // The assertion is correct, because the engine's types are unwind safe, so a panic leaves their data consistent.
     match catch_unwind(AssertUnwindSafe(run)) {
         Ok(Ok(())) => Status::Ok,
         Ok(Err(failure)) => failure.told(),
@@ -19,7 +19,7 @@ pub(crate) fn guarded(run: impl FnOnce() -> Result<(), Failure>) -> Status {
 /// The pointer is null, or valid for as long as the result is used.
 #[inline]
 pub(crate) unsafe fn read<'a, T>(pointer: *const T) -> Result<&'a T, Failure> {
-    // SAFETY: null or valid, as this function requires.
+    // SAFETY: the pointer is null or valid, because this function requires it.
     unsafe { pointer.as_ref() }.ok_or(Status::Null.into())
 }
 
@@ -27,7 +27,7 @@ pub(crate) unsafe fn read<'a, T>(pointer: *const T) -> Result<&'a T, Failure> {
 /// The pointer is null, or can be written for as long as the result is used.
 #[inline]
 pub(crate) unsafe fn out<'a, T>(pointer: *mut T) -> Result<&'a mut MaybeUninit<T>, Failure> {
-    // SAFETY: null or valid, as this function requires; the place is not read.
+    // SAFETY: the pointer is null or can be written, because this function requires it. The place is not read.
     unsafe { pointer.cast::<MaybeUninit<T>>().as_mut() }.ok_or(Status::Null.into())
 }
 
@@ -38,14 +38,14 @@ pub(crate) unsafe fn maybe_text<'a>(pointer: *const c_char) -> Result<Option<&'a
     if pointer.is_null() {
         return Ok(None);
     }
-    // SAFETY: not null, so it ends with a zero byte, as this function requires.
+    // SAFETY: the pointer is not null, so this function requires that it points to a string that ends with a zero byte.
     let text = unsafe { CStr::from_ptr(pointer) };
     text.to_str().map(Some).map_err(|_| Status::NotUtf8.into())
 }
 
 /// # Safety
-/// As [`maybe_text`].
+/// The requirements are those of [`maybe_text`].
 pub(crate) unsafe fn text<'a>(pointer: *const c_char) -> Result<&'a str, Failure> {
-    // SAFETY: as this function requires.
+    // SAFETY: the caller meets the requirements of this function.
     unsafe { maybe_text(pointer) }?.ok_or(Status::Null.into())
 }

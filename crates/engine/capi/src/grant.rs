@@ -38,7 +38,8 @@ pub(crate) unsafe fn refusal(refused: Refused, due_ns: *mut u64) -> Failure {
         Refused::NotUntil(due) if due < Nanos::MAX => due.as_nanos(),
         _ => u64::MAX,
     };
-    // SAFETY: as this function requires. Null means that the caller does not want the due time.
+    // SAFETY: the caller meets the requirements of this function. Null means that the caller does not want the due
+    // time.
     if let Ok(place) = unsafe { out(due_ns) } {
         place.write(due);
     }

@@ -10,7 +10,7 @@
 //!   until 256 more handles of its type have been freed.
 //! * Strings are UTF-8 and end with a zero byte.
 //! * Do not call these functions in a signal handler, which could run within another call of the same thread.
-//! * No panic unwinds into the caller: a panic is caught and becomes [`Status::Panicked`]. No panic of the engine is
+//! * A panic is caught and becomes [`Status::Panicked`], so no panic unwinds into the caller. No panic of the engine is
 //!   known.
 #![expect(
     clippy::missing_safety_doc,

@@ -104,7 +104,7 @@ impl Options {
         &self,
         builder: PacerBuilder,
     ) -> Result<(PacerBuilder, Option<ManualClock>), Failure> {
-        // SAFETY: as this function requires.
+        // SAFETY: the caller meets the requirements of this function.
         let builder = unsafe { self.apply_texts(builder) }?;
         let builder = self.apply_numbers(builder)?;
         let builder = match self.start {
@@ -133,18 +133,18 @@ impl Options {
     }
 
     /// # Safety
-    /// As [`apply`](Options::apply).
+    /// The requirement is that of [`apply`](Options::apply).
     unsafe fn apply_texts(&self, mut builder: PacerBuilder) -> Result<PacerBuilder, Failure> {
-        // SAFETY: as this function requires.
+        // SAFETY: the caller meets the requirements of this function.
         if let Some(text) = unsafe { maybe_text(self.arrivals) }? {
             let arrivals: Arrivals = text.parse().map_err(Failure::wrong)?;
             builder = builder.arrivals(arrivals.with_seed(self.seed));
         }
-        // SAFETY: as this function requires.
+        // SAFETY: the caller meets the requirements of this function.
         if let Some(text) = unsafe { maybe_text(self.shard) }? {
             builder = builder.shard(text.parse().map_err(Failure::wrong)?);
         }
-        // SAFETY: as this function requires.
+        // SAFETY: the caller meets the requirements of this function.
         if let Some(text) = unsafe { maybe_text(self.pause) }? {
             builder = builder.pause(text.parse().map_err(Failure::wrong)?);
         }

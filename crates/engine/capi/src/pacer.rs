@@ -27,7 +27,7 @@ static FREED: Freed<PacerHandle> = Freed::new();
 /// since (`lib.rs`).
 #[inline]
 pub(crate) unsafe fn live<'a>(handle: *const PacerHandle) -> Result<&'a PacerHandle, Failure> {
-    // SAFETY: as this function requires; freed handles are kept.
+    // SAFETY: the caller meets the requirements of this function, and a freed handle is kept until 256 more are freed.
     let handle = unsafe { read(handle) }?;
     // Relaxed: a use after free may go unreported, but is harmless, because the memory is kept. No model: the flag
     // publishes no other data.
@@ -81,7 +81,7 @@ pub unsafe extern "C" fn nanopace_free(pacer: *mut PacerHandle) -> Status {
     guarded(|| {
         // SAFETY: the caller follows the rules of this crate (`lib.rs`).
         let handle = unsafe { live(pacer) }?;
-        // Relaxed: only one caller sees that the handle was not freed; the flag publishes no other data.
+        // Relaxed: only one caller sees that the handle was not freed, and the flag publishes no other data.
         if handle.is_freed.swap(true, Ordering::Relaxed) {
             return Err(Status::Freed.into());
         }
@@ -147,7 +147,7 @@ pub unsafe extern "C" fn nanopace_acquire_many(
     n: u32,
     grant: *mut Grant,
 ) -> Status {
-    // SAFETY: the caller follows the rules of this crate (`lib.rs`); null means that the caller does not want the due
+    // SAFETY: the caller follows the rules of this crate (`lib.rs`). Null means that the caller does not want the due
     // time.
     unsafe { take(pacer, grant, std::ptr::null_mut(), |pacer| pacer.clone().acquire_many(n)) }
 }
@@ -175,11 +175,11 @@ unsafe fn take(
     take: impl FnOnce(&Pacer) -> Result<nanopace::Grant, Refused>,
 ) -> Status {
     guarded(|| {
-        // SAFETY: as this function requires.
+        // SAFETY: the caller meets the requirements of this function.
         let place = unsafe { out(grant) }?;
-        // SAFETY: as this function requires.
+        // SAFETY: the caller meets the requirements of this function.
         let handle = unsafe { live(pacer) }?;
-        // SAFETY: as this function requires.
+        // SAFETY: the caller meets the requirements of this function.
         let started = take(&handle.pacer).map_err(|refused| unsafe { refusal(refused, due_ns) })?;
         place.write(started.into());
         Ok(())
@@ -214,7 +214,7 @@ pub unsafe extern "C" fn nanopace_acquire_due(
         for (index, grant) in std::iter::once(first).chain(more).take(most).enumerate() {
             // SAFETY: the index is below `most`, and there is room for `most` grants.
             let place = unsafe { grants.add(index) };
-            // SAFETY: as above.
+            // SAFETY: the index is below `most`, so the place belongs to the caller's array.
             unsafe { place.write(grant.into()) };
             *count = index + 1;
         }

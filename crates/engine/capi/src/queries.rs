@@ -63,9 +63,9 @@ fn ns(span: Duration) -> u64 {
 /// The caller follows the rules of this crate (`lib.rs`).
 unsafe fn tell<T>(pacer: *const PacerHandle, place: *mut T, tell: fn(&Pacer) -> T) -> Status {
     guarded(|| {
-        // SAFETY: as this function requires.
+        // SAFETY: the caller meets the requirements of this function.
         let place = unsafe { out(place) }?;
-        // SAFETY: as this function requires.
+        // SAFETY: the caller meets the requirements of this function.
         place.write(tell(&unsafe { live(pacer) }?.pacer));
         Ok(())
     })

@@ -157,9 +157,9 @@ pub unsafe extern "C" fn nanopace_describe(
         }
         // SAFETY: `buffer` is not null, so `length` bytes can be written there, and `fits` is less than `length`.
         unsafe { buffer.cast::<u8>().copy_from_nonoverlapping(text.as_ptr(), fits) };
-        // SAFETY: as above.
+        // SAFETY: `fits` is less than `length`, so the byte at `fits` belongs to the buffer.
         let end = unsafe { buffer.add(fits) };
-        // SAFETY: as above.
+        // SAFETY: the byte at `fits` belongs to the buffer, and can be written.
         unsafe { end.write(0) };
     }
     text.len()

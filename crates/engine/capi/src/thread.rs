@@ -5,7 +5,7 @@
 #[inline]
 pub(crate) fn id() -> usize {
     let id;
-    // SAFETY: reads the thread's own pointer, which the system keeps there; nothing is written.
+    // SAFETY: the instruction reads the thread's own pointer, which the system keeps at `fs:0`, and writes nothing.
     unsafe {
         std::arch::asm!("mov {}, fs:0", out(reg) id, options(nostack, readonly, preserves_flags));
     }

@@ -38,7 +38,7 @@ impl Wake for Bell {
             self.watch.set(&Waker::from(self.clone()));
         }
         drop(is_over);
-        // Fails only when the counter is at 2^64 - 2. The descriptor is readable in that case.
+        // The write fails only if the counter is at 2^64 - 2, and the descriptor is then readable.
         let _ = write(&self.event, &1_u64.to_ne_bytes());
     }
 }

@@ -3,8 +3,8 @@
 use std::error::Error;
 use std::fmt;
 
-/// The error for a request for more cells at once than the quota's burst size. The field contains the burst size. Such
-/// a request fails at once, because waiting would not help.
+/// The error for a request for more cells at once than the quota's burst size. The field contains the burst size. The
+/// request fails at once, because waiting would not help.
 ///
 /// ```
 /// use governor::{InsufficientCapacity, Quota, RateLimiter};

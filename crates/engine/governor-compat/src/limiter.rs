@@ -164,9 +164,9 @@ impl<C: Clock> RateLimiter<NotKeyed, InMemoryState, C, NoOpMiddleware<C::Instant
 impl<C: ReasonablyRealtime> RateLimiter<NotKeyed, InMemoryState, C, NoOpMiddleware<C::Instant>> {
     /// Waits until the next cell is due, and admits it.
     ///
-    /// The future is cancel-safe: a task that waits has not used a cell. The first task that awaits a cell creates the
-    /// limiter's timer, in its own runtime. After the tasks of a thread have started 64 cells in a row without waiting,
-    /// the next call yields to other tasks.
+    /// The future is cancel-safe, because a task that waits has not used a cell. The first task that awaits a cell
+    /// creates the limiter's timer, in its own runtime. After the tasks of a thread have started 64 cells in a row
+    /// without waiting, the next call yields to other tasks.
     pub async fn until_ready(&self) {
         self.wait(ONE).await;
     }

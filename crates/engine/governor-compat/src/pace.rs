@@ -21,8 +21,8 @@ const DAY: Duration = Duration::from_secs(86_400);
 pub(crate) struct Pace {
     pub(crate) quota: Quota,
     pacer: Pacer,
-    /// The number of slots per cell: more than one for a cell that takes more than a day, because the slowest rate is
-    /// one slot per day.
+    /// The number of slots per cell. The number is more than one if a cell takes more than a day, because the slowest
+    /// rate is one slot per day.
     slots_per_cell: u32,
     line: OnceLock<AsyncPacer>,
 }
@@ -45,7 +45,7 @@ impl Pace {
         match self.pacer.try_acquire_many(self.slots(n)) {
             Ok(_) => Ok(()),
             Err(Refused::NotUntil(due)) => Err(due - self.pacer.now()),
-            // No caller can pause or close this pacer.
+            // No caller can pause or close this pacer. For any other error, no due time is known.
             Err(_) => Err(Nanos::MAX - self.pacer.now()),
         }
     }
@@ -66,8 +66,8 @@ impl Pace {
         n.get().saturating_mul(self.slots_per_cell)
     }
 
-    /// Returns `None` if the system has no resources left for a timer. The first task that awaits a cell creates the
-    /// queue, so that its timer is in that task's runtime.
+    /// Returns the queue, or `None` if the system has no resources left for a timer. The first task that awaits a cell
+    /// creates the queue, so that the queue's timer is in that task's runtime.
     fn line(&self) -> Option<&AsyncPacer> {
         if self.line.get().is_none() {
             let line = AsyncPacer::new(self.pacer.clone()).ok()?;
@@ -109,7 +109,7 @@ impl Timer for FallbackTimer {
     }
 }
 
-/// A burst of n cells, which start together, spans n - 1 intervals.
+/// Returns the maximum lateness that is made up for. A burst of n cells that start together spans n - 1 intervals.
 fn most_made_up_for(quota: &Quota) -> Duration {
     let apart = quota.burst_size().get() - 1;
     quota.replenish_interval().saturating_mul(apart).max(ALWAYS_MADE_UP_FOR)

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 /// A rate, and a burst size.
 ///
-/// The rate is stored exactly: 3 per second stays 3 per second, although
+/// The rate is stored exactly. For example, 3 per second stays 3 per second, although
 /// [`replenish_interval`](Quota::replenish_interval) returns whole nanoseconds. The burst size is the maximum `n` of
 /// [`check_n`](crate::RateLimiter::check_n). It also limits the time that is made up for after a stall, to one burst or
 /// to 100 ms if that is more. A limiter does not start with a burst.
@@ -117,7 +117,7 @@ impl Quota {
 impl PartialEq for Quota {
     /// Returns whether both quotas have the same rate and burst size. 60 per minute is the same rate as 1 per second.
     fn eq(&self, other: &Quota) -> bool {
-        // The product fits into 128 bits: its factors are below 2^94 and 2^32.
+        // The product fits into 128 bits, because its factors are below 2^94 and 2^32.
         let product = |a: &Quota, b: &Quota| a.period.as_nanos() * u128::from(b.cells.get());
         self.max_burst == other.max_burst && product(self, other) == product(other, self)
     }

@@ -8,7 +8,8 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::Duration;
 
 /// Permission to start one operation now. Times are those of `time.monotonic_ns()`.
-// Reused objects save a tenth of a call. The free list excludes the options `eq` and `hash`, so both are written below.
+// Reused objects save a tenth of a call. A class with a free list cannot have the options `eq` and `hash`, so `__eq__`
+// and `__hash__` are written below.
 #[pyclass(frozen, module = "nanopace", freelist = 64)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Grant(pub(crate) nanopace::Grant);

@@ -57,7 +57,7 @@ pub(crate) fn time(value: &Bound<'_, PyAny>, what: &str) -> PyResult<Duration> {
     Ok(Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX))
 }
 
-/// An integer that is too large for a float becomes NaN.
+/// Returns the value as a float, or `None` if it is not a number. An integer that is too large for a float becomes NaN.
 pub(crate) fn float(value: &Bound<'_, PyAny>) -> PyResult<Option<f64>> {
     if let Ok(float) = value.cast::<PyFloat>() {
         return Ok(Some(float.value()));

@@ -12,7 +12,7 @@ pub(crate) fn load(value: &Bound<'_, PyAny>) -> PyResult<PacerBuilder> {
     Ok(builder.clock(MonotonicClock))
 }
 
-/// A number is a rate per second.
+/// Returns the load as a string. A number counts as a rate per second.
 pub(crate) fn load_text(value: &Bound<'_, PyAny>) -> PyResult<String> {
     match float(value)? {
         Some(hz) => Ok(Rate::from_hz(hz).map_err(wrong)?.to_string()),

@@ -128,7 +128,7 @@ struct Alarm {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum State {
-    /// The timer is not set: no caller waits.
+    /// The timer is not set, because no caller waits.
     Resting,
     /// A caller has begun to read the schedule, or the timer is set to the time that the caller read.
     Listening,
@@ -142,7 +142,7 @@ impl Wake for Alarm {
         let mut state = self.state();
         if *state == State::Listening {
             *state = State::Changed;
-            // Cannot fail: the descriptor is a timer, and the time is in range.
+            // This cannot fail, because the descriptor is a timer and the time is in range.
             let _ = self.set_time(1);
         }
     }

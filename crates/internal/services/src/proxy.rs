@@ -79,9 +79,9 @@ impl Proxy {
         });
     }
 
-    /// Drops the next `n` replies: the server executes the command, but the proxy closes the connection instead of
-    /// sending the reply. Data that the proxy reads at once counts as one reply. Replies to the commands with which a
-    /// client sets up its connection also count.
+    /// Drops the next `n` replies. For each, the server executes the command, and the proxy closes the connection
+    /// instead of sending the reply. Data that the proxy reads at once counts as one reply. Replies to the commands
+    /// with which a client sets up its connection also count.
     pub fn drop_replies(&self, n: usize) {
         self.rules.change(|now| now.replies_to_drop = n);
     }

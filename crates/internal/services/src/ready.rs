@@ -6,7 +6,7 @@ use std::time::Duration;
 
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// Compares the process ID, because a different server may use the port.
+/// Returns whether the server responds. Compares the process ID, because a different server may use the port.
 pub(crate) fn answers(address: SocketAddr, process: u32, password: Option<&str>) -> bool {
     let number = format!("process_id:{process}\r\n");
     let user = password.map(|password| format!("AUTH {password}\r\n")).unwrap_or_default();

@@ -275,13 +275,13 @@ impl Drop for Server {
     }
 }
 
-/// Creates a temporary folder, in memory where the system has one for files. A sentinel or a server of a cluster flushes
+/// Creates a temporary folder, in memory if the system keeps files there. A sentinel or a server of a cluster flushes
 /// its state, which can stop it for ten seconds on a disk to which other programs write.
 fn in_memory() -> io::Result<TempDir> {
     TempDir::new_in("/dev/shm").or_else(|_| TempDir::new())
 }
 
-/// Ignores errors, which mean that the process has already ended.
+/// Kills the process and waits for its end. An error means that the process has already ended.
 fn end(child: &mut Child) {
     child.kill().ok();
     child.wait().ok();

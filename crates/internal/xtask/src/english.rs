@@ -35,7 +35,7 @@ fn rules(table: &str) -> impl Iterator<Item = Rule<'_>> {
     })
 }
 
-/// Each paragraph has the file's name and the number of its first line.
+/// Returns all paragraphs, each with the file's name and the number of its first line.
 fn texts(root: &Path) -> Vec<(String, String)> {
     let mut texts = Vec::new();
     for path in sources::all_files(root).iter().filter(|path| is_read(path)) {

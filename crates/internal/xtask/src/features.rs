@@ -16,7 +16,7 @@ pub(crate) enum Which {
     AloneAndLeftOut,
 }
 
-/// Leaves out a combination that another crate's combination already compiles.
+/// Returns the combinations to check, without those that a combination of another crate already compiles.
 pub(crate) fn choices(metadata: &str, which: Which) -> Result<Vec<Choice>, String> {
     let metadata: Value = serde_json::from_str(metadata).map_err(|error| error.to_string())?;
     let packages = metadata["packages"].as_array().ok_or("no packages")?;

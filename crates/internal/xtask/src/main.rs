@@ -137,7 +137,8 @@ fn print_services(needs: &[Need]) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// A test program would accept options: with `--help`, it would succeed without a test.
+/// Returns whether no word is an option. A test program would accept options. With `--help`, it would succeed without a
+/// test.
 fn are_names(words: &[&str]) -> bool {
     !words.iter().any(|word| word.starts_with('-'))
 }

@@ -37,7 +37,8 @@ pub(crate) fn unpack(root: &Path) -> Result<PathBuf, String> {
     fs::create_dir_all(alone.join("crates")).map_err(told)?;
     for package in &published {
         let archive = target.join("package").join(package.folder() + ".crate");
-        // `-m` gives files the current time: the times in the archive never change, so cargo would miss changed files.
+        // `-m` gives files the current time. Without `-m`, cargo would miss changed files, because the times in the
+        // archive never change.
         let mut tar = Command::new("tar");
         succeeds(tar.arg("-xzmf").arg(archive).arg("-C").arg(alone.join("crates")))?;
         is_whole(&alone.join("crates").join(package.folder()))?;

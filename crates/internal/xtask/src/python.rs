@@ -61,7 +61,7 @@ impl Package {
     }
 
     fn is_prepared(&self) -> bool {
-        let _ = fs::remove_dir_all(&self.environment); // there may be none
+        let _ = fs::remove_dir_all(&self.environment); // the folder may not exist
         succeeds(Command::new("python3").args(["-m", "venv"]).arg(&self.environment))
             && self.installs(&["--requirement", "tests/requirements.txt"])
     }

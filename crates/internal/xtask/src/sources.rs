@@ -9,7 +9,7 @@ use syn::{Attribute, Item, Meta};
 /// The path of a module in its crate. It is empty for the crate's root module.
 pub(crate) type ModulePath = Vec<String>;
 
-/// Leaves out modules for tests.
+/// Parses the modules of a crate, except modules for tests.
 pub(crate) fn read(folder: &Path) -> Result<BTreeMap<ModulePath, syn::File>, String> {
     Ok(read_with_texts(folder)?.into_iter().map(|(module, (file, _))| (module, file)).collect())
 }
@@ -55,7 +55,7 @@ pub(crate) fn files_below(folder: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// Leaves out links, build output and hidden folders.
+/// Returns all files below the folder, without links, build output and hidden folders.
 pub(crate) fn all_files(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let files = entries.flat_map(|entry| match (entry.path(), entry.file_type()) {
@@ -120,7 +120,7 @@ pub(crate) fn attributes(item: &Item) -> &[Attribute] {
         Item::Type(item) => &item.attrs,
         Item::Union(item) => &item.attrs,
         Item::Use(item) => &item.attrs,
-        // Syntax that `syn` cannot parse, and variants that later versions of it add.
+        // This arm is for syntax that `syn` cannot parse, and for variants that later versions of `syn` add.
         _ => &[],
     }
 }

@@ -13,7 +13,7 @@ use std::sync::Mutex;
 use std::thread;
 use std::time::Instant;
 
-/// If more programs than this fail or are not judged, none is run again: a busy machine is not the cause.
+/// If more programs than this fail or are not judged, no program is run again, because a busy machine is not the cause.
 const MOST_AGAIN: usize = 8;
 const MOST_NOT_JUDGED: usize = 3;
 const SLOWEST: usize = 10;
@@ -30,7 +30,7 @@ pub(crate) struct NotJudged(pub(crate) PathBuf);
 impl NotJudged {
     fn take(&self) -> Vec<String> {
         let text = fs::read_to_string(&self.0).unwrap_or_default();
-        let _ = fs::remove_file(&self.0); // there may be none
+        let _ = fs::remove_file(&self.0); // the file may not exist
         text.lines().map(str::to_owned).collect()
     }
 }
@@ -107,7 +107,8 @@ impl<'a> Ended<'a> {
         }
     }
 
-    /// If the program failed without a failed test, returns the whole program.
+    /// Returns the program with the tests to run again. If the program failed without a failed test, returns the whole
+    /// program.
     fn again(&self, unclear: &[String]) -> Option<Program> {
         let is_unclear = |test: &&Test| {
             let reason = |line: &String| {

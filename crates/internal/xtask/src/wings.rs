@@ -1,5 +1,5 @@
-//! Checks the wings of `crates`: the crates of a wing may depend only on permitted crates of other wings, and must not
-//! hide items from their documentation.
+//! Checks that the crates of a wing depend only on permitted crates of other wings, and that they do not hide items
+//! from their documentation.
 
 use crate::sources;
 use std::fs;
@@ -11,7 +11,7 @@ struct Wing {
     may_use: &'static [&'static str],
 }
 
-/// Crates of one wing may depend on each other, `internal` crates on all crates.
+/// Crates of one wing may depend on each other. Crates of the wing `internal` may depend on all crates.
 const WINGS: [Wing; 3] = [
     Wing { name: "engine", may_use: &[] },
     Wing { name: "limits", may_use: &["nanopace-nanos", "nanopace-async"] },

@@ -92,7 +92,7 @@ fn module(file: &str) -> &str {
     file.split(['/', '.']).next().unwrap()
 }
 
-/// The key is the file's path below `crates/engine` without `src`.
+/// Returns the code of the engine's files, by their paths below `crates/engine` without `src`.
 fn engine_sources() -> BTreeMap<String, String> {
     let of = |name: &'static str| {
         let files = texts(&root().join("crates/engine").join(name).join("src"));
@@ -179,7 +179,7 @@ fn the_list_has_every_module_and_nothing_else() {
     }
 }
 
-/// Maps each exported name to its module: for `pub use pacer::Pacer`, `Pacer` to `pacer`.
+/// Maps each exported name to its module. For `pub use pacer::Pacer`, maps `Pacer` to `pacer`.
 fn exports(lib: &str) -> BTreeMap<String, String> {
     let mut exports = BTreeMap::new();
     for line in lib.lines().filter_map(|line| line.strip_prefix("pub use ")) {

@@ -1,4 +1,4 @@
-//! Shows that the models detect errors: applies each stored edit to a copy of the workspace, and checks that the models
+//! Shows that the models detect errors. Applies each stored edit to a copy of the workspace, and checks that the models
 //! of that edit fail.
 //!
 //! ```text

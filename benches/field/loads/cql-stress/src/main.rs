@@ -16,10 +16,10 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 const TASKS: u64 = 32;
-/// A successful attempt takes no time.
+/// The duration of a failed attempt. A successful attempt takes no time.
 const FAILURE: Duration = Duration::from_millis(50);
 
-/// The response times, as the tool reports them with `fixed=`.
+/// The response times, in the form in which the tool reports them with `fixed=`.
 static TIMES: Mutex<Vec<Duration>> = Mutex::new(Vec::new());
 
 /// One in this number of operations fails at its first attempt. With 0, no operation fails.
@@ -69,7 +69,7 @@ async fn main() -> Result<()> {
         max_retries_per_op: 1,
     });
     if let Err(error) = end.await {
-        // Expected if the run ends during a failed attempt.
+        // An error is expected if the run ends during a failed attempt.
         eprintln!("{error}");
     }
     stamps::print(&mut TIMES.lock().map_err(|_| anyhow!("a task has panicked"))?);

@@ -1,4 +1,4 @@
-//! Defines the errors of the loop, which returns them unboxed.
+//! Defines the error types of the run loop. The loop returns them unboxed.
 
 #[path = "../../latte-cli/src/error.rs"]
 mod boxed;

@@ -19,8 +19,8 @@ trait Answer {
     fn wait_time(self, asked: Instant) -> Duration;
 }
 
-/// The unchanged limiter returns its backlog and not a time. Like nb-rs, this load then reports the time since the
-/// request.
+/// The unchanged limiter returns its backlog instead of a time. For this limiter, the load reports the time since the
+/// request, as nb-rs does.
 impl Answer for i64 {
     fn wait_time(self, asked: Instant) -> Duration {
         asked.elapsed()

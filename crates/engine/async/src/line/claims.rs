@@ -6,7 +6,8 @@ use std::task::Waker;
 use std::time::Duration;
 
 impl Line {
-    /// If the task should hold on for the slot, returns for how long and does not register the task.
+    /// Registers a task that awaits a claim. If the task should hold on for the slot, returns the time for which it
+    /// should hold on, and does not register the task.
     pub(crate) fn keep(
         &self,
         call: &mut Option<Call>,
@@ -52,7 +53,8 @@ impl Stay<'_> {
         }
     }
 
-    /// Sets the timer for a claim, unless that would delay the next ring for a called task that has not come.
+    /// Sets the timer for a claim, unless this would delay the next ring that is needed for a called task that has not
+    /// come.
     fn set_timer_for_claims(&mut self, at: Nanos, now: Nanos) {
         if at - now <= 2 * PATIENCE || !self.queue.waits_for_a_task() {
             self.set_timer_if_earlier(at, now);

@@ -15,18 +15,18 @@ use std::time::{Duration, Instant};
 ///
 /// Pass a timer to [`AsyncPacer::with_timer`](crate::AsyncPacer::with_timer).
 pub trait Timer: fmt::Debug + Send + Sync + 'static {
-    /// Sets the alarm: the timer wakes `waker` after `delay`. After that, the timer wakes `waker` repeatedly, at
-    /// intervals of at most three times `again`, until the alarm is set again or stopped. The timer may also wake
-    /// `waker` at other times. An additional wake-up does not replace the wake-up after `delay`.
+    /// Sets the alarm. The timer wakes `waker` after `delay`, and then repeatedly, at intervals of at most three times
+    /// `again`, until the alarm is set again or stopped. The timer may also wake `waker` at other times. An additional
+    /// wake-up does not replace the wake-up after `delay`.
     fn set(&self, delay: Duration, again: Duration, waker: &Waker);
 
-    /// Notifies the timer that the waker was woken, by this timer or by other code. The alarm must stay active. Timers
-    /// that have to be polled after each wake-up implement this method.
+    /// Notifies the timer that the waker was woken, by this timer or by other code. The alarm must stay active. Only
+    /// timers that have to be polled after each wake-up need to implement this method.
     fn went_off(&self, waker: &Waker) {
         let _ = waker;
     }
 
-    /// Stops the alarm: the timer need not wake the waker until the alarm is set again.
+    /// Stops the alarm. The timer need not wake the waker until the alarm is set again.
     fn stop(&self);
 }
 
@@ -44,7 +44,8 @@ impl<T: Timer + ?Sized> Timer for Box<T> {
     }
 }
 
-/// [`Timer::set`] requires an interval of repeated rings. Each ring sets or stops the timer, so rings rarely repeat.
+/// The interval of repeated rings, which [`Timer::set`] requires. Each ring sets or stops the timer, so rings are
+/// rarely repeated.
 const AGAIN: Duration = Duration::from_millis(20);
 
 /// Provides alarms for any number of tasks with one timer.

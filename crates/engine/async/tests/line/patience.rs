@@ -4,8 +4,8 @@ use crate::world::{Run, Task, World, ms, poll_once};
 use nanopace::{Grant, Nanos, Refused};
 use std::time::Duration;
 
-/// Slot 1 is due at 100 ms. If the called task is not polled, further tasks are called every 4 ms, twice as many each
-/// time.
+/// Slot 1 is due at 100 ms. If the called task is not polled, further tasks are called every 4 ms, each time twice as
+/// many as before.
 #[test]
 fn tasks_that_do_not_come_delay_others_for_4_ms_and_twice_as_many_for_4_more() {
     for kept in [0_u64, 1, 2, 3, 6, 7, 64] {

@@ -23,8 +23,8 @@ pub(crate) fn ms(millis: u64) -> Nanos {
 /// The time of the next ring, the interval of repeated rings, and the waker.
 type Alarm = Option<(Nanos, Duration, Waker)>;
 
-/// A timer on the manual clock. The timer rings again after twice the requested interval, the longest interval of the
-/// crate's own timers.
+/// A timer on the manual clock. The timer rings again after twice the requested interval, because no timer of the crate
+/// has a longer interval.
 #[derive(Clone, Debug)]
 struct ManualTimer {
     clock: ManualClock,

@@ -148,8 +148,8 @@ mod tests {
             let new = old.continued(at, Rate::per_second(to).unwrap().scale_at(1 << 32));
             prop_assert!(new.time_of(old.position_at(at)) <= at);
             prop_assert_eq!(new.position_at(at), old.position_at(at));
-            // Two changes at the same time, to another rate and back, leave the schedule unchanged to within the ticks
-            // of a nanosecond at the other rate.
+            // Two changes at the same time, to another rate and back, keep the schedule except for rounding. A
+            // nanosecond of rounding at the other rate is `to / from` nanoseconds at this rate.
             let back = new.continued(at, old.scale);
             prop_assert!((back.time_of(1 << 48) - old.time_of(1 << 48)).unsigned_abs() <= 4 + 2 * to / from);
         }

@@ -1,4 +1,4 @@
-//! Compares the requested and the unstarted slots of a pacer with the list of the load's starts.
+//! Compares the requested slots and the unstarted slots of a pacer with the list of the load's starts.
 
 use crate::common::{assert_balanced, drain, span, strictness};
 use nanopace::{Arrivals, Level, ManualClock, Nanos, Pacer, Rate, Shape, Shard, Strictness};
@@ -209,8 +209,8 @@ impl Run {
             }
             Step::Shard(index, count, ahead) => {
                 let from = whole(oracle.count(0)) + ahead;
-                // Slots that were due at another process must not move to this process, unless time was forfeited: in
-                // that case they are due later at this process.
+                // Slots that were due at another process must not move to this process. If time was forfeited, those
+                // slots are due later at this process, so the change is allowed.
                 let may_change = from >= oracle.next(0)[1] || !pacer.ledger().idle.is_zero();
                 let is_behind = oracle.shards.iter().all(|&(at, ..)| at < from);
                 if may_change
@@ -307,8 +307,8 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// Along a curve, starts are exact to a nanosecond, so a slot within a nanosecond of an end of the span may be missing
-/// or additional.
+/// Checks batches of slots against single starts. Along a curve, starts are exact to a nanosecond, so a slot within a
+/// nanosecond of an end of the span may be missing or additional.
 fn assert_same(batches: &[(Nanos, u64)], single: &[Nanos], (begin, end): (Nanos, Nanos)) {
     let all = batches.iter().flat_map(|&(due, slots)| (0..slots).map(move |_| due));
     let all: Vec<Nanos> = all.collect();

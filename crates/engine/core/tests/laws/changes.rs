@@ -1,4 +1,4 @@
-//! Tests changes while the pacer runs: no slot is lost or handed out twice, and no caller sleeps forever.
+//! Tests that no change of a running pacer loses a slot, hands out a slot twice, or makes a caller sleep forever.
 
 use crate::common::{
     HOUR, MICRO, MILLI, SECOND, assert_balanced, at, build, drain, finish, intended_ns,
@@ -29,7 +29,7 @@ fn an_operation_that_was_ten_seconds_late_still_is_after_a_rate_change() {
             "{text}"
         );
         assert_eq!(before.backlog_slots, after.backlog_slots, "{text}");
-        // Slots 1 to 101 were due before the change, slot k at k x 100 ms, and still are.
+        // Slot k, for k from 1 to 101, was due at k x 100 ms before the change, and is still due at that time.
         for slot in 1..=101 {
             let grant = pacer.try_acquire().expect("due");
             let start = slot * 100 * MILLI;
@@ -66,7 +66,7 @@ fn a_sleeper_at_one_an_hour_starts_within_a_millisecond_of_a_change_to_a_thousan
     pacer.set_rate(rate("1000/s"));
     clock.advance(span(MILLI));
     let grant = finish("sleeper", threads, || ())[0].expect("open");
-    // Two thirds of the interval were left. The interval is now a millisecond.
+    // Two thirds of the old interval were left. Two thirds of the new interval of 1 ms are 666 667 ns.
     assert_eq!(intended_ns(grant), HOUR / 3 + 666_667);
 }
 
@@ -93,10 +93,10 @@ fn ten_thousand_changes_between_two_rates_do_not_drift() {
             clock.advance(span(500_003));
         }
     }
-    // 500 003 ns at 3/s and 500 003 ns at 1/s, 5000 times, have 5000 x 0.000 500 003 x (3 + 1) = 10.000 06 slots: slots
-    // 0 to 10 are due.
+    // The rate is 3/s for 500 003 ns and 1/s for 500 003 ns, 5000 times in turn. These times have 5000 x 0.000 500 003
+    // x (3 + 1) = 10.000 06 slots, so slots 0 to 10 are due.
     assert_eq!(drain(&pacer).len(), 11);
-    // Slot 11 is 0.999 94 intervals of 1 s away; each change may round by a nanosecond at 3/s.
+    // Slot 11 is 0.999 94 intervals of 1 s away. Each of the 10 000 changes may round by a nanosecond at 3/s.
     let left = put_off_to(&pacer) - pacer.now().as_nanos();
     assert!(left.abs_diff(999_940_000) <= 30_000, "{left}");
 }
@@ -217,7 +217,7 @@ fn a_deadline_caller_gives_up_when_a_change_puts_its_slot_beyond() {
     let thread = thread::spawn(move || caller.acquire_deadline(at(150 * MILLI)));
     until("claim", || pacer.ledger().granted == 2, || ());
     pacer.set_rate(rate("1/s"));
-    // The clock does not advance: only the change wakes the caller.
+    // The clock does not advance, so only the change can wake the caller.
     assert_eq!(finish("caller", vec![thread], || ()), [Err(Refused::NotUntil(at(SECOND)))]);
     assert_eq!(pacer.ledger().granted, 1);
     assert_eq!(put_off_to(&pacer), SECOND);
@@ -294,7 +294,7 @@ fn a_start_on_first_use_comes_with_a_claim_and_not_after_a_pause() {
     assert!(paused.is_paused());
 }
 
-/// The tag of a horizon has 16 bits, so tags repeat after 65 536 states.
+/// The tag of a horizon has 16 bits, so the same tag occurs again after 65 536 states.
 #[test]
 fn after_seventy_thousand_changes_nothing_starts_early() {
     let clock = ManualClock::new();

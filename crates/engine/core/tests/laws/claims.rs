@@ -56,7 +56,7 @@ fn changes_reach_callers_that_pause() {
         assert_eq!(claim.start().expect("due").slot(), 1);
         claim.pause_for(Duration::MAX); // returns at once, because the slot has started
 
-        // Uses a new pacer, because more slots of the earlier one may be due.
+        // This part uses a new pacer, because further slots of the earlier pacer may be due.
         let pacer = build("1/d", &clock).pause(pause).build();
         pacer.acquire().expect("due");
         let mut claim = pacer.claim().expect("open").into_owned();

@@ -1,4 +1,4 @@
-//! Tests clocks that stop, jump ahead by years, or go back: no slot starts early, and there is no burst.
+//! Tests that no slot starts early, and no burst occurs, on clocks that stop, jump ahead by years, or go back.
 
 use crate::common::{
     DAY, HOUR, MICRO, MILLI, RoughClock, SECOND, WEEK, YEAR, actual_ns, assert_balanced, at, build,
@@ -126,7 +126,7 @@ fn a_pause_on_a_clock_that_goes_back_is_no_panic() {
     assert!(pacer.acquire().is_ok());
 }
 
-/// A line has a reach of 2^46 slots, and 23 000 rows of 2^32 - 1 slots are more than that.
+/// A line has a reach of 2^46 slots. 23 000 rows of 2^32 - 1 slots are more than that.
 #[test]
 fn slots_start_on_time_beyond_the_reach_of_a_line() {
     let clock = ManualClock::jumping();
@@ -140,8 +140,8 @@ fn slots_start_on_time_beyond_the_reach_of_a_line() {
 }
 
 /// Every sleep ends 8 ms late. Under strictness 0.5 without a tolerance, half of each lateness is forfeited, so slot 2
-/// is due at 20 + 4 ms. Under a ratio of 2 without a tolerance, slot 2 is due half an interval after the late start of
-/// slot 1, at 18 + 5 ms.
+/// is due at 20 + 4 ms. Under a ratio of 2 without a tolerance, slot 2 is due half an interval (5 ms) after the late
+/// start of slot 1 at 18 ms.
 #[test]
 fn overruns_of_pauses_are_made_up_for_within_the_tolerance_unless_strict() {
     for (number, tolerance, starts) in [
@@ -167,7 +167,8 @@ fn overruns_of_pauses_are_made_up_for_within_the_tolerance_unless_strict() {
     }
 }
 
-/// Every second reading is a microsecond behind. After about 10 000 readings, the clock panics, so that no test hangs.
+/// A clock on which every second reading is a microsecond too low. After about 10 000 readings, the clock panics, so
+/// that no test hangs.
 #[derive(Debug)]
 struct AlternatingClock {
     base: AtomicU64,
@@ -205,7 +206,7 @@ fn a_caller_that_has_seen_its_slot_due_does_not_wait_for_it_again() {
     }
 }
 
-/// Simulates a clock whose readings differ between processors: in one thread, the readings are a microsecond too low.
+/// Simulates a clock whose readings differ between processors. In one thread, the readings are a microsecond too low.
 #[derive(Debug, Default)]
 struct SkewedClock(ManualClock);
 

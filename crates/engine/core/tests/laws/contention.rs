@@ -1,4 +1,4 @@
-//! Tests real threads on one pacer: no slot is handed out twice or lost, and no caller sleeps forever.
+//! Tests with real threads on one pacer that no slot is handed out twice or lost, and that no caller sleeps forever.
 //!
 //! At a constant interval of whole nanoseconds, the intended start gives the slot's number.
 
@@ -195,7 +195,8 @@ fn no_gap_is_forfeited_twice() {
         let ledger = pacer.ledger();
         assert_eq!(ledger.granted, 8_000, "strictness {number}");
         assert_balanced(&pacer);
-        // Each granted or skipped slot accounts for 1 us, so no time was forfeited twice and no slot was skipped twice.
+        // Each granted or skipped slot accounts for 1 us. If time was forfeited twice or a slot skipped twice, the sums
+        // differ.
         drain(&pacer);
         let ledger = pacer.ledger();
         let slots = span((ledger.granted + ledger.skipped) * 1_000);
@@ -266,7 +267,7 @@ impl Clock for Stopping {
     }
 }
 
-/// A thread that reads the ledger reads the clock while it holds the lock.
+/// Reading the ledger takes the lock, and reads the clock while the lock is held.
 #[test]
 fn a_thread_that_is_stopped_while_it_holds_the_lock_stops_no_other() {
     let clock = Arc::new(Stopping {

@@ -5,7 +5,7 @@ use nanopace::driver::Drive as _;
 use nanopace::{Claim, Grant, ManualClock, Nanos, Pacer, Shape};
 use proptest::prelude::*;
 
-/// A load: rates in slots per second, and the duration of each in milliseconds. The last rate never ends.
+/// A load: pairs of a rate in slots per second and its duration in milliseconds. The last rate never ends.
 type Plan = Vec<(u64, u64)>;
 
 #[derive(Clone, Debug)]

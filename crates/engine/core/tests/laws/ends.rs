@@ -32,7 +32,7 @@ fn the_number_of_slots_is_the_requested_one_if_it_fits() {
         ("3/s", None, Some(333_333_333), 1),
         ("3/s", None, Some(333_333_334), 1),
         ("3/s", None, Some(333_333_335), 2),
-        // Intended starts are rounded up: slot 21 starts at 3 ns.
+        // Intended starts are rounded up, so slot 21 starts at 3 ns, which is the end.
         ("10G/s", None, Some(3), 21),
         ("10/s", Some(7), Some(SECOND), 7),
         ("10/s", Some(70), Some(SECOND), 10),

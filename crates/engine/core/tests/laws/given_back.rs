@@ -1,4 +1,4 @@
-//! Tests slots that are claimed and given back, and rows of slots: no slot is lost, and no slot is handed out twice.
+//! Tests that no slot is lost or handed out twice when slots, or rows of slots, are claimed and given back.
 
 use crate::common::{
     MICRO, MILLI, SECOND, assert_balanced, build, drain, finish, intended_ns, intended_starts,

@@ -127,7 +127,7 @@ fn the_rest_of_a_run_keeps_its_intended_starts_over_many_changes() {
         pacer.set_rate(rate("500k/s"));
         clock.advance(span(100 * MICRO));
         let mut lane = pacer.lane();
-        // The clock does not advance, so each run is twice as long as the one before: 1, 2, 4, 8.
+        // The clock does not advance, so the runs double in length and have 1, 2, 4 and 8 slots.
         let starts: Vec<u64> = (0..8).map(|_| intended_ns(lane.acquire().expect("due"))).collect();
         assert_eq!(starts, (1..9).map(|slot| slot * 2 * MICRO).collect::<Vec<_>>());
         if is_strict {

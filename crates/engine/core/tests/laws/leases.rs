@@ -244,7 +244,7 @@ fn backlog_is_kept_at_the_tempo_of_the_corrected_load() {
     let builder = Pacer::builder(rate("1k/s")).max_backlog(Duration::from_millis(2));
     let pacer = builder.clock(clock.clone()).build();
     clock.set(at(8_000_000));
-    assert_eq!(start(pacer.try_acquire()), Ok(0)); // moves the slots after it by 6 ms
+    assert_eq!(start(pacer.try_acquire()), Ok(0)); // moves the following slots by 6 ms
     pacer.correct_shape("hold 2k/s 1h".parse().unwrap());
     let intended = |grant: Grant| (grant.intended_start() - Nanos::ZERO).as_micros();
     let starts: Vec<_> = iter::from_fn(|| pacer.try_acquire().ok()).map(intended).collect();
@@ -291,7 +291,7 @@ fn a_late_start_brings_nothing_forward_of_a_load_that_was_corrected_to_less() {
             assert!((now - before).abs() < 1e-3, "{index}: {now}, {before}");
         }
         for ms in expected {
-            clock.set(at(1_000_000 * ms + 1)); // a line's anchor lies at a whole nanosecond
+            clock.set(at(1_000_000 * ms + 1)); // a line's anchor is rounded to a whole nanosecond
             let waited = pacer.try_acquire().unwrap().wait_time();
             assert!(waited <= Duration::from_nanos(1), "{index}: {ms} ms, {waited:?}");
             assert!(pacer.try_acquire().is_err(), "{index}: {ms} ms");
@@ -311,7 +311,7 @@ fn the_rest_of_the_backlog_brings_no_slot_forward_of_a_load_that_was_corrected_t
         clock.set(at(1_500_000_000));
         assert_eq!(start(pacer.try_acquire()), Ok(500)); // moves the next slot to 1 s
         for ms in expected {
-            clock.set(at(1_500_000_000.max(1_000_000 * ms + 10))); // anchors lie at whole nanoseconds
+            clock.set(at(1_500_000_000.max(1_000_000 * ms + 10))); // anchors are whole nanoseconds
             assert_eq!(start(pacer.try_acquire()), Ok(ms));
         }
     }
@@ -548,7 +548,7 @@ fn leases_follow_one_another() {
         [Lease::of(all(), 20), Lease::of(Shard::new(1, 2).unwrap(), 10), Lease::of(all(), 30)];
     assert_eq!(pacer.lease(0, &mixed), Err(ShardError::Order));
     assert_eq!(pacer.try_acquire(), Err(Refused::NotUntil(Nanos::MAX)), "nothing is changed");
-    // `lease_rest` refuses nothing: it treats the second lease as empty.
+    // `lease_rest` refuses nothing, and treats the second lease as empty.
     assert_eq!(pacer.lease_rest(0, &mixed), 0);
     clock.set(at(10_000_000_000));
     let starts: Vec<_> = iter::from_fn(|| start(pacer.try_acquire()).ok()).collect();

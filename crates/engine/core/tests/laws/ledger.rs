@@ -42,8 +42,8 @@ fn lanes_that_are_gone_are_forgotten() {
     assert_eq!(pacer.ledger().granted, 110);
 }
 
-/// A second of owed time is made up for within eleven seconds. At 1/h, a tick lasts 55 ms, so a tick that was left over
-/// would show in the ledger.
+/// At a ratio of 1.1, a second of owed time is made up for within eleven seconds. At 1/h, a tick lasts 55 ms, so the
+/// ledger would show a tick that is left over.
 #[test]
 fn time_that_has_been_paid_back_is_not_waiting_any_more() {
     let clock = ManualClock::new();

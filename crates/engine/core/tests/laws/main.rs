@@ -1,5 +1,5 @@
-//! Tests the laws of a pacer in virtual time. All tests are in one program, which is built much faster than one program
-//! for each file.
+//! Tests the laws of a pacer, mostly in virtual time. All tests are in one program, because one program is built much
+//! faster than one program for each file.
 
 mod asked;
 mod changes;

@@ -242,7 +242,7 @@ impl Pair {
         let now = self.now();
         let real = self.lanes[lane].acquire();
         let plain = self.oracle.lane_acquire(lane, now, self.pacer.ledger().granted)?;
-        // The lane's starts may use an older reading than the starts of other callers.
+        // The lane may start slots with an older reading of the clock than other callers use.
         self.last_start.set(Nanos::ZERO);
         self.compare(real.map_err(Refused::from), plain);
         Ok(())
@@ -409,7 +409,7 @@ fn plain() -> Setting {
     }
 }
 
-/// The last slot is due 240 ms before the end of the ramp, where another rate follows at once.
+/// The last slot is due 240 ms before the end of the ramp. The rate changes at that end.
 #[test]
 fn the_last_slot_of_a_recording_stays_due_where_a_shape_ends() {
     let items = vec![Item::Ramp(0, 333, 300_000_000)];
@@ -438,8 +438,8 @@ fn a_slot_where_a_rate_rises_from_zero_is_due_there() {
     assert_eq!(run(&setting, &steps), Ok(()));
 }
 
-/// Each slot of the lane waits, is then too late, and is replaced by a slot that is not too late. At that slot the
-/// catch-up begins again, at a whole nanosecond, while the rate is up to 70/s. Near the end of the ramp the same
+/// Each slot of the lane waits until it is too late, and is then replaced by a slot that is not too late. At that slot
+/// the catch-up begins again, at a whole nanosecond, while the rate is up to 70/s. Near the end of the ramp, the same
 /// fraction of a slot takes up to twenty times as long.
 #[test]
 fn rounding_at_a_fast_rate_is_more_time_at_a_slow_one() {

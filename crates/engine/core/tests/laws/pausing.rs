@@ -133,7 +133,7 @@ fn a_change_reaches_callers_that_spin() {
     for pause in [Pause::Hybrid, Pause::Yield, Pause::Spin] {
         let meanwhile = |changes: &[fn(&Pacer)]| spinning_meanwhile(pause, changes);
         assert_eq!(meanwhile(&[Pacer::close]), (Err(Ended::Closed), at(begun)), "{pause}");
-        // At the new rate, the last microsecond of an hour is less than a nanosecond.
+        // At the new rate, the remaining microsecond of an interval of an hour becomes less than a nanosecond.
         let faster = begun + 1;
         assert_eq!(
             meanwhile(&[|pacer| pacer.set_rate(rate("1k/s"))]),

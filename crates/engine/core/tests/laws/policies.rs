@@ -48,7 +48,7 @@ fn catch_up(ratio: f64, interval_ns: u64) -> u64 {
         if wait_ns(grant) == 0 {
             return slot;
         }
-        // The gap is that of the ratio, to within the nanosecond by which rounding up can move a start.
+        // The gap is the interval divided by the ratio. Rounding up can move a start by a nanosecond.
         assert!(gap.abs_diff(interval_ns) <= 1, "slot {slot}: a gap of {gap}, not {interval_ns}");
         last = Some(actual_ns(grant));
     }
@@ -57,9 +57,9 @@ fn catch_up(ratio: f64, interval_ns: u64) -> u64 {
 
 #[test]
 fn burst_pays_back_at_its_ratio_exactly_what_is_owed() {
-    // 10 s are owed, and each start at ratio r pays back 10 ms x (1 - 1/r): r = 2 pays everything back in 2000 starts,
-    // r = 1.5 in 3000, and r = 1.1 in 11 000. The first of these starts is slot 1. 10 ms / 1.1 = 9 090 909.09 ns, 10 ms
-    // / 1.5 = 6 666 666.67 ns.
+    // 10 s are owed, and each start at ratio r pays back 10 ms x (1 - 1/r). At r = 2, 2000 starts pay everything back,
+    // at r = 1.5 it takes 3000 starts, and at r = 1.1 it takes 11 000. The first of these starts is slot 1. 10 ms / 1.1
+    // = 9 090 909.09 ns, and 10 ms / 1.5 = 6 666 666.67 ns.
     for (ratio, interval_ns, starts) in
         [(2.0, 5 * MILLI, 2_001), (1.5, 6_666_667, 3_001), (1.1, 9_090_909, 11_001)]
     {

@@ -51,7 +51,7 @@ fn it_keeps_its_slot_while_others_come_and_go() {
         let first = pacer.claim().expect("open");
         let mut poller = pacer.poller();
         assert_eq!(due_ns(poller.poll()), 100 * MILLI);
-        drop(first); // gives back slot 0, which is due: other callers get it
+        drop(first); // gives back slot 0, which is due, so other callers get it
         assert_eq!(due_ns(poller.poll()), 100 * MILLI);
         pacer.pause();
         assert_eq!(poller.poll(), Err(Refused::Paused));
@@ -144,7 +144,7 @@ fn a_wait_for_no_time_is_a_poll() {
     assert_eq!(pacer.now().as_nanos(), 0);
 }
 
-/// The clock advances by much less than an hour: only the change can end the wait.
+/// The clock advances by much less than an hour, so only the change can end the wait.
 #[test]
 fn changes_reach_who_waits() {
     for pause in PAUSES {

@@ -1,4 +1,4 @@
-//! Tests lateness beyond the range of positions: no call hangs, and the ledger loses nothing.
+//! Tests that no call hangs, and the ledger loses nothing, when the lateness is beyond the range of positions.
 
 use crate::common::{SECOND, assert_balanced, at, build, rate, span, strictness};
 use nanopace::{Grant, ManualClock, Nanos, Pacer, Refused};
@@ -66,8 +66,8 @@ fn the_end_of_time_hangs_no_caller() {
     }
 }
 
-/// Slots 0 and 1 are held while slot 2 forfeits its lateness of 8 s, so 8 of 10 s are idle. The two seconds of slots 0
-/// and 1 are backlog after these slots were given back; slot 2's second is not due yet.
+/// Slots 0 and 1 are held while slot 2 forfeits its lateness of 8 s, so 8 of 10 s are idle. After slots 0 and 1 are
+/// given back, their two seconds are backlog. The interval of slot 2 has not passed yet.
 #[test]
 fn slots_given_back_from_before_a_forfeited_gap_are_backlog() {
     let clock = ManualClock::new();

@@ -1,4 +1,4 @@
-//! Tests the schedule: an intended start is an exact multiple of the interval, rounded up to a whole nanosecond.
+//! Tests that an intended start is an exact multiple of the interval, rounded up to a whole nanosecond.
 
 use crate::common::{
     DAY, HOUR, MICRO, MILLI, SECOND, YEAR, at, build, drain, intended_ns, put_off_to, rate, span,
@@ -87,7 +87,7 @@ fn odd_rates_are_exact_over_a_year() {
 #[test]
 fn the_slowest_rate_is_exact_over_two_centuries() {
     let slots = assert_exact(rate("1/d"), 1, u128::from(DAY), 1, 200 * YEAR);
-    // 200 years of 365 days: slots 0 to 73 000 and the next one.
+    // In 200 years of 365 days, slots 0 to 73 000 start. The slot after them ends the loop.
     assert_eq!(slots, 73_002);
 }
 
@@ -129,7 +129,7 @@ fn no_rate_drifts_by_an_interval_in_a_million_billion_slots() {
 
 #[test]
 fn slots_are_never_before_their_time_at_any_rate() {
-    // A prime number of operations per second leaves a remainder in every interval.
+    // No prime in this list divides 10^9, so each interval has a fraction of a nanosecond.
     for per_second in [7, 997, 99_991, 9_999_991, 999_999_937, 9_999_999_967] {
         let rate = Rate::per_second(per_second).expect("a rate");
         assert_exact(
@@ -174,7 +174,8 @@ fn there_is_no_credit_from_a_pause() {
     pacer.pause();
     clock.advance(span(HOUR));
     pacer.resume();
-    // 30 of the 100 ms between slots 0 and 1 have passed: 1 h + 30 ms + 70 ms.
+    // 30 of the 100 ms between slots 0 and 1 passed before the pause of an hour. The other 70 ms follow after the
+    // pause.
     assert!(put_off_to(&pacer).abs_diff(HOUR + 100 * MILLI) <= 2, "{}", put_off_to(&pacer));
 }
 
@@ -205,8 +206,8 @@ fn a_schedule_can_start_late_on_the_clock_and_end_with_it() {
 
 #[test]
 fn a_change_at_a_slots_own_moment_leaves_the_whole_next_interval() {
-    // At each of these times, a slot of the old rate starts exactly at a whole nanosecond: 3 slots of 30 M/s take 100
-    // ns, 10 of 10 G/s 1 ns.
+    // At each of these times, a slot of the old rate starts exactly at a whole nanosecond. For example, 3 slots at 30
+    // M/s take 100 ns, and 10 slots at 10 G/s take 1 ns.
     for (old, moment) in [("1/65536ns", 65_536), ("1/s", SECOND), ("30M/s", 100), ("10G/s", 1)] {
         for (new, interval) in [("8k/s", 125_000), ("1/s", SECOND), ("1/d", DAY)] {
             let clock = ManualClock::new();
@@ -297,7 +298,7 @@ fn every_unit_has_its_length() {
 
 #[test]
 fn eighteen_digits_are_read_exactly_and_more_are_refused() {
-    // 10^17 + 1 operations, in 10^9 seconds and in 10^18.
+    // Both rates have 10^17 + 1 operations, the first in 10^9 seconds and the second in 10^18 seconds.
     for (text, seconds) in
         [("100000000.000000001/s", SECOND), ("0.100000000000000001/s", SECOND * SECOND)]
     {

@@ -347,7 +347,7 @@ fn a_shape_that_is_over_already_ends_now() {
     assert_eq!(pacer.try_acquire(), Err(Refused::Finished));
 }
 
-/// The next change of the rate comes at the same count as slot 2, but after the slot.
+/// The next change of the rate comes after slot 2, at the same count.
 #[test]
 fn a_started_slot_stays_where_it_is_when_the_rate_rises_from_zero() {
     let clock = ManualClock::new();
@@ -360,7 +360,7 @@ fn a_started_slot_stays_where_it_is_when_the_rate_rises_from_zero() {
     pacer.set_rate("10/s".parse().unwrap());
     let [_first, second] = claims;
     drop(second);
-    // Slot 1, which was given back, has the time from 100 ms until slot 2.
+    // Slot 1 was given back. Its interval of 100 ms, which ends at slot 2, is backlog.
     assert_eq!(pacer.ledger().backlog, Duration::from_millis(100));
     crate::common::assert_balanced(&pacer);
 }
@@ -440,7 +440,7 @@ fn the_last_nanosecond_of_a_steep_ramp_is_like_any_other() {
     }
 }
 
-/// A line along the slower part may not begin at a slot in the last nanosecond before the rate falls.
+/// A line along the slower part must not begin at a slot in the last nanosecond before the rate falls.
 #[test]
 fn slots_after_a_fall_of_the_rate_are_as_exact_as_any() {
     for (text, before) in [

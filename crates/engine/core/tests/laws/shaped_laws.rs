@@ -10,8 +10,8 @@ use std::time::Duration;
 /// Limits the slots of a pacer, because shapes may have tens of millions of slots.
 const SLOTS: u64 = 300;
 
-/// The maximum difference between two starts: a chord is off by at most a nanosecond, and two chords differ by at most
-/// 2.
+/// The maximum difference between two starts. A chord is off by at most a nanosecond in either direction, so two chords
+/// differ by at most 2 ns.
 const OFF_NS: u64 = 2;
 
 const LONG_NS: u64 = 100 * crate::common::SECOND;

@@ -175,7 +175,8 @@ impl Wave {
     fn new(from: Exact, to: Exact, period: u64, is_peak: bool) -> Wave {
         let (from, to) = (to_rational(from), to_rational(to));
         let (low, high) = (from.clone().min(to.clone()), from.clone().max(to.clone()));
-        // In eighths of the rise: (1 ± cos) / 2, and its square.
+        // The mean and the amplitude of the second harmonic, in eighths of the rise. For a peak, they belong to the
+        // square of (1 ± cos) / 2, and otherwise to (1 ± cos) / 2.
         let [mean, second] = if is_peak { [3, 1] } else { [4, 0] };
         let part = |eighths: i64| (&high - &low) * BigRational::new(eighths.into(), 8.into());
         let harmonics = [(from - to) / whole(2), part(second)];
@@ -240,7 +241,7 @@ fn the_slots_of_a_ramp_from_zero_follow_the_root() {
     assert_eq!(ramp.count(), Some(500.0));
     assert_eq!(ramp.time_of(500), None);
     for slot in 0..500_u64 {
-        // sqrt(2n / 10) s, in nanoseconds rounded up.
+        // Slot n starts at sqrt(2n / 10) s, rounded up to a nanosecond.
         let square = u128::from(slot) * 200_000_000_000_000_000;
         let root = square.isqrt();
         let ns = if root * root == square { root } else { root + 1 };

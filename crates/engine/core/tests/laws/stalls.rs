@@ -130,7 +130,7 @@ fn a_stall_goes_unnoticed_by_as_many_starts_as_were_made_in_ten_microseconds() {
                     worker.operate_late(10 * SECOND);
                     let unnoticed = (0..4_000)
                         .filter(|_| worker.operate_late(operation_ns).missing_ns() > YOUNG_NS);
-                    // The stall is missing from at most twice as many starts as the last reading served.
+                    // At most twice as many starts as the last reading served miss the stall.
                     let most = (YOUNG_NS / operation_ns).min(2 * before).min(MOST);
                     let unnoticed = unnoticed.count() as u64;
                     assert!(
@@ -156,8 +156,8 @@ fn the_starts_after_a_first_stall_report_it() {
     }
 }
 
-/// A run of a lane does not count towards the pace after its reading: the next reading serves at most two shared
-/// starts, and the third start reports a stall.
+/// A run of a lane does not count towards the pace after the reading of the run. The next reading therefore serves at
+/// most two shared starts, and the third start reports a stall.
 #[test]
 fn the_run_of_a_lane_does_not_count_as_the_pace_of_others() {
     let mut worker = Worker::new(Way::Lane, Pacer::builder(rate("1M/s")), Duration::from_secs(1));
@@ -171,7 +171,7 @@ fn the_run_of_a_lane_does_not_count_as_the_pace_of_others() {
     assert_eq!(missing[1..], [0, 0], "{missing:?}");
 }
 
-/// A start without a slot, or of a row, reports the clock's reading to all callers.
+/// A start of no slot, or of a row of slots, publishes the clock's reading for all callers.
 #[test]
 fn other_starts_in_between_make_no_caller_seem_faster() {
     for between in [0, 2] {
@@ -354,7 +354,7 @@ fn a_lane_that_becomes_slow_holds_no_slots_that_others_could_start() {
     }
 }
 
-/// Returns the lateness of the latest start, and the number of starts.
+/// Returns the maximum lateness of a start, and the number of starts.
 fn worst_lateness(workers: usize, by_lane: bool) -> (Duration, usize) {
     const OPERATION: Duration = Duration::from_millis(20);
     let clock = ManualClock::jumping();

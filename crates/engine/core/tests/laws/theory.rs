@@ -77,11 +77,12 @@ fn bias_of_slots(rho: f64) -> f64 {
     rho / (2.0 * (1.0 - rho)) / f64::from(FINE_PER_SECOND)
 }
 
-/// `draw` yields the number of slots that an operation claims and its service time.
+/// Runs operations on one worker, and returns their response times in seconds. `draw` returns the number of slots that
+/// an operation claims and its service time.
 ///
-/// Each grant is also compared with Lindley's recursion: an operation arrives at its slot's time, and begins then, or
-/// when the operation before it is complete, if that is later. Its response time is completion minus arrival, to the
-/// nanosecond.
+/// Each grant is also compared with Lindley's recursion. By this recursion, an operation arrives at its slot's time. It
+/// begins at that time, or when the operation before it is complete, if that is later. Its response time is completion
+/// minus arrival, to the nanosecond.
 fn one_worker(
     per_second: u32,
     operations: usize,
@@ -149,13 +150,15 @@ fn random_arrivals_at_even_services_are_m_d_1() {
     }
 }
 
-/// Slots are evenly spaced and service times are exponential, so one worker is a D/M/1 queue. Its mean response time is
-/// `1 / (mu (1 - sigma))`, where sigma is the root below 1 of `sigma = exp(-mu (1 - sigma) / lambda)`.
+/// Slots are evenly spaced and service times are exponential, so the operations of one worker form a D/M/1 queue. Their
+/// mean response time is `1 / (mu (1 - sigma))`, where sigma is the root below 1 of `sigma = exp(-mu (1 - sigma) /
+/// lambda)`.
 #[test]
 fn the_even_schedule_at_random_services_is_d_m_1() {
     for (thousandths, batch) in LOADS {
         let mut random = seeded();
-        // A server of 1 000/s: the rate is its utilisation in thousandths.
+        // The worker serves 1 000 operations per second on average, so the rate per second equals the utilisation in
+        // thousandths.
         let responses = one_worker(thousandths, operations(batch), || {
             (1, exponential(&mut random, SERVED_PER_SECOND))
         });
@@ -168,8 +171,8 @@ fn the_even_schedule_at_random_services_is_d_m_1() {
     }
 }
 
-/// The engine's own random arrivals do not lie in the slots of a finer schedule. The highest load is left out, because
-/// it would take too long.
+/// The engine's own random arrivals can come at any time, so no bias for the slots of a finer schedule applies. The
+/// highest load is left out, because it would take too long.
 #[test]
 fn a_poisson_schedule_at_random_services_is_m_m_1() {
     for (thousandths, batch) in LOADS[..2].iter().copied() {
@@ -188,9 +191,9 @@ fn a_poisson_schedule_at_random_services_is_m_m_1() {
     }
 }
 
-/// Along a ramp, counts in windows have the Poisson distribution: they are independent, with the integral of the rate
-/// as mean and as variance. The sum of `(count - mean)^2 / mean` over k windows therefore has the mean k and the
-/// variance `2 k + sum 1 / mean`.
+/// Along a ramp, the counts in windows are independent and have Poisson distributions. The mean and the variance of a
+/// count are the integral of the rate over its window. The sum of `(count - mean)^2 / mean` over k windows therefore
+/// has the mean k and the variance `2 k + sum 1 / mean`.
 #[test]
 fn a_poisson_schedule_along_a_ramp_has_the_integral_in_each_window() {
     const WINDOWS: u32 = 200;
@@ -242,9 +245,9 @@ impl Waiting<'_> {
     }
 }
 
-/// A strict pacer is itself a server: its slots are an interval apart, and an unused slot is lost. Callers that arrive
-/// at Poisson times and claim slots from the pacer are an M/D/1 queue. In this test, callers can arrive at any time,
-/// and not only in the slots of a finer schedule.
+/// A strict pacer starts at most one slot per interval, and forfeits the time of an unused slot. It acts as a server
+/// with a constant service time, so callers that claim slots at Poisson times form an M/D/1 queue. In this test,
+/// callers can arrive at any time, and not only in the slots of a finer schedule.
 #[test]
 fn random_claims_from_a_strict_pacer_are_m_d_1() {
     for (thousandths, batch) in LOADS {
@@ -270,8 +273,8 @@ fn random_claims_from_a_strict_pacer_are_m_d_1() {
     }
 }
 
-/// The parameters of the single stall. At 1 000/s, slots are I = 1 ms apart. Each operation takes s = 0.2 ms, except
-/// number 1 000, which takes S = 1 s longer.
+/// The parameters of the single stall. At 1 000/s, slots are I = 1 ms apart. Each operation takes s = 0.2 ms, but
+/// operation number 1 000 takes S = 1 s longer.
 const INTERVAL_NS: u64 = MILLI;
 const QUICK_NS: u64 = MILLI / 5;
 const STALL_NS: u64 = SECOND;
@@ -303,9 +306,9 @@ fn percentiles(responses: &[u64]) -> [u64; 4] {
 #[test]
 fn a_stall_under_average_is_uniform_until_the_server_has_caught_up() {
     let (_, responses) = one_stall(0.0, 10_000);
-    // The operation k slots after the stalled one is intended k I after it and complete (k + 1) s after the end of the
-    // stall: it takes S + s - k (I - s), until that is s. The excess over s falls from S to 0 in even steps of I - s =
-    // 0.8 ms, which are 1 s / 0.8 ms = 1 250 steps.
+    // The operation k slots after the stalled operation is intended k I after it, and is complete S + (k + 1) s after
+    // the stalled operation began. Its response time is therefore S + s - k (I - s), until that falls to s. The excess
+    // over s falls from S to 0 in even steps of I - s = 0.8 ms, which are 1 s / 0.8 ms = 1 250 steps.
     let catching_up = |k: u64| (STALL_NS + QUICK_NS).saturating_sub(k * (INTERVAL_NS - QUICK_NS));
     for (slot, &response) in (0..).zip(&responses) {
         let expected =
@@ -325,9 +328,9 @@ fn a_stall_under_average_is_uniform_until_the_server_has_caught_up() {
 #[test]
 fn a_stall_under_burst_is_uniform_until_the_pacer_has_caught_up() {
     let (_, responses) = one_stall(1.1, 100_000);
-    // Slot 1 after the stalled one starts S + s after the stall began; the others follow at 1.1 times the rate,
-    // although the server would be faster: slot k starts S + s + (k - 1) I / 1.1 and takes S + 2 s - k I + (k - 1) I /
-    // 1.1, until that is s.
+    // Slot 1 after the stalled slot starts S + s after the stall began. The later slots follow at 1.1 times the rate,
+    // although the server would be faster. Slot k therefore starts S + s + (k - 1) I / 1.1 after the stall began, and
+    // its response time is S + 2 s - k I + (k - 1) I / 1.1, until that falls to s.
     let catching_up = |k: u64| {
         let released = STALL_NS + QUICK_NS + (k.saturating_sub(1) * INTERVAL_NS * 10).div_ceil(11);
         (released + QUICK_NS).saturating_sub(k * INTERVAL_NS)
@@ -338,16 +341,16 @@ fn a_stall_under_burst_is_uniform_until_the_pacer_has_caught_up() {
             STALLED => STALL_NS + QUICK_NS,
             _ => catching_up(slot - STALLED).max(QUICK_NS),
         };
-        // The ratio is a multiple of 2^-32, so its relative error is less than 2^-32 / 1.1: 2.3 ns in the 11 s of the
-        // catch-up. Rounding adds another nanosecond.
+        // The ratio is a multiple of 2^-32, so its relative error is less than 2^-32 / 1.1. In the 11 s of the
+        // catch-up, the error is at most 2.3 ns. Rounding adds another nanosecond.
         assert!(
             response.abs_diff(expected) <= 4,
             "slot {slot}: {response} ns, should be {expected}"
         );
     }
     // The response time falls by I - I / 1.1 = 1/11 ms from one operation to the next. Operation k is late while k I /
-    // 11 < S + s - I / 1.1 = 999.290909 ms, so up to k = 10 992. With the stalled one, 10 993 operations are late: 11 %
-    // of 100 000.
+    // 11 < S + s - I / 1.1 = 999.290909 ms, so the last late operation is k = 10 992. With the stalled operation, 10
+    // 993 operations are late, which are 11 % of 100 000.
     assert_eq!(responses.iter().filter(|&&response| response > QUICK_NS + 4).count(), 10_993);
     // 10 000 responses are above the 90th percentile, which is S + 2 s - I / 1.1 - 10 000 I / 11 = 1 000.4 - 0.909091 -
     // 909.090909 ms. 1 000 responses are above the 99th percentile, which is 1 000.4 - 0.909091 - 90.909091 ms. The
@@ -368,7 +371,7 @@ fn a_stall_under_strict_makes_two_late_and_the_rest_wait_their_turn() {
     assert_eq!(responses[1_000], STALL_NS + QUICK_NS);
     assert_eq!(responses[1_001], STALL_NS + 2 * QUICK_NS - INTERVAL_NS);
     assert_eq!(pacer.ledger().idle, span(STALL_NS + QUICK_NS - INTERVAL_NS));
-    // Only 2 of 10 000 responses are longer, which the 99th percentile does not show.
+    // Only 2 of 10 000 responses are longer, so the 99th percentile is not affected.
     assert_eq!(percentiles(&responses), [QUICK_NS, QUICK_NS, QUICK_NS, STALL_NS + QUICK_NS]);
     responses.drain(1_000..=1_001);
     assert!(responses.iter().all(|&response| response == QUICK_NS));

@@ -1,4 +1,5 @@
-//! Tests the sleep threshold: callers do not sleep for less, so slots may start early by less than the threshold.
+//! Tests the sleep threshold. A caller does not sleep for less than the threshold, so slots may start early by less
+//! than the threshold.
 
 use crate::common::{MICRO, MILLI, SECOND, actual_ns, at, build, intended_ns, span, wait_ns};
 use nanopace::driver::Drive as _;

@@ -1,4 +1,4 @@
-//! Tests which sleepers a change wakes: only those that have to act on it.
+//! Tests that a change wakes only the sleepers that have to act on the change.
 
 use crate::common::{
     HOUR, MILLI, SECOND, assert_balanced, at, finish, intended_starts, rate, span, strictness,
@@ -106,7 +106,7 @@ fn a_change_wakes_a_sleeper_that_can_no_longer_start_by_its_deadline() {
     assert_eq!(pacer.ledger().granted, 4);
 }
 
-/// The sleeper with the latest slot wakes, so that all other sleepers keep their slots.
+/// The returned slot wakes the sleeper with the latest slot, so all other sleepers keep their slots.
 #[test]
 fn a_slot_that_comes_back_wakes_one_sleeper() {
     let (clock, pacer) = ten_per_second();
@@ -138,9 +138,8 @@ fn slots_that_come_back_wake_as_many_sleepers() {
     assert_balanced(&pacer);
 }
 
-/// The rate is 10/s with ratio 2, so slots start every 50 ms while time is owed. At 3.04 s slot 1 is too late, and so
-/// are all slots that are more than 0.3 s late, including slot 25. Slot 28 replaces slot 1, and the sleeper gets slot
-/// 29.
+/// The rate is 10/s with ratio 2, so slots start every 50 ms while time is owed. At 3.04 s, all slots up to slot 27 are
+/// more than 0.3 s late. Slot 28 therefore replaces the held slot 1. The sleeper waited for slot 25, and gets slot 29.
 #[test]
 fn a_skip_under_a_burst_ratio_wakes_sleepers_that_may_start_earlier() {
     let (clock, pacer) = ten_per_second();

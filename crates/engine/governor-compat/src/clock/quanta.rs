@@ -6,7 +6,7 @@ use nanopace::TscClock;
 use std::ops::Add;
 use std::sync::LazyLock;
 
-/// The one clock of the process: times of different `QuantaClock`s can be compared.
+/// The only clock of the process, so that times of different `QuantaClock`s can be compared.
 static PROCESS: LazyLock<TscClock> = LazyLock::new(TscClock::new);
 
 /// A clock that reads the processor's time-stamp counter. All values of this type are the same clock.

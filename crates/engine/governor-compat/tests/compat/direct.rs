@@ -36,7 +36,7 @@ fn passed(limiter: &Limiter) -> usize {
 #[test]
 fn the_first_cell_is_due_at_once_and_no_other() {
     let (limiter, clock) = per_second(5);
-    clock.advance(Duration::from_secs(60)); // not a backlog: the schedule starts on first use
+    clock.advance(Duration::from_secs(60)); // no backlog, because the schedule starts on first use
     assert_eq!(passed(&limiter), 1);
 }
 

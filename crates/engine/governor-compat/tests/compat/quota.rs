@@ -32,7 +32,7 @@ proptest! {
         );
     }
 
-    /// The cells of each burst, one interval apart, span at least 100 ms.
+    /// The cells of each burst are one interval apart, and span at least 100 ms together.
     #[test]
     fn after_the_first_burst_decisions_are_the_same(
         interval_ms in 1..500_u64,

@@ -1,4 +1,4 @@
-//! Tests tasks that wait. Assertions about elapsed time are lower bounds: no task is admitted early.
+//! Tests tasks that wait. Assertions about elapsed time check only that no task is admitted early.
 
 use governor::clock::{Clock, MonotonicClock, ReasonablyRealtime};
 use governor::{InsufficientCapacity, Quota, RateLimiter};

@@ -25,7 +25,7 @@ pub(crate) struct Accepted {
     pub(crate) upstream: SocketAddr,
 }
 
-/// A proxy numbers its connections in the order in which it accepts them.
+/// The state of a proxy. A proxy numbers its connections in the order in which it accepts them.
 #[derive(Debug)]
 pub(crate) struct State {
     pub(crate) upstream: SocketAddr,
@@ -130,7 +130,8 @@ impl Rules {
         self.lock().delay
     }
 
-    /// Returns `false` if the data must be dropped, because its connection was closed in the meantime.
+    /// Waits until data may be forwarded. Returns `false` if the data must be dropped, because its connection was
+    /// closed in the meantime.
     pub(crate) fn wait(&self, number: u64, due: Instant, is_request: bool) -> bool {
         let mut state = self.lock();
         loop {

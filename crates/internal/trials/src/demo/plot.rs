@@ -31,7 +31,7 @@ type Plane<'a, 'text> =
 pub(super) fn svg(record: &Record, account: &Account, rate: Rate) -> Result<String> {
     let mut text = String::new();
     draw(&SVGBackend::with_string(&mut text, SIZE).into_drawing_area(), record, account, rate)
-        // Unlike the error, its message does not borrow the drawing.
+        // Only the message is kept, because the error borrows the drawing.
         .map_err(|error| anyhow!(error.to_string()))?;
     Ok(text)
 }

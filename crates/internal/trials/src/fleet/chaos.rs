@@ -265,7 +265,7 @@ fn happen(
                 proxies[node].delay(Duration::from_millis(links[node]));
             }
         }
-        // Ignores errors: the load may have ended, or the store may have no data at that moment.
+        // Ignores errors, because the load may have ended, or the store may have no data at that moment.
         Fault::SetRate(rate) => {
             trial.control().set_rate(format!("{rate}/s").parse()?).unwrap_or(());
         }

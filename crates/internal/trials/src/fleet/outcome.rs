@@ -30,7 +30,7 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// Checks the laws that always hold: the recorded starts equal the account or lie within its bounds. `forgets`
+    /// Checks the laws that always hold. The recorded starts must equal the account or lie within its bounds. `forgets`
     /// means that the store may have lost the reports of nodes that had already left.
     ///
     /// # Errors
@@ -82,7 +82,8 @@ impl Outcome {
         }
         let Outcome { account, truth, .. } = self;
         let again = (truth.repeated(), truth.strays, account.twice());
-        // A killed node cannot report that it was without the store.
+        // A killed node cannot report that it was without the store, so slots may have been started twice within the
+        // account's upper bound.
         let is_once = again.0 + again.1 <= account.twice_at_most() && again.2 == 0;
         ensure!(is_once, "{again:?} started twice, and no node was blind: {}", self.summary());
         if !self.had_time(0) {
@@ -91,7 +92,8 @@ impl Outcome {
         let lives = |fate: &Fate| matches!(fate, Fate::Finished { .. });
         let living = self.nodes.iter().filter(|(_, fate, _)| lives(fate));
         let lost = living.filter_map(|(number, ..)| Some(self.node(*number)?.lost)).sum::<i64>();
-        // The store does not know the nodes that left before it was emptied.
+        // The store does not know the nodes that left before it was emptied, so the slots of those nodes may count as
+        // unclaimed.
         let is_whole = self.has_lasted() && account.forgotten == 0;
         let is_claimed = account.unclaimed == 0 || !is_whole;
         let is_right = lost == 0 && is_claimed;
@@ -128,9 +130,9 @@ impl Outcome {
         self.nodes.iter().any(was_blind)
     }
 
-    /// Returns whether the machine stalled at most `frozen` of the nodes. Such a node can be too late for slots that no
-    /// other node claims, so those slots are lost. Late starts alone excuse nothing, because a fault of a node can cause
-    /// them.
+    /// Returns whether the machine stalled at most `frozen` of the nodes. A stalled node can be too late for slots that
+    /// no other node claims, and those slots are lost. Late starts do not count as a stall, because a fault of a node
+    /// can cause them.
     #[must_use]
     pub fn had_time(&self, frozen: usize) -> bool {
         let was_stalled = |fate: &Fate| matches!(fate, Fate::Finished { stalled_ms, .. } if *stalled_ms >= CALM_MS);

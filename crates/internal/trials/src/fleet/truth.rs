@@ -12,8 +12,8 @@ pub struct Truth {
     shape: Shape,
     /// The number of starts of each slot.
     pub times: Vec<u32>,
-    /// The number of starts whose intended time is not that of a slot. Nodes that have missed a change make such
-    /// starts.
+    /// The number of starts at an intended time at which no slot is due. Nodes make these starts if they have missed a
+    /// change.
     pub strays: u64,
 }
 

@@ -15,8 +15,8 @@ pub(crate) struct Allowance {
 }
 
 impl Allowance {
-    /// `speed` returns the increase per nanosecond in a state. `choose` picks one of two speeds while a change is under
-    /// way.
+    /// Sums up the changes of a round. `speed` returns the increase per nanosecond in a state. `choose` picks one of
+    /// two speeds while a change is under way.
     pub(crate) fn new(
         origin: Nanos,
         start: State,

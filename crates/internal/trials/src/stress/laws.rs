@@ -1,4 +1,4 @@
-//! Checks the laws: the guarantees of the documentation.
+//! Checks the laws, which are the guarantees of the documentation.
 
 mod calls;
 mod law;

@@ -42,7 +42,8 @@ pub(crate) enum ClockKind {
 pub(crate) enum Work {
     /// No work, so that calls coincide as often as possible.
     None,
-    /// None for more than half of the calls, otherwise usually less than 40 us, and sometimes several milliseconds.
+    /// No work for more than half of the calls. For the others, the work usually takes less than 40 us, and sometimes
+    /// several milliseconds.
     Mixed,
     /// More than 10 us each time, so that each start has its own clock reading.
     Long,
@@ -103,8 +104,8 @@ impl Scenario {
         if self.begins == Begins::Paused { builder.start_paused() } else { builder }
     }
 
-    /// Returns whether workers may make blocking calls: each worker gets a slot soon, or the pacer is closed while
-    /// workers wait.
+    /// Returns whether workers may make blocking calls. They may if each worker gets a slot soon, or if the pacer is
+    /// closed while workers wait.
     pub(crate) fn may_block(&self) -> bool {
         self.ends == Ends::Closed || self.rate >= 1_000
     }

@@ -37,7 +37,8 @@ fn a_run_is_paused_and_resumed_and_stopped() -> Result<()> {
     })
 }
 
-/// Each change takes effect at the beginning of a frame, a fixed number of frames after its request.
+/// Checks for a gap between starts. A change takes effect at the beginning of a frame, a fixed number of frames after
+/// its request, so the gap may be up to two frames shorter than `between`.
 fn assert_gap(outcome: &Outcome, between: Duration) {
     let starts = outcome.nodes.iter().flat_map(|(_, _, starts)| starts);
     let mut intended: Vec<Duration> = starts.map(|start| start.intended).collect();
@@ -69,7 +70,7 @@ fn the_rate_is_changed_while_a_node_is_cut_off() -> Result<()> {
     })
 }
 
-/// The node that is cut off starts slots that do not exist. Each of these starts counts as a slot that was started
+/// The node that is cut off starts slots that do not exist. Each start of this kind counts as a slot that was started
 /// twice.
 #[test]
 #[ignore = "needs Redis and Valkey"]

@@ -10,14 +10,15 @@ use std::sync::mpsc::channel;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// A node that stalls for longer than a frame may be too late for its slots, which are then lost or started twice.
+/// Frames are long in these tests. A node that stalls for longer than a frame may be too late for its slots, which are
+/// then lost or started twice.
 const FRAME: Duration = Duration::from_millis(100);
 
 fn fleet(url: &str, name: &str) -> Fleet {
     Fleet::new(url, name).unwrap().frame(FRAME)
 }
 
-/// Also returns the longest time between two wake-ups of this thread, which sleeps 2 ms at a time.
+/// Runs a test. Also returns the longest time between two wake-ups of this thread, which sleeps 2 ms at a time.
 fn watched<T: Send>(test: impl FnOnce() -> T + Send) -> (T, Duration) {
     thread::scope(|scope| {
         let test = scope.spawn(test);
@@ -216,7 +217,7 @@ fn a_node_whose_store_hangs_ends_within_seconds() {
     server.stop().unwrap();
     let began = Instant::now();
     assert!(node.finish(Vec::new()).is_err());
-    // Takes at most about 12 s on an idle machine.
+    // The calls take at most about 12 s on an idle machine.
     assert!(began.elapsed() < Duration::from_secs(60), "{:?}", began.elapsed());
 }
 

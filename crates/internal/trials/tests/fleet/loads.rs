@@ -18,7 +18,8 @@ fn a_load_that_is_too_high_is_late_and_nothing_is_dropped() -> Result<()> {
         let outcome = end(trial)?;
         assert_if_run(outcome.had_time(0), outcome.truth.never() == 0, &outcome);
         let starts = || outcome.nodes.iter().map(|(_, _, starts)| starts);
-        // Four threads with at most 250 starts per second each need 1 s longer than the load lasts.
+        // Four threads with at most 250 starts per second each take 2 s for the 2000 slots, so the last starts are
+        // about 1 s late.
         assert!(
             starts().flatten().map(|start| start.wait).max() > Some(Duration::from_millis(800))
         );

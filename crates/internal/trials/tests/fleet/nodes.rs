@@ -21,13 +21,14 @@ fn a_killed_node_costs_what_it_had_claimed() -> Result<()> {
             "the account closes without the starts of the killed node: {}",
             outcome.summary()
         );
-        // Only slots of the killed node were never started: those that it lost, and up to two that its threads held.
-        // Soon after its death, no slot is missing.
+        // Only slots of the killed node were never started. The node lost some of them, and its threads held up to two
+        // others. Soon after its death, no slot is missing.
         let never = outcome.truth.never();
         let lost = outcome.node(killed).map_or(0, |node| node.lost);
         let recovered = died + Duration::from_millis(450 + 100);
         let is_over = outcome.truth.never_between(recovered, Duration::MAX) == 0;
-        // In each of five frames, the node has a quarter of the slots and one more track.
+        // In each of five frames, the node has at most a quarter of the slots and one more track, which are 50 + 13
+        // slots.
         let is_short = never <= 5 * (50 + 13);
         let holds = never.cast_signed() <= lost + 2 && is_over && is_short;
         assert_if_run(outcome.had_time(0), holds, &outcome);

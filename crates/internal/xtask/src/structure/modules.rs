@@ -80,7 +80,8 @@ impl Crate {
         (import != named).then(|| Named { path, ..import.clone() })
     }
 
-    /// Splits a path into the module at its start and the rest. `None` means that it starts outside the crate.
+    /// Splits a path into the module at its start and the remaining names. Returns `None` if the path starts outside
+    /// the crate.
     fn start<'a>(&self, named: &'a Named) -> Option<(ModulePath, &'a [String])> {
         let (mut module, mut rest) = (named.scope.clone(), &named.path[..]);
         match rest.first()?.as_str() {
@@ -103,7 +104,7 @@ impl Crate {
         Some((module, rest))
     }
 
-    /// Returns the module whose file contains this module: an inline module has no file of its own.
+    /// Returns the module whose file contains this module. For an inline module, this is an outer module.
     fn file_module(&self, mut module: ModulePath) -> ModulePath {
         while !self.modules.contains_key(&module) {
             module.pop();

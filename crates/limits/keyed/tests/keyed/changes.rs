@@ -1,4 +1,4 @@
-//! Tests limits that change while they are in use: no admission is forgotten, and no key is locked out for ever.
+//! Tests that no admission is forgotten, and no key is locked out forever, when limits change while they are in use.
 
 use crate::at;
 use crate::moments::{AtMoment, keyed, sweep_at};
@@ -58,7 +58,8 @@ impl Defined {
     }
 }
 
-/// No admission raises the debt above a whole burst, even if another limit is in force.
+/// Returns the time at which the debt of all admissions is paid off. An admission raises the debt to at most a whole
+/// burst, even if another limit is in force.
 fn paid(let_in: &[LetIn], interval: u64, burst: u64) -> u64 {
     let after = |paid: u64, one: &LetIn| {
         (paid.max(one.now) + one.n * interval).min(one.now + burst * interval)

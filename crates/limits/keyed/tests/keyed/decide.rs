@@ -103,7 +103,7 @@ fn a_key_of_its_own_comes_before_prefixes() {
 
 #[test]
 fn a_change_keeps_what_was_counted() {
-    // (before, used, after, what is left)
+    // Each case has the old limits, the number of requests, the new limits and the remaining requests.
     let cases = [
         ("10/s", 5, "20/s", 15),
         ("10/s", 5, "8/s", 3),
@@ -233,7 +233,7 @@ fn excess_cost_of_a_removed_key_replaces_an_idle_key() {
     let keyed: Keyed<String, _, _> = builder.clock(clock.clone()).build().unwrap();
     let reservation = keyed.reserve("alice", 1).unwrap();
     clock.set(at(10 * SECOND));
-    keyed.try_acquire("bob").unwrap(); // removes alice, to make room
+    keyed.try_acquire("bob").unwrap(); // makes room by removing alice
     clock.set(at(20 * SECOND));
     reservation.commit_costs(500);
     assert_eq!(keyed.standing("alice").unwrap().remaining, 0);

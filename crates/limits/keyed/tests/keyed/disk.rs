@@ -99,7 +99,7 @@ fn bytes_of_a_store(path: &Path) -> [Vec<u8>; 2] {
     [open, fs::read(path).unwrap()]
 }
 
-/// Returns whether all limits are present. Otherwise the file must be reported as damaged, and stay unchanged.
+/// Returns whether all limits are present. If not, the file must be reported as damaged and stay unchanged.
 fn is_right_or_damaged(path: &Path, bytes: &[u8], what: &str) -> bool {
     fs::write(path, bytes).unwrap();
     let (done, is_done) = mpsc::channel();

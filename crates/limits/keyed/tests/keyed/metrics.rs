@@ -13,7 +13,7 @@ const ASKS: [Ask; 7] = [
     |keyed, key, n| keyed.try_acquire_costs(&key, &[n, 1]).is_ok(),
     |keyed, key, n| keyed.decide_costs(&key, n).is_ok_and(|decision| decision.is_allowed()),
     |keyed, key, _| keyed.decide_costs(&key, &[1]).is_ok(), // one cost is missing
-    |keyed, key, n| keyed.reserve(&key, n).is_ok(),         // dropped, which refunds it
+    |keyed, key, n| keyed.reserve(&key, n).is_ok(),         // dropped, which refunds the request
     |keyed, key, n| keyed.reserve(&key, n).map(KeyReservation::commit).is_ok(),
     |keyed, key, n| keyed.wait(&key, Wait::new(n).timeout(Duration::ZERO)).is_ok(),
 ];

@@ -43,7 +43,7 @@ fn any_steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 1..200)
 }
 
-/// The lag of `kept` is the maximum, so it removes nothing.
+/// `kept` removes nothing, because its lag is the maximum.
 fn same_decisions_without_removal(limits: &str, steps: &[Step]) -> Result<(), TestCaseError> {
     let swept = store(limits, 100, Duration::from_nanos(LAG));
     let kept = store(limits, 100, Duration::MAX);
@@ -99,7 +99,7 @@ fn a_start_from_before_the_removal_counts_as_at_the_removal() {
     assert_eq!((swept.keys(), lagging.keys()), (0, 1), "the lag keeps what a start at 5 s needs");
     let rejected = KeyRejected::Limit(Rejected::NotUntil(at(11 * SECOND)));
     assert_eq!(lagging.try_acquire_n_at(&1, 1, at(5 * SECOND)), Err(rejected));
-    // The key was not idle at 5 s. It has been removed, so a decision or a query at 5 s counts as one at 11 s.
+    // The key was not idle at 5 s. It has been removed, so a decision or a query at 5 s has the same result as at 11 s.
     assert_eq!(swept.standing_at(&1, at(5 * SECOND)).unwrap().remaining, 1);
     assert_eq!(lagging.standing_at(&1, at(5 * SECOND)).unwrap().remaining, 0);
     assert_eq!(swept.try_acquire_n_at(&1, 1, at(5 * SECOND)), Ok(()));
@@ -177,7 +177,7 @@ fn memory_follows_the_active_keys_without_any_sweep() {
     let store = store("1/s", 1_000_000, Duration::ZERO);
     let most = (0..500_000_u64)
         .map(|request| {
-            // Ten thousand new keys per second, each used once.
+            // The test uses ten thousand new keys per second, and each key once.
             store.try_acquire_n_at(&request, 1, at(request * SECOND / 10_000)).unwrap();
             store.keys()
         })

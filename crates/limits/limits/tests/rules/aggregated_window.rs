@@ -11,9 +11,9 @@ struct Definition {
     count: u64,
     period: u128,
     width: u128,
-    /// The admissions: the end of the slot, and the number of requests.
+    /// The admissions, each with the end of its slot and the number of requests.
     let_in: Vec<(u128, u64)>,
-    /// The moment at which the latest of the dropped admissions stopped counting.
+    /// The latest moment at which one of the dropped admissions stopped counting.
     left: u128,
 }
 

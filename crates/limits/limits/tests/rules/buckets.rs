@@ -31,7 +31,8 @@ fn tokens(quota: Quota, capacity: u64, cost: u64, let_in: &[Arrival], now: Nanos
     tokens
 }
 
-/// The definition of the token bucket, for an interval of whole nanoseconds and a clock that does not go backwards.
+/// Decides by the definition of the token bucket. The interval is a whole number of nanoseconds, and the clock does not
+/// go backwards.
 fn token_bucket(
     quota: Quota,
     capacity: u64,
@@ -144,7 +145,7 @@ fn buckets_at_the_edges_of_the_types() {
 
 #[test]
 fn a_queues_departures_do_not_drift() {
-    // The rate is 3 in 10 ns: the n-th request departs at 10 n / 3 ns, rounded up, or one nanosecond later.
+    // At a rate of 3 in 10 ns, the n-th request departs at 10 n / 3 ns, rounded up, or one nanosecond later.
     let queue = Atomic::new(LeakyQueue::new(Quota::new(3, span(10)).unwrap(), 1_000_000).unwrap());
     for n in 0..100_000_u64 {
         let departure = queue.enqueue_at(Nanos::ZERO).unwrap().as_nanos();

@@ -17,7 +17,7 @@ const ASKS: [Ask; 7] = [
     |limiter, n| limiter.decide_costs(n).unwrap().is_allowed(),
     |limiter, n| limiter.decide_costs(&[1, n]).unwrap().is_allowed(),
     |limiter, _| limiter.decide_costs(&[1]).is_ok(), // one cost is missing
-    |limiter, n| limiter.reserve(n).is_ok(),         // dropped, which refunds it
+    |limiter, n| limiter.reserve(n).is_ok(),         // dropped, which refunds the request
     |limiter, n| limiter.reserve(n).map(Reservation::commit).is_ok(),
 ];
 

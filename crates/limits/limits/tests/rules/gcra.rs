@@ -51,7 +51,7 @@ fn most_in(quota: Quota, burst: u64, length_ns: u64) -> u128 {
 
 #[test]
 fn a_year_at_three_in_ten_nanoseconds_does_not_drift() {
-    // The debt of n requests is paid off 10 n / 3 ns later, or at most 5 ns after that.
+    // The debt of n requests is paid off after 10 n / 3 ns, or at most 5 ns later.
     let quota = Quota::new(3, span(10)).unwrap();
     let limiter = Atomic::new(Gcra::with_burst(quota, 1_000_000_000_000_000_000).unwrap());
     for year in 1..=30_u64 {

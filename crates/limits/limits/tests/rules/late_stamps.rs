@@ -1,5 +1,5 @@
-//! Tests callers that read the clock first and ask later: a limiter keeps its bound for the moments at which it counts
-//! requests, and nearly keeps the bound for the callers' timestamps.
+//! Tests callers that make a request some time after they have read the clock. A limiter keeps its bound for the
+//! moments at which it counts requests, and nearly keeps the bound for the callers' timestamps.
 
 use crate::laws::{Arrival, MILLI, SECOND, at, span};
 use nanopace_limits::{

@@ -262,7 +262,8 @@ fn between_kinds_a_change_forgets_what_was_not_recorded() {
     assert_eq!(10 + more, 29);
 }
 
-/// A fixed window forgets its count at its end. A log that counts rejected requests keeps no more than its count.
+/// A fixed window forgets its count at its end. A log that counts rejected requests stores no more requests than its
+/// limit admits.
 #[test]
 fn a_new_window_begins_with_what_the_longest_memory_has_recorded() {
     for (old, now) in [
@@ -439,7 +440,8 @@ fn a_rate_that_comes_back_goes_on_with_its_own_account() {
     }
 }
 
-/// RFC 9651, section 3.3.3: printable ASCII, with a backslash before quotes and backslashes.
+/// By RFC 9651, section 3.3.3, a string has only printable ASCII, with a backslash before each quote and each
+/// backslash.
 #[test]
 fn the_name_of_a_policy_is_a_string_of_a_structured_field() {
     let limits: Limits = "100/h".parse().unwrap();

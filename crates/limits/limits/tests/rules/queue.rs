@@ -1,4 +1,4 @@
-//! Tests the queue: requests that do not wait take nothing from those that wait, and timeouts are forecast.
+//! Tests that requests that do not wait take nothing from requests that wait, and that timeouts are forecast.
 
 use crate::common::waiters::{Crowd, End, limiter};
 use nanopace_limits::custom::Step;

@@ -105,7 +105,7 @@ fn an_invalid_change_has_no_effect() {
     assert_eq!(bucket.try_acquire_n_at(5, Nanos::ZERO), not_until(seconds(5)));
 }
 
-/// `Ask` makes a request of size `n` at a moment `back` nanoseconds before the clock's time.
+/// A step of a test. `Ask` makes a request of size `n` at a moment `back` nanoseconds before the clock's time.
 #[derive(Clone, Copy, Debug)]
 enum Step {
     Advance(u64),

@@ -139,7 +139,8 @@ proptest! {
                 Err(Rejected::NotUntil(moment)) => {
                     prop_assert!(!pool.clone().take(n) && n <= pool.capacity());
                     if moment < Nanos::MAX {
-                        // Retry times ignore waiting tokens. Above the size, they depend on how refills are combined.
+                        // Retry times ignore waiting tokens, and depend on how refills are combined if the request is
+                        // larger than the size. In these cases, a request before the retry time may be admitted.
                         let is_exact = pool.waiting() == 0 && n <= size;
                         let earlier = managed.peek_n_at(n, at(moment.as_nanos() - 1));
                         prop_assert!(!is_exact || earlier.is_err(), "told {:?} at {:?}", moment, now);
@@ -389,7 +390,7 @@ proptest! {
         let clock = ManualClock::new();
         let quota = Quota::new(20, span(COMMON_NS)).unwrap();
         let pool = ManagedPool::unattended(quota, 10, 1.25, span(100), clock.clone()).unwrap();
-        // The unit is 1 / COMMON_NS of a token.
+        // Amounts are in units of 1 / COMMON_NS of a token.
         let (mut brought, mut speed, mut changes) = (0, 20, 0);
         let mut taken = 0;
         let capacity_and_ratio = |size: u64, capacity: u64| (capacity, to_f64(capacity) / to_f64(size));

@@ -34,7 +34,7 @@ fn fixed_window(quota: Quota, let_in: &[Arrival], arrival: Arrival) -> Answer {
     let capacity = quota.count();
     let latest =
         let_in.iter().map(|one| window(quota, one.now)).fold(window(quota, arrival.now), u64::max);
-    // An admission counts in a later window than that of its moment if it came after an admission in that later window.
+    // If an admission came after an admission in a later window, it counts in that later window.
     let mut counted_in = 0;
     let windows = let_in.iter().map(|one| {
         counted_in = window(quota, one.now).max(counted_in);
@@ -71,7 +71,8 @@ fn sliding_log(quota: Quota, let_in: &[Arrival], arrival: Arrival) -> Answer {
     not_until(leaves.find(|moment| fits(*moment)).unwrap_or(Nanos::MAX))
 }
 
-/// Returns the left side of p (T - t) + (c + n) T <= count x T, the condition for an admission.
+/// Returns the left side of p (T - t) + (c + n) T <= count x T, the condition for an admission. T is the period, t is
+/// the time since the current window began, and p and c are the counts of the previous and of the current window.
 fn weight(quota: Quota, let_in: &[Arrival], moment: Nanos, n: u64) -> u128 {
     let current = window(quota, moment);
     let counts = |number| sum(let_in, |one| window(quota, one) == number);

@@ -24,8 +24,8 @@ fn all_processes_see_a_change_and_both_kinds_of_limiters_take_it() {
         let remote = there.config(remote).build().unwrap();
         let local = Keyed::<String, _>::builder(local).build().unwrap();
         config.set(Scope::Prefix(""), "2/day".parse().unwrap()).unwrap();
-        // The second limiter makes no request until the first has limits. Otherwise requests that one admits while the
-        // other has no limits would count.
+        // The second limiter makes no request until the first has limits. Without this order, the requests that one
+        // limiter admits while the other has no limits would count.
         until("one has limits", || remote.try_acquire("a").is_ok());
         until("the other has limits", || local.try_acquire("a").is_ok());
         config.set(Scope::Key("alice"), "5/day burst 7".parse().unwrap()).unwrap();

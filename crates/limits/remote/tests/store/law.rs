@@ -1,5 +1,5 @@
 //! Tests that the store and the local rules make the same decisions with the same numbers for the same arrivals, if the
-//! local rules may decide at most a microsecond earlier or later than the store.
+//! local rules may decide up to [`allowed`] microseconds earlier or later than the store.
 
 use crate::common::{Micros, runner, servers, store};
 use nanopace_limits::custom::LimitsState;
@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 /// The local rules, with each state that the store may have. Several states are possible, because the store may decide
-/// a microsecond earlier or later.
+/// some microseconds earlier or later.
 struct Local {
     limits: Limits,
     states: Vec<LimitsState>,
@@ -91,7 +91,8 @@ fn requests_in(micros: u64, limit: Limit) -> u64 {
     }
 }
 
-/// Returns the allowed error of the store in microseconds: 1, and 1 more for each whole year of the longest burst.
+/// Returns the allowed error of the store in microseconds. The error is 1, and 1 more for each whole year of the
+/// longest burst.
 fn allowed(limits: &[Limits]) -> u64 {
     let burst_ns = |limit: &Limit| {
         u128::from(limit.most()) * u128::from(limit.quota().period_ns())
@@ -181,7 +182,8 @@ fn arrival() -> impl Strategy<Value = Arrival> {
     (when, costs, change).prop_map(|(when, costs, change)| Arrival { when, costs, change })
 }
 
-/// Generates limits for which the store rounds nothing: intervals of whole microseconds, and bursts of at most 40 days.
+/// Generates limits for which the store rounds nothing. Intervals are whole microseconds, and bursts last at most 40
+/// days.
 fn even_limit() -> impl Strategy<Value = Limit> {
     const LONGEST_US: u64 = 40 * 86_400_000_000;
     let interval_us = prop_oneof![1_u64..100, 1_u64..10_000_000, 1_u64..LONGEST_US];
@@ -254,7 +256,8 @@ fn the_store_decides_as_the_rules_do() {
         let (store, prefix) = (store(&server), AtomicU64::new(0));
         let mut runner = runner(400);
         let all = prop_oneof![
-            // Counts are carried over from limit to limit in requests, which would enlarge a rounding error.
+            // When limits change, counts are carried over in requests, which would enlarge a rounding error. Limits
+            // that change are therefore limits for which the store rounds nothing.
             1 => proptest::collection::vec(limits(even_limit()), 3),
             1 => limits(limit()).prop_map(|limits| vec![limits; 3]),
         ];

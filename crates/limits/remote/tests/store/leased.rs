@@ -1,4 +1,4 @@
-//! Tests tokens that are taken ahead: no more is admitted than the limits allow, and only leased tokens are missing.
+//! Tests tokens that are taken ahead. The limits bound all admissions, and only leased tokens are missing.
 
 use crate::common::{Micros, ask, runner, servers, store, until};
 use nanopace_limits::{Limits, Rule};

@@ -1,4 +1,4 @@
-//! Tests tokens that are lost with a response: the store has counted them, but no process holds them.
+//! Tests tokens that are lost with a response. The store has counted these tokens, but no process holds them.
 
 use crate::common::{ask, patient, servers, store, until};
 use nanopace_remote::{Remote, RemoteKeyed, RemoteRejected, StoreError};

@@ -1,4 +1,4 @@
-//! Tests that a fault of one key is not a loss of the store: it affects no other key, and admits no request.
+//! Tests that a fault of one key is not a loss of the store. The fault must affect no other key, and admit no request.
 
 use crate::common::{ask, store};
 use nanopace_remote::{OnLoss, RemoteKeyed, RemoteRejected, StoreError};

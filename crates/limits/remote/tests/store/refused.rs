@@ -1,4 +1,4 @@
-//! Tests stores that refuse commands: the reason is returned as an error.
+//! Tests stores that refuse commands. The limiter returns the reason as an error.
 
 use crate::common::{ask, patient, servers, store, until};
 use nanopace_remote::{

@@ -50,7 +50,7 @@ async fn a_far_store_works_for_tasks_too() {
     }
 }
 
-/// The late response would otherwise be taken for the response to another call.
+/// If the connection were kept, the late response would be taken for the response to another call.
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn a_connection_on_which_an_answer_is_missing_is_given_up() {

@@ -1,4 +1,4 @@
-//! Tests the address of a client that is connected through proxies: entries that a client sends itself never count.
+//! Tests the address of a client that is connected through proxies. Entries that a client sends itself never count.
 
 use http::header::FORWARDED;
 use http::{HeaderName, HeaderValue, Request};
@@ -28,7 +28,8 @@ fn anything() -> impl Strategy<Value = Vec<u8>> {
     prop::collection::vec(byte, 0..40)
 }
 
-/// Returns the lines with the entries of the proxies added, each to the last line or as a new line.
+/// Returns the lines with the entries of the proxies added. Each entry is appended to the last line or forms a new
+/// line.
 fn added(
     mut lines: Vec<Vec<u8>>,
     entries: &[(IpAddr, bool)],

@@ -69,7 +69,7 @@ impl Drop for Process {
     }
 }
 
-/// Not a test: the server that the child processes of the other tests run.
+/// Runs the server in the child processes of the other tests. It tests nothing itself.
 #[tokio::test]
 #[ignore = "needs Redis and Valkey"]
 async fn a_server() {

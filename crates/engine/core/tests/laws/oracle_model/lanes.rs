@@ -12,8 +12,8 @@ pub(super) struct Lane {
     paces: Vec<(f64, f64)>,
 }
 
-/// A lane claims together the slots that it starts within this time: at most [`MOST`], and at most twice as many as it
-/// started with its last reading of the clock.
+/// A lane claims together the slots that it starts within this time, but at most [`MOST`], and at most twice as many as
+/// it started with its last reading of the clock.
 const YOUNG_NS: f64 = 10_000.0;
 const MOST: f64 = 2048.0;
 
@@ -29,7 +29,8 @@ impl Lane {
 }
 
 impl State {
-    /// The lane starts its slots in order, and gives them back if another caller has given back an earlier slot.
+    /// Starts the next slot of the lane. The lane starts its slots in order, and gives them back if another caller has
+    /// given back an earlier slot.
     pub(super) fn lane_acquire(
         &mut self,
         lane: usize,

@@ -100,9 +100,9 @@ impl Curve {
         time >= self.time || part.from + part.to == 0.0
     }
 
-    /// Returns the first time at which there are more than `count` slots, or infinity if there is no such time. A time
-    /// that rounding may have moved from the beginning of a part counts as that beginning: where a rate rises from
-    /// zero, even a tiny error of the count shifts the time by nanoseconds.
+    /// Returns the first time at which there are more than `count` slots, or infinity if there is no such time. If
+    /// rounding may have moved the time away from the beginning of a part, returns that beginning. Without this rule,
+    /// even a tiny error of the count would shift the result by nanoseconds where a rate rises from zero.
     fn time_of(&self, count: f64) -> f64 {
         if count < 0.0 {
             return 0.0;

@@ -17,7 +17,8 @@ pub(super) const CHORD_NS: f64 = 1.0;
 /// The resolution of fractions and ratios, which are stored as multiples of 2^-32.
 pub(super) const Q32: f64 = 1.0 / 4_294_967_296.0;
 
-/// The error of the table of slots: their positions are read from starts, in whole nanoseconds at 1/s.
+/// The maximum error of a position in the table of slots. The table reads positions from starts at 1/s, which are whole
+/// nanoseconds.
 const TABLE: f64 = 2e-9;
 
 pub(super) const TICK: f64 = 1.0 / 65_536.0;

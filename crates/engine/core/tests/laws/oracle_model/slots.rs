@@ -15,7 +15,7 @@ pub(super) struct Slots {
     own: Vec<(u64, f64)>,
 }
 
-/// The number of slots of a cycle, and which of them are this process's.
+/// The number of slots of a cycle, and the slots of the cycle that belong to this process.
 #[derive(Debug)]
 struct Cycle(u64, Vec<u64>);
 
@@ -41,7 +41,7 @@ impl Slots {
         }
     }
 
-    /// Sets the shard: beginning with slot `from` of the load, `weight` of each `cycle` slots are this process's.
+    /// Sets the shard. From slot `from` of the load on, `weight` of each `cycle` slots belong to this process.
     pub(super) fn set_shard(&mut self, shard: Shard, (weight, cycle): (usize, u64), from: u64) {
         let slots = at_one_per_second(Arrivals::even(), shard);
         let own = starts(&slots)
@@ -90,7 +90,7 @@ impl Slots {
         self.load_counts.get(index).copied()
     }
 
-    /// The position is infinite if there is no such slot.
+    /// Returns the position of a slot in the load, or infinity if there is no such slot. A fraction is interpolated.
     pub(super) fn count_of(&mut self, slot: f64) -> f64 {
         if self.is_plain {
             return slot;

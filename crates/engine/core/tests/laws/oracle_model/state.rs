@@ -81,8 +81,8 @@ impl State {
         let count = old.count_at(now);
         let segment = Segment::through(pace, 1.0, count, now);
         self.slack.change(&old, &segment, now);
-        // Slots that were due keep their intended starts. While the rate is zero the slot at this count is not due: it
-        // starts when the rate rises. After the last slot there is no slot at any count.
+        // Slots that were due keep their intended starts. While the rate is zero, the slot at this count is not due,
+        // because it starts when the rate rises. After the last slot, there is no slot at any count.
         let last = self.slot_by(count);
         let is_waiting = old.is_flat_at(now) && self.count_of(last) > count - 1e-9;
         let last = last - if is_waiting { 1e-9 } else { 0.0 };
@@ -105,8 +105,8 @@ impl State {
         self.on_piece(slot, |piece| piece.from <= slot)
     }
 
-    /// If the next slot lies where the shape ends, the real pacer may reach it a little earlier: at the end of a wave
-    /// the last 10^-12 of a slot takes some microseconds.
+    /// If the next slot lies where the shape ends, the real pacer may reach it a little earlier, because the last
+    /// 10^-12 of a slot takes some microseconds at the end of a wave.
     fn passes(&self, next: u64) -> When {
         let begins = self.begins(index(next));
         if begins.at.is_finite() {
@@ -165,8 +165,8 @@ impl State {
         }
     }
 
-    /// The real pacer approximates starts that it has no room for, within the time that the pieces before the last
-    /// [`EXACT_PIECES`] span.
+    /// Returns the maximum error of the slot's intended start. The real pacer stores only the last [`EXACT_PIECES`]
+    /// pieces exactly. It approximates starts on earlier pieces, with an error within the time that those pieces span.
     fn off(&self, slot: u64) -> f64 {
         let exact = self.pieces.len().saturating_sub(EXACT_PIECES);
         if index(slot) > self.pieces[exact].from {

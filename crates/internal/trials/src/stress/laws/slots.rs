@@ -1,4 +1,4 @@
-//! Checks the laws about all starts of a round: no slot starts twice or is missing, and the rate bounds the starts.
+//! Checks that no slot of a round starts twice or is missing, and that the rate bounds the starts.
 
 use super::law::law;
 use crate::stress::allowance::{Allowance, SLOT, State};
@@ -44,8 +44,8 @@ fn fastest(evidence: &Evidence) -> u64 {
     rates.fold(evidence.scenario.rate, u64::max)
 }
 
-/// For slots that became due before more than [`REMEMBERED`] changes, the pacer interpolates intended starts. Every
-/// start may have forfeited time, so it counts as a possible change.
+/// Returns the starts that the pacer computed exactly. For slots that became due before more than [`REMEMBERED`]
+/// changes, the pacer interpolates intended starts. Any start may have forfeited time, so it also counts as a change.
 fn exact(evidence: &Evidence, starts: &[Start]) -> Vec<Start> {
     if evidence.scenario.never_forfeits() && evidence.changes.len() <= REMEMBERED {
         return starts.to_vec();
@@ -65,8 +65,8 @@ fn exact(evidence: &Evidence, starts: &[Start]) -> Vec<Start> {
     starts.iter().filter(is_fresh).copied().collect()
 }
 
-/// Forfeited time only moves slots apart. The law does not hold for early starts and around pauses, where a slot can
-/// start before an earlier slot is moved.
+/// Checks that slots are at least an interval of the fastest rate apart, because forfeited time only moves slots apart.
+/// The law does not hold for early starts and around pauses, where a slot can start before an earlier slot is moved.
 fn an_interval_apart(evidence: &Evidence, starts: &[Start]) -> Result<(), String> {
     let fastest = u128::from(fastest(evidence));
     let close = starts.windows(2).find(|pair| {
@@ -81,7 +81,8 @@ fn an_interval_apart(evidence: &Evidence, starts: &[Start]) -> Result<(), String
     })
 }
 
-/// Fails unless the start is a whole number of intervals after slot 0, to the nanosecond.
+/// Returns the number of the slot. Fails unless the start is a whole number of intervals after slot 0, to the
+/// nanosecond.
 fn number(evidence: &Evidence, intended: u64) -> Result<u64, String> {
     let rate = u128::from(evidence.scenario.rate);
     let since = u128::from(intended.saturating_sub(evidence.origin.as_nanos())) * rate;

@@ -121,7 +121,7 @@ pub(crate) fn orderly(
     sequence(period_ns, count, capacity, false)
 }
 
-/// `definition` is given all earlier admissions, in their order.
+/// Checks each decision against `definition`, which gets all earlier admissions in their order.
 pub(crate) fn agrees<R: Rule>(
     rule: &R,
     arrivals: &[Arrival],
@@ -137,7 +137,7 @@ pub(crate) fn agrees<R: Rule>(
     Ok(())
 }
 
-/// `bound` is given the length of a span, both ends included, in nanoseconds.
+/// Checks that the admissions stay within `bound`, which gets the length of a span in nanoseconds, both ends included.
 pub(crate) fn is_bounded<R: Rule>(
     rule: &R,
     arrivals: &[Arrival],
