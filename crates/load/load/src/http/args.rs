@@ -18,8 +18,8 @@ pub(crate) struct HttpRunArgs<E: EmbeddedTarget> {
     #[command(flatten)]
     pub(crate) requests: RequestArgs<E>,
 
-    /// Replay the requests of this HAR file at their times, but only to the first host; append hosts=all or
-    /// hosts=HOST,HOST to FILE for others
+    /// Replay this HAR file's requests to its first host at their times; append hosts=all or hosts=HOST,HOST to FILE for
+    /// other hosts
     #[arg(long, value_name = "FILE", conflicts_with = "arrivals", value_parser = har, help_heading = "Requests")]
     pub(crate) har: Option<ArrivalProcess>,
 

@@ -160,8 +160,8 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "FILE", help_heading = "Results")]
     pub(crate) html: Option<PathBuf>,
 
-    /// Write one CSV line per second, and one per label; with -, write them to standard output and the report to standard
-    /// error
+    /// Write CSV lines per second, also per label if there are several; with -, to standard output, and the report to
+    /// standard error
     #[arg(long, value_name = "FILE", help_heading = "Results")]
     pub(crate) csv: Option<PathBuf>,
 

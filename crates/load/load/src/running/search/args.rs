@@ -97,7 +97,7 @@ pub(crate) struct SearchArgs {
     #[arg(long, value_name = "FILE", help_heading = "Results")]
     pub(crate) json: Option<PathBuf>,
 
-    /// Write an SVG chart of the objective's first time (or of the p99 response time) at each tried rate
+    /// Draw the first time that the objective names (or the p99 response time) at each tried rate as SVG
     #[arg(long, value_name = "FILE", help_heading = "Results")]
     pub(crate) svg: Option<PathBuf>,
 }
