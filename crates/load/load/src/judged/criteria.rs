@@ -111,6 +111,10 @@ impl Criterion {
         matches!(self.figure, Figure::Single(Single::Ratio))
     }
 
+    pub(crate) fn is_about_waiting(&self) -> bool {
+        self.figure.is_about_waiting()
+    }
+
     pub(crate) fn part(&self) -> Option<Part> {
         self.figure.part()
     }

@@ -18,11 +18,11 @@ pub(crate) fn settle_closed_loop(args: &mut RunArgs) -> anyhow::Result<()> {
     if let Some(name) = ClosedLoop.unsupported(&args.given) {
         bail!("--{name}: --rate max has no schedule: leave --{name} or --rate max out");
     }
-    let is_about_ratio = args.criteria().iter().any(Criterion::names_ratio);
+    let is_about_waiting = args.criteria().iter().any(Criterion::is_about_waiting);
     ensure!(
-        !is_about_ratio,
-        "--fail-below and requirements on the ratio always hold with --rate max, which requests no rate; write for \
-         example --fail-if \"achieved > 1k/s\""
+        !is_about_waiting,
+        "--rate max starts each request at once: --fail-below and requirements about wait times, lateness, the ratio, \
+         unstarted or skipped requests cannot be missed; write for example --fail-if \"achieved > 1k/s\""
     );
     args.strictness = Strictness::STRICT;
     Ok(())
