@@ -116,21 +116,8 @@ impl Load {
         Ok(self)
     }
 
-    /// Sets the number of sessions, from 1 to a million. Each session carries one call at a time. Like all numbers and
-    /// times of a `Load`, it is checked when the load runs.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use nanopace_load::{Done, Load, Slot};
-    ///
-    /// # fn main() -> Result<(), nanopace_load::LoadError> {
-    /// let load = Load::new("1k/s".parse()?).sessions(0);
-    /// let refused = load.run_blocking(|_: Slot| Ok(Done::new())).unwrap_err();
-    /// assert_eq!(refused.to_string(), "sessions(0): write a number from 1 to 1000000");
-    /// # Ok(())
-    /// # }
-    /// ```
+    /// Sets the number of sessions, from 1 to a million. Each session carries one call at a time. The number is checked
+    /// when the load runs, like all numbers and times of a `Load`.
     pub fn sessions(mut self, sessions: u32) -> Load {
         let size = &mut self.args.connections;
         let most = if size.grows() { size.most } else { sessions };
@@ -251,8 +238,8 @@ impl Load {
     }
 
     /// Sets the time after which a call is given up and counts as failed. It must be longer than zero. The default is
-    /// ten seconds. Calls of blocking targets and closures cannot be given up: see
-    /// [`BlockingTarget`](crate::BlockingTarget).
+    /// ten seconds. Calls of blocking targets and closures cannot be given up, as
+    /// [`BlockingTarget`](crate::BlockingTarget) explains.
     ///
     /// # Examples
     ///
@@ -293,10 +280,10 @@ impl Load {
         self
     }
 
-    /// Gives the load threads priority over other programs: `SCHED_RR` if this is allowed, otherwise a nice value of
-    /// -15 if that is allowed, otherwise no priority. The report names the priority. A thread that uses more than 80 %
-    /// of a core for a second returns to the normal class. This works only on Linux, and not for blocking targets or
-    /// closures.
+    /// Gives the load threads priority over other programs: `SCHED_RR` if the system allows it, otherwise a nice value
+    /// of -15 if the system allows that, otherwise no priority. The report names the priority. A thread that uses more
+    /// than 80 % of a core for a second returns to the normal class. This method has an effect only on Linux, and not
+    /// for blocking targets or closures.
     pub fn realtime(mut self) -> Load {
         self.args.realtime = true;
         self
@@ -337,8 +324,8 @@ impl Load {
         self
     }
 
-    /// Sets the time after which the load starts, which is useful if it is one of several [`Loads`](crate::Loads). This
-    /// time begins when the sessions of all loads are open. The default is zero.
+    /// Sets the time after which the load starts, for a load that is one of several [`Loads`](crate::Loads). The time
+    /// is counted from the moment when the sessions of all loads are open. The default is zero.
     pub fn start_after(mut self, time: Duration) -> Load {
         self.args.start = time;
         self
@@ -394,7 +381,7 @@ impl Load {
         Ok(Report::new(summary))
     }
 
-    /// The parser checks the ranges of the options of a command line.
+    /// Checks the numbers and times. For a command line, the parser of the options checks them.
     fn check(&self) -> Result<(), LoadError> {
         let RunArgs { connections, threads, requests, duration, longest, timeout, .. } = self.args;
         let time = "write a time longer than zero";
@@ -443,7 +430,7 @@ pub(super) async fn in_background<R: Send + 'static>(
     report.unwrap_or_else(|_| Err(LoadError::text(PANICKED)))
 }
 
-/// A thread that is inside a Tokio runtime cannot enter another one, so the run gets its own thread.
+/// Runs a load on a new thread, because a thread that is inside a Tokio runtime cannot enter another runtime.
 pub(super) fn on_own_thread<R: Send>(
     run: impl FnOnce(&Sender<Message>, &Receiver<Message>) -> Result<R, LoadError> + Send,
 ) -> Result<R, LoadError> {
@@ -455,7 +442,8 @@ pub(super) fn on_own_thread<R: Send>(
     ran.unwrap_or_else(|_| Err(LoadError::text(PANICKED)))
 }
 
-/// Dropping this value stops the run. The future that waits for the report owns it.
+/// Stops the run when it is dropped. The future that waits for the report owns it, so dropping the future stops the
+/// run.
 struct Stop(Sender<Message>);
 
 impl Drop for Stop {
@@ -518,7 +506,7 @@ mod tests {
     use crate::load::target::{Done, Failure, Slot};
     use std::thread;
 
-    /// Most tests share this target type, because workers are compiled again for each type.
+    /// A target that most tests share. For each other type of target, the workers would be compiled again.
     #[expect(clippy::unnecessary_wraps, reason = "a call that could fail")]
     fn answers(_: Slot) -> Result<Done, Failure> {
         Ok(Done::new())
@@ -600,7 +588,7 @@ mod tests {
         }
     }
 
-    /// The third call is due within 2 ms. It starts only after two calls of 20 ms each.
+    /// The third call is due at 2 ms, but it starts only after two calls of 20 ms each.
     #[test]
     fn a_target_that_blocks_times_its_streams_too() {
         let load = Load::new(Rate::per_second(1_000).unwrap()).requests(3).sessions(1);

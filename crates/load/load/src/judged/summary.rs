@@ -227,8 +227,8 @@ impl Summary {
         self.findings.iter().any(|found| !found.is_well && found.check == check)
     }
 
-    /// If a criterion limits how much of the load was started, only such criteria decide whether the load counts as
-    /// complete. This does not apply if nothing was recorded.
+    /// Checks the criteria. If a criterion limits how much of the load was started, only criteria of this kind decide
+    /// whether the load counts as complete, unless nothing was recorded.
     pub(crate) fn require(&mut self, criteria: &[Criterion]) {
         if self.verdict.is_recorded() && criteria.iter().any(Criterion::names_load) {
             self.incomplete = None;
@@ -358,7 +358,8 @@ fn scarcity(time: CpuTime, duration: Duration, stats: &OperationStats) -> Option
     is_scarce.then(|| format!("CPU time was scarce{waited}"))
 }
 
-/// Responses that were awaited during a stop have unknown arrival times, so service times include the stop.
+/// Returns a message if too many responses were awaited during a stop. Their arrival times are unknown, so their
+/// service times include the stop.
 fn stopping(stats: &OperationStats) -> Option<String> {
     let (answers, most) = stats.stopped;
     is_a_percent(answers, stats).then(|| {

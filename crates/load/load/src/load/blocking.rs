@@ -9,8 +9,8 @@ use super::target::{Done, Failure, Slot, Target};
 /// of threads is therefore the number of sessions; a requested number of threads has no effect. The time inside a call
 /// is attributed to the target.
 ///
-/// A call that blocks cannot be canceled, so the timeout does not apply: set the driver's timeout. A call that still
-/// hangs when the run is given up is counted as unfinished, and its thread is not joined.
+/// A call that blocks cannot be canceled, so the timeout does not apply. Set the timeout of the driver instead. A call
+/// that still hangs when the run is given up is counted as unfinished, and its thread is not joined.
 ///
 /// The load begins when all sessions are open or have failed to open, or when the timeout has passed. A session that
 /// opens later takes slots at once. If a session is still not open when the schedule ends, its thread is not joined.
@@ -80,8 +80,8 @@ pub trait BlockingTarget: Send + Sync + 'static {
     /// # Errors
     ///
     /// Returns a failure if the session cannot be opened. If the check of availability fails, the load does not run. If
-    /// another attempt before the load fails, `connect` is called again for the session's first call. If it fails for a
-    /// call, that call fails with the same kind of failure.
+    /// another attempt before the load fails, `connect` is called again for the session's first call. If `connect`
+    /// fails for a call, that call fails with the same kind of failure.
     fn connect(&self, index: usize) -> Result<Self::Session, Failure>;
 
     /// Performs the operation for a slot. A panic counts as a failure. Retries inside the call are part of its service

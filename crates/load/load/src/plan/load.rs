@@ -61,7 +61,8 @@ impl PlannedLoad<'_> {
         arrivals.starts_before(moment, &self.shape, &self.shard).min(self.requests)
     }
 
-    /// The load ends just after the start of the first request beyond the limit, so that n requests take n intervals.
+    /// Returns the end of a load with a limited number of requests. The load ends just after the start of the first
+    /// request beyond the limit, so that n requests take n intervals.
     fn end_of_requests(&self, arrivals: &Arrivals) -> Option<Duration> {
         let is_too_late = |ns: u64| {
             let moment = Duration::from_nanos(ns);

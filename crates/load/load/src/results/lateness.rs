@@ -94,7 +94,8 @@ impl Lateness {
         Lateness { target: self.target - resting, resting, ..self }
     }
 
-    /// The time `seconds` belongs to no slot. `held` counts as part of the target's lateness.
+    /// Divides `seconds`, which belong to no slot, among the causes in the proportion of this lateness. `held` counts
+    /// as part of the target's lateness.
     pub(crate) fn parts_of(&self, seconds: f64) -> Lateness {
         let total = self.total();
         let part = |of: f64| if total > 0.0 { seconds * of / total } else { 0.0 };
@@ -105,7 +106,7 @@ impl Lateness {
         Lateness { target: seconds - generator - resting, generator, queued, held: 0.0, resting }
     }
 
-    /// `held` counts as part of the target's lateness, because the target caused it.
+    /// Returns the target's share of the lateness. It includes `held`, because the target caused it.
     pub(crate) fn target_share(&self) -> Option<f64> {
         self.share(self.target + self.held)
     }
@@ -118,7 +119,8 @@ impl Lateness {
         self.share(self.resting)
     }
 
-    /// The share of the target includes `held`. If there is no lateness, the generator counts as its cause.
+    /// Returns the shares of the target, the generator and the think times. The share of the target includes `held`. If
+    /// there is no lateness, the generator counts as its cause.
     pub(crate) fn main_shares(&self) -> [f64; 3] {
         let [target, resting] =
             [self.target_share(), self.resting_share()].map(|share| share.unwrap_or(0.0));
@@ -169,7 +171,8 @@ impl IdealConnections {
         self.free_since.is_empty()
     }
 
-    /// `moved` is the time by which the schedule has been moved. `burst` may hold a late slot back.
+    /// Starts a slot on the connection that is free first. `moved` is the time by which the schedule has been moved.
+    /// `burst` may hold a late slot back.
     pub(crate) fn start(
         &mut self,
         intended: Nanos,
@@ -186,12 +189,13 @@ impl IdealConnections {
         start
     }
 
-    /// `busy` is the time for which the slot occupied its connection, without pauses of the schedule.
+    /// Ends a slot. `busy` is the time for which the slot occupied its connection, without pauses of the schedule.
     pub(crate) fn end(&mut self, start: Start, busy: Duration) {
         self.free_since.push(Reverse(start.free + busy - start.moved));
     }
 
-    /// `in_use` contains the slots that have not ended, each with the time for which it occupies its connection.
+    /// Returns the earliest time at which an ideal connection is free. `in_use` contains the slots that have not ended,
+    /// each with the time for which it occupies its connection.
     pub(crate) fn free_from(
         &self,
         in_use: impl Iterator<Item = (Start, Duration)>,
@@ -206,7 +210,8 @@ impl IdealConnections {
         moved.saturating_sub(self.given_up)
     }
 
-    /// The thread has found all responses that arrived before `looked`.
+    /// Returns the lateness of a slot that has not started. The thread has found all responses that arrived before
+    /// `looked`.
     pub(crate) fn unstarted(
         &self,
         intended: Nanos,
@@ -243,7 +248,8 @@ impl Start {
         }
     }
 
-    /// `rests` is the slot's start on the ideal connections whose target responds at once.
+    /// Returns the lateness of a slot, in which the wait for connections that were in think times is separate. `rests`
+    /// is the slot's start on the ideal connections whose target responds at once.
     pub(crate) fn lateness_beside(&self, rests: Option<Start>, intended: Nanos) -> Lateness {
         let lateness = self.lateness(intended);
         rests.map_or(lateness, |rests| lateness.but_for_rests(rests.free - intended))

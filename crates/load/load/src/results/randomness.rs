@@ -36,7 +36,8 @@ impl Intervals {
         (self.last, self.before) = (None, None);
     }
 
-    /// Starts come in the order of their times. `asked` is the expected number of slots before this start.
+    /// Records a start. Starts must be recorded in the order of their times. `asked` is the expected number of slots
+    /// before this start.
     pub(crate) fn start(&mut self, asked: f64) {
         if let Some(last) = self.last.replace(asked) {
             self.gap(1.0 - (last - asked).exp());

@@ -44,7 +44,8 @@ impl Pairs {
     }
 }
 
-/// The time ranges end where the batches of `ends` end. Batches after the last range are left out.
+/// Joins the batches of each time range. The time ranges end where the batches of `ends` end. Batches after the last
+/// range are left out.
 fn joined(batches: &[Batch], ends: &[Batch]) -> BTreeMap<usize, Batch> {
     let mut joined: BTreeMap<usize, Batch> = BTreeMap::new();
     for batch in batches {

@@ -44,7 +44,8 @@ impl Side {
         Side { sum: sum(runs.iter()), runs }
     }
 
-    /// The intervals of times and errors are never shorter than those of independent requests.
+    /// Returns the estimate of a figure. The intervals of times and errors are never shorter than those of independent
+    /// requests.
     pub(crate) fn estimate(&self, figure: Figure, own_variance: f64) -> Option<Estimate> {
         match figure {
             Figure::Rate => self.rate(own_variance),

@@ -39,7 +39,8 @@ pub(crate) struct Figures<'run> {
 }
 
 impl<'run> Figures<'run> {
-    /// Leaves out the figures that are known only at the end of a run, such as the times of the parts of responses.
+    /// Returns the figures that are known during a run. The other figures, such as the times of the parts of responses,
+    /// are known only at its end.
     pub(crate) fn so_far(stats: &'run OperationStats) -> Figures<'run> {
         Figures {
             wait: &stats.wait,
@@ -329,7 +330,8 @@ impl Statistic {
         })
     }
 
-    /// Takes times of which only a lower bound is known as infinite. Returns `None` if the value is then infinite.
+    /// Returns the value of the statistic if the times of which only a lower bound is known are infinite. Returns
+    /// `None` if the value is then infinite.
     fn at_most(self, sample: Sample<'_>) -> Option<f64> {
         match self {
             _ if self == Statistic::Count || sample.at_least() == 0 => self.of(sample.times),

@@ -244,7 +244,8 @@ fn a_lower_bound_is_never_short_enough() {
 
 #[test]
 fn short_lower_bounds_do_not_hide_what_was_measured() {
-    // Half of the requests were given up at once, so the median can be as large as the largest time of the others.
+    // Half of the requests were given up at once, so their bounds are 0, and the median can be as large as the largest
+    // time of the other requests.
     let (stats, bounds) = (OperationStats::new(), times([0; 4]));
     let all = times([0, 0, 0, 0, 10, 20, 30, 40]);
     let figures = Figures { response: Sample::bounded(&all, &bounds), ..nothing(&stats) };

@@ -55,7 +55,8 @@ impl Tellings {
         sum(self.0.values().map(|node| &node.stats))
     }
 
-    /// Covers about the last second, and the nodes that still report. Returns `None` until a node has reported twice.
+    /// Returns the operations of about the last second, for the nodes that still report. Returns `None` until a node
+    /// has reported twice.
     pub(crate) fn last(&self) -> Option<Done> {
         let newest = self.0.values().map(|node| node.until).max()?;
         let recent = self.0.values().filter(|node| node.until.saturating_add(LATE) >= newest);

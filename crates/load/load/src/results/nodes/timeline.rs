@@ -40,7 +40,7 @@ impl Timeline {
     pub(crate) fn of(over_time: &OverTime) -> Timeline {
         let mut timeline = Timeline { width: 1, ..Timeline::new() };
         for interval in over_time.intervals() {
-            // Ticks can be a few milliseconds late.
+            // Intervals can be a few milliseconds too long, because ticks can be late.
             while interval.length().div_duration_f64(UNIT).round() > human::float(timeline.width) {
                 timeline.widen();
             }
@@ -140,7 +140,8 @@ mod tests {
     use nanopace::Nanos;
     use proptest::prelude::*;
 
-    /// `starts` contains the starts in each quarter of a second. The first one begins shortly after the second `first`.
+    /// Creates the timeline of a node. `starts` contains the numbers of starts in consecutive quarters of a second. The
+    /// first quarter begins shortly after the second `first`.
     fn node(first: u64, starts: &[u64]) -> Timeline {
         let mut timeline = Timeline::new();
         for (quarter, &started) in (first * 4..).zip(starts) {

@@ -26,7 +26,7 @@ pub(super) struct Begun {
     pub(super) rests_until: Option<Nanos>,
 }
 
-/// Each operation has a place (an index) until it ends.
+/// The operations in flight. Each of them has a place (an index) until it ends.
 #[derive(Debug, Default)]
 pub(super) struct InFlight {
     places: Vec<Option<Begun>>,
@@ -68,7 +68,7 @@ impl InFlight {
         self.places.iter_mut().flatten()
     }
 
-    /// Returns `None` if all operations have already been given up.
+    /// Ends the operation at a place. Returns `None` if all operations have already been given up.
     pub(super) fn end(&mut self, place: usize) -> Option<Begun> {
         let begun = self.places[place].take()?;
         self.free.push(place);

@@ -18,7 +18,8 @@ pub(crate) enum ItemKind {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Items {
     kind: ItemKind,
-    /// The JSON pointer (RFC 6901) to the content of an item. Items before the first one with content do not count.
+    /// The JSON pointer (RFC 6901) to the content of an item. Items before the first item that has content do not
+    /// count.
     pointer: Option<Arc<str>>,
 }
 

@@ -21,7 +21,8 @@ pub(crate) trait Io: AsyncRead + AsyncWrite + Unpin + Send {
         None
     }
 
-    /// Reads at a time when the client expects no response. The task need not be woken when bytes arrive later.
+    /// Reads when the client expects no response. An implementation does not have to wake the task when bytes arrive
+    /// later.
     fn poll_unasked(
         &mut self,
         cx: &mut Context<'_>,
@@ -73,12 +74,12 @@ pub(crate) struct Traffic {
 
 impl Traffic {
     pub(crate) fn is_broken(&self) -> bool {
-        // Relaxed: as in `take`.
+        // Relaxed: for the reason given in `take`.
         self.is_broken.load(Ordering::Relaxed)
     }
 
     pub(crate) fn reads(&self) -> u64 {
-        // Relaxed: as in `take`.
+        // Relaxed: for the reason given in `take`.
         self.reads.load(Ordering::Relaxed)
     }
 
@@ -121,13 +122,13 @@ impl Counted {
         if self.broken.is_none() {
             match ready!(write(Pin::new(&mut *self.io), cx)) {
                 Ok(bytes) => {
-                    // Relaxed: as in `take`.
+                    // Relaxed: for the reason given in `take`.
                     self.traffic.written.fetch_add(bytes as u64, Ordering::Relaxed);
                     return Poll::Ready(Ok(bytes));
                 }
                 Err(error) => {
                     self.broken = Some(error.kind());
-                    // Relaxed: as in `take`.
+                    // Relaxed: for the reason given in `take`.
                     self.traffic.is_broken.store(true, Ordering::Relaxed);
                 }
             }
@@ -157,7 +158,7 @@ impl AsyncRead for Counted {
         if bytes == 0 {
             return self.end(read, cx);
         }
-        // Relaxed: as in `take`.
+        // Relaxed: for the reason given in `take`.
         self.traffic.read.fetch_add(bytes as u64, Ordering::Relaxed);
         self.traffic.reads.fetch_add(1, Ordering::Relaxed);
         charge(bytes, cx);
