@@ -19,7 +19,7 @@ struct Inner<C> {
 
 #[derive(Clone, Copy, Debug)]
 struct Mapping {
-    /// A time of the machine's clock, in nanoseconds. The run's clock shows `run_ns` at this time and before it.
+    /// A time of the machine's clock, in nanoseconds. At this time and before it, the run's clock shows `run_ns`.
     base_ns: u64,
     run_ns: u64,
     /// How much faster the run's clock advances than the machine's clock, in parts per 10^9. At -10^9, the run's clock
@@ -60,8 +60,8 @@ impl<C: Clock> RunClock<C> {
         self.0.mapping.load().at(self.base_ns())
     }
 
-    /// If the store's time is earlier than the clock's time or before the beginning of the run, the clock stops until
-    /// the store's time has reached the clock's time.
+    /// Corrects the clock by a sample of the store's time. If the store's time is earlier than the clock's time or
+    /// before the beginning of the run, the clock stops until the store's time has reached the clock's time.
     pub(crate) fn follow(&self, sample: &Sample, origin_us: i64) {
         let now_ns = self.base_ns();
         let (at_ns, run_ns) = sample.run_at(origin_us);
@@ -126,7 +126,7 @@ impl Sample {
     }
 
     /// Returns whether the clocks certainly differ by more than a frame. The request may have taken any part of the
-    /// round trip, so the measured difference has an error of up to half of its time.
+    /// round trip, so the measured difference has an error of up to half of the round-trip time.
     pub(crate) fn is_off<C: Clock>(
         &self,
         clock: &RunClock<C>,
@@ -138,7 +138,7 @@ impl Sample {
     }
 }
 
-/// The number of round trips that a node makes before it joins, and the number of its latest round trips that count.
+/// The number of round trips that a node makes before it joins. Only this number of its latest round trips are used.
 const SAMPLES: usize = 8;
 
 #[derive(Debug, Default)]

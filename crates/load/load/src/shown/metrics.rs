@@ -59,7 +59,7 @@ pub(crate) fn phase(state: &ObservedState) -> &'static str {
     PHASES.iter().find(|(known, _)| *known == phase).map_or("", |(_, name)| name)
 }
 
-/// Before the schedule starts, the phase is the only metric.
+/// Returns the metrics of a run. Before the schedule starts, the phase is the only metric.
 pub(crate) fn families(state: &ObservedState) -> Vec<Family<'_>> {
     let phase = phase(state);
     let phases = PHASES.iter().map(|(_, name)| ("phase", *name, float((*name == phase).into())));
@@ -266,7 +266,8 @@ fn gauges(
     Family { name, help, unit, data: Data::Gauges(values.into_iter().map(point).collect()) }
 }
 
-/// Kinds without failures are included, because alerts need a number.
+/// Returns the number of failures of each kind. Kinds without failures are included, because an alert needs the number
+/// 0 instead of a missing metric.
 fn failures(failures: &BTreeMap<FailureKind, u64>) -> BTreeMap<String, u64> {
     let mut kinds = BTreeMap::new();
     kinds.extend(kind::expected().into_iter().map(|group| (group.to_owned(), 0)));

@@ -40,7 +40,7 @@ impl Timeline {
     pub(crate) fn of(over_time: &OverTime) -> Timeline {
         let mut timeline = Timeline { width: 1, ..Timeline::new() };
         for interval in over_time.intervals() {
-            // Intervals can be a few milliseconds too long, because ticks can be late.
+            // Intervals can be a few milliseconds too long, because ticks can be late, so their lengths are rounded.
             while interval.length().div_duration_f64(UNIT).round() > human::float(timeline.width) {
                 timeline.widen();
             }

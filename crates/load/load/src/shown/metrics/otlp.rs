@@ -109,7 +109,7 @@ fn counter(point: &Point<u64>, span: Span) -> NumberDataPoint {
     number(point, Number::AsInt(i64::try_from(point.value).unwrap_or(i64::MAX)), span)
 }
 
-/// A gauge has no start time.
+/// Encodes a value of a gauge, which has no start time.
 fn gauge(point: &Point<f64>, span: Span) -> NumberDataPoint {
     number(point, Number::AsDouble(point.value), Span { start: 0, ..span })
 }
