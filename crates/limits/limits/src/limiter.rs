@@ -64,7 +64,7 @@ pub struct Limiter {
 
 #[derive(Debug)]
 struct Inner {
-    /// Padded, so that writing to the fast path does not invalidate the cache line of the clock.
+    /// The fast path. It is padded, so that writing to it does not invalidate the cache line of the clock.
     fast_path: CachePadded<FastPath>,
     shared: CachePadded<Mutex<Shared>>,
     clock: Box<dyn Clock>,
@@ -238,7 +238,7 @@ impl Limiter {
         }
     }
 
-    /// Not inlined, because inlining it would make the fast path save registers.
+    /// Decides under the lock. This method is not inlined, because inlining it would make the fast path save registers.
     #[inline(never)]
     fn try_acquire_locked(&self, n: u64) -> Result<(), Rejected> {
         self.answer(Costs::Same(n), |limits, state, now| limits.try_acquire(state, now, n))

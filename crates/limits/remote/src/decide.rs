@@ -53,7 +53,7 @@ pub(crate) struct More {
     pub(crate) tokens: u64,
     /// The receipt for the tokens and for the request itself.
     pub(crate) receipt: Receipt,
-    /// By the store's clock.
+    /// The moment of the decision, by the store's clock.
     pub(crate) at: Nanos,
 }
 
@@ -181,7 +181,7 @@ pub(crate) fn look(key: &str, micros: Option<u64>) -> Call {
     Call { source: &DECIDE, key: key.to_owned(), arguments }
 }
 
-/// `micros` is set if a test sets the time.
+/// Returns the call that replaces the limits in the key's state. `micros` is set if a test sets the time.
 pub(crate) fn replace(
     plan: &Plan,
     key: &str,

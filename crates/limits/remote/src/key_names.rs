@@ -24,7 +24,8 @@ impl KeyNames {
         }
     }
 
-    /// A cluster determines the hash slot of the state from the string between the first braces.
+    /// Returns the name under which the state of a subject is stored. A cluster determines the hash slot of the state
+    /// from the string between the first braces.
     pub(crate) fn subject(&self, subject: &str) -> String {
         let prefix = &self.prefix;
         match subject.len() {

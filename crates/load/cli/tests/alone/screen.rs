@@ -40,7 +40,7 @@ impl Terminal {
         Terminal { session, parser, written: Vec::new() }
     }
 
-    /// In `options`, `|` stands for a space within an argument.
+    /// Starts a run in a terminal. In `options`, `|` stands for a space within an argument.
     fn run(options: &str, json: &Path) -> Terminal {
         let mut command = Command::new("sh");
         command.args(["-c", AROUND, "sh", env!("CARGO_BIN_EXE_nanopace"), "run", "--json"]);
@@ -119,7 +119,8 @@ impl Terminal {
     }
 }
 
-/// On a busy machine, slots may be overdue when the user ends a run. The status is then 4.
+/// The exit statuses of a run that the user ends. On a busy machine, slots may be overdue at that time, and the status
+/// is then 4.
 const ENDED: [&str; 2] = ["0", "4"];
 
 fn results(json: &Path) -> Value {

@@ -72,7 +72,8 @@ fn wait_until_told(server: &Server, what: &str, is_so: impl Fn(&Value) -> bool) 
     }
 }
 
-/// All nodes that were present at the end must report the same number of fired slots.
+/// Returns the results of the whole fleet. All nodes that were present at the end must report the same number of fired
+/// slots.
 fn whole(nodes: &[(Output, Value)]) -> &Value {
     let seen =
         nodes.iter().filter_map(|(output, it)| Some((output.status.code(), it.get("fleet")?)));
@@ -90,7 +91,8 @@ fn sum(nodes: &[(Output, Value)], name: &str) -> u64 {
     nodes.iter().map(|(_, results)| results[name].as_u64().unwrap()).sum()
 }
 
-/// The program behaves the same with all stores. The tests of the fleet crate cover all of them.
+/// The store that these tests use. The program behaves the same with all stores, and the tests of the fleet crate cover
+/// all of them.
 const ONE_ENGINE: Product = Product::Redis;
 
 fn http_server() -> String {
@@ -311,7 +313,7 @@ fn a_fleet_is_watched_from_anywhere_until_it_is_over() {
     terminal.exp_eof().unwrap();
 }
 
-/// The fleet had a rate of 200/s, and one of its two nodes was killed.
+/// Checks the outputs for a fleet that had a rate of 200/s and of which one of the two nodes was killed.
 fn written_everywhere(server: &Server) {
     let [html, json, csv] = ["fleet.html", "fleet.json", "fleet.csv"].map(scratch);
     let paths = [&html, &json, &csv].map(|path| path.to_str().unwrap());

@@ -574,7 +574,7 @@ fn a_node_that_leaves_late_repairs_the_store_before_it_claims() {
     assert!(next(&mut replaced).is_none(), "the store has another run");
 }
 
-/// If such a node asked, its thread would loop without a pause.
+/// If a node that has failed and marked all its tracks sent more requests, its thread would loop without a pause.
 #[test]
 fn a_node_that_has_failed_and_marked_all_asks_no_more() {
     let now = 30 * FRAME_NS;

@@ -63,7 +63,8 @@ impl Core {
         self.resumes_in = high;
     }
 
-    /// Another change may have replaced the last version that the node knows.
+    /// Compares the store's versions with those that the node knows. Another change may have replaced the last version
+    /// that the node knows.
     pub(super) fn new_versions(&self, answer: &Claimed) -> NewVersions {
         let known = self.run.versions.len();
         // The store has `answer.known` versions, and the response contains only the last ones.
@@ -95,7 +96,7 @@ impl Core {
         Ok(())
     }
 
-    /// `new` is in force from the frame `from` on.
+    /// Replaces the load with `new`, which is in force from the frame `from` on.
     fn follow(&mut self, new: Load, from: u64, now: u64) {
         // The pacer has no leases from the frame `unleased` on, so it has started no slots there, even if the slots are
         // due.

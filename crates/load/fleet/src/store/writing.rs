@@ -105,7 +105,7 @@ fn list<'a>(nodes: impl IntoIterator<Item = &'a NodeId>) -> String {
     nodes.into_iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
 }
 
-/// The number 0 stands for slots without an owner.
+/// Formats the counts of owners. The number 0 stands for slots without an owner.
 fn counts(counted: &Counted) -> String {
     let slots = counted.slots.iter();
     slots

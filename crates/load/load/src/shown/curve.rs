@@ -56,8 +56,8 @@ impl Display for Curve<'_> {
 
 impl Curve<'_> {
     /// Returns a sentence about the times that uncorrected percentiles hide. Returns `None` for a closed loop, and if
-    /// there are no times. If the generator was late or failing, the sentence reports no difference, because the
-    /// corrected curve then contains the generator's delays.
+    /// there are no times. If the generator was late or failing, also returns `None` where the curves differ, because
+    /// the corrected curve then contains the generator's delays.
     pub(crate) fn hidden(&self) -> Option<String> {
         if self.corrected.is_empty() || self.verdict == Verdict::ClosedLoop {
             return None;
