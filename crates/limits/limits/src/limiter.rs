@@ -133,8 +133,9 @@ impl Limiter {
         Limiter { meter, ..self }
     }
 
-    /// Sets whether requests that do not wait yield to those that wait. This changes the returned handle only, not
-    /// other clones. If `fair` is false, requests that do not wait overtake the queue, and may starve waiting requests.
+    /// Sets whether requests that do not wait yield to those that wait. The setting applies to the returned handle
+    /// only, not to other clones. If `fair` is false, requests that do not wait overtake the queue, and may starve
+    /// waiting requests.
     ///
     /// By default, a request that costs something is rejected while others wait. The retry time of the rejected request
     /// is not earlier than that of the first request in the queue. The retry time can be the moment of the rejection

@@ -308,7 +308,7 @@ pub(crate) struct NodeText {
     pub(crate) seen_us: i64,
     pub(crate) progress: String,
     /// The number of nodes in the roster that the store last sent to the node in response to a claim, or `None` if it
-    /// has sent no such roster.
+    /// has not sent a roster to this node.
     pub(crate) members: Option<u32>,
     pub(crate) is_finished: bool,
     pub(crate) has_results: bool,

@@ -42,9 +42,9 @@ impl FastPath {
     #[inline]
     pub(crate) fn try_acquire(&self, n: u64, clock: &dyn Clock) -> Option<Result<(), Rejected>> {
         let Some(Limit { law: Law::Gcra { rule, .. }, .. }) = &self.limit else { return None };
-        // The word is loaded before the clock is read, because reading the clock hides the latency of the load.
         // Relaxed: the word is the whole state, and nothing else is published through it. Model:
-        // `an_open_word_is_counted_once`.
+        // `an_open_word_is_counted_once`. The word is loaded before the clock is read, because reading the clock hides
+        // the latency of the load.
         let mut seen = self.word.load(Relaxed);
         let now = clock.now();
         while seen != CLOSED {

@@ -119,8 +119,8 @@ impl Terminal {
     }
 }
 
-/// The exit statuses of a run that the user ends. On a busy machine, slots may be overdue at that time, and the status
-/// is then 4.
+/// The exit statuses of a run that the user ends. The status is 4 if slots are overdue at that time, as on a busy
+/// machine.
 const ENDED: [&str; 2] = ["0", "4"];
 
 fn results(json: &Path) -> Value {

@@ -21,8 +21,8 @@ fn a_slot_has_the_same_target_in_every_process() {
     let (address, asked) = server();
     let targets = ["a", "b", "c"].map(|name| format!("GET http://{address}/{name}?x\n\n"));
     let targets = file("of-slots.txt", targets.concat());
-    // The probe sends the first target. The cases are the even slots, the odd slots, and all slots, of which the first
-    // four are the warm-up.
+    // The probe sends the first target. The three cases send the even slots, the odd slots and all slots. In the last
+    // case, the first four slots are the warm-up.
     for (options, expected) in [
         ("--shard 1/2", "aacbacbacbacb"),
         ("--shard 2/2", "abacbacbacbac"),

@@ -135,7 +135,8 @@ fn labels_of_all_nodes_are_added_up() {
     }
     let all = ["a", "b", "c"].map(|name| label(whole, name));
     assert_eq!(whole["completed"], all.iter().sum::<u64>(), "{whole}");
-    // The nodes share the slots, and every third slot of the whole load uses the first target.
+    // The nodes share the slots. Every third slot of the whole load uses the first target, so the numbers of all
+    // targets are nearly equal.
     let account = &whole["account"];
     if account["lost"] == 0 && account["twice"] == 0 {
         assert_eq!(all, [67, 67, 66], "{whole}");
@@ -337,7 +338,7 @@ fn written_everywhere(server: &Server) {
             "{log}"
         );
     }
-    // As in XML, all elements must be closed.
+    // XML requires that all elements are closed, so the elements that HTML leaves open are closed here.
     let mut parts = page.trim_start_matches("<!DOCTYPE html>").split("<meta ").map(str::to_owned);
     let first = parts.next().unwrap();
     let page = parts.fold(first, |xml, part| xml + "<meta " + &part.replacen('>', "/>", 1));

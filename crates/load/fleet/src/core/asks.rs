@@ -240,7 +240,7 @@ impl Core {
             }
             // The free tracks are divided equally among this node and the nodes after it in the roster, and this node
             // takes one part. If this node asks earlier than the nodes before it in the roster, it takes at most `most`
-            // tracks, which leaves those nodes their parts.
+            // tracks, so that enough tracks are left for the earlier nodes.
             Stage::Share => {
                 let most = self.frames().tracks.div_ceil(nodes.max(1));
                 Take::Share { nodes: nodes - rank, most }

@@ -15,7 +15,7 @@
 //!
 //! `own`, `share` and `rest` are [`ahead_ns`](Core::ahead_ns) earlier than three, two and one frames before the frame
 //! begins. Over a slow link, they are earlier than in the picture, but a node never asks for the tracks of other nodes
-//! before those nodes have had time to ask. A late node postpones `share` until two round trips before the previous
+//! before the other nodes have had time to ask. A late node postpones `share` until two round trips before the previous
 //! frame begins, and `rest` until half a frame after that, so that other nodes can take the tracks that are not its
 //! own.
 

@@ -453,8 +453,8 @@ fn an_error_does_not_make_a_clock_that_was_set_right() {
     assert!(matches!(request, Some(Request::Claim(claim)) if claim.asks.is_empty()));
 }
 
-/// When the pacer drops the rest of the old load, it also drops the end of that load, so it needs the end of the new
-/// one.
+/// When the pacer drops the leases of the old load, it also drops the end of the old load, so it needs the end of the
+/// new load.
 #[test]
 fn the_pacer_gets_the_end_of_each_load() {
     let mut core = blind_until(30);

@@ -32,7 +32,7 @@ impl Unclaimed {
 
     /// Records that portions were marked. Before the response, more portions may have been put at the front of
     /// `to_mark`. The owners of frames before `counted` have been forgotten, so unconfirmed slots of these portions in
-    /// such frames count as started twice.
+    /// these frames count as started twice.
     pub(super) fn marked(&mut self, portions: &[Portion], counted: u64) {
         self.to_mark.retain(|portion| !portions.contains(portion));
         for Portion { frame, .. } in portions {

@@ -1,4 +1,4 @@
-//! Chooses round numbers for the ticks of chart axes.
+//! Chooses round numbers for the ticks of the axes of charts.
 
 use super::chart::round_up;
 use super::human;

@@ -50,7 +50,7 @@ impl Interrupt {
     }
 
     pub(crate) fn is_triggered(&self) -> bool {
-        // Relaxed: no other data is published through the flag, as in `trigger`.
+        // Relaxed: no other data is published through the flag, for the same reason as in `trigger`.
         self.asked.load(Ordering::Relaxed)
     }
 

@@ -1,4 +1,4 @@
-//! Parses a line of JSON that contains one object. The values are not parsed, but kept as they are written.
+//! Parses a line of JSON that contains one object. The values are not parsed further, but kept as text.
 
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 use serde_json::value::RawValue;

@@ -316,8 +316,8 @@ impl Load {
         Ok(self)
     }
 
-    /// Ends the run as soon as a [requirement](Load::fail_if) is certain to be missed, whatever the results of the
-    /// remaining calls. If the load has no requirement, [`run`](Load::run) returns an error.
+    /// Ends the run as soon as a [requirement](Load::fail_if) is certain to be missed, even if all remaining calls have
+    /// the best possible results. If the load has no requirement, [`run`](Load::run) returns an error.
     pub fn fail_fast(mut self) -> Load {
         self.args.fail_fast = true;
         self.args.given.insert("fail-fast".to_owned());
@@ -341,8 +341,8 @@ impl Load {
         in_background(move |sender, messages| self.run_here(target, sender, messages)).await
     }
 
-    /// Like [`run`](Load::run), but blocks the calling thread. Inside an async runtime, use `run` instead, so that
-    /// other tasks are not delayed.
+    /// Does the same as [`run`](Load::run), but blocks the calling thread. Inside an async runtime, use `run` instead,
+    /// so that other tasks are not delayed.
     ///
     /// # Errors
     ///

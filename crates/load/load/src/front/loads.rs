@@ -130,7 +130,7 @@ impl Loads {
         in_background(move |sender, messages| self.run_here(sender, messages)).await
     }
 
-    /// Like [`run`](Loads::run), but blocks the calling thread.
+    /// Does the same as [`run`](Loads::run), but blocks the calling thread.
     ///
     /// # Errors
     ///

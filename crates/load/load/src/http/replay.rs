@@ -74,7 +74,8 @@ fn others<E: EmbeddedTarget>(args: &RequestArgs<E>, is_base: bool) -> [(&'static
 }
 
 struct Sender<'a> {
-    /// The URL of recorded requests without a URL. Its server gets the requests whose recorded URL is only a path.
+    /// The URL of recorded requests without a URL. A request that was recorded with only a path is sent to the server
+    /// of this URL.
     base: Option<&'a str>,
     is_base_used: bool,
     bodies: HashMap<String, Content>,

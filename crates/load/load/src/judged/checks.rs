@@ -233,7 +233,7 @@ mod tests {
             stats.response.record_n(90_000_000, 10).unwrap();
             own(&stats, Percentile(percent)).unwrap().text
         };
-        // There are 110 slots, of which 100 were started, at most 4 ms late. The mean delay of all slots is 9.09 ms.
+        // There are 110 slots. 100 of them were started, at most 4 ms late. The mean delay of all slots is 9.09 ms.
         let text = told(90.0);
         assert!(text.contains("at most 4.00ms ("), "{text}");
         let text = told(99.0);

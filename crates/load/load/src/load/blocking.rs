@@ -3,7 +3,7 @@
 use super::about::About;
 use super::target::{Done, Failure, Slot, Target};
 
-/// A target whose driver has no async interface. Every `BlockingTarget` is also a [`Target`].
+/// A target for drivers without an async interface. Every `BlockingTarget` is also a [`Target`].
 ///
 /// Each session has a thread of its own, which waits for a slot, makes the call and waits for the response. The number
 /// of threads is therefore the number of sessions; a requested number of threads has no effect. The time inside a call
@@ -15,7 +15,7 @@ use super::target::{Done, Failure, Slot, Target};
 /// The load begins when all sessions are open or have failed to open, or when the timeout has passed. A session that
 /// opens later takes slots at once. If a session is still not open when the schedule ends, its thread is not joined.
 ///
-/// A function or closure that takes a [`Slot`] and returns `Result<Done, Failure>` is a blocking target, whose sessions
+/// A function or closure that takes a [`Slot`] and returns `Result<Done, Failure>` is a blocking target. Its sessions
 /// hold no data:
 ///
 /// ```

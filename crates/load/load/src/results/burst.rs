@@ -1,6 +1,6 @@
 //! Computes for how long a strictness above 1 would hold slots back if the generator had no delays of its own.
 //!
-//! With such a strictness, a slot may start when two moving bounds have both reached its intended start. The first
+//! With a strictness above 1, a slot may start when two moving bounds have both reached its intended start. The first
 //! bound is the schedule. The second bound begins at a slot that starts late, and then advances at the speed of the
 //! schedule multiplied by the strictness. In the pacer, the second bound also begins at slots that start late because
 //! of the generator. In this module, the second bound is a [`BurstLine`], which begins only at slots that had to wait

@@ -2,9 +2,9 @@
 //!
 //! If a slot starts late, it has waited for a connection, for this program, or for both. A generator without delays
 //! would start the slot as soon as a connection is free. Each thread therefore simulates **ideal** connections in
-//! addition to its real ones. The ideal connections have the same slots and the same service times as the real ones,
-//! but they belong to a generator without delays. The time for which a slot waits for a free ideal connection is
-//! attributed to the target. The rest of its lateness is attributed to the generator.
+//! addition to its real connections. The ideal connections have the same slots and the same service times as the real
+//! connections, but they belong to a generator without delays. The time for which a slot waits for a free ideal
+//! connection is attributed to the target. The rest of its lateness is attributed to the generator.
 //!
 //! If the strictness is above 1, the schedule itself holds slots back, so that lost time is made up for gradually. The
 //! time for which a generator without delays would hold a slot back is counted separately: see [`burst`](super::burst).
@@ -19,10 +19,11 @@
 //! the theory of queues with many servers*, 1955): a slot uses the connection that is free first, for the slot's
 //! service time.
 //!
-//! A call may have *think times* between its requests, as in scenarios. For such calls, there is a second set of ideal
-//! connections, whose target responds at once. If a slot has to wait even for a connection of this set, there are too
-//! few connections for the think times, and the wait is attributed to the think times. If a think time ends late, the
-//! next request of the call is late. This lateness is attributed to the generator.
+//! A call may have *think times* between its requests, as in scenarios. For calls with think times, there is a second
+//! set of ideal connections, which belongs to a target that responds at once. If a slot has to wait even for a
+//! connection of this set, there are too few connections for the think times, and the wait is attributed to the think
+//! times. If a think time ends late, the next request of the call is late. This lateness is attributed to the
+//! generator.
 
 use super::burst::BurstLine;
 use nanopace::Nanos;

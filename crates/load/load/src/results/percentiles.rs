@@ -61,8 +61,8 @@ impl<'run> Sample<'run> {
         }
         let rank = (quantile * float(self.times.len())).ceil().max(1.0);
         let measured = self.measured();
-        // The quantile is that of the middle of the rank, because the end of the rank might be rounded to the next
-        // rank. The shortest time needs the quantile 0, because its bucket may contain several ranks.
+        // The quantile that is used belongs to the middle of the rank, because the end of the rank might be rounded to
+        // the next rank. The shortest time needs the quantile 0, because its bucket may contain several ranks.
         let part = if quantile > 0.0 { (rank - 0.5) / float(measured.len()) } else { 0.0 };
         (rank <= float(measured.len())).then(|| measured.value_at_quantile(part))
     }

@@ -7,7 +7,8 @@ use nanopace_fleet::NodeResults;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// A node whose last report is older than the newest one by more than this time is left out of the last second.
+/// If the last report of a node is older than the newest report of any node by more than this time, the node is left
+/// out of the last second.
 const LATE: Duration = Duration::from_millis(1_500);
 
 #[derive(Debug, Default)]

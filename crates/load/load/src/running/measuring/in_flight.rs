@@ -11,7 +11,8 @@ pub(super) struct Begun {
     pub(super) slot: u64,
     pub(super) intended_start: Nanos,
     pub(super) start: Start,
-    /// The simulated start with a target that responds at once, if such starts are simulated for the connection.
+    /// The simulated start with a target that responds at once. `None` if the connection has no simulated starts with
+    /// this target.
     pub(super) instant_target: Option<Start>,
     pub(super) ideal: usize,
     pub(super) is_recorded: bool,

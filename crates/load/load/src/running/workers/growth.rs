@@ -5,7 +5,7 @@
 //!
 //! A delay of the generator does not let the pool grow. If the calls in flight started late because of the generator, a
 //! generator without delays would have started these calls earlier. A connection might then be free for a slot that has
-//! been due for less than this delay, so such a slot opens no connection.
+//! been due for less than this delay, so the slot opens no connection.
 
 use super::shared::RunShared;
 use nanopace::Ledger;

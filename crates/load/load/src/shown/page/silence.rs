@@ -57,7 +57,7 @@ mod tests {
         assert_eq!(silent(&[(8, 0, 0), (0, 0, 0), (0, 0, 0)]), [(0, 3)]);
         assert_eq!(silent(&[(8, 0, 0), (8, 0, 8), (0, 0, 8)]), [(0, 3)]);
         assert_eq!(silent(&[(8, 8, 0), (0, 0, 0), (0, 0, 0), (8, 8, 0)]), []);
-        // In such a short time, it may be chance that no response arrived.
+        // In one second with one request, it may be chance that no response arrived.
         assert_eq!(silent(&[(8, 7, 0), (1, 0, 0), (8, 9, 0)]), []);
     }
 }

@@ -16,7 +16,7 @@ pub(crate) struct Common {
     pub(crate) url: Uri,
     /// Whether requests go to a proxy that requires the complete URL in the request line.
     pub(crate) is_to_proxy: bool,
-    /// The default headers, each of which is sent unless the request sets it.
+    /// The default headers. Each of them is sent unless the request sets a header of the same name.
     pub(crate) usual: HeaderMap,
     pub(crate) given: HeaderMap,
 }

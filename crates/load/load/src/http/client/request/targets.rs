@@ -29,7 +29,7 @@ pub(crate) struct TargetSpec {
     pub(crate) url: Uri,
     pub(crate) headers: Vec<(HeaderName, HeaderValue)>,
     pub(crate) body: Content,
-    /// The pieces of a form. If one of them contains a placeholder, they replace `body`.
+    /// The pieces of a form. If a piece contains a placeholder, the pieces replace `body`.
     pub(crate) form: Vec<Piece>,
     pub(crate) weight: u32,
 }

@@ -72,7 +72,8 @@ impl First {
         }
     }
 
-    /// Handles the end of the current line, whose data begins after `before` bytes. `None` means no data.
+    /// Handles the end of the current line. The data of the line begins after `before` bytes. `None` means that the
+    /// line contains no data.
     fn end_line(&mut self, before: Option<usize>) {
         let data = before.and_then(|before| self.line.get(before..)).unwrap_or_default();
         self.data.extend_from_slice(data);

@@ -12,7 +12,7 @@ const FEW: usize = 64;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ExpectedResponse {
     Head,
-    /// If the response is a success, the connection becomes a tunnel, whose bytes are not HTTP.
+    /// If the response is a success, the connection becomes a tunnel, and its bytes are not HTTP.
     Connect,
     Whole,
 }
