@@ -47,8 +47,8 @@ impl Sleepers {
     pub(super) async fn sleep(&self, time: Duration) {
         match Instant::now().checked_add(time) {
             Some(end) => {
-                // Relaxed: each number must be unique, and no other data is published through it. No loom model: it is
-                // a single atomic.
+                // Relaxed: each number must be unique. The number publishes no other data. No loom model: it is a
+                // single atomic.
                 let number = self.numbers.fetch_add(1, Ordering::Relaxed);
                 let sleeper = Sleeper { sleepers: self, place: (end, number) };
                 poll_fn(|context| sleeper.poll(context)).await;

@@ -139,7 +139,8 @@ impl OverTime {
         &self.intervals
     }
 
-    /// Adds an interval. An interval of length zero is joined to the previous interval, or dropped if there is none.
+    /// Adds an interval. An interval of length zero is joined to the previous interval, or dropped if there is no
+    /// previous interval.
     pub(crate) fn add(&mut self, interval: Interval) {
         let is_full = self.last == self.each && interval.from < interval.to;
         match self.intervals.last_mut() {

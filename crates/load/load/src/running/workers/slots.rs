@@ -32,8 +32,8 @@ impl Slots {
     /// `None` if no slot was left.
     pub(crate) fn take_one(&self) -> Option<u64> {
         let Some(left) = &self.left else { return Some(u64::MAX) };
-        // Relaxed: each decrement must be unique, and no other data is published through the count. No loom model: it
-        // is a single atomic.
+        // Relaxed: each decrement must be unique. The number publishes no other data. No loom model: it is a single
+        // atomic.
         left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)).ok()
     }
 
