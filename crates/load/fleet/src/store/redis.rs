@@ -51,8 +51,8 @@ impl RedisStore {
         self.timeout = timeout;
     }
 
-    /// Sets how long the keys are kept. They are kept for the length of the load, because data about its beginning is
-    /// needed until its end.
+    /// Sets the time for which keys are kept. It is longer than the load, because data about the beginning of the load
+    /// is needed until its end.
     pub(crate) fn keep_for(&mut self, load: Option<Duration>) {
         self.keep = KEEP + load.unwrap_or(ENDLESS).min(52 * ENDLESS);
     }
