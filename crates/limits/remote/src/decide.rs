@@ -115,8 +115,9 @@ impl<'a> Decide<'a> {
         self.conclude(verdict == 1, now, more, &before).map(Step::Done)
     }
 
-    /// A timeout becomes [`StoreError::Contended`] if the store has responded to an earlier call of the decision,
-    /// because then the store is not lost.
+    /// Handles the failure of a call, and returns the error of the decision. A timeout becomes
+    /// [`StoreError::Contended`] if the store has responded to an earlier call of the decision, because then the store
+    /// is not lost.
     pub(crate) fn failed(&mut self, error: StoreError) -> StoreError {
         if !matches!(error, StoreError::Timeout | StoreError::Connection(_)) {
             // An error is a response too: nothing was counted.

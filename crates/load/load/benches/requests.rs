@@ -64,7 +64,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The mean time to build a request, in nanoseconds.
+/// Returns the mean time to build a request, in nanoseconds.
 fn nanoseconds(write: &mut impl FnMut(u64) -> usize, first: u64) -> f64 {
     let begin = Instant::now();
     for slot in first..first + u64::from(SLOTS) {

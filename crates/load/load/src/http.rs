@@ -234,8 +234,9 @@ impl Backend for Http {
         self.plan.endpoints.iter().all(Endpoint::is_local)
     }
 
-    /// At low rates, a request takes up to 70 us of CPU time on a virtual machine, mostly to wake up the thread. A
-    /// thread with 10 000 requests per second therefore uses at most 70 % of a core. Scenarios may take longer.
+    /// Returns how many requests per second one thread can make with capacity to spare. At low rates, a request takes
+    /// up to 70 us of CPU time on a virtual machine, mostly to wake up the thread, so 10 000 requests per second take
+    /// at most 70 % of a core. Scenarios may take longer.
     fn calls_per_thread(&self) -> Option<f64> {
         (!self.plan.has_scenarios()).then_some(10_000.0)
     }

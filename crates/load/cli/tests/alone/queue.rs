@@ -135,11 +135,12 @@ impl Queue {
         DEVIATIONS * mean * (variance / self.started).sqrt()
     }
 
-    /// The measured rate and mean service time are a complete sufficient statistic for M/M/1. By Basu's theorem, the
-    /// error of a formula that uses only them is independent of the difference between the measured mean wait and the
-    /// result of the formula. The variance of the formula is `rho^2 (5 - 4 rho + rho^2) / (1 - rho)^4 m^2 / n`. Without
-    /// it, `2 rho / (1 - rho)^4 m^2 / n` of the variance in `tolerance` remains. If the measured second moment is used
-    /// as well, even less remains.
+    /// Returns the tolerance of the mean wait time if its theoretical value is computed from measured moments. The
+    /// measured rate and mean service time are a complete sufficient statistic for M/M/1. By Basu's theorem, the error
+    /// of a formula that uses only them is independent of the difference between the measured mean wait and the result
+    /// of the formula. The variance of the formula is `rho^2 (5 - 4 rho + rho^2) / (1 - rho)^4 m^2 / n`. Without it, `2
+    /// rho / (1 - rho)^4 m^2 / n` of the variance in `tolerance` remains. If the measured second moment is used as
+    /// well, even less remains.
     fn tolerance_given_moments(&self) -> f64 {
         let rho = self.utilisation();
         let deviation = (2.0 * rho / self.started).sqrt() / (1.0 - rho).powi(2);
@@ -172,7 +173,8 @@ fn float(count: u64) -> f64 {
     count as f64
 }
 
-/// A busy machine increases the waits, but by no more than the program reports.
+/// Checks the mean wait against the formula. A busy machine increases the waits, but by no more than the program
+/// reports.
 fn assert_is_m_g_1(queue: &Queue) {
     let (theory, tolerance) = (queue.pollaczek_khinchine(), queue.tolerance_given_moments());
     let service = queue.mean_service();
@@ -189,13 +191,15 @@ fn assert_is_m_g_1(queue: &Queue) {
     assert!(queue.queueing() <= most + tolerance, "{most} +- {tolerance}: {queue:?}");
 }
 
-/// Service times are never shorter than the drawn times.
+/// Checks that the waits are at least those that follow from the drawn times. Service times are never shorter than the
+/// drawn times.
 fn assert_waits_for_what_was_drawn(queue: &Queue) {
     let least = queue.m_m_1(DRAWN);
     assert!(queue.wait() >= least - queue.tolerance(DRAWN), "{least}: {queue:?}");
 }
 
-/// For exponential times with the mean `m`, the variance of `S^2` is `20 m^4`.
+/// Checks that the first two moments of the service times are not too small. For exponential times with the mean `m`,
+/// the variance of `S^2` is `20 m^4`.
 fn assert_is_exponential(queue: &Queue) {
     let deviation = DEVIATIONS / queue.started.sqrt();
     assert!(queue.mean_service() >= DRAWN * (1.0 - deviation), "{queue:?}");

@@ -23,8 +23,8 @@ impl Core {
         self.cut.take()
     }
 
-    /// The pacer has given up its leases from `slot` on. The earlier slots of these leases, which it started under the
-    /// old load, differ from those of the new load, so they count as started twice.
+    /// Records that the pacer has given up its leases from `slot` on. The earlier slots of these leases, which it
+    /// started under the old load, differ from the slots of the new load, so they count as started twice.
     pub(crate) fn gave_up(&mut self, mut cut: Cut, slot: u64) {
         let started = cut.slots_before(slot);
         self.unclaimed.twice_besides += started;

@@ -506,7 +506,8 @@ mod tests {
     use crate::load::target::{Done, Failure, Slot};
     use std::thread;
 
-    /// A target that most tests share. For each other type of target, the workers would be compiled again.
+    /// Answers each slot of the target that most tests share. For each other type of target, the workers would be
+    /// compiled again.
     #[expect(clippy::unnecessary_wraps, reason = "a call that could fail")]
     fn answers(_: Slot) -> Result<Done, Failure> {
         Ok(Done::new())

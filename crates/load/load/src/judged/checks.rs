@@ -95,6 +95,7 @@ pub(crate) fn own(stats: &OperationStats, reported: Percentile) -> Option<Findin
     Some(Finding { check: "own", is_well: share.max(beside) <= MOST_OWN, text })
 }
 
+/// Returns an upper bound of the generator's own part of the response time at the reported percentile, in nanoseconds.
 /// The generator's own delay of a start is at most the smaller of two values:
 ///
 /// * the same percentile of the wait times, because the delay of a start is part of its wait time (infinite if this

@@ -97,7 +97,8 @@ impl Whole {
         Some(Verdict::new(&Evidence::new(stats, ratio, 0.0)))
     }
 
-    /// If the verdict is good but some slots were lost or started twice, returns a sentence about these slots instead.
+    /// Returns a sentence about lost slots and slots that were started twice, if there are such slots and the verdict
+    /// is good. Otherwise, returns the sentence of the verdict.
     pub(crate) fn sentence(&self) -> Option<String> {
         let stats = self.stats()?;
         let verdict = self.verdict()?;

@@ -271,8 +271,8 @@ mod tests {
         Duration::from_millis(ms)
     }
 
-    /// Each slot has an intended start, an actual start and a service time in ms, and ends before the next slot on its
-    /// connection starts. Returns the lateness that the target and the generator caused, in ms.
+    /// Returns the lateness that the target and the generator caused, in ms. Each slot has an intended start, an actual
+    /// start and a service time in ms, and ends before the next slot on its connection starts.
     fn sums(connections: usize, slots: &[(u64, u64, u64)]) -> (u64, u64) {
         let mut ideal = IdealConnections::new(connections);
         let mut in_use: Vec<(u64, Start, u64)> = Vec::new();

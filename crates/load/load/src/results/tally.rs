@@ -158,7 +158,8 @@ impl Buckets {
         reached.map_or(longest, |(_, bound)| bound)
     }
 
-    /// A time counts in the bucket of the shortest time in its histogram step. The sum uses the middle of each step.
+    /// Adds times to the buckets. A time counts in the bucket of the shortest time in its histogram step. The sum uses
+    /// the middle of each step.
     pub(crate) fn add(&mut self, times: &Histogram<u64>) {
         for step in times.iter_recorded() {
             let (ns, count) = (step.value_iterated_to(), step.count_since_last_iteration());

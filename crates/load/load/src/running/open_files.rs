@@ -44,8 +44,8 @@ pub(super) fn allow_together(needs: u64) -> anyhow::Result<()> {
     )
 }
 
-/// If the hard limit is below `needs`, returns the hard limit. Otherwise raises the soft limit to twice `needs`, but at
-/// most to the hard limit: attempts to connect can overlap, and so can the steps of a search.
+/// Raises the soft limit to twice `needs`, but at most to the hard limit, because attempts to connect can overlap, and
+/// so can the steps of a search. If the hard limit is below `needs`, returns the hard limit instead.
 #[cfg(unix)]
 fn limit_below(needs: u64) -> io::Result<Option<u64>> {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};

@@ -121,7 +121,8 @@ mod tests {
         }
     }
 
-    /// One of 100 requests takes 2 s, and the others take 1 ms. Every third request has to wait for the long one.
+    /// Returns the uncorrected and the corrected times of 100 requests. One of them takes 2 s, and the others take 1
+    /// ms. Every third request has to wait for the long one.
     fn stall() -> [Histogram<u64>; 2] {
         [
             histogram((0..100).map(|i| if i == 0 { 2_000 } else { 1 })),

@@ -204,7 +204,7 @@ pub(crate) mod tests {
     use crate::results::stats::OperationStats;
     use std::time::SystemTime;
 
-    /// `target` and `generator` are the total lateness in seconds that each side caused.
+    /// Returns the summary of a step. `target` and `generator` are the total lateness in seconds that each side caused.
     fn summary(
         verdict: Verdict,
         [service_ms, response_ms]: [u64; 2],

@@ -51,7 +51,7 @@ fn feistel(number: u64, half: u32, key: u64) -> u64 {
     left << half | right
 }
 
-/// One step of splitmix64. The step is a bijection.
+/// Performs one step of splitmix64, which is a bijection.
 pub(crate) fn mixed(number: u64) -> u64 {
     let number = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let number = (number ^ number >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -115,7 +115,8 @@ impl Timeline {
 }
 
 impl Part {
-    /// The histograms have one significant digit, because each report contains all earlier seconds again.
+    /// Creates an empty part. Its histograms have one significant digit, because each report contains all earlier
+    /// seconds again.
     fn new() -> Part {
         let times = || Histogram::new(1).expect("1 is a valid number of digits");
         let [wait, service, response, bounds] = [(); 4].map(|()| times());

@@ -350,7 +350,8 @@ fn not_json(error: &serde_json::Error) -> String {
     format!("{told}; {OBJECT}")
 }
 
-/// serde reports the column, counted from 1, of the last non-blank byte that it has read, or 0 if it has read none.
+/// Returns the byte offset of the error in the line. serde reports the column, counted from 1, of the last non-blank
+/// byte that it has read, or 0 if it has read none.
 fn wrong_byte(whole: &str, error: &serde_json::Error) -> usize {
     let begin = whole.len() - whole.trim_start().len();
     begin + error.column().saturating_sub(1)

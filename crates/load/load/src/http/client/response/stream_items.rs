@@ -113,7 +113,8 @@ impl Scanner {
         part.iter().filter(|byte| self.ends_item(**byte)).count() as u64
     }
 
-    /// An unfinished line is an item. An unfinished event is discarded (HTML standard, section 9.2.6).
+    /// Returns the number of items that the end of the response completes. An unfinished line is an item. An unfinished
+    /// event is discarded (HTML standard, section 9.2.6).
     pub(crate) fn at_end(&mut self) -> u64 {
         u64::from(self.kind == ItemKind::Lines && self.length > 0 && self.ends_line())
     }

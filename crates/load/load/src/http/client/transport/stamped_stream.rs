@@ -140,7 +140,8 @@ impl AsyncRead for Stamped {
     }
 }
 
-/// Requests receive timestamps for the connections that this listener accepts, if the kernel supports them.
+/// Requests receive timestamps for the connections that this listener accepts. Has no effect if the kernel does not
+/// support them.
 pub(crate) fn stamp_received(listener: &impl AsFd) {
     let flags = TimestampingFlag::SOF_TIMESTAMPING_SOFTWARE
         | TimestampingFlag::SOF_TIMESTAMPING_RX_SOFTWARE;
