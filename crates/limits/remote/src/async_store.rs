@@ -114,7 +114,7 @@ impl AsyncStore {
     async fn connection(self: &Arc<Self>) -> MultiplexedConnection {
         loop {
             let mut connected = pin!(self.connected.notified());
-            // From here on, no notification is missed.
+            // The future is registered before the connection is checked, so that no notification is missed.
             connected.as_mut().enable();
             if let Some(connection) = self.lock().connection.clone() {
                 return connection;

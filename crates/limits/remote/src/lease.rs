@@ -66,7 +66,7 @@ impl Leases {
     }
 
     /// Sets the number of limiters (usually one in each process) that lease with this prefix, including this one.
-    /// Relaxed: as in `leased`.
+    /// Relaxed: no other data is published through the number.
     pub(crate) fn set_processes(&self, processes: u64) {
         self.processes.store(processes.max(1), Ordering::Relaxed);
     }

@@ -13,7 +13,8 @@ pub(crate) struct RunClock<C = TscClock>(Arc<Inner<C>>);
 #[derive(Debug)]
 struct Inner<C> {
     base: C,
-    /// Only the node's thread writes the mapping. A reader gets either the new or the previous mapping as a whole.
+    /// The mapping from the machine's clock to the run's clock. Only the node's thread writes the mapping. A reader
+    /// gets either the new or the previous mapping as a whole.
     mapping: AtomicCell<Mapping>,
 }
 
@@ -22,8 +23,8 @@ struct Mapping {
     /// A time of the machine's clock, in nanoseconds. At this time and before it, the run's clock shows `run_ns`.
     base_ns: u64,
     run_ns: u64,
-    /// How much faster the run's clock advances than the machine's clock, in parts per 10^9. At -10^9, the run's clock
-    /// stops.
+    /// The difference between the speeds of the run's clock and the machine's clock, in parts per 10^9. At -10^9, the
+    /// run's clock stops.
     faster_ppb: i64,
 }
 
@@ -169,7 +170,8 @@ impl Samples {
 pub(crate) struct Leader {
     best: Option<Sample>,
     since_ns: u64,
-    /// How much slower the machine's clock advances than the store's clock, as measured so far.
+    /// The measured difference between the speeds of the store's clock and the machine's clock, in parts per 10^9. It
+    /// is positive if the machine's clock is slower.
     slower_ppb: i64,
     off: Option<Off>,
     stepped_ns: u64,

@@ -66,7 +66,7 @@ pub struct RunStatus {
     pub arrivals: String,
     /// The length of a frame.
     pub frame: Duration,
-    /// How often the store's data was restored, or found to be incomplete.
+    /// The number of times that the store's data was restored, or found to be incomplete.
     pub repairs: u64,
 }
 

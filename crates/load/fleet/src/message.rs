@@ -169,12 +169,12 @@ pub(crate) struct Run {
     pub(crate) state: State,
     pub(crate) awaited: u32,
     pub(crate) frames: Frames,
-    /// How many frames before the beginning of a frame the store starts to accept claims for it.
+    /// The number of frames by which the store accepts claims for a frame before the frame begins.
     pub(crate) lead: u64,
     /// The beginning of the run, in microseconds of the store's clock.
     pub(crate) origin_us: i64,
     pub(crate) floor: u64,
-    /// How often the store's data was restored, or found to be incomplete.
+    /// The number of times that the store's data was restored, or found to be incomplete.
     pub(crate) epoch: u64,
     pub(crate) arrivals: String,
     pub(crate) seed: u64,
@@ -349,6 +349,6 @@ pub(crate) struct Claimed {
     /// The counts of the run, if the store's counts are at least one chunk (64 frames) ahead of those that the node
     /// knew, or if the node's counts are ahead of the store's.
     pub(crate) counted: Option<Counted>,
-    /// For each ask, in their order, the owners of the tracks of its frame.
+    /// The owners of the tracks of the frame of each ask, in the order of the asks.
     pub(crate) owners: Vec<Owners>,
 }

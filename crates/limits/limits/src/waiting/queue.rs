@@ -274,7 +274,7 @@ impl<K> fmt::Debug for WaitQueue<K> {
     }
 }
 
-/// With more waiters ahead than this, a forecast is too early.
+/// The maximum number of waiters ahead that a forecast considers. If there are more waiters, the forecast is too early.
 const MOST_AHEAD: usize = 1_000;
 
 pub(crate) struct Forecast {

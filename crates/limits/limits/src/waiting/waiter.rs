@@ -71,8 +71,8 @@ pub struct Waiter<'a, G: Waitable> {
     came: Nanos,
     deadline: Nanos,
     ticket: Option<Ticket>,
-    /// Set during the jitter, after the request has left the queue: the receipt that is refunded on a drop, and the end
-    /// of the jitter.
+    /// The receipt that is refunded on a drop, and the end of the jitter. Both are set during the jitter, after the
+    /// request has left the queue.
     admitted: Option<(Receipt, Nanos)>,
 }
 

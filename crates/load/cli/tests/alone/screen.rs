@@ -69,7 +69,7 @@ impl Terminal {
 
     fn read(&mut self) {
         thread::sleep(Duration::from_millis(5));
-        // Each item is a byte, even within a character of several bytes.
+        // Each item is a byte, even if it is a part of a character of several bytes.
         let read = iter::from_fn(|| self.session.try_read()).take(1_000);
         let bytes: Vec<u8> = read.map(|char| u8::try_from(char).unwrap()).collect();
         self.parser.process(&bytes);

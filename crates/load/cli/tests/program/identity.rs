@@ -200,7 +200,7 @@ fn old_certificates_and_files_with_a_byte_order_mark_are_accepted() {
     );
 }
 
-/// With TLS 1.2, some servers give no reason if a certificate is missing.
+/// With TLS 1.2, some servers give no reason when they end the handshake because a certificate is missing.
 #[test]
 fn the_error_for_an_aborted_handshake_suggests_a_client_certificate() {
     let address = serving(|mut stream, _| {

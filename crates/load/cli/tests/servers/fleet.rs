@@ -147,7 +147,7 @@ fn labels_of_all_nodes_are_added_up() {
     assert!(fs::read_to_string(page).unwrap().contains("id=\"labels\""), "{text}");
 }
 
-/// Each response of the target is one line. On Linux, the responses have kernel timestamps.
+/// Each response of the target consists of one line. On Linux, the responses have kernel timestamps.
 #[test]
 #[ignore = "needs Redis"]
 fn times_of_response_parts_are_added_up_over_all_nodes() {

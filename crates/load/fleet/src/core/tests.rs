@@ -556,7 +556,7 @@ fn a_node_that_leaves_late_claims_nothing_while_the_clock_of_the_store_is_off() 
     assert_ne!(leaves_late(&mut core).asks, [], "the clock is right again");
 }
 
-/// Without the repair, the node's claims would fail until its time for leaving has passed.
+/// If the node claimed before it repaired the store, its claims would fail until its time for leaving has passed.
 #[test]
 fn a_node_that_leaves_late_repairs_the_store_before_it_claims() {
     let now = 30 * FRAME_NS;

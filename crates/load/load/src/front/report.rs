@@ -116,7 +116,7 @@ impl Report {
         self.summary.stats.labels.iter().map(LabelReport)
     }
 
-    /// Returns the total number of items in all responses: see [`Done::items`](crate::Done::items).
+    /// Returns the total number of [items](crate::Done::items) in all responses.
     #[must_use]
     pub fn items(&self) -> u64 {
         self.summary.stats.traffic.items

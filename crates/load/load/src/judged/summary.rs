@@ -100,7 +100,7 @@ pub(crate) struct RunResults<'run> {
     pub(crate) stats: &'run OperationStats,
     pub(crate) gaps: Option<Quality>,
     pub(crate) randomness: Option<Randomness>,
-    /// How the run ended. `None` for a node of a fleet, because other nodes start its remaining slots.
+    /// The end of the run. `None` for a node of a fleet, because other nodes start its remaining slots.
     pub(crate) ending: Option<Ending>,
     pub(crate) lost: Option<String>,
     pub(crate) goal: Option<(&'run Goal, bool)>,
@@ -109,7 +109,7 @@ pub(crate) struct RunResults<'run> {
     pub(crate) unopened: usize,
     pub(crate) processor: Option<CpuTime>,
     pub(crate) meanwhile: Option<Meanwhile>,
-    /// How long the CPU quota stopped the generator, or `None` if the quota was not reached.
+    /// The time for which the CPU quota stopped the generator, or `None` if the quota was not reached.
     pub(crate) quota: Option<Quota>,
     pub(crate) resolved_in: Duration,
 }

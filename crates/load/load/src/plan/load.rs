@@ -41,7 +41,7 @@ impl PlannedLoad<'_> {
 
     pub(crate) fn starts(&self) -> anyhow::Result<impl Iterator<Item = Duration> + use<>> {
         let starts = self.schedule.starts()?;
-        // As in a run, no slot starts at the exact end of the shape.
+        // No slot starts at the exact end of the shape, as in a run.
         let ends = [self.duration, self.shape.duration()];
         let end = ends.into_iter().flatten().min().unwrap_or(Duration::MAX);
         let most = usize::try_from(self.requests).unwrap_or(usize::MAX);

@@ -103,8 +103,8 @@ mod tests {
 
     #[test]
     fn neighbours_are_compared_with_the_middle_of_all_gaps() {
-        // Each gap is as long as the mean gap. `above` is the share of exponential gaps that are shorter than the mean,
-        // minus 0.5.
+        // Each gap is as long as the mean gap. `above` is the share of exponential gaps that are shorter than the mean
+        // gap, minus 0.5.
         let above = 0.5 - (-1.0_f64).exp();
         let alike = randomness((0..200_u32).map(f64::from)).alike;
         assert!((alike - 12.0 * above * above).abs() < 1e-9, "{alike}");

@@ -49,7 +49,8 @@ const LEAVES: usize = 1;
 pub(crate) struct Ran {
     pub(crate) summary: Summary,
     pub(crate) logged: anyhow::Result<()>,
-    /// In a fleet, the number of slots that were granted to this node but not started. Meaningless for other runs.
+    /// The number of slots that were granted to this node of a fleet but not started. The number has no meaning for
+    /// other runs.
     pub(crate) not_started: u64,
 }
 

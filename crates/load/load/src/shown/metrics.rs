@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 /// Metrics with the same name and different labels.
 #[derive(Debug)]
 pub(crate) struct Family<'run> {
-    /// The name without the prefix and the suffixes that a format adds.
+    /// The name of the metrics, without the prefix and the suffixes that a format adds.
     pub(crate) name: &'static str,
     pub(crate) help: &'static str,
     pub(crate) unit: Option<Unit>,

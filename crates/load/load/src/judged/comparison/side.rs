@@ -8,7 +8,8 @@ use crate::results::percentiles::{Sample, quantile};
 use crate::results::retained_histograms::{Batch, RetainedHistograms, Times};
 use std::iter;
 
-/// From this number of runs on, the variance between runs is used too: batches of one run do not show it.
+/// The minimum number of runs for which the variance between runs is used too, because the batches of one run do not
+/// show it.
 const LEAST_RUNS: usize = 3;
 
 const LEAST_FAILED: f64 = 10.0;

@@ -96,7 +96,7 @@ impl<'run> Figures<'run> {
 pub(crate) struct Value {
     pub(crate) least: f64,
     pub(crate) most: f64,
-    /// How many of the recorded times are only lower bounds, and how many times were recorded in total.
+    /// The number of recorded times that are only lower bounds, and the number of all recorded times.
     pub(crate) bounds: (u64, u64),
 }
 

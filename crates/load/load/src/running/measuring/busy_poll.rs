@@ -17,7 +17,8 @@ use std::time::Duration;
 const LONGEST: Duration = Duration::from_micros(50);
 const REST: u32 = 256;
 pub(super) const MOST_CONNECTIONS: usize = 8;
-/// In a load with a schedule, a thread without real-time priority polls if its last operation started this late.
+/// The lateness of a thread's last operation from which the thread polls. This applies to threads without real-time
+/// priority in a load with a schedule.
 pub(crate) const LATE: Duration = Duration::from_millis(1);
 
 #[derive(Clone, Copy, Debug)]

@@ -146,7 +146,8 @@ impl<'run> Collector<'run> {
         self.starts.sort_unstable();
         let complete = self.starts.partition_point(|start| *start <= complete_until);
         let starts = self.starts.drain(..complete);
-        // For a constant rate, the pacer is not called: it would take a lock for each start, and compute with 256 bits.
+        // For a constant rate, the number is computed here. A call of the pacer would take a lock for each start, and
+        // compute with 256 bits.
         let asked = |start: Nanos| match self.constant_hz {
             Some(hz) => (start - Nanos::ZERO).as_secs_f64() * hz,
             None => self.pacer.asked_count(start),

@@ -19,8 +19,8 @@ pub(crate) struct RunSpan {
     pub(crate) began: SystemTime,
     /// The end of the warm-up. Unless the number of requests is fixed, slots before this time belong to the warm-up.
     pub(crate) recorded_from: Nanos,
-    /// The planned end, in nanoseconds. The run can end earlier. A change of the load may move the planned end: see
-    /// `follow`.
+    /// The planned end, in nanoseconds. The run can end earlier. `follow` moves the planned end after a change of the
+    /// load.
     planned_end: AtomicU64,
     /// The latest possible end, for any load.
     latest: Nanos,
@@ -35,10 +35,10 @@ pub(crate) struct RunSpan {
 pub(crate) enum Admission {
     Recorded,
     WarmUp,
-    /// Count the slot as unstarted: it was due before the end of the run, but the run has ended.
+    /// The slot counts as unstarted. It was due before the end of the run, but the run has ended.
     Unstarted,
-    /// Neither start nor count the slot: it was due at the end or later, it belongs to the warm-up of a run that has
-    /// ended, or the run already has its number of slots.
+    /// The slot is neither started nor counted. It was due at the end or later, it belongs to the warm-up of a run that
+    /// has ended, or the run already has its number of slots.
     Over,
 }
 

@@ -113,7 +113,8 @@ impl Threads {
     ) -> anyhow::Result<(Threads, Vec<PartThreads>)> {
         let (mut threads, mut by_part) = (Threads(Vec::new()), Vec::new());
         let mut works: Vec<Vec<ThreadPart>> = (0..count).map(|_| Vec::new()).collect();
-        // Each part begins at the thread after the previous part's last thread, so that small parts are spread.
+        // The first thread of each part is the one after the last thread of the previous part, so that small parts are
+        // distributed among the threads.
         let mut next = (0..count).cycle();
         for part in parts {
             if let Some(sessions) = Arc::clone(&part.target).blocking() {

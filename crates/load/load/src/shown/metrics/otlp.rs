@@ -76,7 +76,8 @@ fn text(key: &str, value: String) -> KeyValue {
 }
 
 fn metric(family: &Family<'_>, span: Span) -> Metric {
-    // With these units, a collector that converts to Prometheus' format produces the names of the text format.
+    // The units are chosen so that a collector that converts to Prometheus' format produces the names of the text
+    // format.
     let unit = match family.unit {
         Some(Unit::Seconds) => "s",
         Some(Unit::Bytes) => "By",

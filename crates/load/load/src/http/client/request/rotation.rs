@@ -5,7 +5,7 @@ pub(crate) enum Rotation {
     Even {
         count: u64,
     },
-    /// Each element is the sum of the weights up to and including its request.
+    /// The requests have weights. Each element is the sum of the weights up to and including its request.
     Weighted(Vec<u64>),
     Listed(Vec<u32>),
 }

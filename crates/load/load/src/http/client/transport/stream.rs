@@ -84,8 +84,8 @@ impl Traffic {
     }
 
     pub(crate) fn take(&self) -> (u64, u64) {
-        // Relaxed: a counter that only the connection's own thread reads and writes. No loom model: it orders nothing
-        // else.
+        // Relaxed: only the connection's own thread reads and writes the counters. No loom model: the counters order
+        // nothing else.
         (self.read.swap(0, Ordering::Relaxed), self.written.swap(0, Ordering::Relaxed))
     }
 }
@@ -103,7 +103,7 @@ pub(crate) struct Counted {
     io: Box<dyn Io>,
     traffic: Arc<Traffic>,
     broken: Option<ErrorKind>,
-    /// How the stream has ended. `None` before the end, and after the end was reported to the reader.
+    /// The end of the stream. `None` before the end, and after the end was reported to the reader.
     end: Option<io::Result<()>>,
 }
 
