@@ -118,6 +118,19 @@ impl Load {
 
     /// Sets the number of sessions, from 1 to a million. Each session carries one call at a time. The number is checked
     /// when the load runs, like all numbers and times of a `Load`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use nanopace_load::{Done, Load, Slot};
+    ///
+    /// # fn main() -> Result<(), nanopace_load::LoadError> {
+    /// let load = Load::new("1k/s".parse()?).sessions(0);
+    /// let refused = load.run_blocking(|_: Slot| Ok(Done::new())).unwrap_err();
+    /// assert_eq!(refused.to_string(), "sessions(0): write a number from 1 to 1000000");
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn sessions(mut self, sessions: u32) -> Load {
         let size = &mut self.args.connections;
         let most = if size.grows() { size.most } else { sessions };
