@@ -32,9 +32,9 @@ impl Recorder {
         Recorder { limits, begun: Instant::now(), recorded: Mutex::default() }
     }
 
-    /// Records a request. Requests may be recorded in any order. `by_kernel` is the kernel's arrival time, counted from
-    /// 1970. If it is `None`, the current time is used. `is_shared` is true if an earlier request was read together
-    /// with this request.
+    /// Records a request. Requests may be recorded in any order. `by_kernel` is the arrival time since 1970 according
+    /// to the kernel. If it is `None`, the current time is used. `is_shared` is true if an earlier request was read
+    /// together with this request.
     pub(crate) fn record(&self, by_kernel: Option<Duration>, is_shared: bool) {
         let (mut recorded, time) = (self.recorded(), by_kernel.unwrap_or_else(now));
         let first = recorded.first.map_or(time, |first| first.min(time));
