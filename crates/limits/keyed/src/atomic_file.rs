@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 use tempfile::NamedTempFile;
 
-/// On Unix, only its owner may access the file.
+/// Creates a temporary file in the folder of `path`. On Unix, only its owner may access the file.
 pub(crate) fn aside(path: &Path) -> io::Result<NamedTempFile> {
     NamedTempFile::new_in(folder(path))
 }

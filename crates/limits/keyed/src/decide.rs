@@ -66,8 +66,8 @@ impl<C, K: Hash + Eq, S: BuildHasher> DecisionEngine<C, K, S> {
         })
     }
 
-    /// If the key has been removed since the request, only the excess over the cost in the receipt is counted. Returns
-    /// the key, or `None` if this call stored it.
+    /// Corrects the cost of a request. If the key has been removed since the request, only the excess over the cost in
+    /// the receipt is counted. Returns the key, or `None` if this call stored it.
     pub(crate) fn settle(
         &self,
         key: K,

@@ -172,7 +172,8 @@ impl Followed {
         }
     }
 
-    /// `fingerprint` was taken before this call, so that the next check finds a change that is made during the read.
+    /// Reads the document if it may have changed. `fingerprint` was taken before this call, so that the next check
+    /// finds a change that is made during the read.
     fn read(&self, seen: &mut Seen, fingerprint: Option<Fingerprint>) {
         if fingerprint.is_some() && fingerprint == seen.fingerprint {
             return;

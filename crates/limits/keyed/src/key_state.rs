@@ -14,7 +14,8 @@ pub(crate) struct KeyState {
     word: u64,
 }
 
-/// Usually shared by keys whose limits have the same address and version, but never if `own` is set.
+/// The limits of a key, with their version. Keys whose limits have the same address and version usually share one
+/// value, but not if `own` is set.
 #[derive(Clone, Debug)]
 pub(crate) struct KeyLimits {
     limits: Arc<Limits>,

@@ -99,7 +99,8 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
     }
 
     /// Sets whether requests that do not wait yield to those that wait for the same key, as
-    /// [`Limiter::fair`](nanopace_limits::Limiter::fair) does. This changes the returned handle only, not other clones.
+    /// [`Limiter::fair`](nanopace_limits::Limiter::fair) does. The setting applies to the returned handle only, not to
+    /// other clones.
     #[must_use]
     pub fn fair(self, fair: bool) -> Keyed<K, C, S> {
         Keyed { is_fair: fair, ..self }

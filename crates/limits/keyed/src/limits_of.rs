@@ -67,7 +67,7 @@ by_text!(str, String);
 #[derive(Debug)]
 pub struct Uniform {
     limits: Mutex<Arc<Limits>>,
-    /// Raised by `set` only, with the limits locked.
+    /// The version of the limits. Only `set` raises it, with the limits locked.
     version: AtomicU64,
 }
 

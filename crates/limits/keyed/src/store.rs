@@ -41,12 +41,13 @@ pub enum WhenFull {
 pub(crate) struct KeyStore<K, S> {
     hasher: S,
     shards: Box<[CachePadded<Mutex<Shard<K>>>]>,
-    /// Raised before an insertion, if it is less than `max_keys`, and lowered after a removal.
+    /// The number of keys. It is raised before an insertion, if it is less than `max_keys`, and lowered after a
+    /// removal.
     keys: CachePadded<AtomicU64>,
     swept: AtomicU64,
     max_keys: u64,
     when_full: WhenFull,
-    /// In nanoseconds.
+    /// The minimum time for which an idle key is kept, in nanoseconds.
     lag: u64,
 }
 
@@ -82,7 +83,8 @@ impl<K: Hash + Eq, S: BuildHasher> KeyStore<K, S> {
         usize::try_from(self.keys.load(Relaxed)).unwrap_or(usize::MAX)
     }
 
-    /// With `usize::MAX` cells, checks every cell once, unless other sweeps run at the same time.
+    /// Removes idle keys, and returns their number. With `usize::MAX` cells, checks every cell once, unless other
+    /// sweeps run at the same time.
     pub(crate) fn sweep(&self, now: Nanos, mut cells: usize) -> usize {
         let mut removed = 0;
         for _ in 0..self.shards.len() {
@@ -202,7 +204,8 @@ impl<K: Hash + Eq, S: BuildHasher> KeyStore<K, S> {
         None
     }
 
-    /// Uses the middle bits of the hash, because the shard's table uses the lowest and the highest.
+    /// Returns the shard of a key. Uses the middle bits of the hash, because the shard's table uses the lowest and the
+    /// highest bits.
     fn shard(&self, hash: u64) -> &Mutex<Shard<K>> {
         let share = (hash >> 20) & u64::from(u32::MAX);
         &self.shards[((share * self.shards.len() as u64) >> 32) as usize]

@@ -102,11 +102,11 @@ pub struct Standing {
 
 /// The decision on a request, and the number of requests that can be admitted right after the decision.
 ///
-/// With several limits, the numbers of a decision describe one of them. If the request is admitted, this is the limit
-/// with the fewest remaining requests. If the request is rejected, this is the limit with the greatest [`Rejected`].
-/// If the request yields to waiting requests, however, the decision describes the limit with the fewest remaining
-/// requests, and reports that 0 remain. A limit that counts rejected requests may delay the retry time of a request that
-/// another limit rejects.
+/// With several limits, the numbers of a decision describe one limit. If the request is admitted, they describe the
+/// limit with the fewest remaining requests. If the request is rejected, they describe the limit with the greatest
+/// [`Rejected`]. If the request yields to waiting requests, however, the decision describes the limit with the fewest
+/// remaining requests, and reports that 0 remain. A limit that counts rejected requests may delay the retry time of a
+/// request that another limit rejects.
 ///
 /// # Header fields
 ///

@@ -64,7 +64,7 @@ pub struct Limiter {
 
 #[derive(Debug)]
 struct Inner {
-    /// Padded, so that writing to the fast path does not invalidate the cache line of the clock.
+    /// The fast path. It is padded, so that writing to it does not invalidate the cache line of the clock.
     fast_path: CachePadded<FastPath>,
     shared: CachePadded<Mutex<Shared>>,
     clock: Box<dyn Clock>,
@@ -133,8 +133,9 @@ impl Limiter {
         Limiter { meter, ..self }
     }
 
-    /// Sets whether requests that do not wait yield to those that wait. This changes the returned handle only, not
-    /// other clones. If `fair` is false, requests that do not wait overtake the queue, and may starve waiting requests.
+    /// Sets whether requests that do not wait yield to those that wait. The setting applies to the returned handle
+    /// only, not to other clones. If `fair` is false, requests that do not wait overtake the queue, and may starve
+    /// waiting requests.
     ///
     /// By default, a request that costs something is rejected while others wait. The retry time of the rejected request
     /// is not earlier than that of the first request in the queue. The retry time can be the moment of the rejection
@@ -238,7 +239,7 @@ impl Limiter {
         }
     }
 
-    /// Not inlined, because inlining it would make the fast path save registers.
+    /// Decides under the lock. This method is not inlined, because inlining it would make the fast path save registers.
     #[inline(never)]
     fn try_acquire_locked(&self, n: u64) -> Result<(), Rejected> {
         self.answer(Costs::Same(n), |limits, state, now| limits.try_acquire(state, now, n))

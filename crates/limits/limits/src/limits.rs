@@ -263,8 +263,8 @@ impl Limits {
         longest.map_or(Ok(()), |rejected| Err(rejected.into()))
     }
 
-    /// `first` is the moment from which the first waiting request is admitted. A request that costs nothing, is too
-    /// large, or has a wrong number of costs is not rejected here.
+    /// Rejects a request that yields to waiting requests. `first` is the moment from which the first waiting request is
+    /// admitted. A request that costs nothing, is too large, or has a wrong number of costs is not rejected here.
     pub(crate) fn yield_to_waiters(
         &self,
         state: &mut LimitsState,

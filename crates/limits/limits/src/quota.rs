@@ -51,7 +51,7 @@ pub enum QuotaError {
         "`{0}`: M is a factor, not a period: write 10/month, 10/min, or 10M/s for ten million per second"
     )]
     FactorAsPeriod(String),
-    /// A capacity of zero, or one that is smaller than the cost of one request.
+    /// A capacity of zero, or a capacity below the cost of one request.
     #[error("that capacity admits nothing: write at least {least}, the cost of one request")]
     CapacityTooSmall {
         /// The smallest valid capacity: the cost of one request.

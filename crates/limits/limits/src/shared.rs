@@ -81,7 +81,7 @@ impl<R: Rule<State: From<u64> + Into<u64>>> Atomic<R> {
         self.state.load(Relaxed)
     }
 
-    /// Returns the word of the previous state.
+    /// Admits `n` requests at `now`, and returns the word of the previous state.
     pub(crate) fn admit(&self, n: u64, now: Nanos) -> Result<u64, Rejected> {
         let mut seen = self.seen();
         loop {
@@ -143,7 +143,7 @@ impl<R: Rule> TryAcquire for Locked<R> {
 #[cfg(feature = "std")]
 #[derive(Debug)]
 pub struct Clocked<L, C> {
-    /// Padded, so that writing to the limiter does not invalidate the cache line of the clock.
+    /// The limiter. It is padded, so that writing to it does not invalidate the cache line of the clock.
     limiter: CachePadded<L>,
     clock: C,
 }

@@ -18,7 +18,7 @@ use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 const PAUSES: [Duration; 2] = [Duration::from_millis(10), Duration::from_millis(250)];
 
-/// The `Debug` output contains no address.
+/// The connection that tasks share. The `Debug` output contains no address.
 pub(crate) struct AsyncStore {
     client: Client,
     settings: Settings,
@@ -62,7 +62,7 @@ impl AsyncStore {
         Instant::now() + self.patience.now()
     }
 
-    /// Runs `sent` just before the call is sent.
+    /// Calls a script before the deadline. Runs `sent` just before the call is sent.
     pub(crate) async fn call_by(
         self: &Arc<Self>,
         call: &Call,
@@ -114,7 +114,7 @@ impl AsyncStore {
     async fn connection(self: &Arc<Self>) -> MultiplexedConnection {
         loop {
             let mut connected = pin!(self.connected.notified());
-            // From here on, no notification is missed.
+            // The future is registered before the connection is checked, so that no notification is missed.
             connected.as_mut().enable();
             if let Some(connection) = self.lock().connection.clone() {
                 return connection;
@@ -199,8 +199,8 @@ impl Drop for Connecting {
     fn drop(&mut self) {
         if let Some(store) = self.0.upgrade() {
             store.is_connecting.store(false, Ordering::Relaxed);
-            // This comes last: if the connection has failed meanwhile, a woken task begins to connect again. The task
-            // sees `false`, because `notify_waiters` and `notified` synchronize.
+            // The waiting tasks are woken last. If the connection has failed meanwhile, a woken task begins to connect
+            // again. The task sees `false`, because `notify_waiters` and `notified` synchronize.
             store.connected.notify_waiters();
         }
     }

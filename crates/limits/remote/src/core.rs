@@ -19,7 +19,7 @@ pub(crate) struct Core<C> {
     config: Arc<C>,
     pub(crate) names: KeyNames,
     on_loss: OnLoss,
-    /// Set for [`OnLoss::LocalShare`] only.
+    /// This process's part of the limits, which is set for [`OnLoss::LocalShare`] only.
     share: Option<Keyed<String, Share<C>>>,
     clock: Arc<dyn Clock>,
     pub(crate) leases: Option<Leases>,

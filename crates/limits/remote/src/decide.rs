@@ -53,7 +53,7 @@ pub(crate) struct More {
     pub(crate) tokens: u64,
     /// The receipt for the tokens and for the request itself.
     pub(crate) receipt: Receipt,
-    /// By the store's clock.
+    /// The moment of the decision, by the store's clock.
     pub(crate) at: Nanos,
 }
 
@@ -115,8 +115,9 @@ impl<'a> Decide<'a> {
         self.conclude(verdict == 1, now, more, &before).map(Step::Done)
     }
 
-    /// A timeout becomes [`StoreError::Contended`] if the store has responded to an earlier call of the decision,
-    /// because then the store is not lost.
+    /// Handles the failure of a call, and returns the error of the decision. A timeout becomes
+    /// [`StoreError::Contended`] if the store has responded to an earlier call of the decision, because then the store
+    /// is not lost.
     pub(crate) fn failed(&mut self, error: StoreError) -> StoreError {
         if !matches!(error, StoreError::Timeout | StoreError::Connection(_)) {
             // An error is a response too: nothing was counted.
@@ -181,7 +182,7 @@ pub(crate) fn look(key: &str, micros: Option<u64>) -> Call {
     Call { source: &DECIDE, key: key.to_owned(), arguments }
 }
 
-/// `micros` is set if a test sets the time.
+/// Returns the call that replaces the limits in the key's state. `micros` is set if a test sets the time.
 pub(crate) fn replace(
     plan: &Plan,
     key: &str,

@@ -186,7 +186,8 @@ impl From<Rejected> for RemoteRejected {
 }
 
 impl From<redis::RedisError> for StoreError {
-    /// Keeps only the code of a server's error, because its text may contain data that was sent.
+    /// Converts an error of the client. Keeps only the code of a server's error, because its text may contain data that
+    /// was sent.
     fn from(error: redis::RedisError) -> Self {
         match (error.kind(), error.code()) {
             _ if error.is_timeout() => Self::Timeout,
@@ -198,8 +199,9 @@ impl From<redis::RedisError> for StoreError {
     }
 }
 
-/// `SELECT`, the ACL in a script, and a script that fails by itself use the code ERR. Before Redis 7, so does a script
-/// whose command fails; the message then contains the code of that command.
+/// Converts an error of the server. `SELECT`, the ACL in a script, and a script that fails by itself use the code ERR.
+/// Before Redis 7, a script whose command fails also uses this code; the message then contains the code of that
+/// command.
 fn by_code(code: &str, text: &str) -> StoreError {
     let code = inner_code(text).filter(|_| code == "ERR").unwrap_or(code);
     let says = |words: &[&str]| words.iter().any(|words| text.contains(words));
@@ -224,7 +226,7 @@ fn inner_code(text: &str) -> Option<&str> {
 const NO_PERMISSION: &[&str] =
     &["The user executing the script can't", "ACL failure in script", "no permissions"];
 
-/// `redis` stores the I/O error that caused `error` in an `Arc`.
+/// Returns the kind of the I/O error that caused `error`. `redis` stores the I/O error in an `Arc`.
 fn io_kind(error: &redis::RedisError) -> io::ErrorKind {
     let source =
         std::error::Error::source(error).and_then(|source| source.downcast_ref::<Shared>());

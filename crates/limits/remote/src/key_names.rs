@@ -24,7 +24,8 @@ impl KeyNames {
         }
     }
 
-    /// A cluster determines the hash slot of the state from the string between the first braces.
+    /// Returns the name under which the state of a subject is stored. A cluster determines the hash slot of the state
+    /// from the string between the first braces.
     pub(crate) fn subject(&self, subject: &str) -> String {
         let prefix = &self.prefix;
         match subject.len() {
@@ -50,7 +51,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Most strings have few different characters, so that equal names would be found.
+    /// Returns random strings. Most of them have few different characters, so that a test finds pairs with equal names.
     fn text() -> impl Strategy<Value = String> {
         prop_oneof!["[{}:/a]{0,6}", Just("/processes".to_owned()), any::<String>()]
     }

@@ -34,7 +34,7 @@ pub(crate) struct Leases {
 pub(crate) struct Block {
     version: u64,
     pub(crate) tokens: u64,
-    /// By this process's clock.
+    /// The moment until which the tokens are valid, by this process's clock.
     until: Nanos,
     decision: Decision,
     /// The receipt for these tokens and the request that took them.
@@ -59,13 +59,14 @@ impl Leases {
         }
     }
 
-    /// Relaxed: the number publishes nothing.
+    /// Returns the number of tokens that were taken ahead and not used yet. Relaxed: no other data is published through
+    /// the number.
     pub(crate) fn leased(&self) -> u64 {
         self.leased.load(Ordering::Relaxed)
     }
 
     /// Sets the number of limiters (usually one in each process) that lease with this prefix, including this one.
-    /// Relaxed: as in `leased`.
+    /// Relaxed: no other data is published through the number.
     pub(crate) fn set_processes(&self, processes: u64) {
         self.processes.store(processes.max(1), Ordering::Relaxed);
     }
@@ -76,7 +77,8 @@ impl Leases {
         self.processes.load(Ordering::Relaxed).min(1 << 20) * 2
     }
 
-    /// Calls `now` under the lock, so that a wait for the lock cannot make an expired block look valid.
+    /// Takes tokens of a block. Calls `now` under the lock, so that a wait for the lock cannot make an expired block
+    /// look valid.
     pub(crate) fn take(
         &self,
         key: &str,

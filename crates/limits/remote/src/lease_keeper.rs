@@ -76,7 +76,7 @@ impl<C: LimitsOf<str>> LeaseKeeper<C> {
         }
     }
 
-    /// Tokens that cannot be given back stay counted in the store, and are lost.
+    /// Gives expired tokens back. Tokens that cannot be given back stay counted in the store, and are lost.
     fn give_back(&self, now: Nanos) {
         let expired = self.core.leases.as_ref().map(|leases| leases.expired(now));
         for (key, block) in expired.into_iter().flatten() {

@@ -17,7 +17,7 @@ pub struct Stats {
     pub leased: u64,
     /// The number of tokens that the store may have counted and that no request has used. These are the tokens of
     /// requests whose response was lost, including the tokens that these requests would have taken ahead, and tokens
-    /// that could not be given back. At most this number of requests was rejected because of such tokens.
+    /// that could not be given back. At most this number of requests was rejected because of these lost tokens.
     pub lost: u64,
 }
 

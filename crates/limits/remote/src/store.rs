@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 
 const PAUSES: [Duration; 2] = [Duration::from_millis(10), Duration::from_millis(250)];
 
-/// The `Debug` output contains no address.
+/// A pool of connections. The `Debug` output contains no address.
 pub(crate) struct Pool {
     client: Client,
     settings: Settings,
@@ -99,7 +99,7 @@ impl Pool {
         Instant::now() + self.patience.now()
     }
 
-    /// Runs `sent` just before the call is sent.
+    /// Calls a script before the deadline. Runs `sent` just before the call is sent.
     pub(crate) fn call_by(
         &self,
         call: &Call,
@@ -117,7 +117,7 @@ impl Pool {
         })
     }
 
-    /// For calls other than decisions: uses the timeout for making a connection.
+    /// Makes a call that is not a decision. Its timeout is that for making a connection.
     pub(crate) fn patient_call(&self, call: &Call) -> Result<Value, StoreError> {
         self.call_by(call, Instant::now() + self.settings.connect_timeout, || ())
     }
@@ -143,7 +143,8 @@ impl Pool {
         asked
     }
 
-    /// Drops the connection after a failure of the store, because a missing response could arrive during a later call.
+    /// Makes a call on a connection. Drops the connection after a failure of the store, because a missing response
+    /// could arrive during a later call.
     fn ask_on(
         &self,
         mut link: Link,
@@ -236,8 +237,8 @@ impl Pool {
         !shared.is_over
     }
 
-    /// The first connection is made before a caller needs it. While the breaker is open, a new connection tests whether
-    /// the store responds again.
+    /// Returns whether a new connection is needed. The first connection is made before a caller needs it. While the
+    /// breaker is open, a new connection tests whether the store responds again.
     fn is_wanted(&self, shared: &Shared) -> bool {
         let is_short = shared.waiting > 0 && shared.idle.is_empty();
         let has_room = shared.connections < self.settings.connections;

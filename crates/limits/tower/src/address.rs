@@ -10,8 +10,8 @@ use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Prefix(u8);
 
-/// A subscriber has at least one network of 64 bits (RFC 6177), and can choose from its 2^64 addresses for each
-/// request.
+/// The default prefix has 64 bits. A subscriber has at least one network of this size (RFC 6177), and can choose from
+/// its 2^64 addresses for each request.
 impl Default for Prefix {
     fn default() -> Prefix {
         Prefix(64)

@@ -173,7 +173,7 @@ mod remote {
         C: LimitsOf<str> + Send + Sync + 'static,
         Q: ToString + ?Sized,
     {
-        /// Boxed, because the future of an `async` block has no name.
+        /// The future is boxed, because the future of an `async` block has no name.
         type Later = Pin<Box<dyn Future<Output = Decided> + Send>>;
 
         fn decide_key(&self, key: &Q, cost: u64) -> Deciding<Self::Later> {

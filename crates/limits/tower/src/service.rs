@@ -154,7 +154,8 @@ pin_project! {
             waits: Option<(S, Request<B>)>,
             settings: Arc<Settings<D, C, A>>,
         },
-        /// `told` is the decision that the header fields of the response describe, if they are wanted.
+        /// The response of the inner service. `told` is the decision that the header fields of the response describe,
+        /// if they are wanted.
         LetIn { #[pin] future: S::Future, told: Option<Verdict> },
         Rejected { answer: Ready<S::Response> },
     }

@@ -31,7 +31,8 @@ impl Verdict {
         self.limits.as_deref()
     }
 
-    /// `RateLimit` and `RateLimit-Policy` are lists, so the values of other layers are kept.
+    /// Adds the header fields to the response. `RateLimit` and `RateLimit-Policy` are lists, so the values of other
+    /// layers are kept.
     pub(crate) fn write(&self, headers: &mut HeaderMap) {
         let Some(limits) = &self.limits else { return };
         let Some(limit) = limits.each().get(self.decision.which()) else { return };

@@ -66,7 +66,8 @@ fn joined(option: &str, value: &OsStr) -> OsString {
     word
 }
 
-/// No command's name contains a colon, a slash or a dot, so a word with one of them is taken for a URL.
+/// Returns whether a word looks like a URL. No command's name contains a colon, a slash or a dot, so a word with one of
+/// these characters is taken for a URL.
 fn looks_like_url(word: &OsStr) -> bool {
     word.as_encoded_bytes().iter().any(|byte| b":/.".contains(byte))
 }

@@ -13,17 +13,18 @@ pub(crate) struct RunClock<C = TscClock>(Arc<Inner<C>>);
 #[derive(Debug)]
 struct Inner<C> {
     base: C,
-    /// Only the node's thread writes the mapping. A reader gets either the new or the previous mapping as a whole.
+    /// The mapping from the machine's clock to the run's clock. Only the node's thread writes the mapping. A reader
+    /// gets either the new or the previous mapping as a whole.
     mapping: AtomicCell<Mapping>,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Mapping {
-    /// A time of the machine's clock, in nanoseconds. The run's clock shows `run_ns` at this time and before it.
+    /// A time of the machine's clock, in nanoseconds. At this time and before it, the run's clock shows `run_ns`.
     base_ns: u64,
     run_ns: u64,
-    /// How much faster the run's clock advances than the machine's clock, in parts per 10^9. At -10^9, the run's clock
-    /// stops.
+    /// The difference between the speeds of the run's clock and the machine's clock, in parts per 10^9. At -10^9, the
+    /// run's clock stops.
     faster_ppb: i64,
 }
 
@@ -60,8 +61,8 @@ impl<C: Clock> RunClock<C> {
         self.0.mapping.load().at(self.base_ns())
     }
 
-    /// If the store's time is earlier than the clock's time or before the beginning of the run, the clock stops until
-    /// the store's time has reached the clock's time.
+    /// Corrects the clock by a sample of the store's time. If the store's time is earlier than the clock's time or
+    /// before the beginning of the run, the clock stops until the store's time has reached the clock's time.
     pub(crate) fn follow(&self, sample: &Sample, origin_us: i64) {
         let now_ns = self.base_ns();
         let (at_ns, run_ns) = sample.run_at(origin_us);
@@ -126,7 +127,7 @@ impl Sample {
     }
 
     /// Returns whether the clocks certainly differ by more than a frame. The request may have taken any part of the
-    /// round trip, so the measured difference has an error of up to half of its time.
+    /// round trip, so the measured difference has an error of up to half of the round-trip time.
     pub(crate) fn is_off<C: Clock>(
         &self,
         clock: &RunClock<C>,
@@ -138,7 +139,7 @@ impl Sample {
     }
 }
 
-/// The number of round trips that a node makes before it joins, and the number of its latest round trips that count.
+/// The number of round trips that a node makes before it joins. Only this number of its latest round trips are used.
 const SAMPLES: usize = 8;
 
 #[derive(Debug, Default)]
@@ -169,7 +170,8 @@ impl Samples {
 pub(crate) struct Leader {
     best: Option<Sample>,
     since_ns: u64,
-    /// How much slower the machine's clock advances than the store's clock, as measured so far.
+    /// The measured difference between the speeds of the store's clock and the machine's clock, in parts per 10^9. It
+    /// is positive if the machine's clock is slower.
     slower_ppb: i64,
     off: Option<Off>,
     stepped_ns: u64,

@@ -13,8 +13,8 @@ use std::time::{Duration, Instant};
 
 const TRIES: usize = 20;
 
-/// How long a change waits for a node to confirm it. A node needs longer if it cannot reach the store, or if its frames
-/// are very long.
+/// The maximum time that a change waits for a node to confirm it. A node needs longer if it cannot reach the store, or
+/// if its frames are very long.
 const HEARD_IN: Duration = Duration::from_secs(10);
 
 const LOOK: Duration = Duration::from_millis(50);
@@ -66,7 +66,7 @@ pub struct RunStatus {
     pub arrivals: String,
     /// The length of a frame.
     pub frame: Duration,
-    /// How often the store's data was restored, or found to be incomplete.
+    /// The number of times that the store's data was restored, or found to be incomplete.
     pub repairs: u64,
 }
 

@@ -50,7 +50,8 @@ pub(crate) struct Core {
 
     is_late: bool,
     is_leaving: bool,
-    /// The share of its own tracks that the node claims: below 1 while the node is late and for some frames after.
+    /// The share of its own tracks that the node claims. It is below 1 while the node is late and for some frames after
+    /// that.
     appetite: f64,
 
     sequence: u64,
@@ -211,7 +212,8 @@ impl Core {
         self.frames().own(frame, rank, nodes)
     }
 
-    /// The node claims no more tracks of this frame, because other blind nodes may be running them.
+    /// Records that the node runs these tracks without a claim. The node claims no more tracks of this frame, because
+    /// other blind nodes may be running them.
     fn runs_blind(&mut self, frame: u64, tracks: TrackSet) {
         self.blind_frames += 1;
         if !tracks.is_empty() {
@@ -243,8 +245,8 @@ impl Core {
         unknown.map(|entry| entry.frame).filter(closed)
     }
 
-    /// The node runs only the granted tracks of a frame if it has been blind for too long, or if it had already missed
-    /// the frame when it began to wait for a response.
+    /// Decides about a frame without a response. The node runs only the granted tracks of the frame if it has been
+    /// blind for too long, or if it had already missed the frame when it began to wait for a response.
     fn decide_alone(&mut self, now: u64) {
         let since = self.missed_since.take().unwrap_or(now);
         for frame in self.undecided().collect::<Vec<u64>>() {
@@ -267,8 +269,8 @@ impl Core {
     /// * A node that has missed frames waits longer than usual, because other nodes may have started slots of these
     ///   frames, and a pacer cannot go back.
     /// * If the last request was not answered, or the node rejected its response, the node decides at once.
-    /// * If the last request was answered and no request is pending, the node can still ask: a frame has closed in this
-    ///   state only because the thread was stalled.
+    /// * If the last request was answered and no request is pending, the node never decides alone, because it can still
+    ///   ask. In this state, a frame can have closed only because the thread was stalled.
     ///
     /// When the thread wakes after a stall, it first gets time to read a response that may already have arrived.
     fn decides_alone_at(&self) -> u64 {
@@ -320,7 +322,8 @@ impl Core {
         (is_end && !self.is_told_of_end).then(|| self.update_from(self.book.next()))
     }
 
-    /// Until the node's last frame has closed, the node may get tracks that another node gives back.
+    /// Returns whether the node's last frame has closed. Until then, the node may get tracks that another node gives
+    /// back.
     fn last_frame_has_closed(&self) -> bool {
         let end = self.end();
         self.book.next() >= end && self.awake_at >= self.frames().closes(end.saturating_sub(1))
@@ -341,9 +344,9 @@ impl Core {
         known.map(|(frame, tracks)| (frame, tracks.clone())).collect()
     }
 
-    /// If `is_taken` is false, the update was too late for its first frame. The node then gives up the tracks of that
-    /// frame that the pacer does not have. If the pacer keeps tracks that the node has dropped, their slots count as
-    /// started twice.
+    /// Records whether the pacer has taken an update. If `is_taken` is false, the update was too late for its first
+    /// frame. The node then gives up the tracks of that frame that the pacer does not have. If the pacer keeps tracks
+    /// that the node has dropped, their slots count as started twice.
     pub(crate) fn told(&mut self, update: &Update, is_taken: bool) {
         if !is_taken {
             let others = self.book.give_up(update.frame);
@@ -354,7 +357,8 @@ impl Core {
         self.is_told_of_end = update.frame + update.leases.len() as u64 > self.end();
     }
 
-    /// Other nodes still have time to ask for the leaving node's tracks of this frame.
+    /// Returns the first frame in which a node that leaves now takes no part. Other nodes still have time to ask for
+    /// its tracks of this frame.
     fn leaves_from(&self, now: u64) -> u64 {
         self.frames().at(now + self.frames().frame_ns / 2) + 3
     }
@@ -367,7 +371,8 @@ impl Core {
         Update { frame, slot, leases, may_begin_later: frame < self.resumes_in }
     }
 
-    /// `last` is the [last update](Core::last_update), which the pacer has accepted.
+    /// Makes the node leave, and returns the request. `last` is the [last update](Core::last_update), which the pacer
+    /// has accepted.
     pub(crate) fn leave(&mut self, last: &Update) -> Request {
         // The store may have granted tracks that the node does not know of, so the node gives back all tracks.
         let portion = |frame| Portion { frame, tracks: self.frames().all() };
@@ -379,7 +384,7 @@ impl Core {
         Request::Leave { id: self.run.id.clone(), node: self.node, from: last.frame, portions }
     }
 
-    /// Call this when the node makes no more requests for frames.
+    /// Makes the node take no part from the next frame on. Call this when the node makes no more requests for frames.
     pub(crate) fn stop_claiming(&mut self, now: u64) {
         let from = self.frames().at(now) + 1;
         self.leaves_in = Some(self.leaves_in.map_or(from, |leaves_in| leaves_in.min(from)));

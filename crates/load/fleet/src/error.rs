@@ -55,7 +55,7 @@ pub enum FleetError {
     /// The data under the run's name is not a valid run.
     #[error("the store's data under the run's name is damaged: use another name")]
     Damaged,
-    /// The run has a different load from that of the node that tries to join.
+    /// The load of the node that tries to join differs from the load of the run.
     #[error("the run has a different load, {0}: give the same load, or no load, to join the run")]
     Differs(String),
     /// The run was started by a different version of this crate. All nodes and readers of a run must have the same

@@ -91,7 +91,7 @@ impl FrameWindow {
         self.next = self.next.min(from);
     }
 
-    /// `part` is the node's rank, and the number of nodes.
+    /// Moves the entries of frames that are over out of the window. `part` is the node's rank, and the number of nodes.
     pub(crate) fn pass(&mut self, now: u64, load: &mut Load, part: (u32, u32)) {
         let is_over = |entry: &&Entry| {
             entry.frame < now && entry.tracks.is_some() && entry.tracks == entry.leased
@@ -117,7 +117,8 @@ impl FrameWindow {
         self.past.tracks(frame).or_else(entry)
     }
 
-    /// If the tracks of a frame are not known yet, that frame and all later frames are left out.
+    /// Returns the first frame in which the node's tracks differ from the leased tracks. If the tracks of a frame are
+    /// not known yet, that frame and all later frames are left out.
     pub(crate) fn changed(&self) -> Option<u64> {
         let is_changed = |entry: &&Entry| entry.tracks.is_some() && entry.tracks != entry.leased;
         let known = self.entries.iter().take_while(|entry| entry.tracks.is_some());
@@ -145,8 +146,8 @@ impl FrameWindow {
         self.entries.iter().rfind(has).map_or(self.first(), |entry| entry.frame + 1)
     }
 
-    /// The slots of the leases that are taken back are no longer due, except in frames that have left the window. The
-    /// pacer gets no new leases before the frame `until`.
+    /// Takes back the leases from the frame `from` on. Their slots are no longer due, except in frames that have left
+    /// the window. The pacer gets no new leases before the frame `until`.
     pub(crate) fn take_back(&mut self, from: u64, until: u64) -> Vec<Portion> {
         let mut taken = self.past.take_back(from);
         for entry in self.entries.iter_mut().filter(|entry| entry.frame >= from) {
@@ -187,7 +188,8 @@ impl FrameWindow {
             .map(|(frame, tracks)| Portion { frame, tracks })
     }
 
-    /// Includes slots of frames that have left the window, and slots that the pacer started under an old load.
+    /// Returns the number of slots that are due. It includes slots of frames that have left the window, and slots that
+    /// the pacer started under an old load.
     pub(crate) fn due_slots(&self, now_ns: u64, frame: u64, load: &mut Load) -> u64 {
         let at =
             self.entries.iter().filter_map(|entry| Some((entry.frame, entry.leased.as_ref()?)));

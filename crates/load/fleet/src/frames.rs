@@ -11,7 +11,7 @@ const MOST_LEAD: u64 = 64;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Frames {
-    /// A whole number of microseconds.
+    /// The length of a frame, which is a whole number of microseconds.
     pub(crate) frame_ns: u64,
     pub(crate) tracks: u32,
 }
@@ -45,8 +45,8 @@ impl Frames {
         moment_ns / self.frame_ns
     }
 
-    /// From this time on, only nodes that have missed the frame can claim its tracks, and a node without a response
-    /// decides alone.
+    /// Returns the time at which a frame closes. From this time on, only nodes that have missed the frame can claim its
+    /// tracks, and a node without a response decides alone.
     pub(crate) fn closes(&self, frame: u64) -> u64 {
         self.begins(frame).saturating_sub(self.frame_ns / 4)
     }
@@ -60,7 +60,8 @@ impl Frames {
         (first..self.tracks).step_by(nodes.max(1) as usize).collect()
     }
 
-    /// If the result is larger than the last track, the node has no track of its own.
+    /// Returns the first track that is the node's own. If it is larger than the last track, the node has no track of
+    /// its own.
     fn first_own(&self, frame: u64, rank: u32, nodes: u32) -> u32 {
         let nodes = u64::from(nodes.max(1));
         let passed = frame % nodes * (u64::from(self.tracks) % nodes) % nodes;

@@ -21,7 +21,7 @@ pub(crate) struct Load {
     shape: Shape,
     /// The shape that continues after the pause, or `None` if the load is not paused.
     rest: Option<Shape>,
-    /// A cache: recently used frames, each with its first slot.
+    /// A cache of recently used frames, each with its first slot.
     known: Vec<(u64, u64)>,
 }
 
@@ -72,8 +72,8 @@ impl Load {
         &self.shape
     }
 
-    /// The shape that the pacer follows has no end, because the load can still be changed before its end, even if it
-    /// has no slots left. The pacer ends with its last lease.
+    /// Returns the shape that the pacer follows. It has no end, because the load can still be changed before its end,
+    /// even if it has no slots left. The pacer ends with its last lease.
     pub(crate) fn followed(&self) -> Result<Shape, FleetError> {
         let shape = self.shape.clone();
         match shape.duration() {
@@ -99,7 +99,8 @@ impl Load {
         Some(time.div_ceil(self.frames.frame_ns))
     }
 
-    /// For a frame after the end of the load, returns the total number of slots in the load.
+    /// Returns the first slot of a frame. For a frame after the end of the load, returns the total number of slots in
+    /// the load.
     pub(crate) fn first(&mut self, frame: u64) -> u64 {
         if let Some(&(_, first)) = self.known.iter().find(|&&(known, _)| known == frame) {
             return first;
@@ -154,7 +155,8 @@ impl Load {
         self.shape.clone().skip(Duration::from_nanos(self.frames.begins(from))).ok()
     }
 
-    /// Leaves out the empty frames at the beginning of the run. Returns `None` if nothing is left.
+    /// Returns the load before a frame, without the empty frames at the beginning of the run. Returns `None` if nothing
+    /// is left.
     fn up_to(&self, from: u64) -> Result<Option<Shape>, FleetError> {
         let time = Duration::from_nanos(self.frames.begins(from.saturating_sub(HEAD)));
         if time.is_zero() {

@@ -21,7 +21,7 @@ pub(crate) struct LostNode {
 }
 
 impl LostNode {
-    /// Returns `None` if the node has reported its results, or most likely will.
+    /// Returns a node as a lost node. Returns `None` if the node has reported its results, or most likely will.
     pub(crate) fn of(
         text: &NodeText,
         run: &Run,
@@ -54,7 +54,8 @@ impl LostNode {
         self.unmarked
     }
 
-    /// The node can have run without the store for at most `self.frames` frames, so those with the most slots count.
+    /// Returns the largest number of slots that the node may have started without the store. It can have run without
+    /// the store for at most `self.frames` frames, so the frames with the most slots count.
     pub(crate) fn perhaps_twice(&self, frames: Frames, load: &mut Load, until: u64) -> u64 {
         let mut parts: Vec<u64> =
             (self.from..until).map(|frame| self.part(frames, load, frame)).collect();

@@ -14,7 +14,7 @@ use std::ops::Range;
 #[derive(Clone, Debug)]
 pub(crate) enum Request {
     Join(Join),
-    /// If a node of the run sends this request, it is also a sign of life of that node.
+    /// Reads the run. If a node of the run sends this request, it is also a sign of life of that node.
     Look {
         node: Option<(String, NodeId)>,
     },
@@ -69,7 +69,7 @@ pub(crate) enum Request {
         node: NodeId,
         results: Vec<u8>,
     },
-    /// If `results` is empty, the last interim results of the node count.
+    /// Makes the node finish. If `results` is empty, the last interim results of the node count.
     Finish {
         id: String,
         node: NodeId,
@@ -169,17 +169,17 @@ pub(crate) struct Run {
     pub(crate) state: State,
     pub(crate) awaited: u32,
     pub(crate) frames: Frames,
-    /// How many frames before the beginning of a frame the store starts to accept claims for it.
+    /// The number of frames by which the store accepts claims for a frame before the frame begins.
     pub(crate) lead: u64,
     /// The beginning of the run, in microseconds of the store's clock.
     pub(crate) origin_us: i64,
     pub(crate) floor: u64,
-    /// How often the store's data was restored, or found to be incomplete.
+    /// The number of times that the store's data was restored, or found to be incomplete.
     pub(crate) epoch: u64,
     pub(crate) arrivals: String,
     pub(crate) seed: u64,
     pub(crate) ends: Option<u64>,
-    /// The first one is the initial load of the run.
+    /// The versions of the load. The first one is the initial load of the run.
     pub(crate) versions: Vec<Version>,
     pub(crate) roster: Roster,
     pub(crate) joined: u64,
@@ -190,11 +190,11 @@ pub(crate) struct Run {
     pub(crate) counted: Counted,
 }
 
-/// The store no longer knows which track of a counted frame had which owner.
+/// The counts of old frames. The store no longer knows which track of a counted frame had which owner.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Counted {
     pub(crate) until: u64,
-    /// The key `None` stands for slots without an owner.
+    /// The number of slots of each owner. The key `None` stands for slots without an owner.
     pub(crate) slots: BTreeMap<Option<NodeId>, u64>,
 }
 
@@ -232,7 +232,8 @@ pub(crate) struct Roster {
 }
 
 impl Run {
-    /// After the start of the run, the store's script removes silent nodes from the roster by the same rule.
+    /// Returns whether a node that has been silent for this time counts as absent. After the start of the run, the
+    /// store's script removes silent nodes from the roster by the same rule.
     pub(crate) fn is_absent(&self, silent_us: u64) -> bool {
         silent_us > self.absent_us()
     }
@@ -257,7 +258,7 @@ impl Run {
 }
 
 impl Roster {
-    /// A node that is not in the roster counts as its last node.
+    /// Returns the rank of a node and the number of nodes. A node that is not in the roster counts as its last node.
     pub(crate) fn rank(&self, node: NodeId) -> (u32, u32) {
         let place = self.nodes.iter().position(|&other| other == node);
         let nodes = self.nodes.len() + usize::from(place.is_none());
@@ -266,7 +267,7 @@ impl Roster {
     }
 }
 
-/// `now_us` is the time of the store's clock.
+/// A response of the store. `now_us` is the time of the store's clock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Reply {
     pub(crate) now_us: i64,
@@ -307,7 +308,7 @@ pub(crate) struct NodeText {
     pub(crate) seen_us: i64,
     pub(crate) progress: String,
     /// The number of nodes in the roster that the store last sent to the node in response to a claim, or `None` if it
-    /// has sent no such roster.
+    /// has not sent a roster to this node.
     pub(crate) members: Option<u32>,
     pub(crate) is_finished: bool,
     pub(crate) has_results: bool,
@@ -327,7 +328,7 @@ pub struct NodeResults {
 }
 
 impl NodeText {
-    /// `before` is the number of versions before `version`.
+    /// Returns whether the node knows `version`. `before` is the number of versions before `version`.
     pub(crate) fn knows(&self, version: &Version, before: u64) -> bool {
         let knows = |Progress { versions, change, .. }| {
             versions > before + 1 || (versions == before + 1 && change == version.change)
@@ -348,6 +349,6 @@ pub(crate) struct Claimed {
     /// The counts of the run, if the store's counts are at least one chunk (64 frames) ahead of those that the node
     /// knew, or if the node's counts are ahead of the store's.
     pub(crate) counted: Option<Counted>,
-    /// For each ask, in their order, the owners of the tracks of its frame.
+    /// The owners of the tracks of the frame of each ask, in the order of the asks.
     pub(crate) owners: Vec<Owners>,
 }

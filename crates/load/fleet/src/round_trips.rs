@@ -32,7 +32,7 @@ impl RoundTrips {
         self.last_ns
     }
 
-    /// Only a few round trips take longer than this.
+    /// Returns a round-trip time that only a few round trips exceed.
     pub(crate) fn long_ns(&self) -> u64 {
         self.smooth_ns + 4 * self.varies_ns
     }

@@ -114,7 +114,8 @@ impl Account {
         self.fired() + unclaimed + untold + self.perhaps_twice()
     }
 
-    /// A [forgotten](Account::forgotten) node may have started the whole load.
+    /// Returns the largest number of slots that may have been started twice without a report. A
+    /// [forgotten](Account::forgotten) node may have started the whole load.
     fn perhaps_twice(&self) -> u64 {
         let silent = self.nodes.iter().map(|node| node.perhaps_twice).sum::<u64>();
         silent + self.forgotten * self.expected
@@ -165,7 +166,7 @@ impl Account {
     }
 }
 
-/// Returns `None` if more frames have been counted since `run` was read.
+/// Reads the account from the store. Returns `None` if more frames have been counted since `run` was read.
 pub(crate) fn account(
     store: &mut impl Store,
     run: &Run,

@@ -25,7 +25,7 @@ pub(crate) enum Command {
     Drop,
 }
 
-/// The times are those of the machine's clock.
+/// A request and its response. The times are those of the machine's clock.
 #[derive(Debug)]
 pub(crate) struct Exchange {
     pub(crate) request: Request,
@@ -34,7 +34,7 @@ pub(crate) struct Exchange {
     pub(crate) received_ns: u64,
 }
 
-/// The thread ends when this handle is dropped.
+/// The handle of the thread that sends the node's requests. The thread ends when the handle is dropped.
 #[derive(Debug)]
 pub(crate) struct StoreThread(Sender<Order>);
 
@@ -74,7 +74,7 @@ impl StoreThread {
     }
 }
 
-/// The thread ends when this handle is dropped.
+/// The handle of the thread that sends interim results. The thread ends when the handle is dropped.
 #[derive(Debug)]
 pub(crate) struct ResultsThread(Sender<Vec<u8>>);
 

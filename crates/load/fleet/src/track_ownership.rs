@@ -44,7 +44,7 @@ pub(crate) type NodeId = u16;
 pub(crate) struct Owners(pub(crate) Vec<u8>);
 
 impl Owners {
-    /// Free tracks at the end may be missing.
+    /// Returns the owner of each track. Free tracks at the end may be missing.
     pub(crate) fn iter(&self) -> impl Iterator<Item = Option<NodeId>> + '_ {
         let pairs = self.0.chunks_exact(2);
         pairs.map(|pair| Some(u16::from_be_bytes([pair[0], pair[1]])).filter(|&id| id > 0))

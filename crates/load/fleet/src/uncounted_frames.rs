@@ -9,7 +9,7 @@ use std::ops::Range;
 #[derive(Debug)]
 pub(crate) struct UncountedFrames {
     frames: Frames,
-    /// Sorted by frame.
+    /// The entries, sorted by frame.
     ran: Vec<Ran>,
 }
 

@@ -1,13 +1,13 @@
-//! Measures the time to build a request of each of five kinds: one that is always the same, one of two that alternate,
-//! one with three placeholders and data rows in file order, the same with shuffled rows, and one with seven
-//! placeholders.
+//! Measures the time to build a request of each of five kinds: a request that is always the same, a request that
+//! alternates with a second one, a request with three placeholders that are filled from data rows in file order, the
+//! same request with shuffled rows, and a request with seven placeholders.
 //!
 //! ```text
 //! cargo bench -p nanopace-load --features http
 //! ```
 //!
-//! Each round measures every kind once. For each kind, the shortest round counts, because other programs can only add
-//! time.
+//! Each round measures every kind once. The result of each kind is its shortest time in any round, because other
+//! programs can only add time.
 
 use nanopace_load::instruments::requests;
 use std::error::Error;
@@ -18,7 +18,7 @@ use tempfile::NamedTempFile;
 
 const SLOTS: u32 = 10_000;
 const ROUNDS: u32 = 200;
-/// The largest time in nanoseconds that three placeholders may add to that of a request without placeholders.
+/// The largest time in nanoseconds by which a request with three placeholders may take longer than one without.
 const MOST: f64 = 1_000.0;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -64,7 +64,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The mean time to build a request, in nanoseconds.
+/// Returns the mean time to build a request, in nanoseconds.
 fn nanoseconds(write: &mut impl FnMut(u64) -> usize, first: u64) -> f64 {
     let begin = Instant::now();
     for slot in first..first + u64::from(SLOTS) {

@@ -2,7 +2,8 @@
 //!
 //! * [Your own load generator](own): how to write one, from the first file to the HTML report, and the rules for calls.
 
-// The page's own links work in the repository only. These definitions come first, so rustdoc uses them instead.
+// The page's own links work only in the repository. Rustdoc uses the first definition of a link, so these definitions
+// come before the page and replace its own.
 /// [`BlockingTarget`]: crate::BlockingTarget
 /// [`Done::bytes`]: crate::Done::bytes
 /// [`Done::items`]: crate::Done::items

@@ -33,7 +33,7 @@ pub(crate) struct Calibration {
 
 impl Calibration {
     pub(crate) fn new(args: &CalibrateArgs) -> anyhow::Result<Calibration> {
-        // The report or the JSON object uses standard output.
+        // The report or the JSON object is written to standard output, so the plot must not be written to it.
         let to_stdout = args.svg.as_deref().is_some_and(is_stdout);
         ensure!(!to_stdout, "--svg -: the plot needs a file; only --json goes to standard output");
         keep_apart([("json", args.json.as_deref()), ("svg", args.svg.as_deref())], [])?;

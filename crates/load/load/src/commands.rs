@@ -54,7 +54,7 @@ Examples:
 The word 'run' can be left out. 'nanopace run --help' lists all options; 'nanopace help' lists
 topics.";
 
-/// The default rate for the embedded target. Other targets get the lower default of `ScheduleArgs`.
+/// The default rate for the embedded target. Other targets get the default of `ScheduleArgs`, which is lower.
 const EMBEDDED_RATE: &str = "5000/s";
 
 /// Start HTTP requests on schedule and report how late they started.
@@ -116,7 +116,7 @@ pub fn definition<C: Subcommand, E: EmbeddedTarget>() -> clap::Command {
     run_rate(shortened(definition)).mut_subcommands(|command| match command.get_name() {
         "run" => run_rate(shortened(command)),
         "search" => shortened(command),
-        // A closed loop has no schedule to draw.
+        // A closed loop has no schedule that could be drawn, so `plan` accepts only rates.
         "plan" => command.mut_arg("rate", |rate| rate.value_parser(value_parser!(Rate))),
         _ => command,
     })
@@ -185,7 +185,7 @@ where
     })
 }
 
-/// The default command is `run`.
+/// Reads the command from the command line. If the line names no command, it is `run`.
 fn read<C, E>(definition: &clap::Command, words: Vec<OsString>) -> Result<Command<C, E>>
 where
     C: Subcommand,
@@ -210,7 +210,7 @@ where
 
 fn plan(args: &PlanArgs) -> Ended {
     let plan = Plan::new(args).map_err(refused)?;
-    // If one output fails, the others are still written.
+    // If writing one output fails, the other outputs are still written.
     let written = [plan.show(), plan.draw(), plan.list()];
     let written = written.into_iter().collect::<io::Result<()>>();
     written.map(|()| ExitCode::SUCCESS).map_err(|error| (FAILED, error.into()))

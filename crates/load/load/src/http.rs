@@ -70,7 +70,8 @@ pub(crate) struct Http {
     url: String,
     scenarios: Option<String>,
     scenario_hash: Option<String>,
-    /// Text for messages that names the Unix socket or the proxy. Empty if requests go directly to the servers.
+    /// The part of messages that names the Unix socket or the proxy. It is empty if requests go directly to the
+    /// servers.
     by: String,
     has_proxy: bool,
     plan: Arc<Plan>,
@@ -175,7 +176,7 @@ impl Backend for Http {
         result(&answer, answer.done().label(label))
     }
 
-    /// An error status counts as a success, because it shows that the server is reachable.
+    /// Checks that the server is reachable. An error status counts as a success, because the server has responded.
     async fn probe(&self) -> Result<(), Failure> {
         match self.session(0).probe().await.outcome() {
             Ok(()) | Err(Why::Status(_)) => Ok(()),
@@ -233,8 +234,9 @@ impl Backend for Http {
         self.plan.endpoints.iter().all(Endpoint::is_local)
     }
 
-    /// At low rates, a request takes up to 70 us of CPU time on a virtual machine, mostly for waking up the thread, so
-    /// 10 000 requests per second leave capacity to spare. Scenarios may take longer.
+    /// Returns how many requests per second one thread can make with capacity to spare. At low rates, a request takes
+    /// up to 70 us of CPU time on a virtual machine, mostly to wake up the thread, so 10 000 requests per second take
+    /// at most 70 % of a core. Scenarios may take longer.
     fn calls_per_thread(&self) -> Option<f64> {
         (!self.plan.has_scenarios()).then_some(10_000.0)
     }
@@ -244,7 +246,7 @@ impl Backend for Http {
     }
 
     fn open_files(&self, sessions: &[usize]) -> u64 {
-        // If the embedded target runs in this process, the process has both ends of each connection open.
+        // If the embedded target runs in this process, both ends of each connection are open files of this process.
         let ends = if self.embedded.is_some() { 2 } else { 1 };
         ends * self.plan.open_files(sessions)
     }
@@ -308,7 +310,8 @@ impl Drop for Watched<'_> {
     fn drop(&mut self) {
         let (Some(streams), Some(seen)) = (self.streams, self.session.seen()) else { return };
         streams.record(seen, self.due);
-        // If a call ends normally, its items are counted with the `Done` that it returns.
+        // The items of a call that ends normally are counted with the `Done` that it returns, so only the items of
+        // calls that were given up are counted here.
         if let Some(counted_by) = self.session.counted_by.as_ref().filter(|_| self.is_given_up) {
             let done = Done::new().items(seen.items.len() as u64);
             let given_up = Failure::of(Why::Timeout.kind()).with(done);

@@ -1,4 +1,5 @@
-// The README's own links work in the repository only. These definitions come first, so rustdoc uses them instead.
+// The README's own links work only in the repository. Rustdoc uses the first definition of a link, so these definitions
+// come before the README and replace its own.
 //! [How to write one]: crate::_documentation::own
 //! [Rules for calls]: crate::_documentation::own#rules-for-calls
 //!

@@ -1,4 +1,5 @@
-//! Tests that a successful call allocates nothing: four times as many calls in the same time allocate no more often.
+//! Tests that a successful call allocates nothing. Four times as many calls in the same time must not cause more
+//! allocations.
 
 use nanopace_load::{BlockingTarget, Done, Failure, Load, Slot, Target};
 use stats_alloc::{INSTRUMENTED_SYSTEM, StatsAlloc};

@@ -27,7 +27,7 @@ use std::sync::Arc;
 /// ```
 pub struct MemoryConfig {
     tables: Mutex<Arc<Tables>>,
-    /// Raised only while `tables` is locked.
+    /// The versions of the limits. They are raised only while `tables` is locked.
     versions: Versions,
 }
 
@@ -46,7 +46,7 @@ impl MemoryConfig {
         found
     }
 
-    /// The caller excludes concurrent changes.
+    /// Makes this configuration equal to a snapshot. The caller excludes concurrent changes.
     #[cfg(feature = "file")]
     pub(crate) fn become_like(&self, snapshot: &ConfigSnapshot) {
         let before = self.snapshot();
@@ -123,7 +123,7 @@ impl Versions {
         self.prefixes.load(Relaxed).wrapping_add(self.counter(key).load(Relaxed))
     }
 
-    /// The caller holds the lock of the tables, and has made the changes.
+    /// Raises the counters of all changes. The caller holds the lock of the tables, and has made the changes.
     fn raise(&self, changes: &[Change<'_>]) {
         for change in changes {
             let counter = match change.scope {

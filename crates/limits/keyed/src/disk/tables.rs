@@ -23,7 +23,8 @@ pub(super) fn read(database: &Database) -> Result<Vec<Stored>, Error> {
     Ok(entries)
 }
 
-/// After a commit in two phases, an incomplete last state is treated as damage, and not replaced by an older state.
+/// Begins a transaction that commits in two phases. After such a commit, an incomplete last state is treated as damage,
+/// and not replaced by an older state.
 fn begin_write(database: &Database) -> Result<WriteTransaction, Error> {
     let mut transaction = database.begin_write()?;
     transaction.set_two_phase_commit(true);

@@ -38,7 +38,7 @@ impl ConfigSnapshot {
     }
 }
 
-/// Anything but a regular file is an error, because a pipe would block its reader.
+/// Reads a regular file. Any other kind of file is an error, because a pipe would block its reader.
 fn read(path: &Path) -> io::Result<Vec<u8>> {
     if fs::metadata(path)?.is_file() {
         fs::read(path)
@@ -59,8 +59,8 @@ fn replace(path: &Path, text: &str) -> io::Result<()> {
     sync_folder(&path)
 }
 
-/// If there is no old file, the result on Unix allows all users to read the new file, so that their processes can
-/// follow it.
+/// Returns the permissions of the new file. If there is no old file, the result on Unix allows all users to read the
+/// new file, so that their processes can follow it.
 fn permissions(path: &Path) -> Option<Permissions> {
     let old = fs::metadata(path).ok().map(|file| file.permissions());
     #[cfg(unix)]

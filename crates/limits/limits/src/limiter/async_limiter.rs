@@ -14,7 +14,7 @@ use std::time::Duration;
 /// Cancelling is safe. Nothing is counted for a task in the queue, and a dropped future leaves the queue. If a future
 /// is dropped during its [jitter](Wait::jitter), the request is refunded. A future that is in the queue and is no
 /// longer polled blocks the requests after it in the queue until it is dropped or they time out. Requests that do not
-/// wait yield to such a future for two seconds at most.
+/// wait yield to this future for two seconds at most.
 #[derive(Clone, Debug)]
 pub struct AsyncLimiter {
     limiter: Limiter,

@@ -42,9 +42,9 @@ impl FastPath {
     #[inline]
     pub(crate) fn try_acquire(&self, n: u64, clock: &dyn Clock) -> Option<Result<(), Rejected>> {
         let Some(Limit { law: Law::Gcra { rule, .. }, .. }) = &self.limit else { return None };
-        // The load comes before the clock reading, which hides the latency of the load.
         // Relaxed: the word is the whole state, and nothing else is published through it. Model:
-        // `an_open_word_is_counted_once`.
+        // `an_open_word_is_counted_once`. The word is loaded before the clock is read, because reading the clock hides
+        // the latency of the load.
         let mut seen = self.word.load(Relaxed);
         let now = clock.now();
         while seen != CLOSED {
@@ -63,7 +63,7 @@ impl FastPath {
         None
     }
 
-    /// The caller holds the lock.
+    /// Closes the fast path. The caller holds the lock.
     pub(crate) fn close(&self, state: &mut LimitsState) {
         // Relaxed: only the holder of the lock opens or closes the fast path. Model: `an_open_word_is_counted_once`.
         if self.word.load(Relaxed) == CLOSED {
@@ -76,7 +76,7 @@ impl FastPath {
         }
     }
 
-    /// The caller holds the lock, and the queue is empty.
+    /// Opens the fast path if the word alone decides. The caller holds the lock, and the queue is empty.
     pub(crate) fn open(&self, limits: &Limits, state: &mut LimitsState) {
         if let Some(LimitState::Word { word, .. }) = state.only()
             && limits.each() == self.limit.as_slice()

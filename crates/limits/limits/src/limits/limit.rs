@@ -43,10 +43,10 @@ pub(crate) enum LimitState {
     Word {
         word: u64,
         /// The number of requests by which refunds, or the cap at the burst, have lowered the debt of a rate since all
-        /// debt was last paid off (see `VirtualSchedule::without`). Skips 0 when it wraps around.
+        /// debt was last paid off (see `VirtualSchedule::without`). The number skips 0 when it wraps around.
         refunded: u32,
     },
-    /// Boxed, as are the following states, so that a `LimitState` stays small.
+    /// This state and the following ones are boxed, so that a `LimitState` stays small.
     Counts(Box<Counts>),
     Window(Box<AggregatedState>),
     Log(Box<RollingCount>),
@@ -97,7 +97,8 @@ pub enum LimitsError {
     NoBurst,
 }
 
-/// The variant of a state always matches its limit's law.
+/// Evaluates an expression with the rule and the state of a limit. The variant of a state always matches its limit's
+/// law.
 macro_rules! with_law {
     ($limit:expr, $state:expr, |$rule:ident, $own:ident| $answer:expr) => {
         match (&$limit.law, $state) {
@@ -209,7 +210,8 @@ impl Limit {
         }
     }
 
-    /// Separate from `try_acquire`, so that the code for rates without refunds is small enough to be inlined.
+    /// Decides for a limit of any kind. This function is separate from `try_acquire`, so that the code for rates
+    /// without refunds is small enough to be inlined.
     fn try_acquire_any(&self, state: &mut LimitState, now: Nanos, n: u64) -> Result<(), Rejected> {
         self.forget_refunds(state, now);
         with_law!(self, state, |rule, own| rule.try_acquire(own, now, n))
@@ -302,7 +304,8 @@ impl Limit {
         with_law!(self, state, |rule, own| rule.remaining(own, now))
     }
 
-    /// Oldest first, each with the latest possible moment of admission. Empty for a rate.
+    /// Returns the counted requests, the oldest first, each with the latest moment at which it may have been admitted.
+    /// Returns no requests for a rate.
     pub(crate) fn let_in(&self, state: &LimitState, now: Nanos) -> Vec<(Nanos, u64)> {
         match (&self.law, state) {
             (Law::Window { rule }, LimitState::Window(state)) => rule.let_in(state, now).collect(),

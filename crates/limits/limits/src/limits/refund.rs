@@ -29,7 +29,8 @@ impl Receipt {
         &self.costs
     }
 
-    /// If several limits are equal, prefers the one with the same index.
+    /// Returns the index of a limit among the limits of the receipt. If several limits are equal, prefers the one with
+    /// the same index.
     fn number_of(&self, number: usize, limit: &Limit) -> Option<usize> {
         let then = self.limits.each();
         match then.get(number) {
@@ -143,8 +144,8 @@ impl Limit {
         }
     }
 
-    /// If the clock has not gone back, no later request is admitted that would be rejected if the refunded requests had
-    /// never been counted.
+    /// Refunds `n` requests. If the clock has not gone back, no later request is admitted that would be rejected if the
+    /// refunded requests had never been counted.
     pub(crate) fn take_back(&self, state: &mut LimitState, place: CountedAt, now: Nanos, n: u64) {
         match (&self.law, state) {
             (Law::Gcra { rule, .. }, LimitState::Word { word, refunded }) => {

@@ -153,8 +153,8 @@ impl Replaced {
     }
 }
 
-/// Prefers windows that cannot have forgotten a part of the limit's period, then windows whose periods are not shorter,
-/// then the closest period.
+/// Returns the window that is most similar to the limit. Windows that cannot have forgotten a part of the limit's
+/// period are preferred, then windows whose periods are not shorter, then the window with the closest period.
 fn most_similar<'a>(
     limit: &Limit,
     others: &'a [CountedLimit],

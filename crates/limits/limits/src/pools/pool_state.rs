@@ -160,7 +160,7 @@ impl State {
         room_beside(tokens, self.level.pool.capacity()).map(drop)
     }
 
-    /// `is_free` is true if no caller waits for these tokens.
+    /// Checks whether tokens are available. `is_free` is true if no caller waits for these tokens.
     fn check(&self, level: &Level, is_free: bool, tokens: u64) -> Result<(), Rejected> {
         match level.pool.active() {
             active if is_free && tokens <= active => Ok(()),
@@ -175,7 +175,7 @@ impl State {
         there.max(self.ticks.first_after(level.latest))
     }
 
-    /// Returns `None` if the caller has to wait in the queue.
+    /// Takes tokens at once. Returns `None` if the caller has to wait in the queue.
     pub(crate) fn try_acquire(&mut self, tokens: u64, now: Nanos) -> Option<Answer> {
         self.refill(now);
         let capacity = self.level.pool.capacity();
@@ -281,20 +281,20 @@ impl Flow {
         self.current().quota
     }
 
-    /// `moment` is not before the last change.
+    /// Returns the number of tokens that have accrued by a moment. `moment` must not be before the last change.
     pub(crate) fn brought_by(&self, moment: Nanos) -> u128 {
         let current = self.current();
         current.before + current.since(moment) / u128::from(current.quota.period_ns())
     }
 
-    /// Tokens are counted from 1.
+    /// Returns the moment at which a token accrues. Tokens are counted from 1.
     pub(crate) fn moment_of(&self, number: u128) -> Nanos {
         let stretch = self.stretches.iter().rfind(|stretch| stretch.before < number);
         stretch.map_or(Nanos::ZERO, |stretch| stretch.moment_of(number))
     }
 
-    /// Drops the stretches whose tokens are all among the first `taken` tokens, because no caller asks for their
-    /// moments any more.
+    /// Changes the quota. Drops the stretches whose tokens are all among the first `taken` tokens, because no caller
+    /// asks for their moments any more.
     pub(crate) fn set_quota(&mut self, quota: Quota, now: Nanos, taken: u128) {
         if quota == self.quota() {
             return;
@@ -312,7 +312,8 @@ impl Flow {
 }
 
 impl Stretch {
-    /// In units of 1 / `period` of a token, with the carry.
+    /// Returns the tokens that have accrued since the start of the stretch, in units of 1 / `period` of a token, with
+    /// the carry.
     fn since(&self, moment: Nanos) -> u128 {
         (moment - self.start).as_nanos() * u128::from(self.quota.count()) + u128::from(self.carry)
     }

@@ -57,7 +57,8 @@ pub(crate) struct RefillThread {
 }
 
 impl RefillThread {
-    /// Each call of `refill` returns the moment of the next call, which is made earlier if the thread is woken.
+    /// Starts a thread that calls `refill`. Each call returns the moment of the next call, which is made earlier if the
+    /// thread is woken.
     pub(crate) fn start(
         clock: Arc<dyn Clock>,
         mut refill: impl FnMut(Nanos) -> Nanos + Send + 'static,

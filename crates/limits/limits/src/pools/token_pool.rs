@@ -45,9 +45,9 @@ use crate::QuotaError;
 pub struct TokenPool {
     size: u64,
     share: u64,
-    /// At most `size + share`.
+    /// The number of tokens that can be taken, at most `size + share`.
     active: u64,
-    /// Wide enough for 2^64 refills of any size.
+    /// The number of tokens that wait for room. The type is wide enough for 2^64 refills of any size.
     waiting: u128,
     /// The fraction of a token that the next refill may move in addition, in units of 1 / `size`; below 1.
     carry: u64,

@@ -49,7 +49,7 @@ use nanopace_nanos::Nanos;
 pub struct AggregatedWindow {
     quota: Quota,
     slots: NonZeroU16,
-    /// In nanoseconds.
+    /// The width of a slot in nanoseconds.
     width: u64,
 }
 

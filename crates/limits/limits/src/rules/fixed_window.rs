@@ -68,7 +68,8 @@ impl FixedWindow {
         Counts { before: 0, ..self.seen(state).in_window(self.windows.number(now)) }
     }
 
-    /// Caps the window's number and the count, because imported values may not fit into the word.
+    /// Returns the word for these counts. Caps the window's number and the count, because imported values may not fit
+    /// into the word.
     pub(crate) fn state(&self, counts: Counts) -> u64 {
         let number = self.windows.at_most_last(counts.number);
         self.pack(Counts { number, now: counts.now.min(self.largest_count()), ..counts })

@@ -61,7 +61,7 @@ impl SlidingCounter {
         self.latest(counts, now).let_in(&self.windows, now)
     }
 
-    /// A window after the last possible one counts as the last one.
+    /// Returns the state for these counts. A window after the last possible one counts as the last one.
     pub(crate) fn state(&self, counts: Counts) -> Counts {
         Counts { number: self.windows.at_most_last(counts.number), ..counts }
     }

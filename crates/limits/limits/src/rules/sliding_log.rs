@@ -128,8 +128,8 @@ impl Rule for SlidingLog {
         self.quota.count().saturating_sub(state.total_at(now))
     }
 
-    /// The reset time is not a retry time of [`peek`](Rule::peek): if rejected requests count, a retry time includes the
-    /// request that is rejected now.
+    /// Returns the standing. Its reset time is not a retry time of [`peek`](Rule::peek): if rejected requests count, a
+    /// retry time includes the request that is rejected now.
     fn standing(&self, state: &RollingCount, now: Nanos) -> Standing {
         let (limit, remaining) = (self.quota.count(), self.remaining(state, now));
         let reset = if remaining < limit { state.falls_to(0) - now } else { Duration::ZERO };

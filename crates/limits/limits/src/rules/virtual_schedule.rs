@@ -24,7 +24,7 @@ pub(crate) struct VirtualSchedule {
 }
 
 impl VirtualSchedule {
-    /// At most `capacity` tokens may be missing. A request takes one token.
+    /// Creates a schedule in which at most `capacity` tokens may be missing. A request takes one token.
     pub(crate) fn new(quota: Quota, capacity: u64) -> Result<VirtualSchedule, QuotaError> {
         let units = Units::new(quota);
         let most = Nanos::MAX.as_nanos() / units.units_per_interval;
@@ -61,7 +61,7 @@ impl VirtualSchedule {
         self.most
     }
 
-    /// In tokens, whereas [`most`](Self::most) is in requests.
+    /// Returns the capacity in tokens, whereas [`most`](Self::most) returns a number of requests.
     pub(crate) fn capacity(&self) -> u64 {
         self.limit_units / self.units.units_per_interval
     }
@@ -94,8 +94,8 @@ impl VirtualSchedule {
         self.base(owed, now).saturating_add(n.saturating_mul(self.cost_units))
     }
 
-    /// Returns the moment to which the debt of the next request is added, in units. Must compile without a branch: with
-    /// several threads, a branch predictor cannot learn which debts are paid off.
+    /// Returns the moment to which the debt of the next request is added, in units. This function must compile without
+    /// a branch, because with several threads, a branch predictor cannot learn which debts are paid off.
     #[inline]
     fn base(&self, owed: u64, now: Nanos) -> u64 {
         owed.max(self.units.round_up(now))
@@ -119,8 +119,8 @@ impl VirtualSchedule {
         self.units.moment(owed)
     }
 
-    /// `owed_after` is the debt right after the `n` requests were counted, and `gone_back` is the sum of the numbers
-    /// that this method and `exhausted` have returned since then. Debt that has been paid off over time is not
+    /// Refunds `n` requests. `owed_after` is the debt right after they were counted, and `gone_back` is the sum of the
+    /// numbers that this method and `exhausted` have returned since then. Debt that has been paid off over time is not
     /// refunded. Returns the new debt, and the number of requests by which it fell, rounded up. That number is 0 if no
     /// request was counted after the refunded ones, because then no other debt is paid off earlier.
     pub(crate) fn without(
@@ -139,7 +139,7 @@ impl VirtualSchedule {
     }
 
     fn in_requests(&self, units: u64) -> u32 {
-        // At most 2^31 - 1, because the number of refunded requests has 32 bits and wraps around.
+        // The result is at most 2^31 - 1, because the number of refunded requests has 32 bits and wraps around.
         u32::try_from(units.div_ceil(self.cost_units)).unwrap_or(u32::MAX >> 1).min(u32::MAX >> 1)
     }
 
@@ -162,7 +162,7 @@ impl VirtualSchedule {
 
 #[derive(Clone, Copy, Debug)]
 struct Units {
-    /// `k`: the interval in nanoseconds, rounded down.
+    /// The number `k` of units per interval, which is the interval in nanoseconds, rounded down.
     units_per_interval: u64,
     /// One minus the number of units per nanosecond, in multiples of 2^-64, rounded up. It is below 1/2.
     shortfall_q64: u64,
@@ -177,7 +177,7 @@ impl Units {
         Units { units_per_interval, shortfall_q64: u64::try_from(shortfall).expect("below a half") }
     }
 
-    /// In multiples of 2^-64 of a unit.
+    /// Returns the number of nanoseconds before a moment minus the number of units before it, in multiples of 2^-64.
     #[inline]
     fn shortfall(&self, moment: Nanos) -> u128 {
         u128::from(moment.as_nanos()) * u128::from(self.shortfall_q64)
@@ -188,8 +188,8 @@ impl Units {
         moment.as_nanos() - ((self.shortfall(moment) + u128::from(u64::MAX)) >> 64) as u64
     }
 
-    /// Has no branch for a shortfall of 0. A decision calls this function between the load and the compare-and-swap of
-    /// its word, and a mispredicted branch would lengthen that time.
+    /// Converts a moment to units, rounded up. This function has no branch for a shortfall of 0. A decision calls it
+    /// between the load and the compare-and-swap of its word, and a mispredicted branch would lengthen that time.
     #[inline]
     fn round_up(&self, moment: Nanos) -> u64 {
         moment.as_nanos() - (self.shortfall(moment) >> 64) as u64
@@ -215,7 +215,7 @@ impl Units {
     }
 }
 
-/// Exact for numbers below 2^53.
+/// Converts a number to a float. The result is exact for numbers below 2^53.
 #[expect(clippy::cast_precision_loss, reason = "a store calculates with doubles")]
 pub(crate) fn double(number: u64) -> f64 {
     number as f64

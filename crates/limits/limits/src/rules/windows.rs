@@ -14,7 +14,7 @@ struct Divisor {
 }
 
 impl Divisor {
-    /// `divisor` is from 1 to 2^63 - 1.
+    /// Creates the reciprocal of a divisor from 1 to 2^63 - 1.
     fn new(divisor: u64) -> Divisor {
         let bits = u64::BITS - (divisor - 1).leading_zeros();
         let magic = (1_u128 << (63 + bits)).div_ceil(u128::from(divisor));
@@ -25,7 +25,7 @@ impl Divisor {
         }
     }
 
-    /// `number` is below 2^63.
+    /// Divides a number, which must be below 2^63.
     #[inline]
     fn divide(self, number: u64) -> u64 {
         #[expect(
@@ -46,7 +46,7 @@ pub(crate) struct Windows {
 }
 
 impl Windows {
-    /// `length_ns` is from 1 to 2^63 - 1.
+    /// Creates windows of a length from 1 to 2^63 - 1 ns.
     pub(crate) fn new(length_ns: u64) -> Windows {
         let last = Nanos::MAX.as_nanos() / length_ns;
         Windows { length_ns, divisor: Divisor::new(length_ns), spare_bits: last.leading_zeros() }
@@ -135,7 +135,7 @@ impl Counts {
         let start = windows.start(self.number);
         let room = limit.checked_sub(self.now.saturating_add(n));
         if let Some(earliest_ns) = earliest_ns(windows, self.before, room) {
-            // The sum may exceed the last moment; then it is later than any `now`.
+            // The sum may exceed the last moment. It is then later than any `now`.
             let earliest = start.as_nanos() + earliest_ns;
             let is_later = earliest > now.max(start).as_nanos();
             return is_later.then(|| Nanos::from_nanos(earliest));

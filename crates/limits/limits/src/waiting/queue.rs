@@ -51,7 +51,7 @@ struct Queues<K> {
 #[derive(Default)]
 struct OneQueue {
     entries: BTreeMap<u64, Entry>,
-    /// `None` until the first in the queue has asked or a request has yielded to it.
+    /// The last attempt of the first in the queue. `None` until it has asked or a request has yielded to it.
     last_try: Option<LastTry>,
 }
 
@@ -88,7 +88,7 @@ impl<K: Hash + Eq> WaitQueue<K> {
         WaitQueue { waiters: AtomicU64::new(0), queues }
     }
 
-    /// The caller holds the lock for decisions on its key.
+    /// Returns whether no request waits. The caller holds the lock for decisions on its key.
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         // Relaxed: a waiter is counted before it asks, and it asks under the lock that the caller holds, so the caller
@@ -96,7 +96,7 @@ impl<K: Hash + Eq> WaitQueue<K> {
         self.waiters.load(Relaxed) == 0
     }
 
-    /// The caller holds the lock for decisions on the key.
+    /// Returns whether no request waits for the key. The caller holds the lock for decisions on the key.
     pub(crate) fn is_empty_for<Q>(&self, key: &Q) -> bool
     where
         K: Borrow<Q>,
@@ -134,7 +134,8 @@ impl<K: Hash + Eq> WaitQueue<K> {
         }
     }
 
-    /// Returns `None` if the key's queue is empty or its first waiter has stopped asking.
+    /// Returns the moment from which the first waiter of the key is admitted. Returns `None` if the key's queue is
+    /// empty or its first waiter has stopped asking.
     #[cold]
     fn first_admitted_from<Q>(&self, key: &Q, now: Nanos) -> Option<Nanos>
     where
@@ -148,8 +149,8 @@ impl<K: Hash + Eq> WaitQueue<K> {
         (now <= again + GRACE).then_some(admitted_from)
     }
 
-    /// Returns whether the caller is first. `waker` is woken when the caller becomes first, or when it is first and
-    /// should ask again.
+    /// Enters the queue, or stays in it, and returns whether the caller is first. `waker` is woken when the caller
+    /// becomes first, or when it is first and should ask again.
     pub(crate) fn enter<Q>(
         &self,
         key: &Q,
@@ -273,7 +274,7 @@ impl<K> fmt::Debug for WaitQueue<K> {
     }
 }
 
-/// With more waiters ahead than this, a forecast is too early.
+/// The maximum number of waiters ahead that a forecast considers. If there are more waiters, the forecast is too early.
 const MOST_AHEAD: usize = 1_000;
 
 pub(crate) struct Forecast {

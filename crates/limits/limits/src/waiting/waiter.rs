@@ -71,8 +71,8 @@ pub struct Waiter<'a, G: Waitable> {
     came: Nanos,
     deadline: Nanos,
     ticket: Option<Ticket>,
-    /// Set during the jitter, after the request has left the queue: the receipt that is refunded on a drop, and the end
-    /// of the jitter.
+    /// The receipt that is refunded on a drop, and the end of the jitter. Both are set during the jitter, after the
+    /// request has left the queue.
     admitted: Option<(Receipt, Nanos)>,
 }
 
@@ -107,7 +107,7 @@ impl<'a, G: Waitable> Waiter<'a, G> {
         }
     }
 
-    /// Returns `None` if the request has to queue.
+    /// Decides before the request enters the queue. Returns `None` if the request has to queue.
     fn try_first(&self, now: Nanos) -> Option<End<G>> {
         let Wait { costs, .. } = self.wait;
         let is_admitted = self.limiter.step(|limits, state, at| {
@@ -154,7 +154,8 @@ impl<'a, G: Waitable> Waiter<'a, G> {
         }
     }
 
-    /// Stores the outcome in the queue under the lock for decisions, so that yielding requests and forecasts see it.
+    /// Asks the limits. Stores the outcome in the queue under the lock for decisions, so that requests that yield and
+    /// forecasts see it.
     fn ask_limits(&self) -> Result<Option<Receipt>, G::Refusal> {
         let Wait { costs, jitter, .. } = self.wait;
         let (queue, key) = (self.limiter.queue(), self.limiter.key());
@@ -180,7 +181,7 @@ impl<'a, G: Waitable> Waiter<'a, G> {
         })
     }
 
-    /// Without jitter there is no receipt, and the wait ends.
+    /// Starts the jitter of an admitted request. Without jitter there is no receipt, and the wait ends.
     fn start_jitter(&mut self, now: Nanos, receipt: Option<Receipt>) -> Step<End<G>> {
         let late = self.wait.jitter.mul_f64(fastrand::f64());
         let moment = (now + late).min(self.deadline);

@@ -31,7 +31,8 @@ impl Answerer {
         }
     }
 
-    /// Only the first call has an effect: a later start would move a stall that may have begun.
+    /// Records the start of the schedule. Only the first call has an effect, because a later start would move a stall
+    /// that may have begun.
     pub(super) fn schedule_starts(&self) {
         let _ = self.schedule_start.set(Instant::now());
     }
@@ -71,7 +72,8 @@ impl Answerer {
     }
 }
 
-/// Until the body of a request has been read, an HTTP/1.1 connection cannot carry another request.
+/// Reads a body to its end. Until the body of a request has been read, an HTTP/1.1 connection cannot carry another
+/// request.
 async fn read_to_end(mut body: Incoming) -> hyper::Result<()> {
     while !body.is_end_stream() {
         match body.frame().await {

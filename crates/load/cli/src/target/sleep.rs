@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 /// The interval after which the timer repeats an ignored wake-up. It is long, because the ringer always reacts.
 const AGAIN: Duration = Duration::from_secs(3600);
 
-/// One timer wakes one task, the ringer, which wakes the tasks that are due.
+/// The sleeping tasks. One timer wakes one task, the ringer, which wakes the tasks that are due.
 #[derive(Debug)]
 pub(super) struct Sleepers {
     numbers: AtomicU64,
@@ -47,7 +47,8 @@ impl Sleepers {
     pub(super) async fn sleep(&self, time: Duration) {
         match Instant::now().checked_add(time) {
             Some(end) => {
-                // Relaxed: each number must be unique; nothing is ordered by it. No model: one atomic.
+                // Relaxed: each number must be unique. The number publishes no other data. No loom model: it is a
+                // single atomic.
                 let number = self.numbers.fetch_add(1, Ordering::Relaxed);
                 let sleeper = Sleeper { sleepers: self, place: (end, number) };
                 poll_fn(|context| sleeper.poll(context)).await;

@@ -16,12 +16,12 @@ use tempfile::TempDir;
 const RATE: u32 = 60;
 const SECONDS: u32 = 12;
 const DRAWN: f64 = 8e-3;
-/// The seeds of the runs with Poisson arrivals: a single run has too few requests. At a higher rate, drawn times would
-/// be shorter, and sending would be a larger part of the service time.
+/// The seeds of the runs with Poisson arrivals. There are several runs, because one run has too few requests. A higher
+/// rate would need shorter drawn times, and sending would then be a larger part of the service time.
 const RANDOM: [u32; 6] = [1, 2, 3, 4, 5, 6];
 const EVEN: [u32; 2] = [7, 8];
 
-/// In standard deviations: a normally distributed value exceeds this in one of 16 000 cases.
+/// The tolerance in standard deviations. A normally distributed value exceeds it in one of 16 000 cases.
 const DEVIATIONS: f64 = 4.0;
 
 const TRIES: u32 = 3;
@@ -79,7 +79,8 @@ impl Queue {
         !self.is_starved && self.is_steady()
     }
 
-    /// The second moment of exponential times is 2 m^2, measured with a standard error of 3 % (random) or 6 % (even).
+    /// Returns whether the machine was steady enough for the formulas. The second moment of exponential times is 2 m^2.
+    /// It is measured with a standard error of 3 % (random arrivals) or 6 % (even arrivals).
     fn is_steady(&self) -> bool {
         self.utilisation() < 0.7 && self.second_moment() < 2.4 * self.mean_service().powi(2)
     }
@@ -113,31 +114,33 @@ impl Queue {
         self.rate() * self.second_moment() / (2.0 * (1.0 - self.utilisation()))
     }
 
-    /// Returns the mean wait time of M/M/1 with services of this mean. The formula is the same, with `E[S^2] = 2 m^2`.
+    /// Returns the mean wait time of M/M/1 with services of this mean, which is the Pollaczek-Khinchine formula with
+    /// `E[S^2] = 2 m^2`.
     fn m_m_1(&self, mean: f64) -> f64 {
         self.rate() * mean.powi(2) / (1.0 - self.rate() * mean)
     }
 
-    /// Kingman's upper bound for the mean wait time of D/G/1: `lambda Var[S] / (2 (1 - rho))`.
+    /// Returns Kingman's upper bound for the mean wait time of D/G/1: `lambda Var[S] / (2 (1 - rho))`.
     fn kingman(&self) -> f64 {
         let variance = self.second_moment() - self.mean_service().powi(2);
         self.rate() * variance / (2.0 * (1.0 - self.utilisation()))
     }
 
-    /// Successive waits are correlated. The mean of n waits has the variance `rho (2 + 5 rho - 4 rho^2 + rho^3) / (1 -
-    /// rho)^4 m^2 / n` (Daley, *The serial correlation coefficients of waiting times in a stationary single server
-    /// queue*, 1968).
+    /// Returns the tolerance of the mean wait time. Successive waits are correlated, so the mean of n waits has the
+    /// variance `rho (2 + 5 rho - 4 rho^2 + rho^3) / (1 - rho)^4 m^2 / n` (Daley, *The serial correlation coefficients
+    /// of waiting times in a stationary single server queue*, 1968).
     fn tolerance(&self, mean: f64) -> f64 {
         let rho = self.rate() * mean;
         let variance = rho * (2.0 + rho * (5.0 + rho * (rho - 4.0))) / (1.0 - rho).powi(4);
         DEVIATIONS * mean * (variance / self.started).sqrt()
     }
 
-    /// The measured rate and mean service time are a complete sufficient statistic for M/M/1. By Basu's theorem, the
-    /// error of a formula that uses only them is independent of the difference between the measured mean wait and the
-    /// result of the formula. The variance of the formula is `rho^2 (5 - 4 rho + rho^2) / (1 - rho)^4 m^2 / n`. Without
-    /// it, `2 rho / (1 - rho)^4 m^2 / n` of the variance in `tolerance` remains. If the measured second moment is used
-    /// as well, even less remains.
+    /// Returns the tolerance of the mean wait time if its theoretical value is computed from measured moments. The
+    /// measured rate and mean service time are a complete sufficient statistic for M/M/1. By Basu's theorem, the error
+    /// of a formula that uses only them is independent of the difference between the measured mean wait and the result
+    /// of the formula. The variance of the formula is `rho^2 (5 - 4 rho + rho^2) / (1 - rho)^4 m^2 / n`. Without it, `2
+    /// rho / (1 - rho)^4 m^2 / n` of the variance in `tolerance` remains. If the measured second moment is used as
+    /// well, even less remains.
     fn tolerance_given_moments(&self) -> f64 {
         let rho = self.utilisation();
         let deviation = (2.0 * rho / self.started).sqrt() / (1.0 - rho).powi(2);
@@ -170,7 +173,8 @@ fn float(count: u64) -> f64 {
     count as f64
 }
 
-/// A busy machine increases the waits, but by no more than the program reports.
+/// Checks the mean wait against the formula. A busy machine increases the waits, but by no more than the program
+/// reports.
 fn assert_is_m_g_1(queue: &Queue) {
     let (theory, tolerance) = (queue.pollaczek_khinchine(), queue.tolerance_given_moments());
     let service = queue.mean_service();
@@ -187,13 +191,15 @@ fn assert_is_m_g_1(queue: &Queue) {
     assert!(queue.queueing() <= most + tolerance, "{most} +- {tolerance}: {queue:?}");
 }
 
-/// Service times are never shorter than the drawn times.
+/// Checks that the waits are at least those that follow from the drawn times. Service times are never shorter than the
+/// drawn times.
 fn assert_waits_for_what_was_drawn(queue: &Queue) {
     let least = queue.m_m_1(DRAWN);
     assert!(queue.wait() >= least - queue.tolerance(DRAWN), "{least}: {queue:?}");
 }
 
-/// For exponential times with the mean `m`, the variance of `S^2` is `20 m^4`.
+/// Checks that the first two moments of the service times are not too small. For exponential times with the mean `m`,
+/// the variance of `S^2` is `20 m^4`.
 fn assert_is_exponential(queue: &Queue) {
     let deviation = DEVIATIONS / queue.started.sqrt();
     assert!(queue.mean_service() >= DRAWN * (1.0 - deviation), "{queue:?}");

@@ -40,7 +40,7 @@ impl Terminal {
         Terminal { session, parser, written: Vec::new() }
     }
 
-    /// In `options`, `|` stands for a space within an argument.
+    /// Starts a run in a terminal. In `options`, `|` stands for a space within an argument.
     fn run(options: &str, json: &Path) -> Terminal {
         let mut command = Command::new("sh");
         command.args(["-c", AROUND, "sh", env!("CARGO_BIN_EXE_nanopace"), "run", "--json"]);
@@ -69,7 +69,7 @@ impl Terminal {
 
     fn read(&mut self) {
         thread::sleep(Duration::from_millis(5));
-        // Each item is a byte, even within a character of several bytes.
+        // Each item is a byte, even if it is a part of a character of several bytes.
         let read = iter::from_fn(|| self.session.try_read()).take(1_000);
         let bytes: Vec<u8> = read.map(|char| u8::try_from(char).unwrap()).collect();
         self.parser.process(&bytes);
@@ -119,7 +119,8 @@ impl Terminal {
     }
 }
 
-/// On a busy machine, slots may be overdue when the user ends a run. The status is then 4.
+/// The exit statuses of a run that the user ends. The status is 4 if slots are overdue at that time, as on a busy
+/// machine.
 const ENDED: [&str; 2] = ["0", "4"];
 
 fn results(json: &Path) -> Value {

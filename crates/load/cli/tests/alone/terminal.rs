@@ -1,4 +1,4 @@
-//! Tests keys that are typed at a terminal, and the status line.
+//! Tests the keys that are typed at a terminal, and the status line.
 
 use crate::command::scratch;
 use rexpect::session::PtySession;

@@ -21,8 +21,8 @@ fn a_slot_has_the_same_target_in_every_process() {
     let (address, asked) = server();
     let targets = ["a", "b", "c"].map(|name| format!("GET http://{address}/{name}?x\n\n"));
     let targets = file("of-slots.txt", targets.concat());
-    // The probe sends the first target. The cases are the even slots, the odd slots, and all slots, of which the first
-    // four are the warm-up.
+    // The probe sends the first target. The three cases send the even slots, the odd slots and all slots. In the last
+    // case, the first four slots are the warm-up.
     for (options, expected) in [
         ("--shard 1/2", "aacbacbacbacb"),
         ("--shard 2/2", "abacbacbacbac"),
@@ -76,7 +76,7 @@ fn a_name_and_a_password_are_sent_and_not_shown() {
         "--url http://{address}/ -a \"Aladdin:open sesame\" --html {}",
         page.display()
     ));
-    // The example of RFC 7617.
+    // This is the example of RFC 7617.
     let credentials = "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==";
     assert!(asked.try_iter().all(|asked| asked.header("authorization") == credentials));
     let page = fs::read_to_string(page).unwrap();
@@ -130,7 +130,8 @@ fn requests_in_flight_share_connections_of_http2() {
     let threads = opened("--threads 2 --streams 8").0;
     assert_eq!((alone, shared, opened("--threads 1 --streams 100").0, threads), (8, 2, 1, 2));
     assert!(bytes_shared[0] < bytes_alone[0] && bytes_shared[1] < bytes_alone[1]);
-    // If the date changes between two responses, the new date takes about a tenth more bytes.
+    // Each response contains the date. If it changes between two responses, the new date takes about a tenth more
+    // bytes.
     assert!(bytes_shared[0] * 5 > bytes_alone[0] * 2, "{bytes_shared:?} {bytes_alone:?}");
 }
 

@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
-/// A run that is incomplete on a busy machine is repeated.
+/// Performs a run and returns its result file. A run that is incomplete on a busy machine is repeated.
 fn run(name: &str, options: &str) -> PathBuf {
     let path = scratch(name);
     let line = format!("run --rate 500 --duration 2s --no-tui {options} --json");

@@ -16,10 +16,10 @@ pub(crate) const CONTINUATION: u8 = 0x9;
 pub(crate) const END_STREAM: u8 = 0x1;
 pub(crate) const END_HEADERS: u8 = 0x4;
 
-/// `:status: 200` from the static table of HPACK.
+/// The header `:status: 200`, as an entry of HPACK's static table.
 pub(crate) const STATUS_200: &[u8] = &[0x88];
 
-/// The payload must not be longer than 16 KiB, the default of `SETTINGS_MAX_FRAME_SIZE`.
+/// Returns a frame. The payload must not be longer than 16 KiB, the default of `SETTINGS_MAX_FRAME_SIZE`.
 pub(crate) fn frame(kind: u8, flags: u8, stream: u8, payload: &[u8]) -> Vec<u8> {
     let [high, low] = u16::try_from(payload.len()).unwrap().to_be_bytes();
     [&[0, high, low, kind, flags, 0, 0, 0, stream], payload].concat()
@@ -68,8 +68,8 @@ impl Served {
         self.stream.read_to_end(&mut Vec::new()).map(drop)
     }
 
-    /// Responds to each request on the connection of the probe. On other connections, writes the result of `frames` for
-    /// each request. Requests are numbered from 0 on each connection.
+    /// Serves a connection. Responds to each request on the connection of the probe. On other connections, writes the
+    /// result of `frames` for each request. Requests are numbered from 0 on each connection.
     pub(crate) fn answer_by(
         &mut self,
         frames: impl Fn(u8, usize) -> Vec<Vec<u8>>,

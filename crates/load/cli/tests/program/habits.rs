@@ -18,7 +18,7 @@ fn a_url_needs_no_option_and_usual_short_options_are_accepted() {
         assert_eq!(results(&line)["completed"], 5, "{line}");
         let asked = asked.try_iter().map(|asked| (asked.first.clone(), asked.text().to_owned()));
         let asked: Vec<_> = asked.collect();
-        // The probe is one more request.
+        // One of the six requests is that of the probe.
         assert_eq!(asked, vec![(first.to_owned(), body.to_owned()); 6], "{line}");
     }
 }

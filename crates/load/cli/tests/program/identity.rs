@@ -200,12 +200,12 @@ fn old_certificates_and_files_with_a_byte_order_mark_are_accepted() {
     );
 }
 
-/// With TLS 1.2, some servers give no reason if a certificate is missing.
+/// With TLS 1.2, some servers give no reason when they end the handshake because a certificate is missing.
 #[test]
 fn the_error_for_an_aborted_handshake_suggests_a_client_certificate() {
     let address = serving(|mut stream, _| {
         let _ = stream.read(&mut [0; 4096]);
-        // A fatal alert: handshake_failure (RFC 5246, section 7.2).
+        // These bytes are the fatal alert handshake_failure (RFC 5246, section 7.2).
         stream.write_all(&[21, 3, 3, 0, 2, 2, 40])
     });
     let stderr = unreachable(run(&format!("https://{address}/"), &["-k"]));

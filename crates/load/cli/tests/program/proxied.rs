@@ -12,7 +12,7 @@ use std::process::Output;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
 
-/// The example of RFC 7617.
+/// The user and the password in the example of RFC 7617.
 const USER: &str = "Aladdin:open%20sesame";
 const LOGGED_IN: &str = "proxy-authorization: Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==\r\n";
 

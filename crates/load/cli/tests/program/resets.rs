@@ -189,7 +189,7 @@ fn the_failure_for_a_long_head_names_its_length() {
 fn a_response_may_have_long_headers() {
     let serve = |served: &mut Served| {
         served.answer_by(|stream, _| {
-            // An HPACK literal: the name `x`, and a value of 16 000 bytes.
+            // This is an HPACK literal with the name `x` and a value of 16 000 bytes.
             let header = [&b"\x40\x01x\x7f\x81\x7c"[..], &[b'y'; 16_000]].concat();
             vec![
                 frame(HEADERS, END_STREAM, stream, STATUS_200),

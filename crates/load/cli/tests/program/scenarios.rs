@@ -83,7 +83,7 @@ fn shop(asked: &Asked) -> String {
     }
 }
 
-/// The file is written only once, because tests that run in parallel read it.
+/// Returns the path of the data file. The file is written only once, because tests that run in parallel read it.
 fn users() -> String {
     static FILE: OnceLock<String> = OnceLock::new();
     let rows = USERS.map(|user| format!("\"{}\"\n", user.replace('"', "\"\"")));

@@ -102,7 +102,7 @@ fn a_step_ends_once_too_many_requests_have_failed() {
     }
 }
 
-/// `status` maps the number of earlier requests and the number of open connections to a status.
+/// Starts a server. `status` maps the number of earlier requests and the number of open connections to a status.
 fn server(status: impl Fn(usize, usize) -> u16 + Send + Sync + 'static) -> String {
     let (requests, open) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let address = serving(move |mut stream, connection| {

@@ -50,7 +50,7 @@ pub(crate) fn server() -> (String, Receiver<Asked>) {
     answering(|_| "HTTP/1.1 204 No Content\r\n\r\n".to_owned())
 }
 
-/// A request whose response is empty is left waiting.
+/// Starts a server that sends the response that `answer` returns. A request whose response is empty is left waiting.
 pub(crate) fn answering(
     answer: impl Fn(&Asked) -> String + Send + Sync + 'static,
 ) -> (String, Receiver<Asked>) {

@@ -168,7 +168,7 @@ fn the_example_of_the_manual_is_taken() {
     let (writes, rest) = block.split_once("$ nanopace ").unwrap();
     let (url, asked) = server();
     let short = writes.replace("127.0.0.1:8080", &url).replace("30s", "1ms");
-    // With a duration, a busy machine could leave requests unstarted.
+    // The load ends after a number of requests, because with a duration, a busy machine could leave requests unstarted.
     let short = short.replace("duration = \"1min\"", "requests = 100");
     let folder = TempDir::new().unwrap();
     fs::write(folder.path().join("writes.toml"), short).unwrap();

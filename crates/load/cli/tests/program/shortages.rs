@@ -41,7 +41,8 @@ fn too_many_open_files_are_a_failure_of_the_generator() {
         thread::sleep(Duration::from_millis(100));
     }
     signal(child.id(), "-INT");
-    // Standard output is read first: the object is written before the report, and is larger than a pipe's buffer.
+    // Standard output is read first. The object is written before the report, and is larger than a pipe's buffer, so
+    // the program would wait forever if standard error were read first.
     let results = object(&child.wait_with_output().unwrap());
     let mut report = String::new();
     progress.errors.read_to_string(&mut report).unwrap();

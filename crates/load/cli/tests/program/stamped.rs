@@ -13,7 +13,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 const HELD: Duration = Duration::from_millis(400);
-/// The rounding of a histogram with three significant digits.
+/// The factor by which the rounding of a histogram with three significant digits can change a time.
 const DIGITS: f64 = 1.002;
 
 fn max(results: &Value, times: &str) -> f64 {
@@ -36,7 +36,8 @@ fn answer(mut stream: &TcpStream) {
     stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok").unwrap();
 }
 
-/// A run without timestamps is repeated, because the kernel may enable them late.
+/// Returns the results of a run with timestamps. A run without timestamps is repeated, because the kernel may enable
+/// them late.
 fn one(mut serve: impl FnMut(&TcpStream, &Child)) -> Value {
     let mut attempt = || {
         let (url, asked) = server();

@@ -111,7 +111,7 @@ impl Steered {
     pub(crate) fn end(mut self) -> (Value, String) {
         let output: Output = self.child.take().unwrap().wait_with_output().unwrap();
         let stderr = self.stderr.take().unwrap().join().unwrap();
-        // 3: too many requests failed. 4: slots were overdue when the run was ended.
+        // Status 3 means that too many requests failed. Status 4 means that slots were overdue when the run was ended.
         assert!(matches!(output.status.code(), Some(0 | 3 | 4)), "{stderr}");
         (serde_json::from_slice(&output.stdout).unwrap(), stderr)
     }

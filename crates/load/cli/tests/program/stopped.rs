@@ -62,7 +62,7 @@ fn the_verdict_names_the_process_that_was_stopped() {
         let is_over = AtomicBool::new(false);
         let [own, other] = thread::scope(|scope| {
             for _ in 0..busy_loops {
-                // Relaxed: the threads only have to end at some time.
+                // Relaxed: no other data is published through the flag, and the threads only have to end at some time.
                 scope.spawn(|| {
                     while !is_over.load(Ordering::Relaxed) {
                         hint::spin_loop();

@@ -72,7 +72,8 @@ fn wait_until_told(server: &Server, what: &str, is_so: impl Fn(&Value) -> bool) 
     }
 }
 
-/// All nodes that were present at the end must report the same number of fired slots.
+/// Returns the results of the whole fleet. All nodes that were present at the end must report the same number of fired
+/// slots.
 fn whole(nodes: &[(Output, Value)]) -> &Value {
     let seen =
         nodes.iter().filter_map(|(output, it)| Some((output.status.code(), it.get("fleet")?)));
@@ -90,7 +91,8 @@ fn sum(nodes: &[(Output, Value)], name: &str) -> u64 {
     nodes.iter().map(|(_, results)| results[name].as_u64().unwrap()).sum()
 }
 
-/// The program behaves the same with all stores. The tests of the fleet crate cover all of them.
+/// The store that these tests use. The program behaves the same with all stores, and the tests of the fleet crate cover
+/// all of them.
 const ONE_ENGINE: Product = Product::Redis;
 
 fn http_server() -> String {
@@ -133,7 +135,8 @@ fn labels_of_all_nodes_are_added_up() {
     }
     let all = ["a", "b", "c"].map(|name| label(whole, name));
     assert_eq!(whole["completed"], all.iter().sum::<u64>(), "{whole}");
-    // The nodes share the slots, and every third slot of the whole load uses the first target.
+    // The nodes share the slots. Every third slot of the whole load uses the first target, so the numbers of all
+    // targets are nearly equal.
     let account = &whole["account"];
     if account["lost"] == 0 && account["twice"] == 0 {
         assert_eq!(all, [67, 67, 66], "{whole}");
@@ -144,7 +147,7 @@ fn labels_of_all_nodes_are_added_up() {
     assert!(fs::read_to_string(page).unwrap().contains("id=\"labels\""), "{text}");
 }
 
-/// Each response of the target is one line. On Linux, the responses have kernel timestamps.
+/// Each response of the target consists of one line. On Linux, the responses have kernel timestamps.
 #[test]
 #[ignore = "needs Redis"]
 fn times_of_response_parts_are_added_up_over_all_nodes() {
@@ -311,7 +314,7 @@ fn a_fleet_is_watched_from_anywhere_until_it_is_over() {
     terminal.exp_eof().unwrap();
 }
 
-/// The fleet had a rate of 200/s, and one of its two nodes was killed.
+/// Checks the outputs for a fleet that had a rate of 200/s and of which one of the two nodes was killed.
 fn written_everywhere(server: &Server) {
     let [html, json, csv] = ["fleet.html", "fleet.json", "fleet.csv"].map(scratch);
     let paths = [&html, &json, &csv].map(|path| path.to_str().unwrap());
@@ -335,7 +338,7 @@ fn written_everywhere(server: &Server) {
             "{log}"
         );
     }
-    // As in XML, all elements must be closed.
+    // XML requires that all elements are closed, so the elements that HTML leaves open are closed here.
     let mut parts = page.trim_start_matches("<!DOCTYPE html>").split("<meta ").map(str::to_owned);
     let first = parts.next().unwrap();
     let page = parts.fold(first, |xml, part| xml + "<meta " + &part.replacen('>', "/>", 1));

@@ -15,8 +15,8 @@ fn a_mapping_is_exact_for_years() {
 
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// Each pair of `trips` contains the time in ms that the request takes (the response takes none), and by how many ms
-/// the store's clock is really ahead.
+/// Returns by how many ms the best sample places the store's clock ahead. Each pair of `trips` contains the time in ms
+/// that the request takes (the response takes none), and by how many ms the store's clock is really ahead.
 fn best_ahead_ms(trips: &[(u64, i64)]) -> i64 {
     let (mut samples, mut now_ns) = (Samples::default(), 0);
     for &(trip_ms, ahead_ms) in trips {
@@ -59,7 +59,7 @@ impl Node {
     }
 }
 
-/// `trips` contains the same pairs as for [`best_ahead_ms`].
+/// Returns by how many ms the run's clock was set. `trips` contains the same pairs as for [`best_ahead_ms`].
 fn stepped_ms(trips: impl IntoIterator<Item = (u64, i64)>) -> u64 {
     let (mut node, mut now_ns) = (Node::new(), 0);
     for (trip_ms, ahead_ms) in trips {

@@ -22,8 +22,8 @@ impl Core {
         }
     }
 
-    /// The store's clock is off by more than a frame, so an immediate retry would not help. The node's claims are empty
-    /// until it accepts a response to a claim.
+    /// Records that the node has rejected a response, because the store's clock is off by more than a frame. An
+    /// immediate retry would not help. The node's claims are empty until it accepts a response to a claim.
     pub(crate) fn refuses_answer(&mut self, now: u64) {
         self.sent_at = None;
         self.last_reply = LastReply::Refused;
@@ -74,7 +74,7 @@ impl Core {
         }
     }
 
-    /// Other nodes own the tracks of `clash`, which this node runs or has run.
+    /// Records that other nodes own the tracks of `clash`, which this node runs or has run.
     pub(super) fn clash(&mut self, clash: &Portion, now: u64) {
         let is_in_time = now < self.frames().closes(clash.frame);
         match self.book.entry(clash.frame).and_then(|entry| entry.tracks.as_mut()) {

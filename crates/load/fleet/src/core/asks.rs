@@ -11,7 +11,7 @@ const MOST_MARKED: usize = 64;
 const MOST_ASKED: usize = 64;
 
 impl Core {
-    /// `is_late` is true if the node's oldest slot is more than a frame late.
+    /// Returns the next request. `is_late` is true if the node's oldest slot is more than a frame late.
     pub(crate) fn request(&mut self, now: u64, is_late: bool, progress: &str) -> Option<Request> {
         self.is_late = is_late;
         self.advance(now);
@@ -34,7 +34,8 @@ impl Core {
         matches!(self.failure, Some(FleetError::Replaced))
     }
 
-    /// A node that has failed no longer claims, so it only repairs.
+    /// Returns whether the node sends a repair before a claim. A node that has failed no longer claims, so it only
+    /// repairs.
     fn repairs_first(&self, now: u64) -> bool {
         let is_not_closed = |portion: &Portion| now < self.frames().closes(portion.frame);
         // The node marks tracks that it runs without a claim before their frame closes, so that other nodes cannot
@@ -76,8 +77,9 @@ impl Core {
             || self.book.entries().any(|entry| entry.frame < last && entry.tracks.is_none())
     }
 
-    /// A node that is late, or was late recently, has postponed asking for the tracks that other nodes left. It asks
-    /// for them before it leaves, because there may be no other nodes, or they may have no time for these tracks.
+    /// Returns the last claim of a node that leaves. A node that is late, or was late recently, has postponed asking
+    /// for the tracks that other nodes left. It asks for these tracks before it leaves, because there may be no other
+    /// nodes, or the other nodes may have no time for these tracks.
     fn last_claim(&mut self, now: u64, progress: &str) -> Option<Request> {
         if self.failure.is_some() || (!self.is_late && self.appetite >= 1.0) {
             return None;
@@ -96,10 +98,10 @@ impl Core {
         Some(self.claim(asks, progress))
     }
 
-    /// In frames for which the other nodes have already asked, the node asks for all tracks that are left. In later
-    /// frames for which it has not asked yet, it asks only for its own tracks. It cannot wait until the other nodes
-    /// have asked for those frames: over a slow link, it would then never know all its tracks. There are at most
-    /// [`MOST_ASKED`] asks, because no lead has more frames.
+    /// Returns the asks of the last claim. In frames for which the other nodes have already asked, the node asks for
+    /// all tracks that are left. In later frames for which it has not asked yet, it asks only for its own tracks. It
+    /// cannot wait until the other nodes have asked for the later frames, because over a slow link, it would then never
+    /// know all its tracks. There are at most [`MOST_ASKED`] asks, because no lead has more frames.
     fn last_asks(&self, now: u64) -> Vec<Ask> {
         let (rank, nodes) = self.run.roster.rank(self.node);
         let own = Take::Own { rank, nodes, most: self.frames().tracks };
@@ -139,7 +141,8 @@ impl Core {
         now + begins.chain(decides).fold(patience - patience / 4, u64::min)
     }
 
-    /// While the store's clock is off, the claim is empty, because this node would not use the granted tracks.
+    /// Returns a claim with these asks. While the store's clock is off, the claim is empty, because this node would not
+    /// use the granted tracks.
     fn claim(&mut self, mut asks: Vec<Ask>, progress: &str) -> Request {
         if self.last_reply == LastReply::Refused {
             asks.clear();
@@ -162,7 +165,8 @@ impl Core {
         })
     }
 
-    /// `has_heard` is true if the sign of life, which a node that ends sends first, was answered.
+    /// Returns the next request of a node that ends: a sign of life, then repairs, and at last the finish. `has_heard`
+    /// is true if the sign of life was answered.
     pub(crate) fn last_request(
         &mut self,
         has_heard: bool,
@@ -236,7 +240,7 @@ impl Core {
             }
             // The free tracks are divided equally among this node and the nodes after it in the roster, and this node
             // takes one part. If this node asks earlier than the nodes before it in the roster, it takes at most `most`
-            // tracks, which leaves those nodes their parts.
+            // tracks, so that enough tracks are left for the earlier nodes.
             Stage::Share => {
                 let most = self.frames().tracks.div_ceil(nodes.max(1));
                 Take::Share { nodes: nodes - rank, most }

@@ -9,12 +9,12 @@ use crate::store::CHUNK;
 /// After this time, all nodes that can reach the store have reported what they ran in these frames.
 const AGE_NS: u64 = 60_000_000_000;
 
-/// The largest number of tracks that one request counts: the largest number that a frame can have.
+/// The maximum number of tracks that one request counts. No frame has more tracks.
 const MOST_PIECES: u64 = 1_024;
 
 impl Core {
-    /// After a disturbance, nodes have to report what they ran in old frames. After an outage of up to half of
-    /// [`AGE_NS`], the other half is enough for these reports.
+    /// Records a response of the store. After a disturbance, nodes have to report what they ran in old frames. After an
+    /// outage of up to half of [`AGE_NS`], the other half is enough for these reports.
     pub(super) fn hears_store(&mut self, epoch: u64, now: u64) {
         if now > self.heard_at + AGE_NS / 2 || epoch != self.run.epoch {
             self.disturbed_at = now;
@@ -35,7 +35,7 @@ impl Core {
         Some(Request::Count { id: self.run.id.clone(), from, firsts })
     }
 
-    /// Returns `false` if `counted` covers fewer frames than the counts that the node has.
+    /// Replaces the counts of the node. Returns `false`, and keeps them, if `counted` covers fewer frames.
     pub(super) fn take_counted(&mut self, counted: &Counted) -> bool {
         if counted.until < self.run.counted.until {
             return false;

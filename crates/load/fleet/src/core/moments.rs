@@ -15,7 +15,7 @@
 //!
 //! `own`, `share` and `rest` are [`ahead_ns`](Core::ahead_ns) earlier than three, two and one frames before the frame
 //! begins. Over a slow link, they are earlier than in the picture, but a node never asks for the tracks of other nodes
-//! before those nodes have had time to ask. A late node postpones `share` until two round trips before the previous
+//! before the other nodes have had time to ask. A late node postpones `share` until two round trips before the previous
 //! frame begins, and `rest` until half a frame after that, so that other nodes can take the tracks that are not its
 //! own.
 
@@ -26,8 +26,8 @@ use crate::frames::LEAD;
 /// A node that has made no claim for this number of frames sends an empty claim as a sign of life.
 const SIGN_FRAMES: u64 = 5;
 
-/// Short enough that the store's process stays awake, or keeps its caches warm, from one node's claim to the next, and
-/// long enough for the claims to arrive in order.
+/// The minimum time between two claims of a node. It is short enough for the store's process to stay awake, or to keep
+/// its caches warm, from one claim to the next. It is long enough for the claims to arrive in order.
 const APART_NS: u64 = 250_000;
 
 #[derive(Clone, Copy, Debug)]
@@ -69,9 +69,9 @@ impl Core {
         Moments { own: asks_before(LEAD) + stagger, share, rest, closes, begins }
     }
 
-    /// A frame of which the pacer has leases is left out if it has closed, or if two round trips do not fit in before
-    /// it begins, because the response would be too late. A claim that arrives too late for one of its frames would get
-    /// nothing in its other frames either.
+    /// Returns the frames for which the node may ask. A frame of which the pacer has leases is left out if it has
+    /// closed, or if two round trips do not fit in before it begins, because the response would be too late. A claim
+    /// that arrives too late for one of its frames would get nothing in its other frames either.
     pub(super) fn wanted_entries(&self, now: u64) -> impl Iterator<Item = (&Entry, Moments)> {
         let answered_at = now + 2 * self.trips.last_ns();
         let entries = self.book.entries().map(|entry| (entry, self.moments(entry.frame)));
@@ -80,15 +80,15 @@ impl Core {
         })
     }
 
-    /// A node asks slightly later than the store allows, because clocks differ, and because the nodes ask one after the
-    /// other.
+    /// Returns the first frame for which it is too early to ask. A node asks slightly later than the store allows,
+    /// because clocks differ, and because the nodes ask one after the other.
     pub(super) fn first_not_asked_for(&self, now: u64) -> u64 {
         let now = now.saturating_sub(self.stagger_ns());
         self.run.first_unopened(now).min(self.frames().at(now + self.ahead_ns()) + LEAD + 1)
     }
 
-    /// The node asks for the tracks of a frame this much earlier than [`LEAD`] frames before the frame begins: two
-    /// round trips, because the previous request may have to be answered first, plus half a frame, because round trips
+    /// Returns the time by which the node asks earlier than [`LEAD`] frames before a frame begins. It consists of two
+    /// round trips, because the previous request may have to be answered first, and half a frame, because round trips
     /// may become longer.
     pub(super) fn ahead_ns(&self) -> u64 {
         2 * self.trips.long_ns() + self.frames().frame_ns / 2

@@ -453,8 +453,8 @@ fn an_error_does_not_make_a_clock_that_was_set_right() {
     assert!(matches!(request, Some(Request::Claim(claim)) if claim.asks.is_empty()));
 }
 
-/// When the pacer drops the rest of the old load, it also drops the end of that load, so it needs the end of the new
-/// one.
+/// When the pacer drops the leases of the old load, it also drops the end of the old load, so it needs the end of the
+/// new load.
 #[test]
 fn the_pacer_gets_the_end_of_each_load() {
     let mut core = blind_until(30);
@@ -556,7 +556,7 @@ fn a_node_that_leaves_late_claims_nothing_while_the_clock_of_the_store_is_off() 
     assert_ne!(leaves_late(&mut core).asks, [], "the clock is right again");
 }
 
-/// Without the repair, the node's claims would fail until its time for leaving has passed.
+/// If the node claimed before it repaired the store, its claims would fail until its time for leaving has passed.
 #[test]
 fn a_node_that_leaves_late_repairs_the_store_before_it_claims() {
     let now = 30 * FRAME_NS;
@@ -574,7 +574,7 @@ fn a_node_that_leaves_late_repairs_the_store_before_it_claims() {
     assert!(next(&mut replaced).is_none(), "the store has another run");
 }
 
-/// If such a node asked, its thread would loop without a pause.
+/// If a node that has failed and marked all its tracks sent more requests, its thread would loop without a pause.
 #[test]
 fn a_node_that_has_failed_and_marked_all_asks_no_more() {
     let now = 30 * FRAME_NS;

@@ -30,8 +30,9 @@ impl Unclaimed {
         self.to_mark.push_front(portion);
     }
 
-    /// Before the response, more portions may have been put at the front of `to_mark`. The owners of frames before
-    /// `counted` have been forgotten, so unconfirmed slots of these portions in such frames count as started twice.
+    /// Records that portions were marked. Before the response, more portions may have been put at the front of
+    /// `to_mark`. The owners of frames before `counted` have been forgotten, so unconfirmed slots of these portions in
+    /// these frames count as started twice.
     pub(super) fn marked(&mut self, portions: &[Portion], counted: u64) {
         self.to_mark.retain(|portion| !portions.contains(portion));
         for Portion { frame, .. } in portions {
@@ -44,22 +45,24 @@ impl Unclaimed {
         *self.twice_by_frame.entry(frame).or_default() += slots;
     }
 
-    /// Frames before `until` have been counted. Their slots that were started twice stay counted as such.
+    /// Forgets the frames before `until`, because they have been counted. Their slots that were started twice stay
+    /// counted as started twice.
     pub(super) fn forget(&mut self, until: u64) {
         let kept = self.twice_by_frame.split_off(&until);
         self.twice_besides += mem::replace(&mut self.twice_by_frame, kept).values().sum::<u64>();
     }
 
-    /// The slots that the node ran from the frame `from` to the frame `next` under the old load are counted with its
-    /// [`Cut`](super::cut::Cut). They are not marked, because the store would make the node the owner of slots of the
-    /// new load.
+    /// Drops the records of the old load from the frame `from` on. The slots that the node ran from the frame `from` to
+    /// the frame `next` under the old load are counted with its [`Cut`](super::cut::Cut). They are not marked, because
+    /// the store would make the node the owner of slots of the new load.
     pub(super) fn load_changed(&mut self, from: u64, next: u64) {
         self.twice_by_frame.retain(|&frame, _| frame < from);
         self.unconfirmed.retain(|&frame, _| frame < from);
         self.to_mark.retain(|portion| !(from..next).contains(&portion.frame));
     }
 
-    /// The responses report again which tracks other nodes own, so the slots that were counted so far are dropped.
+    /// Makes the node mark these portions. The responses report again which tracks other nodes own, so the slots that
+    /// were counted so far are dropped.
     pub(super) fn mark_all(&mut self, portions: impl Iterator<Item = Portion>) {
         self.twice_by_frame.clear();
         self.to_mark = portions.collect();

@@ -23,8 +23,8 @@ impl Core {
         self.cut.take()
     }
 
-    /// The pacer has given up its leases from `slot` on. The earlier slots of these leases, which it started under the
-    /// old load, differ from those of the new load, so they count as started twice.
+    /// Records that the pacer has given up its leases from `slot` on. The earlier slots of these leases, which it
+    /// started under the old load, differ from the slots of the new load, so they count as started twice.
     pub(crate) fn gave_up(&mut self, mut cut: Cut, slot: u64) {
         let started = cut.slots_before(slot);
         self.unclaimed.twice_besides += started;
@@ -63,7 +63,8 @@ impl Core {
         self.resumes_in = high;
     }
 
-    /// Another change may have replaced the last version that the node knows.
+    /// Compares the store's versions with those that the node knows. Another change may have replaced the last version
+    /// that the node knows.
     pub(super) fn new_versions(&self, answer: &Claimed) -> NewVersions {
         let known = self.run.versions.len();
         // The store has `answer.known` versions, and the response contains only the last ones.
@@ -95,7 +96,7 @@ impl Core {
         Ok(())
     }
 
-    /// `new` is in force from the frame `from` on.
+    /// Replaces the load with `new`, which is in force from the frame `from` on.
     fn follow(&mut self, new: Load, from: u64, now: u64) {
         // The pacer has no leases from the frame `unleased` on, so it has started no slots there, even if the slots are
         // due.

@@ -4,8 +4,8 @@ use crate::message::{Reply, Request};
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
-/// The ticket of a request is also that of its response. If several turns are queued for a node, only the last one that
-/// was queued counts.
+/// An event of a simulation. The ticket of a request is also that of its response. If several turns are queued for a
+/// node, only the last one that was queued counts.
 #[derive(Debug)]
 pub(super) enum Event {
     Turn { machine: usize, number: u64 },
@@ -42,7 +42,7 @@ impl Ord for Entry {
     }
 }
 
-/// Events at the same time keep the order in which they were queued.
+/// The events in the order of their times. Events at the same time keep the order in which they were queued.
 #[derive(Debug, Default)]
 pub(super) struct Events {
     heap: BinaryHeap<Reverse<Entry>>,

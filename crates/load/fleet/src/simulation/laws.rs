@@ -141,7 +141,7 @@ fn messages_that_are_lost_lose_next_to_nothing() {
     each(setup, |outcome| {
         assert!(outcome.blind_frames > 0 || outcome.twice == 0);
         is_true(outcome);
-        // A node has 250 slots in a frame.
+        // A node has 250 slots in a frame, so the limit is six frames.
         assert!(outcome.lost <= 1_500, "lost {}", outcome.lost);
     });
 }
@@ -178,7 +178,8 @@ fn the_slots_of_a_killed_node_lie_between_bounds() {
         each(setup, |outcome| {
             let ((fired, lost, twice), (most, least, more)) =
                 (outcome.account, outcome.account_at_most);
-            // A quarter of the load in each of six frames: four tracks with at most 63 slots each.
+            // The first limit is a quarter of the load in six frames. A quarter of a frame has four tracks with at most
+            // 63 slots each.
             assert!(lost - least <= 6 * 252, "{outcome:?}");
             assert!(most - fired <= 13 * 252 && more - twice <= 7 * 252, "{outcome:?}");
         });
@@ -279,8 +280,8 @@ fn a_node_that_is_cut_off_makes_some_start_twice_and_they_are_counted() {
     let faults = |seed| vec![(ms(500 + seed), Fault::CutOff(1, ms(50 * seed)))];
     each_with(faults, |outcome| {
         assert_eq!(outcome.lost, 0);
-        // A quarter of the load, for the time of the cut-off and for the time until the node stops waiting for a lost
-        // response.
+        // The limit is a quarter of the load, for the time of the cut-off and for the time until the node stops waiting
+        // for a lost response.
         assert!(outcome.twice <= 10 * (12 * 50 + 400) / 4 + 400, "{}", outcome.twice);
         assert_eq!(outcome.account, (outcome.fired, 0, outcome.twice));
     });

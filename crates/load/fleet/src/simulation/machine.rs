@@ -261,7 +261,7 @@ impl Machine {
         if is_next { 0 } else { core.due(now).saturating_sub(now) }
     }
 
-    /// Call this after the node has started the slots that are due.
+    /// Stalls the node until `until_ns`. Call this after the node has started the slots that are due.
     pub(super) fn freeze(&mut self, until_ns: u64) {
         self.frozen_until = until_ns;
         self.late_since = Some(self.clock.now_ns());
@@ -274,7 +274,7 @@ impl Machine {
         self.stood += time;
     }
 
-    /// Call this after the node has started the slots that are due.
+    /// Kills the node. Call this after the node has started the slots that are due.
     pub(super) fn kill(&mut self, load: &mut Load, tally: &mut Tally) {
         if let Phase::Running(core) = &self.phase {
             let now = self.clock.now_ns();

@@ -2,12 +2,9 @@
 
 use std::time::Duration;
 
-/// The results of a simulated run.
 #[derive(Clone, Debug)]
 pub(super) struct Outcome {
-    /// The length of a frame of the run.
     pub(super) frame: Duration,
-    /// The number of tracks of each frame.
     pub(super) tracks: u32,
     /// The number of slots of the load.
     pub(super) expected: u64,
@@ -24,7 +21,6 @@ pub(super) struct Outcome {
     pub(super) account_at_most: (u64, i64, u64),
     /// The value of [`Account::is_told`](crate::Account::is_told) in the run's account.
     pub(super) is_told: bool,
-    /// Whether the account [closes](crate::Account::closes).
     pub(super) closes: bool,
     /// The largest value among the nodes of [`NodeAccount::stepped`](crate::NodeAccount::stepped).
     pub(super) stepped: Duration,
@@ -55,7 +51,6 @@ pub(super) struct Outcome {
     pub(super) counted: u64,
     /// The size of the store's data at the end of the simulation, in bytes.
     pub(super) store_bytes: usize,
-    /// The number of nodes that were killed.
     pub(super) killed: usize,
     /// The number of nodes that have taken part and were not killed.
     pub(super) alive: usize,

@@ -23,7 +23,8 @@ impl Pacer {
         self.fired
     }
 
-    /// Returns `false`, and keeps the old leases, if a slot in these frames has already started.
+    /// Replaces the leases from the frame `from` on. Returns `false`, and keeps the old leases, if a slot in these
+    /// frames has already started.
     pub(super) fn lease(&mut self, from: u64, known: Vec<(u64, TrackSet)>) -> bool {
         if self.last.is_some_and(|last| last >= from) {
             return false;

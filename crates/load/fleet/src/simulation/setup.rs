@@ -6,13 +6,11 @@ use std::time::Duration;
 /// The setup of a simulated run: its load, its nodes, the network, the store, and the faults during the run.
 #[derive(Clone, Debug)]
 pub(super) struct Setup {
-    /// The seed of all random numbers in the simulation.
     pub(super) seed: u64,
     /// The number of nodes at the beginning of the run.
     pub(super) nodes: u32,
     /// The load as a string. It must end.
     pub(super) shape: String,
-    /// The arrival process as a string.
     pub(super) arrivals: String,
     /// The shortest length of a frame, as for [`Fleet::frame`](crate::Fleet::frame).
     pub(super) frame: Duration,
@@ -34,7 +32,7 @@ pub(super) struct Setup {
     pub(super) per_request: Duration,
     /// The additional time that the store takes for each frame in a request.
     pub(super) per_frame: Duration,
-    /// How long a node continues without the store.
+    /// The time for which a node continues without the store.
     pub(super) blind: Duration,
     /// The faults, each with the time at which it happens, measured from the beginning of the load.
     pub(super) faults: Vec<(Duration, Fault)>,
@@ -49,7 +47,6 @@ pub(super) enum Fault {
     Freeze(usize, Duration),
     /// Suspends the machine of a node for this time, during which its clock does not advance.
     Suspend(usize, Duration),
-    /// Makes a node leave.
     Leave(usize),
     /// Drops all messages between a node and the store for this time.
     CutOff(usize, Duration),
@@ -57,7 +54,6 @@ pub(super) enum Fault {
     Link(usize, Duration),
     /// Makes each request of a node take longer by this time. The responses take as long as before.
     OneWay(usize, Duration),
-    /// Lets one more node join.
     Join,
     /// Stalls the store for this time. It handles the waiting requests afterwards.
     FreezeStore(Duration),

@@ -80,7 +80,8 @@ impl Place {
         }
     }
 
-    /// Returns `true` if the data is on another server of the cluster, which is used from then on.
+    /// Follows the redirection of a cluster to another server, which is used from then on. Returns whether the error is
+    /// such a redirection.
     pub(super) fn follows(&mut self, error: &RedisError) -> bool {
         let named = error.redirect_node().filter(|_| error.code() == Some("MOVED"));
         let Some((host, port)) = named.and_then(|(address, _)| address.rsplit_once(':')) else {
@@ -128,8 +129,8 @@ fn open(info: &ConnectionInfo, ends: Instant) -> RedisResult<Connection> {
     Ok(connection)
 }
 
-/// A cluster that does not know the host name of a server reports an empty one. In that case, the host is that of
-/// `server`.
+/// Returns the address of the server that a redirection names. If a cluster does not know the host name of a server, it
+/// reports an empty one, and the host is that of `server`.
 fn moved(server: &ConnectionAddr, host: &str, port: u16) -> ConnectionAddr {
     let named = |known: &str| if host.is_empty() { known.to_owned() } else { host.to_owned() };
     match server {
@@ -146,7 +147,7 @@ fn moved(server: &ConnectionAddr, host: &str, port: u16) -> ConnectionAddr {
     }
 }
 
-/// Sentinels may have the same password as the store, or none.
+/// Asks a sentinel for the address of the master. Sentinels may have the same password as the store, or none.
 fn found(
     name: &str,
     told: &ConnectionInfo,

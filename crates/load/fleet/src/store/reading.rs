@@ -149,7 +149,7 @@ fn owners(values: impl Iterator<Item = Value>) -> Option<Vec<Owners>> {
     values.map(|value| Vec::<u8>::from_redis_value(value).ok().map(Owners)).collect()
 }
 
-/// The name of each field consists of a letter and the node's number.
+/// Parses the reports of nodes. The name of each field consists of a letter and the node's number.
 fn nodes(values: &mut impl Iterator<Item = Value>) -> Option<Vec<NodeText>> {
     let fields: Fields = next(values)?;
     let results: Vec<String> = next(values)?;
@@ -171,8 +171,8 @@ fn nodes(values: &mut impl Iterator<Item = Value>) -> Option<Vec<NodeText>> {
     Some(nodes.into_values().collect())
 }
 
-/// The name of each field is the node's number. The letter `t` before it marks interim results of a node that has not
-/// finished.
+/// Parses the results of nodes. The name of each field is the node's number. The letter `t` before the number marks
+/// interim results of a node that has not finished.
 fn results(values: &mut impl Iterator<Item = Value>) -> Option<Vec<NodeResults>> {
     let fields: BTreeMap<String, Vec<u8>> = next(values)?;
     let read = |(field, bytes): (String, Vec<u8>)| {

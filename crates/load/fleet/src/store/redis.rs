@@ -20,8 +20,8 @@ const KEEP: Duration = Duration::from_secs(24 * 60 * 60);
 /// The length that is assumed for a load without an end when the expiry time of keys is computed.
 const ENDLESS: Duration = KEEP.saturating_mul(7);
 
-/// The connection is opened when it is needed. It is closed after any error, because the next response on it could
-/// belong to an earlier request.
+/// A store in Redis or Valkey. Its connection is opened when it is needed. The connection is closed after any error,
+/// because the next response on it could belong to an earlier request.
 pub(crate) struct RedisStore {
     place: Place,
     claim: Script,
@@ -51,12 +51,14 @@ impl RedisStore {
         self.timeout = timeout;
     }
 
-    /// Data about the beginning of the load is needed until its end.
+    /// Sets the time for which keys are kept. It is longer than the load, because data about the beginning of the load
+    /// is needed until its end.
     pub(crate) fn keep_for(&mut self, load: Option<Duration>) {
         self.keep = KEEP + load.unwrap_or(ENDLESS).min(52 * ENDLESS);
     }
 
-    /// A server that cannot be reached or does not report its policy is accepted.
+    /// Returns an error if the server may evict keys. A server that cannot be reached or does not report its policy is
+    /// accepted.
     pub(crate) fn check_policy(&mut self) -> Result<(), FleetError> {
         let Ok(mut connection) = self.connected() else { return Ok(()) };
         let Ok(memory) = cmd("INFO").arg("memory").query::<String>(&mut connection) else {

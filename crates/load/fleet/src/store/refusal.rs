@@ -2,7 +2,7 @@
 
 use crate::error::FleetError;
 
-/// Returns `None` if the user cannot fix the cause.
+/// Returns an error with advice. Returns `None` if the user cannot fix the cause.
 pub(super) fn refused(code: &str, text: &str) -> Option<FleetError> {
     match code {
         "WRONGTYPE" => Some(FleetError::Damaged),

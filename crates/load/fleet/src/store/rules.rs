@@ -130,7 +130,7 @@ fn a_frame_that_is_open_is_not_missed_and_one_that_has_closed_is_not_shared() {
     }
 }
 
-/// After all nodes have finished or left, the account ends with the frame in which the last node did so.
+/// After all nodes have finished or left, the account ends with the frame in which the last node finished or left.
 #[test]
 fn a_node_that_is_done_has_started_nothing_from_the_next_frame_on() {
     let store = Played::new();

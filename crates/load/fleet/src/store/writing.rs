@@ -105,7 +105,7 @@ fn list<'a>(nodes: impl IntoIterator<Item = &'a NodeId>) -> String {
     nodes.into_iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
 }
 
-/// The number 0 stands for slots without an owner.
+/// Formats the counts of owners. The number 0 stands for slots without an owner.
 fn counts(counted: &Counted) -> String {
     let slots = counted.slots.iter();
     slots
@@ -126,7 +126,7 @@ fn owners_key((run, id): Names<'_>, chunk: u64) -> String {
     key(run, &format!("owners:{id}:{chunk}"))
 }
 
-/// All keys of a run have the same hash tag, so that a cluster stores them on one server.
+/// Returns the name of a key. All keys of a run have the same hash tag, so that a cluster stores them on one server.
 pub(super) fn key(run: &str, part: &str) -> String {
     format!("nanopace:{{{run}}}:{part}")
 }

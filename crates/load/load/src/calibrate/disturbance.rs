@@ -6,8 +6,8 @@
 use crate::console::human;
 use std::fmt::{self, Display, Formatter};
 
-/// The maximum acceptable share of time taken. A larger share would make the p99 times several times as long, and the
-/// conclusions are based on these times.
+/// The maximum acceptable share of time taken. A larger share can lengthen the p99 times, from which the conclusions
+/// are drawn, several times over.
 const MOST_TAKEN: f64 = 0.05;
 
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -28,7 +28,7 @@ impl<'run> Bounds<'run> {
         !self.interrupt.is_triggered() && Instant::now() < self.end
     }
 
-    /// In this time, caches fill, and the pacer learns how long it can sleep.
+    /// Returns the bounds of a warm-up. During the warm-up, caches fill, and the pacer learns how long it can sleep.
     fn warm_up(&self) -> Bounds<'run> {
         Bounds { end: self.start + self.end.saturating_duration_since(self.start) / 10, ..*self }
     }
@@ -108,7 +108,8 @@ pub(crate) fn spinning(bounds: Bounds<'_>) -> Spinning {
         let (mut gaps, mut in_hiccups) = (histogram(), Duration::ZERO);
         let (before, begin) = (cpu_time(), clock.now());
         while bounds.go_on() {
-            // The check of the limits does not count as a gap.
+            // The clock is read again after the check of the bounds, so the duration of the check does not count as a
+            // gap.
             let mut last = clock.now();
             for _ in 0..BATCH {
                 let now = clock.now();
@@ -126,7 +127,7 @@ pub(crate) fn spinning(bounds: Bounds<'_>) -> Spinning {
     })
 }
 
-/// Returns `None` if the time is too short for two starts.
+/// Measures starts at `hz` per second. Returns `None` if the time is too short for two starts.
 pub(crate) fn starts(pause: Pause, hz: u32, bounds: Bounds<'_>) -> Option<Starts> {
     in_a_thread(|| {
         let rate = Rate::per_second(u64::from(hz)).ok()?;

@@ -1,4 +1,4 @@
-//! Defines the JSON object of the results. Programs read its field names, so these names must not change.
+//! Defines the JSON object of the results. Other programs read its fields by name, so the names must not change.
 
 use super::disturbance::Disturbance;
 use super::recommend::{EvenRate, LimitedBy};

@@ -24,7 +24,7 @@ const TICKS: [(f64, &str); 5] =
 pub(crate) fn svg(results: &Results) -> Result<String, Box<dyn Error + Send + Sync>> {
     let mut text = String::new();
     draw(&SVGBackend::with_string(&mut text, SIZE).into_drawing_area(), &curves(results))
-        // The error borrows the drawing, so it is converted to a string.
+        // The error borrows the drawing, which is dropped here, so the error is converted to a string.
         .map_err(|error| error.to_string())?;
     Ok(text)
 }
@@ -46,7 +46,8 @@ fn curves(results: &Results) -> Vec<Curve<'_>> {
 }
 
 impl Curve<'_> {
-    /// The points are `(1 / (1 - p), nanoseconds)`, up to the highest percentile that the number of values supports.
+    /// Returns the points `(1 / (1 - p), nanoseconds)`, up to the highest percentile that the number of values
+    /// supports.
     fn points(&self) -> Vec<(f64, f64)> {
         let most = human::float(self.times.len()).min(TICKS[4].0);
         (0..=4 * STEPS)
@@ -123,7 +124,7 @@ mod tests {
         let mut times = Histogram::new(3).unwrap();
         (1..=100).for_each(|ns| times.record(ns).unwrap());
         let points = Curve { name: String::new(), times: &times }.points();
-        // The median of 1 to 100 is 50. A hundred values support percentiles up to p99.
+        // The median of 1 to 100 is 50. One hundred values support percentiles up to p99, which has the rank 100.
         assert_eq!(points[0], (2.0, 50.0));
         assert!(points.iter().all(|&(rank, _)| rank <= 100.0), "{points:?}");
         times.clear();

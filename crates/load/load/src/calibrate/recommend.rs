@@ -9,8 +9,8 @@
 //!
 //! The **recommended** way to pause is the cheapest one that keeps gaps even at 10 k/s in one thread. Sleeping costs
 //! least, followed by hybrid. Spinning and yielding use a whole core, so they need a machine with at least two cores.
-//! Only the one with the higher rate is considered. If no way to pause keeps gaps even, the one with the highest rate
-//! is recommended.
+//! If spinning and yielding have different rates, only the way with the higher rate is considered. If no way to pause
+//! keeps gaps even, the way with the highest rate is recommended.
 
 use super::sleeping::Sleeping;
 use crate::console::human;
@@ -146,7 +146,7 @@ mod tests {
 
     #[test]
     fn the_rates() {
-        // A lateness of 25 us may be a quarter of the interval: 0.25 / 25 us = 10 k/s.
+        // A lateness of 25 us is a quarter of an interval of 100 us, so the highest rate is 10 k/s.
         for (pause, lateness_p99_ns, spun_each_ns, hz, limit) in [
             (Pause::Sleep, 25_000, 0.0, 10_000.0, Lateness),
             // Starts that are less than 30 us apart share sleeps.
@@ -164,7 +164,8 @@ mod tests {
         }
     }
 
-    /// A lateness of 2.5 us is a quarter of 10 us. If a sleep costs 2 us, a tenth of a core allows a sleep every 20 us.
+    /// A lateness of 2.5 us is a quarter of 10 us. If a sleep costs 2 us, a tenth of a core allows one sleep every 20
+    /// us.
     #[test]
     fn cheap_sleeps_are_clumped_later() {
         let facts = Facts { pause: Pause::Sleep, lateness_p99_ns: 2_500, spun_each_ns: 0.0 };
@@ -200,7 +201,8 @@ mod tests {
 
     #[test]
     fn the_recommendations() {
-        // Columns: rates of sleep, hybrid, yield and spin; cores; recommended way to pause; a part of the reason.
+        // The columns are the rates of sleep, hybrid, yield and spin, the number of cores, the recommended way to
+        // pause, and a part of the reason.
         for (rates, cores, pause, told) in [
             ([33e3, 50e3, 1e6, 5e6], 2, Pause::Sleep, "cheapest"),
             ([33e3, 50e3, 1e6, 5e6], 2, Pause::Sleep, "spin goes up to 5.00M/s"),
@@ -214,7 +216,7 @@ mod tests {
             ([4e3, 4e3, 1e6, 5e6], 2, Pause::Spin, "core of its own"),
             ([4e3, 4e3, 1e6, 5e3], 2, Pause::Yield, "core of its own"),
             ([4e3, 4e3, 5e6, 1e6], 2, Pause::Yield, "core of its own"),
-            // On one core, no way to pause may use the whole core.
+            // On a machine with one core, a way to pause that uses a whole core is never recommended.
             (
                 [4e3, 5e3, 1e6, 5e6],
                 1,

@@ -41,7 +41,8 @@ pub(crate) struct Sleeps {
     pub(crate) cpu_each: Option<Duration>,
 }
 
-/// A long gap between two readings of the clock means that something else used the core.
+/// The gaps between the clock readings of a thread that never sleeps. A long gap means that something else used the
+/// core.
 #[derive(Clone, Debug)]
 pub(crate) struct Spinning {
     /// The times between consecutive readings, in nanoseconds.
@@ -51,10 +52,10 @@ pub(crate) struct Spinning {
     pub(crate) cpu_share: Option<f64>,
 }
 
-/// The interval at 10 k/s. At this rate and above, the cost of sleeping matters.
+/// The interval at 10 k/s. From this rate on, the cost of a sleep is significant compared with the interval.
 pub(crate) const TYPICAL_SLEEP: Duration = Duration::from_micros(100);
 
-/// The minimum length of a hiccup. Reading the clock takes less time.
+/// The minimum length of a gap that counts as a hiccup. Reading the clock takes less time.
 pub(crate) const HICCUP: Duration = Duration::from_micros(1);
 
 #[derive(Clone, Debug)]
@@ -101,13 +102,14 @@ impl Results {
         let shares =
             shares.chain(self.spinning.iter().map(|spinning| spinning.cpu_share)).flatten();
         Disturbance {
-            // CPU time and elapsed time come from different clocks, so a share can slightly exceed 1.
+            // CPU time and elapsed time come from different clocks, so the CPU time can slightly exceed the elapsed
+            // time.
             by_others: shares.map(|share| (1.0 - share).max(0.0)).max_by(f64::total_cmp),
             in_hiccups: self.spinning.as_ref().map(Spinning::share_lost),
         }
     }
 
-    /// The result for each way to pause is derived from its measurement at the highest rate.
+    /// Returns the highest rate with even gaps for each way to pause, derived from its measurement at the highest rate.
     pub(crate) fn even_rates(&self) -> Vec<EvenRate> {
         let start_ns = self.clock.as_ref().map(|clocks| clocks.start_ns);
         [Pause::Sleep, Pause::Hybrid, Pause::Yield, Pause::Spin]

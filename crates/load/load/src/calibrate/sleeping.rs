@@ -44,7 +44,7 @@ mod tests {
         for (cost_ns, clump_us, above_hz, [at_100k, at_1m]) in [
             (26_000, 260, 33_333.3, [26, 260]),
             (3_000, 30, 33_333.3, [3, 30]),
-            // If a sleep costs 1 us, a tenth of a core allows a sleep every 10 us.
+            // If a sleep costs 1 us, a tenth of a core allows one sleep every 10 us.
             (1_000, 10, 100_000.0, [1, 10]),
             (500, 5, 200_000.0, [1, 5]),
             // A clump of 239.6 us contains 23.96 and 239.6 starts, which are rounded.

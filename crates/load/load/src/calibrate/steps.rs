@@ -38,7 +38,7 @@ impl Step {
     pub(crate) fn weight(self) -> u32 {
         match self {
             Step::Clocks | Step::Sleeps { .. } => 1,
-            // At 1 k/s, it takes longer to collect enough values.
+            // At 1 k/s, it takes longer to collect enough values, so this measurement gets a larger share of the time.
             Step::Starts { hz, .. } if hz > 1_000 => 1,
             Step::Starts { .. } | Step::Spinning => 2,
         }

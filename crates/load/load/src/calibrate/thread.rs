@@ -1,7 +1,5 @@
-//! Reads the timer slack, CPU time and clock source on Linux, and sets the timer slack. On other systems, returns
-//! `None` or `false`.
-//!
-//! The engine's own code for the timer slack and the CPU time is private.
+//! Reads the timer slack, the CPU time and the clock source on Linux, and sets the timer slack. On other systems, the
+//! functions return `None` or `false`. The engine has code for the same tasks, but it is private.
 
 #[cfg(target_os = "linux")]
 mod platform {

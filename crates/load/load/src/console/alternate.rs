@@ -14,7 +14,8 @@ use std::thread;
 use std::time::Duration;
 
 /// Odd while the alternate screen is shown. Each change between the screens adds 1.
-// Relaxed at every place: the lock of standard error orders the accesses. No model.
+// Relaxed at every place: the lock of standard error orders the accesses. No loom model: the lock allows one access at
+// a time.
 static TURNS: AtomicU32 = AtomicU32::new(0);
 
 /// The maximum time for which an ending process waits for a terminal that accepts no output.
@@ -38,8 +39,8 @@ pub(crate) fn leave() -> bool {
     is_shown
 }
 
-/// Like [`leave`], but waits at most [`PATIENCE`]. Another thread may still be leaving the screen after that, so the
-/// caller must end the process.
+/// Does the same as [`leave`], but waits at most [`PATIENCE`]. Another thread may still be leaving the screen after
+/// that time, so the caller must end the process.
 pub(crate) fn leave_soon() {
     let (done, is_done) = mpsc::channel();
     let left = thread::Builder::new().spawn(move || {
@@ -51,17 +52,17 @@ pub(crate) fn leave_soon() {
     }
 }
 
-/// Returns a number that identifies the current period in which the screen is shown, or `None` if it is not shown.
+/// Returns a number that identifies the period for which the screen has been shown, or `None` if it is not shown.
 pub(crate) fn turn() -> Option<u32> {
     let _stderr = io::stderr().lock();
     Some(TURNS.load(Ordering::Relaxed)).filter(|&turn| is_odd(turn))
 }
 
-/// Writes to the screen, unless the screen has been left since `turn`.
+/// Writes to the screen, unless the program has left the screen since [`turn`] returned `turn`.
 pub(crate) fn write(turn: u32, bytes: &[u8]) {
     let mut stderr = io::stderr().lock();
     if TURNS.load(Ordering::Relaxed) == turn {
-        // If the terminal is gone, there is nothing to show.
+        // If the terminal is gone, nobody can see the output, so the error is ignored.
         let _ = stderr.write_all(bytes).and_then(|()| stderr.flush());
     }
 }

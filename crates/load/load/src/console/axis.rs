@@ -1,10 +1,10 @@
-//! Chooses round numbers for the ticks of chart axes.
+//! Chooses round numbers for the ticks of the axes of charts.
 
 use super::chart::round_up;
 use super::human;
 use std::time::Duration;
 
-/// The name of each unit, its length in nanoseconds, and the steps that count as round in it.
+/// The name of each unit, its length in nanoseconds, and the numbers of units that count as round steps.
 const UNITS: [(&str, u64, &[u64]); 7] = [
     ("ns", 1, &[1, 2, 5, 10, 20, 50, 100, 200, 500]),
     ("us", 1_000, &[1, 2, 5, 10, 20, 50, 100, 200, 500]),
@@ -24,7 +24,7 @@ pub(crate) fn short_count(count: f64) -> String {
     }
 }
 
-/// Formats a round count as a label of an axis: `2k`, where [`short_count`] returns `2.00k`.
+/// Formats a round count as a label of an axis. For example, the label is `2k`, where [`short_count`] returns `2.00k`.
 pub(crate) fn round_count(count: f64) -> String {
     let short = short_count(count);
     let (number, unit) = short.split_at(short.find(['k', 'M', 'e']).unwrap_or(short.len()));
@@ -52,7 +52,8 @@ impl TimeAxis {
         });
         let fits = |&(step, _): &(u64, _)| end_ns / step <= most;
         let (step_ns, mut unit) = steps.into_iter().find(fits).unwrap_or((u64::MAX, ("ns", 1)));
-        // The labels 0.5s, 1s and 1.5s are easier to read than 500ms, 1000ms and 1500ms.
+        // If the axis is at least as long as the next larger unit, that unit is used: 0.5s, 1s and 1.5s are easier to
+        // read than 500ms, 1000ms and 1500ms.
         let decimal = UNITS[..4].windows(2).find(|pair| pair[0].1 == unit.1 && end_ns >= pair[1].1);
         if let Some([_, next]) = decimal {
             unit = (next.0, next.1);
@@ -89,7 +90,8 @@ impl ValueAxis {
     pub(crate) fn new(most: f64, wanted: u64) -> ValueAxis {
         let most = if most > 0.0 { most } else { 1.0 };
         let step = round_up(most / human::float(wanted), &[1.0, 2.0, 5.0, 10.0]);
-        // Rounding errors must not make a round value seem smaller than it is.
+        // The product of a round step and its count may be slightly too small because of rounding, so the comparison
+        // has a tolerance.
         let steps = (1..wanted).find(|steps| human::float(*steps) * step > most * 0.999_999);
         ValueAxis { step, steps: steps.unwrap_or(wanted) }
     }
@@ -125,7 +127,7 @@ impl LogTimeAxis {
         ((at - from) / (to - from)).clamp(0.0, 1.0)
     }
 
-    /// If the end is more than 200 times the start, only powers of ten have ticks.
+    /// Returns the ticks. If the end is more than 200 times the start, only powers of ten have ticks.
     pub(crate) fn ticks(self) -> impl Iterator<Item = (f64, String)> {
         let is_long = self.to_ns / self.from_ns > 200;
         round_times()

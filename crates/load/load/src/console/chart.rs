@@ -13,7 +13,7 @@ pub(crate) fn width(is_terminal: bool) -> usize {
     }
 }
 
-/// A share above zero is always visible.
+/// Returns the block character for a partly filled cell. A share above zero always has a visible character.
 #[must_use]
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between 0 and 8")]
 pub(crate) fn eighths(part: f64) -> char {
@@ -26,7 +26,8 @@ pub(crate) fn eighths(part: f64) -> char {
 #[must_use]
 pub(crate) fn round_up(value: f64, steps: &[f64]) -> f64 {
     let ten = 10_f64.powf(value.log10().floor());
-    // Rounding errors must not turn a round number into the next one.
+    // The product of a step and a power of ten may be slightly too small because of rounding. Without the tolerance, a
+    // round value would be rounded up to the next step.
     let not_below = |step: &f64| *step > value * 0.999_999;
     steps.iter().map(|step| step * ten).find(not_below).unwrap_or(value)
 }

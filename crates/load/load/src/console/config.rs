@@ -55,7 +55,8 @@ pub(crate) fn of_file(
     Ok((command, matches))
 }
 
-/// Missing required options are accepted, because they may be in the file.
+/// Parses the command line without the configuration file. Missing required options are accepted, because the file may
+/// contain them.
 fn without_file(command: &Command, words: &[OsString]) -> Result<ArgMatches> {
     match command.clone().try_get_matches_from(words) {
         Err(error) if error.kind() == ErrorKind::MissingRequiredArgument => {
@@ -203,7 +204,8 @@ mod tests {
         Command::new("test").args(options).subcommand(run).args_conflicts_with_subcommands(true)
     }
 
-    /// FILE in the line stands for the file's path.
+    /// Returns the configuration that a command line prints. FILE in the line stands for the path of a file with the
+    /// content `file`.
     fn effective(line: &str, file: &str) -> std::result::Result<String, String> {
         let folder = TempDir::new().unwrap();
         let path = folder.path().join("run.toml");

@@ -41,7 +41,8 @@ fn whole(command: Command) -> Command {
     command.mut_args(|option| option.hide_short_help(false))
 }
 
-/// Moves the options of [`FIRST`] out of their groups and sorts them. A page that hides no options does not change.
+/// Moves the options of [`FIRST`] out of their groups and sorts them. The function does nothing if no option of the
+/// command is hidden.
 fn short(command: Command) -> Command {
     if !command.get_arguments().any(Arg::is_hide_short_help_set) {
         return command;

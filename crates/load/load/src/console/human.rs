@@ -53,7 +53,7 @@ fn with_unit(time: Duration) -> (f64, &'static str) {
     }
 }
 
-/// Formats a rate per second, with four decimals from 0.0001/s to 10/s and otherwise with one decimal.
+/// Formats a rate per second. Rates from 0.0001/s to 10/s have four decimals, and other rates have one decimal.
 #[must_use]
 pub(crate) fn hz(hz: f64) -> String {
     hz_beside(hz, hz)
@@ -62,7 +62,7 @@ pub(crate) fn hz(hz: f64) -> String {
 /// Formats a rate per second, with as many decimals as the greater rate `most` that is shown with it.
 #[must_use]
 pub(crate) fn hz_beside(hz: f64, most: f64) -> String {
-    // 9.99999 is rounded to 10.0, so it gets one decimal.
+    // Rates from 9.99995 on would be printed as 10.0000, so they get one decimal.
     let decimals = if (1e-4..9.999_95).contains(&most) { 4 } else { 1 };
     format!("{hz:.decimals$}/s")
 }

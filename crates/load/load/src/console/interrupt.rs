@@ -19,13 +19,14 @@ pub(crate) const INTERRUPTED: u8 = 130;
 
 pub(crate) struct Interrupt {
     asked: Arc<AtomicBool>,
-    /// The number of further interrupts that call `end_job`.
+    /// The number of further interrupts that call `end_job` instead of ending the process.
     tells: AtomicUsize,
     end_job: Box<dyn Fn() + Send + Sync>,
 }
 
 impl Interrupt {
-    /// The first `tells` interrupts call `end_job`; the next one ends the process. Later calls replace this handler.
+    /// Installs the signal handler. The first `tells` interrupts call `end_job`, and the next interrupt ends the
+    /// process. A later call of this function replaces the handler.
     pub(crate) fn on_signals(
         tells: usize,
         end_job: impl Fn() + Send + Sync + 'static,
@@ -49,19 +50,19 @@ impl Interrupt {
     }
 
     pub(crate) fn is_triggered(&self) -> bool {
-        // Relaxed: as in `trigger`; nothing is published through the flag.
+        // Relaxed: no other data is published through the flag, for the same reason as in `trigger`.
         self.asked.load(Ordering::Relaxed)
     }
 
     pub(crate) fn trigger(&self) {
-        // Relaxed: nothing is published through the flag. No model: one flag, set once.
+        // Relaxed: no other data is published through the flag. No loom model: there is one flag, which is set once.
         self.asked.store(true, Ordering::Relaxed);
-        // Relaxed: each decrement must be unique. No model: one atomic.
+        // Relaxed: only the decrements of this counter must be atomic. No loom model: it is a single atomic.
         let left = self
             .tells
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1));
         if left.is_err() {
-            // The terminal must not stay in raw mode.
+            // The terminal must not stay in raw mode after the end of the process.
             alternate::leave_soon();
             let _ = terminal::disable_raw_mode();
             process::exit(INTERRUPTED.into());

@@ -1,4 +1,4 @@
-//! Parses a line of JSON that contains one object. The values are not parsed, but kept as they are written.
+//! Parses a line of JSON that contains one object. The values are not parsed further, but kept as text.
 
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 use serde_json::value::RawValue;
@@ -14,7 +14,8 @@ pub(crate) fn object(line: &str) -> Result<Values, (usize, String)> {
     let object: Object = serde_json::from_str(line.trim()).map_err(|error| {
         let told = error.to_string();
         let told = told.rsplit_once(" at line ").map_or(told.as_str(), |(told, _)| told);
-        // serde's column, counted from 1, is that of the last byte read. It is 0 if no byte was read.
+        // serde's column is the position, counted from 1, of the last byte that was read. The column is 0 if no byte
+        // was read.
         let at = begin + error.column().saturating_sub(1);
         (at, format!("{told}; write one JSON object on each line, with each name once"))
     })?;

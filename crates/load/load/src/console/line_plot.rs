@@ -26,7 +26,7 @@ pub(crate) fn svg(
 ) -> Result<String, Box<dyn Error + Send + Sync>> {
     let mut text = String::new();
     draw(&SVGBackend::with_string(&mut text, SIZE).into_drawing_area(), title, lines)
-        // The error borrows the drawing, so it is converted to a string.
+        // The error borrows the drawing, which is dropped here, so the error is converted to a string.
         .map_err(|error| error.to_string())?;
     Ok(text)
 }

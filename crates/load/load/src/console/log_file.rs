@@ -13,13 +13,14 @@ pub(crate) struct LogFile(Place);
 #[derive(Debug)]
 enum Place {
     Stdout,
-    /// A pipe or a device, which can be written but not cleared.
+    /// A pipe or a device. It can be written, but it has no old contents that could be removed.
     Stream(File),
     File(File),
 }
 
 impl LogFile {
-    /// Opens the file at `path`; `-` is standard output. The contents stay until [`begin`](LogFile::begin) is called.
+    /// Opens the file at `path`. The path `-` is standard output. The old contents stay until [`begin`](LogFile::begin)
+    /// is called.
     pub(crate) fn create(path: &Path) -> anyhow::Result<LogFile> {
         if is_stdout(path) {
             return Ok(LogFile(Place::Stdout));
@@ -33,13 +34,14 @@ impl LogFile {
         if let Place::File(file) = &self.0 { clear(file) } else { Ok(()) }
     }
 
-    /// If writing to a file fails, the part that has been written is removed: half a line would corrupt the log.
+    /// Appends lines. If writing to a file fails, the part that has been written is removed, because an incomplete line
+    /// would corrupt the log.
     pub(crate) fn append(&mut self, lines: &[u8]) -> io::Result<()> {
         let Place::File(file) = &mut self.0 else {
             return self.write_all(lines).and_then(|()| self.flush());
         };
         let end = file.stream_position()?;
-        // If the file cannot be truncated either, the part that has been written stays.
+        // If truncating the file fails too, the part that has been written stays.
         file.write_all(lines).inspect_err(|_| drop(file.set_len(end)))
     }
 }

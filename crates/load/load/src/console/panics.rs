@@ -24,7 +24,7 @@ static PLACES: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
 
 pub(crate) fn caught<R>(call: impl FnOnce() -> R) -> thread::Result<R> {
     hook();
-    // In a program built with `panic = "abort"`, no panic is caught, so every panic is printed.
+    // In a program built with `panic = "abort"`, no panic can be caught, so every panic must be printed.
     let before = IS_CAUGHT.replace(cfg!(panic = "unwind"));
     let result = panic::catch_unwind(AssertUnwindSafe(call));
     IS_CAUGHT.set(before);

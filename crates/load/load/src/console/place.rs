@@ -1,4 +1,5 @@
-//! Resolves output paths: which paths lead to the same file, and which lead to streams that cannot be replaced?
+//! Resolves output paths. Finds out which paths lead to the same file, and which lead to streams that cannot be
+//! replaced.
 
 use super::input::{STDIN, is_stdin};
 use anyhow::{bail, ensure};
@@ -6,7 +7,8 @@ use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The paths of standard output. They count as one file, because two outputs to it would be mixed.
+/// The paths of standard output. All of them count as the same file, because two outputs to standard output would be
+/// mixed.
 const STDOUT: [&str; 4] = ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"];
 /// The directories whose entries stand for open streams and devices.
 const STREAMS: [&str; 2] = ["/dev", "/proc"];
@@ -57,7 +59,8 @@ pub(crate) fn keep_apart<'a>(
     not_beside_the_report(&outputs)
 }
 
-/// Standard output receives the report, so an output must not be the file to which standard output is redirected.
+/// Returns an error if an output is the file to which standard output is redirected, because the report is written to
+/// standard output.
 fn not_beside_the_report(outputs: &[(&str, &Path, Identity)]) -> anyhow::Result<()> {
     let stdout = Path::new(STDOUT[1]);
     if fs::metadata(stdout).is_ok_and(|stdout| stdout.is_file()) {
@@ -76,7 +79,7 @@ fn not_beside_the_report(outputs: &[(&str, &Path, Identity)]) -> anyhow::Result<
 /// Identifies a file. Two paths lead to the same file if they have the same destination or the same numbers.
 #[derive(Debug, PartialEq, Eq)]
 struct Identity {
-    /// The file itself may not exist yet.
+    /// The path at which the file is or would be written. No file has to exist at this path.
     destination: Option<PathBuf>,
     /// The number of the device, and the inode number of the file.
     file: Option<(u64, u64)>,
@@ -127,7 +130,8 @@ pub(super) fn destination(path: &Path) -> io::Result<PathBuf> {
     Err(io::Error::other("the path has too many symbolic links"))
 }
 
-/// Also returns whether the file is a stream, which cannot be cleared: a pipe, a device, or the path of an open file.
+/// Opens the file for writing. Also returns whether it is a stream, which cannot be cleared: a pipe, a device, or the
+/// path of an open file.
 pub(super) fn open(path: &Path) -> io::Result<(File, bool)> {
     let is_named_stream = STREAMS.into_iter().any(|folder| path.starts_with(folder));
     let is_stream = is_named_stream || fs::metadata(path).is_ok_and(|metadata| !metadata.is_file());

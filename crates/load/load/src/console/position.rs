@@ -5,7 +5,7 @@
 pub(crate) fn line_and_column(text: &[u8], at: usize) -> (usize, usize) {
     let lines = || text[..at].split(|byte| *byte == b'\n');
     let last = lines().next_back().unwrap_or_default();
-    // Each byte that does not have the form 0b10...... begins a character of UTF-8.
+    // In UTF-8, every byte begins a character unless it has the form 0b10......
     let begins = |byte: &&u8| **byte & 0b1100_0000 != 0b1000_0000;
     (lines().count(), 1 + last.iter().filter(begins).count())
 }

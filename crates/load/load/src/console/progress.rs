@@ -23,7 +23,8 @@ impl Progress {
         Progress { in_place: io::stderr().is_terminal(), stays: true }
     }
 
-    /// The line is erased at the end. Without a terminal, [`Progress::show`] writes nothing.
+    /// Creates the progress of a part of a job. Its line is erased at the end. Without a terminal, [`Progress::show`]
+    /// writes nothing.
     #[must_use]
     pub(crate) fn of_a_part() -> Progress {
         Progress { stays: false, ..Progress::of_a_job() }
@@ -61,7 +62,7 @@ impl Progress {
 }
 
 fn rewrite(text: &str) {
-    // A line that wraps cannot be rewritten, so the line is cut to the terminal's width.
+    // A line that wraps cannot be rewritten, so it is cut to the width of the terminal.
     let width = match terminal::size() {
         Ok((columns @ 1.., _)) => usize::from(columns),
         _ => USUAL_WIDTH,

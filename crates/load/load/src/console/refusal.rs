@@ -27,7 +27,7 @@ fn pointed_out(text: &str, column: usize) -> String {
     format!("  {shown}\n  {:>1$}", '^', index - skipped + 1)
 }
 
-/// Leaves out the usage and the reference to `--help`.
+/// Formats the error without the usage and without the reference to `--help`.
 pub(crate) fn one_line(error: &Error) -> String {
     let text = error.to_string();
     let lines = text.lines().map(str::trim).take_while(|line| !line.starts_with("Usage:"));

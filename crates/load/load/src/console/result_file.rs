@@ -17,10 +17,10 @@ pub(crate) struct ResultFile {
 #[derive(Debug)]
 enum Place {
     Stdout,
-    /// A pipe or a device, which can be written but not replaced.
+    /// A pipe or a device. It can be written, but it cannot be replaced.
     Stream(File),
-    /// A file that is overwritten in place, because it has several hard links, because a new file would have a
-    /// different owner or group, or because no new file can be created in its directory.
+    /// A file that is overwritten in place. A new file cannot replace it, because the file has several hard links,
+    /// because the new file would have a different owner or group, or because its directory does not allow new files.
     Old(File),
     /// A path whose file is replaced: a new file is written in the same directory and then renamed to this path.
     Replaced(PathBuf),
@@ -46,7 +46,7 @@ impl ResultFile {
         matches!(self.place, Place::Stdout)
     }
 
-    /// If `write` fails, a file that is to be replaced keeps its old contents.
+    /// Writes the results. If `write` fails, a file that is to be replaced keeps its old contents.
     pub(crate) fn write(
         &self,
         write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
@@ -87,7 +87,8 @@ fn place_of(path: &Path) -> io::Result<Place> {
         beside(&path)?;
         return Ok(Place::Replaced(path));
     };
-    // A file that cannot be written must not be replaced.
+    // The file is opened first, because a file without write permission must not be replaced, even if its directory
+    // allows it.
     let (file, is_stream) = place::open(path)?;
     if is_stream {
         return Ok(Place::Stream(file));
@@ -104,7 +105,8 @@ fn replace(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) ->
         new.file.set_permissions(old.permissions())?;
     }
     fs::rename(&new.path, path)?;
-    // The new file no longer has this name. Another process may have created a file with this name, which must stay.
+    // The file has been renamed, so its old name must not be removed: another process may have created a file with that
+    // name.
     new.path.clear();
     Ok(())
 }
@@ -124,7 +126,8 @@ impl Drop for NewFile {
 /// The maximum number of names to try for a new file. Most names are free, because they contain the process ID.
 const NAMES: u32 = 1_000;
 
-/// If there is a file at `path`, only users who can read that file can read the new one.
+/// Creates a new file in the directory of `path`. If a file exists at `path`, only users who can read it can read the
+/// new file.
 fn beside(path: &Path) -> io::Result<NewFile> {
     let mut options = File::options();
     options.write(true).create_new(true);
@@ -136,7 +139,7 @@ fn beside(path: &Path) -> io::Result<NewFile> {
         (0..NAMES).map(name).map(|path| Ok(NewFile { file: options.open(&path)?, path }));
     let is_taken = |error: &io::Error| error.kind() == io::ErrorKind::AlreadyExists;
     let opened = opened.find(|opened| !opened.as_ref().is_err_and(is_taken));
-    // The error has no path: the name of the new file would confuse the user.
+    // The error is returned without its path, because the name of the temporary file would confuse the user.
     let opened = opened.unwrap_or(Err(io::ErrorKind::AlreadyExists.into()));
     opened.map_err(|error| error.kind().into())
 }

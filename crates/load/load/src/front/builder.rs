@@ -116,8 +116,8 @@ impl Load {
         Ok(self)
     }
 
-    /// Sets the number of sessions, from 1 to a million. Each session carries one call at a time. Like all numbers and
-    /// times of a `Load`, it is checked when the load runs.
+    /// Sets the number of sessions, from 1 to a million. Each session carries one call at a time. The number is checked
+    /// when the load runs, like all numbers and times of a `Load`.
     ///
     /// # Examples
     ///
@@ -251,8 +251,8 @@ impl Load {
     }
 
     /// Sets the time after which a call is given up and counts as failed. It must be longer than zero. The default is
-    /// ten seconds. Calls of blocking targets and closures cannot be given up: see
-    /// [`BlockingTarget`](crate::BlockingTarget).
+    /// ten seconds. Calls of blocking targets and closures cannot be given up, as
+    /// [`BlockingTarget`](crate::BlockingTarget) explains.
     ///
     /// # Examples
     ///
@@ -293,10 +293,10 @@ impl Load {
         self
     }
 
-    /// Gives the load threads priority over other programs: `SCHED_RR` if this is allowed, otherwise a nice value of
-    /// -15 if that is allowed, otherwise no priority. The report names the priority. A thread that uses more than 80 %
-    /// of a core for a second returns to the normal class. This works only on Linux, and not for blocking targets or
-    /// closures.
+    /// Gives the load threads priority over other programs: `SCHED_RR` if the system allows it, otherwise a nice value
+    /// of -15 if the system allows that, otherwise no priority. The report names the priority. A thread that uses more
+    /// than 80 % of a core for a second returns to the normal class. This method has an effect only on Linux, and not
+    /// for blocking targets or closures.
     pub fn realtime(mut self) -> Load {
         self.args.realtime = true;
         self
@@ -329,16 +329,16 @@ impl Load {
         Ok(self)
     }
 
-    /// Ends the run as soon as a [requirement](Load::fail_if) is certain to be missed, whatever the results of the
-    /// remaining calls. If the load has no requirement, [`run`](Load::run) returns an error.
+    /// Ends the run as soon as a [requirement](Load::fail_if) is certain to be missed, even if all remaining calls have
+    /// the best possible results. If the load has no requirement, [`run`](Load::run) returns an error.
     pub fn fail_fast(mut self) -> Load {
         self.args.fail_fast = true;
         self.args.given.insert("fail-fast".to_owned());
         self
     }
 
-    /// Sets the time after which the load starts, which is useful if it is one of several [`Loads`](crate::Loads). This
-    /// time begins when the sessions of all loads are open. The default is zero.
+    /// Sets the time after which the load starts, for a load that is one of several [`Loads`](crate::Loads). The time
+    /// is counted from the moment when the sessions of all loads are open. The default is zero.
     pub fn start_after(mut self, time: Duration) -> Load {
         self.args.start = time;
         self
@@ -354,8 +354,8 @@ impl Load {
         in_background(move |sender, messages| self.run_here(target, sender, messages)).await
     }
 
-    /// Like [`run`](Load::run), but blocks the calling thread. Inside an async runtime, use `run` instead, so that
-    /// other tasks are not delayed.
+    /// Does the same as [`run`](Load::run), but blocks the calling thread. Inside an async runtime, use `run` instead,
+    /// so that other tasks are not delayed.
     ///
     /// # Errors
     ///
@@ -394,7 +394,7 @@ impl Load {
         Ok(Report::new(summary))
     }
 
-    /// The parser checks the ranges of the options of a command line.
+    /// Checks the numbers and times. For a command line, the parser of the options checks them.
     fn check(&self) -> Result<(), LoadError> {
         let RunArgs { connections, threads, requests, duration, longest, timeout, .. } = self.args;
         let time = "write a time longer than zero";
@@ -443,7 +443,7 @@ pub(super) async fn in_background<R: Send + 'static>(
     report.unwrap_or_else(|_| Err(LoadError::text(PANICKED)))
 }
 
-/// A thread that is inside a Tokio runtime cannot enter another one, so the run gets its own thread.
+/// Runs a load on a new thread, because a thread that is inside a Tokio runtime cannot enter another runtime.
 pub(super) fn on_own_thread<R: Send>(
     run: impl FnOnce(&Sender<Message>, &Receiver<Message>) -> Result<R, LoadError> + Send,
 ) -> Result<R, LoadError> {
@@ -455,7 +455,8 @@ pub(super) fn on_own_thread<R: Send>(
     ran.unwrap_or_else(|_| Err(LoadError::text(PANICKED)))
 }
 
-/// Dropping this value stops the run. The future that waits for the report owns it.
+/// Stops the run when it is dropped. The future that waits for the report owns it, so dropping the future stops the
+/// run.
 struct Stop(Sender<Message>);
 
 impl Drop for Stop {
@@ -518,7 +519,8 @@ mod tests {
     use crate::load::target::{Done, Failure, Slot};
     use std::thread;
 
-    /// Most tests share this target type, because workers are compiled again for each type.
+    /// Answers each slot of the target that most tests share. For each other type of target, the workers would be
+    /// compiled again.
     #[expect(clippy::unnecessary_wraps, reason = "a call that could fail")]
     fn answers(_: Slot) -> Result<Done, Failure> {
         Ok(Done::new())
@@ -600,7 +602,7 @@ mod tests {
         }
     }
 
-    /// The third call is due within 2 ms. It starts only after two calls of 20 ms each.
+    /// The third call is due at 2 ms, but it starts only after two calls of 20 ms each.
     #[test]
     fn a_target_that_blocks_times_its_streams_too() {
         let load = Load::new(Rate::per_second(1_000).unwrap()).requests(3).sessions(1);

@@ -1,4 +1,4 @@
-//! Implements the command `help`: pages about commands, and pages about topics such as the grammar of shapes.
+//! Implements the command `help`, which prints pages about commands and about topics such as the grammar of shapes.
 
 use crate::console::config;
 use crate::console::help::pages;

@@ -64,7 +64,8 @@ impl Loads {
 
     /// Creates a run that compares two targets under one load. Slots 0 and 1, slots 2 and 3, and so on are pairs. Each
     /// target gets one random slot of each pair, so both targets are called at about the same times. Each target also
-    /// gets half of the sessions, whose number must be even. The loads of the targets have the names `A` and `B`.
+    /// gets half of the sessions, so the number of sessions must be even. The loads of the targets have the names `A`
+    /// and `B`.
     ///
     /// The report has a table of the differences with their 95 % confidence intervals. A requirement such as `p99
     /// response slower by 5%` compares `B` with `A`.
@@ -100,8 +101,8 @@ impl Loads {
         Loads { args, loads: sides.into_iter().zip([a, b]).map(give).collect() }
     }
 
-    /// Sets the number of threads for all loads without a [`BlockingTarget`](crate::BlockingTarget), from 1 to 1024.
-    /// The default is at most one thread per core.
+    /// Sets the number of threads, from 1 to 1024, for all loads except those with a
+    /// [`BlockingTarget`](crate::BlockingTarget). By default, there is at most one thread per core.
     pub fn threads(mut self, threads: u16) -> Loads {
         self.args.threads = Some(threads);
         self
@@ -119,7 +120,7 @@ impl Loads {
     }
 
     /// Runs all loads to their ends, on threads of their own. If the future is dropped, the run is given up. The report
-    /// is about the whole run; [`Report::load`] has the results of one load.
+    /// covers the whole run, and [`Report::load`] returns the report of one load.
     ///
     /// # Errors
     ///
@@ -129,7 +130,7 @@ impl Loads {
         in_background(move |sender, messages| self.run_here(sender, messages)).await
     }
 
-    /// Like [`run`](Loads::run), but blocks the calling thread.
+    /// Does the same as [`run`](Loads::run), but blocks the calling thread.
     ///
     /// # Errors
     ///

@@ -1,4 +1,5 @@
-//! Implements a complete load generator in one call. Its options are the author's own and those of the library.
+//! Implements a complete load generator in one call. Its command line has the options of the program's author and those
+//! of the library.
 
 use super::help as pages;
 use super::job::{self, Ended, FAILED, refused};
@@ -66,9 +67,9 @@ struct Search<A: Args> {
 
 /// Runs a complete load generator: reads the command line, creates the target and performs the command.
 ///
-/// The options are the author's own and those of a load, such as rate, duration, requirements and reports. `--help`
-/// lists them, and `--config` reads them from a file. The command `search` finds the highest rate that meets an
-/// objective, `compare` compares runs, `merge` merges the parts of a load, `fleet` watches and controls a fleet, and
+/// The options are those of the program's author and those of a load, such as rate, duration, requirements and reports.
+/// `--help` lists them, and `--config` reads them from a file. The command `search` finds the highest rate that meets
+/// an objective, `compare` compares runs, `merge` merges the parts of a load, `fleet` watches and controls a fleet, and
 /// `help` explains how to write rates, shapes, arrivals and requirements. On a terminal, a run shows a full-screen view
 /// by default. Ctrl-C ends the run, and its report goes to standard output.
 ///
@@ -163,7 +164,7 @@ pub(crate) fn usage(error: &clap::Error) -> Ended {
         return Err(refused(anyhow::Error::msg(refusal::text(error))));
     }
     match error.print() {
-        // A reader that closes the pipe has read enough of the page.
+        // A closed pipe is not an error: its reader has read as much of the page as it needs.
         Err(error) if error.kind() != ErrorKind::BrokenPipe => Err((FAILED, error.into())),
         _ => Ok(ExitCode::SUCCESS),
     }
@@ -191,12 +192,13 @@ fn read<A: Args>(words: Vec<OsString>) -> Result<Command<A>, clap::Error> {
     }
 }
 
-/// The options of a run may follow the word `run` or be given without it. They are not required before the name of
-/// another command.
+/// Returns the command line. The options of a run may follow the word `run`, or may be given without it. If another
+/// command is named, the required options of a run may be missing.
 fn definition<A: Args>(program: Option<&OsString>) -> clap::Command {
     let name = program.and_then(|path| Path::new(path).file_stem()?.to_str().map(str::to_owned));
     let new = |name: &str| clap::Command::new(name.to_owned());
-    // clap keeps the description of the last joined group of options. The program needs the author's description.
+    // clap keeps the description of the group of options that was joined last, but the program needs the author's
+    // description.
     let own = A::augment_args(new(RUN));
     let run = Run::<A>::augment_args(new(RUN));
     let search = Search::<A>::augment_args(new(SEARCH));

@@ -116,7 +116,7 @@ impl Report {
         self.summary.stats.labels.iter().map(LabelReport)
     }
 
-    /// Returns the total number of items in all responses: see [`Done::items`](crate::Done::items).
+    /// Returns the total number of [items](crate::Done::items) in all responses.
     #[must_use]
     pub fn items(&self) -> u64 {
         self.summary.stats.traffic.items
@@ -134,21 +134,23 @@ impl Report {
         self.summary.achieved_hz
     }
 
-    /// Returns the wait time at a quantile from 0 to 1: the time from the intended to the actual start of a call.
-    /// Returns `None` if there are no times.
+    /// Returns the wait time at a quantile from 0 to 1. The wait time is the time from the intended to the actual start
+    /// of a call. Returns `None` if there are no times.
     #[must_use]
     pub fn wait_time(&self, quantile: f64) -> Option<Duration> {
         time(Sample::exact(&self.summary.stats.wait), quantile)
     }
 
-    /// Returns the service time at a quantile: how long successful calls took. Returns `None` if there are no times.
+    /// Returns the service time at a quantile. The service time is the time that a successful call took. Returns `None`
+    /// if there are no times.
     #[must_use]
     pub fn service_time(&self, quantile: f64) -> Option<Duration> {
         time(Sample::exact(&self.summary.stats.service), quantile)
     }
 
-    /// Returns the response time at a quantile: the time from the intended start to the completion. Returns `None` if
-    /// there are no times, or if the time at the quantile is only a lower bound because calls did not succeed or start.
+    /// Returns the response time at a quantile. The response time is the time from the intended start of a call to its
+    /// completion. Returns `None` if there are no times, or if only a lower bound of the time is known because calls
+    /// did not succeed or did not start.
     #[must_use]
     pub fn response_time(&self, quantile: f64) -> Option<Duration> {
         time(self.summary.stats.responses(), quantile)
@@ -224,7 +226,7 @@ impl Report {
         self.summary.verdict == Verdict::OnSchedule
     }
 
-    /// Returns the verdict as text: whether the load was on schedule, and if not, why.
+    /// Returns the verdict as text. It states whether the load was on schedule, and if not, why.
     #[must_use]
     pub fn verdict(&self) -> String {
         self.summary.sentence()
@@ -328,8 +330,8 @@ impl LabelReport<'_> {
     }
 }
 
-/// The 95 % confidence interval of a quantile of times: in about 95 of 100 runs, it contains the true value. It is
-/// computed from one run, and accounts for the dependence between consecutive times.
+/// The 95 % confidence interval of a quantile of times. In about 95 of 100 runs, the interval contains the true value.
+/// It is computed from one run, and accounts for the dependence between consecutive times.
 ///
 /// # Examples
 ///
@@ -365,8 +367,8 @@ impl TimeInterval {
         Duration::from_nanos(self.0.low)
     }
 
-    /// Returns the upper end of the interval. Returns `None` if this end is beyond all measured times, or among times
-    /// that are only lower bounds.
+    /// Returns the upper end of the interval. Returns `None` if the upper end is greater than all measured times, or if
+    /// it lies among times of which only a lower bound is known.
     #[must_use]
     pub fn high(&self) -> Option<Duration> {
         self.0.high.map(Duration::from_nanos)

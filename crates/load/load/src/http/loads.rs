@@ -57,7 +57,8 @@ fn versus<E: EmbeddedTarget>(
     LoadsSetup::new(args, given.collect())
 }
 
-/// Without `name` in the file, the load has the name of the file, without the extension.
+/// Reads a load from its file. If the file does not contain `name`, the load has the name of the file without the
+/// extension.
 fn read<E: EmbeddedTarget>(
     definition: &Command,
     file: &Path,

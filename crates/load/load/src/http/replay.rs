@@ -18,8 +18,8 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::path::PathBuf;
 
-/// Prints a warning about requests that cannot be sent exactly as they were recorded. Returns the paths of the body
-/// files, or `None` if the recording contains only times.
+/// Adds the requests of a recording to the plan, and prints a warning about requests that cannot be sent exactly as
+/// they were recorded. Returns the paths of the body files, or `None` if the recording contains only times.
 pub(super) fn read<E: EmbeddedTarget>(
     recording: &Recording,
     args: &RequestArgs<E>,
@@ -74,14 +74,15 @@ fn others<E: EmbeddedTarget>(args: &RequestArgs<E>, is_base: bool) -> [(&'static
 }
 
 struct Sender<'a> {
-    /// The URL of recorded requests without a URL. Its server gets the requests whose recorded URL is only a path.
+    /// The URL of recorded requests without a URL. A request that was recorded with only a path is sent to the server
+    /// of this URL.
     base: Option<&'a str>,
     is_base_used: bool,
     bodies: HashMap<String, Content>,
 }
 
 impl Sender<'_> {
-    /// Also returns whether characters of the URL had to be percent-encoded.
+    /// Returns the target of a recorded request, and whether characters of its URL had to be percent-encoded.
     fn target(&mut self, request: RecordedRequest) -> Told<(TargetSpec, bool)> {
         let RecordedRequest { method, url, headers, body } = request;
         let url = url.unwrap_or_default();

@@ -148,7 +148,7 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// The uses of a value in later requests determine which conditions the value must meet.
+    /// Gives each extracted value the conditions that it must meet. They follow from its uses in later requests.
     fn give(
         &mut self,
         steps: &mut [Step],
@@ -296,7 +296,8 @@ impl LookSpec {
     }
 }
 
-/// The expected value must be a string, unless the check compares JSON at a pointer without a regular expression.
+/// Parses the expected value of a check. It must be a string, unless the check compares JSON at a pointer without a
+/// regular expression.
 fn expected(source: &Source, value: &Value) -> Result<serde_json::Value, String> {
     let is_json = matches!(source, Source { part: Part::Json(_), regex: None });
     match value {

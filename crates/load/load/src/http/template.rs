@@ -123,7 +123,8 @@ impl Template {
         Template { pieces: vec![Piece::Text(bytes.into())] }
     }
 
-    /// If no piece without placeholders has `least` bytes, the first template is the whole one, and the rest is empty.
+    /// Splits the template around its largest piece without placeholders. If no such piece has at least `least` bytes,
+    /// the first part is the whole template, and the other parts are empty.
     pub(crate) fn around_large(mut self, least: usize) -> (Template, Box<[u8]>, Template) {
         let length = |piece: &Piece| match piece {
             Piece::Text(text) => text.len(),

@@ -254,7 +254,8 @@ mod tests {
         }
     }
 
-    /// The number of draws that do not exceed a quantile has a binomial distribution.
+    /// The number of draws that do not exceed a quantile has a binomial distribution. The tolerance is five of its
+    /// standard deviations.
     #[test]
     fn draws_follow_the_distribution() {
         const DRAWS: usize = 200_000;
@@ -288,7 +289,7 @@ mod tests {
             ("normal 5ms 0s", ms(5), ms(5)),
             ("lognormal 5ms 0", ms(5), ms(5)),
             ("pareto 5ms 1", ms(5), Duration::MAX),
-            // The factors of these distributions can be infinite.
+            // In these distributions, the factor by which a time is multiplied can be infinite.
             ("pareto 1ns 0.001", ms(0), Duration::MAX),
             ("lognormal 0s 1000", ms(0), ms(0)),
         ] {

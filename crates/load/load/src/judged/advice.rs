@@ -5,7 +5,8 @@ use super::verdict::Verdict;
 use crate::load::shortage::Shortage;
 use crate::load::unsupported::RunKind::Node;
 
-/// If the generator caused less than this share of the lateness, a better machine for it would change little.
+/// If the generator caused less than this share of the lateness, a faster machine for the generator would change the
+/// result only slightly.
 const SMALL: f64 = 1.0 / 3.0;
 
 pub(crate) fn advice(summary: &Summary) -> Option<String> {

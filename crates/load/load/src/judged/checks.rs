@@ -95,6 +95,7 @@ pub(crate) fn own(stats: &OperationStats, reported: Percentile) -> Option<Findin
     Some(Finding { check: "own", is_well: share.max(beside) <= MOST_OWN, text })
 }
 
+/// Returns an upper bound of the generator's own part of the response time at the reported percentile, in nanoseconds.
 /// The generator's own delay of a start is at most the smaller of two values:
 ///
 /// * the same percentile of the wait times, because the delay of a start is part of its wait time (infinite if this
@@ -233,7 +234,7 @@ mod tests {
             stats.response.record_n(90_000_000, 10).unwrap();
             own(&stats, Percentile(percent)).unwrap().text
         };
-        // There are 110 slots, of which 100 were started, at most 4 ms late. The mean delay of all slots is 9.09 ms.
+        // There are 110 slots. 100 of them were started, at most 4 ms late. The mean delay of all slots is 9.09 ms.
         let text = told(90.0);
         assert!(text.contains("at most 4.00ms ("), "{text}");
         let text = told(99.0);

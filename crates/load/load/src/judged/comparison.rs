@@ -64,7 +64,7 @@ pub(crate) enum Word {
 }
 
 impl Comparison {
-    /// Each side must have at least one run.
+    /// Compares two sides. Each side must have at least one run.
     pub(crate) fn new(first: &[StoredRun], second: &[StoredRun]) -> Result<Comparison, String> {
         let all: Vec<_> = first.iter().chain(second).collect();
         all.iter().try_for_each(|other| all[0].is_comparable(other))?;

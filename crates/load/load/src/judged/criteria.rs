@@ -119,7 +119,7 @@ impl Criterion {
         self.figure.part()
     }
 
-    /// A higher rate can make such a criterion fail, but can never make it hold.
+    /// Returns whether a higher rate can make the criterion fail, but never make it hold.
     pub(crate) fn breaks_above_a_rate(&self) -> bool {
         match self.figure.better() {
             Some(Better::Less) => matches!(self.operator, Operator::Below | Operator::AtMost),
@@ -133,8 +133,9 @@ impl Criterion {
         self.figure.is_about_waiting() || without.check(figures).is_none()
     }
 
-    /// Returns 0.01 for a 99th percentile, and the limit itself for errors. Returns `None` for other figures, for p0,
-    /// p100 and an error limit of 0, and for a criterion about one label.
+    /// Returns the share of requests that decides whether the criterion holds: 0.01 for a 99th percentile, and the
+    /// limit itself for errors. Returns `None` for other figures, for p0, p100 and an error limit of 0, and for a
+    /// criterion about one label.
     pub(crate) fn deciding_share(&self) -> Option<f64> {
         let is_errors = matches!(self.figure, Figure::Single(Single::Errors));
         let share = if is_errors { Some(self.limit.value) } else { self.figure.tail() };
@@ -157,7 +158,7 @@ impl Criterion {
         }
     }
 
-    /// If only a lower bound of the value is known, returns that bound.
+    /// Returns the value of the figure. If only a lower bound of the value is known, returns that bound.
     pub(crate) fn value(&self, figures: &Figures<'_>) -> Option<f64> {
         self.actual(figures).map(|value| value.least)
     }
@@ -172,7 +173,8 @@ impl Criterion {
         self.actual(figures).map_or_else(|| "unknown".to_owned(), |value| self.text(value))
     }
 
-    /// Rounds so that each printed value stays on its side of the limit. An inexact value is printed as a range.
+    /// Formats the value of the figure. The value is rounded so that it stays on its side of the limit. An inexact
+    /// value is printed as a range.
     fn text(&self, Value { least, most, .. }: Value) -> String {
         let show = |value| {
             let is_same_side = |shown| self.holds(shown) == self.holds(value);

@@ -1,7 +1,8 @@
 //! Sums up the results of several loads of one run.
 //!
-//! Counts and times are added. The verdict is that of the first load whose verdict is not good, because the other loads
-//! cannot compensate for a load that is late. Loads that recorded nothing come last.
+//! Counts and times are added. If the verdict of a load is not good, it is the verdict of the sum, because the other
+//! loads cannot compensate for a load that is late. If several verdicts are not good, the first of them counts. Loads
+//! that recorded nothing come last.
 
 use super::criteria::Required;
 use super::summary::{LoadResults, Summary, Title, late};

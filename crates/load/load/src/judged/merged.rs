@@ -69,7 +69,8 @@ pub(crate) fn encoded(summary: &Summary) -> Option<String> {
     Some(BASE64_STANDARD.encode(bytes.ok()?))
 }
 
-/// Each part comes with the name of its file. Returns an error unless the files are exactly the parts of one load.
+/// Merges the results in these files, each of which comes with its name. Returns an error unless the files are exactly
+/// the parts of one load.
 pub(crate) fn merged(files: &[(String, PartFile)]) -> Result<Summary, String> {
     let mut parts = files.iter().map(Part::read).collect::<Result<Vec<_>, _>>()?;
     parts.sort_by_key(|part| part.index);

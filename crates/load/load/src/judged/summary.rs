@@ -100,7 +100,7 @@ pub(crate) struct RunResults<'run> {
     pub(crate) stats: &'run OperationStats,
     pub(crate) gaps: Option<Quality>,
     pub(crate) randomness: Option<Randomness>,
-    /// How the run ended. `None` for a node of a fleet, because other nodes start its remaining slots.
+    /// The end of the run. `None` for a node of a fleet, because other nodes start its remaining slots.
     pub(crate) ending: Option<Ending>,
     pub(crate) lost: Option<String>,
     pub(crate) goal: Option<(&'run Goal, bool)>,
@@ -109,7 +109,7 @@ pub(crate) struct RunResults<'run> {
     pub(crate) unopened: usize,
     pub(crate) processor: Option<CpuTime>,
     pub(crate) meanwhile: Option<Meanwhile>,
-    /// How long the CPU quota stopped the generator, or `None` if the quota was not reached.
+    /// The time for which the CPU quota stopped the generator, or `None` if the quota was not reached.
     pub(crate) quota: Option<Quota>,
     pub(crate) resolved_in: Duration,
 }
@@ -227,8 +227,8 @@ impl Summary {
         self.findings.iter().any(|found| !found.is_well && found.check == check)
     }
 
-    /// If a criterion limits how much of the load was started, only such criteria decide whether the load counts as
-    /// complete. This does not apply if nothing was recorded.
+    /// Checks the criteria. If a criterion limits how much of the load was started, only criteria of this kind decide
+    /// whether the load counts as complete, unless nothing was recorded.
     pub(crate) fn require(&mut self, criteria: &[Criterion]) {
         if self.verdict.is_recorded() && criteria.iter().any(Criterion::names_load) {
             self.incomplete = None;
@@ -358,7 +358,8 @@ fn scarcity(time: CpuTime, duration: Duration, stats: &OperationStats) -> Option
     is_scarce.then(|| format!("CPU time was scarce{waited}"))
 }
 
-/// Responses that were awaited during a stop have unknown arrival times, so service times include the stop.
+/// Returns a message if too many responses were awaited during a stop. Their arrival times are unknown, so their
+/// service times include the stop.
 fn stopping(stats: &OperationStats) -> Option<String> {
     let (answers, most) = stats.stopped;
     is_a_percent(answers, stats).then(|| {

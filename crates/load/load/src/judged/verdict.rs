@@ -100,13 +100,15 @@ impl Verdict {
         }
     }
 
-    /// A closed loop keeps a verdict about failing requests.
+    /// Returns the verdict of a run that is possibly a closed loop. A closed loop keeps only a verdict about failing
+    /// requests.
     pub(crate) fn of_closed_loop(self, is_closed: bool) -> Verdict {
         let fails = matches!(self, Verdict::TargetFailing | Verdict::GeneratorFailing);
         if is_closed && !fails { Verdict::ClosedLoop } else { self }
     }
 
-    /// Returns `None` if no cause reaches two thirds. If there is no lateness, the generator counts as the cause.
+    /// Returns the verdict that names the cause of at least two thirds of the lateness, or `None` if there is no such
+    /// cause. If there is no lateness, the generator counts as the cause.
     fn of_most(lateness: &Lateness) -> Option<Verdict> {
         let [target, generator, resting] = lateness.main_shares();
         match target {
@@ -164,7 +166,8 @@ impl Verdict {
     }
 }
 
-/// Returns an empty sentence if the verdict is the same with the time that it leaves out.
+/// Returns a sentence about the time that the verdict leaves out. The sentence is empty if the verdict would be the
+/// same with that time.
 fn left_out(verdict: Verdict, lateness: &Lateness) -> String {
     let names_cause = [Verdict::TargetBehind, Verdict::ThinkTimes].contains(&verdict);
     if !names_cause || Verdict::of_most(lateness).is_some() {

@@ -67,7 +67,8 @@ impl Whole {
         Whole { name: name.to_owned(), status, account, told, missed: Vec::new() }
     }
 
-    /// Criteria about slots use the account. Criteria about requests and times use the sum of the nodes' results.
+    /// Checks the criteria. Criteria about slots use the account. Criteria about requests and times use the sum of the
+    /// nodes' results.
     pub(crate) fn require(&mut self, criteria: &[Criterion]) {
         let nothing = OperationStats::new();
         let stats = self.stats().unwrap_or(&nothing);
@@ -88,7 +89,7 @@ impl Whole {
         rates(&self.account)
     }
 
-    /// Lost slots are not included, because only the account contains them.
+    /// Returns the verdict. Lost slots are not included, because only the account contains them.
     pub(crate) fn verdict(&self) -> Option<Verdict> {
         let stats = self.stats().filter(|stats| stats.due() > 0)?;
         let ratio = float(stats.started()) / float(stats.due());
@@ -96,7 +97,8 @@ impl Whole {
         Some(Verdict::new(&Evidence::new(stats, ratio, 0.0)))
     }
 
-    /// If the verdict is good but some slots were lost or started twice, returns a sentence about these slots instead.
+    /// Returns a sentence about lost slots and slots that were started twice, if there are such slots and the verdict
+    /// is good. Otherwise, returns the sentence of the verdict.
     pub(crate) fn sentence(&self) -> Option<String> {
         let stats = self.stats()?;
         let verdict = self.verdict()?;

@@ -3,19 +3,19 @@
 use super::about::About;
 use super::target::{Done, Failure, Slot, Target};
 
-/// A target whose driver has no async interface. Every `BlockingTarget` is also a [`Target`].
+/// A target for drivers without an async interface. Every `BlockingTarget` is also a [`Target`].
 ///
 /// Each session has a thread of its own, which waits for a slot, makes the call and waits for the response. The number
 /// of threads is therefore the number of sessions; a requested number of threads has no effect. The time inside a call
 /// is attributed to the target.
 ///
-/// A call that blocks cannot be canceled, so the timeout does not apply: set the driver's timeout. A call that still
-/// hangs when the run is given up is counted as unfinished, and its thread is not joined.
+/// A call that blocks cannot be canceled, so the timeout does not apply. Set the timeout of the driver instead. A call
+/// that still hangs when the run is given up is counted as unfinished, and its thread is not joined.
 ///
 /// The load begins when all sessions are open or have failed to open, or when the timeout has passed. A session that
 /// opens later takes slots at once. If a session is still not open when the schedule ends, its thread is not joined.
 ///
-/// A function or closure that takes a [`Slot`] and returns `Result<Done, Failure>` is a blocking target, whose sessions
+/// A function or closure that takes a [`Slot`] and returns `Result<Done, Failure>` is a blocking target. Its sessions
 /// hold no data:
 ///
 /// ```
@@ -80,8 +80,8 @@ pub trait BlockingTarget: Send + Sync + 'static {
     /// # Errors
     ///
     /// Returns a failure if the session cannot be opened. If the check of availability fails, the load does not run. If
-    /// another attempt before the load fails, `connect` is called again for the session's first call. If it fails for a
-    /// call, that call fails with the same kind of failure.
+    /// another attempt before the load fails, `connect` is called again for the session's first call. If `connect`
+    /// fails for a call, that call fails with the same kind of failure.
     fn connect(&self, index: usize) -> Result<Self::Session, Failure>;
 
     /// Performs the operation for a slot. A panic counts as a failure. Retries inside the call are part of its service

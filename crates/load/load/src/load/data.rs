@@ -18,7 +18,7 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 pub(crate) use table::Data;
 
-/// Each row is used for `slots_per_row` consecutive slots.
+/// Reads the data file of the options. Each row is used for `slots_per_row` consecutive slots.
 pub(crate) fn read(args: &DataArgs, seed: u64, slots_per_row: u64) -> anyhow::Result<Option<Data>> {
     let Some(path) = &args.data else { return Ok(None) };
     let mut data = of_file(path).map_err(|told| anyhow::anyhow!("--data: {told:#}"))?;

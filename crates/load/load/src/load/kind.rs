@@ -88,12 +88,14 @@ impl FailureKind {
         FailureKind::external(text, text)
     }
 
-    /// For a text that comes from outside this program. A known text keeps its group.
+    /// Returns the kind for a text that comes from outside this program. If the text is already known, its kind keeps
+    /// its group.
     pub(crate) fn external(group: &str, text: &str) -> FailureKind {
         locked(&KNOWN).external(group, text)
     }
 
-    /// For a text that this program determines. Metrics count failures by group: there are fewer groups than kinds.
+    /// Returns the kind for a text that this program determines. Metrics count failures by group, because there are
+    /// fewer groups than kinds.
     pub(crate) fn of_group(group: &str, text: &str) -> FailureKind {
         locked(&KNOWN).internal(group, text)
     }

@@ -78,14 +78,14 @@ impl Counter {
     /// Adds the events that occurred in the call for a slot.
     pub fn add(&self, slot: Slot, events: u64) {
         if slot.is_recorded() {
-            // Relaxed: the count publishes nothing. No model: one atomic.
+            // Relaxed: no other data is published through the count. No loom model: it is a single atomic.
             self.count.fetch_add(events, Ordering::Relaxed);
         }
     }
 
     pub(crate) fn take(&self) -> OwnTimes {
         let times = Histogram::new_with_max(2, 1).expect("these bounds are valid");
-        // Relaxed: as in `add`.
+        // Relaxed: for the reason given in `add`.
         let untimed = self.count.swap(0, Ordering::Relaxed);
         OwnTimes { part: Part::Counter(Name(self.name)), times, untimed }
     }

@@ -106,7 +106,7 @@ pub(crate) fn counters(own: &[OwnTimes]) -> impl Iterator<Item = (&'static str, 
 #[derive(Clone, Debug)]
 pub(crate) struct OwnTimes {
     pub(crate) part: Part,
-    /// In nanoseconds.
+    /// The times in nanoseconds.
     pub(crate) times: Histogram<u64>,
     /// The number of events whose time is unknown, or the value of a counter.
     pub(crate) untimed: u64,
@@ -130,7 +130,7 @@ pub(crate) fn add(sum: &mut Vec<OwnTimes>, others: Vec<OwnTimes>) {
             own.times += other.times;
             own.untimed = own.untimed.saturating_add(other.untimed);
         } else {
-            // A later histogram of the same part may contain times above the bounds of this one.
+            // A histogram of the same part that is added later may contain longer times.
             other.times.auto(true);
             sum.push(other);
         }

@@ -18,8 +18,8 @@ pub(crate) struct Repeats {
 }
 
 impl Repeats {
-    /// Repeats the requests of `slots`, which must not be empty, once per `requests` slots. If this would exceed the
-    /// limit of [`LEAST_STRIDE`], the requests are repeated less often.
+    /// Creates the repeats of the requests of `slots`, which must not be empty. Each request is repeated once per
+    /// `requests` slots. If this would exceed the limit of [`LEAST_STRIDE`], the requests are repeated less often.
     pub(crate) fn new(mut slots: Vec<u64>, requests: u64, seed: u64) -> Repeats {
         slots.sort_unstable_by_key(|slot| mixed(seed ^ mixed(*slot)));
         slots.dedup();
@@ -38,7 +38,8 @@ impl Repeats {
         is_chosen.then(|| self.slots[index])
     }
 
-    /// Returns `None` for a slot that was slow in the earlier run and sends its own request.
+    /// Returns whether the slot repeats a request. Returns `None` for a slot that was slow in the earlier run and sends
+    /// its own request.
     pub(crate) fn is_repeated(&self, number: u64) -> Option<bool> {
         let is_repeated = self.source(number) != number;
         (is_repeated || !self.known.contains(&number)).then_some(is_repeated)

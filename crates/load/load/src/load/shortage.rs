@@ -32,7 +32,8 @@ impl Shortage {
         ALL.into_iter().find(|it| *it != Queue && it.codes().contains(&code))
     }
 
-    /// EAGAIN means a shortage only in an attempt to connect.
+    /// Returns the shortage that caused an attempt to connect to fail. EAGAIN means a shortage only for such an
+    /// attempt.
     #[must_use]
     pub(crate) fn of_connecting(error: &io::Error) -> Option<Shortage> {
         let is_queue = error.raw_os_error().is_some_and(|code| Queue.codes().contains(&code));
@@ -45,7 +46,8 @@ impl Shortage {
         of_text(&error.to_string()).or_else(|| { causes }.next())
     }
 
-    /// The kind of a scenario step's failure begins with the step's label, so only its end is compared.
+    /// Returns the shortage that caused failures of this kind. The kind of a scenario step's failure begins with the
+    /// step's label, so only the end of the kind is compared.
     #[must_use]
     pub(crate) fn of_kind(kind: FailureKind) -> Option<Shortage> {
         let text = kind.to_string();
@@ -79,7 +81,8 @@ impl Shortage {
         }
     }
 
-    /// The name and the message are the same on all systems, because failures are compared by text.
+    /// Returns the name of the shortage and its message. They are the same on all systems, because failures are
+    /// compared by text.
     fn words(self) -> [&'static str; 2] {
         match self {
             OpenFiles => ["EMFILE", "too many open files"],
@@ -205,7 +208,8 @@ mod tests {
         assert_eq!(Shortage::cause_of(&lacks()), Some(OpenFiles));
         assert_eq!(Shortage::cause_of(&Caused(lacks())), Some(OpenFiles));
         assert_eq!(Shortage::cause_of(&Caused(error(Errno::CONNREFUSED))), None);
-        // A server can report its own shortage in these words.
+        // A server can report its own shortage in these words, so the words alone do not mean a shortage of the
+        // generator.
         let told = io::Error::other(format!("the server says: {}", lacks()));
         assert_eq!(Shortage::cause_of(&told), None);
     }

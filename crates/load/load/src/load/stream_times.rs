@@ -163,8 +163,8 @@ mod tests {
         times.take().into_iter().map(ms).collect()
     }
 
-    /// The call is due at 2 ms, and its stream is watched from 5 ms. Each element of `after` is the time in
-    /// milliseconds from the previous item, or from 5 ms, to the next item.
+    /// Returns the recorded times of one call. The call is due at 2 ms, and its stream is watched from 5 ms. Each
+    /// element of `after` is the time in milliseconds from the previous item, or from 5 ms, to the next item.
     fn of_stream(is_recorded: bool, after: &[u64]) -> Vec<Vec<u64>> {
         let (clock, times) = (ManualClock::new(), StreamTimes::new());
         let pacer = Pacer::builder(Rate::per_second(1).unwrap()).clock(clock.clone()).build();

@@ -71,7 +71,7 @@ pub trait Target: Send + Sync + 'static {
     ///
     /// Returns a failure if the session cannot be opened. If the check after [`setup`](Target::setup) fails, the load
     /// does not run. If another attempt before the load fails, `connect` is called again for the session's first call.
-    /// If it fails for a call, that call fails with the same kind of failure.
+    /// If `connect` fails for a call, that call fails with the same kind of failure.
     fn connect(&self, index: usize) -> impl Future<Output = Result<Self::Session, Failure>> + Send;
 
     /// Performs the operation for a slot.
@@ -140,8 +140,8 @@ pub trait Target: Send + Sync + 'static {
     /// With `Some`, closes the session. With `None`, cleans up after the load. The default drops the session.
     ///
     /// At the end of the load, `teardown` is called for each open session, within the timeout. After the load, each
-    /// process calls it once with `None` and without a timeout, even if the load failed or was interrupted. A session
-    /// is dropped without this call if a failure has [broken](Failure::broken) it, or if the run is given up.
+    /// process calls `teardown` once with `None` and without a timeout, even if the load failed or was interrupted. A
+    /// session is dropped without this call if a failure has [broken](Failure::broken) it, or if the run is given up.
     ///
     /// # Errors
     ///

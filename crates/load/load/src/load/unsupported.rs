@@ -15,7 +15,7 @@ pub(crate) enum RunKind {
 
 use RunKind::{ClosedLoop, LoadFile, Node, PerConnection, SeveralLoads, TwoSides};
 
-/// A node of a fleet rejects more options: see `invitation`.
+/// The options that these kinds of runs reject. `invitation` lists further options that a node of a fleet rejects.
 pub(crate) const UNSUPPORTED: &[(&str, &[RunKind])] = &[
     ("again", &[Node, SeveralLoads, TwoSides]),
     ("arrivals", &[ClosedLoop, PerConnection]),

@@ -8,7 +8,8 @@ use hyper::header::{
     RETRY_AFTER, SERVER, USER_AGENT,
 };
 
-/// Fields of RFC 9110 and 9111, `Cookie` (RFC 6265, section 5.4) and `Origin` (RFC 6454, section 7.3).
+/// The fields that may occur only once: those of RFC 9110 and 9111, `Cookie` (RFC 6265, section 5.4) and `Origin` (RFC
+/// 6454, section 7.3).
 const ONCE: [HeaderName; 25] = [
     AGE,
     AUTHORIZATION,
@@ -41,7 +42,7 @@ pub(crate) fn is_once(name: &HeaderName) -> bool {
     ONCE.contains(name)
 }
 
-/// Servers would use one of the values of a repeated field, or reject the request.
+/// Returns an error if one of these fields is repeated. Servers would use one of its values, or reject the request.
 pub(crate) fn check<'a>(names: impl Iterator<Item = &'a HeaderName>) -> anyhow::Result<()> {
     let mut seen = Vec::new();
     for name in names.filter(|name| is_once(name)) {

@@ -67,7 +67,7 @@ pub(crate) fn speaks_http2<S>(stream: &Stream<S>) -> bool {
     stream.get_ref().1.alpn_protocol() == Some(b"h2")
 }
 
-/// Returns `None` if TLS did not cause the error.
+/// Returns the reason why TLS failed, or `None` if TLS did not cause the error.
 pub(crate) fn reason(error: &io::Error) -> Option<Tls> {
     error.get_ref().and_then(|source| source.downcast_ref::<Error>()).map(Tls::from)
 }

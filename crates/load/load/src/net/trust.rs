@@ -6,7 +6,7 @@ use std::path::Path;
 pub(crate) enum Trust<'a> {
     System,
     File(&'a Path),
-    /// Only the certificate of the embedded target, in PEM.
+    /// The client trusts only the certificate of the embedded target. The certificate is in PEM format.
     Only(&'a str),
     Anyone,
 }

@@ -34,7 +34,7 @@ pub(crate) fn server_and_path(url: &str) -> (&str, &str) {
     url.split_at(path)
 }
 
-/// The host of a URL such as `http://:8080/` is localhost.
+/// Parses and checks a URL. The host of a URL such as `http://:8080/` is localhost.
 pub(crate) fn read(address: &str) -> Told<Uri> {
     let wrong = |why: &dyn Display| format!("{} {why}; {URL}", shown(address));
     let parsed = with_path(&with_host(address)).parse();
@@ -59,7 +59,7 @@ fn with_host(address: &str) -> Cow<'_, str> {
     Cow::Borrowed(address)
 }
 
-/// hyper needs a path, even if a URL has only a query.
+/// Inserts the path `/` if the URL has a query but no path, because hyper needs a path.
 fn with_path(address: &str) -> Cow<'_, str> {
     let host = address.find("://").map_or(0, |scheme| scheme + 3);
     match address[host..].find(['/', '?']).map(|place| host + place) {
@@ -77,7 +77,8 @@ fn shown(address: &str) -> String {
     }
 }
 
-/// hyper drops an invalid port without an error.
+/// Returns whether the URL contains a port. hyper drops an invalid port without an error, so the text of the URL is
+/// compared with the host.
 fn has_port(url: &Uri) -> bool {
     let authority = url.authority().map_or("", |authority| authority.as_str());
     let place = authority.rsplit('@').next().unwrap_or_default();

@@ -41,7 +41,7 @@ impl PlannedLoad<'_> {
 
     pub(crate) fn starts(&self) -> anyhow::Result<impl Iterator<Item = Duration> + use<>> {
         let starts = self.schedule.starts()?;
-        // As in a run, no slot starts at the exact end of the shape.
+        // No slot starts at the exact end of the shape, as in a run.
         let ends = [self.duration, self.shape.duration()];
         let end = ends.into_iter().flatten().min().unwrap_or(Duration::MAX);
         let most = usize::try_from(self.requests).unwrap_or(usize::MAX);
@@ -61,7 +61,8 @@ impl PlannedLoad<'_> {
         arrivals.starts_before(moment, &self.shape, &self.shard).min(self.requests)
     }
 
-    /// The load ends just after the start of the first request beyond the limit, so that n requests take n intervals.
+    /// Returns the end of a load with a limited number of requests. The load ends just after the start of the first
+    /// request beyond the limit, so that n requests take n intervals.
     fn end_of_requests(&self, arrivals: &Arrivals) -> Option<Duration> {
         let is_too_late = |ns: u64| {
             let moment = Duration::from_nanos(ns);

@@ -55,7 +55,7 @@ fn resample(counts: &[f64], columns: usize) -> Vec<f64> {
     (0..=columns).map(count).collect()
 }
 
-/// All starts must be before `end`.
+/// Counts the starts before the end of each column. All starts must be before `end`.
 fn tally(starts: impl Iterator<Item = Duration>, end: Duration, columns: usize) -> Vec<f64> {
     let mut counts = vec![0.0; columns + 1];
     for start in starts {

@@ -7,7 +7,7 @@ use crate::console::line_plot::{self, PlotLine};
 use plotters::style::RGBColor;
 use std::error::Error;
 
-/// Each column is less than two pixels wide.
+/// The number of columns in the image. Each column is less than two pixels wide.
 const COLUMNS: usize = 600;
 const MOMENTS: u64 = 10;
 const RATE: RGBColor = RGBColor(50, 100, 170);

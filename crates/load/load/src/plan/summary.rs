@@ -5,8 +5,8 @@ use super::outline::Outline;
 use crate::console::human;
 use std::fmt::{self, Display, Formatter};
 
-/// The number of samples from which the lowest rate is taken, and also the highest one if only a part of the shape is
-/// shown.
+/// The number of samples of the rate. The lowest rate is taken from them. If only a part of the shape is shown, the
+/// highest rate is taken from them too.
 const MOMENTS: u64 = 6_000;
 const COLUMNS: usize = 100;
 

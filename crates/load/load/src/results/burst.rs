@@ -1,6 +1,6 @@
 //! Computes for how long a strictness above 1 would hold slots back if the generator had no delays of its own.
 //!
-//! With such a strictness, a slot may start when two moving bounds have both reached its intended start. The first
+//! With a strictness above 1, a slot may start when two moving bounds have both reached its intended start. The first
 //! bound is the schedule. The second bound begins at a slot that starts late, and then advances at the speed of the
 //! schedule multiplied by the strictness. In the pacer, the second bound also begins at slots that start late because
 //! of the generator. In this module, the second bound is a [`BurstLine`], which begins only at slots that had to wait
@@ -35,12 +35,14 @@ impl BurstLine {
         (strictness.get() > Strictness::STRICT.get()).then_some(line)
     }
 
-    /// The slot has not started, and has had a free connection since the time `free`.
+    /// Returns for how long a slot has been held back. The slot has not started, and has had a free connection since
+    /// the time `free`.
     pub(crate) fn held(&self, intended: Nanos, free: Nanos, now: Nanos) -> Duration {
         self.last.reaches(intended, self.ratio).min(now) - free
     }
 
-    /// The second bound then begins at this slot, unless a later slot has already started.
+    /// Records the start of a slot, and returns for how long it was held back. The second bound then begins at this
+    /// slot, unless a slot with a later intended start has already started.
     pub(crate) fn start(&mut self, intended: Nanos, free: Nanos, now: Nanos) -> Duration {
         let held = self.held(intended, free, now);
         if intended >= self.last.intended {
@@ -58,7 +60,8 @@ mod tests {
         Nanos::from_nanos(ms * 1_000_000)
     }
 
-    /// A slot is due every 10 ms. Each pair contains the times of a free connection and of the start, in ms.
+    /// Returns for how long each slot is held back, in ms. A slot is due every 10 ms. Each pair contains the times of a
+    /// free connection and of the start, in ms.
     fn held(slots: &[(u64, u64)]) -> Vec<u128> {
         let mut line = BurstLine::new(Strictness::new(2.0).unwrap()).unwrap();
         let slots = (0..).step_by(10).map(at).zip(slots);

@@ -63,17 +63,17 @@ impl<'run> Confidence<'run> {
         Confidence { stats, batches: over_time.batches() }
     }
 
-    /// Each time is in the batch in which its slot was due.
+    /// Returns the wait times in batches. Each time is in the batch in which its slot was due.
     pub(crate) fn wait(&self) -> Batched<'_> {
         self.batched(Sample::exact(&self.stats.wait), |batch| &batch.due.wait)
     }
 
-    /// Each time is in the batch in which its request was completed.
+    /// Returns the service times in batches. Each time is in the batch in which its request was completed.
     pub(crate) fn service(&self) -> Batched<'_> {
         self.batched(Sample::exact(&self.stats.service), |batch| &batch.brief.service)
     }
 
-    /// Each time is in the batch in which its slot was due.
+    /// Returns the response times in batches. Each time is in the batch in which its slot was due.
     pub(crate) fn response(&self) -> Batched<'_> {
         self.batched(self.stats.responses(), |batch| &batch.due.response)
     }
@@ -94,7 +94,8 @@ pub(crate) struct Batched<'run> {
 }
 
 impl Batched<'_> {
-    /// Returns `None` for the quantiles 0 and 1, and if there are no times or too few batches.
+    /// Returns the confidence interval of a quantile. Returns `None` for the quantiles 0 and 1, and if there are no
+    /// times or too few batches.
     pub(crate) fn range(&self, quantile: f64) -> Option<Range> {
         let is_inside = quantile > 0.0 && quantile < 1.0 && !self.sample.is_empty();
         let is_known = is_inside && self.batches.len() >= LEAST_BATCHES;
@@ -145,7 +146,8 @@ impl Batched<'_> {
         Some((float(range.high?) - float(range.low)) / (high - low))
     }
 
-    /// Times in the same bucket as `time` are included if `with_time` is true.
+    /// Returns for each batch the share of its times that are below `time`. If `with_time` is true, times in the same
+    /// bucket as `time` are included.
     pub(crate) fn shares(&self, time: u64, with_time: bool) -> Vec<Share> {
         let share = |times: &&Histogram<u64>| {
             let same = if with_time { 0 } else { times.count_at(time) };
@@ -156,7 +158,8 @@ impl Batched<'_> {
     }
 }
 
-/// For example, `counted` of `all` times do not exceed a limit, or `counted` requests started in `all` seconds.
+/// A share: `counted` of `all`. For example, `counted` of `all` times do not exceed a limit, or `counted` requests
+/// started in `all` seconds.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Share {
     pub(crate) counted: f64,
@@ -241,7 +244,7 @@ pub(crate) fn wilson(share: f64, count: f64) -> (f64, f64) {
     ((middle - reach).max(0.0), (middle + reach).min(1.0))
 }
 
-/// A number above `u32::MAX` becomes infinite.
+/// Converts a count to a float. A count above `u32::MAX` becomes infinite.
 pub(crate) fn float_of(count: usize) -> f64 {
     u32::try_from(count).map_or(f64::INFINITY, f64::from)
 }

@@ -13,7 +13,7 @@ const LONGEST: f64 = 1.25;
 
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(crate) struct ExpectedLoad {
-    /// In requests per second.
+    /// The expected rate in requests per second.
     pub(crate) rate: f64,
     pub(crate) is_poisson: bool,
 }
@@ -25,14 +25,16 @@ pub(crate) struct Evenness {
     pub(crate) requests: u64,
     pub(crate) seconds: f64,
     pub(crate) rate: Option<f64>,
-    /// `None` if there are fewer than ten requests, or if all arrived at the same time.
+    /// The quality of the gaps. `None` if there are fewer than ten requests, or if all of them arrived at the same
+    /// time.
     pub(crate) gaps: Option<Quality>,
     /// The distance between the distribution of the gaps and the expected one (Kolmogorov-Smirnov), from 0 to 1. If
     /// even arrivals are expected, gaps within 25 % of nominal count as nominal. `None` if there are too few gaps.
     pub(crate) distance: Option<f64>,
     #[serde(skip)]
     pub(crate) randomness: Option<Randomness>,
-    /// `None` if there are no requests, or if Poisson arrivals are expected, whose exact times are unknown.
+    /// The lateness of requests. `None` if there are no requests, or if Poisson arrivals are expected, because their
+    /// exact times are unknown.
     pub(crate) lateness_ns: Option<Lateness>,
     pub(crate) bursts: [Burst; 2],
 }
@@ -105,7 +107,8 @@ fn distance_from_even(slots: &[f64]) -> Option<f64> {
     (!gaps.is_empty()).then_some(distance)
 }
 
-/// The arrival times in `slots` and the lateness ([`Lateness`]) are in nominal gaps.
+/// Returns the lateness of each request, as [`Lateness`] defines it. The lateness and the arrival times in `slots` are
+/// in nominal gaps.
 pub(crate) fn slots_late(slots: &[f64]) -> Vec<f64> {
     let late = slots.iter().zip(0_u64..).map(|(slot, number)| slot - float(number));
     let late: Vec<f64> = late.collect();

@@ -1,8 +1,8 @@
 //! Measures how even the starts are, independently of their mean rate.
 //!
 //! The mean rate can be exactly right even if starts come in bursts. Therefore each gap between two consecutive starts,
-//! on any thread, is compared with the number of slots that the load requires during the gap. This number should be
-//! one.
+//! on any thread, is compared with the number of slots that the load requires during the gap. In a load with even gaps,
+//! the number is one for each gap.
 
 use serde::Serialize;
 

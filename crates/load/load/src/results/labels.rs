@@ -24,7 +24,7 @@ pub(crate) struct Labelled {
 }
 
 impl Labels {
-    /// Reports include expected labels even if no operation with these labels has ended.
+    /// Adds labels that reports include even if no operation with these labels has ended.
     pub(crate) fn expect(&mut self, labels: &[&str]) {
         for label in labels {
             self.labelled(label).is_expected = true;

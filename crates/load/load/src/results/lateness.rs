@@ -2,9 +2,9 @@
 //!
 //! If a slot starts late, it has waited for a connection, for this program, or for both. A generator without delays
 //! would start the slot as soon as a connection is free. Each thread therefore simulates **ideal** connections in
-//! addition to its real ones. The ideal connections have the same slots and the same service times as the real ones,
-//! but they belong to a generator without delays. The time for which a slot waits for a free ideal connection is
-//! attributed to the target. The rest of its lateness is attributed to the generator.
+//! addition to its real connections. The ideal connections have the same slots and the same service times as the real
+//! connections, but they belong to a generator without delays. The time for which a slot waits for a free ideal
+//! connection is attributed to the target. The rest of its lateness is attributed to the generator.
 //!
 //! If the strictness is above 1, the schedule itself holds slots back, so that lost time is made up for gradually. The
 //! time for which a generator without delays would hold a slot back is counted separately: see [`burst`](super::burst).
@@ -19,10 +19,11 @@
 //! the theory of queues with many servers*, 1955): a slot uses the connection that is free first, for the slot's
 //! service time.
 //!
-//! A call may have *think times* between its requests, as in scenarios. For such calls, there is a second set of ideal
-//! connections, whose target responds at once. If a slot has to wait even for a connection of this set, there are too
-//! few connections for the think times, and the wait is attributed to the think times. If a think time ends late, the
-//! next request of the call is late. This lateness is attributed to the generator.
+//! A call may have *think times* between its requests, as in scenarios. For calls with think times, there is a second
+//! set of ideal connections, which belongs to a target that responds at once. If a slot has to wait even for a
+//! connection of this set, there are too few connections for the think times, and the wait is attributed to the think
+//! times. If a think time ends late, the next request of the call is late. This lateness is attributed to the
+//! generator.
 
 use super::burst::BurstLine;
 use nanopace::Nanos;
@@ -94,7 +95,8 @@ impl Lateness {
         Lateness { target: self.target - resting, resting, ..self }
     }
 
-    /// The time `seconds` belongs to no slot. `held` counts as part of the target's lateness.
+    /// Divides `seconds`, which belong to no slot, among the causes in the proportion of this lateness. `held` counts
+    /// as part of the target's lateness.
     pub(crate) fn parts_of(&self, seconds: f64) -> Lateness {
         let total = self.total();
         let part = |of: f64| if total > 0.0 { seconds * of / total } else { 0.0 };
@@ -105,7 +107,7 @@ impl Lateness {
         Lateness { target: seconds - generator - resting, generator, queued, held: 0.0, resting }
     }
 
-    /// `held` counts as part of the target's lateness, because the target caused it.
+    /// Returns the target's share of the lateness. It includes `held`, because the target caused it.
     pub(crate) fn target_share(&self) -> Option<f64> {
         self.share(self.target + self.held)
     }
@@ -118,7 +120,8 @@ impl Lateness {
         self.share(self.resting)
     }
 
-    /// The share of the target includes `held`. If there is no lateness, the generator counts as its cause.
+    /// Returns the shares of the target, the generator and the think times. The share of the target includes `held`. If
+    /// there is no lateness, the generator counts as its cause.
     pub(crate) fn main_shares(&self) -> [f64; 3] {
         let [target, resting] =
             [self.target_share(), self.resting_share()].map(|share| share.unwrap_or(0.0));
@@ -169,7 +172,8 @@ impl IdealConnections {
         self.free_since.is_empty()
     }
 
-    /// `moved` is the time by which the schedule has been moved. `burst` may hold a late slot back.
+    /// Starts a slot on the connection that is free first. `moved` is the time by which the schedule has been moved.
+    /// `burst` may hold a late slot back.
     pub(crate) fn start(
         &mut self,
         intended: Nanos,
@@ -186,12 +190,13 @@ impl IdealConnections {
         start
     }
 
-    /// `busy` is the time for which the slot occupied its connection, without pauses of the schedule.
+    /// Ends a slot. `busy` is the time for which the slot occupied its connection, without pauses of the schedule.
     pub(crate) fn end(&mut self, start: Start, busy: Duration) {
         self.free_since.push(Reverse(start.free + busy - start.moved));
     }
 
-    /// `in_use` contains the slots that have not ended, each with the time for which it occupies its connection.
+    /// Returns the earliest time at which an ideal connection is free. `in_use` contains the slots that have not ended,
+    /// each with the time for which it occupies its connection.
     pub(crate) fn free_from(
         &self,
         in_use: impl Iterator<Item = (Start, Duration)>,
@@ -206,7 +211,8 @@ impl IdealConnections {
         moved.saturating_sub(self.given_up)
     }
 
-    /// The thread has found all responses that arrived before `looked`.
+    /// Returns the lateness of a slot that has not started. The thread has found all responses that arrived before
+    /// `looked`.
     pub(crate) fn unstarted(
         &self,
         intended: Nanos,
@@ -243,7 +249,8 @@ impl Start {
         }
     }
 
-    /// `rests` is the slot's start on the ideal connections whose target responds at once.
+    /// Returns the lateness of a slot, in which the wait for connections that were in think times is separate. `rests`
+    /// is the slot's start on the ideal connections whose target responds at once.
     pub(crate) fn lateness_beside(&self, rests: Option<Start>, intended: Nanos) -> Lateness {
         let lateness = self.lateness(intended);
         rests.map_or(lateness, |rests| lateness.but_for_rests(rests.free - intended))
@@ -264,8 +271,8 @@ mod tests {
         Duration::from_millis(ms)
     }
 
-    /// Each slot has an intended start, an actual start and a service time in ms, and ends before the next slot on its
-    /// connection starts. Returns the lateness that the target and the generator caused, in ms.
+    /// Returns the lateness that the target and the generator caused, in ms. Each slot has an intended start, an actual
+    /// start and a service time in ms, and ends before the next slot on its connection starts.
     fn sums(connections: usize, slots: &[(u64, u64, u64)]) -> (u64, u64) {
         let mut ideal = IdealConnections::new(connections);
         let mut in_use: Vec<(u64, Start, u64)> = Vec::new();

@@ -2,7 +2,7 @@
 
 use crate::console::human::float;
 
-/// In the kernel's units of usually 10 ms, over all cores. For less time, no shares are reported.
+/// The minimum CPU time for which shares are reported, over all cores, in the kernel's units of usually 10 ms.
 const LEAST_TICKS: u64 = 100;
 
 /// The CPU time of all cores since the machine was started, in the kernel's units of usually 10 ms (`USER_HZ`).

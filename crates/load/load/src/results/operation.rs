@@ -18,7 +18,7 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
-    /// `sent` is used if the call does not report the time of its send.
+    /// Creates the result of a call. If the call does not report when it was sent, the time is `sent`.
     pub(crate) fn new(sent: Nanos, called: Result<Done, Failure>) -> Answer {
         let Done { details, sent: told } = called.unwrap_or_else(|failure| failure.done);
         let outcome = called.map(drop).map_err(|failure| failure.kind());
@@ -41,7 +41,7 @@ pub(crate) struct Operation {
 }
 
 impl Operation {
-    /// Does not include the time for opening a connection before the send.
+    /// Returns the service time. It does not include the time for opening a connection before the send.
     pub(crate) fn service_time(&self) -> Duration {
         self.end - self.answer.sent
     }

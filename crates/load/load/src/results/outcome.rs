@@ -31,7 +31,7 @@ impl Display for Ending {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Outcome {
     pub(crate) intended_start: Nanos,
-    /// `None` if the slots were not started.
+    /// The wait time of the slots, or `None` if they were not started.
     pub(crate) wait_time: Option<Duration>,
     /// The time from the intended start to the end. It is a lower bound if the slots were not completed.
     pub(crate) response_time: Duration,

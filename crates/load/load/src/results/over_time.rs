@@ -134,12 +134,13 @@ impl OverTime {
         OverTime { intervals: Vec::new(), each: 1, last: 0 }
     }
 
-    /// No interval has length zero.
+    /// Returns the intervals. None of them has the length zero.
     pub(crate) fn intervals(&self) -> &[Interval] {
         &self.intervals
     }
 
-    /// An interval of length zero is joined to the previous interval, or dropped without one.
+    /// Adds an interval. An interval of length zero is joined to the previous interval, or dropped if there is no
+    /// previous interval.
     pub(crate) fn add(&mut self, interval: Interval) {
         let is_full = self.last == self.each && interval.from < interval.to;
         match self.intervals.last_mut() {
@@ -162,8 +163,8 @@ impl OverTime {
         }
     }
 
-    /// The intervals are at least as long as any interval of a load, which counts in the interval that contains its
-    /// middle.
+    /// Returns the sum of several loads. The intervals of the sum are at least as long as any interval of a load. An
+    /// interval of a load counts in the interval of the sum that contains its middle.
     pub(crate) fn sum(loads: &[(Duration, &OverTime)]) -> OverTime {
         let all = || loads.iter().flat_map(|(_, load)| &load.intervals);
         let width = all().map(|of| of.length().as_millis().next_multiple_of(WIDTH_MS)).max();
@@ -201,7 +202,8 @@ impl OverTime {
         parts
     }
 
-    /// Each joins the same number of recorded intervals, a power of two; the last one may join fewer.
+    /// Returns at most `most` intervals. Each of them joins the same number of recorded intervals, which is a power of
+    /// two. The last one may join fewer.
     pub(crate) fn at_most(&self, most: usize) -> Vec<Interval> {
         joined(&self.intervals, self.intervals.len().div_ceil(most).next_power_of_two())
     }
@@ -233,7 +235,8 @@ pub(crate) mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Each interval has a start and an end in ms, and the numbers of requested slots and of started operations.
+    /// Creates a record from intervals, each with a start and an end in ms, and the numbers of requested slots and of
+    /// started operations.
     pub(crate) fn over_time(intervals: impl IntoIterator<Item = (u64, u64, f64, u64)>) -> OverTime {
         let mut over_time = OverTime::new();
         for (from, to, asked, started) in intervals {

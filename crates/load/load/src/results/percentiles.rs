@@ -11,7 +11,8 @@ pub(crate) fn at(times: &Histogram<u64>, quantile: f64) -> Duration {
     Duration::from_nanos(times.value_at_quantile(quantile))
 }
 
-/// Converts a percentage without a division by 100, which would round twice and could select the next rank.
+/// Converts a percentage to a quantile. The conversion does not divide by 100, because a division would round a second
+/// time and could select the next rank.
 pub(crate) fn quantile(percent: f64) -> f64 {
     format!("{percent}e-2").parse().unwrap_or(1.0)
 }
@@ -52,15 +53,16 @@ impl<'run> Sample<'run> {
         float(measured) < (quantile * float(self.times.len())).ceil().max(1.0)
     }
 
-    /// Takes all lower bounds as longer than every measured time. Returns `None` if the result is a lower bound.
+    /// Returns the time at the quantile if all lower bounds count as longer than every measured time. Returns `None` if
+    /// this time is a lower bound.
     pub(crate) fn at_most(self, quantile: f64) -> Option<u64> {
         if self.bounds.is_none() {
             return Some(self.times.value_at_quantile(quantile));
         }
         let rank = (quantile * float(self.times.len())).ceil().max(1.0);
         let measured = self.measured();
-        // The quantile is that of the middle of the rank, because the end of the rank might be rounded to the next
-        // rank. The shortest time needs the quantile 0, because its bucket may contain several ranks.
+        // The quantile that is used belongs to the middle of the rank, because the end of the rank might be rounded to
+        // the next rank. The shortest time needs the quantile 0, because its bucket may contain several ranks.
         let part = if quantile > 0.0 { (rank - 0.5) / float(measured.len()) } else { 0.0 };
         (rank <= float(measured.len())).then(|| measured.value_at_quantile(part))
     }
@@ -73,13 +75,13 @@ impl<'run> Sample<'run> {
         measured
     }
 
-    /// If the time at this quantile is only a lower bound, `sign` precedes it.
+    /// Formats the time at this quantile. If the time is only a lower bound, `sign` precedes it.
     pub(crate) fn shown(self, quantile: f64, sign: &str) -> Option<String> {
         let sign = if self.is_at_least(quantile) { sign } else { "" };
         (!self.is_empty()).then(|| sign.to_owned() + &human::time(at(self.times, quantile)))
     }
 
-    /// If some of the times are lower bounds, `sign` precedes the mean.
+    /// Formats the mean. If some of the times are lower bounds, `sign` precedes it.
     pub(crate) fn shown_mean(self, sign: &str) -> Option<String> {
         let sign = if self.bounds.is_some() { sign } else { "" };
         let mean = Duration::from_secs_f64(self.times.mean() * 1e-9);

@@ -18,8 +18,8 @@ pub(crate) struct Quota {
 }
 
 impl Quota {
-    /// Times are in microseconds in version 2 of cgroups, and in nanoseconds in version 1. Returns `None` without a
-    /// quota.
+    /// Parses `cpu.stat`, in which times are in microseconds in version 2 of cgroups, and in nanoseconds in version 1.
+    /// Returns `None` if there is no quota.
     pub(crate) fn parse(text: &str) -> Option<Quota> {
         let number = |name: &str| {
             let mut fields = text.lines().filter_map(|line| line.split_once(' '));
@@ -49,7 +49,8 @@ pub(crate) fn reached(now: &[Option<Quota>], earlier: &[Option<Quota>]) -> Optio
     both.filter(|quota| quota.throttled > 0).max_by_key(|quota| quota.time)
 }
 
-/// The arguments are the contents of `/proc/self/cgroup` and `/proc/self/mountinfo`.
+/// Returns the paths at which `cpu.stat` of this program's cgroups may be. The arguments are the contents of
+/// `/proc/self/cgroup` and `/proc/self/mountinfo`.
 pub(crate) fn files(cgroups: &str, mounts: &str) -> Vec<PathBuf> {
     let cgroups: Vec<_> = cgroups.lines().filter_map(Cgroup::parse).collect();
     let folders = mounts.lines().filter_map(Mount::parse).flat_map(|mount| {
@@ -95,8 +96,9 @@ impl<'a> Mount<'a> {
         counts.then_some(Mount { is_version_2, root, at })
     }
 
-    /// In a container, the mounted cgroup may be the container's own. Its path outside of the container is then
-    /// unknown.
+    /// Returns the directories of a cgroup and of its ancestors under this mount. In a container, the mounted cgroup
+    /// may be the container's own. Its path outside of the container is then unknown, so only the mounted directory is
+    /// returned.
     fn folders(&self, cgroup: &Cgroup<'_>) -> Vec<PathBuf> {
         let below = cgroup.path.strip_prefix(self.root).unwrap_or(Path::new(""));
         let is_outside = below.components().any(|part| part.as_os_str() == "..");

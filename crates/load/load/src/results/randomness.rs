@@ -36,7 +36,8 @@ impl Intervals {
         (self.last, self.before) = (None, None);
     }
 
-    /// Starts come in the order of their times. `asked` is the expected number of slots before this start.
+    /// Records a start. Starts must be recorded in the order of their times. `asked` is the expected number of slots
+    /// before this start.
     pub(crate) fn start(&mut self, asked: f64) {
         if let Some(last) = self.last.replace(asked) {
             self.gap(1.0 - (last - asked).exp());
@@ -102,8 +103,8 @@ mod tests {
 
     #[test]
     fn neighbours_are_compared_with_the_middle_of_all_gaps() {
-        // Each gap is as long as the mean gap. `above` is the share of exponential gaps that are shorter than the mean,
-        // minus 0.5.
+        // Each gap is as long as the mean gap. `above` is the share of exponential gaps that are shorter than the mean
+        // gap, minus 0.5.
         let above = 0.5 - (-1.0_f64).exp();
         let alike = randomness((0..200_u32).map(f64::from)).alike;
         assert!((alike - 12.0 * above * above).abs() < 1e-9, "{alike}");

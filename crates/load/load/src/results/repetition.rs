@@ -20,7 +20,7 @@ const MOST_MORE: f64 = 0.2;
 /// If a larger share of the other requests counts as slow, which is possible only if requests failed, the cause is
 /// unknown.
 const MOST_SLOW: f64 = 0.2;
-/// If fewer requests were repeated, the cause is unknown.
+/// If fewer requests than this were repeated, the cause is unknown.
 const LEAST_REPEATED: u64 = 5;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -114,7 +114,8 @@ mod tests {
 
     const REQUESTS: u64 = 3_000;
 
-    /// Returns a service time in milliseconds. A stall ends `stalled` slots later. 0 means that there is no stall.
+    /// Returns a service time in milliseconds. If a stall is in progress, it ends `stalled` slots later. Otherwise,
+    /// `stalled` is 0.
     type Server = fn(row: u64, stalled: u32, random: f64) -> f64;
 
     /// One of 100 rows takes ten times as long.

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub(crate) struct RetainedHistograms {
-    /// The times of the whole run, with three significant digits.
+    /// The times of the whole run. Their histograms have three significant digits.
     pub(crate) all: Times,
     /// The times in each batch, with at most two significant digits.
     pub(crate) batches: Vec<Batch>,

@@ -17,7 +17,8 @@ pub(crate) struct SlotRecord {
     most: usize,
     pub(crate) repeats: Option<Arc<Repeats>>,
     pub(crate) requests: u64,
-    /// By service time and slot number. A slot that repeats a request has the number of the slot of the earlier run.
+    /// The slowest slots, sorted by service time and slot number. A slot that repeats a request has the number of the
+    /// slot of the earlier run.
     slowest: BTreeMap<(Duration, u64), (Nanos, Operation)>,
     pub(crate) repeated: Group,
     pub(crate) others: Group,
@@ -85,7 +86,7 @@ impl SlotRecord {
         self
     }
 
-    /// The slowest slot comes first.
+    /// Returns the slowest slots, beginning with the slowest one.
     pub(crate) fn slowest(&self) -> impl Iterator<Item = (u64, Nanos, &Operation)> {
         self.slowest.iter().rev().map(|((_, slot), (start, operation))| (*slot, *start, operation))
     }

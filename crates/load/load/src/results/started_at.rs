@@ -46,14 +46,16 @@ pub(crate) fn clock(error_seconds: Option<f64>) -> String {
     error.map_or_else(|| "clock error unknown".to_owned(), told)
 }
 
-/// Asks chrony, because a direct call of the kernel's `adjtimex` needs unsafe code.
+/// Returns the maximum error of the machine's clock according to chrony. The kernel's `adjtimex` would report it too,
+/// but calling it needs unsafe code.
 fn clock_error() -> Option<f64> {
     let mut chrony = Command::new("chronyc");
     chrony.args(["-c", "tracking"]).stdin(Stdio::null()).stderr(Stdio::null());
     of_tracking(&String::from_utf8(chrony.output().ok()?.stdout).ok()?)
 }
 
-/// As in chrony's manual: the offset of the clock, plus the root dispersion and half of the root delay.
+/// Returns the maximum error as chrony's manual computes it: the offset of the clock, plus the root dispersion and half
+/// of the root delay.
 fn of_tracking(output: &str) -> Option<f64> {
     let fields: Vec<&str> = output.trim().split(',').collect();
     let seconds = |index: usize| fields.get(index)?.parse::<f64>().ok();

@@ -138,7 +138,7 @@ impl OperationStats {
         self.causes = self.causes.plus(lateness);
     }
 
-    /// The lateness of the skipped slots, `limit` each, is divided in the same proportion as `causes`.
+    /// Records skipped slots. The lateness of each slot is `limit`, and is divided in the same proportion as `causes`.
     pub(crate) fn skipped(&mut self, slots: u64, limit: Duration) {
         self.skipped += slots;
         self.lower_bound(limit, slots);
@@ -151,14 +151,14 @@ impl OperationStats {
         self.lateness = self.lateness.plus(self.causes.parts_of(time.as_secs_f64()));
     }
 
-    /// `stopped` is the time for which the thread was stopped since the request was sent.
+    /// Records a response. `stopped` is the time for which the thread was stopped since the request was sent.
     pub(crate) fn answered(&mut self, queued: Duration, stopped: Duration) {
         self.queued += queued;
         self.stopped.0 += u64::from(stopped > Duration::ZERO);
         self.stopped.1 = self.stopped.1.max(stopped);
     }
 
-    /// The generator caused the lateness of a request after a think time that ended late.
+    /// Records the lateness of a request after a think time that ended late. The generator caused this lateness.
     pub(crate) fn late_after_rest(&mut self, late: Duration) {
         self.think_times.end(late);
         self.lateness.generator += late.as_secs_f64();
@@ -219,7 +219,8 @@ impl OperationStats {
         self.spun += other.spun;
     }
 
-    /// Subtracts times and failures, but no other counts. Returns `None` if `before` is not an earlier state.
+    /// Returns the statistics without the times and failures of `before`. Other counts are not changed. Returns `None`
+    /// if `before` is not an earlier state.
     pub(crate) fn since(&self, before: &OperationStats) -> Option<OperationStats> {
         let mut since = self.clone();
         let parts = [&before.wait, &before.service, &before.response, &before.bounds];
@@ -234,7 +235,7 @@ impl OperationStats {
         Some(since)
     }
 
-    /// Keeps the allocated memory.
+    /// Removes all records, but keeps the allocated memory.
     pub(crate) fn clear(&mut self) {
         self.histograms().into_iter().for_each(Histogram::reset);
         self.failures.clear();
@@ -259,7 +260,8 @@ impl OperationStats {
         Sample::bounded(&self.response, &self.bounds)
     }
 
-    /// Returns no labels if all operations have the same label, and this label was not expected.
+    /// Returns the results of the labels. The list is empty if all operations have the same label, and this label was
+    /// not expected.
     pub(crate) fn labels_apart(&self) -> Vec<&Labelled> {
         let ended = self.completed() + self.failed();
         let mut labels: Vec<_> = self.labels.iter().collect();

@@ -38,7 +38,7 @@ pub(crate) const BOUNDS_NS: [u64; 22] = [
     100_000_000_000,
 ];
 
-/// None of the counts ever decreases.
+/// The counts of operations. No count ever decreases.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tally {
     pub(crate) started: u64,
@@ -126,7 +126,7 @@ impl Tally {
         own.map(|(_, count)| count).sum()
     }
 
-    /// Calls in a think time are not included.
+    /// Returns the number of requests in flight. Calls in a think time are not included.
     pub(crate) fn in_flight(&self) -> u64 {
         let ended = self.completed + self.failed() + self.unfinished;
         self.started.saturating_sub(ended + self.think_times.now())
@@ -158,7 +158,8 @@ impl Buckets {
         reached.map_or(longest, |(_, bound)| bound)
     }
 
-    /// A time counts in the bucket of the shortest time in its histogram step. The sum uses the middle of each step.
+    /// Adds times to the buckets. A time counts in the bucket of the shortest time in its histogram step. The sum uses
+    /// the middle of each step.
     pub(crate) fn add(&mut self, times: &Histogram<u64>) {
         for step in times.iter_recorded() {
             let (ns, count) = (step.value_iterated_to(), step.count_since_last_iteration());

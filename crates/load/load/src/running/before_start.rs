@@ -30,7 +30,7 @@ impl BeforeStart {
                 return false;
             }
         }
-        // If all threads were ready at once, the loop has not read any message.
+        // If all threads were ready at once, the loop has not read any message, so the messages are read here.
         !messages.try_iter().any(|message| message.reach(&mut self))
     }
 }
@@ -60,8 +60,9 @@ impl Begin {
         Begin { at: moment, is_paused: false }
     }
 
-    /// Returns `None` if the run should end before the schedule begins. A pause during the wait takes effect when the
-    /// schedule begins, because it may be meant for other loads that have already started.
+    /// Waits until the schedule can start. Returns `None` if the run should end before the schedule begins. A pause
+    /// during the wait takes effect when the schedule begins, because it may be meant for other loads that have already
+    /// started.
     pub(crate) fn wait(
         self,
         messages: &Receiver<Message>,

@@ -136,7 +136,8 @@ impl<'run> Controller<'run> {
         self.lost.is_some() || *is_search && is_certain()
     }
 
-    /// The number is unknown after a change of the load, except in a run with a fixed number of requests.
+    /// Returns the maximum number of requests, or `None` if it is unknown. It is unknown after a change of the load,
+    /// except in a run with a fixed number of requests.
     fn most_requests(&self) -> Option<u64> {
         let length = self.state.span.length();
         let of_load = self.policy.deciding.as_ref().and_then(|deciding| deciding.most_requests);
@@ -167,7 +168,8 @@ impl<'run> Controller<'run> {
         run_end
     }
 
-    /// Counts each slot only once. In a closed loop, no slot is due before a worker is free.
+    /// Counts the slots that had not started at the end of the schedule, each only once. In a closed loop, no slot is
+    /// due before a worker is free.
     fn count_left(&mut self, run_end: &RunEnd) {
         let RunState { shared, span, .. } = self.state;
         if span.length().is_closed {

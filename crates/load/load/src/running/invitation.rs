@@ -27,7 +27,8 @@ pub(crate) struct Invitation {
 }
 
 impl Invitation {
-    /// Returns `None` if the options name no fleet. A constant rate without a duration ends after `default`.
+    /// Creates the invitation to a fleet. Returns `None` if the options name no fleet. A constant rate without a
+    /// duration ends after `default`.
     pub(crate) fn new(args: &RunArgs, default: Duration) -> anyhow::Result<Option<Invitation>> {
         let Some(name) = &args.fleet.run_name else { return Ok(None) };
         let at = RunAddress::new("--fleet", args.fleet.fleet.as_deref(), name)?;
@@ -77,7 +78,8 @@ impl Invitation {
         })
     }
 
-    /// Calls `watch` with the condition for which the node waits. Returns `None` if `watch` ends the wait.
+    /// Joins the fleet. While the node waits, calls `watch` with the condition for which the node waits. Returns `None`
+    /// if `watch` ends the wait.
     pub(crate) fn join(
         &self,
         watch: impl FnMut(Waits) -> ControlFlow<()>,
@@ -119,7 +121,7 @@ fn refuse_what_is_not_shared(args: &RunArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The load ends in the same way as the load of a run without a fleet.
+/// Returns the shape of the load. The load ends in the same way as the load of a run without a fleet.
 fn shape(args: &RunArgs, default: Duration) -> anyhow::Result<Shape> {
     let ScheduleArgs { rate, shape, .. } = &args.schedule;
     let duration = args.duration.map(|duration| duration.saturating_add(args.warmup));

@@ -49,7 +49,7 @@ fn forward(messages: &Sender<Message>, interrupt: &Interrupt) {
     }
 }
 
-/// The system would stop a background job that changes the terminal.
+/// Returns whether this process is in the foreground. The system would stop a background job that changes the terminal.
 #[cfg(unix)]
 fn is_in_foreground() -> bool {
     rustix::termios::tcgetpgrp(io::stdin()).is_ok_and(|group| group == rustix::process::getpgrp())
@@ -77,7 +77,8 @@ fn suspend() {
     }
 }
 
-/// In raw mode, Ctrl-C and Ctrl-D are ordinary keys. They interrupt the run even while the user types text.
+/// Returns whether a key interrupts the run. In raw mode, Ctrl-C and Ctrl-D are ordinary keys. They interrupt the run
+/// even while the user types text.
 fn interrupts(key: KeyEvent) -> bool {
     matches!(key.code, KeyCode::Char('c' | 'd')) && key.modifiers.contains(KeyModifiers::CONTROL)
 }

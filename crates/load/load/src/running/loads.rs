@@ -194,7 +194,7 @@ fn thread_count(loads: &[Setup]) -> usize {
     most.unwrap_or(0).min(needed)
 }
 
-/// The times of all schedules are measured from the same moment.
+/// Runs all loads at once. The times of all schedules are measured from the same moment.
 fn side_by_side(
     loads: Vec<OpenLoad<'_>>,
     is_wanted: bool,
@@ -216,7 +216,7 @@ fn side_by_side(
             }));
         }
         let mut ended = 0;
-        // A thread that has panicked sends no message.
+        // A thread that has panicked sends no message, so the threads are checked too.
         while ended < running.len() && running.iter().any(|load| !load.is_finished()) {
             match messages.recv_timeout(GLANCE) {
                 Ok(Message::LastSlot) => ended += 1,
@@ -229,7 +229,8 @@ fn side_by_side(
     })
 }
 
-/// A key is passed on only if it is an action on its own: a key that begins the input of a rate or a shape is dropped.
+/// Passes a key to all loads if the key is an action on its own. A key that begins the input of a rate or a shape is
+/// dropped.
 fn pass_on(message: Message, loads: &[Sender<Message>]) {
     match message {
         Message::Stop => loads.iter().for_each(|load| drop(load.send(Message::Stop))),

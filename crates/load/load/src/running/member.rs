@@ -61,12 +61,13 @@ impl Member {
         self.joined > self.begins()
     }
 
-    /// A node that joins late does not start the slots that were due before it joined.
+    /// Returns the time from which the node starts slots. A node that joins late does not start the slots that were due
+    /// before it joined.
     pub(crate) fn starts(&self) -> Nanos {
         self.begins().max(self.joined)
     }
 
-    /// All nodes number the seconds of the load in the same way.
+    /// Returns the number of the second of the load that contains a time. All nodes number the seconds in the same way.
     pub(crate) fn second(&self, at: Nanos) -> u64 {
         (at - self.begins()).as_secs()
     }
@@ -167,7 +168,7 @@ impl Member {
     fn pause(&self, is_paused: bool) -> Result<(), FleetError> {
         let done = if is_paused { self.control.pause() } else { self.control.resume() };
         match done {
-            // The run is already in the requested state.
+            // The run is already in the requested state, so the action has succeeded.
             Err(FleetError::Paused(_)) => Ok(()),
             done => done,
         }
@@ -208,7 +209,7 @@ fn wait_for_all(control: &Control, id: &str, interrupted: &AtomicBool) -> Result
     loop {
         let status = control.status()?;
         let has_ended = status.has_ended && status.id == id;
-        // Relaxed: nothing is published through the flag. No model: one flag, set once.
+        // Relaxed: no other data is published through the flag. No loom model: there is one flag, which is set once.
         if has_ended || status.id != id || interrupted.load(Ordering::Relaxed) {
             progress.end();
             return Ok(has_ended);

@@ -53,7 +53,7 @@ impl Message {
     }
 }
 
-/// The program that waits for the result may no longer exist.
+/// Sends the result of an action to the program that waits for it. The program may no longer exist.
 fn reply(answer: oneshot::Sender<Result<(), Refusal>>, done: Result<(), Refusal>) {
     let _ = answer.send(done);
 }

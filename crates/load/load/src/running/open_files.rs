@@ -14,7 +14,7 @@ const OTHERS: u64 = 50;
 const EACH_THREAD: u64 = 8;
 
 pub(super) fn needed(target: &Arc<dyn AnyBackend>, sessions: u32, threads: Option<u16>) -> u64 {
-    // No rate is given, because a search changes the rate.
+    // The number of threads is computed without a rate, because a search changes the rate.
     let threads = threads::sessions(target, sessions, threads, None);
     let runtimes = if Arc::clone(target).blocking().is_some() { 1 } else { threads.len() };
     target.open_files(&threads) + OTHERS + EACH_THREAD * runtimes as u64
@@ -44,8 +44,8 @@ pub(super) fn allow_together(needs: u64) -> anyhow::Result<()> {
     )
 }
 
-/// If the hard limit is below `needs`, returns the hard limit. Otherwise raises the soft limit to twice `needs`, but at
-/// most to the hard limit: attempts to connect can overlap, and so can the steps of a search.
+/// Raises the soft limit to twice `needs`, but at most to the hard limit, because attempts to connect can overlap, and
+/// so can the steps of a search. If the hard limit is below `needs`, returns the hard limit instead.
 #[cfg(unix)]
 fn limit_below(needs: u64) -> io::Result<Option<u64>> {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};

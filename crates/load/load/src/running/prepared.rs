@@ -41,7 +41,7 @@ impl Drop for Prepared {
     }
 }
 
-/// The call runs in a runtime on a new thread, which it may block.
+/// Runs a call in a runtime on a new thread, which the call may block.
 fn on_own_thread<'a, F>(call: impl FnOnce() -> F + Send) -> io::Result<Result<(), Failure>>
 where
     F: Future<Output = Result<(), Failure>> + Send + 'a,

@@ -79,7 +79,8 @@ impl Pusher {
                 ticks.tick().await;
                 self.push(Some(every)).await;
             };
-            // An interrupted send loses no metrics, because counts only grow and are sent once more.
+            // If a send is interrupted, no metrics are lost, because counts only grow and are sent once more at the
+            // end.
             select! {
                 () = next => {}
                 _ = &mut ended => break,

@@ -49,7 +49,8 @@ const LEAVES: usize = 1;
 pub(crate) struct Ran {
     pub(crate) summary: Summary,
     pub(crate) logged: anyhow::Result<()>,
-    /// In a fleet, the number of slots that were granted to this node but not started. Meaningless for other runs.
+    /// The number of slots that were granted to this node of a fleet but not started. The number has no meaning for
+    /// other runs.
     pub(crate) not_started: u64,
 }
 
@@ -62,7 +63,8 @@ impl std::fmt::Display for NotJoined {
     }
 }
 
-/// Returns `None` if the run was stopped before its fleet started, or during the countdown to its start.
+/// Performs the run. Returns `None` if the run was stopped before its fleet started, or during the countdown to its
+/// start.
 pub(crate) fn run(setup: &Setup, logs: Logs) -> anyhow::Result<Option<(Ran, Option<Member>)>> {
     let (sender, messages) = mpsc::channel();
     let interrupts = INTERRUPTS + setup.invitation.as_ref().map_or(0, |_| LEAVES);
@@ -152,7 +154,7 @@ pub(crate) struct OpenLoad<'run> {
     pub(super) threads: PartThreads,
 }
 
-/// `count` threads run the loads whose calls do not block.
+/// Opens the sessions of all loads. `count` threads run the loads whose calls do not block.
 pub(super) fn open<'run>(
     setups: &[&'run Setup],
     member: Option<&Member>,
@@ -202,7 +204,7 @@ fn least_wait_to_poll(args: &RunArgs) -> Duration {
 }
 
 impl OpenLoad<'_> {
-    /// Threads that are still blocked after the timeout count as ready.
+    /// Returns whether all threads are ready. Threads that are still blocked after the timeout count as ready.
     pub(super) fn is_ready(&self) -> bool {
         let OpenLoad { shared, threads, .. } = self;
         *shared.ready.borrow() + threads.held(shared.timeout) >= threads.count()
@@ -279,7 +281,8 @@ fn title(setup: &Setup, start: SystemTime) -> Title {
     }
 }
 
-/// If `begin` is `None`, the run should already end, so the schedule ends before any slot can start.
+/// Starts the schedule. If `begin` is `None`, the run should already end, so the schedule ends before any slot can
+/// start.
 pub(super) fn start_schedule<'run>(
     setup: &Setup,
     member: Option<&Member>,

@@ -50,7 +50,8 @@ pub(crate) struct Setup {
     pub(crate) prepared: Prepared,
     /// The time from the start of the load to its first intended start.
     pub(crate) first: Duration,
-    /// The time from the start of the load to its end. `Duration::MAX` if the load is unlimited or a recording.
+    /// The time from the start of the load to its end. It is `Duration::MAX` if the load has no limit or is a
+    /// recording.
     end: Duration,
     most: Option<u64>,
     counted: Option<Counted>,
@@ -164,14 +165,16 @@ impl Setup {
         schedule.constant_hz().ok().flatten().filter(|_| !schedule.is_closed)
     }
 
-    /// `most` contains the maximum number of connections of each thread.
+    /// Returns the number of connections that each thread opens first. `most` contains the maximum number of
+    /// connections of each thread.
     pub(crate) fn first(&self, most: &[usize]) -> Vec<usize> {
         let size = self.args.connections;
         let spread = || threads::spread(size.first as usize, most.len());
         if size.grows() { spread() } else { most.to_vec() }
     }
 
-    /// Outside a fleet, the pacer is paused until the schedule starts. In a fleet, it is the node's pacer.
+    /// Returns the pacer. Outside a fleet, the pacer is paused until the schedule starts. In a fleet, it is the node's
+    /// pacer.
     pub(crate) fn pacer(&self, member: Option<&Member>, clock: &StdClock) -> anyhow::Result<Pacer> {
         match member {
             Some(member) => Ok(member.pacer()),
@@ -196,12 +199,13 @@ impl Setup {
         Ok(builder)
     }
 
-    /// Includes the slots of the warm-up.
+    /// Returns the maximum number of slots, including those of the warm-up.
     fn most_slots(&self) -> Option<u64> {
         self.counted.map_or(self.most, |counted| Some(counted.all()))
     }
 
-    /// In a closed loop, the strictness gives up nothing, because no slot is late.
+    /// Returns whether slots or schedule time can be given up. In a closed loop, the strictness gives up nothing,
+    /// because no slot is late.
     pub(crate) fn gives_up(&self) -> bool {
         let args = &self.args;
         let strictness = args.strictness.get();
@@ -237,8 +241,8 @@ impl Setup {
         Ok(Some(Deciding { criteria, is_search, most_requests: self.most_requests()? }))
     }
 
-    /// Unless slots keep their intended starts, the result includes the slots of the warm-up, because late slots of the
-    /// warm-up may be recorded.
+    /// Returns the maximum number of recorded requests. Unless slots keep their intended starts, it includes the slots
+    /// of the warm-up, because late slots of the warm-up may be recorded.
     pub(crate) fn most_requests(&self) -> anyhow::Result<Option<u64>> {
         let (schedule, RunLength { warmup, duration, .. }) = (&self.args.schedule, self.length()?);
         let end = warmup.saturating_add(duration);
@@ -326,7 +330,8 @@ pub(super) fn part_of(slots: u64, args: &RunArgs) -> anyhow::Result<u64> {
     Ok(Arrivals::even().starts_before(end, &second, &args.schedule.shard()?))
 }
 
-/// Returns `None` without `--requests`, and for a closed loop, in which workers count their starts.
+/// Returns the slots of a run with a fixed number of requests. Returns `None` without `--requests`, and for a closed
+/// loop, in which workers count their starts.
 fn counted(args: &RunArgs, most: Option<u64>) -> anyhow::Result<Option<Counted>> {
     let schedule = &args.schedule;
     let Some(requests) = args.requests.filter(|_| !schedule.is_closed) else { return Ok(None) };

@@ -57,14 +57,15 @@ fn read(path: &Path, seed: u64, target: &dyn AnyBackend) -> anyhow::Result<Repea
     ensure!(head.seed == seed, "the earlier run had a different seed: write --seed {}", head.seed);
     let slots = lines.map(|(at, line)| slot(line, target).with_context(|| format!("line {at}")));
     let mut slots: Vec<u64> = slots.collect::<anyhow::Result<_>>()?;
-    // The slowest requests come first. A request counts as slow above the p95, so at most 5 % of the requests, but at
-    // least one, are repeated.
+    // The slowest requests come first. A request counts as slow if it is above the p95, so at most 5 % of the requests
+    // are repeated, but at least one.
     slots.truncate(usize::try_from(head.requests / 20).unwrap_or(usize::MAX).max(1));
     ensure!(!slots.is_empty(), "the file has no requests");
     Ok(Repeats::new(slots, head.requests, seed))
 }
 
-/// Returns an error if the target would send a different request. A line without a path is not compared.
+/// Returns the slot that a line contains. Returns an error if the target would send a different request for this slot.
+/// A line without a path is not compared.
 fn slot(line: &str, target: &dyn AnyBackend) -> anyhow::Result<u64> {
     let line: Value = serde_json::from_str(line).unwrap_or_default();
     let slot = line["slot"].as_u64().context("this is not a JSON object with a slot")?;

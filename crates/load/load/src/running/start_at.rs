@@ -19,7 +19,7 @@ const ROUND: Duration = Duration::from_secs(10);
 
 const TICK: Duration = Duration::from_secs(1);
 
-/// How long before the start a run stops sleeping. A sleep can take this much longer than requested.
+/// The time before the start at which a run stops sleeping. A sleep can take this much longer than requested.
 const SPIN: Duration = Duration::from_millis(2);
 
 impl FromStr for StartAt {

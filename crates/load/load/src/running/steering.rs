@@ -47,7 +47,7 @@ impl Steering {
         sender: &Sender<Message>,
     ) -> anyhow::Result<Steering> {
         let stop = sender.clone();
-        // The receiver is dropped only when the run has ended.
+        // The receiver is dropped only when the run has ended, so an error has no effect.
         let interrupt = Interrupt::on_signals(interrupts, move || drop(stop.send(Message::Stop)))?;
         let interrupted = interrupt.flag();
         let keyboard = Keyboard::listen(sender.clone(), interrupt);

@@ -86,7 +86,7 @@ fn estimate(figure: Figure, estimate: Option<Estimate>) -> String {
     format!("{about}{} ({} to {})", show(value), show(low), show(high))
 }
 
-/// Returns a percentage of the first side's value or, for errors, of all requests.
+/// Formats a difference as a percentage of the first side's value or, for errors, of all requests.
 pub(crate) fn difference(row: &Row) -> String {
     let is_share = row.figure == Figure::Errors;
     let relative = if is_share { row.difference } else { row.relative() };

@@ -15,11 +15,13 @@ const COLUMNS: &str =
 const CANNOT_WRITE: &str = "cannot write --csv";
 const POINTS: [(&str, f64); 4] = [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("max", 1.0)];
 
-/// Each line is written when its second has ended, so the lines so far are kept if the run ends unexpectedly.
+/// The log file. Each line is written when its second has ended, so the lines so far are kept if the run ends
+/// unexpectedly.
 #[derive(Debug)]
 pub(crate) struct CsvLog {
     file: LogFile,
-    /// If operations have labels, the line for all operations, whose label is empty, is followed by one for each label.
+    /// Whether operations have labels. If so, the line for all operations, whose label is empty, is followed by one
+    /// line for each label.
     has_labels: bool,
 }
 
@@ -96,7 +98,7 @@ fn line(
     counts + &kinds.map(cells).concat()
 }
 
-/// Fields that are not recorded separately for each label are empty.
+/// Formats the line of a label. Fields that are not recorded separately for each label are empty.
 fn label_line([from, to]: [Duration; 2], labelled: &Labelled) -> String {
     let [from, to] = [from, to].map(|time| time.as_secs_f64());
     let Labelled { label, service, response, .. } = labelled;

@@ -55,8 +55,9 @@ impl Display for Curve<'_> {
 }
 
 impl Curve<'_> {
-    /// Returns `None` for a closed loop, and if there are no times. If the generator was late or failing, reports no
-    /// difference, because the corrected curve then contains the generator's delays.
+    /// Returns a sentence about the times that uncorrected percentiles hide. Returns `None` for a closed loop, and if
+    /// there are no times. If the generator was late or failing, also returns `None` where the curves differ, because
+    /// the corrected curve then contains the generator's delays.
     pub(crate) fn hidden(&self) -> Option<String> {
         if self.corrected.is_empty() || self.verdict == Verdict::ClosedLoop {
             return None;
@@ -120,7 +121,8 @@ mod tests {
         }
     }
 
-    /// One of 100 requests takes 2 s, and the others take 1 ms. Every third request has to wait for the long one.
+    /// Returns the uncorrected and the corrected times of 100 requests. One of them takes 2 s, and the others take 1
+    /// ms. Every third request has to wait for the long one.
     fn stall() -> [Histogram<u64>; 2] {
         [
             histogram((0..100).map(|i| if i == 0 { 2_000 } else { 1 })),

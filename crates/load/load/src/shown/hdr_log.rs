@@ -19,7 +19,8 @@ const NANOS_PER_MILLI: f64 = 1e6;
 
 const CANNOT_WRITE: &str = "cannot write --hdr";
 
-/// The lines of a second are written at its end, so the lines so far are kept if the run ends unexpectedly.
+/// A log with the histograms of each second. The lines of a second are written at its end, so the lines so far are kept
+/// if the run ends unexpectedly.
 #[derive(Debug)]
 pub(crate) struct HdrLog(LogFile);
 
@@ -47,7 +48,8 @@ impl HdrLog {
             .context(CANNOT_WRITE)
     }
 
-    /// `start` is the beginning of the interval, measured from the start of the schedule.
+    /// Writes the histograms of an interval. `start` is the beginning of the interval, measured from the start of the
+    /// schedule.
     pub(crate) fn write(
         &mut self,
         start: Duration,

@@ -421,7 +421,8 @@ mod tests {
         assert!(object["first_item_time_ns"].is_object() && object.get("hits").is_none());
     }
 
-    /// If no request received a response, a check of a percentile in CI must not pass.
+    /// A check of a percentile in CI must fail if no request received a response, so the percentile must not be a
+    /// number.
     #[test]
     fn a_time_that_nobody_measured_is_null() {
         let mut summary = fixture::long(3, 1_000);

@@ -207,7 +207,8 @@ impl Prompt {
 mod tests {
     use super::*;
 
-    /// In `text`, `\n`, `\x08` and `\x1b` stand for Enter, Backspace and Escape.
+    /// Returns the actions that a text causes when it is typed. `\n`, `\x08` and `\x1b` stand for Enter, Backspace and
+    /// Escape.
     fn actions(text: &str) -> Vec<String> {
         let mut prompt = Prompt::default();
         let key = |c| match c {

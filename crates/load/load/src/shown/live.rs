@@ -20,7 +20,8 @@ pub(crate) enum Live {
 }
 
 impl Live {
-    /// If the terminal does not support the full-screen view, or keys cannot be read, prints status lines instead.
+    /// Opens the full-screen view. If the terminal does not support it, or keys cannot be read, status lines are
+    /// printed instead.
     pub(crate) fn new(title: &RunTitle, has_keys: bool, is_screen_wanted: bool) -> Live {
         if has_keys
             && is_screen_wanted

@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 /// Metrics with the same name and different labels.
 #[derive(Debug)]
 pub(crate) struct Family<'run> {
-    /// The name without the prefix and the suffixes that a format adds.
+    /// The name of the metrics, without the prefix and the suffixes that a format adds.
     pub(crate) name: &'static str,
     pub(crate) help: &'static str,
     pub(crate) unit: Option<Unit>,
@@ -59,7 +59,7 @@ pub(crate) fn phase(state: &ObservedState) -> &'static str {
     PHASES.iter().find(|(known, _)| *known == phase).map_or("", |(_, name)| name)
 }
 
-/// Before the schedule starts, the phase is the only metric.
+/// Returns the metrics of a run. Before the schedule starts, the phase is the only metric.
 pub(crate) fn families(state: &ObservedState) -> Vec<Family<'_>> {
     let phase = phase(state);
     let phases = PHASES.iter().map(|(_, name)| ("phase", *name, float((*name == phase).into())));
@@ -266,7 +266,8 @@ fn gauges(
     Family { name, help, unit, data: Data::Gauges(values.into_iter().map(point).collect()) }
 }
 
-/// Kinds without failures are included, because alerts need a number.
+/// Returns the number of failures of each kind. Kinds without failures are included, because an alert needs the number
+/// 0 instead of a missing metric.
 fn failures(failures: &BTreeMap<FailureKind, u64>) -> BTreeMap<String, u64> {
     let mut kinds = BTreeMap::new();
     kinds.extend(kind::expected().into_iter().map(|group| (group.to_owned(), 0)));

@@ -38,7 +38,7 @@ const SCRIPT: &str = include_str!("page/script.js");
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; \
                       base-uri 'none'; form-action 'none'";
 
-/// If the run had several loads, each one has a part after the whole.
+/// Returns the page of a run. If the run had several loads, each load has a part after the part of the whole run.
 pub(crate) fn html(summary: &Summary) -> String {
     let content = html! {
         (content(summary))
@@ -51,7 +51,8 @@ pub(crate) fn html(summary: &Summary) -> String {
 
 const IDS: [&str; 4] = [" id=\"", " data-table=\"", " aria-labelledby=\"", " aria-describedby=\""];
 
-/// Quotation marks in texts are escaped, so no text looks like an attribute.
+/// Makes the IDs of a part of the page unique. Quotation marks in texts are escaped, so no text looks like an
+/// attribute.
 fn with_own_ids(part: &str, content: Markup) -> Markup {
     let unique = |html: String, id: &&str| html.replace(*id, &format!("{id}{part}-"));
     PreEscaped(IDS.iter().fold(content.into_string(), unique))

@@ -7,7 +7,8 @@ use std::fmt::{self, Display, Formatter};
 const ROWS: usize = 12;
 const BAR: f64 = 30.0;
 
-/// In the bars, dots stand for the missing part of the requested rate. For a single interval, no table is written.
+/// A table of rates. In the bars, dots stand for the missing part of the requested rate. For a single interval, no
+/// table is written.
 #[derive(Debug)]
 pub(crate) struct Rates<'run> {
     pub(crate) over_time: &'run OverTime,

@@ -90,7 +90,8 @@ fn heading(kind: &str, name: &str, detail: Detail) -> String {
     if detail == Detail::Headline { format!("{name}: ") } else { format!("{kind:<9} {name}\n") }
 }
 
-/// If there are more than `room` lines, the last notes are replaced with a line that gives their number.
+/// Returns the headline, the figures and the notes. If there are more than `room` lines, the last notes are replaced
+/// with a line that gives their number.
 fn head(summary: &Summary, room: usize) -> Vec<String> {
     let (top, figures) = (top(summary), figures(summary));
     let line = |(kind, text): (_, String)| format!("{kind:<9} {}", human::visible(&text));
@@ -123,7 +124,7 @@ fn top(summary: &Summary) -> Vec<String> {
     note.into_iter().chain([headline]).collect()
 }
 
-/// The most important note is the first one.
+/// Returns the notes, of which the most important one comes first.
 pub(crate) fn notes(summary: &Summary) -> Vec<(&'static str, String)> {
     let is_missed = !summary.missed.is_empty();
     let is_well = summary.verdict.is_well();

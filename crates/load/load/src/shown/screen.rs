@@ -49,7 +49,8 @@ pub(crate) struct Screen {
 }
 
 impl Screen {
-    /// Returns `None` if the terminal has no size or cannot move its cursor, or if the thread cannot be started.
+    /// Opens the view. Returns `None` if the terminal has no size or cannot move its cursor, or if the thread cannot be
+    /// started.
     pub(crate) fn open(title: RunTitle) -> Option<Screen> {
         if env::var_os("TERM").is_none_or(|name| name.is_empty() || name == "dumb") {
             return None;
@@ -132,7 +133,8 @@ impl Canvas {
     }
 }
 
-/// The load threads run before this thread. On Linux, each thread has its own priority.
+/// Lowers the priority of this thread, so that the load threads run before it. On Linux, each thread has its own
+/// priority.
 fn give_way() {
     #[cfg(target_os = "linux")]
     let _ = rustix::process::setpriority_process(None, 19);

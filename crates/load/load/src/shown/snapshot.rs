@@ -67,7 +67,7 @@ pub(crate) enum ObservedState {
 }
 
 impl ObservedState {
-    /// Returns `None` while a run is being prepared that will not start with a pause.
+    /// Returns the phase of the run. Returns `None` while a run is being prepared that will not start with a pause.
     pub(crate) fn phase(&self) -> Option<Phase> {
         match self {
             ObservedState::Preparing { is_paused } => is_paused.then_some(Phase::Paused),
@@ -103,7 +103,8 @@ impl Snapshot {
         (*started > 0).then_some(verdict)
     }
 
-    /// For a shape, and after the end of the load, returns the mean requested rate of the last second.
+    /// Returns the requested rate as text. For a shape, and after the end of the load, it is the mean requested rate of
+    /// the last second.
     pub(crate) fn rate(&self) -> String {
         let mean = (self.is_shape || self.is_load_over).then_some(self.recent.asked_hz);
         mean.or(self.part_hz).map_or_else(|| self.load.clone(), human::hz)

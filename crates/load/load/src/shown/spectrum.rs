@@ -4,7 +4,8 @@ use crate::console::human::float;
 use hdrhistogram::Histogram;
 use serde::Serialize;
 
-/// For each of these steps, `1 - step / 10^n` is a quantile with at least `n - 1` and fewer than `n` nines.
+/// The digits for which a spectrum has quantiles. For each of them, `1 - step / 10^n` is a quantile with at least `n -
+/// 1` and fewer than `n` nines.
 const STEPS: [u64; 9] = [10, 9, 8, 7, 6, 5, 4, 3, 2];
 /// The maximum number of nines. No run has enough requests for a quantile with more nines.
 const NINES: u32 = 12;

@@ -7,7 +7,7 @@ use std::time::Duration;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Standing {
     pub(crate) nodes: u32,
-    /// How long this node has had no connection to the store, or `None` if it is connected.
+    /// The time for which this node has had no connection to the store, or `None` if it is connected.
     pub(crate) blind: Option<Duration>,
     pub(crate) is_paused: bool,
     /// The results of all nodes in about the last second. `None` if this node does not show or does not know them.

@@ -20,10 +20,11 @@ const NOTE: &str =
 /// The sign that precedes a percentile whose confidence interval is not reliable, because there are too few requests.
 const ABOUT: &str = "~";
 
-/// How many recorded times must be above a percentile. With fewer, the percentile depends on chance.
+/// The number of recorded times that must be above a percentile. With fewer times, the percentile depends on chance.
 const LONGER: f64 = 5.0;
 
-/// Leaves out percentiles between the p50 and the maximum for which too few times were recorded.
+/// A brief table of percentiles. Percentiles between the p50 and the maximum for which too few times were recorded are
+/// left out.
 #[derive(Debug)]
 pub(crate) struct BriefTable<'run>(pub(crate) &'run Summary);
 

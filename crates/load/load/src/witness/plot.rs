@@ -67,7 +67,7 @@ fn lateness(seconds: &[f64], slots: &[f64]) -> PlotLine<'static> {
     }
 }
 
-/// Values at `end` and beyond are in one more column.
+/// Distributes values among columns. Values at `end` and beyond are in one additional column.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a part of COLUMNS")]
 fn columns(
     values: impl Iterator<Item = (f64, f64)>,

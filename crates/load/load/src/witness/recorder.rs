@@ -32,9 +32,9 @@ impl Recorder {
         Recorder { limits, begun: Instant::now(), recorded: Mutex::default() }
     }
 
-    /// Requests may be recorded in any order. `by_kernel` is the kernel's arrival time, counted from 1970. If it is
-    /// `None`, the current time is used. `is_shared` says whether an earlier request was read together with this
-    /// request.
+    /// Records a request. Requests may be recorded in any order. `by_kernel` is the arrival time since 1970 according
+    /// to the kernel. If it is `None`, the current time is used. `is_shared` is true if an earlier request was read
+    /// together with this request.
     pub(crate) fn record(&self, by_kernel: Option<Duration>, is_shared: bool) {
         let (mut recorded, time) = (self.recorded(), by_kernel.unwrap_or_else(now));
         let first = recorded.first.map_or(time, |first| first.min(time));
@@ -52,7 +52,8 @@ impl Recorder {
         recorded as u64 >= self.limits.requests || end.is_some_and(|end| since >= end)
     }
 
-    /// Without a request, the measurement ends as if a request had arrived at the beginning.
+    /// Returns whether the measurement has ended. If no request has arrived, it ends as if one had arrived at the
+    /// beginning.
     pub(crate) fn has_ended(&self) -> bool {
         let recorded = self.recorded();
         let since_first = |first| now().saturating_sub(first);
@@ -64,7 +65,7 @@ impl Recorder {
         self.recorded().arrivals.len()
     }
 
-    /// In ascending order, in nanoseconds since 1970.
+    /// Returns the arrival times in ascending order, in nanoseconds since 1970.
     pub(crate) fn arrivals(&self) -> Vec<u64> {
         let mut arrivals = self.recorded().arrivals.clone();
         arrivals.sort_unstable();

@@ -1,5 +1,5 @@
-//! Serves HTTP/1.1, and records when each request arrives: if the kernel provides timestamps, the time at which it
-//! received the last byte of the read that completes the head of the request.
+//! Serves HTTP/1.1, and records when each request arrives. If the kernel provides timestamps, the recorded time is the
+//! time at which the kernel received the last byte of the read that completes the head of the request.
 
 use super::recorder::Recorder;
 use crate::console::Progress;
@@ -28,7 +28,7 @@ use tokio::time::sleep;
 /// The pause after a failed attempt to accept a connection.
 const RESPITE: Duration = Duration::from_millis(10);
 
-/// The server has one thread per two cores, so that half of the cores are left to the load generator.
+/// Starts the server. It has one thread per two cores, so that half of the cores are left to the load generator.
 pub(crate) fn start(address: SocketAddr, recorder: Arc<Recorder>) -> io::Result<SocketAddr> {
     let cores = thread::available_parallelism().map_or(1, NonZero::get);
     let mut runtime = Builder::new_multi_thread();
@@ -64,7 +64,7 @@ fn report(shortage: Shortage) {
 }
 
 async fn serve(tcp: TcpStream, recorder: Arc<Recorder>) {
-    // If this fails, responses may be delayed.
+    // If this fails, the server still works, but responses may be delayed.
     let _ = tcp.set_nodelay(true);
     let (tcp, writer) = tcp.into_split();
     let last = Arc::<Mutex<LastRead>>::default();

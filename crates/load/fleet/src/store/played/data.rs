@@ -9,7 +9,7 @@ type Bytes = Vec<u8>;
 pub(super) struct Data {
     now_us: i64,
     keys: BTreeMap<Bytes, Kept>,
-    /// In microseconds of the store's clock.
+    /// The expiry times of keys, in microseconds of the store's clock.
     expires: BTreeMap<Bytes, i64>,
 }
 
@@ -26,7 +26,8 @@ impl Data {
         self.keys.retain(|key, _| self.expires.get(key).is_none_or(|&moment| now_us < moment));
     }
 
-    /// Panics if Redis would reject the command, or if it is not implemented here because no script uses it.
+    /// Performs a command. Panics if Redis would reject the command, or if it is not implemented here because no script
+    /// uses it.
     pub(super) fn call(&mut self, words: &[Bytes]) -> Value {
         let words: Vec<&[u8]> = words.iter().map(Vec::as_slice).collect();
         match (words[0], &words[1..]) {

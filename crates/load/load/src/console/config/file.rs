@@ -30,7 +30,8 @@ type Key<'text> = Spanned<std::borrow::Cow<'text, str>>;
 type Value<'text> = Spanned<DeValue<'text>>;
 
 impl ConfigFile<'_> {
-    /// Checks each option separately. An error message is one line and names the file.
+    /// Reads the file at `path` and returns its arguments. Each option is checked separately. An error message is one
+    /// line and names the file.
     pub(crate) fn read<'options>(
         path: &Path,
         options: &'options Command,
@@ -109,7 +110,7 @@ fn nearest(options: &Command, name: &str) -> String {
     }
 }
 
-/// A flag has one empty value if it is set, and otherwise no value.
+/// Returns the values of an option. A flag that is set has one empty value, and a flag that is not set has no value.
 fn values(option: &Arg, value: &DeValue<'_>) -> Result<Vec<String>, String> {
     match (option.get_action(), value) {
         (ArgAction::SetTrue, DeValue::Boolean(set)) => {
@@ -132,7 +133,8 @@ fn scalar(value: &DeValue<'_>) -> Result<String, String> {
     }
 }
 
-/// An integer of more than 127 bits is returned unchanged; clap rejects it.
+/// Returns the number in decimal notation. An integer that does not fit into an `i128` is returned unchanged, and clap
+/// rejects it later.
 fn decimal(number: &DeInteger<'_>) -> String {
     i128::from_str_radix(number.as_str(), number.radix())
         .map_or_else(|_| number.to_string(), |number| number.to_string())
@@ -149,7 +151,7 @@ fn kind(value: &DeValue<'_>) -> &'static str {
     }
 }
 
-/// Conflicts between options are checked later.
+/// Parses the arguments of one option. Conflicts between options are checked later.
 fn check(options: &Command, arguments: &[String]) -> Result<(), String> {
     let words = std::iter::once("").chain(arguments.iter().map(String::as_str));
     let elsewhere = |error: &Error| {

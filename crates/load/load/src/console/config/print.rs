@@ -8,7 +8,8 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 use std::ffi::OsStr;
 use toml::{Table, Value};
 
-/// The options are in the order of the help page. TOML requires that paths are valid Unicode.
+/// Returns the text of the file. The options are in the order of the help page. A path that is not valid Unicode is an
+/// error, because TOML cannot contain it.
 pub(crate) fn toml(options: &Command, run: &ArgMatches) -> Result<String, String> {
     let shown = options.get_arguments().filter(|option| !option.is_hide_set());
     let named = shown.filter_map(|option| option.get_long().zip(Some(option)));

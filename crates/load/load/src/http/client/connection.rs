@@ -66,7 +66,8 @@ impl Connection {
         Ok((io, SetUp { connect, tls }))
     }
 
-    /// Does not notice if the server has closed the connection.
+    /// Returns whether the connection is known to be over. If the server has closed the connection, but no read or
+    /// write has shown it yet, the result is `false`.
     pub(crate) fn is_over(&self) -> bool {
         match self {
             Connection::Http1(connection) => connection.is_over(),
@@ -78,7 +79,8 @@ impl Connection {
         matches!(self, Connection::Http2 { place: Some(_), .. })
     }
 
-    /// Returns a counter that grows with each read from the connection, also for other sessions that share it.
+    /// Returns a counter that grows with each read from the connection, including the reads of other sessions that
+    /// share it.
     pub(crate) fn reads(&self) -> u64 {
         match self {
             Connection::Http1(connection) => connection.read(),

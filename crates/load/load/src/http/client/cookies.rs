@@ -100,7 +100,7 @@ impl Cookie<'_> {
                 _ => {}
             }
         }
-        // If the expiry time is out of range, the cookie never expires.
+        // If the expiry time is too far away for a `SystemTime`, the cookie never expires.
         let after = |seconds: i64| now.checked_add(Duration::from_secs(seconds.unsigned_abs()));
         Some(Cookie { name, value, over: max_age.map_or(expires, after) })
     }

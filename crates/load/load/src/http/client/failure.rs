@@ -63,8 +63,9 @@ impl Failure {
         if is_fine { Ok(()) } else { Err(Failure::Status(status.as_u16())) }
     }
 
-    /// An error status takes precedence, because a server that rejects a request may reset the connection before the
-    /// client has read the whole response.
+    /// Returns the failure of a request for which the head of a response with `status` has arrived. An error status
+    /// takes precedence, because a server that rejects a request may reset the connection before the client has read
+    /// the whole response.
     pub(crate) fn after(self, status: StatusCode) -> Failure {
         match self {
             Failure::HungUp | Failure::Connection(_) => {
@@ -168,7 +169,8 @@ impl fmt::Display for Failure {
     }
 }
 
-/// With TLS 1.3, the server rejects a client certificate only after the handshake, when data is read or written.
+/// Converts a system error to a failure. With TLS 1.3, the server rejects a client certificate only after the
+/// handshake, so a read or a write can return a TLS error.
 impl From<&io::Error> for Failure {
     fn from(error: &io::Error) -> Failure {
         if let Some(shortage) = Shortage::of(error) {

@@ -34,7 +34,7 @@ impl Labels {
         self.number_of(name(target, target.url.path()), MOST)
     }
 
-    /// Replaces the numbers and identifiers of the path by placeholders.
+    /// Returns the number of the label. In the label, placeholders replace the numbers and identifiers of the path.
     pub(crate) fn number_of_recorded(&mut self, target: &TargetSpec) -> u8 {
         let parts: Vec<_> = target.url.path().split('/').map(grouped).collect();
         self.number_of(name(target, &parts.join("/")), MOST_RECORDED)
@@ -105,7 +105,8 @@ fn is_id(text: &str) -> bool {
     digits.clone().count() >= SHORTEST_ID && digits.all(|c| c.is_ascii_hexdigit())
 }
 
-/// Leaves out the user name and the password of the URL, and truncates long names.
+/// Returns the name of the label. It does not contain the user name and the password of the URL, and a long name is
+/// truncated.
 fn name(TargetSpec { method, url, .. }: &TargetSpec, path: &str) -> String {
     let (scheme, host) = (url.scheme_str().unwrap_or_default(), url.host().unwrap_or_default());
     let port = url.port().map_or_else(String::new, |port| format!(":{port}"));

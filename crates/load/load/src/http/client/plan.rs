@@ -158,7 +158,7 @@ impl Draft<'_> {
         self.rotation.list(request);
     }
 
-    /// Returns the index of the request. Earlier steps extract the values named in `taken`.
+    /// Adds the request of a step and returns its index. Earlier steps extract the values named in `taken`.
     pub(crate) fn add_step(
         &mut self,
         target: &TargetSpec,
@@ -173,7 +173,7 @@ impl Draft<'_> {
         self.compiler.template(text, Place::Body)
     }
 
-    /// The scenario's requests must already have been added.
+    /// Adds a scenario. The requests of the scenario must already have been added.
     pub(crate) fn add_scenario(&mut self, scenario: Scenario, weight: u32) {
         self.scenarios.push(scenario);
         self.rotation.add(weight);
@@ -220,7 +220,8 @@ impl Draft<'_> {
         added.map_err(anyhow::Error::msg)
     }
 
-    /// A server would use one of the two headers, or would reject the request.
+    /// Returns an error if a header must occur only once, but two sources set it. A server would use one of the two
+    /// headers, or would reject the request.
     fn check_twice(
         &self,
         target: &TargetSpec,
@@ -314,7 +315,7 @@ impl Draft<'_> {
 }
 
 impl Plan {
-    /// All processes that share the load choose the same request.
+    /// Returns the request of a slot. All processes that share the load choose the same request.
     pub(crate) fn of_slot(&self, number: u64) -> Prepared {
         let index = self.rotation.of_slot(number);
         self.of_step(index, number, 0)
@@ -324,7 +325,7 @@ impl Plan {
         Prepared { index, number, step, endpoint: self.requests.server(index) }
     }
 
-    /// Allows a retry on a new connection in two cases:
+    /// Returns whether a request may be retried on a new connection. A retry is allowed in two cases:
     ///
     /// * The server has certainly not processed the request (RFC 9113, section 8.7).
     /// * The connection was closed while it was idle, the options allow a retry, and the method is safe (RFC 9110,
@@ -376,7 +377,7 @@ impl Plan {
         Values::of_step(0, number, self.seed, self.data.as_ref(), taken)
     }
 
-    /// The values differ from the random values of all requests.
+    /// Returns the random values for a think time. They differ from the random values of all requests.
     pub(crate) fn think_values(&self, slot: u64, step: u64) -> Values<'_> {
         Values::of_step((1 << 32) + step, slot, self.seed, None, &[])
     }
@@ -438,7 +439,8 @@ impl Plan {
     }
 }
 
-/// Reads the files that options name even if no server uses TLS, to report errors.
+/// Creates the TLS settings. The files that options name are read even if no server uses TLS, so that errors in them
+/// are always reported.
 fn connector(
     trust: Trust<'_>,
     args: &ClientArgs,
@@ -464,7 +466,8 @@ fn written(parts: &RequestParts<'_>, lines: &Lines) -> Written {
     written
 }
 
-/// The server would wait for missing bytes, or would parse additional bytes as the next request.
+/// Returns an error if the given length is not the length of the body. The server would wait for missing bytes, or
+/// would parse additional bytes as the next request.
 fn check_length(given: &HeaderValue, body: Option<u64>) -> anyhow::Result<()> {
     let body = body.context("leave Content-Length out: placeholders change the body's length")?;
     let is_right = given.to_str().ok().and_then(|given| given.parse().ok()) == Some(body);
@@ -476,7 +479,7 @@ fn common(url: &Uri, authority: &str, args: &ClientArgs) -> anyhow::Result<Commo
     let mut usual = HeaderMap::new();
     let agent = concat!("nanopace/", env!("CARGO_PKG_VERSION"));
     usual.insert(USER_AGENT, HeaderValue::from_static(agent));
-    // HTTP/2 sends the host in the pseudo-header `:authority`, not in `Host`.
+    // HTTP/2 sends the host in the pseudo-header `:authority` instead of `Host`.
     if !args.http2 {
         usual.insert(HOST, authority.parse().context("not a host")?);
     }
@@ -495,7 +498,8 @@ fn common(url: &Uri, authority: &str, args: &ClientArgs) -> anyhow::Result<Commo
     if let Some(user) = &args.basic_auth {
         given.append(AUTHORIZATION, proxy::basic(user.as_bytes()));
     }
-    // In a tunnel, the proxy does not read the headers, so only requests without TLS contain the proxy's credentials.
+    // The proxy cannot read the headers of requests with TLS, because they pass through a tunnel. Only requests without
+    // TLS therefore contain the proxy's credentials.
     let proxy = args.connection.proxy.as_ref().filter(|_| url.scheme_str() == Some("http"));
     if let Some(user) = proxy.and_then(|proxy| proxy.user.as_ref()) {
         given.append(PROXY_AUTHORIZATION, user.clone());

@@ -82,12 +82,12 @@ impl Answer {
 }
 
 impl Session {
-    /// The time depends only on the slot, the step and the seed.
+    /// Returns the think time after a step. It depends only on the slot, the step and the seed.
     pub(crate) fn think_time(&self, step: &Step, (slot, number): (u64, u64)) -> Duration {
         step.think.sample(&mut self.plan.think_values(slot, number).random)
     }
 
-    /// Must be called within a tokio runtime.
+    /// Creates a session. The call must be within a tokio runtime.
     pub(crate) fn new(plan: &Arc<Plan>, clock: &Pacer, index: usize) -> Session {
         let (mut memory, observer) = (Memory::new(), observer(plan, clock));
         memory.jars.resize_with(if plan.cookies { plan.endpoints.len() } else { 0 }, Jar::default);
@@ -108,7 +108,8 @@ impl Session {
         }
     }
 
-    /// If a connection cannot be opened, the first request that needs it tries again.
+    /// Opens the connections to all servers. If a connection cannot be opened, the first request that needs it tries
+    /// again.
     pub(crate) async fn open_all(&mut self) {
         for endpoint in 0..self.connections.len() {
             let opened = self.open(endpoint).await;
@@ -157,8 +158,9 @@ impl Session {
         self.clock.now()
     }
 
-    /// Closes the previous connection to a server, and opens a new one. The previous connection is closed even if
-    /// opening fails: the bytes that made it unusable have been read, so a later request would wrongly find it usable.
+    /// Closes the previous connection to a server, and opens a new one. The previous connection is closed even if the
+    /// new one cannot be opened: the bytes that showed that it is unusable have been read, so a later request would
+    /// wrongly find it usable.
     async fn open(&mut self, endpoint: usize) -> Result<Option<SetUp>, Failure> {
         self.connections[endpoint] = None;
         // The future is boxed, because the future of a call is moved as a whole, and most calls open no connection.
@@ -265,7 +267,8 @@ impl Session {
         now - self.opened[endpoint] < self.plan.connection_age
     }
 
-    /// If items are timed, only the head of the response is read, because a stream may never end.
+    /// Sends a request to check that the server is reachable. If items are timed, only the head of the response is
+    /// read, because a stream may never end.
     pub(crate) async fn probe(&mut self) -> Answer {
         if let Some(ResponseObserver::ItemTimes(timed)) = &mut self.observer {
             timed.is_head_enough = true;
@@ -304,7 +307,8 @@ impl Session {
         self.settle(request, status, reads, sent, set_up)
     }
 
-    /// `reads` is the value of the connection's counter of reads before the request was sent.
+    /// Builds the result of a request, and closes the connection if it cannot be used again. `reads` is the value of
+    /// the connection's counter of reads before the request was sent.
     fn settle(
         &mut self,
         request: Prepared,

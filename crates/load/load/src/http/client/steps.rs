@@ -112,7 +112,7 @@ impl Check {
     }
 }
 
-/// Equal numbers may have different notations, such as `1` and `1.0`.
+/// Returns whether a JSON text equals a value. Equal numbers may have different notations, such as `1` and `1.0`.
 fn are_alike(written: &str, value: &Value) -> bool {
     match value {
         Value::Number(number) => number::are_same(written, &number.to_string()),

@@ -66,12 +66,12 @@ fn think_times_are_drawn_for_each_slot_and_step() {
             (0..10_000_u16)
                 .all(|slot| (draw(slot.into(), 1) - drawn[usize::from(slot)]).abs() > 0.0)
         );
-        // Five standard deviations of the mean.
+        // The tolerance is five standard deviations of the mean of the draws.
         assert!((drawn.iter().sum::<f64>() / 10_000.0 - 2.0).abs() < 0.1, "{drawn:?}");
     });
 }
 
-/// The future of a call is moved as a whole before it begins, so its size matters.
+/// The future of a call is moved as a whole before it begins, so a large future would slow down each call.
 #[test]
 fn the_future_of_a_call_does_not_contain_that_of_opening_a_connection() {
     let plan = plan("http://127.0.0.1:1/", &[], Duration::from_secs(1)).unwrap();

@@ -17,7 +17,8 @@ impl Part {
     }
 }
 
-/// Segments with a raw value are left out, because a raw value is allowed to change the path.
+/// Returns the path segments whose only placeholders are encoded columns. Segments with a raw value are left out,
+/// because a raw value is allowed to change the path.
 pub(super) fn parts(pieces: &[Piece]) -> Vec<Part> {
     let (mut parts, mut open) = (Vec::new(), Some(Part::default()));
     for piece in pieces {

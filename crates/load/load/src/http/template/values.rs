@@ -20,7 +20,7 @@ impl<'data> Values<'data> {
         Values::of_step(0, slot, seed, data, &[])
     }
 
-    /// Each step of a slot's scenario has its own random values.
+    /// Returns the values of a step. Each step of a slot's scenario has its own random values.
     pub(crate) fn of_step(
         step: u64,
         slot: u64,
@@ -55,7 +55,7 @@ pub(crate) fn fits_url(value: &[u8]) -> bool {
     value.iter().all(is_fine)
 }
 
-/// The segments `.` and `..` would change the path.
+/// Returns whether a value can be a path segment. The segments `.` and `..` would change the path.
 pub(crate) fn fits_path(value: &[u8]) -> bool {
     ![&b"."[..], b".."].contains(&value)
 }

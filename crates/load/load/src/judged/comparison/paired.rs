@@ -20,8 +20,9 @@ use std::iter;
 pub(super) struct Pairs([Vec<Batch>; 2]);
 
 impl Pairs {
-    /// The batches of the side with fewer batches define time ranges. All batches of a side whose middles lie in the
-    /// same range are joined. Ranges in which one side has no batch are left out.
+    /// Divides the run into time ranges, which are the batches of the side with fewer batches. If the middles of
+    /// several batches of a side lie in the same range, these batches are joined. Ranges in which one side has no batch
+    /// are left out.
     pub(super) fn new(sides: [&[Batch]; 2]) -> Pairs {
         let ends = sides.into_iter().min_by_key(|side| side.len()).unwrap_or_default();
         let [mut first, mut second] = sides.map(|side| joined(side, ends));
@@ -44,7 +45,8 @@ impl Pairs {
     }
 }
 
-/// The time ranges end where the batches of `ends` end. Batches after the last range are left out.
+/// Joins the batches of each time range. The time ranges end where the batches of `ends` end. Batches after the last
+/// range are left out.
 fn joined(batches: &[Batch], ends: &[Batch]) -> BTreeMap<usize, Batch> {
     let mut joined: BTreeMap<usize, Batch> = BTreeMap::new();
     for batch in batches {

@@ -8,7 +8,8 @@ use crate::results::percentiles::{Sample, quantile};
 use crate::results::retained_histograms::{Batch, RetainedHistograms, Times};
 use std::iter;
 
-/// From this number of runs on, the variance between runs is used too: batches of one run do not show it.
+/// The minimum number of runs for which the variance between runs is used too, because the batches of one run do not
+/// show it.
 const LEAST_RUNS: usize = 3;
 
 const LEAST_FAILED: f64 = 10.0;
@@ -44,7 +45,8 @@ impl Side {
         Side { sum: sum(runs.iter()), runs }
     }
 
-    /// The intervals of times and errors are never shorter than those of independent requests.
+    /// Returns the estimate of a figure. The intervals of times and errors are never shorter than those of independent
+    /// requests.
     pub(crate) fn estimate(&self, figure: Figure, own_variance: f64) -> Option<Estimate> {
         match figure {
             Figure::Rate => self.rate(own_variance),

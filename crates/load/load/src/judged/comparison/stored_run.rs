@@ -102,7 +102,8 @@ impl StoredRun {
         self.check_sums()
     }
 
-    /// The totals of a fleet are not checked, because they include slots that no node has recorded.
+    /// Checks that the batches together have the totals of the whole run. The totals of a fleet are not checked,
+    /// because they include slots that no node has recorded.
     fn check_sums(&self) -> Result<(), String> {
         let RetainedHistograms { all, batches } = &self.histograms;
         let sum = |of: fn(&Batch) -> u64| batches.iter().map(of).fold(0, u64::saturating_add);
@@ -132,7 +133,8 @@ impl StoredRun {
         self.is_like(&other.settings, Some(other.target_rate), Some(other.duration_seconds))
     }
 
-    /// The rate and the length of the other run are compared too, if they are known.
+    /// Returns an error unless the other run, which has these settings, had the same load. The rate and the length of
+    /// the other run are compared too, if they are known.
     pub(crate) fn is_like(
         &self,
         settings: &Map<String, Value>,

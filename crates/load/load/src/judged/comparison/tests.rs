@@ -36,7 +36,8 @@ pub(super) fn recording(queue: Queue, requests: f64, seed: u64) -> StoredRun {
     }
 }
 
-/// In the second run of each pair, requests take `slower` times as long. The returned function counts the pairs.
+/// Compares pairs of runs. In the second run of each pair, requests take `slower` times as long. The returned function
+/// counts the pairs that get a given word for a percentile.
 fn words(slower: f64, requests: f64, pairs: u64, percents: &[f64]) -> impl Fn(f64, Word) -> usize {
     let mut words = Vec::new();
     for pair in 0..pairs {
@@ -281,7 +282,7 @@ fn a_request_that_fails_fast_counts_as_slower_than_all_others() {
     assert_eq!(word(&one, &two, 50.0), Word::NoDifference);
     let demand = |text: &str| text.parse::<Demand>().unwrap().check(&compared(&good, &one));
     assert!(demand("p50 response slower by 30%").unwrap().starts_with("p50 response is slower"));
-    // The p90 is the response time of a request that failed.
+    // The p90 is the response time of a request that failed, so the comparison has too few times.
     for [first, second] in [[&good, &one], [&one, &good], [&one, &two]] {
         assert_eq!(word(first, second, 90.0), Word::TooFew);
     }

@@ -22,7 +22,8 @@ const MANY: u64 = 1 << 50;
 /// The number of requests that can still start, and the number of requests that can still end.
 type Remaining = [u64; 2];
 
-/// If some times are only lower bounds, each of the two ends is a range itself.
+/// The range of a figure at the end of the run. If some times are only lower bounds, each end of the range is a range
+/// itself.
 struct Range {
     low: Value,
     high: Value,
@@ -36,7 +37,8 @@ impl Range {
 }
 
 impl Criterion {
-    /// `most` is the maximum number of requests of the run, or `None` if there is no maximum.
+    /// Returns whether the criterion is certain to be missed. `most` is the maximum number of requests of the run, or
+    /// `None` if there is no maximum.
     pub(crate) fn is_lost(&self, figures: &Figures<'_>, most: Option<u64>) -> bool {
         let limit = self.limit.value;
         self.range(figures, most).is_some_and(|Range { low, high }| match self.operator {
@@ -106,7 +108,7 @@ impl Statistic {
         if more == 0 {
             return Range { low, high: low };
         }
-        // All further times may be lower bounds, and a time of which only a lower bound is known may be infinite.
+        // Each further time may be only a lower bound, and the time that it bounds may be infinite.
         let bounds = sample.bounds.cloned().unwrap_or_else(|| Histogram::new_from(&times));
         let bounds = with_zeros(bounds, more);
         let high = self.value(Sample::bounded(&times, &bounds)).unwrap_or(low);

@@ -39,7 +39,8 @@ pub(crate) struct Figures<'run> {
 }
 
 impl<'run> Figures<'run> {
-    /// Leaves out the figures that are known only at the end of a run, such as the times of the parts of responses.
+    /// Returns the figures that are known during a run. The other figures, such as the times of the parts of responses,
+    /// are known only at its end.
     pub(crate) fn so_far(stats: &'run OperationStats) -> Figures<'run> {
         Figures {
             wait: &stats.wait,
@@ -95,7 +96,7 @@ impl<'run> Figures<'run> {
 pub(crate) struct Value {
     pub(crate) least: f64,
     pub(crate) most: f64,
-    /// How many of the recorded times are only lower bounds, and how many times were recorded in total.
+    /// The number of recorded times that are only lower bounds, and the number of all recorded times.
     pub(crate) bounds: (u64, u64),
 }
 
@@ -329,7 +330,8 @@ impl Statistic {
         })
     }
 
-    /// Takes times of which only a lower bound is known as infinite. Returns `None` if the value is then infinite.
+    /// Returns the value of the statistic if the times of which only a lower bound is known are infinite. Returns
+    /// `None` if the value is then infinite.
     fn at_most(self, sample: Sample<'_>) -> Option<f64> {
         match self {
             _ if self == Statistic::Count || sample.at_least() == 0 => self.of(sample.times),

@@ -78,7 +78,8 @@ mod tests {
         }
     }
 
-    /// Returns how often the goal was checked, and whether the interval contained the true percentile at the end.
+    /// Simulates a run until the goal is reached. Returns how often the goal was checked, and whether the interval
+    /// contained the true percentile at the end.
     fn run(goal: &Goal, seed: u64) -> (u32, bool) {
         let truth = 1e3 * 2.0_f64.ln() / 0.5;
         let mut looks = 0;

@@ -27,7 +27,7 @@ impl Operator {
         })
     }
 
-    /// For NaN, the result is always `false`.
+    /// Returns whether the comparison holds. For NaN, the result is always `false`.
     #[expect(clippy::float_cmp, reason = "both numbers are rounded in the same way")]
     pub(crate) fn holds(self, figure: f64, limit: f64) -> bool {
         match self {

@@ -24,7 +24,7 @@ impl Percentile {
         quantile(self.0)
     }
 
-    /// The share above the percentile is never zero.
+    /// Returns the share of times above the percentile. It is never zero.
     pub(crate) fn beyond(self) -> f64 {
         (1.0 - self.quantile()).max(f64::EPSILON)
     }

@@ -25,8 +25,8 @@ pub(super) fn times(ms: impl IntoIterator<Item = u64>) -> Histogram<u64> {
     times
 }
 
-/// Checks a criterion against a run with 1000 slots in 10 s, of which 990 were started: 980 requests succeeded after 1
-/// to 980 ms, 7 failed, and 3 have no response yet. Returns the message if the criterion is missed.
+/// Checks a criterion against a run with 1000 slots in 10 s. 990 slots were started: 980 requests succeeded after 1 to
+/// 980 ms, 7 failed, and 3 have no response yet. Returns the message if the criterion is missed.
 fn check(criterion: &str) -> Option<String> {
     let (stats, service) = (OperationStats::new(), times(1..=980));
     let figures = Figures {
@@ -244,7 +244,8 @@ fn a_lower_bound_is_never_short_enough() {
 
 #[test]
 fn short_lower_bounds_do_not_hide_what_was_measured() {
-    // Half of the requests were given up at once, so the median can be as large as the largest time of the others.
+    // Half of the requests were given up at once, so their bounds are 0, and the median can be as large as the largest
+    // time of the other requests.
     let (stats, bounds) = (OperationStats::new(), times([0; 4]));
     let all = times([0, 0, 0, 0, 10, 20, 30, 40]);
     let figures = Figures { response: Sample::bounded(&all, &bounds), ..nothing(&stats) };

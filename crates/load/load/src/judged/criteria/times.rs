@@ -98,7 +98,7 @@ mod tests {
         ] {
             assert_eq!(missed(text).as_deref(), Some(told));
         }
-        // The wait for a late start is before the send of the request, so it is not part of the time to the first item.
+        // A late start delays the send of the request, so it does not change the time from the send to the first item.
         let late = read("p99 first-item-response < 500ms");
         assert!(late.check(&figures).is_some() && late.holds_without_waiting(&figures));
         assert!(late.breaks_above_a_rate() && !late.names_load());

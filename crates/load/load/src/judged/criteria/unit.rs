@@ -58,7 +58,8 @@ impl Unit {
         }
     }
 
-    /// Prints three digits, and more if `is_right` is false for the printed value. Counts have no decimals.
+    /// Formats a value with three digits, or with more digits if `is_right` is false for the printed value. Counts have
+    /// no decimals.
     pub(crate) fn show(self, value: f64, limit: &Limit, is_right: impl Fn(f64) -> bool) -> String {
         let (exponent, suffix) = self.scale(value, limit);
         let scaled = value / 10_f64.powi(exponent);
@@ -77,7 +78,8 @@ impl Unit {
         }
     }
 
-    /// A share is printed in the notation of its limit.
+    /// Returns the power of ten and the suffix with which a value is printed. A share is printed in the notation of its
+    /// limit.
     fn scale(self, value: f64, limit: &Limit) -> (i32, &'static str) {
         match (self, value) {
             (Unit::Time, ..1e3) => (0, "ns"),
@@ -96,13 +98,14 @@ impl Unit {
 /// The maximum number of decimals. If they are not enough, the shortest text that identifies the number is printed.
 const MOST_DECIMALS: usize = 17;
 
-/// The result is exact for times of up to 104 days, and has 16 significant digits for longer times.
+/// Converts a time to nanoseconds. The result is exact for times of up to 104 days, and has 16 significant digits for
+/// longer times.
 #[expect(clippy::cast_precision_loss, reason = "16 digits are enough to compare times")]
 pub(crate) fn nanos(time: Duration) -> f64 {
     time.as_nanos() as f64
 }
 
-/// `0.1%` is parsed as `0.1e-2`, because a division by 100 would round a second time.
+/// Parses a share. `0.1%` is parsed as `0.1e-2`, because a division by 100 would round a second time.
 fn share(text: &str) -> Option<f64> {
     let share: f64 = match text.strip_suffix('%') {
         Some(percent) => format!("{}e-2", percent.trim_end()).parse().ok()?,

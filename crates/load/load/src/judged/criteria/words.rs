@@ -66,7 +66,8 @@ impl Parts {
     }
 }
 
-/// Spaces replace the removed text, so that the columns of the other words do not change.
+/// Separates the label from the rest of the criterion. Spaces replace the label in the rest, so that the columns of the
+/// other words do not change.
 fn label(text: &str) -> (Option<Word>, String) {
     let cut = || {
         let (from, to) = (text.find('"')?, text.rfind('"')?);

@@ -14,7 +14,8 @@ use std::time::Duration;
 const LEAST_RATIO: f64 = 0.99;
 /// The minimum number of requests in a step, and of requests beyond each percentile that the objective limits.
 const BEYOND: f64 = 10.0;
-/// The average share of busy connections at which all count as busy. A connection is free between two of its slots.
+/// If at least this share of the connections was busy on average, all connections count as busy. The share stays below
+/// 1, because a connection is free between two of its slots.
 const ALL_BUSY: f64 = 0.9;
 
 #[derive(Debug)]
@@ -94,7 +95,8 @@ impl Promise {
         Promise { until, always }
     }
 
-    /// At least [`BEYOND`] requests lie beyond each percentile and error limit of the objective.
+    /// Returns the length of a step. In this time, at least [`BEYOND`] requests lie beyond each percentile and error
+    /// limit of the objective.
     pub(crate) fn length(&self, hz: f64, least: Duration) -> Duration {
         let shares = self.until.iter().filter_map(Criterion::deciding_share);
         let samples = shares.map(|share| BEYOND / share).fold(BEYOND, f64::max);
@@ -202,7 +204,7 @@ pub(crate) mod tests {
     use crate::results::stats::OperationStats;
     use std::time::SystemTime;
 
-    /// `target` and `generator` are the total lateness in seconds that each side caused.
+    /// Returns the summary of a step. `target` and `generator` are the total lateness in seconds that each side caused.
     fn summary(
         verdict: Verdict,
         [service_ms, response_ms]: [u64; 2],
@@ -339,8 +341,8 @@ pub(crate) mod tests {
         }
     }
 
-    /// Whether a step had no success does not depend on its verdict, because responses that do not belong to the step
-    /// may occupy all connections.
+    /// A step without a successful request is recognised whatever its verdict is, because responses that do not belong
+    /// to the step may occupy all connections.
     #[test]
     fn without_any_success_it_is_asked_whether_the_target_fails() {
         for (verdict, response_ms) in

@@ -6,10 +6,10 @@
 //! first two results differ. The result of the majority counts. If this changes the result at one end, the search
 //! continues until the bracket is narrow again.
 //!
-//! If the generator could not keep up in a step, the step shows nothing about the target, so it is repeated. After
-//! three such failures at a rate, the rate counts as the generator's limit, and becomes the upper end of the bracket.
-//! The search then reports the limit of the generator instead of a result for the target, unless the target misses the
-//! objective at a rate slightly above the highest rate that meets it.
+//! If the generator could not keep up in a step, the step shows nothing about the target, so it is repeated. If the
+//! generator could not keep up in three steps at a rate, the rate counts as the generator's limit, and becomes the
+//! upper end of the bracket. The search then reports the limit of the generator instead of a result for the target,
+//! unless the target misses the objective at a rate slightly above the highest rate that meets it.
 
 #[cfg(test)]
 mod tests;

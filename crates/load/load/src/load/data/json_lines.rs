@@ -21,7 +21,7 @@ pub(super) fn read(mut lines: impl BufRead) -> Result<Data, String> {
     Ok(data)
 }
 
-/// An error is the byte offset in the line, and the message.
+/// Adds the row that a line contains. An error consists of its byte offset in the line and a message.
 fn push_line(data: &mut Data, bytes: &[u8], number: usize) -> Result<(), (usize, String)> {
     let line = utf8(bytes).map_err(|at| (at, "this is not UTF-8".to_owned()))?;
     if line.trim().is_empty() {

@@ -12,7 +12,7 @@ pub(crate) struct Order {
 }
 
 impl Order {
-    /// `count` must not be 0.
+    /// Creates the order of `count` rows. `count` must not be 0.
     pub(crate) fn new(kind: DataOrder, count: u64, seed: u64) -> Order {
         Order { kind, count, seed, slots_per_row: 1 }
     }
@@ -27,9 +27,9 @@ impl Order {
         }
     }
 
-    /// The key of the pass selects a permutation of the rows. A Feistel network permutes all numbers with a fixed
-    /// number of bits. A result that is not the index of a row is permuted again (Black and Rogaway 2002, "cycle
-    /// walking").
+    /// Returns the row at a place in a pass. The key of the pass selects a permutation of the rows. A Feistel network
+    /// permutes all numbers with a fixed number of bits. A result that is not the index of a row is permuted again
+    /// (Black and Rogaway 2002, "cycle walking").
     fn shuffled(&self, key: u64, place: u64) -> u64 {
         let bits = u64::BITS - (self.count - 1).leading_zeros();
         let half = bits.div_ceil(2).max(1);
@@ -51,7 +51,7 @@ fn feistel(number: u64, half: u32, key: u64) -> u64 {
     left << half | right
 }
 
-/// One step of splitmix64. The step is a bijection.
+/// Performs one step of splitmix64, which is a bijection.
 pub(crate) fn mixed(number: u64) -> u64 {
     let number = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let number = (number ^ number >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -59,7 +59,8 @@ pub(crate) fn mixed(number: u64) -> u64 {
     number ^ number >> 31
 }
 
-/// Almost uniform: over all 2^64 inputs, the counts of any two results differ by at most one.
+/// Maps a number to a number below `end`. The result is almost uniform: over all 2^64 inputs, the counts of any two
+/// results differ by at most one.
 fn below(number: u64, end: u64) -> u64 {
     let below = (u128::from(number) * u128::from(end)) >> 64;
     u64::try_from(below).unwrap_or_default()

@@ -58,7 +58,8 @@ impl Data {
         &self.text[begin..self.ends[index]]
     }
 
-    /// `place` names the part of the request that would contain the value.
+    /// Returns an error if `fits` does not accept a value of the column. `place` names the part of the request that
+    /// would contain the value.
     pub(crate) fn check(
         &self,
         column: usize,
@@ -74,7 +75,7 @@ impl Data {
         )
     }
 
-    /// Rows are counted from 1, without the line of column names.
+    /// Returns the position of a row for error messages. Rows are counted from 1, without the line of column names.
     pub(crate) fn place(&self, row: usize) -> String {
         format!("--data: row {} (line {})", row + 1, self.lines.of(row))
     }

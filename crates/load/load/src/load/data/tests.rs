@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use std::fs;
 use tempfile::TempDir;
 
-/// In error messages, `FILE` replaces the path of the file.
+/// Reads a data file with this text. In error messages, `FILE` replaces the path of the file.
 fn read_text(text: &[u8]) -> Result<Data, String> {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("data");

@@ -8,7 +8,8 @@ use nanopace::{Shard, ShardError};
 /// multiple of a period of the load or of the targets.
 const PAIRS: u32 = 32_749;
 
-/// A hash of the seed and the number of the pair decides which half gets the first slot of a pair.
+/// Divides the load into two halves. A hash of the seed and the number of the pair decides which half gets the first
+/// slot of a pair.
 pub(crate) fn halves(seed: u64) -> Result<[Shard; 2], ShardError> {
     let first = |pair: u32| 2 * pair + u32::from(is_swapped(seed, pair));
     let one: Vec<u32> = (0..PAIRS).map(first).collect();

@@ -31,7 +31,7 @@ pub(super) const HAR: &str = "har:";
 
 const HAR_DATE: Format = Format::Date { has_zone: true };
 
-/// A recording whose first start is later than this needs `from=`.
+/// If the first start of a recording is later than this, the recording needs the option `from=`.
 const LATEST_START: Duration = Duration::from_secs(3600);
 
 #[derive(Clone, Debug)]

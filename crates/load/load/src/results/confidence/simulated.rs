@@ -60,7 +60,7 @@ impl Simulated {
         }
     }
 
-    /// `part` is the position of the request in the run, from 0 to 1.
+    /// Records a response time. `part` is the position of the request in the run, from 0 to 1.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "not below zero")]
     fn record(&mut self, part: f64, time: f64) {
         let ns = ns(time);
@@ -78,7 +78,8 @@ impl Queue {
         Queue { rate, slower: 1.0, stalls: None, drift: [1.0; 2] }
     }
 
-    /// Lindley's recursion: a request is served when the server has served the previous ones and is not stalled.
+    /// Simulates a run with Lindley's recursion: a request is served when the server has served the previous ones and
+    /// is not stalled.
     pub(crate) fn run(&self, requests: f64, seed: u64) -> Simulated {
         let mut run = Simulated::new();
         let end = requests / self.rate;
@@ -110,7 +111,8 @@ impl Queue {
         all.skip_while(|(due, _)| *due < 0.0)
     }
 
-    /// Calls `is_enough` each time the run has grown by `every` units of time, until it returns true.
+    /// Simulates a run that grows. Calls `is_enough` each time the run has grown by `every` units of time, until it
+    /// returns true.
     pub(crate) fn grow(
         &self,
         every: f64,

@@ -21,7 +21,7 @@ fn coverage(queue: Queue, requests: f64, runs: u64, truths: &[(f64, f64)]) -> Ve
     covered.into_iter().map(|(covered, rough)| (share(covered), share(rough))).collect()
 }
 
-/// Response times in an M/M/1 queue are exponential.
+/// Returns a quantile and the true response time at this quantile. Response times in an M/M/1 queue are exponential.
 fn truth(rate: f64, quantile: f64) -> (f64, f64) {
     (quantile, -(1.0 - quantile).ln() / (1.0 - rate))
 }

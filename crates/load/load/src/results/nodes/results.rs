@@ -36,7 +36,8 @@ pub(crate) struct Results {
     pub(crate) timeline: Timeline,
 }
 
-/// One line in JSON. The histograms follow in version 2 of their interchange format. Both are compressed together.
+/// The first part of the results, which is one line in JSON. The histograms follow it in version 2 of their interchange
+/// format. Both parts are compressed together.
 #[derive(Debug, Deserialize, Serialize)]
 struct Head {
     form: u32,
@@ -81,7 +82,7 @@ struct PartHead {
 }
 
 impl Results {
-    /// The recorded part of the run lasted until `until`.
+    /// Creates the results of a node whose recorded part of the run lasted until `until`.
     pub(crate) fn of(
         until: Duration,
         stats: &OperationStats,
@@ -169,7 +170,8 @@ impl Head {
         Ok((head, text))
     }
 
-    /// Other nodes can add this timeline to theirs only if its width and the numbers of its parts are valid.
+    /// Returns whether other nodes can add this timeline to theirs: its width and the numbers of its parts must be
+    /// valid.
     fn has_parts_as_all(&self) -> bool {
         let is_width = self.width.is_power_of_two() && self.width <= 1 << 32;
         is_width && self.parts.iter().all(|part| part.number < MOST)
@@ -376,7 +378,8 @@ mod tests {
         }
     }
 
-    /// Each report also contains all earlier seconds.
+    /// Each report also contains all earlier seconds, but the length of a report must not be proportional to their
+    /// number.
     #[test]
     fn a_report_hardly_grows_with_the_length_of_the_run() {
         let length = |seconds| results(seconds, 100).to_bytes().unwrap().len();

@@ -7,7 +7,8 @@ use nanopace_fleet::NodeResults;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// A node whose last report is older than the newest one by more than this time is left out of the last second.
+/// If the last report of a node is older than the newest report of any node by more than this time, the node is left
+/// out of the last second.
 const LATE: Duration = Duration::from_millis(1_500);
 
 #[derive(Debug, Default)]
@@ -55,7 +56,8 @@ impl Tellings {
         sum(self.0.values().map(|node| &node.stats))
     }
 
-    /// Covers about the last second, and the nodes that still report. Returns `None` until a node has reported twice.
+    /// Returns the operations of about the last second, for the nodes that still report. Returns `None` until a node
+    /// has reported twice.
     pub(crate) fn last(&self) -> Option<Done> {
         let newest = self.0.values().map(|node| node.until).max()?;
         let recent = self.0.values().filter(|node| node.until.saturating_add(LATE) >= newest);

@@ -40,7 +40,7 @@ impl Timeline {
     pub(crate) fn of(over_time: &OverTime) -> Timeline {
         let mut timeline = Timeline { width: 1, ..Timeline::new() };
         for interval in over_time.intervals() {
-            // Ticks can be a few milliseconds late.
+            // Intervals can be a few milliseconds too long, because ticks can be late, so their lengths are rounded.
             while interval.length().div_duration_f64(UNIT).round() > human::float(timeline.width) {
                 timeline.widen();
             }
@@ -115,7 +115,8 @@ impl Timeline {
 }
 
 impl Part {
-    /// The histograms have one significant digit, because each report contains all earlier seconds again.
+    /// Creates an empty part. Its histograms have one significant digit, because each report contains all earlier
+    /// seconds again.
     fn new() -> Part {
         let times = || Histogram::new(1).expect("1 is a valid number of digits");
         let [wait, service, response, bounds] = [(); 4].map(|()| times());
@@ -140,7 +141,8 @@ mod tests {
     use nanopace::Nanos;
     use proptest::prelude::*;
 
-    /// `starts` contains the starts in each quarter of a second. The first one begins shortly after the second `first`.
+    /// Creates the timeline of a node. `starts` contains the numbers of starts in consecutive quarters of a second. The
+    /// first quarter begins shortly after the second `first`.
     fn node(first: u64, starts: &[u64]) -> Timeline {
         let mut timeline = Timeline::new();
         for (quarter, &started) in (first * 4..).zip(starts) {

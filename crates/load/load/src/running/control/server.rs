@@ -56,8 +56,8 @@ async fn accept(
         connections
             .give(|connection| converse(stream, Arc::clone(handlers), is_over.clone(), connection))
             .await;
-        // First lets the new task read a request that has already arrived, because a silent connection may be closed to
-        // make room for another connection.
+        // This gives the new task time to read a request that has already arrived. Otherwise, its connection would
+        // count as silent, and might be closed to make room for another connection.
         yield_now().await;
     }
 }

@@ -27,8 +27,9 @@ pub(crate) struct Checkpoints {
 }
 
 impl Checkpoint {
-    /// `asked` is the number of requested slots in the previous checkpoint. If a correction of the load has lowered
-    /// this number, the checkpoint keeps `asked` until the load reaches it again.
+    /// Creates a checkpoint of the current state. `asked` is the number of requested slots in the previous checkpoint.
+    /// If a correction of the load has lowered this number, the checkpoint keeps `asked` until the load reaches it
+    /// again.
     pub(crate) fn new(state: &RunState<'_>, at: Nanos, asked: f64) -> Checkpoint {
         let ledger = state.pacer().ledger();
         Checkpoint {
@@ -49,7 +50,8 @@ impl Checkpoints {
         Checkpoints { last: start.clone(), second: start.clone(), warm: start }
     }
 
-    /// Also returns true exactly at the end of the warm-up. In a fleet, a second is a second of the load.
+    /// Returns whether a second has ended since the last line of the logs. The result is also true exactly at the end
+    /// of the warm-up. In a fleet, a second is a second of the load.
     pub(crate) fn is_second_over(&self, state: &RunState<'_>) -> bool {
         let (from, to) = (self.second.at, self.last.at);
         let is_warm = to == state.span.recorded_from;

@@ -46,7 +46,7 @@ mod tests {
     fn linux_says_it_and_others_say_nothing() {
         let checkpoint = MachineReading::now();
         assert_eq!(checkpoint.processors.is_some(), cfg!(target_os = "linux"));
-        // Not every Linux system has cgroups.
+        // Some Linux systems have no cgroups, so the list may be empty.
         assert!(checkpoint.quotas.is_empty() || cfg!(target_os = "linux"));
     }
 }

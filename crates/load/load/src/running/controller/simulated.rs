@@ -67,7 +67,7 @@ impl Backend for Nothing {
     }
 }
 
-/// In the values of options, underscores stand for spaces.
+/// Returns the setup of a run. In the values of options, underscores stand for spaces.
 fn set_up(options: &str, most: Option<u64>) -> Setup {
     let words = ["test"].into_iter().chain(options.split_whitespace());
     let line = CommandLine::try_parse_from(words.map(|word| word.replace('_', " "))).unwrap();
@@ -88,7 +88,8 @@ enum Connection {
 struct Course {
     stalls: Vec<(u64, u64)>,
     freezes: Vec<(u64, u64)>,
-    /// Each time this number of slots has been granted, the decision about the last of them is delayed. 0: never.
+    /// Each time this number of slots has been granted, the decision about the last of them is delayed. If the number
+    /// is 0, no decision is delayed.
     hold_every: u64,
     actions: Vec<(u64, Action)>,
     begins_paused: bool,

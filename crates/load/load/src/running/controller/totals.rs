@@ -74,8 +74,8 @@ impl<'run> RunTotals<'run> {
         self.tally.expect(labels);
     }
 
-    /// A tick at the end of the warm-up separates the results before and after it. In a fleet, a tick at each second of
-    /// the load allows the results of all nodes to be added.
+    /// Returns the time of the next tick. A tick at the end of the warm-up separates the results before and after it.
+    /// In a fleet, a tick at each second of the load allows the results of all nodes to be added.
     pub(crate) fn next_tick(&self) -> Nanos {
         let (last, warm) = (self.checkpoints.last.at, self.state.span.recorded_from);
         let member = self.state.member;
@@ -201,8 +201,8 @@ impl<'run> RunTotals<'run> {
         self.ended.unwrap_or_else(|| self.state.pacer().ledger())
     }
 
-    /// After the end of the schedule, no more slots fall due. A schedule that is paused at its start has no backlog,
-    /// although its first slot is due at the time 0.
+    /// Returns the current backlog. After the end of the schedule, no more slots fall due. A schedule that is paused at
+    /// its start has no backlog, although its first slot is due at the time 0.
     fn backlog_now(&self) -> Backlog {
         let (ledger, unstarted) = (self.ledger(), self.tally.unstarted);
         match self.ended {
@@ -241,7 +241,8 @@ impl<'run> RunTotals<'run> {
         }
     }
 
-    /// After the schedule, the lateness of the slots in the backlog has already been recorded.
+    /// Returns the lateness of the slots in the backlog that has not been recorded yet. After the schedule, all of it
+    /// has been recorded.
     fn waiting(&self, phase: Phase, backlog: Backlog) -> Lateness {
         match phase {
             Phase::Running | Phase::Paused => self.state.waiting(backlog),

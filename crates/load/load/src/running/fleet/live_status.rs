@@ -33,7 +33,7 @@ struct FleetView {
 }
 
 /// Shows a run until it is over or another run has replaced it. After the first read, shows the error while the store
-/// does not respond, or has no such run for up to [`PATIENCE`] reads. Other errors end the view.
+/// does not respond, or while the store does not have the run for up to [`PATIENCE`] reads. Other errors end the view.
 pub(super) fn show(control: &Control, at: &RunAddress) -> anyhow::Result<io::Result<()>> {
     let is_terminal = io::stdout().is_terminal();
     let mut tellings = Tellings::default();

@@ -3,11 +3,11 @@
 //! A thread whose slots are overdue can start the next slot only when a response arrives. If it sleeps until then, it
 //! and a target on the same machine wake each other for each request, and a wake-up can take longer than the request.
 //! The thread therefore polls for up to [`LONGEST`] before it sleeps. If no response arrives in this time, the target
-//! is slow or needs the core itself. The thread then sleeps without polling: once after the first failure, and twice
-//! as often after each further one, up to [`REST`] times.
+//! is slow or needs the core itself. The thread then sleeps without polling: once after the first failure, and twice as
+//! often after each further failure, up to [`REST`] times.
 //!
-//! A thread that is on schedule sleeps at once, because the CPU time would start no slot earlier. So does a thread with
-//! more than [`MOST_CONNECTIONS`], because their target has enough requests to stay awake.
+//! A thread that is on schedule sleeps at once, because polling would use CPU time and start no slot earlier. A thread
+//! with more than [`MOST_CONNECTIONS`] also sleeps at once, because the target has enough requests to stay awake.
 
 use nanopace::Nanos;
 use std::mem;
@@ -17,7 +17,8 @@ use std::time::Duration;
 const LONGEST: Duration = Duration::from_micros(50);
 const REST: u32 = 256;
 pub(super) const MOST_CONNECTIONS: usize = 8;
-/// In a load with a schedule, a thread without real-time priority polls if its last operation started this late.
+/// The lateness of a thread's last operation from which the thread polls. This applies to threads without real-time
+/// priority in a load with a schedule.
 pub(crate) const LATE: Duration = Duration::from_millis(1);
 
 #[derive(Clone, Copy, Debug)]

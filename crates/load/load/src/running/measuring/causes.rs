@@ -274,7 +274,7 @@ fn the_verdict_names_the_stopped_side() {
     }
 }
 
-/// At each wake-up, the thread waits so long for the CPU that it reduces a backlog only slowly.
+/// Loads whose thread waits so long for the CPU at each wake-up that it reduces a backlog only slowly.
 const SATURATED: [Cause; 4] = [
     Cause { queued: 4, ..EASY },
     Cause { queued: 8, ..USUAL },

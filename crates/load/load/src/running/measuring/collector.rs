@@ -95,8 +95,8 @@ impl<'run> Collector<'run> {
         &self.last_second
     }
 
-    /// No later start shows why slots that were skipped after the last start were late. Each of these slots counts as
-    /// `limit` late at `end`, the end of the schedule.
+    /// Attributes the lateness of the slots that were skipped after the last start, because no later start shows why
+    /// they were late. Each of these slots counts as `limit` late at `end`, the end of the schedule.
     pub(crate) fn look_at_last_skipped(&self, limit: Duration, end: Nanos) {
         let before = self.recorders.iter().map(|recorder| recorder.skipped()).max();
         let slots = self.pacer.ledger().skipped.saturating_sub(before.unwrap_or_default());
@@ -115,7 +115,7 @@ impl<'run> Collector<'run> {
         self.total.forfeited(forfeited);
     }
 
-    /// The gap between the last start before the change and the first start after it is not judged.
+    /// Changes the load. The gap between the last start before the change and the first start after it is not judged.
     pub(crate) fn change(&mut self, change: impl FnOnce(&Pacer)) {
         self.judge_starts();
         self.constant_hz = None;
@@ -146,7 +146,8 @@ impl<'run> Collector<'run> {
         self.starts.sort_unstable();
         let complete = self.starts.partition_point(|start| *start <= complete_until);
         let starts = self.starts.drain(..complete);
-        // For a constant rate, the pacer is not called: it would take a lock for each start, and compute with 256 bits.
+        // For a constant rate, the number is computed here. A call of the pacer would take a lock for each start, and
+        // compute with 256 bits.
         let asked = |start: Nanos| match self.constant_hz {
             Some(hz) => (start - Nanos::ZERO).as_secs_f64() * hz,
             None => self.pacer.asked_count(start),

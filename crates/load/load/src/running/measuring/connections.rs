@@ -51,7 +51,7 @@ impl Connections {
         self.ideal.len() - 1
     }
 
-    /// `moved` is how far the schedule has been moved.
+    /// Adds a connection. `moved` is the time by which the schedule has been moved.
     pub(super) fn add(&mut self, now: Nanos, moved: Duration) -> Start {
         self.count += 1;
         let Ideal { to_target, to_instant_target } = &mut self.ideal[ALL];

@@ -11,7 +11,8 @@ pub(super) struct Begun {
     pub(super) slot: u64,
     pub(super) intended_start: Nanos,
     pub(super) start: Start,
-    /// The simulated start with a target that responds at once, if such starts are simulated for the connection.
+    /// The simulated start with a target that responds at once. `None` if the connection has no simulated starts with
+    /// this target.
     pub(super) instant_target: Option<Start>,
     pub(super) ideal: usize,
     pub(super) is_recorded: bool,
@@ -26,7 +27,7 @@ pub(super) struct Begun {
     pub(super) rests_until: Option<Nanos>,
 }
 
-/// Each operation has a place (an index) until it ends.
+/// The operations in flight. Each of them has a place (an index) until it ends.
 #[derive(Debug, Default)]
 pub(super) struct InFlight {
     places: Vec<Option<Begun>>,
@@ -68,7 +69,7 @@ impl InFlight {
         self.places.iter_mut().flatten()
     }
 
-    /// Returns `None` if all operations have already been given up.
+    /// Ends the operation at a place. Returns `None` if all operations have already been given up.
     pub(super) fn end(&mut self, place: usize) -> Option<Begun> {
         let begun = self.places[place].take()?;
         self.free.push(place);

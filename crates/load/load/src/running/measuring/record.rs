@@ -80,12 +80,14 @@ impl Record {
         }
     }
 
-    /// While the thread opens the first connections, it awaits no responses, so it has missed none before `now`.
+    /// Returns the time up to which the thread has found all responses. While the thread opens the first connections,
+    /// it awaits no responses, so it has missed none before `now`.
     pub(super) fn looked_until(&self, now: Nanos) -> Nanos {
         if self.connections.opening > 0 { now } else { self.last_poll.looked_until(now) }
     }
 
-    /// The thread has found all responses that arrived before `looked`.
+    /// Returns the lateness of a slot that has not started. The thread has found all responses that arrived before
+    /// `looked`.
     pub(super) fn lateness(
         &self,
         intended: Nanos,
@@ -106,8 +108,8 @@ impl Record {
         lateness.but_for_rests(free.map_or(Duration::ZERO, |free| free.min(now) - intended))
     }
 
-    /// Called at the beginning of each think time. The first call creates ideal connections to a target that responds
-    /// at once, and starts the operations in flight on them.
+    /// Records the beginning of a think time. The first call creates ideal connections to a target that responds at
+    /// once, and starts the operations in flight on them.
     pub(super) fn begin_to_rest(&mut self, now: Nanos) {
         if self.connections.all().to_instant_target.is_some() {
             return;
@@ -137,7 +139,8 @@ impl Record {
         are_busy && age > ahead.unwrap_or_default() + unseen
     }
 
-    /// The time of an attempt, without pauses, is attributed to the target, even if the attempt failed.
+    /// Records that an attempt to open a connection has ended. The time of the attempt, without pauses, is attributed
+    /// to the target, even if the attempt failed.
     pub(super) fn connection_opened(&mut self, Opening { start, paused }: Opening, now: Nanos) {
         let paused = self.moved.paused(now).saturating_sub(paused);
         let busy = (now - start.actual).saturating_sub(paused);

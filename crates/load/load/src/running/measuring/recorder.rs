@@ -28,7 +28,7 @@ pub(crate) struct Recorder {
 }
 
 impl Recorder {
-    /// `connections` contains the number of connections of each thread.
+    /// Creates the recorders of all threads. `connections` contains the number of connections of each thread.
     pub(crate) fn all(pacer: &Pacer, connections: &[usize], gives_up: bool) -> Vec<Arc<Recorder>> {
         let burst = BurstLine::new(pacer.strictness()).map(|line| Arc::new(Mutex::new(line)));
         let each = connections.iter();
@@ -50,8 +50,9 @@ impl Recorder {
         Flight { recorder: Arc::clone(self), start, place: Some(place) }
     }
 
-    /// `slot` is the number and the intended start of the operation's slot. The caller has just read `now` from the
-    /// clock. `ideal` is the index of the ideal connections that the operation can use.
+    /// Records the start of an operation. `slot` is the number and the intended start of the operation's slot. The
+    /// caller has just read `now` from the clock. `ideal` is the index of the ideal connections that the operation can
+    /// use.
     pub(crate) fn start_at(
         &self,
         now: Nanos,
@@ -63,8 +64,8 @@ impl Recorder {
         Flight { recorder: self, start, place: Some(place) }
     }
 
-    /// Returns the time of the start and the place of the operation. For a warm-up slot, only the cause of its lateness
-    /// is recorded: a late policy may give up time for this lateness after the warm-up.
+    /// Returns the time of the start and the place of the operation. For a slot of the warm-up, only the cause of its
+    /// lateness is recorded, because a late policy may give up time for this lateness after the warm-up.
     fn begin(
         &self,
         now: Nanos,
@@ -138,7 +139,8 @@ impl Recorder {
         now
     }
 
-    /// The thread may be stuck, so its operations count as unfinished. Later ends of operations are not counted.
+    /// Counts all operations in flight as unfinished, because the thread may be stuck. Later ends of these operations
+    /// are not counted.
     pub(crate) fn give_up(&self) {
         let record = &mut *self.record();
         let now = self.clock.now();
@@ -172,12 +174,13 @@ impl Recorder {
         self.record().connections.split()
     }
 
-    /// Until the number of connections that are being opened is 0, the thread takes no slot.
+    /// Returns the number of connections that are being opened. Until it is 0, the thread takes no slot.
     pub(crate) fn opening(&self) -> usize {
         self.record().connections.opening
     }
 
-    /// No slot can use the connection until it is [opened](Recorder::opened).
+    /// Records that the thread begins to open a connection. No slot can use the connection until it is
+    /// [opened](Recorder::opened).
     pub(crate) fn open(&self) -> Opening {
         let Record { connections, moved, .. } = &mut *self.record();
         let now = self.clock.now();
@@ -206,7 +209,8 @@ impl Recorder {
         self.record().busy_poll.least_wait = least_wait;
     }
 
-    /// Returns whether the thread polls instead of sleeping. Calls `processor` only if the CPU time is needed.
+    /// Records that the thread is about to sleep, and returns whether it polls instead. Calls `processor` only if the
+    /// CPU time is needed.
     pub(crate) fn sleeps(&self, processor: impl FnOnce() -> CpuTime) -> bool {
         let (record, now) = (&mut *self.record(), self.clock.now());
         record.last_poll.sleeps(now, processor);
@@ -217,12 +221,14 @@ impl Recorder {
         self.record().last_poll.wakes(self.clock.now(), processor);
     }
 
-    /// The thread must report again within a [`BEAT`](crate::results::last_poll::BEAT).
+    /// Records the CPU time of the thread at a beat. The next call must follow within a
+    /// [`BEAT`](crate::results::last_poll::BEAT).
     pub(crate) fn beat(&self, processor: CpuTime) {
         self.record().last_poll.beat(self.clock.now(), processor);
     }
 
-    /// Each entry of `left` is an intended start, and the number of slots with about this intended start.
+    /// Records the slots that were not started. Each entry of `left` is an intended start, and the number of slots with
+    /// about this intended start.
     pub(crate) fn unstarted(&self, left: &[(Nanos, u64)], end: Nanos) {
         let record = &mut *self.record();
         let now = self.clock.now();

@@ -187,7 +187,7 @@ mod tests {
         assert!(run.target_share() < 0.01);
     }
 
-    /// The slots that are due during the attempt wait for its connection.
+    /// The slots that are due during an attempt to connect wait for the connection.
     #[test]
     fn an_attempt_to_connect_is_not_shorter_for_an_earlier_pause() {
         let run = Run::new(|builder| builder);

@@ -12,7 +12,7 @@ use std::sync::Arc;
 pub(crate) struct StepRecorders(Vec<Arc<Recorder>>);
 
 impl StepRecorders {
-    /// `sessions` contains the number of sessions of each thread.
+    /// Creates a recorder of steps. `sessions` contains the number of sessions of each thread.
     pub(crate) fn new(recorders: &[Arc<Recorder>], sessions: &[usize]) -> StepRecorders {
         let each = recorders.iter().zip(sessions);
         StepRecorders(each.flat_map(|(it, count)| iter::repeat_n(Arc::clone(it), *count)).collect())

@@ -109,7 +109,8 @@ mod tests {
         }
     }
 
-    /// The features of the fleet crate have different names, which users of this crate cannot enable.
+    /// The error of the fleet crate names a feature of that crate. Users of this crate cannot enable it, so the message
+    /// names the feature of this crate.
     #[test]
     fn a_feature_that_is_missing_has_the_name_that_it_has_here() {
         let run = RunAddress { url: "rediss://host/".into(), name: "checkout".into() };

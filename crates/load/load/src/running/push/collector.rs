@@ -88,7 +88,8 @@ impl Collector {
     }
 }
 
-/// A response with a success status can still reject a part of the message.
+/// Returns an error unless the collector accepted the whole message. A response with a success status can still reject
+/// a part of the message.
 async fn judge(answer: Response<Incoming>) -> anyhow::Result<()> {
     let status = answer.status();
     if !status.is_success() {
@@ -104,7 +105,7 @@ async fn judge(answer: Response<Incoming>) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Control characters become blanks, so that a terminal can show the text in one line.
+/// Returns the beginning of a text in one line. Control characters become blanks, so that a terminal can show the text.
 fn one_line(text: &str) -> String {
     text.chars().take(200).map(|letter| if letter.is_control() { ' ' } else { letter }).collect()
 }

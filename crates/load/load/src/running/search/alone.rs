@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
 
-/// How long failed requests are repeated, because the target may recover.
+/// The time for which failed requests are repeated, because the target may recover.
 const PATIENCE: Duration = Duration::from_secs(3);
 
 const RESPITE: Duration = Duration::from_millis(100);

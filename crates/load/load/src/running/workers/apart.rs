@@ -37,7 +37,7 @@ where
                 never = beat(&sender) => match never {},
             }
         });
-        // The receiver is gone if the caller has given up.
+        // If the caller has given up, the receiver no longer exists, and the result is not needed.
         let _ = sender.send(Some(done));
     })?;
     let mut heard = Instant::now();

@@ -1,8 +1,8 @@
 //! Delays the next call of a closed loop after a session could not connect.
 //!
 //! If connecting fails immediately, a closed loop would produce failures at the highest rate that the machine allows.
-//! Therefore all sessions together make at most 10 000 such attempts per second. The delay does not grow, so the number
-//! of failures shows how long the target was unreachable. A load with a schedule is not delayed.
+//! Therefore all sessions together make at most 10 000 attempts per second after failed ones. The delay does not grow,
+//! so the number of failures shows how long the target was unreachable. A load with a schedule is not delayed.
 
 use super::shared::RunShared;
 use super::span::RunSpan;

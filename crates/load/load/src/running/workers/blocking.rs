@@ -40,8 +40,9 @@ struct Worker {
 
 type Session<'a> = Option<Box<dyn BlockingSession + 'a>>;
 
-/// The monitor is counted as ready when each thread has made its first attempt to open a session, or when the timeout
-/// has passed. It ends after the schedule, with the last thread that has taken its ticket, or when the run is given up.
+/// Starts the threads of the sessions and the monitor. The monitor is counted as ready when each thread has made its
+/// first attempt to open a session, or when the timeout has passed. It ends after the schedule, with the last thread
+/// that has taken its ticket, or when the run is given up.
 pub(super) fn start(
     sessions: &Arc<dyn BlockingSessions>,
     shared: &Arc<RunShared>,
@@ -126,7 +127,8 @@ impl Worker {
         Ok(())
     }
 
-    /// If the first attempt to open the session fails, the next call tries again.
+    /// Makes calls on one session until no slot is left. If the first attempt to open the session fails, the next call
+    /// tries again.
     fn run(&self, runtime: &Handle) {
         self.shared.threads.add_current();
         self.recorder.blocks();

@@ -8,13 +8,13 @@ mod system {
 
     pub(crate) type Core = usize;
 
-    /// Empty if the system does not report the cores that the calling thread may use.
+    /// Returns the cores that the calling thread may use. The list is empty if the system does not report them.
     pub(crate) fn allowed() -> Vec<Core> {
         let allowed = sched_getaffinity(None).unwrap_or_default();
         (0..CpuSet::MAX_CPU).filter(|&core| allowed.is_set(core)).collect()
     }
 
-    /// If pinning fails, starts may be less even, but the results stay valid.
+    /// Pins the calling thread to a core. If pinning fails, starts may be less even, but the results stay valid.
     pub(crate) fn pin(core: Core) {
         let mut cores = CpuSet::new();
         cores.set(core);

@@ -6,7 +6,8 @@ use std::time::Duration;
 use tokio::task::coop::has_budget_remaining;
 use tokio::time::{Instant, Sleep, sleep_until};
 
-/// If a check comes more than this time after the deadline, the deadline is put off once, to this time from now.
+/// If a check comes more than this time after the deadline, the deadline is extended once, to this time after the
+/// check.
 const LATE: Duration = Duration::from_millis(10);
 
 /// The deadline of the current request. The runtime's timer is reset only when it fires, which is about once per
@@ -21,7 +22,7 @@ pub(crate) struct Deadline {
 }
 
 impl Deadline {
-    /// Panics outside of a tokio runtime.
+    /// Creates a deadline. Panics outside of a tokio runtime.
     pub(crate) fn new(timeout: Duration) -> Deadline {
         let at = after(timeout);
         Deadline { at, is_put_off: false, timer: Box::pin(sleep_until(at)), waker: None }
@@ -53,7 +54,8 @@ impl Deadline {
         Poll::Pending
     }
 
-    /// The thread may not have checked for a response that arrived in time. Returns whether the deadline was extended.
+    /// Extends the deadline if the check is late, because the thread may not have checked for a response that arrived
+    /// in time. Returns whether the deadline was extended.
     fn put_off(&mut self) -> bool {
         let now = Instant::now();
         let is_first = !self.is_put_off && now.saturating_duration_since(self.at) > LATE;

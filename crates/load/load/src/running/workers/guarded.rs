@@ -17,7 +17,8 @@ pub(crate) struct Guarded {
 }
 
 impl Guarded {
-    /// `keeps_to_it` is true if calls apply the timeout themselves. If it is false, panics outside of a tokio runtime.
+    /// Creates a guard for calls with this timeout. `keeps_to_it` is true if calls apply the timeout themselves. If it
+    /// is false, this function panics outside of a tokio runtime.
     pub(crate) fn new(timeout: Duration, keeps_to_it: bool) -> Guarded {
         Guarded { timeout, deadline: (!keeps_to_it).then(|| Deadline::new(timeout)) }
     }

@@ -32,19 +32,19 @@ impl Counted {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RunLength {
     pub(crate) warmup: Duration,
-    /// The duration of the recorded part after the warm-up; `Duration::MAX` without a limit.
+    /// The duration of the recorded part after the warm-up. It is `Duration::MAX` without a limit.
     pub(crate) duration: Duration,
     /// The maximum number of this process's slots, including the warm-up, or `None` if it is unlimited or unknown.
     pub(crate) most: Option<u64>,
     pub(crate) counted: Option<Counted>,
-    /// The maximum number of recorded slots in a closed loop; `None` without a limit.
+    /// The maximum number of recorded slots in a closed loop, or `None` without a limit.
     pub(crate) slots: Option<u64>,
     pub(crate) spacing: Spacing,
     /// Whether the intervals between slots are equal, except for changes of the rate.
     pub(crate) is_steady: bool,
     /// The share of the load's slots that belongs to this process, above 0 and at most 1.
     pub(crate) share: f64,
-    /// Slots per second of this process until the load is changed, or `None` if the rate is not constant.
+    /// The number of slots per second of this process until the load is changed, or `None` if the rate is not constant.
     pub(crate) constant_hz: Option<f64>,
     /// A closed loop has no schedule, and all slots that started count as requested.
     pub(crate) is_closed: bool,

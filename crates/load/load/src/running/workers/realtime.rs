@@ -91,7 +91,7 @@ mod system {
 
     pub(super) fn raise() -> Class {
         let policy = ThreadSchedulePolicy::Realtime(RealtimeThreadSchedulePolicy::RoundRobin);
-        // On Linux, each thread has its own nice value. `None` stands for the calling thread.
+        // On Linux, each thread has its own nice value. `None` means the calling thread.
         match () {
             () if set(PRIORITY, policy) => Class::RoundRobin,
             () if setpriority_process(None, NICE).is_ok() => Class::Nice,
@@ -129,7 +129,8 @@ mod tests {
     #[cfg(target_os = "linux")]
     use rustix::process::getpriority_process;
 
-    /// The thread uses the two shares of a core in turn, each for a second.
+    /// Simulates a thread that uses the two shares of a core in turn, each for a second. Returns when it goes back to
+    /// the normal class.
     fn goes_back(shares: [f64; 2]) -> Option<u64> {
         let (mut usage, mut cpu) = (Usage::default(), Duration::ZERO);
         (0..1_000_u64).find(|beat| {

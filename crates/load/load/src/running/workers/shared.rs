@@ -56,7 +56,8 @@ impl RunShared {
         }
     }
 
-    /// Returns the slot whose request slot `number` sends. It is a different slot if the request is a repetition.
+    /// Returns the slot whose request is sent for slot `number`. It differs from `number` if the slot repeats a
+    /// request.
     pub(crate) fn source(&self, number: u64) -> u64 {
         self.repeats.as_ref().map_or(number, |repeats| repeats.source(number))
     }

@@ -19,8 +19,8 @@ pub(crate) struct RunSpan {
     pub(crate) began: SystemTime,
     /// The end of the warm-up. Unless the number of requests is fixed, slots before this time belong to the warm-up.
     pub(crate) recorded_from: Nanos,
-    /// The planned end, in nanoseconds. The run can end earlier. A change of the load may move the planned end: see
-    /// `follow`.
+    /// The planned end, in nanoseconds. The run can end earlier. `follow` moves the planned end after a change of the
+    /// load.
     planned_end: AtomicU64,
     /// The latest possible end, for any load.
     latest: Nanos,
@@ -35,10 +35,10 @@ pub(crate) struct RunSpan {
 pub(crate) enum Admission {
     Recorded,
     WarmUp,
-    /// Count the slot as unstarted: it was due before the end of the run, but the run has ended.
+    /// The slot counts as unstarted. It was due before the end of the run, but the run has ended.
     Unstarted,
-    /// Neither start nor count the slot: it was due at the end or later, it belongs to the warm-up of a run that has
-    /// ended, or the run already has its number of slots.
+    /// The slot is neither started nor counted. It was due at the end or later, it belongs to the warm-up of a run that
+    /// has ended, or the run already has its number of slots.
     Over,
 }
 
@@ -81,8 +81,9 @@ impl RunSpan {
         AskedLoad { slots, count: most.map_or(count, |most| count.min(most)) }
     }
 
-    /// For random arrivals, `count` is the expected number, which can exceed the number of due slots. For a moment
-    /// before the last change or pause of the load, the pacer may return the amount at that change or pause.
+    /// Returns the amount of load according to the pacer. For random arrivals, `count` is the expected number, which
+    /// can exceed the number of due slots. For a moment before the last change or pause of the load, the pacer may
+    /// return the amount at that change or pause.
     fn asked_by_pacer(&self, moment: Nanos) -> AskedLoad {
         let (pacer, before) = (&self.pacer, moment.min(self.end()));
         let asked =
@@ -91,15 +92,15 @@ impl RunSpan {
         ended.map_or_else(asked, |ended| ended.asked)
     }
 
-    /// All slots of the load must have fallen due by `moment`.
+    /// Returns the amount of the whole load. All slots of the load must have fallen due by `moment`.
     fn asked_in_all(&self, moment: Nanos) -> AskedLoad {
         let slots = self.pacer.asked_before(moment + Duration::from_nanos(1));
         in_all(slots, self.warm_up().unwrap_or_default())
     }
 
-    /// Returns `None` before the recorded part. The first call in that part stores the load that was due in the
-    /// warm-up. Call this method before each change of the load, because the pacer cannot count earlier load after a
-    /// change.
+    /// Returns the amount of load in the warm-up, or `None` before the recorded part. The first call in the recorded
+    /// part stores this amount. Call this method before each change of the load, because the pacer cannot count earlier
+    /// load after a change.
     pub(crate) fn warm_up(&self) -> Option<AskedLoad> {
         let has_begun = || self.pacer.now() >= self.recorded_from;
         let asked = || *self.warm_up.get_or_init(|| self.asked_in_warm_up());
@@ -114,7 +115,8 @@ impl RunSpan {
         in_all(planned, asked)
     }
 
-    /// A slot is started only before the end, and only if its intended start is before the end.
+    /// Returns the end of the run. A slot is started only before the end, and only if its intended start is before the
+    /// end.
     pub(crate) fn end(&self) -> Nanos {
         self.ended.get().map_or_else(|| self.planned_end(), |ended| ended.at)
     }
@@ -123,7 +125,7 @@ impl RunSpan {
         self.planned_end() < Nanos::MAX || self.slots.are_limited()
     }
 
-    /// Returns whether all slots have fallen due. False if the number of slots is unknown.
+    /// Returns whether all slots have fallen due. Returns false if the number of slots is unknown.
     pub(crate) fn has_come(&self) -> bool {
         let come = || self.pacer.asked_before(self.pacer.now());
         self.length.most.is_some_and(|most| come() >= most)
@@ -141,7 +143,7 @@ impl RunSpan {
     }
 
     fn planned_end(&self) -> Nanos {
-        // Relaxed: nothing else is published through this value. No loom model: one atomic.
+        // Relaxed: no other data is published through this value. No loom model: it is a single atomic.
         Nanos::from_nanos(self.planned_end.load(Ordering::Relaxed))
     }
 
@@ -152,12 +154,13 @@ impl RunSpan {
         let load = length.map_or(Nanos::MAX, |length| now + length);
         let end = load.min(self.latest).max(self.recorded_from);
         if end < Nanos::MAX {
-            // Relaxed: as in `planned_end`.
+            // Relaxed: for the reason given in `planned_end`.
             self.planned_end.store(end.as_nanos(), Ordering::Relaxed);
         }
     }
 
-    /// The decision about the last slot ends a run that ends with the load or after a fixed number of requests.
+    /// Decides about a slot. If the run ends with the load or after a fixed number of requests, the decision about the
+    /// last slot ends the run.
     pub(crate) fn admit(&self, (number, intended_start): (u64, Nanos), now: Nanos) -> Admission {
         let admission = self.judge(number, intended_start, now);
         if matches!(admission, Admission::Unstarted | Admission::Over) {
@@ -173,14 +176,15 @@ impl RunSpan {
         self.slots.not_started(self.pacer.ledger().granted)
     }
 
-    /// An undecided slot can be given back and granted again, so the run ends only when all its slots are decided.
+    /// Ends the run if all its slots are decided. An undecided slot does not count, because it can be given back and
+    /// granted again.
     pub(crate) fn end_if_over(&self) {
         if self.is_load_over(self.slots.decided()) {
             self.end_with_load(self.pacer.now());
         }
     }
 
-    /// False if the last slot does not end the run.
+    /// Returns whether all slots of the load are decided. Returns false if the last slot does not end the run.
     fn is_load_over(&self, decided: Option<u64>) -> bool {
         let Some(decided) = decided else { return false };
         if let Some(counted) = self.length.counted
@@ -199,11 +203,12 @@ impl RunSpan {
 
     fn end_with_load(&self, load_end: Nanos) {
         self.end_at(load_end.max(self.pacer.now()), Some(load_end));
-        // The receiver is gone only when the run has ended.
+        // The receiver no longer exists only when the run has ended.
         let _ = self.messages.send(Message::LastSlot);
     }
 
-    /// If all intervals are equal, the load ends one interval after its last slot, so that N slots take N intervals.
+    /// Returns the time from the last slot to the end of the load. If all intervals are equal, it is one interval, so
+    /// that N slots take N intervals.
     fn last_interval(&self) -> Duration {
         let interval = || Duration::from_secs_f64(self.pacer.rate().interval_ns() * 1e-9);
         if self.length.is_steady { interval() } else { Duration::ZERO }
@@ -232,8 +237,8 @@ impl RunSpan {
         }
     }
 
-    /// Leaves out the batches in `known`, then replaces `known` with all batches. The method is called twice, because a
-    /// slot that a worker waited for when the run ended is given back only after the end.
+    /// Returns the unstarted slots that are not in `known`, then replaces `known` with all unstarted slots. The method
+    /// is called twice, because a slot that a worker waited for when the run ended is given back only after the end.
     pub(crate) fn unstarted(&self, known: &mut Vec<(Nanos, u64)>) -> Vec<(Nanos, u64)> {
         let mut all = self.pacer.unstarted(self.recorded_from..self.end());
         self.leave_warm_up_out(&mut all);
@@ -261,7 +266,8 @@ impl RunSpan {
         self.end_at(at, None)
     }
 
-    /// `load_end` is the end of the load, if all its slots have fallen due.
+    /// Ends the run at `at`, or at the planned end if that is earlier. `load_end` is the end of the load, if all its
+    /// slots have fallen due.
     fn end_at(&self, at: Nanos, load_end: Option<Nanos>) -> RunEnd {
         let planned = self.planned_end();
         let load_end = load_end.filter(|_| at <= planned);
@@ -291,7 +297,8 @@ impl RunSpan {
     }
 }
 
-/// Each slot after the warm-up counts as a whole slot, even if the warm-up ended within an interval.
+/// Returns the amount of load with `slots` slots. Each slot after the warm-up counts as a whole slot, even if the
+/// warm-up ended within an interval.
 fn in_all(slots: u64, warm_up: AskedLoad) -> AskedLoad {
     let recorded = slots.saturating_sub(warm_up.slots);
     AskedLoad { slots, count: warm_up.count + human::float(recorded) }
@@ -302,7 +309,8 @@ fn in_all(slots: u64, warm_up: AskedLoad) -> AskedLoad {
 fn beyond(all: &[(Nanos, u64)], known: &[(Nanos, u64)]) -> Vec<(Nanos, u64)> {
     let count = |batches: &[(Nanos, u64)]| batches.iter().map(|(_, slots)| slots).sum::<u64>();
     let mut missing = count(all).saturating_sub(count(known));
-    // `ahead`: how many more slots the batches of `all` so far contain than the known batches that are due by then.
+    // `ahead` is the number of slots by which the batches of `all` so far exceed the known batches that are due by
+    // then.
     let (mut known, mut ahead) = (known.iter().peekable(), 0_u64);
     let mut left = Vec::new();
     for &(due, slots) in all {

@@ -112,7 +112,8 @@ fn failures(summary: &Summary) -> Vec<(String, u64)> {
     summary.stats.failures.iter().map(|(kind, count)| (kind.to_string(), *count)).collect()
 }
 
-/// The list is empty if the count is zero, as it can be on a machine that stalls for the whole load.
+/// Returns the failures of one kind as a list. The list is empty if the count is zero, as it can be on a machine that
+/// stalls for the whole load.
 fn of_kind(kind: &str, count: u64) -> Vec<(String, u64)> {
     if count == 0 { Vec::new() } else { vec![(kind.to_owned(), count)] }
 }
@@ -124,7 +125,7 @@ type Becomes<T> = Box<dyn Fn(u64) -> T + Send + Sync>;
 /// A target whose openings and calls are functions of their number. Most tests share one asynchronous and one blocking
 /// type, because workers are compiled for each type.
 struct Told<C> {
-    /// Openings are counted from 0; opening 0 checks that the target is available.
+    /// Openings are counted from 0. Opening 0 checks that the target is available.
     open: Becomes<Result<(), Failure>>,
     call: Becomes<C>,
     opened: AtomicU64,
@@ -174,7 +175,7 @@ impl<C> Told<C> {
     }
 
     fn opens(&self, index: usize) -> Result<usize, Failure> {
-        // Relaxed: a unique number for each opening. No loom model: one atomic.
+        // Relaxed: only the increments must be unique. No loom model: it is a single atomic.
         (self.open)(self.opened.fetch_add(1, Ordering::Relaxed)).map(|()| index)
     }
 
@@ -188,7 +189,7 @@ impl<C> Told<C> {
         let calls = self.calls.lock().unwrap();
         let slots: BTreeSet<_> = calls.iter().map(|(slot, ..)| slot).collect();
         assert_eq!(slots.len(), calls.len(), "{calls:?}");
-        // Relaxed: the threads have ended.
+        // Relaxed: the threads have ended, so the counter no longer changes.
         (self.opened.load(Ordering::Relaxed), calls.len() as u64)
     }
 }
@@ -243,7 +244,8 @@ fn slow(_: u64) -> Called {
     })
 }
 
-/// The call takes longer than the load. Slots after it therefore wait only for this call, even on a fast machine.
+/// Returns a call that takes longer than the load. The slots after it therefore wait only for this call, even on a fast
+/// machine.
 fn outlasts(_: u64) -> Called {
     Box::pin(async {
         sleep(Duration::from_secs(1)).await;
@@ -325,7 +327,7 @@ fn a_call_that_hangs_ends_with_the_timeout_and_its_session() {
     let summary = run(&setup);
     let started = summary.stats.started();
     assert_eq!(failures(&summary), of_kind("timeout", started));
-    // One opening checks that the target is available, and each call needs one.
+    // One opening checks that the target is available, and each call needs one more opening.
     assert_eq!(setup.target.seen(), (1 + started, started));
     assert_eq!(summary.verdict, Verdict::TargetFailing);
 }
@@ -378,7 +380,7 @@ fn a_panic_in_a_call_is_a_failure_of_the_target() {
     assert_eq!(failures(&summary), of_kind("panic: slot of the 3rd kind", panicked));
     let (opened, called) = setup.target.seen();
     assert_eq!(called, summary.stats.started());
-    // A session whose last call panics is not opened again. There are four sessions.
+    // Each panic makes its session open again, except a panic in the last call of one of the four sessions.
     assert!((1 + panicked.max(4)..=5 + panicked).contains(&opened), "{opened}");
     assert_eq!(summary.verdict, Verdict::TargetFailing);
 }
@@ -411,7 +413,7 @@ fn a_panic_in_connect_is_a_failure_of_the_call_that_needs_the_session() {
 fn sessions_that_are_refused_at_first_are_opened_by_calls() {
     let setup = set_up(Told::new(refuses(1..7), |_| done()), &format!("{WHOLE} -c 4")).unwrap();
     let summary = run(&setup);
-    // Four of the refusals came before the schedule began.
+    // Four of the six refusals came before the schedule began, so the report contains only two.
     assert_eq!(failures(&summary), of_kind("refused", 2));
     assert_eq!(setup.target.seen(), (7 + 4, summary.stats.completed()));
 }

@@ -29,7 +29,8 @@ impl LoadThreads {
         }
     }
 
-    /// The thread must call this before it ends, because the system does not report the CPU time of an ended thread.
+    /// Records the CPU time of the calling thread, which must call this method before it ends. The system does not
+    /// report the CPU time of an ended thread.
     pub(crate) fn end_current(&self) {
         #[cfg(target_os = "linux")]
         {
@@ -41,7 +42,7 @@ impl LoadThreads {
         }
     }
 
-    /// Empty on systems other than Linux.
+    /// Returns the CPU times of all threads. The list is empty on systems other than Linux.
     pub(crate) fn times(&self) -> Vec<CpuTime> {
         let mut threads = self.threads();
         for thread in threads.iter_mut() {
@@ -56,7 +57,7 @@ impl LoadThreads {
     }
 }
 
-/// Allocates no memory, because load threads read their CPU time about every 10 ms.
+/// Reads the CPU time from a file. Allocates no memory, because load threads read their CPU time about every 10 ms.
 fn read(path: &str) -> Option<CpuTime> {
     let mut text = [0; 64];
     let length = File::open(path).ok()?.read(&mut text).ok()?;
@@ -97,7 +98,7 @@ mod tests {
             });
             threads.times()
         });
-        // The thread may need some more time to end.
+        // The thread may exist for some more time after its work has ended.
         let path = format!("/proc/self/task/{}", threads.threads()[0].id);
         while std::fs::exists(&path).unwrap() {
             std::thread::yield_now();

@@ -61,8 +61,8 @@ struct PartThread {
     recorder: Option<Arc<Recorder>>,
 }
 
-/// Spreads sessions over threads: by default over the number of threads that [`suitable`] returns, but at most over one
-/// thread per session. A blocking session has its own thread.
+/// Distributes sessions among threads. By default, the number of threads is the one that [`suitable`] returns. There is
+/// at most one thread per session. A blocking session has its own thread.
 pub(crate) fn sessions(
     target: &Arc<dyn AnyBackend>,
     sessions: u32,
@@ -86,7 +86,8 @@ pub(crate) fn suitable(target: &Arc<dyn AnyBackend>, sessions: u32, hz: Option<f
     own.min(needed)
 }
 
-/// With fewer than [`FEW`] sessions, one thread per core polls, so that the target wakes at once on any core.
+/// Returns the number of threads if the target runs on this machine. With fewer than [`FEW`] sessions, one thread per
+/// core polls, so that the target wakes at once on any core.
 fn beside_target(cores: usize, sessions: usize) -> usize {
     if sessions < FEW { cores } else { (cores / 2).max(1) }
 }
@@ -112,7 +113,8 @@ impl Threads {
     ) -> anyhow::Result<(Threads, Vec<PartThreads>)> {
         let (mut threads, mut by_part) = (Threads(Vec::new()), Vec::new());
         let mut works: Vec<Vec<ThreadPart>> = (0..count).map(|_| Vec::new()).collect();
-        // Each part begins at the thread after the previous part's last thread, so that small parts are spread.
+        // The first thread of each part is the one after the last thread of the previous part, so that small parts are
+        // distributed among the threads.
         let mut next = (0..count).cycle();
         for part in parts {
             if let Some(sessions) = Arc::clone(&part.target).blocking() {
@@ -137,7 +139,8 @@ impl Threads {
         Ok((threads, by_part))
     }
 
-    /// Threads whose work has not ended are left running. A panic of a joined thread continues in the caller.
+    /// Joins the threads whose work has ended. The other threads are left running. A panic of a joined thread continues
+    /// in the caller.
     pub(crate) fn join(self) -> anyhow::Result<()> {
         let ended = self.0.into_iter().filter(Thread::has_ended).map(|thread| thread.handle);
         ended.into_iter().try_for_each(|thread| {
@@ -147,7 +150,8 @@ impl Threads {
 }
 
 impl Thread {
-    /// If the thread's work has ended, waits up to [`FAREWELL`] for the thread to end.
+    /// Returns whether the thread has ended. If the thread's work has ended, waits up to [`FAREWELL`] for the thread to
+    /// end.
     fn has_ended(&self) -> bool {
         let begin = Instant::now();
         let is_working = || self.working.iter().any(|working| working.strong_count() > 0);
@@ -243,11 +247,12 @@ fn start(
     })
 }
 
-/// If a recorder wants to poll, `poll` wakes a task, because the thread then polls for events without sleeping.
+/// Creates a runtime that reports to the recorders when its thread sleeps and wakes. If a recorder wants to poll,
+/// `poll` wakes a task, because the thread then polls for events without sleeping.
 fn observed(recorders: Vec<Arc<Recorder>>, poll: Arc<Notify>) -> Builder {
     let (processor, mut runtime) = (thread_cpu::of_this_thread, Builder::new_current_thread());
     match <[Arc<Recorder>; 1]>::try_from(recorders) {
-        // Without a loop, because a thread may sleep after each request.
+        // A single recorder is called without a loop, because a thread may sleep after each request.
         Ok([sleeps]) => {
             let wakes = Arc::clone(&sleeps);
             runtime.on_thread_park(move || {
@@ -283,8 +288,8 @@ impl ThreadPart {
         &self.shared.recorders[self.index]
     }
 
-    /// When missing responses are given up, their requests are dropped and count as unfinished. A thread that is stuck
-    /// in a call does not react, and is left running.
+    /// Runs the workers of the thread. When missing responses are given up, their requests are dropped and count as
+    /// unfinished. A thread that is stuck in a call does not react, and is left running.
     async fn run(self) -> anyhow::Result<()> {
         self.shared.threads.add_current();
         let (mut give_up, mut tasks) = (self.shared.give_up.subscribe(), JoinSet::new());
@@ -341,7 +346,7 @@ impl ThreadPart {
             let (opening, openings) = (recorder.open(), Arc::clone(&openings));
             let recorder = Arc::clone(recorder);
             tasks.spawn(async move {
-                // The semaphore is never closed.
+                // The semaphore is never closed, so this cannot fail.
                 let _turn = openings.acquire().await;
                 worker.prepare().await;
                 recorder.opened(opening);
@@ -368,7 +373,7 @@ impl ThreadPart {
     }
 }
 
-/// A panic of the task continues in the caller. Returns `None` if the task was cancelled.
+/// Returns the result of a task, or `None` if the task was cancelled. A panic of the task continues in the caller.
 fn or_panic<T>(task: Result<T, JoinError>) -> Option<T> {
     task.map_err(|error| error.try_into_panic().map(panic::resume_unwind)).ok()
 }

@@ -35,7 +35,8 @@ impl Turns {
         }
     }
 
-    /// The pacer must be closed, and all workers must have ended, except stuck ones, which may still ask for a slot.
+    /// Drops the claims that no worker has started. The pacer must be closed, and all workers must have ended, except
+    /// stuck ones, which may still ask for a slot.
     pub(crate) fn give_back(&self) {
         self.claims().of.iter_mut().for_each(VecDeque::clear);
     }

@@ -47,14 +47,15 @@ impl<T: Backend> Worker<T> {
         }
     }
 
-    /// If this attempt fails, the session is opened for the first call.
+    /// Opens the session before the load. If this attempt fails, the session is opened for the first call.
     pub(crate) async fn prepare(&mut self) {
         for set_up in self.open().await.unwrap_or_default() {
             self.recorder.set_up(set_up);
         }
     }
 
-    /// A worker takes one slot at a time, so that a worker with a call in flight withholds no slots from other workers.
+    /// Makes calls until there are no more slots. A worker takes one slot at a time, so that a worker with a call in
+    /// flight withholds no slots from other workers.
     pub(super) async fn work(&mut self) {
         let (shared, recorder) = (Arc::clone(&self.shared), Arc::clone(&self.recorder));
         let turn = shared.turns.as_ref().map(|turns| (turns, self.index));
@@ -96,7 +97,7 @@ impl<T: Backend> Worker<T> {
     async fn call(&mut self, slot: Slot) -> Answer {
         let (mut sent, mut set_up) = (slot.start, None);
         if self.session.is_none() {
-            // Boxed, so that this future does not enlarge the future of each call, which is moved as a whole.
+            // The future is boxed, so that it does not enlarge the future of each call, which is moved as a whole.
             let opened = Box::pin(self.open()).await;
             sent = self.shared.pacer.now();
             match opened {

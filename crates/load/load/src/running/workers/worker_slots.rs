@@ -6,8 +6,9 @@ use nanopace_async::AsyncPacer;
 use std::future::poll_fn;
 use std::pin::pin;
 
-/// If slots belong to connections, `turn` contains the slots of all connections, and the number of the worker's
-/// connection. If there was no wait for the slot, the returned time may be `clock`, which was read just before.
+/// Returns the next slot and the time. If slots belong to connections, `turn` contains the slots of all connections,
+/// and the number of the worker's connection. If there was no wait for the slot, the returned time may be `clock`,
+/// which was read just before.
 pub(super) async fn next_slot(
     line: &AsyncPacer,
     turn: Option<(&Turns, usize)>,

@@ -76,7 +76,8 @@ fn text(key: &str, value: String) -> KeyValue {
 }
 
 fn metric(family: &Family<'_>, span: Span) -> Metric {
-    // With these units, a collector that converts to Prometheus' format produces the names of the text format.
+    // The units are chosen so that a collector that converts to Prometheus' format produces the names of the text
+    // format.
     let unit = match family.unit {
         Some(Unit::Seconds) => "s",
         Some(Unit::Bytes) => "By",
@@ -109,7 +110,7 @@ fn counter(point: &Point<u64>, span: Span) -> NumberDataPoint {
     number(point, Number::AsInt(i64::try_from(point.value).unwrap_or(i64::MAX)), span)
 }
 
-/// A gauge has no start time.
+/// Encodes a value of a gauge, which has no start time.
 fn gauge(point: &Point<f64>, span: Span) -> NumberDataPoint {
     number(point, Number::AsDouble(point.value), Span { start: 0, ..span })
 }

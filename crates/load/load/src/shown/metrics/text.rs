@@ -89,7 +89,8 @@ fn written(family: &Family<'_>, format: Format) -> String {
     head(&name, kind, family.help, unit, format) + &samples
 }
 
-/// The plain format has neither units nor the type `info`, and its counters have the same names as their samples.
+/// Returns the lines that describe a metric. The plain format has neither units nor the type `info`, and its counters
+/// have the same names as their samples.
 fn head(name: &str, kind: &str, help: &str, unit: Option<&str>, format: Format) -> String {
     let (name, kind) = match (format, kind) {
         (Format::Plain, "counter") => (format!("{name}_total"), kind),
@@ -116,7 +117,8 @@ fn sample(name: &str, labels: &[Label], value: impl Display) -> String {
     format!("{name}{labels} {value}\n")
 }
 
-/// The count of a bucket includes all times up to its bound, so it also includes the times in all lower buckets.
+/// Returns the lines of a histogram. The count of a bucket includes all times up to its bound, so it also includes the
+/// times in all lower buckets.
 fn histogram(name: &str, point: &Point<&Buckets>) -> String {
     let times = point.value;
     let all: u64 = times.counts.iter().sum();

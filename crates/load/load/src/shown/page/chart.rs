@@ -81,7 +81,7 @@ impl Chart {
         }
     }
 
-    /// On a narrow screen, every second label of the horizontal axis is hidden.
+    /// Draws the labels. On a narrow screen, every second label of the horizontal axis is hidden.
     fn labels(&self) -> Markup {
         html! {
             g.up aria-hidden="true" {
@@ -130,7 +130,8 @@ pub(crate) fn key_at_least() -> Markup {
     }
 }
 
-/// Each stroke is in the middle of a step, and two strokes are at least [`DISTANCE`] apart.
+/// Returns the path of the strokes that mark lower bounds. Each stroke is in the middle of a step, and two strokes are
+/// at least [`DISTANCE`] apart.
 pub(crate) fn upward(steps: impl Iterator<Item = ((f64, f64), f64)>, height: u32) -> String {
     let mut path = String::new();
     let mut free_from = 0.0;
@@ -145,7 +146,8 @@ pub(crate) fn upward(steps: impl Iterator<Item = ((f64, f64), f64)>, height: u32
     path
 }
 
-/// The line is interrupted where there is no value. Values are shares of the height.
+/// Returns the path of a line with steps. The line is interrupted where there is no value. Values are shares of the
+/// height.
 pub(crate) fn steps(
     values: impl IntoIterator<Item = (f64, f64, Option<f64>)>,
     height: u32,

@@ -133,7 +133,7 @@ impl Scale {
         (self.most / self.fewest).max(10.0)
     }
 
-    /// Shade 0 means that there are no slots.
+    /// Returns the shade for a rate. Shade 0 means that there are no slots.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "from 1 to 8")]
     fn shade(self, rate: f64) -> u8 {
         if rate <= 0.0 {

@@ -12,7 +12,8 @@ use std::collections::BTreeMap;
 
 const NAME: &str = "Requests that did not complete";
 
-/// The most frequent outcome has the first style. All outcomes after the third share the last style.
+/// The styles of the lines. The most frequent outcome has the first style, and all outcomes after the third share the
+/// last style.
 const CLASSES: [&str; 4] = ["line c", "line b", "line a", "line d"];
 
 #[derive(Debug)]
@@ -29,7 +30,7 @@ impl Series {
     }
 }
 
-/// Skipped requests cannot be drawn, because their due times are unknown.
+/// Draws the chart. Skipped requests cannot be drawn, because their due times are unknown.
 pub(crate) fn chart(times: &Times, skipped: u64) -> Markup {
     let not_drawn = match skipped {
         0 => String::new(),

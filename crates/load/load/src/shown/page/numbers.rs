@@ -6,7 +6,7 @@ pub(crate) const NONE: &str = "–";
 
 pub(crate) const AT_LEAST: &str = "≥";
 
-/// Lines are not broken between the groups of three digits.
+/// Formats a count in groups of three digits. The groups are joined by spaces at which a line is not broken.
 pub(crate) fn count(count: u64) -> String {
     let digits = count.to_string();
     let mut text = String::new();

@@ -23,7 +23,8 @@ pub(crate) struct Times {
 }
 
 impl Times {
-    /// A very short interval is joined to its neighbour, because its rate would be meaningless.
+    /// Prepares the intervals for the charts. A very short interval is joined to its neighbour, because its rate would
+    /// be meaningless.
     pub(crate) fn new(over_time: &OverTime) -> Times {
         let all = over_time.intervals();
         let mut lengths: Vec<_> = all.iter().map(Interval::length).collect();

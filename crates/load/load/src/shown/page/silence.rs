@@ -37,7 +37,8 @@ mod tests {
     use super::*;
     use crate::results::over_time::tests::over_time;
 
-    /// Each second has the numbers of started requests, of responses, and of requests that timed out.
+    /// Returns the silent time spans. Each second has the numbers of started requests, of responses, and of requests
+    /// that timed out.
     fn silent(seconds: &[(u64, u64, u64)]) -> Vec<(u64, u64)> {
         let ends = (0..).map(|second| second * 1_000);
         let all = over_time(ends.zip(seconds).map(|(at, of)| (at, at + 1_000, 8.0, of.0)));
@@ -56,7 +57,7 @@ mod tests {
         assert_eq!(silent(&[(8, 0, 0), (0, 0, 0), (0, 0, 0)]), [(0, 3)]);
         assert_eq!(silent(&[(8, 0, 0), (8, 0, 8), (0, 0, 8)]), [(0, 3)]);
         assert_eq!(silent(&[(8, 8, 0), (0, 0, 0), (0, 0, 0), (8, 8, 0)]), []);
-        // In such a short time, it may be chance that no response arrived.
+        // In one second with one request, it may be chance that no response arrived.
         assert_eq!(silent(&[(8, 7, 0), (1, 0, 0), (8, 9, 0)]), []);
     }
 }

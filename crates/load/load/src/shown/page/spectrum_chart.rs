@@ -71,7 +71,8 @@ pub(crate) fn spectra(name: &'static str, about: &str, both: [Spectrum<'_>; 2]) 
     html! { (chart.figure()) (table(longest, both)) }
 }
 
-/// Returns a number of nines. It is at least one, so that a run with only a few requests has a chart too.
+/// Returns the number of nines at the end of the axis. It is at least one, so that a run with only a few requests has a
+/// chart too.
 fn extent(times: &Histogram<u64>) -> f64 {
     human::float(times.len()).log10().max(1.0)
 }
@@ -89,7 +90,8 @@ fn labels(most: f64) -> Vec<(f64, String)> {
     labels.take_while(|(part, _)| *part < 1.0 + 1e-9).collect()
 }
 
-/// Each time is drawn from its own quantile to the next one. The span of the longest time has no width.
+/// Returns the horizontal span of each time, which reaches from its own quantile to the next one. The span of the
+/// longest time has no width.
 fn spans(times: &Histogram<u64>, most: f64) -> Vec<(f64, f64, Point)> {
     let points = points(times);
     let end = extent(times) / most;

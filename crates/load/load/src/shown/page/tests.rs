@@ -323,7 +323,7 @@ fn only_the_options_that_were_given_are_shown() {
     assert!(html(&summary).contains("All options have their defaults"));
 }
 
-/// `just page` sets `NANOPACE_PAGES`, and takes screenshots of the pages.
+/// `just page` sets `NANOPACE_PAGES`, and takes screenshots of the pages that this test writes.
 #[test]
 fn pages_are_written_where_they_are_wanted() {
     let own = TempDir::new().unwrap();

@@ -22,7 +22,7 @@ const COLUMNS: [&str; 10] = [
     "never started",
 ];
 
-/// The script of the page reads the figures at the pointer from this table.
+/// Writes the table. The script of the page reads the figures at the pointer from this table.
 pub(crate) fn table(times: &Times) -> Markup {
     html! {
         details {

@@ -41,7 +41,8 @@ impl Course<'_> {
         for (row, line) in plot.rows().zip(achieved(self.spans, scale, plot)) {
             grid.line(row, [plain(line).with(ACHIEVED)]);
         }
-        // Single dots over the line of the achieved rate can be distinguished from it without colours.
+        // Single dots are drawn over the line of the achieved rate, so that they can be distinguished from the line
+        // without colours.
         for x in (DISTANCE / 2..plot.width).step_by(DISTANCE.into()) {
             let at = scale.time((f64::from(x) + 0.5) / f64::from(plot.width));
             let Some(span) = span_at(self.spans, at) else { continue };

@@ -25,7 +25,7 @@ fn lines(text: &str, width: u16) -> u16 {
     u16::try_from(wrapped(text, width).len()).unwrap_or(u16::MAX).clamp(1, 3)
 }
 
-/// A word that is longer than a line is broken at the end of the line.
+/// Breaks a text into lines. A word that is longer than a line is broken at the end of the line.
 fn wrapped(text: &str, width: u16) -> Vec<String> {
     let mut lines = Vec::<String>::new();
     for word in text.split_whitespace() {

@@ -107,7 +107,8 @@ impl Grid {
         area.below_first()
     }
 
-    /// If `earlier` is `None` or has a different size, all rows are written: rows of a wider picture may have wrapped.
+    /// Writes the rows that differ from `earlier`. If `earlier` is `None` or has a different size, all rows are
+    /// written, because rows of a wider picture may have wrapped.
     pub(super) fn write(&self, earlier: Option<&Grid>, to: &mut impl Write) -> io::Result<()> {
         let earlier = earlier.filter(|earlier| earlier.area() == self.area());
         queue!(to, Hide)?;

@@ -29,7 +29,8 @@ pub(crate) struct Wishes {
 /// The maximum height of the charts in lines. Lines beyond this height are left for the breakdown.
 const CHARTS: u16 = 20;
 
-/// From top to bottom, each part has a minimum height and a rank. The part with rank 0 is the most important one.
+/// Returns the parts from top to bottom, each with its minimum height and its rank. The part with rank 0 is the most
+/// important one.
 fn parts(wishes: Wishes) -> [(Part, u16, u8); 11] {
     let unless_helping = |rank| if wishes.help { u8::MAX } else { rank };
     [

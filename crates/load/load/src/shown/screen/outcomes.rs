@@ -30,7 +30,8 @@ impl Outcomes<'_> {
     }
 }
 
-/// The most frequent errors and the statuses of failures come first.
+/// Returns the errors and the statuses, each with its number. The most frequent errors come first. The statuses of
+/// failures come before other statuses.
 pub(super) fn endings(tally: &Tally) -> [Vec<(String, u64)>; 2] {
     let errors = tally.failures.iter().filter(|(kind, _)| kind.group() != STATUS);
     let mut errors: Vec<_> = errors.map(|(kind, count)| (kind.to_string(), *count)).collect();

@@ -1,4 +1,4 @@
-//! Tests the view in terminals of different sizes.
+//! Tests the full-screen view in terminals of different sizes.
 
 use super::grid::Grid;
 use super::picture::{Picture, Span};

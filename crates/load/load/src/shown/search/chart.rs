@@ -41,7 +41,7 @@ impl LogAxis {
         LogAxis { from: self.from / 1.08, to: self.to * 1.08 }
     }
 
-    /// If the axis has only one value, the position is one half.
+    /// Returns the position of a value on the axis. If the axis has only one value, the position is one half.
     fn part(self, value: f64) -> f64 {
         let part = (value / self.from).ln() / (self.to / self.from).ln();
         if part.is_finite() { part.clamp(0.0, 1.0) } else { 0.5 }
@@ -53,7 +53,8 @@ impl LogAxis {
 }
 
 impl Results {
-    /// Leaves out steps without the figure. A time of zero becomes 1 ns, because a logarithmic axis has no zero.
+    /// Returns the points of the steps that have the figure. A time of zero becomes 1 ns, because a logarithmic axis
+    /// has no zero.
     pub(crate) fn points(&self) -> impl Iterator<Item = (f64, f64, Outcome)> + Clone {
         let seconds = |time: Duration| time.max(Duration::from_nanos(1)).as_secs_f64();
         self.steps

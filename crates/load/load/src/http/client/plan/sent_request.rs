@@ -7,7 +7,8 @@ use std::time::UNIX_EPOCH;
 const SHOWN: usize = 200;
 
 impl Plan {
-    /// Placeholders for the current time get the beginning of 1970, so that the object is the same in all runs.
+    /// Returns the request of a slot as a JSON object. Placeholders for the current time are filled with the beginning
+    /// of 1970, so that the object is the same in all runs.
     pub(crate) fn sent_request(&self, number: u64) -> Value {
         let Prepared { index, endpoint, .. } = self.of_slot(number);
         let mut filled = FilledRequest::default();

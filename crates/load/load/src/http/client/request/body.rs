@@ -27,7 +27,7 @@ pub(crate) enum Content {
 #[derive(Debug)]
 pub(crate) struct LargeFile {
     file: File,
-    /// The length of the file when it was opened. This number of bytes is sent.
+    /// The length of the file when it was opened. Exactly this number of bytes is sent.
     bytes: u64,
 }
 
@@ -69,7 +69,7 @@ impl Content {
         if !about.is_file() || file.bytes < large || has_places(&file)? {
             let mut bytes = Vec::new();
             if about.is_file() {
-                // On Windows, the search for placeholders has moved the read position of the file.
+                // On Windows, the search for placeholders has moved the read position of the file, so it is moved back.
                 file.file.rewind()?;
             }
             file.file.read_to_end(&mut bytes)?;
@@ -229,7 +229,7 @@ mod tests {
         file
     }
 
-    /// At the end of a chunk, a placeholder may be split at any position.
+    /// In these files, the end of a chunk splits the placeholder at each possible position.
     #[test]
     fn a_large_file_with_placeholders_is_kept_in_memory() {
         let chunk = usize::try_from(CHUNK).unwrap();

@@ -16,7 +16,7 @@ pub(crate) struct Common {
     pub(crate) url: Uri,
     /// Whether requests go to a proxy that requires the complete URL in the request line.
     pub(crate) is_to_proxy: bool,
-    /// The default headers, each of which is sent unless the request sets it.
+    /// The default headers. Each of them is sent unless the request sets a header of the same name.
     pub(crate) usual: HeaderMap,
     pub(crate) given: HeaderMap,
 }
@@ -136,7 +136,7 @@ impl Requests {
         &self.bodies[self.entries[index].body as usize]
     }
 
-    /// If the request contains placeholders, only its method is set.
+    /// Returns the parts of a request. If the request contains placeholders, only its method is set.
     pub(crate) fn get(&self, index: usize) -> RequestParts<'_> {
         let entry = self.entries[index];
         let begin = index.checked_sub(1).map_or(0, |before| self.entries[before].end);
@@ -199,7 +199,7 @@ mod tests {
         assert!(size_of::<Entry>() <= 16 && requests.bodies.len() == 2);
         let text = "PUT\n/items/12345\nx-request\n12345\n".len();
         assert_eq!((requests.heads.len(), requests.count()), (COUNT * text, COUNT));
-        // An allocator may return slightly more memory than was requested.
+        // An allocator may return slightly more memory than was requested, so the limits are 10 % higher.
         assert!(requests.heads.capacity() <= COUNT * text * 11 / 10);
         assert!(requests.entries.capacity() <= COUNT * 11 / 10 && requests.known.capacity() == 0);
     }

@@ -90,7 +90,8 @@ fn option(text: &str) -> Option<(&'static str, &str)> {
     })
 }
 
-/// In a quoted value, semicolons have no special meaning, and a backslash escapes a quote or a backslash.
+/// Splits off the first value of the text. In a quoted value, semicolons have no special meaning, and a backslash
+/// escapes a quote or a backslash.
 fn word(text: &str) -> Result<(String, &str), String> {
     let Some(quoted) = text.strip_prefix('"') else {
         let mut ends = text.match_indices(';').map(|(at, _)| at);
@@ -135,7 +136,8 @@ impl Field {
         }
     }
 
-    /// As in browsers, only characters that would end a quoted name are escaped.
+    /// Returns the head of the field in the body. As in browsers, only characters that would end a quoted name are
+    /// escaped.
     fn head(&self, boundary: &str) -> String {
         let upload = match &self.value {
             Value::Upload(path) => Some(path),

@@ -5,7 +5,7 @@ pub(crate) enum Rotation {
     Even {
         count: u64,
     },
-    /// Each element is the sum of the weights up to and including its request.
+    /// The requests have weights. Each element is the sum of the weights up to and including its request.
     Weighted(Vec<u64>),
     Listed(Vec<u32>),
 }
@@ -47,7 +47,7 @@ impl Rotation {
         self
     }
 
-    /// Panics if there are no requests.
+    /// Returns the index of the slot's request. Panics if there are no requests.
     pub(crate) fn of_slot(&self, number: u64) -> usize {
         let index = match self {
             Rotation::Even { count } => number % count,
@@ -62,8 +62,8 @@ impl Rotation {
 }
 
 /// Returns the index of the request that has this turn of a round. The requests are repeatedly split into two parts
-/// with about the same number of turns, and the turns of both parts are interleaved evenly, as pixels approximate a
-/// line (J. E. Bresenham, "Algorithm for computer control of a digital plotter", 1965).
+/// with about the same number of turns. The turns of both parts are interleaved evenly, in the same way as pixels
+/// approximate a line (J. E. Bresenham, "Algorithm for computer control of a digital plotter", 1965).
 fn weighted(up_to: &[u64], mut turn: u64) -> usize {
     let (mut requests, mut before) = (0..up_to.len(), 0);
     while requests.len() > 1 {

@@ -1,9 +1,9 @@
 //! Reads the targets of a run from a file in vegeta's HTTP or JSON format. A target is a request with its URL.
 //!
 //! The HTTP format has two extensions. `3x GET ...` gives a target the weight 3. A body may follow the headers after a
-//! blank line. Such a body ends before the next line that begins with a known method, or whose first or second word is
-//! a URL. Blank lines and comments before that line do not belong to the body. Paths of body files are relative to the
-//! working directory.
+//! blank line. The body ends before the next line that begins with a known method or has a URL as its first or second
+//! word. Blank lines and comments directly before this line do not belong to the body. Paths of body files are relative
+//! to the working directory.
 //!
 //! If the first target of a file begins with a brace, the file is in the JSON format. Each line is an object with
 //! `method`, `url` and, optionally, `header` (an object of lists), `body` (base64) and `weight`.
@@ -29,7 +29,7 @@ pub(crate) struct TargetSpec {
     pub(crate) url: Uri,
     pub(crate) headers: Vec<(HeaderName, HeaderValue)>,
     pub(crate) body: Content,
-    /// The pieces of a form. If one of them contains a placeholder, they replace `body`.
+    /// The pieces of a form. If a piece contains a placeholder, the pieces replace `body`.
     pub(crate) form: Vec<Piece>,
     pub(crate) weight: u32,
 }
@@ -39,7 +39,7 @@ const WEIGHT: &str = "write a weight of at least 1, as in 3x GET http://127.0.0.
 const OBJECT: &str = r#"write for example {"method": "GET", "url": "http://127.0.0.1:8080/"}"#;
 const HEADER: &str = "write Name: value";
 const LIKE_A_REQUEST: &str = "; a body with such a line must be in a file: @FILE";
-/// These words begin a new target after a blank line, even if no URL follows.
+/// The methods that begin a new target after a blank line, even if no URL follows.
 const METHODS: [&str; 8] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"];
 
 /// Passes each target of a file to `take`, and returns the paths of the body files.
@@ -200,8 +200,8 @@ fn begins_target(line: &str) -> bool {
     METHODS.contains(&first) || is_url(first) || words.next().is_some_and(is_url)
 }
 
-/// A line that begins with a word in capitals and a space is a request, unless it is a header with a space before its
-/// colon.
+/// Returns whether a line is a request. A line that begins with a weight is a request. So is a line that begins with a
+/// word in capitals and a space, unless it is a header with a space before its colon.
 fn is_request(line: &str) -> bool {
     if line.split_once(char::is_whitespace).is_some_and(|(first, _)| weight(first).is_some()) {
         return true;
@@ -350,7 +350,8 @@ fn not_json(error: &serde_json::Error) -> String {
     format!("{told}; {OBJECT}")
 }
 
-/// serde reports the column, counted from 1, of the last non-blank byte that it has read, or 0 if it has read none.
+/// Returns the byte offset of the error in the line. serde reports the column, counted from 1, of the last non-blank
+/// byte that it has read, or 0 if it has read none.
 fn wrong_byte(whole: &str, error: &serde_json::Error) -> usize {
     let begin = whole.len() - whole.trim_start().len();
     begin + error.column().saturating_sub(1)

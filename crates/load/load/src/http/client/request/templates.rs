@@ -121,7 +121,8 @@ impl Compiler {
         }
     }
 
-    /// A row must not make a segment of the path `.` or `..`, because servers would resolve it to a different path.
+    /// Compiles the path of a URL. A row must not make a segment of the path `.` or `..`, because servers would resolve
+    /// it to a different path.
     fn path(&mut self, url: &Uri) -> anyhow::Result<Template> {
         let template = self.template(path(url), Place::Url)?;
         let Some(data) = &self.data else { return Ok(template) };

@@ -29,7 +29,7 @@ pub(crate) enum Missing {
     Absent,
     NoJson,
     TooLong,
-    /// The value is not valid in one of the requests that contain it.
+    /// The value cannot be used in one of the requests that need it.
     Unfit,
 }
 

@@ -59,7 +59,8 @@ impl ItemTimer {
         }
     }
 
-    /// An item that is unfinished at the end of the response may count.
+    /// Records the end of the response. A last line without a line break counts as an item, but an unfinished event
+    /// does not.
     pub(crate) fn end(&mut self) {
         for _ in 0..self.scanner.at_end() {
             self.seen.items.push(self.now);
@@ -83,7 +84,7 @@ impl StreamTimings {
         StreamTimings { times: Mutex::new(PARTS.map(|_| no_times())) }
     }
 
-    /// The response may be incomplete. `due` is its slot's intended start.
+    /// Records the times of the items of a response, which may be incomplete. `due` is the intended start of its slot.
     pub(crate) fn record(&self, seen: &SeenItems, due: Nanos) {
         let sent = seen.sent;
         let mut times = self.times.lock().unwrap_or_else(PoisonError::into_inner);
@@ -114,7 +115,8 @@ mod tests {
     use nanopace::{ManualClock, Rate};
     use std::time::Duration;
 
-    /// The request is due at 2 ms and sent at 5 ms. The number of a part is the time in ms since the previous part.
+    /// Returns the times of a response. Its request is due at 2 ms and sent at 5 ms. Each part arrives after the given
+    /// number of milliseconds since the previous part.
     fn times(parts: &[(u64, &str)]) -> [Vec<u64>; 4] {
         let clock = ManualClock::new();
         let pacer = Pacer::builder(Rate::per_second(1).unwrap()).clock(clock.clone()).build();

@@ -11,7 +11,7 @@ pub(crate) struct Wanted {
     pub(crate) body: bool,
 }
 
-/// The memory is reused for the next response.
+/// The parts of a response that are retained. The memory is reused for the next response.
 #[derive(Debug, Default)]
 pub(crate) struct RetainedResponse {
     wanted: Wanted,
@@ -32,7 +32,8 @@ impl RetainedResponse {
         self.is_too_long = false;
     }
 
-    /// Drops the parts of an earlier response, for example of the response to the first attempt of a retried request.
+    /// Begins a new response with its head. Drops the parts of the earlier response, for example of the response to the
+    /// first attempt of a retried request.
     pub(crate) fn head(&mut self, head: &[u8]) {
         self.clear();
         if !self.wanted.headers {

@@ -18,7 +18,8 @@ pub(crate) enum ItemKind {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Items {
     kind: ItemKind,
-    /// The JSON pointer (RFC 6901) to the content of an item. Items before the first one with content do not count.
+    /// The JSON pointer (RFC 6901) to the content of an item. Items before the first item that has content do not
+    /// count.
     pointer: Option<Arc<str>>,
 }
 
@@ -71,7 +72,8 @@ impl First {
         }
     }
 
-    /// Handles the end of the current line, whose data begins after `before` bytes. `None` means no data.
+    /// Handles the end of the current line. The data of the line begins after `before` bytes. `None` means that the
+    /// line contains no data.
     fn end_line(&mut self, before: Option<usize>) {
         let data = before.and_then(|before| self.line.get(before..)).unwrap_or_default();
         self.data.extend_from_slice(data);
@@ -111,7 +113,8 @@ impl Scanner {
         part.iter().filter(|byte| self.ends_item(**byte)).count() as u64
     }
 
-    /// An unfinished line is an item. An unfinished event is discarded (HTML standard, section 9.2.6).
+    /// Returns the number of items that the end of the response completes. An unfinished line is an item. An unfinished
+    /// event is discarded (HTML standard, section 9.2.6).
     pub(crate) fn at_end(&mut self) -> u64 {
         u64::from(self.kind == ItemKind::Lines && self.length > 0 && self.ends_line())
     }

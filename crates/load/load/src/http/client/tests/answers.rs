@@ -39,7 +39,8 @@ impl Servers {
         Servers { is_early: true, ..self }
     }
 
-    /// A bar (`|`) in a response makes the server pause.
+    /// Sends each response to the client, and checks the client's result. A bar (`|`) in a response makes the server
+    /// pause.
     fn check<A: AsRef<[u8]>>(&self, answers: &[(&str, A)]) {
         let stamped = Some("--kernel-timestamps").filter(|_| cfg!(target_os = "linux"));
         let expected = [Gone, self.connection].map(|of| format!("{}, {of:?}", self.outcome));
@@ -70,7 +71,7 @@ impl Servers {
                 if self.outcome != "timeout" && !self.is_early {
                     server.requests.recv().unwrap();
                 }
-                // This lets the runtime notice the server's last action.
+                // The runtime notices the server's last action only while this thread sleeps.
                 sleep(Duration::from_millis(5)).await;
                 told.push(self.told(name, answer, &got));
             }

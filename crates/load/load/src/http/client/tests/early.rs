@@ -143,7 +143,8 @@ fn tls(answer: Vec<u8>) -> String {
     url
 }
 
-/// One body is in memory, and the other is read while it is sent.
+/// Checks the status of two requests. The body of one request is in memory. The body of the other request is read from
+/// a file while it is sent.
 fn assert_refused(url: &str, options: &[&str], status: u16) {
     let folder = TempDir::new().unwrap();
     for bytes in [20 << 20, (64 << 20) + 5] {

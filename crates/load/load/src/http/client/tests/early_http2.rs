@@ -24,7 +24,7 @@ fn frame(kind: u8, flags: u8, stream: u8, payload: &[u8]) -> Vec<u8> {
 }
 
 fn head(status: u16, flags: u8) -> Vec<u8> {
-    // An HPACK literal whose name is `:status` from the static table.
+    // This is an HPACK literal. Its name `:status` comes from entry 8 of the static table.
     let status = [&[0x08, 3], status.to_string().as_bytes()].concat();
     frame(HEADERS, END_HEADERS | flags, 1, &status)
 }

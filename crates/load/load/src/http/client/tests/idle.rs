@@ -37,7 +37,7 @@ fn serve_by(
 
 fn act_on(stream: &mut (impl Read + Write), tcp: &TcpStream, act: char) -> io::Result<()> {
     if act == 'r' {
-        // If a request has not been read when the connection is closed, the close resets the connection.
+        // The request is not read, because closing a connection with an unread request resets the connection.
         while tcp.peek(&mut [0])? == 0 {}
         return Ok(());
     }

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// In the returned text, `HOST` stands for the value of the header Host.
+/// Returns the text of a request. `HOST` stands for the value of the header Host.
 fn sent(path: &str, options: &[&str]) -> String {
     let parts = vec![b"HTTP/1.1 204 No Content\r\n\r\n".to_vec()];
     let server = Server::start(Answer { parts, is_early: false, then: Then::Waits });
@@ -167,7 +167,8 @@ fn requests_are_sent_as_they_are_given() {
     }
 }
 
-/// The request sets the headers `own` itself. For HTTP/2, the host of the URL is returned as the header Host.
+/// Returns the headers of a request that sets the headers `own` itself. For HTTP/2, the host of the URL is returned as
+/// the header Host.
 fn headers(own: &[(&str, &str)], options: &[&str]) -> anyhow::Result<Vec<(String, String)>> {
     let args = CommandLine::try_parse_from(options)?.client;
     args.check()?;

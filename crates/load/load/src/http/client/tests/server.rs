@@ -6,7 +6,7 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
 use std::time::Duration;
 
-/// In this time, the client usually reads the part before the pause. No test result depends on that.
+/// The length of a pause. During a pause, the client usually reads the part before it. No test result depends on that.
 const PAUSE: Duration = Duration::from_millis(2);
 
 #[derive(Clone, Debug)]

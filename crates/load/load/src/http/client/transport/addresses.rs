@@ -23,7 +23,7 @@ const AVOIDED: Duration = Duration::from_secs(10);
 
 const MOST_NAMED: usize = 8;
 
-/// There is at least one address.
+/// The addresses of a server. There is at least one address.
 #[derive(Debug)]
 pub(crate) struct Addresses {
     name: String,
@@ -33,7 +33,8 @@ pub(crate) struct Addresses {
 
 #[derive(Debug)]
 struct State {
-    /// How many connections have tried a first address, and how many further addresses they have tried.
+    /// The number of first addresses that connections have tried, and the number of further addresses that they have
+    /// tried.
     turns: [usize; 2],
     records: Vec<Record>,
 }
@@ -65,7 +66,8 @@ impl Addresses {
         self.all.iter().all(|address| address.ip().is_loopback())
     }
 
-    /// `within` is the time for all attempts together, and the caller ends this call after that time.
+    /// Opens a connection to one of the addresses. `within` is the time for all attempts together. The caller ends this
+    /// call after that time.
     pub(crate) async fn connect<S: Send, F>(
         &self,
         within: Duration,
@@ -203,8 +205,8 @@ impl Record {
         self.avoided_until.is_some_and(|until| now < until)
     }
 
-    /// Returns how much a failure says about the server: most if an earlier connection to the address has succeeded,
-    /// and least if none has and this machine has no route to the address.
+    /// Returns how much a failure reveals about the server. The value is highest if an earlier connection to the
+    /// address has succeeded. It is lowest if no connection has succeeded and this machine has no route to the address.
     fn weight(&self, failure: Failure) -> u8 {
         match self.connected {
             0 if failure.is_without_route() => 0,

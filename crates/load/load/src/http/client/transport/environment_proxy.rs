@@ -18,7 +18,8 @@ pub(crate) fn unused_proxy(servers: &[Endpoint]) -> Option<String> {
     ))
 }
 
-/// On networks that require a proxy, host names often cannot be resolved without it.
+/// Returns advice to use a proxy, or an empty string if no environment variable names one. On networks that require a
+/// proxy, host names often cannot be resolved without it.
 pub(crate) fn advice(url: &Uri) -> String {
     match url.scheme_str().filter(|_| Matcher::from_env().intercept(url).is_some()) {
         Some(scheme) => {
@@ -28,7 +29,7 @@ pub(crate) fn advice(url: &Uri) -> String {
     }
 }
 
-/// No proxy is needed for a server on this machine.
+/// Returns whether the server is on this machine, so that no proxy is needed.
 fn is_here(url: &Uri) -> bool {
     let host = url.host().unwrap_or_default();
     let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();

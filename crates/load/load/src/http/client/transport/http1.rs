@@ -54,8 +54,8 @@ impl Connection {
         self.is_over
     }
 
-    /// Returns `false` if the server has closed the connection or has sent unsolicited bytes, which the client would
-    /// parse as the next response. No request may be sent after that.
+    /// Returns whether a request may be sent. The result is `false` if the server has closed the connection, or has
+    /// sent unsolicited bytes, which the client would parse as the next response.
     pub(crate) async fn is_ready(&mut self) -> bool {
         // A task that has used up its cooperative budget would not notice that the connection is readable.
         if !has_budget_remaining() {
@@ -65,8 +65,8 @@ impl Connection {
         poll_fn(|cx| Poll::Ready(self.io.poll_unasked(cx, &mut room).is_pending())).await
     }
 
-    /// If the response ends before the whole request was sent, the connection is over, because the server may never
-    /// read the rest of the request.
+    /// Sends a request and reads its response. If the response ends before the whole request was sent, the connection
+    /// is over, because the server may never read the rest of the request.
     pub(crate) async fn exchange(
         &mut self,
         request: &Outgoing<'_>,
@@ -91,8 +91,8 @@ impl Connection {
         status
     }
 
-    /// Reading continues after a write has failed, because a server that rejects a request often responds, and closes
-    /// the connection before it has read the body.
+    /// Sends and reads as many bytes as possible without waiting. Reading continues after a write has failed, because a
+    /// server that rejects a request often responds, and closes the connection before it has read the body.
     fn poll_exchange(
         &mut self,
         cx: &mut Context<'_>,
@@ -151,7 +151,8 @@ impl Connection {
         Poll::Ready(Ok(bytes))
     }
 
-    /// If the response ended before the whole request was sent, the send time is unknown.
+    /// Returns the delays of the last exchange. If the response ended before the whole request was sent, the send time
+    /// is unknown.
     pub(crate) fn delays(&mut self) -> Option<Delays> {
         let Delays { sending, reading } = self.io.delays()?;
         Some(Delays { sending: sending.filter(|_| self.is_sent), reading })

@@ -96,7 +96,8 @@ async fn whole(
                     observer.look(content);
                 }
             }
-            // If a stream is reset without an error code, hyper ends the body as if it were complete, but it is not.
+            // If the server resets a stream with the error code NO_ERROR (0), hyper ends the body as if it were
+            // complete, but it is not.
             None if !answer.body().is_end_stream() => return Err(Failure::Reset(0)),
             None => break,
         }

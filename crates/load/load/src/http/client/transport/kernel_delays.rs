@@ -34,7 +34,8 @@ impl KernelDelays {
     }
 }
 
-/// A delay that is longer than the exchange counts as unknown: the system clock was set during the exchange.
+/// Adds a delay of an exchange that lasted `took`. A delay that is longer than the exchange counts as unknown, because
+/// the system clock was set during the exchange.
 fn add(own: &mut OwnTimes, delay: Option<Duration>, took: Duration) {
     match delay.filter(|delay| *delay <= took) {
         Some(delay) => record(&mut own.times, delay),

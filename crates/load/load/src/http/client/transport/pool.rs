@@ -1,5 +1,5 @@
-//! Shares HTTP/2 connections between the sessions of a thread. They are closed with the runtime of the thread at the
-//! latest.
+//! Shares HTTP/2 connections between the sessions of a thread. The connections are closed at the latest when the
+//! runtime of the thread ends.
 
 use super::http2;
 use std::sync::{Arc, Mutex, PoisonError, Weak};

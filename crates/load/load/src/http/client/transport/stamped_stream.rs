@@ -48,12 +48,12 @@ pub(crate) fn begin() -> anyhow::Result<Begun> {
     Ok(Begun { _socket: socket })
 }
 
-/// No bytes may have been sent on `tcp` before.
+/// Creates a stream with timestamps from a connection on which no bytes have been sent.
 pub(crate) fn connection(tcp: TcpStream) -> io::Result<Box<dyn Io>> {
     Ok(Box::new(Stamped::new(tcp)?))
 }
 
-/// Only one task may read and write the stream.
+/// A TCP stream with timestamps. Only one task may read and write the stream.
 struct Stamped {
     tcp: TcpStream,
     written: u64,
@@ -101,7 +101,8 @@ impl Stamped {
         true
     }
 
-    /// The new registration does not know the task that waits to read, so this task is woken and registers again.
+    /// Registers the socket anew. The new registration does not contain the task that waits to read, so this task is
+    /// woken and registers itself again.
     fn renew(&mut self) -> io::Result<()> {
         while self.take_stamp() {}
         let same = self.tcp.as_fd().try_clone_to_owned()?;
@@ -139,7 +140,8 @@ impl AsyncRead for Stamped {
     }
 }
 
-/// Requests receive timestamps for the connections that this listener accepts, if the kernel supports them.
+/// Requests receive timestamps for the connections that this listener accepts. Has no effect if the kernel does not
+/// support them.
 pub(crate) fn stamp_received(listener: &impl AsFd) {
     let flags = TimestampingFlag::SOF_TIMESTAMPING_SOFTWARE
         | TimestampingFlag::SOF_TIMESTAMPING_RX_SOFTWARE;

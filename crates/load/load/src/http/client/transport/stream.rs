@@ -21,7 +21,8 @@ pub(crate) trait Io: AsyncRead + AsyncWrite + Unpin + Send {
         None
     }
 
-    /// Reads at a time when the client expects no response. The task need not be woken when bytes arrive later.
+    /// Reads when the client expects no response. An implementation does not have to wake the task when bytes arrive
+    /// later.
     fn poll_unasked(
         &mut self,
         cx: &mut Context<'_>,
@@ -73,18 +74,18 @@ pub(crate) struct Traffic {
 
 impl Traffic {
     pub(crate) fn is_broken(&self) -> bool {
-        // Relaxed: as in `take`.
+        // Relaxed: for the reason given in `take`.
         self.is_broken.load(Ordering::Relaxed)
     }
 
     pub(crate) fn reads(&self) -> u64 {
-        // Relaxed: as in `take`.
+        // Relaxed: for the reason given in `take`.
         self.reads.load(Ordering::Relaxed)
     }
 
     pub(crate) fn take(&self) -> (u64, u64) {
-        // Relaxed: a counter that only the connection's own thread reads and writes. No loom model: it orders nothing
-        // else.
+        // Relaxed: only the connection's own thread reads and writes the counters. No loom model: the counters order
+        // nothing else.
         (self.read.swap(0, Ordering::Relaxed), self.written.swap(0, Ordering::Relaxed))
     }
 }
@@ -102,7 +103,7 @@ pub(crate) struct Counted {
     io: Box<dyn Io>,
     traffic: Arc<Traffic>,
     broken: Option<ErrorKind>,
-    /// How the stream has ended. `None` before the end, and after the end was reported to the reader.
+    /// The end of the stream. `None` before the end, and after the end was reported to the reader.
     end: Option<io::Result<()>>,
 }
 
@@ -121,13 +122,13 @@ impl Counted {
         if self.broken.is_none() {
             match ready!(write(Pin::new(&mut *self.io), cx)) {
                 Ok(bytes) => {
-                    // Relaxed: as in `take`.
+                    // Relaxed: for the reason given in `take`.
                     self.traffic.written.fetch_add(bytes as u64, Ordering::Relaxed);
                     return Poll::Ready(Ok(bytes));
                 }
                 Err(error) => {
                     self.broken = Some(error.kind());
-                    // Relaxed: as in `take`.
+                    // Relaxed: for the reason given in `take`.
                     self.traffic.is_broken.store(true, Ordering::Relaxed);
                 }
             }
@@ -157,7 +158,7 @@ impl AsyncRead for Counted {
         if bytes == 0 {
             return self.end(read, cx);
         }
-        // Relaxed: as in `take`.
+        // Relaxed: for the reason given in `take`.
         self.traffic.read.fetch_add(bytes as u64, Ordering::Relaxed);
         self.traffic.reads.fetch_add(1, Ordering::Relaxed);
         charge(bytes, cx);

@@ -15,7 +15,8 @@ const RATE: f64 = 0.3;
 
 const MEDIAN: Figure = Figure::Response(50.0);
 
-/// `moments` are the start and the end of the run, as parts of the time in which the machine drifts.
+/// Simulates a run. `moments` are the start and the end of the run, as fractions of the time in which the machine
+/// drifts.
 fn run(slower: f64, moments: [f64; 2], requests: f64, seed: u64) -> StoredRun {
     let drift = moments.map(|part| slower * (DRIFT[0] + (DRIFT[1] - DRIFT[0]) * part));
     recording(Queue { drift, ..Queue::new(RATE) }, requests, seed * 7_919)

@@ -69,7 +69,7 @@ const CACHED: &str = "from the browser's cache";
 const OTHER_SCHEME: &str = "not http or https";
 const WITHOUT_BODY: &str = "without the text of their bodies";
 
-/// Without `hosts`, keeps only requests to the host of the earliest request.
+/// Reads the requests of a HAR file. Without `hosts`, keeps only the requests to the host of the earliest request.
 pub(super) fn read(
     bytes: &[u8],
     hosts: Option<&[String]>,

@@ -73,7 +73,8 @@ impl Reader {
         Reader { begins_with_first, ..Reader::default() }
     }
 
-    /// If any row has a request, rows without a request get the default request.
+    /// Adds the start and the request of a row. If any row has a request, rows without a request get the default
+    /// request.
     pub(super) fn add(
         &mut self,
         (format, ns): (Format, u128),

@@ -35,7 +35,7 @@ const NAMES: [(Column, &[&str]); 7] = [
 
 pub(super) const NO_HAR: &str = "for a HAR file, write har:FILE or --har FILE";
 
-/// Also returns the rank of the name among the names of the column.
+/// Returns the column with this name, and the rank of the name among the names of the column.
 fn column_of(name: &str) -> Option<(Column, usize)> {
     let name = name.trim().to_ascii_lowercase();
     NAMES

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use std::fs;
 use tempfile::TempDir;
 
-/// `words` follow the file in the option. In error messages, `FILE` replaces the path of the file.
+/// Reads a recording. In the option, `words` follow the file. In error messages, `FILE` replaces the path of the file.
 fn read_with<T>(
     kind: &str,
     text: &[u8],

@@ -56,7 +56,7 @@ impl Display for Format {
     }
 }
 
-/// If no unit is given, a number that is not a time since 1970 is in seconds.
+/// Parses a time. If no unit is given, a number that is not a time since 1970 is in seconds.
 pub(super) fn read(text: &str, unit: Option<&'static Unit>) -> Result<(Format, u128), String> {
     match (date(text), unit) {
         (Some((has_zone, ns)), None) => return Ok((Format::Date { has_zone }, ns)),
@@ -157,7 +157,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// 2023-11-16 18:17:03.97996 UTC.
+    /// The time 2023-11-16 18:17:03.97996 UTC, in nanoseconds since 1970.
     const NS: u128 = 1_700_158_623_979_960_000;
 
     #[test]

@@ -230,7 +230,7 @@ fn slots_that_were_granted_and_not_started_are_counted() {
     assert_eq!(admissions(&span, 2), [Admission::Recorded; 2]);
     assert_eq!((span.not_started(), messages.try_recv().is_ok()), (0, false));
     span.end_run(span.start + secs(3));
-    // One slot is refused, and one goes to a worker that cannot start it.
+    // One of the slots is refused. The other slot goes to a worker that cannot start it.
     assert_eq!(span.admit(slot(pacer.acquire().unwrap()), pacer.now()), Admission::Unstarted);
     pacer.acquire().unwrap();
     assert_eq!(span.not_started(), 2);

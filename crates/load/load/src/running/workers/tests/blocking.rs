@@ -55,7 +55,7 @@ fn a_call_that_panics_breaks_or_fails_is_a_failure_of_its_kind() {
     let setup = set_up(Told::new(refuses(1..4), calls), &format!("{WHOLE} -c 1")).unwrap();
     let summary = run(&setup);
     let once = ["gone", "no", "panic: oh"].map(|kind| of_kind(kind, 1)).concat();
-    // One of the refusals came before the schedule began.
+    // One of the three refusals came before the schedule began, so the report contains only two.
     assert_eq!(failures(&summary), [once, of_kind("refused", 2)].concat());
     assert_eq!(setup.target.seen(), (7, summary.stats.started() - 2));
     assert_eq!(summary.stats.set_ups.all.len(), 3);

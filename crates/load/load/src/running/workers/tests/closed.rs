@@ -52,7 +52,7 @@ fn a_load_with_a_schedule_has_all_its_requests_although_nothing_can_connect() {
     }
 }
 
-/// A failed call shows that the target has responded, so no delay follows.
+/// After a failed call, there is no delay, because the failure shows that the target has responded.
 #[test]
 fn calls_that_fail_wait_for_nothing() {
     let fails = |_| super::fails(Failure::new("no"));

@@ -18,7 +18,7 @@ fn a_target_that_holds_its_thread_before_the_load_is_not_there() {
     drop(end);
 }
 
-/// If a session blocks its thread in `connect`, the other sessions of that thread are not opened either.
+/// A session whose `connect` blocks its thread prevents the other sessions of this thread from being opened.
 #[test]
 fn the_load_begins_without_threads_that_connect_holds() {
     for (threads, holding, unopened) in [(1, 1, 4), (2, 1, 2), (2, 2, 4)] {
@@ -63,7 +63,7 @@ fn one_stop_ends_a_run_whose_thread_is_held_by_connect() {
         if n == 0 {
             return Ok(());
         }
-        // Other sessions are opened when the test is over and the receiver is gone.
+        // Some sessions are opened after the test has ended, when the receiver no longer exists.
         let _ = hung.send(());
         hangs()
     };

@@ -7,7 +7,7 @@ use crate::running::setup::Setup;
 use clap::Parser;
 use std::sync::mpsc;
 
-/// In `options`, underscores stand for spaces.
+/// Returns the setup of a run. In `options`, underscores stand for spaces.
 fn set_up(options: &str) -> Result<Setup, String> {
     let words = "test -c 4 --threads 1".split(' ').map(str::to_owned);
     let options = options.split(' ').map(|word| word.replace('_', " "));

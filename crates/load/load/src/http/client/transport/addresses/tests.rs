@@ -30,7 +30,7 @@ fn addresses(count: usize) -> Addresses {
     Addresses::new("h:80".to_owned(), (0..count).map(address).collect()).unwrap()
 }
 
-/// `ways` contains the outcome of an attempt at each address.
+/// Connects to one of the addresses. `ways` contains the outcome of an attempt at each address.
 async fn connect(addresses: &Addresses, ways: &[Way]) -> Result<usize, Failure> {
     let way = |address: SocketAddr| async move {
         let index = usize::from(address.port());
@@ -191,7 +191,7 @@ async fn if_all_fail_the_most_informative_failure_is_returned() {
         let addresses = addresses(ways.len());
         assert_eq!(connect(&addresses, &fail).await, Err(failure(told)), "{ways:?}");
     }
-    // If an address has responded before, its server exists, so its failure says more.
+    // A server that has responded before exists, so its failure reveals more than a failure of the other address.
     let addresses = addresses(2);
     assert_eq!(connect(&addresses, &[REFUSED, Opens(1)]).await, Ok(1));
     let ways = [REFUSED, Fails(0, no_host)];

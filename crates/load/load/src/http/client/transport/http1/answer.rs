@@ -15,7 +15,7 @@ pub(crate) struct Answer {
 
 #[derive(Clone, Copy, Debug)]
 enum Place {
-    /// The head is incomplete. This number of its first bytes has been searched for its end, without success.
+    /// The head is incomplete. The search for its end has covered this number of its bytes, without success.
     Head(usize),
     Body(Head, Body),
 }

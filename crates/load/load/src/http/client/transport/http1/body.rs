@@ -81,7 +81,8 @@ fn size_line(bytes: &[u8]) -> Result<Option<(usize, u64)>, Failure> {
     }
 }
 
-/// If a line has several errors, the first one is reported, even if the line arrives in parts.
+/// Parses the size of a chunk. If a line has several errors, the first one is reported, even if the line arrives in
+/// parts.
 fn size(line: &[u8]) -> Result<u64, Failure> {
     let line = &line[..line.len().min(LONGEST)];
     let is_digit = |byte: &&u8| byte.is_ascii_hexdigit();
@@ -95,7 +96,8 @@ fn size(line: &[u8]) -> Result<u64, Failure> {
     if extension.is_some_and(|byte| *byte != b';') {
         return Err(WRONG);
     }
-    // Some parsers accept a line feed without a carriage return as the end of the line, so it is rejected.
+    // Some parsers accept a line feed without a carriage return as the end of the line, so a line that contains one is
+    // rejected.
     let is_long = line.len() == LONGEST || rest.contains(&b'\n');
     if is_long { Err(LONG) } else { Ok(size) }
 }
@@ -110,7 +112,8 @@ fn trailers(bytes: &[u8]) -> Result<Option<usize>, Failure> {
     }
 }
 
-/// Returns an error unless each line ends with CR LF. Some parsers also accept a line feed alone, and others do not.
+/// Returns an error unless each line ends with CR LF. Parsers disagree about a line feed alone: some accept it as the
+/// end of a line, and others do not.
 fn lines_end(lines: &[u8]) -> Result<(), Failure> {
     let mut lines = lines.split_inclusive(|byte| *byte == b'\n');
     if lines.all(|line| line.ends_with(b"\r\n")) { Ok(()) } else { Err(WRONG) }

@@ -12,7 +12,7 @@ const FEW: usize = 64;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ExpectedResponse {
     Head,
-    /// If the response is a success, the connection becomes a tunnel, whose bytes are not HTTP.
+    /// If the response is a success, the connection becomes a tunnel, and its bytes are not HTTP.
     Connect,
     Whole,
 }
@@ -32,7 +32,8 @@ pub(crate) enum Length {
     UntilEnd,
 }
 
-/// The last head on a connection. Servers often send the same head again, which is then not parsed again.
+/// The last head on a connection. If a server sends the same head again, as servers often do, the head is not parsed
+/// again.
 #[derive(Debug, Default)]
 pub(crate) struct LastHead {
     bytes: Vec<u8>,
@@ -122,7 +123,7 @@ impl Fields<'_> {
         }
     }
 
-    /// The header may be repeated if all values are equal.
+    /// Returns the length that the header Content-Length specifies. The header may be repeated if all values are equal.
     fn content_length(&self) -> Result<Length, Failure> {
         let mut lengths = self.values("content-length").flat_map(tokens).map(number);
         match lengths.next() {

@@ -14,7 +14,8 @@ pub(crate) struct Lines {
     /// The bytes between the method and the path: a space and, if the request goes to a proxy, the server's URL (RFC
     /// 9112, section 3.2.2).
     before_path: Vec<u8>,
-    /// The names and lines of the default headers. A default header is replaced by the request's header of that name.
+    /// The default headers, each with its name and its line. A header of the request replaces the default header of the
+    /// same name.
     usual: Vec<(Vec<u8>, Vec<u8>)>,
     given: Head,
 }
@@ -117,7 +118,7 @@ impl Written {
 }
 
 impl About {
-    /// A header that depends on the body is only recorded, for [`About::end`].
+    /// Adds a header. A header that depends on the body is only recorded, and [`About::end`] adds it.
     fn add(&mut self, lines: &mut Vec<u8>, name: &[u8], value: &[u8]) {
         if name == CONTENT_LENGTH.as_str().as_bytes() {
             self.has_length = true;

@@ -10,7 +10,8 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 pub(super) struct Sending<'a> {
-    /// `None` while bytes are left to send and neither a write nor a read of the body file has failed.
+    /// The result of sending, or `None` while bytes are left to send and neither a write nor a read of the body file
+    /// has failed.
     sent: Option<Result<(), Failure>>,
     parts: [&'a [u8]; 5],
     /// The body file. Only the head is sent before it, and only the end of a chunked body is sent after it.
@@ -40,7 +41,8 @@ impl<'a> Sending<'a> {
         self.sent?.err()
     }
 
-    /// Uses a single system call if possible. `Ready(Ok(()))` means that everything has been sent.
+    /// Sends the rest of the request, if possible with a single system call. `Ready(Ok(()))` means that everything has
+    /// been sent.
     fn poll_rest(
         &mut self,
         io: &mut dyn Io,

@@ -44,7 +44,8 @@ fn told_by_server(error: &h2::Error) -> Failure {
     match (error.is_reset(), error.reason()) {
         (true, Some(Reason::REFUSED_STREAM)) => Failure::Refused,
         (true, Some(reason)) => Failure::Reset(code(reason)),
-        // The server has announced the last request that it processes. This request is later, so it was not processed.
+        // The server has announced the last request that it processes. The failed request is later, so it was not
+        // processed.
         (false, Some(Reason::NO_ERROR)) => Failure::NotTaken,
         _ => Failure::HungUp,
     }

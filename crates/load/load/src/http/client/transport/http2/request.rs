@@ -25,7 +25,8 @@ pub(crate) fn request(parts: &RequestParts<'_>, body: Flow, common: &Common) -> 
     request
 }
 
-/// hyper takes `:authority` from the URL, so the value of a header `Host` replaces the host of the URL.
+/// Returns the URL of the request. hyper takes `:authority` from the URL, so the value of a header `Host` replaces the
+/// host of the URL.
 fn uri(whole: &Uri, path: PathAndQuery, headers: &mut HeaderMap) -> Uri {
     let mut parts = whole.clone().into_parts();
     parts.path_and_query = Some(path);
@@ -36,7 +37,8 @@ fn uri(whole: &Uri, path: PathAndQuery, headers: &mut HeaderMap) -> Uri {
     Uri::from_parts(parts).expect(CHECKED)
 }
 
-/// Headers from the options and from the request replace default headers of the same name.
+/// Returns the headers of the request. Headers from the options and from the request replace default headers of the
+/// same name.
 fn headers(parts: &RequestParts<'_>, common: &Common) -> HeaderMap {
     let mut given = common.given.clone();
     for (name, value) in parts.headers() {

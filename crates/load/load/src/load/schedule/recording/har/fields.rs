@@ -60,7 +60,8 @@ pub(super) fn announce_body(fields: &[Field]) -> bool {
 }
 
 impl Field {
-    /// The pseudo-headers of HTTP/2, which begin with a colon, belong to the connection too.
+    /// Returns whether the field is about the connection. The pseudo-headers of HTTP/2, which begin with a colon, are
+    /// also about the connection.
     fn is_of_connection(&self) -> bool {
         let name = self.name.to_ascii_lowercase();
         name.starts_with(':') || OF_A_CONNECTION.contains(&&*name)
