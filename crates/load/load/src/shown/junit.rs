@@ -60,7 +60,7 @@ mod tests {
         Report::deserialize_from_str(&xml(summary)).unwrap().test_suites
     }
 
-    /// Returns the test suite that is expected for a run of two seconds. The JUnit library counts its test cases.
+    /// Returns the test suite that is expected for a run of two seconds. The library counts its test cases.
     fn suite(cases: &[(&str, TestCaseStatus)]) -> Vec<TestSuite> {
         let mut suite = TestSuite::new("nanopace");
         suite.set_time(std::time::Duration::from_secs(2));
