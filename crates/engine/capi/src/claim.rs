@@ -21,8 +21,8 @@ static FREED: Freed<ClaimHandle> = Freed::new();
 /// one slot at a time, use a `nanopace_poller`, which allocates no memory per slot.
 ///
 /// In addition to errors, the function returns `NANOPACE_STATUS_FINISHED`, `NANOPACE_STATUS_CLOSED` or
-/// `NANOPACE_STATUS_TOO_FAR_AHEAD`. In these cases no claim is created. Zero slots count as started: see
-/// `nanopace_acquire_many`.
+/// `NANOPACE_STATUS_TOO_FAR_AHEAD`. In these cases no claim is created. If `n` is 0, the function claims no slot, and
+/// the claim counts as started: see `nanopace_acquire_many`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanopace_claim_new(
     pacer: *const PacerHandle,

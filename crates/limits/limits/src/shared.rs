@@ -36,7 +36,7 @@ pub trait TryAcquire: Debug + Send + Sync {
     fn try_acquire_n_at(&self, n: u64, now: Nanos) -> Result<(), Rejected>;
 
     /// Returns the result of [`try_acquire_n_at`](TryAcquire::try_acquire_n_at) without counting anything. The call
-    /// changes no later decision, whatever the moments of both.
+    /// does not affect any later decision, whichever moments are passed to the two calls.
     ///
     /// # Errors
     /// [`Rejected`] if the request would not be admitted.
@@ -107,7 +107,8 @@ impl<R: Rule<State: From<u64> + Into<u64>>> TryAcquire for Atomic<R> {
     }
 }
 
-/// Any rule, shared between threads by a mutex. A rule whose state is one word does not need the mutex: use [`Atomic`].
+/// Any rule, shared by threads, with its state in a mutex. A rule whose state is one word does not need the mutex: use
+/// [`Atomic`].
 ///
 /// Decisions are made in the order in which threads acquire the mutex. The rule's bound holds for the moments at which
 /// requests are counted, which can be later than the moments that callers pass: see the crate's

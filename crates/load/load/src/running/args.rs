@@ -38,7 +38,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "TIME", value_parser = positive_duration, help_heading = "Load")]
     pub(crate) duration: Option<Duration>,
 
-    /// Start at this time: a date as 2026-01-31T12:00:00Z, seconds since 1970, or +10s, rounded up to a multiple of
+    /// Start at this time: a date, as in 2026-01-31T12:00:00Z, seconds since 1970, or +10s, rounded up to a multiple of
     /// 10 s
     #[arg(long, value_name = "TIME", help_heading = "Load")]
     pub(crate) start_at: Option<StartAt>,

@@ -11,8 +11,8 @@ use std::str::FromStr;
 
 const FORM: &str = "write for example \"p99 response slower by 5%\", \"errors higher by 0.1%\" or \"rate lower by 1%\"";
 
-/// A forbidden change of a figure for the worse. It is missed if the change is at least `by` and statistically
-/// significant, and also if the comparison cannot decide.
+/// A requirement that a figure does not change for the worse by `by` or more. It is missed if the change is at least
+/// `by` and statistically significant. It is also missed if there are too few samples, or if a run is incomplete.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Demand {
     figure: Figure,
@@ -46,7 +46,8 @@ impl Demand {
     }
 }
 
-/// Returns a share of the first side's value (for errors, of all requests), or infinity if this value is zero.
+/// Returns the absolute value of the difference, or `None` if the row has no difference. For errors, it is a share of
+/// all requests. For other figures, it is a share of the first side's value, or infinity if that value is zero.
 fn size(row: &Row) -> Option<f64> {
     let difference = row.difference?;
     let is_share = row.figure == Figure::Errors;
