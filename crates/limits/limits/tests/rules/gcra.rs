@@ -4,7 +4,7 @@ use crate::laws::{
     Answer, Arrival, DAY, SECOND, arrivals, arrivals_for, at, not_until, quotas, seconds, span,
     whole_quotas,
 };
-use nanopace_limits::{Atomic, Gcra, Locked, Quota, QuotaError, Rejected, TryAcquire};
+use nanopace_limits::{Atomic, Gcra, Locked, Quota, QuotaError, Rejected, Rule, TryAcquire};
 use nanopace_nanos::Nanos;
 use proptest::prelude::*;
 use std::thread;
@@ -47,6 +47,22 @@ fn most_in(quota: Quota, burst: u64, length_ns: u64) -> u128 {
     let earned = u128::from(length_ns + early_ns(quota)) * u128::from(quota.count())
         / u128::from(quota.period_ns());
     u128::from(burst) + earned
+}
+
+#[test]
+fn the_sources_trace() {
+    let rule = Gcra::new("3/60s".parse().unwrap());
+    let mut score = rule.fresh();
+    for expected in [20, 40, 60] {
+        assert_eq!(rule.try_acquire(&mut score, Nanos::ZERO, 1), Ok(()));
+        assert_eq!(score, expected * SECOND);
+    }
+    let rejected = rule.try_acquire(&mut score, Nanos::ZERO, 1);
+    assert_eq!(rejected, not_until(seconds(20)), "80 is more than 0 + 60: 20 s until retry");
+    assert_eq!(score, 60 * SECOND, "nothing has changed");
+    assert_eq!(rule.try_acquire(&mut score, at(20 * SECOND - 1), 1), not_until(seconds(20)));
+    assert_eq!(rule.try_acquire(&mut score, seconds(20), 1), Ok(()));
+    assert_eq!(score, 80 * SECOND);
 }
 
 #[test]

@@ -105,3 +105,19 @@ fn later_requests_do_not_wait_for_the_jitter() {
     crowd.wait_until(Nanos::from_nanos(2_000_000_000));
     assert_eq!(crowd.end_of(in_time), Some(Ok(2_000 * MS)));
 }
+
+#[cfg(feature = "async")]
+#[test]
+fn a_future_dropped_during_its_jitter_has_taken_nothing() {
+    let (clock, limiter) = limiter("1/s");
+    limiter.try_acquire().unwrap();
+    let tasks = nanopace_limits::AsyncLimiter::new(limiter.clone()).unwrap();
+    let mut waiting = Box::pin(tasks.wait(Wait::new(1).jitter(Duration::from_secs(3_600))));
+    let mut context = std::task::Context::from_waker(Waker::noop());
+    assert!(waiting.as_mut().poll(&mut context).is_pending());
+    clock.advance(Duration::from_secs(1));
+    assert!(waiting.as_mut().poll(&mut context).is_pending());
+    assert!(limiter.try_acquire().is_err(), "it has taken one");
+    drop(waiting);
+    assert!(limiter.try_acquire().is_ok());
+}

@@ -96,6 +96,15 @@ fn the_thread_follows_a_new_period_at_once() {
 }
 
 #[test]
+fn a_new_period_that_has_passed_brings_one_refill() {
+    let (clock, bucket) = bucket("5/h", 1_000, 0);
+    clock.advance(span(1_800 * SECOND));
+    bucket.set_quota("3/s".parse().unwrap()).unwrap();
+    assert_eq!(bucket.tokens(), 3);
+    assert_eq!(bucket.try_acquire_n_at(4, seconds(1_800)), not_until(seconds(1_801)));
+}
+
+#[test]
 fn an_invalid_change_has_no_effect() {
     let bucket =
         RefilledBucket::unattended("1/s".parse().unwrap(), 10, 5, 2, ManualClock::new()).unwrap();

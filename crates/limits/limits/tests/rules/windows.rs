@@ -1,7 +1,8 @@
 //! Tests the fixed window, the sliding log and the sliding counter against their definitions.
 
 use crate::laws::{
-    Answer, Arrival, arrivals_for, at, not_until, orderly, quotas, span, whole_quotas,
+    Answer, Arrival, SECOND, arrivals_for, at, not_until, orderly, quotas, seconds, span,
+    whole_quotas,
 };
 use nanopace_limits::{
     FixedWindow, Limit, Limits, Quota, Rejected, Rule, SlidingCounter, SlidingLog,
@@ -87,6 +88,21 @@ fn sliding_counter_lets_in(quota: Quota, let_in: &[Arrival], arrival: Arrival) -
         || arrival.n <= quota.count() && weight(quota, let_in, arrival.now, arrival.n) <= most
 }
 
+#[test]
+fn the_sources_weighted_window() {
+    // The limit is 10. After a quarter of the window, 9 requests in the previous window and 5 in this one weigh 9 x
+    // 0.75 + 5 = 11.75.
+    let rule = SlidingCounter::new(Quota::new(10, span(60 * SECOND)).unwrap());
+    let mut state = rule.fresh();
+    assert_eq!(rule.try_acquire(&mut state, seconds(30), 9), Ok(()));
+    // 9 x (1 - t) + 5 <= 10 from t = 4/9 on: 26.67 s into the window.
+    assert_eq!(rule.try_acquire(&mut state, at(86_666_666_666), 5), not_until(at(86_666_666_667)));
+    assert_eq!(rule.try_acquire(&mut state, at(86_666_666_667), 5), Ok(()));
+    assert_eq!(rule.peek(&state, seconds(75), 1), not_until(seconds(60) + span(33_333_333_334)));
+    // At t = 5/9, 9 x 4/9 + 5 + 1 = 10.
+    assert_eq!(rule.try_acquire(&mut state, at(93_333_333_334), 1), Ok(()));
+}
+
 fn weighs_exactly<R: Rule>(
     rule: &R,
     quota: Quota,
@@ -170,6 +186,9 @@ proptest! {
             let recent = sum(&seen, |one| u128::from(one.as_nanos()) + u128::from(quota.period_ns()) > u128::from(arrival.now.as_nanos()));
             let fits = arrival.n == 0 || recent + u128::from(arrival.n) <= u128::from(quota.count());
             prop_assert_eq!(answer.is_ok(), fits && arrival.n <= quota.count());
+            if let Err(Rejected::NotUntil(moment)) = answer && moment < Nanos::MAX {
+                prop_assert_eq!(rule.try_acquire(&mut state.clone(), moment, arrival.n), Ok(()));
+            }
             if arrival.n <= quota.count() {
                 seen.push(arrival);
             }

@@ -8,6 +8,7 @@ use nanopace_remote::{
 use nanopace_services::{Product, Server};
 use redis::Commands;
 use std::thread;
+use std::time::Duration;
 
 #[test]
 #[ignore = "needs Redis and Valkey"]
@@ -215,4 +216,14 @@ fn any_subject_and_any_prefix_is_a_key_of_its_own() {
             assert!(users.try_acquire(subject).is_err(), "{subject:?}");
         }
     }
+}
+
+#[test]
+fn an_address_that_nobody_answers_at_is_an_error_in_time() {
+    let settings = nanopace_remote::Settings::default().connect_timeout(Duration::from_millis(50));
+    let users = Remote::lazy_with("redis://127.0.0.1:1/", settings).unwrap();
+    let users = users.limits("1/s").build().unwrap();
+    assert!(matches!(users.try_acquire("alice").unwrap_err(), RemoteRejected::Store(_)));
+    let error = Remote::connect("redis://127.0.0.1:1/").unwrap_err();
+    assert!(matches!(error, RemoteError::Store(StoreError::Connection(_))), "{error:?}");
 }
