@@ -25,6 +25,18 @@ fn intended(task: &Task<AsyncClaim>) -> Option<Nanos> {
 }
 
 #[test]
+fn a_claim_completes_when_it_is_due_and_not_before() {
+    let world = world("10/s");
+    let mut task = Task::new(world.line.claim().unwrap());
+    world.run_to(ms(100) - Duration::from_nanos(1), &mut [&mut task]);
+    assert!(task.done.is_none());
+    world.run_to(ms(100), &mut [&mut task]);
+    let grant = task.done.unwrap().unwrap();
+    assert_eq!((grant.intended_start(), grant.actual_start()), (ms(100), ms(100)));
+    assert_eq!(world.pacer.ledger().granted, 2);
+}
+
+#[test]
 fn each_of_many_claims_is_woken_for_its_own_slot() {
     let world = world("1k/s");
     let mut tasks = waiting(&world, 100);
