@@ -126,7 +126,12 @@ impl Pacer {
     /// Returns the shape that the load follows, or `None` if the rate is constant and never ends.
     #[must_use]
     pub fn shape(&self) -> Option<Shape> {
-        self.0.timeline.with_schedule(|schedule| schedule.load().shape().cloned())
+        let shape = self.0.timeline.with_schedule(|schedule| schedule.load().shape().cloned())?;
+        // A correction makes a shape even of a constant rate.
+        match Load::from(shape) {
+            Load::Rate(_) => None,
+            Load::Shape(shape) => Some(*shape),
+        }
     }
 
     /// Gives this process the slots of `shard`, beginning with the slot with the number `from` in the whole load.

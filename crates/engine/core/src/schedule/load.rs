@@ -14,20 +14,16 @@ pub(crate) enum Load {
 
 impl From<Shape> for Load {
     fn from(shape: Shape) -> Load {
-        constant_rate(&shape).map_or_else(|| Load::Shape(Box::new(shape)), Load::Rate)
+        let rate = shape.as_constant().and_then(Level::rate);
+        rate.map_or_else(|| Load::Shape(Box::new(shape)), Load::Rate)
     }
 }
 
-fn constant_rate(shape: &Shape) -> Option<Rate> {
-    shape.as_constant().and_then(Level::rate)
-}
-
 impl Load {
-    /// Returns `None` for a constant rate, even if a correction has made it a shape.
     pub(crate) fn shape(&self) -> Option<&Shape> {
         match self {
             Load::Rate(_) => None,
-            Load::Shape(shape) => Some(&**shape).filter(|shape| constant_rate(shape).is_none()),
+            Load::Shape(shape) => Some(shape),
         }
     }
 
