@@ -22,15 +22,17 @@ impl PoolSize {
     }
 }
 
+pub(crate) fn connections(text: &str) -> Result<u32, String> {
+    let number = text.trim().parse().ok().filter(|it| (1..=MOST_CONNECTIONS).contains(it));
+    number.ok_or_else(|| format!("write a number from 1 to {MOST_CONNECTIONS}"))
+}
+
 impl FromStr for PoolSize {
     type Err = String;
 
     fn from_str(text: &str) -> Result<PoolSize, String> {
         let number = |text: &str| {
-            let number = text.trim().parse().ok().filter(|it| (1..=MOST_CONNECTIONS).contains(it));
-            number.ok_or_else(|| {
-                format!("write a number from 1 to {MOST_CONNECTIONS}, or a range such as 16..512")
-            })
+            connections(text).map_err(|told| format!("{told}, or a range such as 16..512"))
         };
         let Some((first, most)) = text.split_once("..") else {
             return number(text).map(PoolSize::fixed);

@@ -5,7 +5,7 @@ use crate::console::is_stdout;
 use crate::judged::criteria::Criterion;
 use crate::load::schedule::arrivals::ArrivalProcess;
 use crate::running::args::RunArgs;
-use crate::running::pool_size::{MOST_CONNECTIONS, PoolSize};
+use crate::running::pool_size::{PoolSize, connections};
 use anyhow::ensure;
 use clap::Args;
 use nanopace::Rate;
@@ -141,12 +141,7 @@ impl SearchArgs {
 }
 
 fn fixed_connections(text: &str) -> Result<u32, String> {
-    let number = text.parse().ok().filter(|number| (1..=MOST_CONNECTIONS).contains(number));
-    number.ok_or_else(|| {
-        format!(
-            "write a number from 1 to {MOST_CONNECTIONS}; in a search, the number does not grow"
-        )
-    })
+    connections(text).map_err(|told| format!("{told}; in a search, the number does not grow"))
 }
 
 fn promise(text: &str) -> Result<Criterion, String> {
