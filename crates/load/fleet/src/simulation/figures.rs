@@ -75,7 +75,7 @@ fn the_number_of_nodes() {
 fn messages_that_are_lost() {
     let row = |round_trip| {
         let mut frame = Duration::ZERO;
-        let cells = sizes(2, &[0.0, 0.001, 0.01]).iter().map(|&loss| {
+        let cells = sizes(1, &[0.0, 0.001, 0.01]).iter().map(|&loss| {
             let mut mean = (0.0, 0.0);
             for seed in 1..=SEEDS {
                 let run = simulate(&Setup { seed, round_trip, loss, ..setup() });
@@ -95,7 +95,7 @@ fn messages_that_are_lost() {
 #[test]
 fn the_drift_of_clocks() {
     let row = |round_trip| {
-        let cells = sizes(2, &[0.0, 50.0, 200.0]).iter().map(|&drift_ppm| {
+        let cells = sizes(1, &[0.0, 50.0, 200.0]).iter().map(|&drift_ppm| {
             let shape = "hold 10M/s 30s".to_owned();
             let outcome = simulate(&Setup { shape, round_trip, drift_ppm, ..setup() });
             let [error, most] = [outcome.start_error, outcome.most_start_error].map(micros);
