@@ -85,26 +85,15 @@ struct Trial {
 #[serde(tag = "result", rename_all = "kebab-case")]
 pub(crate) enum Conclusion {
     /// The highest rate that meets the objective is at least `kept` and below `broken`.
-    Found {
-        kept: f64,
-        broken: f64,
-    },
-    AllKept {
-        kept: f64,
-    },
-    NoneKept {
-        broken: f64,
-    },
+    Found { kept: f64, broken: f64 },
+    /// The highest rate that may be tried meets the objective.
+    AllKept { kept: f64 },
+    /// The lowest rate that may be tried misses the objective.
+    NoneKept { broken: f64 },
     /// The generator could not keep up at `limit`. `kept` is the highest lower rate that met the objective.
-    GeneratorLimit {
-        kept: Option<f64>,
-        limit: f64,
-    },
+    GeneratorLimit { kept: Option<f64>, limit: f64 },
     /// The search ended early. `missed` is the lowest rate above `kept` at which a step has missed the objective.
-    Unfinished {
-        kept: Option<f64>,
-        missed: Option<f64>,
-    },
+    Unfinished { kept: Option<f64>, missed: Option<f64> },
 }
 
 impl Trial {
