@@ -116,7 +116,7 @@ lock-figure:
 fleet-demo *options:
     cargo run --release --package nanopace-trials -- demo --svg docs/figures/fleet-demo.svg {{ options }}
 
-# Simulate fleets of up to 500 nodes, for docs/SCALING.md, and compare them with the record; some seconds.
+# Simulate fleets of up to 500 nodes, for docs/SCALING.md, and compare them with the record; half a minute.
 fleet-simulation:
     NANOPACE_ALL_SEEDS=1 cargo test --release -p nanopace-fleet --lib -- --nocapture --test-threads 1 simulation::figures
 
