@@ -62,7 +62,8 @@ impl History {
 
     /// Drops old pieces on which no caller holds a slot, until [`MOST`] of these pieces are left. The slots of a
     /// dropped piece move by at most the time from the beginning of the previous piece to the beginning of the next
-    /// piece. The pieces for which this time is shortest are dropped first.
+    /// piece. The pieces for which this time is shortest are dropped first. These times add up to at most about
+    /// twice the length of the backlog, so the shortest one is at most about 2 / [`MOST`] of this length: 0.2 %.
     fn forget_slightest(&mut self, is_held: impl Fn(&Piece, &Piece) -> bool) {
         if self.pieces.len() <= MOST {
             return;
