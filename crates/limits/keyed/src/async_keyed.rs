@@ -27,7 +27,7 @@ impl<K: Hash + Eq, C, S: BuildHasher> AsyncKeyed<K, C, S> {
     /// Creates limits by key for tasks, with the best timer for the caller's runtime ([`timer::best`]).
     ///
     /// # Errors
-    /// An I/O error if no timer is available.
+    /// Returns an I/O error if no timer is available.
     pub fn new(keyed: Keyed<K, C, S>) -> io::Result<AsyncKeyed<K, C, S>> {
         Ok(AsyncKeyed::with_timer(keyed, timer::best()?))
     }
@@ -40,7 +40,8 @@ impl<K: Hash + Eq, C, S: BuildHasher> AsyncKeyed<K, C, S> {
     /// Waits until one request for `key` is admitted, and returns how long that took.
     ///
     /// # Errors
-    /// [`WaitError::Rejected`] if the limits never admit the request, the key has no limits, or a new key has no room.
+    /// Returns [`WaitError::Rejected`] if the limits never admit the request, the key has no limits, or a new key has
+    /// no room.
     pub async fn until_ready<Q>(&self, key: &Q) -> Result<Duration, WaitError<KeyRejected>>
     where
         K: Borrow<Q>,
@@ -53,7 +54,7 @@ impl<K: Hash + Eq, C, S: BuildHasher> AsyncKeyed<K, C, S> {
     /// Waits with these options until a request for `key` is admitted, and returns how long that took.
     ///
     /// # Errors
-    /// [`WaitError`] if the request is not admitted.
+    /// Returns [`WaitError`] if the request is not admitted.
     pub async fn wait<Q>(&self, key: &Q, wait: Wait<'_>) -> Result<Duration, WaitError<KeyRejected>>
     where
         K: Borrow<Q>,

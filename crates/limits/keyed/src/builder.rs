@@ -127,7 +127,7 @@ impl<K: Hash + Eq, C, S: BuildHasher> KeyedBuilder<K, C, S> {
     /// Builds the limits by key.
     ///
     /// # Errors
-    /// The [`LimitsError`] of the first invalid step.
+    /// Returns the [`LimitsError`] of the first invalid step.
     pub fn build(self) -> Result<Keyed<K, C, S>, LimitsError> {
         let KeyedBuilder { config, hasher, max_keys, when_full, lag, clock, meter, .. } = self;
         let engine = DecisionEngine::new(config?, KeyStore::new(max_keys, hasher, when_full, lag));

@@ -62,8 +62,8 @@ impl DiskConfig {
     /// Opens the store at `path`, or creates an empty one if there is no file.
     ///
     /// # Errors
-    /// [`ConfigError::Io`] if the file cannot be read or written, [`ConfigError::InUse`] if it is open elsewhere,
-    /// [`ConfigError::Damaged`] if it is damaged or not a store.
+    /// Returns [`ConfigError::Io`] if the file cannot be read or written, [`ConfigError::InUse`] if it is open
+    /// elsewhere, and [`ConfigError::Damaged`] if it is damaged or not a store.
     pub fn open(path: impl AsRef<Path>) -> Result<DiskConfig, ConfigError> {
         let path = path.as_ref();
         if !path.exists() {

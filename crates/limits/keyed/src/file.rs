@@ -96,8 +96,8 @@ impl FileConfig {
     /// value is dropped.
     ///
     /// # Errors
-    /// [`ConfigError::Io`] if the file does not exist or cannot be read, or if no thread can be started.
-    /// [`ConfigError::Document`] if it is not a valid document.
+    /// Returns [`ConfigError::Io`] if the file does not exist or cannot be read, or if no thread can be started.
+    /// Returns [`ConfigError::Document`] if the file is not a valid document.
     pub fn follow(path: impl AsRef<Path>, interval: Duration) -> Result<FileConfig, ConfigError> {
         let path = path.as_ref();
         let path = std::path::absolute(path).map_err(with_path(path))?;

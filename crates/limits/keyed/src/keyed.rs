@@ -158,7 +158,8 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
     /// Admits one request for `key` now, or rejects it.
     ///
     /// # Errors
-    /// [`KeyRejected`] if the request is rejected. In that case, only limits that count rejected requests count it.
+    /// Returns [`KeyRejected`] if the request is rejected. In that case, only limits that count rejected requests count
+    /// it.
     pub fn try_acquire<Q>(&self, key: &Q) -> Result<(), KeyRejected>
     where
         K: Borrow<Q>,
@@ -205,7 +206,7 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
     /// Admits or rejects one request for `key`. The returned [`Decision`] includes the number of remaining requests.
     ///
     /// # Errors
-    /// [`KeyRejected::TooManyKeys`] if the key is new and the number of keys is at its maximum,
+    /// Returns [`KeyRejected::TooManyKeys`] if the key is new and the number of keys is at its maximum, and
     /// [`KeyRejected::NoLimits`] if the key has no limits. A rejection by the limits is not an error, but a
     /// [`Decision`].
     pub fn decide<Q>(&self, key: &Q) -> Result<Decision, KeyRejected>
@@ -246,7 +247,7 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
     /// Returns the standing of the key's limit with the fewest remaining requests. This call counts nothing.
     ///
     /// # Errors
-    /// [`KeyRejected::NoLimits`] if the key has no limits.
+    /// Returns [`KeyRejected::NoLimits`] if the key has no limits.
     pub fn standing<Q>(&self, key: &Q) -> Result<Standing, KeyRejected>
     where
         K: Borrow<Q>,

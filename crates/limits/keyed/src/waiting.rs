@@ -13,7 +13,8 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
     /// Waits in this thread until one request for `key` is admitted, in FIFO order, and returns how long that took.
     ///
     /// # Errors
-    /// [`WaitError::Rejected`] if the limits never admit the request, the key has no limits, or a new key has no room.
+    /// Returns [`WaitError::Rejected`] if the limits never admit the request, the key has no limits, or a new key has
+    /// no room.
     pub fn until_ready<Q>(&self, key: &Q) -> Result<Duration, WaitError<KeyRejected>>
     where
         K: Borrow<Q>,
@@ -28,7 +29,7 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
     /// key at once. Any other change of the limits reaches it within a second.
     ///
     /// # Errors
-    /// [`WaitError`] if the request is not admitted.
+    /// Returns [`WaitError`] if the request is not admitted.
     pub fn wait<Q>(&self, key: &Q, wait: Wait<'_>) -> Result<Duration, WaitError<KeyRejected>>
     where
         K: Borrow<Q>,

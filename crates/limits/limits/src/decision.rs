@@ -160,7 +160,7 @@ impl Decision {
     /// Returns `Ok` if the request was admitted, or the reason for the rejection.
     ///
     /// # Errors
-    /// [`Rejected`], if the request was not admitted.
+    /// Returns [`Rejected`] if the request was not admitted.
     pub fn answer(&self) -> Result<(), Rejected> {
         self.answer
     }

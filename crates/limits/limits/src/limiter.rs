@@ -150,7 +150,8 @@ impl Limiter {
     /// Admits one request now, or rejects it.
     ///
     /// # Errors
-    /// [`Rejected`] if the request is rejected. In that case, only limits that count rejected requests count it.
+    /// Returns [`Rejected`] if the request is rejected. In that case, only limits that count rejected requests count
+    /// it.
     #[inline]
     pub fn try_acquire(&self) -> Result<(), Rejected> {
         self.try_acquire_same(1)
@@ -160,7 +161,8 @@ impl Limiter {
     /// cost for each limit, in the order of the limits (`&[1, 4_000]`). An admitted request is counted by all limits.
     ///
     /// # Errors
-    /// [`CostsRejected`] if the request is rejected. In that case, only limits that count rejected requests count it.
+    /// Returns [`CostsRejected`] if the request is rejected. In that case, only limits that count rejected requests
+    /// count it.
     pub fn try_acquire_costs<'a>(&self, costs: impl Into<Costs<'a>>) -> Result<(), CostsRejected> {
         match costs.into() {
             Costs::Same(n) => Ok(self.try_acquire_same(n)?),
@@ -183,7 +185,7 @@ impl Limiter {
     /// of remaining requests.
     ///
     /// # Errors
-    /// [`CostsRejected::Number`] unless there is exactly one cost for each limit.
+    /// Returns [`CostsRejected::Number`] unless there is exactly one cost for each limit.
     pub fn decide_costs<'a>(&self, costs: impl Into<Costs<'a>>) -> Result<Decision, CostsRejected> {
         let costs = costs.into();
         self.decided(costs, |limits, state, now| limits.decide_costs(state, now, costs))

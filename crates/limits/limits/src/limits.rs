@@ -119,7 +119,7 @@ impl Limits {
     /// counted only by limits that count rejected requests.
     ///
     /// # Errors
-    /// [`CostsRejected`] if the request is rejected, or if there is not exactly one cost for each limit.
+    /// Returns [`CostsRejected`] if the request is rejected, or if there is not exactly one cost for each limit.
     pub fn try_acquire_costs<'a>(
         &self,
         state: &mut LimitsState,
@@ -139,7 +139,7 @@ impl Limits {
     /// remaining requests.
     ///
     /// # Errors
-    /// [`CostsRejected::Number`] unless there is exactly one cost for each limit.
+    /// Returns [`CostsRejected::Number`] unless there is exactly one cost for each limit.
     pub fn decide_costs<'a>(
         &self,
         state: &mut LimitsState,

@@ -86,8 +86,8 @@ impl Quota {
     /// Creates a quota of `count` requests per `period`.
     ///
     /// # Errors
-    /// [`QuotaError::ZeroCount`] for zero requests, [`QuotaError::TooFast`] for more than one per nanosecond,
-    /// [`QuotaError::PeriodTooLong`] for a period of 2^63 ns or more.
+    /// Returns [`QuotaError::ZeroCount`] for zero requests, [`QuotaError::TooFast`] for more than one request per
+    /// nanosecond, and [`QuotaError::PeriodTooLong`] for a period of 2^63 ns or more.
     pub fn new(count: u64, period: Duration) -> Result<Quota, QuotaError> {
         let period_ns =
             i64::try_from(period.as_nanos()).map_err(|_| QuotaError::PeriodTooLong)?.unsigned_abs();

@@ -69,7 +69,7 @@ pub trait Rule: Debug + Send + Sync {
     /// Checks whether `n` requests may be admitted at `now`. The state need not be advanced. Zero is always admitted.
     ///
     /// # Errors
-    /// [`Rejected`] if the request may not be admitted.
+    /// Returns [`Rejected`] if the request may not be admitted.
     fn peek(&self, state: &Self::State, now: Nanos, n: u64) -> Result<(), Rejected>;
 
     /// Counts `n` requests as admitted at `now`. Call this only after [`peek`](Rule::peek) has admitted them in this
@@ -115,7 +115,7 @@ pub trait Rule: Debug + Send + Sync {
     /// arrival: the state does not record its moment.
     ///
     /// # Errors
-    /// [`Rejected`] if the request is rejected. Nothing is counted then, except by [`refuse`](Rule::refuse).
+    /// Returns [`Rejected`] if the request is rejected. Nothing is counted then, except by [`refuse`](Rule::refuse).
     fn try_acquire(&self, state: &mut Self::State, now: Nanos, n: u64) -> Result<(), Rejected> {
         if n == 0 || n > self.most() {
             return self.peek(state, now, n);

@@ -32,20 +32,22 @@ pub trait TryAcquire: Debug + Send + Sync {
     /// Admits `n` requests at `now`: all of them or none. A request of zero is always admitted, and is not counted.
     ///
     /// # Errors
-    /// [`Rejected`] if the request is not admitted. In that case, only a rule that counts rejected requests counts it.
+    /// Returns [`Rejected`] if the request is not admitted. In that case, only a rule that counts rejected requests
+    /// counts it.
     fn try_acquire_n_at(&self, n: u64, now: Nanos) -> Result<(), Rejected>;
 
     /// Returns the result of [`try_acquire_n_at`](TryAcquire::try_acquire_n_at) without counting anything. The call
     /// does not affect any later decision, whichever moments are passed to the two calls.
     ///
     /// # Errors
-    /// [`Rejected`] if the request would not be admitted.
+    /// Returns [`Rejected`] if the request would not be admitted.
     fn peek_n_at(&self, n: u64, now: Nanos) -> Result<(), Rejected>;
 
     /// Admits one request at `now`.
     ///
     /// # Errors
-    /// [`Rejected`] if the request is not admitted. In that case, only a rule that counts rejected requests counts it.
+    /// Returns [`Rejected`] if the request is not admitted. In that case, only a rule that counts rejected requests
+    /// counts it.
     fn try_acquire_at(&self, now: Nanos) -> Result<(), Rejected> {
         self.try_acquire_n_at(1, now)
     }
@@ -159,7 +161,8 @@ impl<L: TryAcquire, C: Clock> Clocked<L, C> {
     /// Admits one request now.
     ///
     /// # Errors
-    /// [`Rejected`] if the request is not admitted. In that case, only a rule that counts rejected requests counts it.
+    /// Returns [`Rejected`] if the request is not admitted. In that case, only a rule that counts rejected requests
+    /// counts it.
     pub fn try_acquire(&self) -> Result<(), Rejected> {
         self.limiter.try_acquire_n_at(1, self.clock.now())
     }

@@ -63,7 +63,7 @@ impl<C: LimitsOf<str>> AsyncRemoteKeyed<C> {
     /// Admits or rejects one request for `key`, as [`RemoteKeyed::try_acquire`] does.
     ///
     /// # Errors
-    /// [`RemoteRejected`] if the request is not admitted.
+    /// Returns [`RemoteRejected`] if the request is not admitted.
     pub async fn try_acquire(&self, key: &str) -> Result<(), RemoteRejected> {
         self.try_acquire_costs(key, 1).await
     }
@@ -71,7 +71,7 @@ impl<C: LimitsOf<str>> AsyncRemoteKeyed<C> {
     /// Admits or rejects a request for `key` with costs, as [`RemoteKeyed::try_acquire_costs`] does.
     ///
     /// # Errors
-    /// [`RemoteRejected`] if the request is not admitted.
+    /// Returns [`RemoteRejected`] if the request is not admitted.
     pub async fn try_acquire_costs<'a>(
         &self,
         key: &str,
@@ -83,7 +83,7 @@ impl<C: LimitsOf<str>> AsyncRemoteKeyed<C> {
     /// Decides on one request for `key`, as [`RemoteKeyed::decide`] does.
     ///
     /// # Errors
-    /// [`RemoteRejected`] if there is no decision, as for [`RemoteKeyed::decide`].
+    /// Returns [`RemoteRejected`] if there is no decision, as for [`RemoteKeyed::decide`].
     pub async fn decide(&self, key: &str) -> Result<Decision, RemoteRejected> {
         self.decide_costs(key, 1).await
     }
@@ -91,7 +91,7 @@ impl<C: LimitsOf<str>> AsyncRemoteKeyed<C> {
     /// Decides on a request for `key` with costs, as [`RemoteKeyed::decide_costs`] does.
     ///
     /// # Errors
-    /// [`RemoteRejected`] if there is no decision, as for [`RemoteKeyed::decide`].
+    /// Returns [`RemoteRejected`] if there is no decision, as for [`RemoteKeyed::decide`].
     pub async fn decide_costs<'a>(
         &self,
         key: &str,

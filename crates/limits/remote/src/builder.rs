@@ -96,7 +96,7 @@ impl<C: LimitsOf<str> + 'static> RemoteBuilder<C> {
     /// Builds the limiter.
     ///
     /// # Errors
-    /// [`RemoteError::Limits`] or [`RemoteError::Unsupported`] for limits that are not valid in a store,
+    /// Returns [`RemoteError::Limits`] or [`RemoteError::Unsupported`] for limits that are not valid in a store, or
     /// [`RemoteError::Prefix`], [`RemoteError::Share`], [`RemoteError::Ahead`] or [`RemoteError::Thread`].
     pub fn build(self) -> Result<RemoteKeyed<C>, RemoteError> {
         let config = Arc::new(self.config?);

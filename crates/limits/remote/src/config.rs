@@ -77,8 +77,8 @@ impl RemoteConfig {
     /// the returned value is dropped. If the store has no configuration with this name, the configuration is empty.
     ///
     /// # Errors
-    /// [`RemoteError::Store`] if the configuration cannot be read, [`RemoteError::Config`] if an entry is not a limit,
-    /// [`RemoteError::Thread`] if the thread cannot be started.
+    /// Returns [`RemoteError::Store`] if the configuration cannot be read, [`RemoteError::Config`] if an entry is not a
+    /// limit, and [`RemoteError::Thread`] if the thread cannot be started.
     pub fn follow(
         store: &Remote,
         name: impl Into<String>,
@@ -99,9 +99,9 @@ impl RemoteConfig {
     /// Checks the store now. Then returns the [`trouble`](RemoteConfig::trouble) as an error, if there is any.
     ///
     /// # Errors
-    /// [`RemoteError::Store`] if the configuration cannot be read, [`RemoteError::Config`] if an entry is not a limit,
-    /// [`RemoteError::Emptied`] if the store has lost the configuration. After an error, the last configuration stays
-    /// in force.
+    /// Returns [`RemoteError::Store`] if the configuration cannot be read, [`RemoteError::Config`] if an entry is not a
+    /// limit, and [`RemoteError::Emptied`] if the store has lost the configuration. After an error, the last
+    /// configuration stays in force.
     pub fn refresh(&self) -> Result<(), Arc<RemoteError>> {
         self.followed.refresh();
         self.trouble().map_or(Ok(()), Err)

@@ -64,7 +64,7 @@ impl RemoteKeyed {
     /// Changes the limits of all keys, in this process. Earlier admissions stay counted.
     ///
     /// # Errors
-    /// [`UnsupportedLimit`] if the store does not support one of the limits. In that case, nothing has changed.
+    /// Returns [`UnsupportedLimit`] if the store does not support one of the limits. In that case, nothing has changed.
     pub fn set_limits(&self, limits: Limits) -> Result<(), UnsupportedLimit> {
         Plan::new(Arc::new(limits.clone()))?;
         self.config().set(limits);
@@ -80,7 +80,7 @@ impl<C: LimitsOf<str>> RemoteKeyed<C> {
     /// Admits one request for `key`, or rejects it.
     ///
     /// # Errors
-    /// [`RemoteRejected`] if the request is not admitted.
+    /// Returns [`RemoteRejected`] if the request is not admitted.
     pub fn try_acquire(&self, key: &str) -> Result<(), RemoteRejected> {
         self.try_acquire_costs(key, 1)
     }
@@ -89,7 +89,7 @@ impl<C: LimitsOf<str>> RemoteKeyed<C> {
     /// limit (`&[1, 4_000]`).
     ///
     /// # Errors
-    /// [`RemoteRejected`] if the request is not admitted.
+    /// Returns [`RemoteRejected`] if the request is not admitted.
     pub fn try_acquire_costs<'a>(
         &self,
         key: &str,
@@ -101,8 +101,8 @@ impl<C: LimitsOf<str>> RemoteKeyed<C> {
     /// Admits or rejects one request for `key`. The returned [`Decision`] includes the number of remaining requests.
     ///
     /// # Errors
-    /// [`RemoteRejected`] if there is no decision, for example because the key has no limits, or because the store is
-    /// lost and [`OnLoss::Deny`](crate::OnLoss::Deny) is set. A rejection by the limits is not an error, but a
+    /// Returns [`RemoteRejected`] if there is no decision, for example because the key has no limits, or because the
+    /// store is lost and [`OnLoss::Deny`](crate::OnLoss::Deny) is set. A rejection by the limits is not an error, but a
     /// [`Decision`].
     pub fn decide(&self, key: &str) -> Result<Decision, RemoteRejected> {
         self.decide_costs(key, 1)

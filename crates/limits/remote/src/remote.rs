@@ -38,8 +38,8 @@ impl Remote {
     /// Connects to the store, and waits until a connection works.
     ///
     /// # Errors
-    /// [`RemoteError::Url`] for an invalid address, [`RemoteError::Store`] if the store cannot be reached within two
-    /// seconds, or returns an error, [`RemoteError::Thread`] if the background thread cannot be started.
+    /// Returns [`RemoteError::Url`] for an invalid address, [`RemoteError::Store`] if the store cannot be reached
+    /// within two seconds or returns an error, and [`RemoteError::Thread`] if the background thread cannot be started.
     pub fn connect(url: &str) -> Result<Self, RemoteError> {
         let store = Self::lazy(url)?;
         store.owner.pool.wait_for_connection()?;
@@ -51,7 +51,8 @@ impl Remote {
     /// [`RemoteKeyed::trouble`](crate::RemoteKeyed::trouble) returns the reason.
     ///
     /// # Errors
-    /// [`RemoteError::Url`] for an invalid address, [`RemoteError::Thread`] if the background thread cannot be started.
+    /// Returns [`RemoteError::Url`] for an invalid address, and [`RemoteError::Thread`] if the background thread cannot
+    /// be started.
     pub fn lazy(url: &str) -> Result<Self, RemoteError> {
         Self::lazy_with(url, Settings::default())
     }

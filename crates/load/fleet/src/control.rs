@@ -80,8 +80,8 @@ impl Control {
     /// Controls the run `name` at the store with the address `url`. The first request connects to the store.
     ///
     /// # Errors
-    /// [`FleetError::Address`] or [`FleetError::Tls`] if the address cannot be used, [`FleetError::Name`] if the name
-    /// is not valid, [`FleetError::NotBuilt`] without the feature `redis`.
+    /// Returns [`FleetError::Address`] or [`FleetError::Tls`] if the address cannot be used, [`FleetError::Name`] if
+    /// the name is not valid, and [`FleetError::NotBuilt`] without the feature `redis`.
     pub fn open(url: &str, name: &str) -> Result<Control, FleetError> {
         let store = RedisStore::new(url, checked_name(name)?)?;
         Ok(Control(Mutex::new(store)))
@@ -90,7 +90,8 @@ impl Control {
     /// Returns the status of the run.
     ///
     /// # Errors
-    /// [`FleetError::NoRun`] if there is no run with this name, [`FleetError::Store`] if the store does not respond.
+    /// Returns [`FleetError::NoRun`] if there is no run with this name, and [`FleetError::Store`] if the store does not
+    /// respond.
     pub fn status(&self) -> Result<RunStatus, FleetError> {
         let Now { run, load, elapsed_ns } = self.now()?;
         let head_ns = run.frames.begins(head_frames());
@@ -119,9 +120,9 @@ impl Control {
     /// load, or the time at which the last node left, whichever is earliest.
     ///
     /// # Errors
-    /// [`FleetError::NoRun`] if there is no run with this name, [`FleetError::Waiting`] if the run has not started,
-    /// [`FleetError::Store`] if the store does not respond, [`FleetError::Contended`] if the run changed during every
-    /// attempt.
+    /// Returns [`FleetError::NoRun`] if there is no run with this name, [`FleetError::Waiting`] if the run has not
+    /// started, [`FleetError::Store`] if the store does not respond, and [`FleetError::Contended`] if the run changed
+    /// during every attempt.
     pub fn account(&self) -> Result<Account, FleetError> {
         for _ in 0..TRIES {
             let Now { run, mut load, elapsed_ns } = self.started()?;
@@ -140,7 +141,8 @@ impl Control {
     /// finished, and the last interim results of each other node.
     ///
     /// # Errors
-    /// [`FleetError::NoRun`] if there is no run with this name, [`FleetError::Store`] if the store does not respond.
+    /// Returns [`FleetError::NoRun`] if there is no run with this name, and [`FleetError::Store`] if the store does not
+    /// respond.
     pub fn results(&self) -> Result<Vec<NodeResults>, FleetError> {
         match self.store().call(&Request::Results)?.answer {
             Answer::Results(results) => Ok(results),
@@ -153,7 +155,7 @@ impl Control {
     /// Changes the rate of the whole fleet. The load still ends at the same time.
     ///
     /// # Errors
-    /// [`FleetError`] if the load cannot be changed, or if no node has confirmed the change in time.
+    /// Returns a [`FleetError`] if the load cannot be changed, or if no node has confirmed the change in time.
     pub fn set_rate(&self, rate: Rate) -> Result<(), FleetError> {
         let at = |rest: &Shape| match rest.duration() {
             Some(time) => Shape::hold(rate, time),
@@ -176,7 +178,7 @@ impl Control {
     /// pause ends.
     ///
     /// # Errors
-    /// [`FleetError`] if the load cannot be changed, or if no node has confirmed the change in time.
+    /// Returns a [`FleetError`] if the load cannot be changed, or if no node has confirmed the change in time.
     pub fn set_shape(&self, shape: &Shape) -> Result<(), FleetError> {
         self.change(|load, change, from| {
             load.behind(from).ok_or(FleetError::Over)?;
@@ -187,7 +189,7 @@ impl Control {
     /// Pauses the load of the whole fleet. [`resume`](Control::resume) continues the load where it was paused.
     ///
     /// # Errors
-    /// [`FleetError`] if the load cannot be changed, or if no node has confirmed the change in time.
+    /// Returns a [`FleetError`] if the load cannot be changed, or if no node has confirmed the change in time.
     pub fn pause(&self) -> Result<(), FleetError> {
         self.change(|load, change, from| {
             if load.is_paused() {
@@ -201,7 +203,7 @@ impl Control {
     /// Resumes the load of the whole fleet after a pause.
     ///
     /// # Errors
-    /// [`FleetError`] if the load cannot be changed, or if no node has confirmed the change in time.
+    /// Returns a [`FleetError`] if the load cannot be changed, or if no node has confirmed the change in time.
     pub fn resume(&self) -> Result<(), FleetError> {
         self.change(|load, change, from| {
             let rest = load.rest().ok_or(FleetError::Paused("not paused"))?;
@@ -212,7 +214,7 @@ impl Control {
     /// Ends the load of the whole fleet.
     ///
     /// # Errors
-    /// [`FleetError`] if the load cannot be changed, or if no node has confirmed the change in time.
+    /// Returns a [`FleetError`] if the load cannot be changed, or if no node has confirmed the change in time.
     pub fn stop(&self) -> Result<(), FleetError> {
         self.change(|load, change, from| {
             load.behind(from).ok_or(FleetError::Over)?;

@@ -80,8 +80,8 @@ impl Fleet {
     /// feature `tls`, `rediss` can replace `redis`.
     ///
     /// # Errors
-    /// [`FleetError::Address`] or [`FleetError::Tls`] if the address cannot be used, [`FleetError::Name`] if the name
-    /// is not valid, [`FleetError::NotBuilt`] without the feature `redis`.
+    /// Returns [`FleetError::Address`] or [`FleetError::Tls`] if the address cannot be used, [`FleetError::Name`] if
+    /// the name is not valid, and [`FleetError::NotBuilt`] without the feature `redis`.
     pub fn new(url: &str, name: &str) -> Result<Fleet, FleetError> {
         RedisStore::new(url, name)?;
         Ok(Fleet {
@@ -122,7 +122,7 @@ impl Fleet {
     /// different numbers, the one that was set by the creator of the run applies. More nodes can join later.
     ///
     /// # Errors
-    /// [`FleetError::Nodes`] if the number is out of range.
+    /// Returns [`FleetError::Nodes`] if the number is out of range.
     pub fn nodes(self, nodes: u32) -> Result<Fleet, FleetError> {
         if !(1..=1000).contains(&nodes) {
             return Err(FleetError::Nodes);
@@ -180,8 +180,8 @@ impl Fleet {
     /// two more seconds, so that they can read the account of the run.
     ///
     /// # Errors
-    /// [`FleetError`] if the node cannot join, for example [`FleetError::NotStarted`] if the run has not started in
-    /// time.
+    /// Returns a [`FleetError`] if the node cannot join, for example [`FleetError::NotStarted`] if the run has not
+    /// started in time.
     pub fn join(self) -> Result<Node, FleetError> {
         self.join_with(|_| ControlFlow::Continue(()))
     }
@@ -190,7 +190,7 @@ impl Fleet {
     /// up to fifty times a second with the condition for which it waits.
     ///
     /// # Errors
-    /// [`FleetError`] if the node cannot join: [`FleetError::Waiting`] if `watch` has ended the wait,
+    /// Returns a [`FleetError`] if the node cannot join: [`FleetError::Waiting`] if `watch` has ended the wait,
     /// [`FleetError::NotStarted`] if the run has not started in time, and other errors as for [`join`](Fleet::join).
     pub fn join_with(
         self,

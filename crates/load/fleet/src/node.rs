@@ -147,8 +147,8 @@ impl Node {
     /// and callers get these slots too.
     ///
     /// # Errors
-    /// [`FleetError::Replaced`] if another run has taken the run's name. Another [`FleetError`] if the store does not
-    /// accept the request, for example [`FleetError::Store`] if the store does not respond.
+    /// Returns [`FleetError::Replaced`] if another run has taken the run's name, and another [`FleetError`] if the
+    /// store does not accept the request, for example [`FleetError::Store`] if the store does not respond.
     pub fn leave(&self) -> Result<(), FleetError> {
         self.order(Command::Leave)
     }
@@ -158,7 +158,7 @@ impl Node {
     /// [`finish`](Node::finish).
     ///
     /// # Errors
-    /// [`FleetError::Over`] if the node's thread has ended.
+    /// Returns [`FleetError::Over`] if the node's thread has ended.
     pub fn not_started(&self, slots: u64) -> Result<(), FleetError> {
         self.order(|reply| Command::NotStarted(slots, reply))
     }
@@ -183,8 +183,8 @@ impl Node {
     /// and may have died, for at most about 31 frames, or 625 ms if that is longer.
     ///
     /// # Errors
-    /// [`FleetError::Replaced`] if another run has taken the run's name. Another [`FleetError`] if the store does not
-    /// accept the request, for example [`FleetError::Store`] if the store does not respond.
+    /// Returns [`FleetError::Replaced`] if another run has taken the run's name, and another [`FleetError`] if the
+    /// store does not accept the request, for example [`FleetError::Store`] if the store does not respond.
     pub fn finish(mut self, results: Vec<u8>) -> Result<bool, FleetError> {
         let end = self.order(|reply| Command::Finish(results, reply));
         self.words = None;

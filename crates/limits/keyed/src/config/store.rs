@@ -46,8 +46,8 @@ pub trait ConfigStore: Debug + Send + Sync {
     /// effect. Returns the number of changes that replaced or removed limits.
     ///
     /// # Errors
-    /// [`ConfigError`] if the changes could not be stored. In that case, decisions use the limits from before the
-    /// changes.
+    /// Returns [`ConfigError`] if the changes could not be stored. In that case, decisions use the limits from before
+    /// the changes.
     fn apply(&self, changes: &[Change<'_>]) -> Result<usize, ConfigError>;
 
     /// Sets the limits of a key or a prefix.

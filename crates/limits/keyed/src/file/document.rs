@@ -11,8 +11,8 @@ impl ConfigSnapshot {
     /// Reads a TOML document in the format that [`FileConfig`](crate::FileConfig) shows.
     ///
     /// # Errors
-    /// [`ConfigError::Io`] if the file cannot be read, [`ConfigError::Document`] if the document is invalid. The error
-    /// message describes the fault and its position.
+    /// Returns [`ConfigError::Io`] if the file cannot be read, and [`ConfigError::Document`] if the document is
+    /// invalid. The error message describes the fault and its position.
     pub fn load(path: impl AsRef<Path>) -> Result<ConfigSnapshot, ConfigError> {
         let path = path.as_ref();
         let bytes = read(path).map_err(with_path(path))?;
@@ -28,9 +28,9 @@ impl ConfigSnapshot {
     /// process that is killed during the call may leave a file `.tmp...` in the folder of the document.
     ///
     /// # Errors
-    /// [`ConfigError::Io`] if the document cannot be written. In that case, the old document stays, unless only the
-    /// last step failed, which flushes the folder to disk. After that failure, the new document has replaced the old
-    /// one, but may be lost in a power cut.
+    /// Returns [`ConfigError::Io`] if the document cannot be written. In that case, the old document stays, unless only
+    /// the last step failed, which flushes the folder to disk. After that failure, the new document has replaced the
+    /// old one, but may be lost in a power cut.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<(), ConfigError> {
         let path = path.as_ref();
         let text = toml::to_string(self).map_err(io::Error::other).map_err(with_path(path))?;

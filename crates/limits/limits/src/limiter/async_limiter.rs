@@ -25,7 +25,7 @@ impl AsyncLimiter {
     /// Creates a limiter for tasks, with the best timer for the caller's runtime ([`timer::best`]).
     ///
     /// # Errors
-    /// An I/O error if the timer's thread cannot be started.
+    /// Returns an I/O error if the timer's thread cannot be started.
     pub fn new(limiter: Limiter) -> io::Result<AsyncLimiter> {
         Ok(AsyncLimiter::with_timer(limiter, timer::best()?))
     }
@@ -38,7 +38,7 @@ impl AsyncLimiter {
     /// Waits until one request is admitted, and returns how long that took.
     ///
     /// # Errors
-    /// [`WaitError::Rejected`] if the limiter never admits the request.
+    /// Returns [`WaitError::Rejected`] if the limiter never admits the request.
     pub async fn until_ready(&self) -> Result<Duration, WaitError<CostsRejected>> {
         self.wait(Wait::default()).await
     }
@@ -46,7 +46,7 @@ impl AsyncLimiter {
     /// Waits with these options until the request is admitted, and returns how long that took.
     ///
     /// # Errors
-    /// [`WaitError`] if the request is never admitted, or not before its timeout.
+    /// Returns [`WaitError`] if the request is never admitted, or not before its timeout.
     pub async fn wait(&self, wait: Wait<'_>) -> Result<Duration, WaitError<CostsRejected>> {
         let end = self.limiter.waiter(wait).wait_in_task(&self.alarms).await;
         self.limiter.meter().waited(&end);

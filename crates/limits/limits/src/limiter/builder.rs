@@ -61,7 +61,7 @@ impl LimitsBuilder {
     /// Returns the limits.
     ///
     /// # Errors
-    /// The [`LimitsError`] of the first invalid step.
+    /// Returns the [`LimitsError`] of the first invalid step.
     pub fn limits(self) -> Result<Limits, LimitsError> {
         self.limits.map(Limits::new)
     }

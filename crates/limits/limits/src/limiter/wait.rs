@@ -12,7 +12,7 @@ impl Limiter {
     /// Waits in this thread until one request is admitted, in FIFO order, and returns how long that took.
     ///
     /// # Errors
-    /// [`WaitError::Rejected`] if the limiter never admits the request.
+    /// Returns [`WaitError::Rejected`] if the limiter never admits the request.
     pub fn until_ready(&self) -> Result<Duration, WaitError<CostsRejected>> {
         self.wait(Wait::default())
     }
@@ -20,7 +20,7 @@ impl Limiter {
     /// Waits in this thread with these options until the request is admitted, and returns how long that took.
     ///
     /// # Errors
-    /// [`WaitError`] if the request is never admitted, or not before its timeout.
+    /// Returns [`WaitError`] if the request is never admitted, or not before its timeout.
     pub fn wait(&self, wait: Wait<'_>) -> Result<Duration, WaitError<CostsRejected>> {
         let end = self.waiter(wait).block();
         self.meter().waited(&end);

@@ -122,8 +122,8 @@ impl Limit {
     /// Creates a rate limit of `quota` ([`Gcra`]) with this burst.
     ///
     /// # Errors
-    /// [`QuotaError::CapacityTooSmall`] for a burst of zero, [`QuotaError::CapacityTooLarge`] if recovering the burst
-    /// takes more than 292 years.
+    /// Returns [`QuotaError::CapacityTooSmall`] for a burst of zero, and [`QuotaError::CapacityTooLarge`] if it takes
+    /// more than 292 years until the whole burst is available again.
     pub fn gcra_with_burst(quota: Quota, burst: u64) -> Result<Limit, QuotaError> {
         let rule = Gcra::with_burst(quota, burst)?;
         Ok(Limit { quota, law: Law::Gcra { rule, burst } })
@@ -162,7 +162,8 @@ impl Limit {
     /// Returns this rate with the given burst.
     ///
     /// # Errors
-    /// [`LimitsError::NoBurst`] unless this is a rate, and the errors of [`gcra_with_burst`](Limit::gcra_with_burst).
+    /// Returns [`LimitsError::NoBurst`] unless this is a rate, and otherwise the errors of
+    /// [`gcra_with_burst`](Limit::gcra_with_burst).
     pub fn with_burst(&self, burst: u64) -> Result<Limit, LimitsError> {
         match self.law {
             Law::Gcra { .. } => Ok(Limit::gcra_with_burst(self.quota, burst)?),

@@ -43,7 +43,7 @@ impl LimitsState {
     /// Returns the word, if it is the whole state.
     ///
     /// # Errors
-    /// The state itself, if it contains more than a word.
+    /// Returns the state itself if it contains more than a word.
     #[inline]
     pub fn into_word(self) -> Result<u64, LimitsState> {
         match self.0 {

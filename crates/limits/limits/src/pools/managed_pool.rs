@@ -112,8 +112,8 @@ impl ManagedPool {
     /// Takes `tokens` now and returns the wait time. Zero tokens are always available.
     ///
     /// # Errors
-    /// [`Rejected`] if the tokens are not available. In that case, no token is taken. If the pool is closed and has too
-    /// few tokens left, the retry time is [`Nanos::MAX`].
+    /// Returns [`Rejected`] if the tokens are not available. In that case, no token is taken. If the pool is closed and
+    /// has too few tokens left, the retry time is [`Nanos::MAX`].
     pub fn take(&self, tokens: u64) -> Result<Duration, Rejected> {
         let now = self.clock.now();
         self.state().take(tokens, now).map(|intended| now - intended)
@@ -122,8 +122,9 @@ impl ManagedPool {
     /// Blocks until `tokens` can be taken, in FIFO order, and returns the wait time. Zero tokens are always available.
     ///
     /// # Errors
-    /// [`AcquireError::Closed`] if the pool is closed before or during the call. [`AcquireError::ExceedsCapacity`] if
-    /// the pool cannot hold `tokens`, or becomes too small for them during the call. In both cases, no token is taken.
+    /// Returns [`AcquireError::Closed`] if the pool is closed before or during the call, and
+    /// [`AcquireError::ExceedsCapacity`] if the pool cannot hold `tokens`, or becomes too small for them during the
+    /// call. In both cases, no token is taken.
     pub fn acquire(&self, tokens: u64) -> Result<Duration, AcquireError> {
         let intended = self.intended_start(tokens)?;
         Ok(self.clock.now() - intended)
@@ -158,7 +159,8 @@ impl ManagedPool {
     /// Changes the interval, and refills the pool at once. The thread does not wait for the end of the old interval.
     ///
     /// # Errors
-    /// [`QuotaError::Interval`] for an interval of zero or of more than a day. In that case, nothing is changed.
+    /// Returns [`QuotaError::Interval`] for an interval of zero or of more than a day. In that case, nothing is
+    /// changed.
     pub fn set_interval(&self, interval: Duration) -> Result<(), QuotaError> {
         self.state().set_interval(interval, self.clock.now())?;
         self.thread.iter().for_each(RefillThread::wake);

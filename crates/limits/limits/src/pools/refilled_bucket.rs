@@ -73,9 +73,9 @@ impl RefilledBucket {
     /// `capacity`. The bucket holds `initial` tokens at the start, and a request takes `cost` of them.
     ///
     /// # Errors
-    /// [`QuotaError::ZeroCost`] for a cost of zero, [`QuotaError::CapacityTooSmall`] for a capacity below the cost,
-    /// [`QuotaError::InitialTooLarge`] if `initial` exceeds the capacity, [`QuotaError::Interval`] for a period of more
-    /// than a day.
+    /// Returns [`QuotaError::ZeroCost`] for a cost of zero, [`QuotaError::CapacityTooSmall`] for a capacity below the
+    /// cost, [`QuotaError::InitialTooLarge`] if `initial` exceeds the capacity, and [`QuotaError::Interval`] for a
+    /// period of more than a day.
     pub fn start(
         quota: Quota,
         capacity: u64,
@@ -137,7 +137,7 @@ impl RefilledBucket {
     /// passed. Tokens in the bucket stay.
     ///
     /// # Errors
-    /// [`QuotaError::Interval`] for a period of more than a day. In that case, nothing is changed.
+    /// Returns [`QuotaError::Interval`] for a period of more than a day. In that case, nothing is changed.
     pub fn set_quota(&self, quota: Quota) -> Result<(), QuotaError> {
         self.stock().set_quota(quota, self.clock.now())?;
         self.thread.iter().for_each(RefillThread::wake);
@@ -153,7 +153,7 @@ impl RefilledBucket {
     /// Changes the capacity. Tokens that do not fit are discarded.
     ///
     /// # Errors
-    /// [`QuotaError::CapacityTooSmall`] for a capacity below the cost. In that case, nothing is changed.
+    /// Returns [`QuotaError::CapacityTooSmall`] for a capacity below the cost. In that case, nothing is changed.
     pub fn set_capacity(&self, capacity: u64) -> Result<(), QuotaError> {
         self.stock().set_capacity(capacity, self.clock.now())
     }

@@ -57,8 +57,8 @@ impl TokenPool {
     /// Creates an empty pool of `size` tokens, 1 or more, with a backfill `ratio` of 1 or more, such as 1.25.
     ///
     /// # Errors
-    /// [`QuotaError::CapacityTooSmall`] for a size of zero, [`QuotaError::Ratio`] for a ratio that
-    /// is below 1 or not finite, [`QuotaError::CapacityTooLarge`] if their product is above 2^63.
+    /// Returns [`QuotaError::CapacityTooSmall`] for a size of zero, [`QuotaError::Ratio`] for a ratio that is below 1
+    /// or not finite, and [`QuotaError::CapacityTooLarge`] if their product is above 2^63.
     pub fn new(size: u64, ratio: f64) -> Result<TokenPool, QuotaError> {
         let share = valid_share(size, ratio)?;
         Ok(TokenPool { size, share, active: 0, waiting: 0, carry: 0 })

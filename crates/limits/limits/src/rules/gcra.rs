@@ -70,8 +70,8 @@ impl Gcra {
     /// least one interval apart.
     ///
     /// # Errors
-    /// [`QuotaError::CapacityTooSmall`] for a burst of zero, [`QuotaError::CapacityTooLarge`] if recovering the burst
-    /// takes more than 292 years.
+    /// Returns [`QuotaError::CapacityTooSmall`] for a burst of zero, and [`QuotaError::CapacityTooLarge`] if it takes
+    /// more than 292 years until the whole burst is available again.
     pub fn with_burst(quota: Quota, burst: u64) -> Result<Gcra, QuotaError> {
         Ok(Gcra { schedule: VirtualSchedule::new(quota, burst)? })
     }

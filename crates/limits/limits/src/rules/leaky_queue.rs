@@ -50,8 +50,8 @@ impl LeakyQueue {
     /// Creates a bucket that holds `capacity` requests, which depart at the rate of `quota`.
     ///
     /// # Errors
-    /// [`QuotaError::CapacityTooSmall`] for a capacity of zero, [`QuotaError::CapacityTooLarge`] if draining takes
-    /// more than 292 years.
+    /// Returns [`QuotaError::CapacityTooSmall`] for a capacity of zero, and [`QuotaError::CapacityTooLarge`] if
+    /// draining a full bucket takes more than 292 years.
     pub fn new(quota: Quota, capacity: u64) -> Result<LeakyQueue, QuotaError> {
         Ok(LeakyQueue { schedule: VirtualSchedule::new(quota, capacity)? })
     }
@@ -75,7 +75,7 @@ impl Atomic<LeakyQueue> {
     /// Admits one request at `now` and returns its departure time, which is `now` or later.
     ///
     /// # Errors
-    /// [`Rejected::NotUntil`] if the bucket is full. In that case, nothing is counted.
+    /// Returns [`Rejected::NotUntil`] if the bucket is full. In that case, nothing is counted.
     pub fn enqueue_at(&self, now: Nanos) -> Result<Nanos, Rejected> {
         self.admit(1, now).map(|before| self.rule().departure(before, now))
     }

@@ -34,7 +34,8 @@ impl<const N: usize> RingCount<N> {
     /// Creates an empty count with slots of length `slot`, from 1 ns to 2^63 - 1 ns.
     ///
     /// # Errors
-    /// [`QuotaError::Interval`] for a slot of zero, [`QuotaError::PeriodTooLong`] for one of 2^63 ns or more.
+    /// Returns [`QuotaError::Interval`] if `slot` is zero, and [`QuotaError::PeriodTooLong`] if `slot` is 2^63 ns or
+    /// more.
     pub fn new(slot: Duration) -> Result<RingCount<N>, QuotaError> {
         match i64::try_from(slot.as_nanos()) {
             Ok(0) => Err(QuotaError::Interval),

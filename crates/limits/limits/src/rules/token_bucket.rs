@@ -54,8 +54,8 @@ impl TokenBucket {
     /// Creates a full bucket of `capacity` tokens, refilled at the rate of `quota`. A request takes one token.
     ///
     /// # Errors
-    /// [`QuotaError::CapacityTooSmall`] for a capacity of zero, [`QuotaError::CapacityTooLarge`] if filling takes
-    /// more than 292 years.
+    /// Returns [`QuotaError::CapacityTooSmall`] for a capacity of zero, and [`QuotaError::CapacityTooLarge`] if filling
+    /// the bucket takes more than 292 years.
     pub fn new(quota: Quota, capacity: u64) -> Result<TokenBucket, QuotaError> {
         Ok(TokenBucket { schedule: VirtualSchedule::new(quota, capacity)?, initial_word: 0 })
     }
@@ -73,7 +73,8 @@ impl TokenBucket {
     /// Returns this bucket with a cost of `cost` tokens per request, from 1 to the capacity.
     ///
     /// # Errors
-    /// [`QuotaError::ZeroCost`] for a cost of zero, [`QuotaError::CapacityTooSmall`] for a cost above the capacity.
+    /// Returns [`QuotaError::ZeroCost`] for a cost of zero, and [`QuotaError::CapacityTooSmall`] for a cost above the
+    /// capacity.
     pub fn with_cost(self, cost: u64) -> Result<TokenBucket, QuotaError> {
         Ok(TokenBucket { schedule: self.schedule.costing(cost)?, ..self })
     }
@@ -86,7 +87,7 @@ impl TokenBucket {
     /// request.
     ///
     /// # Errors
-    /// [`QuotaError::InitialTooLarge`] for more than the capacity.
+    /// Returns [`QuotaError::InitialTooLarge`] if `tokens` exceeds the capacity.
     pub fn initially(self, tokens: u64, start: Nanos) -> Result<TokenBucket, QuotaError> {
         Ok(TokenBucket { initial_word: self.schedule.owing_all_but(tokens, start)?, ..self })
     }

@@ -110,8 +110,8 @@ impl<K: Hash + Eq> WaitQueue<K> {
     /// never be admitted is not rejected here, because the limits reject it.
     ///
     /// # Errors
-    /// [`Rejected::NotUntil`], with a moment that is not before the one from which the first in the queue is admitted.
-    /// Limits that count rejected requests have counted the request.
+    /// Returns [`Rejected::NotUntil`] with a moment that is not before the one from which the first in the queue is
+    /// admitted. Limits that count rejected requests have counted the request.
     #[inline]
     pub fn yield_to_waiters<Q>(
         &self,

@@ -38,7 +38,7 @@ pub trait Waitable {
     /// the step twice if it discards the state that the first run has changed.
     ///
     /// # Errors
-    /// The errors of the step, and other reasons to reject a request for the key.
+    /// Returns the errors of the step, or another reason to reject a request for the key.
     fn step<T>(
         &self,
         step: impl Fn(&Arc<Limits>, &mut LimitsState, Nanos) -> Result<T, CostsRejected>,
@@ -232,7 +232,7 @@ impl<'a, G: Waitable> Waiter<'a, G> {
     /// Waits in this thread until the request is admitted, and returns how long that took.
     ///
     /// # Errors
-    /// [`WaitError`] if the request is never admitted, or not before its timeout.
+    /// Returns [`WaitError`] if the request is never admitted, or not before its timeout.
     pub fn block(mut self) -> Result<Duration, WaitError<G::Refusal>> {
         let parker = Parker::new();
         let waker = Waker::from(Arc::new(Unpark(parker.unparker().clone())));
@@ -295,7 +295,7 @@ mod in_task {
         /// Waits in a task until the request is admitted, as [`block`](Waiter::block) does in a thread.
         ///
         /// # Errors
-        /// [`WaitError`] if the request is never admitted, or not before its timeout.
+        /// Returns [`WaitError`] if the request is never admitted, or not before its timeout.
         pub async fn wait_in_task(
             mut self,
             alarms: &Alarms,
