@@ -91,7 +91,7 @@ enum Command<C: Subcommand, E: EmbeddedTarget> {
     /// Serve HTTP and report how even the arriving load is: a test for any load generator.
     #[command(after_help = witness_args::HELP)]
     Witness(WitnessArgs),
-    /// Compare runs by their --json files: which differences are beyond chance?
+    /// Compare the --json files of runs: which differences are larger than chance explains?
     #[command(after_help = compare::HELP)]
     Compare(CompareArgs),
     /// Merge the --json files of all parts of a load.
@@ -116,8 +116,7 @@ pub fn definition<C: Subcommand, E: EmbeddedTarget>() -> clap::Command {
     run_rate(shortened(definition)).mut_subcommands(|command| match command.get_name() {
         "run" => run_rate(shortened(command)),
         "search" => shortened(command),
-        // A closed loop has no schedule that could be drawn, so `plan` accepts only rates.
-        "plan" => command.mut_arg("rate", |rate| rate.value_parser(value_parser!(Rate))),
+        "plan" => plan_schedule(command),
         _ => command,
     })
 }
@@ -135,6 +134,16 @@ fn run_rate(command: clap::Command) -> clap::Command {
             .hide_default_value(true)
             .help(help)
     })
+}
+
+/// Adapts the options of a load to `plan`, which sends no requests. A closed loop has no schedule that could be drawn,
+/// so `--rate` accepts only rates.
+fn plan_schedule(command: clap::Command) -> clap::Command {
+    let rate = "Draw the load at this rate, as in 50k/s or 3/min [see: help rates]";
+    let seed = "Seed the random arrivals; the same seed gives the same arrivals";
+    command
+        .mut_arg("rate", |arg| arg.value_parser(value_parser!(Rate)).help(rate))
+        .mut_arg("seed", |arg| arg.help(seed))
 }
 
 /// Parses a command line without performing its command. The first word is the program's name.

@@ -33,7 +33,7 @@ const ABOUT_RUN: &str =
 const ABOUT_SEARCH: &str =
     "Find the highest rate that meets an objective, such as p99 response < 20ms";
 const ABOUT_COMPARE: &str =
-    "Compare runs by their --json files: which differences are beyond chance?";
+    "Compare the --json files of runs: which differences are larger than chance explains?";
 const ABOUT_MERGE: &str = "Merge the --json files of all parts of a load";
 const ABOUT_FLEET: &str = "Watch and control a run that several machines share";
 

@@ -169,8 +169,12 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "FILE", help_heading = "Results")]
     pub(crate) hdr: Option<PathBuf>,
 
-    /// Write `JUnit` XML test cases for the requirements and for the completeness of the load
-    #[arg(long, value_name = "FILE", help_heading = "Results")]
+    #[arg(
+        long,
+        value_name = "FILE",
+        help_heading = "Results",
+        help = "Write JUnit XML test cases for the requirements and for the completeness of the load"
+    )]
     pub(crate) junit: Option<PathBuf>,
 
     /// Write a short summary in Markdown; in GitHub Actions, it is added to the step summary even without this option

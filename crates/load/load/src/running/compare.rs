@@ -26,9 +26,9 @@ Examples:
   nanopace compare a1.json a2.json a3.json --with b1.json b2.json b3.json
 
 A difference is reported if its 95 % confidence interval does not include zero; a time must also
-differ by more than 1 %. Expect up to 1 in 20 unchanged figures to be reported as different. The
-exit status is 3 if a change that --fail-if names is found, or if it is unknown because there are too
-few samples or a run is incomplete.";
+differ by more than 1 %. Expect up to 1 in 20 unchanged figures to be reported as different. With
+--fail-if, the exit status is 3 if a change that the option names is found. The status is also 3 if
+the change is unknown, because there are too few samples or a run is incomplete.";
 
 /// The options of a comparison.
 #[derive(Debug, Args)]
@@ -41,8 +41,8 @@ pub(crate) struct CompareArgs {
     #[arg(long, value_name = "FILE", num_args = 1..)]
     with: Vec<PathBuf>,
 
-    /// Exit with status 3 if the change is at least this large and beyond chance, or unknown, as in "p99 response
-    /// slower by 5%"; repeatable
+    /// Exit with status 3 if the change is at least this large and larger than chance explains, or unknown, as in
+    /// "p99 response slower by 5%"; repeatable
     #[arg(long, value_name = "CHANGE")]
     fail_if: Vec<Demand>,
 

@@ -51,11 +51,12 @@ pub(crate) struct WitnessArgs {
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = humantime::parse_duration)]
     pub(crate) warmup: Duration,
 
-    /// End the measurement this time after the warm-up, which begins with the first request
+    /// Measure for this time after the warm-up; the warm-up begins with the first request
     #[arg(long, short = 'z', value_name = "TIME", value_parser = positive_duration)]
     pub(crate) duration: Option<Duration>,
 
-    /// End after this number of requests after the warm-up; memory per request: 8 bytes, at the end about 45 bytes
+    /// Stop once this number of requests has arrived after the warm-up; each takes 8 bytes of memory, about 45 at the
+    /// end
     #[arg(long, short = 'n', value_name = "COUNT", default_value_t = 10_000_000, value_parser = value_parser!(u64).range(1..))]
     pub(crate) requests: u64,
 

@@ -15,7 +15,7 @@ pub(crate) struct DataArgs {
     #[arg(long, value_enum, value_name = "ORDER", default_value_t, requires = "data")]
     pub(crate) data_order: DataOrder,
 
-    /// After the last row, begin another pass (wrap) or end the load (stop)
+    /// After the last row, begin another pass (wrap) or, except in a search, end the load (stop)
     #[arg(long, value_enum, value_name = "WHAT", default_value_t, requires = "data")]
     pub(crate) data_end: DataEnd,
 }

@@ -38,7 +38,7 @@ pub(crate) struct ScheduleArgs {
     #[arg(long, value_name = "NUMBER", default_value_t = 0)]
     pub(crate) seed: u64,
 
-    /// Run only this part of the load: 1/3 is the first of three equal parts [see: help rates] [default: the
+    /// Use only this part of the load: 1/3 is the first of three equal parts [see: help rates] [default: the
     /// whole load]
     #[arg(long, value_name = "INDEX/COUNT", value_parser = shard)]
     pub(crate) shard: Option<Shard>,

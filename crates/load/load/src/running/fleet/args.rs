@@ -89,8 +89,11 @@ pub(crate) struct RunAt {
     /// Name of the run
     name: String,
 
-    /// Address of the store, as redis://[:PASSWORD@]HOST[:PORT]/ [default: the value of `NANOPACE_STORE`]
-    #[arg(long, value_name = "URL")]
+    #[arg(
+        long,
+        value_name = "URL",
+        help = "Address of the store, as redis://[:PASSWORD@]HOST[:PORT]/ [default: $NANOPACE_STORE]"
+    )]
     store: Option<String>,
 }
 
