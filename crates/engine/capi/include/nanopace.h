@@ -176,7 +176,7 @@ typedef struct {
   uint64_t backlog_slots;
 } nanopace_ledger;
 
-// Counters that the ledger does not include.
+// The counts of early starts and of spinning, which the ledger does not include.
 typedef struct {
   // The number of operations that started before their intended start, by less than the sleep threshold.
   uint64_t early_starts;
@@ -392,7 +392,7 @@ uint64_t nanopace_now(const nanopace_pacer *pacer);
 // Writes the account of the schedule's time to `ledger`.
 nanopace_status nanopace_get_ledger(const nanopace_pacer *pacer, nanopace_ledger *ledger);
 
-// Writes the counters that the ledger does not include to `counters`. Takes no lock.
+// Writes the counts of early starts and of spinning to `counters`. Takes no lock.
 nanopace_status nanopace_get_counters(const nanopace_pacer *pacer, nanopace_counters *counters);
 
 // Writes the state of a pacer to `state`.

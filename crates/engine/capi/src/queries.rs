@@ -28,7 +28,7 @@ pub struct Ledger {
     pub backlog_slots: u64,
 }
 
-/// Counters that the ledger does not include.
+/// The counts of early starts and of spinning, which the ledger does not include.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Counters {
@@ -102,7 +102,7 @@ pub unsafe extern "C" fn nanopace_get_ledger(
     unsafe { tell(pacer, ledger, told) }
 }
 
-/// Writes the counters that the ledger does not include to `counters`. Takes no lock.
+/// Writes the counts of early starts and of spinning to `counters`. Takes no lock.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanopace_get_counters(
     pacer: *const PacerHandle,

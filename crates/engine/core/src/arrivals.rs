@@ -33,7 +33,7 @@ use std::time::Duration;
 /// |---|---|---|---|
 /// | [`even`](Arrivals::even) | `even` | `n` | 0 |
 /// | [`poisson`](Arrivals::poisson) | `poisson` | the sum of `n + 1` exponential gaps | 1 |
-/// | [`exact_poisson`](Arrivals::exact_poisson) | `exact-poisson:1000` | as Poisson, with exactly 1000 slots in each 1000 counts | just below 1 |
+/// | [`exact_poisson`](Arrivals::exact_poisson) | `exact-poisson:1000` | as Poisson, with exactly 1000 slots in every run of 1000 counts | just below 1 |
 /// | [`gamma`](Arrivals::gamma) | `gamma:0.25` | the sum of `n + 1` gamma-distributed gaps | 1 / shape |
 /// | [`jitter`](Arrivals::jitter) | `jitter:0.3` | `n + 0.3 u`, `u` uniform in [0, 1) | part² / 6 |
 /// | [`replay`](Arrivals::replay) | | the recorded offset in seconds | as recorded |
@@ -101,12 +101,13 @@ impl Arrivals {
         Arrivals(Kind::Gamma { shape: 1.0, seed })
     }
 
-    /// Returns a Poisson process with exactly `slots` slots in each `slots` counts, for every seed.
+    /// Returns Poisson arrivals that are conditioned on their number: the counts are divided into consecutive runs of
+    /// `slots` counts, and each run has exactly `slots` slots, whatever the seed.
     ///
-    /// Each such group of slots is called a run. Within a run, positions are sorted uniform random numbers: a Poisson
-    /// process has this distribution if the number of its arrivals is known (Cox and Lewis, "The statistical analysis
-    /// of series of events", 1966). A run of any length takes a few kilobytes of memory at most. In runs of fewer than
-    /// about ten slots, computing a slot takes longer.
+    /// Within a run, positions are sorted uniform random numbers: a Poisson process has this distribution if the number
+    /// of its arrivals is known (Cox and Lewis, "The statistical analysis of series of events", 1966). A run of any
+    /// length takes a few kilobytes of memory at most. In runs of fewer than about ten slots, computing a slot takes
+    /// longer.
     ///
     /// At a rate of 1000/s, runs of 1000 slots give every second the same number of slots.
     ///

@@ -190,8 +190,8 @@ pub trait Drive: sealed::Sealed {
 
     /// Returns the time at which a caller with its own timer should wake for a slot that is due at `due`. The caller
     /// last woke at `woken`, and each wake-up costs `cost` of CPU time. The result is `due`, unless slots are so close
-    /// together that a wake-up for each slot would cost more than the [share](crate::PacerBuilder::sleep_share) of a
-    /// core. In that case the result is later, but by default only if slots are less than 30 us apart.
+    /// together that a wake-up for each slot would cost more than the [sleep share](crate::PacerBuilder::sleep_share)
+    /// of a core. In that case the result is later, but by default only if slots are less than 30 us apart.
     ///
     /// All slots that are due at the wake-up start at once. The wake-up is late by at most half of the lateness that
     /// the late policy makes up for at once. Under strict the result is never later than `due`.

@@ -92,7 +92,8 @@ impl From<Totals> for Ledger {
     }
 }
 
-/// Counters of a pacer's callers that the [`Ledger`] does not include. Reading them takes no lock.
+/// Counts early starts and spinning by a pacer's callers, which the [`Ledger`] does not include. Reading the counters
+/// takes no lock.
 ///
 /// ```
 /// use nanopace::{ManualClock, Pacer};

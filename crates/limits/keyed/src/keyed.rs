@@ -15,7 +15,7 @@ pub(crate) const MAX_KEYS: usize = 1 << 20;
 
 pub(crate) const LAG: Duration = Duration::from_secs(1);
 
-/// Limits for each of many keys, with a clock. Clones share the limits and their counts.
+/// Limits requests by key, and reads the time from a clock. Clones share the limits and their counts.
 ///
 /// All keys have the same limits ([`Uniform`]), which can be changed, or each key has its own ([`LimitsOf`],
 /// [`ConfigStore`](crate::ConfigStore)): see [`builder`](Keyed::builder).

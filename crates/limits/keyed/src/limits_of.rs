@@ -6,7 +6,8 @@ use nanopace_limits::{Limits, LimitsError};
 use std::fmt::Debug;
 use std::sync::Arc;
 
-/// A source of each key's limits. Each decision reads the version, which should therefore be in memory.
+/// A source of each key's limits. Each decision calls [`version_for`](LimitsOf::version_for), so keep the version
+/// numbers in memory.
 ///
 /// Every [`ConfigStore`] is a source for string keys, and [`Uniform`] is a source for keys of any type.
 ///
@@ -14,7 +15,7 @@ use std::sync::Arc;
 /// use nanopace_keyed::{Keyed, Limits, LimitsOf};
 /// use std::sync::Arc;
 ///
-/// /// Customers below 1000 pay for more.
+/// /// Customers with a number below 1000 have paid for a higher limit.
 /// #[derive(Debug)]
 /// struct Plans {
 ///     paid: Arc<Limits>,

@@ -111,7 +111,7 @@ impl Limiter {
         Limiter { inner, meter: Meter::default(), is_fair: true }
     }
 
-    /// Gives this limiter a name, under which the facade [`metrics`](https://docs.rs/metrics) counts its decisions.
+    /// Gives this limiter a name, under which the [`metrics`](https://docs.rs/metrics) facade counts its decisions.
     /// Install the recorder first. Earlier clones keep their names. All clones share the limits and their counts.
     ///
     /// | metric | kind | counts |

@@ -12,7 +12,7 @@ use nanopace_keyed::{LimitsOf, Uniform};
 use nanopace_limits::{Costs, Decision, Limits};
 use std::sync::Arc;
 
-/// Limits for each of many keys, which processes share through a store. Clones are handles to the same limiter.
+/// Limits requests by key, for all processes that share a store. Clones are handles to the same limiter.
 ///
 /// # Strict
 ///

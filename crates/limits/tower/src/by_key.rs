@@ -111,7 +111,8 @@ where
     }
 }
 
-/// Limits for each key of the requests. [`LimitLayer::by_key`](crate::LimitLayer::by_key) creates a layer with them.
+/// Limits requests by key, with separate limits for each key. [`LimitLayer::by_key`](crate::LimitLayer::by_key) creates
+/// a layer with such limits.
 #[derive(Clone, Debug)]
 pub struct ByKey<F, K, L = Keyed<K>> {
     key: F,

@@ -38,8 +38,8 @@ pub struct NodeStatus {
     /// The number of nodes in the run, according to the store's last response.
     pub nodes: u32,
     /// Whether this node is the first in the list of current nodes, as far as it knows. Use this to do something on one
-    /// node only. Nodes are listed in the order in which they joined, but a node that was silent for long moves to the
-    /// end.
+    /// node only. Nodes are listed in the order in which they joined, but a node that was silent for a long time moves
+    /// to the end.
     pub is_first: bool,
     /// The time for which the node has been without the store; `None` while the store is available.
     pub blind: Option<Duration>,

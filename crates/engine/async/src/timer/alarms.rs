@@ -92,7 +92,7 @@ struct Queue {
 
 type Place = (Instant, u64);
 
-/// One of many [`Alarms`]. Dropping an alarm turns it off.
+/// An alarm from a set of [`Alarms`]. Dropping an alarm turns it off.
 #[derive(Debug)]
 pub struct Alarm {
     alarms: Alarms,

@@ -7,8 +7,8 @@
 use super::history::History;
 use crate::position::{RANGE, SLOT, after, earlier};
 
-/// The distance in slots within which the position of an end by count is computed. Positions that are too far apart
-/// cannot be compared.
+/// The position of an end by count is computed once at most this number of slots is left before the end. Positions that
+/// are too far apart cannot be compared.
 const MOST_AHEAD: u64 = RANGE.unsigned_abs() / SLOT;
 
 #[derive(Clone, Copy, Debug)]

@@ -20,8 +20,10 @@ pub(super) struct Leaf {
     backwards: bool,
     /// The interval between slots in nanoseconds, if the rate is constant and not zero, and otherwise zero.
     slot_ns: f64,
-    /// The duration and the count of the curve before this leaf, if the leaf is a part of a curve.
+    /// If this leaf is a part of a longer curve, the duration of the forward curve before this part. Otherwise, and for
+    /// [`Form::Hold`], zero.
     before_ns: u64,
+    /// The count of the forward curve in `before_ns`.
     before: Fine,
 }
 

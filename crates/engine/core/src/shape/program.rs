@@ -53,7 +53,7 @@ pub(super) struct Here<'a> {
 #[derive(Clone, Copy, Debug)]
 struct Extent {
     time_ns: i64,
-    /// The count of the whole duration, or the count at which a node that never ends stops.
+    /// The count at the end of the program. For a program that never ends: its maximum count.
     total: Fine,
     /// The time for which the rate is zero at the beginning. `i64::MAX` means always.
     flat_ns: i64,

@@ -57,8 +57,8 @@ const WITH_ANCHOR: u64 = 1 << 7;
 const WITHOUT_STRETCH: u64 = 1 << 14;
 const CLOSED: u64 = 1 << 15;
 const BENT: u64 = 1 << 16;
-/// The bit that is set with [`WITHOUT_STRETCH`] if slots may be drawn: the next slot lies on no line, and no start
-/// moves another slot. The bit is one of [`SHIFTS`], which are not needed without a stretch.
+/// The bit that is set with [`WITHOUT_STRETCH`] if slots may be drawn: the next slot does not lie on a line, and no
+/// start moves another slot. The bit is one of [`SHIFTS`], which are not needed without a stretch.
 const DRAWABLE: u64 = 1;
 const UNEVEN: u64 = WITHOUT_STRETCH | DRAWABLE;
 /// The lowest of the bits that count the states. These bits lie above all others.
@@ -101,8 +101,8 @@ struct Hot {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
     Open(Stretch),
-    /// The next slot lies on no line, for example because slots are unevenly spaced or not known yet. No start moves
-    /// another slot. With an arrival process, slots are drawn under the lock, and may then be claimed without it.
+    /// The next slot does not lie on a line, for example because slots are unevenly spaced or not known yet. No start
+    /// moves another slot. With an arrival process, slots are drawn under the lock, and may then be claimed without it.
     Uneven,
     /// Every claim and start is decided under the lock.
     Guarded,

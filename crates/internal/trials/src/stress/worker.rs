@@ -77,7 +77,7 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// If workers may not block, replaces calls that may block for long by [`Call::Timeout`].
+    /// If workers may not block, replaces calls that may block for a long time with [`Call::Timeout`].
     fn draw_call(&mut self) -> Call {
         let weights = self.shared.scenario.weights;
         let of = weights.iter().map(|weight| u32::from(*weight)).sum::<u32>();

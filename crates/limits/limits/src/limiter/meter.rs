@@ -4,8 +4,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Counts the decisions of a named limiter with the facade [`metrics`](https://docs.rs/metrics). A meter without a name
-/// counts nothing. Without the feature `metrics`, a meter takes no memory and no time.
+/// Counts the decisions of a named limiter, and records how long admitted requests waited, through the
+/// [`metrics`](https://docs.rs/metrics) facade. A meter without a name counts nothing. Without the feature `metrics`, a
+/// meter takes no memory and no time.
 #[derive(Clone, Debug, Default)]
 pub struct Meter(Option<Handles>);
 

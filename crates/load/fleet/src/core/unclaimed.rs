@@ -61,8 +61,8 @@ impl Unclaimed {
         self.to_mark.retain(|portion| !(from..next).contains(&portion.frame));
     }
 
-    /// Makes the node mark these portions. The responses report again which tracks other nodes own, so the slots that
-    /// were counted so far are dropped.
+    /// Makes the node mark these portions. The responses to these marks report again which tracks other nodes own, so
+    /// the counts by frame of slots that were started twice are cleared first.
     pub(super) fn mark_all(&mut self, portions: impl Iterator<Item = Portion>) {
         self.twice_by_frame.clear();
         self.to_mark = portions.collect();

@@ -17,8 +17,8 @@ pub(crate) struct SlotRecord {
     most: usize,
     pub(crate) repeats: Option<Arc<Repeats>>,
     pub(crate) requests: u64,
-    /// The slowest slots, sorted by service time and slot number. A slot that repeats a request has the number of the
-    /// slot of the earlier run.
+    /// The slowest slots, sorted by service time and slot number. A slot that repeats a request is recorded under
+    /// the number of the slot that sent this request in the earlier run.
     slowest: BTreeMap<(Duration, u64), (Nanos, Operation)>,
     pub(crate) repeated: Group,
     pub(crate) others: Group,

@@ -183,8 +183,8 @@ impl Member {
         format!("{:#}", self.at.told(error))
     }
 
-    /// Unless the node has left, waits until all nodes have finished. Returns a connection for reading the results of
-    /// all nodes, or `None` if it is unknown whether all nodes have finished.
+    /// Reports this node's results, and then, unless the node has left, waits until all nodes have finished. Returns a
+    /// connection for reading the results of all nodes, or `None` if it is unknown whether all nodes have finished.
     pub(crate) fn finish(
         self,
         stats: &OperationStats,

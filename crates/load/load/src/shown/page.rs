@@ -51,8 +51,8 @@ pub(crate) fn html(summary: &Summary) -> String {
 
 const IDS: [&str; 4] = [" id=\"", " data-table=\"", " aria-labelledby=\"", " aria-describedby=\""];
 
-/// Makes the IDs of a part of the page unique. Quotation marks in texts are escaped, so no text looks like an
-/// attribute.
+/// Makes the IDs of a part of the page unique. Quotation marks in strings are escaped, so no string can be mistaken
+/// for an attribute.
 fn with_own_ids(part: &str, content: Markup) -> Markup {
     let unique = |html: String, id: &&str| html.replace(*id, &format!("{id}{part}-"));
     PreEscaped(IDS.iter().fold(content.into_string(), unique))

@@ -124,7 +124,7 @@ fn top(summary: &Summary) -> Vec<String> {
     note.into_iter().chain([headline]).collect()
 }
 
-/// Returns the notes, of which the most important one comes first.
+/// Returns the notes, the most important one first.
 pub(crate) fn notes(summary: &Summary) -> Vec<(&'static str, String)> {
     let is_missed = !summary.missed.is_empty();
     let is_well = summary.verdict.is_well();

@@ -207,9 +207,9 @@ impl Search {
         Some(Step { hz, purpose: Purpose::Bisect })
     }
 
-    /// If the generator failed at the highest rate that was tried, returns the highest rate above it that counts as
-    /// near the highest rate that met the objective. If the target then misses the objective at that rate, the target
-    /// is the limit, and not the generator.
+    /// Returns the upper limit of the rates that count as near [`kept`](Search::kept), if the generator failed at the
+    /// highest rate tried and that rate is below this limit. If the target misses the objective at this limit, the
+    /// target is the limit, and not the generator.
     fn highest_near(&self) -> Option<f64> {
         let (kept, last) = (self.kept()?, self.trials.last()?);
         let near = four_digits(self.near(kept.hz) / ROUNDING).min(self.bounds.max);

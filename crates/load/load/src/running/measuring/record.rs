@@ -37,7 +37,7 @@ pub(super) struct Record {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Opening {
     pub(super) start: Start,
-    /// The total time for which the schedule had been paused before the attempt.
+    /// The total time for which the schedule had been paused when the thread began to open the connection.
     pub(super) paused: Duration,
 }
 

@@ -1,4 +1,4 @@
-//! Sends messages to a collector of metrics. Each message uses a new connection.
+//! Sends OTLP messages to a metrics collector. Each message uses a new connection.
 
 use crate::net::tls::{Connector, Name};
 use crate::net::trust::Trust;

@@ -72,7 +72,7 @@ fn a_request_that_is_given_up_leaves_the_connection_unless_that_is_silent() {
             }
         };
         tokio::join!(never, busy);
-        // No other session uses the connection any more, but this session still holds it.
+        // After this drop, only `one` still holds the connection.
         drop(other);
         let answer = one.send(0, Nanos::ZERO).await.0;
         assert_eq!((answer.status, answer.set_up.is_none()), (Ok(StatusCode::OK), true));
