@@ -13,8 +13,7 @@ use crate::http::client::failure::Failure;
 use crate::http::client::response::observer::ResponseObserver;
 use crate::running::workers::deadline::Deadline;
 use answer::Answer;
-use buffer::Buffer;
-use head::LastHead;
+use buffer::{Buffer, with_memory};
 use hyper::StatusCode;
 use request::Outgoing;
 use sending::Sending;
@@ -30,7 +29,6 @@ use tokio::task::yield_now;
 pub(crate) struct Connection {
     io: Box<dyn Io>,
     buffer: Buffer,
-    last_head: LastHead,
     is_sent: bool,
     is_over: bool,
     read: u64,
@@ -42,7 +40,6 @@ impl Connection {
         Connection {
             io,
             buffer: Buffer::default(),
-            last_head: LastHead::default(),
             is_sent: true,
             is_over: false,
             read: 0,
@@ -61,8 +58,10 @@ impl Connection {
         if !has_budget_remaining() {
             yield_now().await;
         }
-        let mut room = ReadBuf::new(self.buffer.room());
-        poll_fn(|cx| Poll::Ready(self.io.poll_unasked(cx, &mut room).is_pending())).await
+        let mut poll = |cx: &mut Context<'_>| {
+            with_memory(|memory| self.io.poll_unasked(cx, &mut ReadBuf::new(memory)).is_pending())
+        };
+        poll_fn(|cx| Poll::Ready(poll(cx))).await
     }
 
     /// Sends a request and reads its response. If the response ends before the whole request was sent, the connection
@@ -74,7 +73,6 @@ impl Connection {
         mut observer: Option<&mut ResponseObserver>,
     ) -> Result<StatusCode, Failure> {
         let mut answer = Answer::to(request.asked);
-        answer.last_head = mem::take(&mut self.last_head);
         let mut sending = Sending::new(request);
         // If the request is given up, the connection stays marked as over.
         self.is_over = true;
@@ -87,7 +85,6 @@ impl Connection {
             || request.is_last
             || !answer.is_kept()
             || !self.buffer.unread().is_empty();
-        self.last_head = answer.last_head;
         status
     }
 
@@ -119,15 +116,7 @@ impl Connection {
         mut observer: Option<&mut ResponseObserver>,
     ) -> Poll<Result<StatusCode, Failure>> {
         loop {
-            let taken = answer.take(self.buffer.unread(), observer.as_deref_mut())?;
-            self.buffer.take(taken);
-            let is_head_enough = observer.as_deref().is_some_and(ResponseObserver::is_head_enough);
-            let status = if is_head_enough { answer.status_so_far() } else { answer.status() };
-            if let Some(status) = status {
-                observer.into_iter().for_each(ResponseObserver::end);
-                return Poll::Ready(Ok(status));
-            }
-            let read = match ready!(self.poll_read(cx)) {
+            let read = match ready!(self.poll_read(cx, answer, observer.as_deref_mut()))? {
                 Err(error) => Err(Failure::from(&error)),
                 // After a reset, the write reports the failure, and a read reports only the end of the stream.
                 Ok(0) => unsent.filter(|it| *it != Failure::HungUp).map_or(Ok(0), Err),
@@ -137,18 +126,37 @@ impl Connection {
                 observer.into_iter().for_each(ResponseObserver::end);
                 return Poll::Ready(answer.end(self.buffer.unread()));
             }
-            observer.as_deref_mut().into_iter().for_each(ResponseObserver::came);
+            let is_head_enough = observer.as_deref().is_some_and(ResponseObserver::is_head_enough);
+            let status = if is_head_enough { answer.status_so_far() } else { answer.status() };
+            if let Some(status) = status {
+                observer.into_iter().for_each(ResponseObserver::end);
+                return Poll::Ready(Ok(status));
+            }
         }
     }
 
-    fn poll_read(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
-        let mut room = ReadBuf::new(self.buffer.room());
-        ready!(Pin::new(&mut *self.io).poll_read(cx, &mut room))?;
-        let bytes = room.filled().len();
-        self.buffer.fill(bytes);
-        self.read += bytes as u64;
-        charge(bytes, cx);
-        Poll::Ready(Ok(bytes))
+    /// Reads once, and passes the bytes to the parser. Returns the number of bytes.
+    fn poll_read(
+        &mut self,
+        cx: &mut Context<'_>,
+        answer: &mut Answer,
+        mut observer: Option<&mut ResponseObserver>,
+    ) -> Poll<Result<io::Result<usize>, Failure>> {
+        let Connection { io, buffer, read, .. } = self;
+        with_memory(|memory| {
+            let mut room = ReadBuf::new(memory);
+            if let Err(error) = ready!(Pin::new(&mut **io).poll_read(cx, &mut room)) {
+                return Poll::Ready(Ok(Err(error)));
+            }
+            let bytes = room.filled();
+            *read += bytes.len() as u64;
+            charge(bytes.len(), cx);
+            if !bytes.is_empty() {
+                observer.as_deref_mut().into_iter().for_each(ResponseObserver::came);
+                buffer.parse(bytes, |bytes| answer.take(bytes, observer))?;
+            }
+            Poll::Ready(Ok(Ok(bytes.len())))
+        })
     }
 
     /// Returns the delays of the last exchange. If the response ended before the whole request was sent, the send time

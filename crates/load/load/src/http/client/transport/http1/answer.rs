@@ -1,7 +1,7 @@
 //! Parses a response as its bytes arrive. The caller reads them from the connection.
 
 use super::body::Body;
-use super::head::{ExpectedResponse, Head, LastHead};
+use super::head::{self, ExpectedResponse, Head};
 use crate::http::client::failure::{Failure, LONGEST_HEAD};
 use crate::http::client::response::observer::ResponseObserver;
 use hyper::StatusCode;
@@ -10,7 +10,6 @@ use hyper::StatusCode;
 pub(crate) struct Answer {
     asked: ExpectedResponse,
     place: Place,
-    pub(crate) last_head: LastHead,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -22,7 +21,7 @@ enum Place {
 
 impl Answer {
     pub(crate) fn to(asked: ExpectedResponse) -> Answer {
-        Answer { asked, place: Place::Head(0), last_head: LastHead::default() }
+        Answer { asked, place: Place::Head(0) }
     }
 
     /// Returns the number of consumed bytes. The caller passes the other bytes again, followed by more bytes.
@@ -70,7 +69,7 @@ impl Answer {
         if seen > 0 && !is_full && !has_blank_line(&bytes[seen.saturating_sub(2)..]) {
             return Ok(0);
         }
-        let Some(head) = self.last_head.read(bytes, self.asked)? else {
+        let Some(head) = head::read_or_reuse(bytes, self.asked)? else {
             return if is_full { Err(Failure::TooLarge) } else { Ok(0) };
         };
         let is_last =

@@ -1,60 +1,52 @@
-//! Buffers the bytes that were read from a connection, in memory that is reused.
+//! Reads from connections into the memory of the thread, and stores the bytes that the parser has not consumed yet.
 
+use std::cell::RefCell;
 use std::fmt;
 
-/// The initial size of the buffer in bytes. It is enough for most responses.
-const FIRST: usize = 8 * 1024;
-/// The size in bytes beyond which the buffer grows only if more bytes must stay in one piece.
-const ENOUGH: usize = 64 * 1024;
+/// The maximum size of a read in bytes.
+const ROOM: usize = 64 * 1024;
 
-pub(super) struct Buffer {
-    bytes: Vec<u8>,
-    begin: usize,
-    end: usize,
+thread_local! {
+    /// The memory that all connections of the thread read into. It stays in the core's caches. Memory of a connection would
+    /// not, because the thread reads from many other connections before it reads from this one again.
+    static MEMORY: RefCell<Vec<u8>> = RefCell::new(vec![0; ROOM]);
 }
 
-impl Default for Buffer {
-    fn default() -> Buffer {
-        Buffer { bytes: vec![0; FIRST], begin: 0, end: 0 }
-    }
+/// The unconsumed bytes of a connection. There are none between two responses.
+#[derive(Default)]
+pub(super) struct Buffer(Vec<u8>);
+
+/// Calls `read` with the memory of the thread, which is not empty.
+pub(super) fn with_memory<R>(read: impl FnOnce(&mut [u8]) -> R) -> R {
+    MEMORY.with_borrow_mut(|memory| read(memory))
 }
 
 impl Buffer {
     pub(super) fn unread(&self) -> &[u8] {
-        &self.bytes[self.begin..self.end]
+        &self.0
     }
 
-    pub(super) fn take(&mut self, bytes: usize) {
-        self.begin += bytes;
-        if self.begin == self.end {
-            let was_full = self.end == self.bytes.len();
-            (self.begin, self.end) = (0, 0);
-            // The last read has filled the buffer, so the response is long, and larger reads are more efficient.
-            if was_full && self.bytes.len() < ENOUGH {
-                self.bytes.resize(self.bytes.len() * 2, 0);
-            }
+    /// Appends `new` and calls `parse` with all unconsumed bytes. `parse` returns the number of bytes that it has
+    /// consumed, which are removed.
+    pub(super) fn parse<E>(
+        &mut self,
+        new: &[u8],
+        parse: impl FnOnce(&[u8]) -> Result<usize, E>,
+    ) -> Result<(), E> {
+        if self.0.is_empty() {
+            let taken = parse(new)?;
+            self.0.extend_from_slice(&new[taken..]);
+        } else {
+            self.0.extend_from_slice(new);
+            let taken = parse(&self.0)?;
+            self.0.drain(..taken);
         }
-    }
-
-    /// Returns the memory for the next read, which is never empty. Enlarges the buffer if necessary.
-    pub(super) fn room(&mut self) -> &mut [u8] {
-        if self.end == self.bytes.len() {
-            self.bytes.copy_within(self.begin..self.end, 0);
-            (self.begin, self.end) = (0, self.end - self.begin);
-            if self.end > self.bytes.len() / 2 {
-                self.bytes.resize(self.bytes.len() * 2, 0);
-            }
-        }
-        &mut self.bytes[self.end..]
-    }
-
-    pub(super) fn fill(&mut self, bytes: usize) {
-        self.end += bytes;
+        Ok(())
     }
 }
 
 impl fmt::Debug for Buffer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} of {} bytes", self.end - self.begin, self.bytes.len())
+        write!(f, "{} bytes", self.0.len())
     }
 }

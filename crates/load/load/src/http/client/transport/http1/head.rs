@@ -3,6 +3,7 @@
 use crate::http::client::failure::Failure;
 use httparse::{EMPTY_HEADER, Header, ParserConfig, Response, Status};
 use hyper::StatusCode;
+use std::cell::RefCell;
 use std::mem::MaybeUninit;
 
 /// The maximum number of headers that are parsed without an allocation.
@@ -32,20 +33,28 @@ pub(crate) enum Length {
     UntilEnd,
 }
 
-/// The last head on a connection. If a server sends the same head again, as servers often do, the head is not parsed
-/// again.
+thread_local! {
+    /// The last head that was parsed on this thread. If a server sends the same head again, as servers often do, on any
+    /// connection, the head is not parsed again.
+    static LAST: RefCell<LastHead> = RefCell::default();
+}
+
 #[derive(Debug, Default)]
-pub(crate) struct LastHead {
+struct LastHead {
     bytes: Vec<u8>,
     read: Option<(ExpectedResponse, Head)>,
 }
 
+/// Does the same as [`Head::read`], without parsing if the bytes begin with the last head of this thread.
+pub(super) fn read_or_reuse(
+    bytes: &[u8],
+    asked: ExpectedResponse,
+) -> Result<Option<Head>, Failure> {
+    LAST.with_borrow_mut(|last| last.read(bytes, asked))
+}
+
 impl LastHead {
-    pub(super) fn read(
-        &mut self,
-        bytes: &[u8],
-        asked: ExpectedResponse,
-    ) -> Result<Option<Head>, Failure> {
+    fn read(&mut self, bytes: &[u8], asked: ExpectedResponse) -> Result<Option<Head>, Failure> {
         if let Some((expected, head)) = self.read
             && expected == asked
             && bytes.starts_with(&self.bytes)
