@@ -24,9 +24,7 @@ use std::time::{Duration, SystemTime};
 pub(crate) struct Session {
     plan: Arc<Plan>,
     clock: Pacer,
-    connections: Vec<Option<Connection>>,
-    carried: Vec<u64>,
-    opened: Vec<Nanos>,
+    servers: Vec<Server>,
     deadline: Deadline,
     memory: Memory,
     observer: Option<ResponseObserver>,
@@ -37,6 +35,14 @@ pub(crate) struct Session {
     pub(crate) is_recorded: bool,
     pub(crate) counted_by: Option<Arc<dyn Steps>>,
     set_ups: Vec<SetUp>,
+}
+
+/// The connection to one server.
+#[derive(Default)]
+struct Server {
+    open: Option<Connection>,
+    carried: u64,
+    opened: Nanos,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -81,6 +87,12 @@ impl Answer {
     }
 }
 
+impl Server {
+    fn young(&mut self, plan: &Plan, now: Nanos) -> Option<&mut Connection> {
+        self.open.as_mut().filter(|_| now - self.opened < plan.connection_age)
+    }
+}
+
 impl Session {
     /// Returns the think time after a step. It depends only on the slot, the step and the seed.
     pub(crate) fn think_time(&self, step: &Step, (slot, number): (u64, u64)) -> Duration {
@@ -92,9 +104,7 @@ impl Session {
         let (mut memory, observer) = (Memory::new(), observer(plan, clock));
         memory.jars.resize_with(if plan.cookies { plan.endpoints.len() } else { 0 }, Jar::default);
         Session {
-            connections: plan.endpoints.iter().map(|_| None).collect(),
-            carried: vec![0; plan.endpoints.len()],
-            opened: vec![Nanos::ZERO; plan.endpoints.len()],
+            servers: plan.endpoints.iter().map(|_| Server::default()).collect(),
             deadline: Deadline::new(plan.timeout),
             is_flat: !plan.http2 && !plan.cookies && plan.kernel.is_none() && observer.is_none(),
             observer,
@@ -111,7 +121,7 @@ impl Session {
     /// Opens the connections to all servers. If a connection cannot be opened, the first request that needs it tries
     /// again.
     pub(crate) async fn open_all(&mut self) {
-        for endpoint in 0..self.connections.len() {
+        for endpoint in 0..self.servers.len() {
             let opened = self.open(endpoint).await;
             self.set_ups.extend(opened.ok().flatten());
         }
@@ -162,12 +172,12 @@ impl Session {
     /// new one cannot be opened: the bytes that showed that it is unusable have been read, so a later request would
     /// wrongly find it usable.
     async fn open(&mut self, endpoint: usize) -> Result<Option<SetUp>, Failure> {
-        self.connections[endpoint] = None;
+        self.servers[endpoint].open = None;
         // The future is boxed, because the future of a call is moved as a whole, and most calls open no connection.
         let opening = Box::pin(Connection::open(&self.plan, endpoint));
         let (connection, set_up) = opening.await?;
-        self.connections[endpoint] = Some(connection);
-        (self.carried[endpoint], self.opened[endpoint]) = (0, self.clock.now());
+        self.servers[endpoint] =
+            Server { open: Some(connection), carried: 0, opened: self.clock.now() };
         Ok(set_up)
     }
 
@@ -185,9 +195,8 @@ impl Session {
     /// Does the same as [`send_prepared`](Session::send_prepared) for flat sessions, with fewer nested futures.
     async fn send_flat(&mut self, request: Prepared, now: Nanos) -> Answer {
         self.deadline.set(self.plan.timeout);
-        let is_young = self.is_young(request.endpoint, now);
-        let Session { plan, connections, deadline, memory, .. } = self;
-        let connection = connections[request.endpoint].as_mut().filter(|_| is_young);
+        let Session { plan, servers, deadline, memory, .. } = self;
+        let connection = servers[request.endpoint].young(plan, now);
         if let Some(Connection::Http1(connection)) = connection
             && connection.is_ready().await
         {
@@ -255,16 +264,11 @@ impl Session {
     }
 
     async fn send_on_open(&mut self, request: Prepared, now: Nanos) -> Option<Answer> {
-        let is_young = self.is_young(request.endpoint, now);
-        let connection = self.connections[request.endpoint].as_mut().filter(|_| is_young)?;
+        let connection = self.servers[request.endpoint].young(&self.plan, now)?;
         if !connection.is_ready(&mut self.deadline).await {
             return None;
         }
         Some(self.exchange(request, now, None).await)
-    }
-
-    fn is_young(&self, endpoint: usize, now: Nanos) -> bool {
-        now - self.opened[endpoint] < self.plan.connection_age
     }
 
     /// Sends a request to check that the server is reachable. If items are timed, only the head of the response is
@@ -277,12 +281,11 @@ impl Session {
     }
 
     async fn exchange(&mut self, request: Prepared, sent: Nanos, set_up: Option<SetUp>) -> Answer {
-        let Session { plan, clock, connections, memory, deadline, observer, is_recorded, .. } =
-            self;
+        let Session { plan, clock, servers, memory, deadline, observer, is_recorded, .. } = self;
         if let Some(ResponseObserver::ItemTimes(timed)) = observer {
             timed.sent(sent);
         }
-        let Some(connection) = &mut connections[request.endpoint] else {
+        let Some(connection) = &mut servers[request.endpoint].open else {
             return self.unsent(Failure::HungUp);
         };
         if let Some(jar) = memory.jars.get_mut(request.endpoint) {
@@ -317,8 +320,7 @@ impl Session {
         sent: Nanos,
         set_up: Option<SetUp>,
     ) -> Answer {
-        let Session { plan, connections, carried, .. } = self;
-        let (open, carried) = (&mut connections[request.endpoint], &mut carried[request.endpoint]);
+        let Server { open, carried, .. } = &mut self.servers[request.endpoint];
         let Some(connection) = open else { return self.unsent(Failure::HungUp) };
         let is_silent = connection.reads() == reads;
         if is_silent && *carried > 0 && status.is_err_and(Failure::is_end) {
@@ -330,7 +332,7 @@ impl Session {
         let is_heard = status == Err(Failure::Timeout) && connection.is_shared() && !is_silent;
         let is_spoiled = status.is_err_and(|failure| !failure.spares_connection()) && !is_heard;
         *carried += 1;
-        if is_spoiled || connection.is_over() || *carried >= plan.requests_each {
+        if is_spoiled || connection.is_over() || *carried >= self.plan.requests_each {
             *open = None;
         }
         Answer { status, sent, set_up, traffic, is_retried: false, is_sent: true }
