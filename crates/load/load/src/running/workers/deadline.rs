@@ -1,5 +1,6 @@
 //! Implements the timeout of consecutive requests, at little cost per request.
 
+use std::mem;
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
@@ -18,19 +19,26 @@ pub(crate) struct Deadline {
     at: Instant,
     is_put_off: bool,
     timer: Pin<Box<Sleep>>,
+    /// The time at which the timer fires.
+    fires: Instant,
+    /// Whether the timer had not fired when the deadline was set, and the deadline has not been polled since.
+    is_running: bool,
     waker: Option<Waker>,
 }
 
 impl Deadline {
     /// Creates a deadline. Panics outside of a tokio runtime.
     pub(crate) fn new(timeout: Duration) -> Deadline {
-        let at = after(timeout);
-        Deadline { at, is_put_off: false, timer: Box::pin(sleep_until(at)), waker: None }
+        let at = after(timeout, Instant::now());
+        let timer = Box::pin(sleep_until(at));
+        Deadline { at, is_put_off: false, timer, fires: at, is_running: false, waker: None }
     }
 
     pub(crate) fn set(&mut self, timeout: Duration) {
-        self.at = after(timeout);
+        let now = Instant::now();
+        self.at = after(timeout, now);
         self.is_put_off = false;
+        self.is_running = now < self.fires;
     }
 
     pub(crate) fn poll_passed(&mut self, cx: &mut Context<'_>) -> Poll<()> {
@@ -40,13 +48,16 @@ impl Deadline {
             return Poll::Ready(());
         }
         let is_known = self.waker.as_ref().is_some_and(|waker| waker.will_wake(cx.waker()));
-        if is_known && !self.timer.is_elapsed() {
+        // If the timer fires between `set` and the first poll, the task is polled once more.
+        let is_running = mem::take(&mut self.is_running) || !self.timer.is_elapsed();
+        if is_known && is_running {
             return Poll::Pending;
         }
         while self.timer.as_mut().poll(cx).is_ready() {
-            if self.timer.deadline() >= self.at && !self.put_off() {
+            if self.fires >= self.at && !self.put_off() {
                 return Poll::Ready(());
             }
+            self.fires = self.at;
             self.timer.as_mut().reset(self.at);
         }
         // If the budget is used up, the timer has not stored the waker.
@@ -66,8 +77,7 @@ impl Deadline {
     }
 }
 
-fn after(timeout: Duration) -> Instant {
-    let now = Instant::now();
+fn after(timeout: Duration, now: Instant) -> Instant {
     // If the sum overflows, the deadline is about 32 years from now.
     now.checked_add(timeout).unwrap_or_else(|| now + Duration::from_secs(1_000_000_000))
 }
