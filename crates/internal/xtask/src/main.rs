@@ -270,7 +270,7 @@ fn loom(preemptions: &str) -> Vec<Step> {
     });
     let models = Step::new(format!("loom models, {preemptions} preemptions"), move || {
         let flags = format!("{} --cfg loom", env::var("RUSTFLAGS").unwrap_or_default());
-        let test = ["test", "--release", "--package", "loom-tests", "--no-fail-fast"];
+        let test = ["test", "--profile=loom", "--package", "loom-tests", "--no-fail-fast"];
         let arguments = [&test[..], &["--target-dir", "target/loom"]].concat();
         cargo(&arguments, &[("RUSTFLAGS", &flags), ("LOOM_MAX_PREEMPTIONS", &preemptions)])
     });
