@@ -87,7 +87,8 @@ typedef struct nanopace_claim nanopace_claim;
 
 // One worker's handle to a pacer. A lane belongs to the thread that first uses it, until that thread calls
 // `nanopace_lane_give_back`. Until then, a call in another thread, except `nanopace_lane_free`, returns
-// `NANOPACE_STATUS_BUSY`. If the thread has ended without that call, the lane can only be freed.
+// `NANOPACE_STATUS_BUSY`. If the thread has ended without that call, only free the lane: a later thread can be
+// mistaken for its owner.
 typedef struct nanopace_lane nanopace_lane;
 
 // A pacer. It can be used from any number of threads.

@@ -14,7 +14,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// One worker's handle to a pacer. A lane belongs to the thread that first uses it, until that thread calls
 /// `nanopace_lane_give_back`. Until then, a call in another thread, except `nanopace_lane_free`, returns
-/// `NANOPACE_STATUS_BUSY`. If the thread has ended without that call, the lane can only be freed.
+/// `NANOPACE_STATUS_BUSY`. If the thread has ended without that call, only free the lane: a later thread can be
+/// mistaken for its owner.
 #[derive(Debug)]
 pub struct LaneHandle {
     /// The number of the thread that the lane belongs to, or [`NOBODY`] or [`FREE`].
