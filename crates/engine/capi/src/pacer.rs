@@ -188,7 +188,7 @@ unsafe fn take(
 
 /// Claims the next slot, blocks until its intended start, and also starts the other slots that are due, at most `most`
 /// slots in total. Use this function in a language from which calls of C are slow. `grants` must have room for `most`
-/// grants, and `taken` receives the number of started slots.
+/// grants. `taken` receives the number of started slots, even if the status is not `NANOPACE_STATUS_OK`.
 ///
 /// If no slot is left but some have been started, the function returns `NANOPACE_STATUS_OK`, and the next call returns
 /// the reason why no slot is left. If `most` is zero, the function returns `NANOPACE_STATUS_WRONG`.
