@@ -34,8 +34,8 @@ typedef enum {
   NANOPACE_STATUS_NOT_YET = 1,
   // The pacer is paused.
   NANOPACE_STATUS_PAUSED = 2,
-  // The schedule has no slot left. After the end of a shape, `nanopace_set_load` continues the schedule; an end by
-  // `nanopace_options.slots` or `until_ns` is final.
+  // The schedule has no slot left, or fewer than the call requested. After the end of a shape, `nanopace_set_load`
+  // continues the schedule; an end by `nanopace_options.slots` or `until_ns` is final.
   NANOPACE_STATUS_FINISHED = 3,
   // The pacer is closed.
   NANOPACE_STATUS_CLOSED = 4,

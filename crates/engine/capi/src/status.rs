@@ -14,8 +14,8 @@ pub enum Status {
     NotYet = 1,
     /// The pacer is paused.
     Paused = 2,
-    /// The schedule has no slot left. After the end of a shape, `nanopace_set_load` continues the schedule; an end by
-    /// `nanopace_options.slots` or `until_ns` is final.
+    /// The schedule has no slot left, or fewer than the call requested. After the end of a shape, `nanopace_set_load`
+    /// continues the schedule; an end by `nanopace_options.slots` or `until_ns` is final.
     Finished = 3,
     /// The pacer is closed.
     Closed = 4,

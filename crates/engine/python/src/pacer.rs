@@ -51,8 +51,8 @@ impl Pacer {
     }
 
     /// Claims the next `n` slots as one operation, for operations whose size is counted in bytes, rows or requests. `n`
-    /// must be 1 or more, because an operation without slots has no intended start. In other respects, this method
-    /// works like `acquire`.
+    /// must be 1 or more, because an operation without slots has no intended start. Raises Finished if fewer than `n`
+    /// slots are left. In other respects, this method works like `acquire`.
     #[pyo3(signature = (n, timeout = None))]
     fn acquire_many(
         &self,
