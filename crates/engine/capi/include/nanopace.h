@@ -206,7 +206,7 @@ extern "C" {
 
 // Sets the load from this call on: a rate or a shape, as for `nanopace_new`. The change is one atomic step without a
 // burst, and also applies to callers that are waiting. Arrivals, shard and policies stay the same. If the pacer is
-// closed, nothing changes, and the status is `NANOPACE_STATUS_OK`.
+// closed, the status is `NANOPACE_STATUS_OK`, and no slot starts.
 nanopace_status nanopace_set_load(const nanopace_pacer *pacer,
                                   const char *load);
 
@@ -229,8 +229,8 @@ nanopace_status nanopace_set_max_backlog(const nanopace_pacer *pacer,
 nanopace_status nanopace_set_skip_later_than(const nanopace_pacer *pacer,
                                              uint64_t limit_ns);
 
-// Stops the schedule's time: no slot starts until `nanopace_resume`. If the pacer is closed, nothing changes, and the
-// status is `NANOPACE_STATUS_OK`.
+// Stops the schedule's time: no slot starts until `nanopace_resume`. If the pacer is closed, the status is
+// `NANOPACE_STATUS_OK`.
 nanopace_status nanopace_pause(const nanopace_pacer *pacer);
 
 // Continues the schedule's time after a pause. Also starts the schedule of a pacer that has not started yet because of

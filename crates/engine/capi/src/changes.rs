@@ -32,7 +32,7 @@ unsafe fn tell(pacer: *const PacerHandle, what: impl FnOnce(&Pacer)) -> Status {
 
 /// Sets the load from this call on: a rate or a shape, as for `nanopace_new`. The change is one atomic step without a
 /// burst, and also applies to callers that are waiting. Arrivals, shard and policies stay the same. If the pacer is
-/// closed, nothing changes, and the status is `NANOPACE_STATUS_OK`.
+/// closed, the status is `NANOPACE_STATUS_OK`, and no slot starts.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanopace_set_load(
     pacer: *const PacerHandle,
@@ -102,8 +102,8 @@ pub unsafe extern "C" fn nanopace_set_skip_later_than(
     unsafe { tell(pacer, |pacer| pacer.set_skip_later_than(limit(limit_ns))) }
 }
 
-/// Stops the schedule's time: no slot starts until `nanopace_resume`. If the pacer is closed, nothing changes, and the
-/// status is `NANOPACE_STATUS_OK`.
+/// Stops the schedule's time: no slot starts until `nanopace_resume`. If the pacer is closed, the status is
+/// `NANOPACE_STATUS_OK`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanopace_pause(pacer: *const PacerHandle) -> Status {
     // SAFETY: the caller follows the rules of this crate (`lib.rs`).
