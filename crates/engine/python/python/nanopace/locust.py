@@ -10,9 +10,9 @@
 ...         self.client.get("/")
 
 Each task begins at the start of a slot, except a task after ``interrupt()`` and the tasks of a class with its own
-``wait_time``. In all of Locust's statistics, the response time of a task's first request counts from the intended
-start of the task's slot. The schedule does not depend on the number of users: start as many users as may be busy at
-the same time.
+``wait_time`` (in a ``TaskSet``, all but a user's first task). In all of Locust's statistics, the response time of a
+task's first request counts from the intended start of the task's slot. The schedule does not depend on the number of
+users: start as many users as may be busy at the same time.
 """
 
 import functools
@@ -82,16 +82,16 @@ class Paced:
 
 class LoadShape(LoadTestShape):
     """Ends a test when the load is over and the users have stopped, or ``late_seconds`` after the end of the load.
-    The number of users is constant, because the pacer follows the load. Set ``load`` and ``users``. In each process,
-    the load begins when the first user has finished ``on_start``. The end of the load counts from the beginning in the
-    last process."""
+    Locust checks this once per second, so the test can end up to one second later. The number of users is constant,
+    because the pacer follows the load. Set ``load`` and ``users``. In each process, the load begins when the first user
+    has finished ``on_start``. The end of the load counts from the beginning in the last process."""
 
     abstract = True
     load: "_Load"
     users: int = 100
     late_seconds: float = 10
-    """The maximum time from the end of the load to the end of the test. In this time, users that are late start the
-    slots that are due, and receive responses."""
+    """The time after the end of the load in which users that are late start the slots that are due, and receive
+    responses."""
 
     def __init_subclass__(cls, **arguments: Any) -> None:
         """Checks the load of the class, so that an invalid load raises before the test runs."""
