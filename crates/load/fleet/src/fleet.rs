@@ -141,7 +141,7 @@ impl Fleet {
     /// run use the longest frame that any node has required before the run started.
     ///
     /// If a node or the store stalls for up to two frames, no slot is lost. If a node dies, its slots of up to 4.5
-    /// frames and two round trips to the store are lost.
+    /// frames and two round trips to the store are lost, and all slots by which it was late.
     #[must_use]
     pub fn frame(self, frame: Duration) -> Fleet {
         Fleet { frame: frame.max(Duration::from_millis(1)), ..self }
