@@ -43,6 +43,13 @@ def wait_until(is_true: Callable[[], bool]) -> None:
         time.sleep(0.001)
 
 
+def test_the_rate_of_a_shape_is_0_where_it_starts_nothing() -> None:
+    rests = nanopace.Pacer("hold 0/s 1h, hold 5/s 1h")
+    over = nanopace.Pacer("hold 5/s 1ms")
+    wait_until(lambda: over.rate == 0)
+    assert (rests.rate, nanopace.Pacer("1/d").rate) == (0, 1 / 86_400)
+
+
 def test_slots_start_in_order_and_never_early() -> None:
     before = time.monotonic_ns()
     pacer = nanopace.Pacer("2k/s", slots=50)
