@@ -247,7 +247,8 @@ impl Done {
     }
 
     /// Sets a label for the kind of operation, such as `read`. The call is counted under its label, and in the total.
-    /// Use few labels: after the first 100 labels, calls with further labels are counted together.
+    /// Use at most 100 labels: each thread counts its calls with further labels together, so with more labels, the
+    /// counts of all labels can be too low.
     pub fn label(mut self, label: &'static str) -> Done {
         self.details.label = Some(label);
         self
