@@ -400,6 +400,8 @@ nanopace_status nanopace_get_counters(const nanopace_pacer *pacer, nanopace_coun
 nanopace_status nanopace_get_state(const nanopace_pacer *pacer, nanopace_state *state);
 
 // Writes to `slots` how many slots this process's part of the load contains before `moment_ns` on the pacer's clock.
+// For a moment before the last change of the load or the shard, the number may be that at the change. For a moment
+// before the end of a pause, the number is too small.
 nanopace_status nanopace_asked_before(const nanopace_pacer *pacer,
                                       uint64_t moment_ns,
                                       uint64_t *slots);

@@ -140,6 +140,8 @@ pub unsafe extern "C" fn nanopace_get_state(
 }
 
 /// Writes to `slots` how many slots this process's part of the load contains before `moment_ns` on the pacer's clock.
+/// For a moment before the last change of the load or the shard, the number may be that at the change. For a moment
+/// before the end of a pause, the number is too small.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanopace_asked_before(
     pacer: *const PacerHandle,

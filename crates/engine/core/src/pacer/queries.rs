@@ -66,8 +66,9 @@ impl Pacer {
     /// after those that are in use.
     ///
     /// The moment may be in the past or in the future, but the calculation uses only the current load. For a moment
-    /// before the last change of the load or of shards, the last pause, the last 1024 leases or the last 2^44 slots,
-    /// the result may be the number of slots at that later point.
+    /// before the last change of the load or of shards, the last 1024 leases or the last 2^44 slots, the result may be
+    /// the number of slots at that later point. For a moment before the end of a pause, the result is too small: it is
+    /// the number at a moment that is earlier by the length of the pause.
     ///
     /// ```
     /// use nanopace::{ManualClock, Pacer, Strictness};

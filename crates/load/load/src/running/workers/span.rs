@@ -82,8 +82,8 @@ impl RunSpan {
     }
 
     /// Returns the amount of load according to the pacer. For random arrivals, `count` is the expected number, which
-    /// can exceed the number of due slots. For a moment before the last change or pause of the load, the pacer may
-    /// return the amount at that change or pause.
+    /// can exceed the number of due slots. For a moment before the last change of the load, the pacer may return the
+    /// amount at that change. For a moment before the end of a pause, it returns too small an amount.
     fn asked_by_pacer(&self, moment: Nanos) -> AskedLoad {
         let (pacer, before) = (&self.pacer, moment.min(self.end()));
         let asked =
