@@ -34,6 +34,8 @@ fn the_documented_permissions_are_enough_and_a_missing_one_is_an_error() -> Resu
     each_product(|product| {
         let server = Server::start(product)?;
         run_once(&with_rights(&server, "~nanopace:*", &rights())?)?;
+        let url = with_rights(&server, "~nanopace:*", &[&rights()[..], &["+select"]].concat())?;
+        run_once(&format!("{url}2"))?;
         for missing in ["+evalsha", "+hset", "+rpush"] {
             let rights: Vec<&str> = rights().into_iter().filter(|&one| one != missing).collect();
             let error = run_once(&with_rights(&server, "~nanopace:*", &rights)?).unwrap_err();
