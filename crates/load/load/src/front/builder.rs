@@ -20,7 +20,8 @@ use tokio::sync::oneshot;
 
 const PANICKED: &str = "the run has panicked; the message of the panic is on standard error";
 
-/// A load that is configured in code instead of on a command line. It prints nothing and returns a [`Report`].
+/// A load that is configured in code instead of on a command line. It returns a [`Report`]. It prints nothing, except
+/// the first panic at each place in the code and, if the run itself fails, a failure of the target's teardown.
 ///
 /// # Examples
 ///
