@@ -356,14 +356,14 @@ fn fill<E: EmbeddedTarget>(
         && let Some(bodies) = replay::read(recording, args, draft)?
     {
         let bodies = bodies.iter().map(|body| ("a request of --arrivals", body.as_path()));
-        files::spare(load, bodies)?;
+        files::check_bodies(load, &args.inputs(), bodies)?;
         return Ok(None);
     }
     if let Some(path) = &args.targets {
         let add = |target| draft.add(&target).map_err(|error| format!("{error:#}"));
         let bodies = targets::read(path, add)?;
         let bodies = bodies.iter().map(|body| ("a request of --targets", body.as_path()));
-        files::spare(load, bodies)?;
+        files::check_bodies(load, &args.inputs(), bodies)?;
         return Ok(None);
     }
     if let Some(path) = &args.scenario {

@@ -231,6 +231,18 @@ fn standard_input_is_a_file_that_is_read_once() {
         assert_eq!(output.status.code(), Some(0), "{options:?}: {output:?}");
         assert_eq!(sent(&asked), [expected; 2], "{options:?}");
     }
-    let stderr = refusal(run("--targets - --data -", ""));
-    assert!(stderr.contains("--targets and --data both read standard input"), "{stderr}");
+    let output = run(&format!("-F a=<- -n 1 --rate 1k/s --url http://{here}/g"), "f");
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    assert!(sent(&asked)[0].contains("name=\"a\"\r\n\r\nf\r\n"));
+    let targets = file("targets-stdin", format!("POST http://{here}/h\n@-\n").as_bytes());
+    for (options, told) in [
+        ("--targets - --data -", "--targets and --data both read standard input"),
+        (
+            &*format!("--targets {targets} --data -"),
+            "--data and a request of --targets both read standard input",
+        ),
+    ] {
+        let stderr = refusal(run(options, "a\nb\n"));
+        assert!(stderr.contains(told), "{stderr}");
+    }
 }

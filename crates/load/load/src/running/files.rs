@@ -65,11 +65,13 @@ fn all_inputs<'a>(args: &'a RunArgs, others: &'a [Input<'a>]) -> impl Iterator<I
     inputs(args).chain(args.schedule.inputs()).chain(others.iter().copied())
 }
 
-pub(crate) fn spare<'a>(
+/// Checks the bodies that requests name, which are known only after the files of the options have been read.
+pub(crate) fn check_bodies<'a>(
     args: &'a RunArgs,
-    inputs: impl IntoIterator<Item = Input<'a>>,
+    others: &'a [Input<'a>],
+    bodies: impl IntoIterator<Item = Input<'a>>,
 ) -> anyhow::Result<()> {
-    keep_apart(outputs(args), inputs)
+    keep_apart(outputs(args), all_inputs(args, others).chain(bodies))
 }
 
 fn outputs(args: &RunArgs) -> [(&'static str, Option<&Path>); 8] {

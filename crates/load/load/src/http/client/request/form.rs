@@ -1,11 +1,11 @@
 //! Parses the options for form fields, and builds the body of a form as browsers send it (RFC 7578).
 
+use crate::console::input;
 use crate::http::template::is_one;
 use anyhow::Context;
 use fastrand::Rng;
 use hyper::body::Bytes;
 use hyper::header::HeaderValue;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -164,7 +164,7 @@ impl Field {
         match &self.value {
             Value::Text(text) => Ok(Piece::Text(text.clone(), self.name.clone())),
             Value::Upload(path) | Value::Content(path) => {
-                let read = fs::read(path);
+                let read = input::read(path);
                 let read = read.with_context(|| format!("--form: cannot read {}", path.display()));
                 Ok(Piece::Bytes(read?.into()))
             }
