@@ -13,7 +13,7 @@ const MOST_DEVIATION: f64 = 0.02;
 pub(crate) struct WitnessReport<'run> {
     pub(crate) evenness: &'run Evenness,
     pub(crate) is_by_kernel: bool,
-    /// The number of requests that have the time of an earlier request of the same read.
+    /// The number of requests that were read together with an earlier request, and have the same time.
     pub(crate) shared: u64,
 }
 
@@ -87,7 +87,7 @@ impl WitnessReport<'_> {
         let shared = count(self.shared, "request");
         writeln!(
             f,
-            "caution   {shared} read together with an earlier request: the time of the earlier request is used"
+            "caution   {shared} read together with an earlier request: all have the time of the last byte of that read"
         )
     }
 }
