@@ -160,8 +160,8 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "FILE", help_heading = "Results")]
     pub(crate) html: Option<PathBuf>,
 
-    /// Write CSV lines per second, also per label if there are several; with -, to standard output, and the report to
-    /// standard error
+    /// Write CSV lines per second, also per label if URLs or methods differ; with -, to standard output, and the report
+    /// to standard error
     #[arg(long, value_name = "FILE", help_heading = "Results")]
     pub(crate) csv: Option<PathBuf>,
 
@@ -211,7 +211,7 @@ pub(crate) struct DetailArgs {
     #[arg(long, short = 'v', help_heading = "Results")]
     verbose: bool,
 
-    /// Report the result in one line; each load, --versus and --again add a line
+    /// Report the result in one line; each load, --versus and --again add a line, and a fleet adds its report
     #[arg(long, conflicts_with = "verbose", help_heading = "Results")]
     quiet: bool,
 }
