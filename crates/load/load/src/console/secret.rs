@@ -1,7 +1,8 @@
 //! Removes secrets from the values of options, for pages and reports.
 
 /// A header or a form field is secret if its name contains one of these words.
-const SECRET: [&str; 6] = ["auth", "cookie", "key", "token", "secret", "password"];
+const SECRET: [&str; 9] =
+    ["auth", "cookie", "credential", "key", "pass", "pwd", "secret", "session", "token"];
 
 const NOT_SHOWN: &str = "(not shown)";
 
@@ -37,7 +38,9 @@ mod tests {
             assert!(!public("header", header).contains("abc"), "{header}");
         }
         assert_eq!(public("header", "Accept: application/json"), "Accept: application/json");
-        assert_eq!(public("form", "Password=abc"), "Password=(not shown)");
+        for name in ["Password", "passwd", "pwd", "sessionid", "credential"] {
+            assert_eq!(public("form", &format!("{name}=abc")), format!("{name}=(not shown)"));
+        }
         assert_eq!(public("form", "user=key"), "user=key");
         assert_eq!(public("basic-auth", "ann:abc"), "(not shown)");
         assert_eq!(public("url", "key=abc"), "key=abc");
