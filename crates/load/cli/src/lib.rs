@@ -29,8 +29,8 @@ const STACK: usize = 8 << 20;
 /// * 2 if the command line, or a file that it names, is invalid;
 /// * 3 if a requirement was missed, no rate met the objective of a search, or a fleet lost slots or started slots
 ///   twice;
-/// * 4 if the load is incomplete, a witness received too few requests, or a search has no result because of the
-///   generator or an interrupt;
+/// * 4 if the load is incomplete, a witness received too few requests, the list of a plan was interrupted, or a search
+///   has no result because of the generator or an interrupt;
 /// * 5 if the target or the store of a fleet cannot be reached;
 /// * 130 if the command was interrupted before it produced a report.
 ///

@@ -26,7 +26,6 @@ use clap::error::Result;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand, value_parser};
 use nanopace::Rate;
 use std::ffi::OsString;
-use std::io;
 use std::process::ExitCode;
 
 pub use crate::http::embedded::{Embedded, EmbeddedTarget};
@@ -220,9 +219,9 @@ where
 fn plan(args: &PlanArgs) -> Ended {
     let plan = Plan::new(args).map_err(refused)?;
     // If writing one output fails, the other outputs are still written.
-    let written = [plan.show(), plan.draw(), plan.list()];
-    let written = written.into_iter().collect::<io::Result<()>>();
-    written.map(|()| ExitCode::SUCCESS).map_err(|error| (FAILED, error.into()))
+    let (shown, drawn, listed) = (plan.show(), plan.draw(), plan.list());
+    let is_complete = shown.and(drawn).and(listed).map_err(|error| (FAILED, error.into()))?;
+    Ok(if is_complete { ExitCode::SUCCESS } else { ExitCode::from(INCOMPLETE) })
 }
 
 fn calibrate(args: &CalibrateArgs) -> Ended {

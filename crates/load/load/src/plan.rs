@@ -67,9 +67,15 @@ impl Plan<'_> {
         svg.write_text(&picture)
     }
 
-    pub(crate) fn list(&self) -> io::Result<()> {
-        let Some(csv) = &self.csv else { return Ok(()) };
+    /// Writes the list of starts. Returns whether the list is complete, because an interrupt ends it early.
+    pub(crate) fn list(&self) -> io::Result<bool> {
+        let Some(csv) = &self.csv else { return Ok(true) };
         let starts = self.load.starts().map_err(io::Error::other)?;
-        csv.write(|to| list::write(starts, to, &self.interrupt))
+        let mut is_complete = true;
+        csv.write(|to| {
+            is_complete = list::write(starts, to, &self.interrupt)?;
+            Ok(())
+        })?;
+        Ok(is_complete)
     }
 }

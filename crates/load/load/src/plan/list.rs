@@ -10,32 +10,34 @@ const TICK: Duration = Duration::from_secs(1);
 /// The number of starts between two checks of the clock and the interrupt.
 const BATCH: usize = 4_096;
 
+/// Writes the starts until an interrupt. Returns whether all were written.
 pub(crate) fn write(
     mut starts: impl Iterator<Item = Duration>,
     to: impl Write,
     interrupt: &Interrupt,
-) -> io::Result<()> {
+) -> io::Result<bool> {
     let mut to = BufWriter::new(to);
     writeln!(to, "{HEADER}")?;
     let mut watch = Watch { progress: Progress::of_a_job(), shown: Instant::now(), written: 0 };
-    loop {
+    let is_complete = loop {
         let mut last = None;
         for start in starts.by_ref().take(BATCH) {
             writeln!(to, "{}.{:09}", start.as_secs(), start.subsec_nanos())?;
             watch.written += 1;
             last = Some(start);
         }
-        let Some(last) = last else { break };
+        let Some(last) = last else { break true };
         if interrupt.is_triggered() {
             watch.progress.add_line(&format!(
                 "interrupted after {} starts; the list is incomplete",
                 watch.written
             ));
-            break;
+            break false;
         }
         watch.show(last);
-    }
-    to.flush()
+    };
+    to.flush()?;
+    Ok(is_complete)
 }
 
 struct Watch {
