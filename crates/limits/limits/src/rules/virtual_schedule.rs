@@ -27,8 +27,10 @@ impl VirtualSchedule {
     /// Creates a schedule in which at most `capacity` tokens may be missing. A request takes one token.
     pub(crate) fn new(quota: Quota, capacity: u64) -> Result<VirtualSchedule, QuotaError> {
         let units = Units::new(quota);
-        let most = Nanos::MAX.as_nanos() / units.units_per_interval;
-        if capacity > most {
+        let (count, period_ns) = (u128::from(quota.count()), u128::from(quota.period_ns()));
+        let most = u128::from(Nanos::MAX.as_nanos()) * count / period_ns;
+        if u128::from(capacity) > most {
+            let most = u64::try_from(most).expect("at most one per nanosecond");
             return Err(QuotaError::CapacityTooLarge { most });
         }
         let limit_units = units.units_per_interval * capacity;

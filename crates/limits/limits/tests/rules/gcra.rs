@@ -107,6 +107,10 @@ fn invalid_bursts_are_errors() {
     let most = Nanos::MAX.as_nanos() / DAY;
     assert!(Gcra::with_burst(day, most).is_ok());
     assert_eq!(Gcra::with_burst(day, most + 1).unwrap_err(), QuotaError::CapacityTooLarge { most });
+    let fractional = Quota::new(2, span(3)).unwrap();
+    let most = Nanos::MAX.as_nanos() / 3 * 2;
+    assert!(Gcra::with_burst(fractional, most).is_ok());
+    assert!(Gcra::with_burst(fractional, most + 2).is_err(), "it takes more than 292 years");
 }
 
 #[test]
