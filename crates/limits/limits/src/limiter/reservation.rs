@@ -21,11 +21,12 @@ impl Limiter {
 /// cost. Dropping the reservation refunds the request.
 ///
 /// After a refund, no more is admitted than if the request had never been made: debt that has been paid off over time,
-/// or a count that has left its window, is not refunded. A rate refunds several open reservations in full if they are
-/// dropped in the order in which they were made. It also refunds them in full in reverse order, if nothing was admitted
-/// after them. In any other order, it may refund less. A limit that has changed since the reservation refunds nothing.
-/// The clock must not go back between a reservation and its refund, because a rate would then refund debt that had
-/// already been paid off.
+/// or a count that has left its window, is not refunded. A rate refunds several open reservations in full, except for
+/// less than one request in total, if they are dropped in the order in which they were made. It also refunds them in
+/// full in reverse order, if nothing was admitted after them. In any other order, it may refund less. A limit that has
+/// changed since the reservation refunds nothing. The clock must not go back between a reservation and its refund,
+/// because a rate would then refund debt that had already been paid off. For the same reason, fewer than 2^32 requests
+/// may be refunded in that time: a rate counts them in 32 bits, and refunds at most 2^31 - 1 at a time.
 #[derive(Debug)]
 #[must_use = "dropping it refunds the request"]
 pub struct Reservation {

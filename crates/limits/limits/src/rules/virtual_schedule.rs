@@ -123,8 +123,9 @@ impl VirtualSchedule {
 
     /// Refunds `n` requests. `owed_after` is the debt right after they were counted, and `gone_back` is the sum of the
     /// numbers that this method and `exhausted` have returned since then. Debt that has been paid off over time is not
-    /// refunded. Returns the new debt, and the number of requests by which it fell, rounded up. That number is 0 if no
-    /// request was counted after the refunded ones, because then no other debt is paid off earlier.
+    /// refunded. Returns the new debt, and the number of requests by which it fell. That number is 0 if no request was
+    /// counted after the refunded ones, because then no other debt is paid off earlier. Otherwise the debt falls by
+    /// whole requests, so that the number is exact: a number that is rounded up reduces each later refund.
     pub(crate) fn without(
         &self,
         owed: u64,
@@ -137,12 +138,11 @@ impl VirtualSchedule {
         let owed_after = owed_after.saturating_sub(earlier);
         let unpaid = owed_after.min(owed).saturating_sub(self.units.round_up(now));
         let back = unpaid.min(n.saturating_mul(self.cost_units));
-        (owed - back, if owed_after == owed { 0 } else { self.in_requests(back) })
-    }
-
-    fn in_requests(&self, units: u64) -> u32 {
-        // The result is at most 2^31 - 1, because the number of refunded requests has 32 bits and wraps around.
-        u32::try_from(units.div_ceil(self.cost_units)).unwrap_or(u32::MAX >> 1).min(u32::MAX >> 1)
+        if owed_after == owed {
+            return (owed - back, 0);
+        }
+        let whole = at_a_time(back / self.cost_units);
+        (owed - u64::from(whole) * self.cost_units, whole)
     }
 
     /// Adds `n` requests, but does not raise the debt above the maximum. Also returns the number of requests that were
@@ -151,7 +151,7 @@ impl VirtualSchedule {
         let all = self.owing_beyond(owed, now, n);
         let most = owed.max(self.units.round_up(now) + self.limit_units);
         let owing = all.min(most);
-        (owing, self.in_requests(all - owing))
+        (owing, at_a_time((all - owing).div_ceil(self.cost_units)))
     }
 
     /// Returns the moment from which every request is paid off, including those that were made before refunded ones. A
@@ -160,6 +160,11 @@ impl VirtualSchedule {
     pub(crate) fn all_paid_from(&self, owed: u64) -> Nanos {
         self.units.moment(owed.saturating_add(self.limit_units))
     }
+}
+
+/// Caps a number of refunded requests at 2^31 - 1, because their sum has 32 bits and wraps around.
+fn at_a_time(requests: u64) -> u32 {
+    u32::try_from(requests).unwrap_or(u32::MAX).min(u32::MAX >> 1)
 }
 
 #[derive(Clone, Copy, Debug)]

@@ -122,3 +122,28 @@ fn excess_cost_counts_for_new_limits_too() {
         assert!((11..=12).contains(&left), "{left} of 20/min{kind}");
     }
 }
+
+#[test]
+fn a_fraction_that_is_paid_off_is_missing_in_one_refund_only() {
+    let clock = ManualClock::new();
+    let limiter = Limiter::with_clock("10/s burst 20".parse().unwrap(), clock.clone());
+    let open: Vec<_> = (0..10).map(|_| limiter.reserve(1).unwrap()).collect();
+    clock.set(at(50_000_000)); // half of the first request is paid off
+    open.into_iter().for_each(drop);
+    assert_eq!(limiter.standing().remaining, 19);
+}
+
+#[test]
+fn a_refund_of_billions_is_not_repeated() {
+    const BILLION: u64 = 1_000_000_000;
+    let clock = ManualClock::new();
+    let limits = format!("1G/s burst {}", 20 * BILLION);
+    let limiter = Limiter::with_clock(limits.parse().unwrap(), clock.clone());
+    let [first, second] = [(); 2].map(|()| limiter.reserve(5 * BILLION).unwrap());
+    drop(first);
+    clock.set(seconds(5));
+    limiter.try_acquire_costs(10 * BILLION).unwrap();
+    drop(second);
+    let left = limiter.standing().remaining;
+    assert!(left <= 10 * BILLION, "{left} of 20 G are left, although 10 G were just admitted");
+}
