@@ -90,7 +90,10 @@ pub trait Rule: Debug + Send + Sync {
 
     /// Returns the largest request that is admitted at `now`.
     fn remaining(&self, state: &Self::State, now: Nanos) -> u64 {
-        let (mut fits, mut above) = (0, self.most().saturating_add(1));
+        let (mut fits, mut above) = (0, self.most());
+        if self.peek(state, now, above).is_ok() {
+            return above;
+        }
         while above - fits > 1 {
             let middle = fits + (above - fits) / 2;
             match self.peek(state, now, middle) {
@@ -133,5 +136,40 @@ pub trait Rule: Debug + Send + Sync {
     fn decide(&self, state: &mut Self::State, now: Nanos, n: u64) -> Decision {
         let answer = self.try_acquire(state, now, n);
         Decision::new(answer, now, self.standing(state, now))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug)]
+    struct All;
+
+    impl Rule for All {
+        type State = ();
+
+        fn fresh(&self) {}
+
+        fn most(&self) -> u64 {
+            u64::MAX
+        }
+
+        fn advance(&self, (): &mut (), _: Nanos) {}
+
+        fn peek(&self, (): &(), _: Nanos, _: u64) -> Result<(), Rejected> {
+            Ok(())
+        }
+
+        fn debit(&self, (): &mut (), _: Nanos, _: u64) {}
+
+        fn idle_from(&self, (): &()) -> Nanos {
+            Nanos::ZERO
+        }
+    }
+
+    #[test]
+    fn the_largest_request_of_all_remains() {
+        assert_eq!(All.remaining(&(), Nanos::ZERO), u64::MAX);
     }
 }
