@@ -48,8 +48,9 @@ use std::sync::Arc;
 ///
 /// There is one exception: if the only limit is a rate, and the limiter began with it,
 /// [`try_acquire`](Limiter::try_acquire) usually takes no lock. It does while requests wait, while a replaced limit
-/// still counts, or while another call holds the lock. Without the lock, decisions may be made in another order than
-/// their clock readings, but a rate keeps its bound even then.
+/// still counts, at the first call after that, at the limiter's first call, and while another call holds the lock.
+/// Without the lock, decisions may be made in another order than their clock readings, but a rate keeps its bound even
+/// then.
 ///
 /// # Waiting
 ///

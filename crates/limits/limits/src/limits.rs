@@ -65,7 +65,8 @@ pub use state::LimitsState;
 pub struct Limits(SmallVec<[Limit; 1]>);
 
 impl Limits {
-    /// Combines several limits. An empty list admits every request, as the string `unlimited` does.
+    /// Combines several limits. An empty list admits every request, as the string `unlimited` does. A list of more than
+    /// 64 limits has no valid string, so it works only where limits are not stored as a string.
     pub fn new(limits: impl IntoIterator<Item = Limit>) -> Limits {
         Limits(limits.into_iter().collect())
     }

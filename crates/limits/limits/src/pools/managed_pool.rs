@@ -21,8 +21,8 @@ use std::time::Duration;
 /// The *wait time* of a request is the age of its last token, if tokens are taken in the order in which they accrue.
 /// For a caller that blocked until its tokens were refilled, it is usually less than one `interval`.
 ///
-/// A request is admitted at its retry time if no other request takes tokens before that. It might be admitted earlier,
-/// because the retry time ignores tokens that are [waiting](TokenPool::waiting) already.
+/// A request is admitted at its retry time if no caller waits and no other request takes tokens before that. It might
+/// be admitted earlier, because the retry time ignores tokens that are [waiting](TokenPool::waiting) already.
 ///
 /// A request first does the refill that is due, so [`take`](ManagedPool::take) does not depend on thread scheduling.
 ///
@@ -34,7 +34,7 @@ use std::time::Duration;
 /// # Cost
 ///
 /// A lock, and a thread that sleeps between refills. Each caller that waits has a channel. Each change of the quota is
-/// stored in 48 bytes, until the tokens from before the change are taken.
+/// stored in 48 bytes. A later change reuses them if the tokens from before have been taken.
 ///
 /// # Source
 ///

@@ -8,7 +8,8 @@ use crate::QuotaError;
 /// # Law
 ///
 /// The pool has a `size` and a backfill `ratio` of 1 or more. The backfill share is `size` x (`ratio` - 1), rounded to
-/// a whole token. A refill with r tokens
+/// a whole token. The rounding changes the ratio, to 2 for a size of 1 and a ratio of 1.5, for example; all of the
+/// following holds for the changed ratio, 1 + share / `size`. A refill with r tokens
 ///
 /// 1. fills the active pool up to `size`, and puts the remaining tokens into the waiting pool;
 /// 2. moves waiting tokens back into the active pool: as many as fit into `size` x `ratio`, but at most r / `size` x

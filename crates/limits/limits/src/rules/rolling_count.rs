@@ -16,8 +16,9 @@ use nanopace_nanos::Nanos;
 /// # Cost
 ///
 /// 16 bytes for each moment within the interval at which something was added, and a running total. Each event is added
-/// once and leaves once, so both operations take constant time on average. Memory grows with the traffic. If the
-/// traffic has no bound, [`RingCount`](crate::RingCount) counts in constant memory.
+/// once and leaves once, so both operations take constant time on average. Memory grows with the traffic, and is not
+/// freed when the traffic falls. If the traffic has no bound, [`RingCount`](crate::RingCount) counts in constant
+/// memory.
 ///
 /// # Source
 ///
