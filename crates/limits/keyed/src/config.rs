@@ -8,4 +8,6 @@ mod store;
 
 pub use memory::MemoryConfig;
 pub use snapshot::{Change, ConfigSnapshot, Scope};
+#[cfg(any(feature = "disk", feature = "file"))]
+pub(crate) use store::check_strings;
 pub use store::{ConfigError, ConfigStore};

@@ -7,6 +7,7 @@ mod tables;
 mod tests;
 
 use crate::atomic_file::{aside, sync_folder};
+use crate::config::check_strings;
 use crate::sync::{Mutex, lock};
 use crate::{Change, ConfigError, ConfigSnapshot, ConfigStore, Limits, MemoryConfig, Scope};
 use integrity::{examined, restored};
@@ -105,6 +106,7 @@ impl ConfigStore for DiskConfig {
     }
 
     fn apply(&self, changes: &[Change<'_>]) -> Result<usize, ConfigError> {
+        check_strings(changes)?;
         let mut open = lock(&self.database);
         let database = open.take().map_or_else(|| self.recovered(), Ok)?;
         write(&database, changes).map_err(|error| of_database(&self.path, error))?;

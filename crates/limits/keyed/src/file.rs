@@ -3,6 +3,7 @@
 mod document;
 mod fingerprint;
 
+use crate::config::check_strings;
 use crate::sync::{Mutex, lock};
 use crate::{Change, ConfigError, ConfigSnapshot, ConfigStore, Limits, MemoryConfig};
 use document::{lock_document, with_path};
@@ -189,6 +190,7 @@ impl Followed {
     }
 
     fn apply(&self, changes: &[Change<'_>]) -> Result<usize, ConfigError> {
+        check_strings(changes)?;
         let mut seen = lock(&self.seen);
         let _held = lock_document(&self.path).map_err(with_path(&self.path))?;
         let document = MemoryConfig::from(ConfigSnapshot::load(&self.path)?);

@@ -164,6 +164,9 @@ impl Followed {
     }
 
     fn apply(&self, changes: &[Change<'_>]) -> Result<usize, RemoteError> {
+        for limits in changes.iter().filter_map(|change| change.limits.as_ref()) {
+            limits.to_string().parse::<Limits>()?; // other processes could not read the configuration
+        }
         let mut seen = self.lock();
         let arguments = changes.iter().flat_map(words).collect();
         let call = Call { source: &CONFIGURE, key: self.name.clone(), arguments };

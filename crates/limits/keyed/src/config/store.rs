@@ -67,6 +67,15 @@ pub trait ConfigStore: Debug + Send + Sync {
     }
 }
 
+/// Checks that all limits can be read again from the strings in which a store keeps them.
+#[cfg(any(feature = "disk", feature = "file"))]
+pub(crate) fn check_strings(changes: &[Change<'_>]) -> Result<(), ConfigError> {
+    for limits in changes.iter().filter_map(|change| change.limits.as_ref()) {
+        limits.to_string().parse::<Limits>().map_err(|error| ConfigError::Other(error.into()))?;
+    }
+    Ok(())
+}
+
 /// The error for a configuration that could not be read or written.
 #[derive(Debug, Error)]
 #[non_exhaustive]
@@ -103,7 +112,7 @@ pub enum ConfigError {
         /// The error of the operating system.
         source: std::io::Error,
     },
-    /// A store of another kind could not read or change the configuration.
+    /// A store of another kind could not read or change the configuration, or a file cannot keep the limits.
     #[error("the configuration cannot be read or changed: {0}")]
     Other(Box<dyn std::error::Error + Send + Sync>),
 }

@@ -1,7 +1,7 @@
 //! Tests the configuration on disk: killed processes, damage, and several processes and threads.
 
 use crate::moments::{AtMoment, keyed};
-use nanopace_keyed::{ConfigError, ConfigStore, DiskConfig, Scope};
+use nanopace_keyed::{ConfigError, ConfigStore, DiskConfig, Limit, Limits, Scope};
 use proptest::prelude::*;
 use redb::{Database, DatabaseError, TableDefinition};
 use std::io::{BufRead, BufReader};
@@ -43,6 +43,21 @@ fn child(test: &str, path: &Path) -> Command {
         .stdout(Stdio::piped())
         .stderr(Stdio::null());
     command
+}
+
+/// Without this check, the file could not be opened again.
+#[test]
+fn limits_without_a_valid_string_are_not_stored() {
+    let directory = directory();
+    let path = directory.path().join("limits");
+    let config = DiskConfig::open(&path).unwrap();
+    set_numbered(&config, 0);
+    let many = Limits::new(["1/s".parse::<Limit>().unwrap(); 65]);
+    let error = config.set(Scope::Key("many"), many).unwrap_err();
+    assert!(error.to_string().contains("65 limits"), "{error}");
+    drop(config);
+    let config = DiskConfig::open(&path).unwrap();
+    assert!(all_numbered(&config, 1) && text_of(&config, "many").is_none());
 }
 
 #[test]

@@ -2,7 +2,8 @@
 
 use crate::moments::{AtMoment, keyed};
 use nanopace_keyed::{
-    Change, ConfigError, ConfigSnapshot, ConfigStore, FileConfig, MemoryConfig, Scope,
+    Change, ConfigError, ConfigSnapshot, ConfigStore, FileConfig, Limit, Limits, MemoryConfig,
+    Scope,
 };
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -148,6 +149,17 @@ fn a_damaged_document_leaves_the_last_good_one_in_force() {
     config.refresh().unwrap();
     assert!(config.trouble().is_none());
     assert_eq!(text_of(&config, "alice").as_deref(), Some("2/s"));
+}
+
+/// Without this check, no process could read or change the document any more.
+#[test]
+fn limits_without_a_valid_string_are_not_written() {
+    let (_directory, path) = place();
+    let config = follow(&path);
+    let many = Limits::new(["1/s".parse::<Limit>().unwrap(); 65]);
+    assert!(config.set(Scope::Key("many"), many).is_err());
+    set(&config, "alice", "1/s");
+    assert_eq!(text_of(&follow(&path), "alice").as_deref(), Some("1/s"));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Tests the configuration in a store.
 
 use crate::common::{ask, servers, store, until};
-use nanopace_keyed::{Change, ConfigStore, Keyed, Scope};
+use nanopace_keyed::{Change, ConfigStore, Keyed, Limit, Limits, Scope};
 use nanopace_remote::{RemoteConfig, RemoteError};
 use std::thread;
 use std::time::Duration;
@@ -77,6 +77,18 @@ fn changes_of_several_processes_are_all_kept() {
         });
         let config = RemoteConfig::follow(&store(&server), "limits", NEVER).unwrap();
         assert_eq!(config.snapshot().keys().len(), 80);
+    }
+}
+
+/// Without this check, no other process could read the configuration any more.
+#[test]
+#[ignore = "needs Redis and Valkey"]
+fn limits_without_a_valid_string_are_not_stored() {
+    for (_, server) in servers() {
+        let config = RemoteConfig::follow(&store(&server), "limits", NEVER).unwrap();
+        let many = Limits::new(["1/s".parse::<Limit>().unwrap(); 65]);
+        assert!(config.set(Scope::Key("many"), many).is_err());
+        assert!(RemoteConfig::follow(&store(&server), "limits", NEVER).is_ok());
     }
 }
 
