@@ -21,7 +21,7 @@ use tables::write;
 
 /// A configuration in a file. A change is on disk before [`set`](ConfigStore::set) returns, so no change is lost when
 /// the process dies. The whole configuration is in memory as well, and is read from there. Once the file is open, only
-/// changes and the drop of the store access the disk. Each change flushes the file.
+/// changes and the drop of the store access the disk. Each change flushes the file twice.
 ///
 /// The file is a [`redb`] database in file format 3.
 ///

@@ -37,8 +37,9 @@ const STILL: Duration = Duration::from_millis(100);
 /// # Guarantees
 ///
 /// * **Delay**: in each process that follows the file, a change is in force after at most two intervals plus the time
-///   to read the file. With an interval below 0.1 s, the change takes up to 0.1 s longer. The process that makes the
-///   change uses it at once.
+///   to read the file, if the file does not change again before that. So make changes less often than every two
+///   intervals. With an interval below 0.1 s, the change takes up to 0.1 s longer. The process that makes the change
+///   uses it at once.
 /// * **Whole documents**: [`save`](ConfigSnapshot::save) and the changes of this store replace the file in one step. An
 ///   editor may write into the file itself, so the thread reads a document only when two checks at least 0.1 s apart
 ///   have found the same file, or, on Unix, when the file was moved to the path of the document. If an editor pauses

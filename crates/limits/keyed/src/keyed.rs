@@ -39,10 +39,10 @@ pub(crate) const LAG: Duration = Duration::from_secs(1);
 ///
 /// # Cost
 ///
-/// * Memory: each key takes its own size plus 17 bytes, multiplied by 1.5 on average because tables grow by doubling. A
-///   key with limits of its own, or whose limits have a state of more than a word, takes 48 more bytes. Several limits
-///   take another 48 bytes, and 16 bytes for each limit. Logs, sliding counters and aggregated windows take memory in
-///   addition.
+/// * Memory: each key takes its own size, rounded up to a multiple of 8 bytes, plus 17 bytes, multiplied by 1.5 on
+///   average because tables grow by doubling. A key with limits of its own, or whose limits have a state of more than a
+///   word, takes 48 more bytes. Several limits take another 48 bytes, and 16 bytes for each limit. Logs, sliding
+///   counters and aggregated windows take memory in addition.
 /// * A decision takes one hash of the key (a [`ConfigStore`](crate::ConfigStore) adds a second one), the lock of the
 ///   key's shard (one of 43 by default), and the steps of the rules.
 ///
