@@ -105,7 +105,8 @@ pub enum StoreError {
     /// The connection could not be made, or was lost. The store may have counted the request.
     #[error("no connection to the store ({0})")]
     Connection(io::ErrorKind),
-    /// The store's memory is full, so admitted requests cannot be counted. Rejections need no memory, and still work.
+    /// The store's memory is full, so admitted requests cannot be counted. Rejections need no memory, and still work,
+    /// unless the limits have changed since the last counted request.
     #[error("the store's memory is full (OOM), so it cannot count admitted requests")]
     Full,
     /// The store has responded with an error, such as `READONLY`, `LOADING`, `WRONGPASS`, `NOAUTH` or `MOVED`.

@@ -1,8 +1,10 @@
 //! Tests a store whose memory is full, with and without a `maxmemory-policy`.
 
-use crate::common::{ask, servers, store};
+use crate::common::{Micros, ask, servers, store};
 use nanopace_remote::{OnLoss, Remote, RemoteKeyed, StoreError};
 use nanopace_services::{Product, Server};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Starts a server that has room for a few thousand keys, and evicts the keys that expire soonest.
 fn small(product: Product) -> Server {
@@ -49,6 +51,24 @@ fn a_full_store_says_so_and_goes_on_rejecting() {
         ask::<String>(&server, &["CONFIG", "SET", "maxmemory", "0"]);
         assert!(denies.try_acquire("fresh").is_ok(), "{product}");
         assert_eq!(denies.trouble(), None, "{product}");
+    }
+}
+
+/// The rejected request finds a replaced limit that has ended, but cannot remove it, because that takes a write.
+#[test]
+#[ignore = "needs Redis and Valkey"]
+fn a_full_store_rejects_after_a_replaced_limit_has_ended() {
+    for (product, server) in servers() {
+        let micros = Arc::new(AtomicU64::new(1_000_000));
+        let users = store(&server).limits("1/s").store_clock(Micros(Arc::clone(&micros)));
+        let users = users.on_loss(OnLoss::Allow).build().unwrap();
+        users.try_acquire("victim").unwrap();
+        users.set_limits("1/h".parse().unwrap()).unwrap();
+        assert!(users.try_acquire("victim").is_err(), "{product}");
+        micros.store(3_000_000, Ordering::Relaxed);
+        ask::<String>(&server, &["CONFIG", "SET", "maxmemory", "1"]);
+        assert!(users.try_acquire("victim").is_err(), "{product}");
+        assert_eq!(users.stats().degraded, 0, "{product}");
     }
 }
 
