@@ -74,6 +74,9 @@ pub(crate) fn write_state(plan: &Plan, state: &LimitsState, now: Nanos) -> Optio
 pub(crate) fn read_state(text: &str) -> Option<(Limits, LimitsState)> {
     let mut lines = text.split('\n');
     let limits: Limits = lines.next()?.parse().ok()?;
+    if limits.each().is_empty() {
+        return None; // `unlimited` was written by another program, because a limiter without limits stores nothing
+    }
     let in_force = limits.each().iter().zip(lines.by_ref());
     let in_force = in_force.map(|(limit, line)| Some((*limit, numbers(line)?)));
     let mut accounts = in_force.collect::<Option<Vec<_>>>()?;

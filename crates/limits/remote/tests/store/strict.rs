@@ -131,13 +131,15 @@ fn foreign_values_stay_and_harm_no_other_key() {
         ask::<String>(&server, &["SET", "nanopace:{text}", "something else"]);
         ask::<String>(&server, &["SET", "nanopace:{damaged}", "2/day\nxyz"]);
         ask::<String>(&server, &["SET", "nanopace:{empty}", ""]);
+        ask::<String>(&server, &["SET", "nanopace:{plan}", "unlimited"]);
         ask::<u64>(&server, &["RPUSH", "nanopace:{list}", "1"]);
-        for key in ["text", "damaged", "empty", "list"].into_iter().cycle().take(12) {
+        for key in ["text", "damaged", "empty", "plan", "list"].into_iter().cycle().take(15) {
             let error = users.try_acquire(key).unwrap_err();
             assert_eq!(error, RemoteRejected::Store(StoreError::Foreign), "{product} {key}");
             assert!(users.decide_costs("alice", 0).is_ok(), "{product} {key}");
         }
         assert_eq!(ask::<String>(&server, &["GET", "nanopace:{text}"]), "something else");
+        assert_eq!(ask::<String>(&server, &["GET", "nanopace:{plan}"]), "unlimited");
         assert_eq!(
             ask::<Option<String>>(&server, &["GET", "nanopace:{empty}"]).as_deref(),
             Some("")
