@@ -42,7 +42,8 @@ const VERSION: &str = "v";
 /// * **Delay**: in each process that follows the configuration, a change is in force after at most one interval plus
 ///   the time to read the configuration. The process that makes the change uses it at once.
 /// * **Whole changes**: all changes of one [`apply`](ConfigStore::apply) are made in one step, and the changes of
-///   different processes are made one after the other.
+///   different processes are made one after the other. If the store does not respond in time, `apply` returns an error,
+///   but the store may make the changes nevertheless. All processes then use them.
 /// * **Store lost**: the last configuration stays in force, even if the store comes back empty, and
 ///   [`trouble`](RemoteConfig::trouble) returns the reason. The next change applies to the store's content.
 ///

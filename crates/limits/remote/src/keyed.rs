@@ -45,10 +45,11 @@ use std::sync::Arc;
 /// # When the store is lost
 ///
 /// A decision takes at most 1.1 times [`Settings::timeout`](crate::Settings::timeout), plus the delay of the system's
-/// timers. If the store fails within that time or does not respond, [`OnLoss`](crate::OnLoss) decides, and the decision
-/// counts as [`degraded`](Stats::degraded); [`trouble`](Self::trouble) returns the reason. After two failures in a row
-/// the store is not called until a background thread, which keeps trying to connect, gets a response. A call whose
-/// response is missing is never repeated: its request may be counted in the store, and is then part of [`Stats::lost`].
+/// timers, if each response arrives as a whole. (The timeout starts again with each part of a response.) If the store
+/// fails within that time or does not respond, [`OnLoss`](crate::OnLoss) decides, and the decision counts as
+/// [`degraded`](Stats::degraded); [`trouble`](Self::trouble) returns the reason. After two failures in a row the store
+/// is not called until a background thread, which keeps trying to connect, gets a response. A call whose response is
+/// missing is never repeated: its request may be counted in the store, and is then part of [`Stats::lost`].
 #[derive(Debug)]
 pub struct RemoteKeyed<C: LimitsOf<str> + 'static = Uniform> {
     inner: Arc<LeaseKeeper<C>>,
