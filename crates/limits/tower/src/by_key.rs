@@ -45,7 +45,8 @@ pub trait KeyOf<B> {
     fn key_of<'r>(&'r self, request: &'r Request<B>) -> Option<Cow<'r, Self::Key>>;
 }
 
-/// The key is the value of the field, or the first of several values. A value that is not visible ASCII is not a key.
+/// The key is the value of the field, or the first of several values. A value with other characters than visible ASCII,
+/// spaces and tabs is not a key.
 impl<B> KeyOf<B> for HeaderName {
     type Key = str;
 

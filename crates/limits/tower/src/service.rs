@@ -19,6 +19,7 @@ use tower_service::Service;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Fields {
     /// All responses to requests that the limits have decided on, so that clients can read how many requests remain.
+    /// There are no fields if the limits are `unlimited`.
     #[default]
     Always,
     /// Responses to rejected requests only.
