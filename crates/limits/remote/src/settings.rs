@@ -19,7 +19,8 @@ pub struct Settings {
 
 impl Settings {
     /// Sets the timeout of a whole decision: from 1 ms to an hour. After the timeout, or up to a tenth of the timeout
-    /// later, the decision is made without the store. In threads, the timeout starts again with each part of a response.
+    /// later, the decision is made without the store. In threads, the timeout starts again with each part of a
+    /// response.
     ///
     /// By default the timeout follows the round trips to the store, by the estimate of RFC 6298: four smoothed
     /// round-trip times plus four times their smoothed variation, but at least 25 ms and at most 250 ms. Each missed
