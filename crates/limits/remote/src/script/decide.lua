@@ -154,8 +154,7 @@ for place, limit in ipairs(limits) do
 end
 if not is_let_in and #kept == #limits then return { 0, now, 0, before } end
 if ARGV[3] ~= '' then left = left + 600000000 end -- a test's clock may stand still
--- Rounded down to milliseconds, plus 2 ms, so that no state expires while it counts.
--- A rejection only forgets replaced limits that have ended. It needs no memory, so it also works without this write.
+-- Rounded down to milliseconds, plus 2 ms, so that no state expires while it counts. The write of a rejection may fail.
 local write = is_let_in and redis.call or redis.pcall
 write('SET', KEYS[1], show(kept), 'PX', string.format('%.0f', floor(left / 1000) + 2))
 return { is_let_in and 1 or 0, now, more, before }
