@@ -118,6 +118,35 @@ fn a_lane_reports_how_far_its_caller_overslept() {
     assert_eq!(pacer.ledger().granted, 101);
 }
 
+/// A column of the diagram is a millisecond. A slot that starts at the same time as the slot before it stands in the
+/// next column.
+#[test]
+fn the_diagram_of_strictness_shows_actual_starts() {
+    const DESIGN: &str = include_str!("../../docs/design.md");
+    let diagram = DESIGN.split("## Strictness").nth(1).expect("the section");
+    let diagram = diagram.split("```").nth(1).expect("the diagram");
+    let rows = diagram.lines().filter(|row| row.starts_with(|c: char| c.is_ascii_digit()));
+    let mut shown = 0;
+    for row in rows {
+        let (number, starts) = (row[..5].trim(), &row[18..]);
+        let clock = ManualClock::jumping();
+        let pacer = build("1/6ms", &clock)
+            .strictness(strictness(number.parse().expect("a number")))
+            .build();
+        let mut next_column = 0;
+        for (column, slot) in starts.char_indices().filter(|(_, c)| c.is_ascii_digit()) {
+            let started_ms = actual_ns(pacer.acquire().expect("open")) / MILLI;
+            assert_eq!(started_ms.max(next_column), column as u64, "slot {slot} in {row:?}");
+            next_column = column as u64 + 1;
+            if slot == '2' {
+                clock.advance(span(18 * MILLI));
+            }
+            shown += 1;
+        }
+    }
+    assert_eq!(shown, 9 + 8 + 7 + 9);
+}
+
 #[test]
 fn a_strictness_reads_and_shows_as_its_number() {
     for (text, number) in
