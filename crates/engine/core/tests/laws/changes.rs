@@ -101,6 +101,26 @@ fn ten_thousand_changes_between_two_rates_do_not_drift() {
     assert!(left.abs_diff(999_940_000) <= 30_000, "{left}");
 }
 
+/// Each change moves later slots by at most a tick, which is 1/65 536 of their interval. At 1/s that is 15 us, although
+/// the changes between the fast rates moved the slots by only a nanosecond or two.
+#[test]
+fn each_change_moves_later_slots_by_at_most_a_tick() {
+    const CHANGES: u64 = 1_000;
+    let (clock, mut per_second) = (ManualClock::new(), 10_007);
+    let pacer = build("10007/s", &clock).build();
+    let mut nano_slots = 0;
+    for change in 1..=CHANGES {
+        clock.advance(span(7_001));
+        nano_slots += 7_001 * per_second;
+        per_second = if change == CHANGES { 1 } else { 19_980 - per_second };
+        pacer.set_rate(rate(&format!("{per_second}/s")));
+    }
+    drain(&pacer);
+    let exact = pacer.now().as_nanos() + SECOND - nano_slots % SECOND;
+    let error = put_off_to(&pacer).abs_diff(exact);
+    assert!(error <= CHANGES * SECOND / 65_536 + 1, "{error}");
+}
+
 #[test]
 fn nothing_starts_while_paused() {
     let clock = ManualClock::new();
