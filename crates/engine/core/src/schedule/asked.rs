@@ -59,7 +59,8 @@ impl Asked {
 
     pub(super) fn count_at(&self, load: &Load, time: i64) -> Count {
         let count_of_this = |time: i64| load.count_at_ns(time.saturating_sub(self.origin));
-        self.count + count_of_this(time.max(self.since)) - count_of_this(self.since)
+        let more = count_of_this(time.max(self.since)).saturating_sub(count_of_this(self.since));
+        self.count.saturating_add(more)
     }
 
     /// Returns a count such that all slots below it have come before `moment`.
@@ -69,7 +70,7 @@ impl Asked {
             return self.came_before_since;
         }
         let is_waiting = load.is_waiting_at_ns(last.saturating_sub(self.origin));
-        self.came_at_least.max(self.count_at(load, last) + Count::from(!is_waiting))
+        self.came_at_least.max(self.count_at(load, last).saturating_add(Count::from(!is_waiting)))
     }
 
     /// `load` is the load that applied until `now`.

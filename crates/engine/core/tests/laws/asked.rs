@@ -465,3 +465,22 @@ fn billions_of_slots_come_in_some_thousand_batches() {
         assert!(left.is_sorted_by_key(|&(last, _)| last));
     }
 }
+
+/// At 10 G/s, a load has 2^63 slots after 29 years, and the count of each load stops there. The sum of the counts of
+/// several loads is larger than the counts' range.
+#[test]
+fn the_counts_of_several_loads_stop_at_the_end_of_their_range() {
+    let clock = ManualClock::new();
+    let builder = Pacer::builder(Rate::FASTEST).strictness(Strictness::STRICT);
+    let pacer = builder.clock(clock.clone()).build();
+    let mut last = 0;
+    for rate in ["9G/s", "10G/s", "9G/s", "10G/s"] {
+        clock.advance(Duration::from_secs(40 * 365 * 86_400));
+        pacer.acquire().unwrap(); // is late, so that the requested slots are counted apart
+        pacer.set_rate(rate.parse().unwrap());
+        let asked = [pacer.now(), Nanos::MAX].map(|moment| pacer.asked_before(moment));
+        assert!(last <= asked[0] && asked[0] <= asked[1], "{rate}: {asked:?} after {last}");
+        last = asked[0];
+    }
+    assert_eq!(last, u64::MAX);
+}
