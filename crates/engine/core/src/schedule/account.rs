@@ -28,12 +28,18 @@ impl Schedule {
         let time = self.time_until_end(now);
         let elapsed = time.saturating_sub(self.began).saturating_sub(self.pauses_ns);
         let passes = self.history.passes(next);
-        let claimed = passes.min(time).saturating_sub(self.began).saturating_sub(self.pauses_ns);
+        let claimed = self.claimed(next, now);
         let allocated = claimed.saturating_sub(self.idle);
         let late = elapsed.saturating_sub(claimed);
         // While time is owed, only the slots up to `paid_until` are released and count as backlog.
         let backlog = paid_until.map_or(late, |until| until.saturating_sub(passes).clamp(0, late));
         Account { elapsed, allocated, idle: self.idle, waiting: late - backlog, backlog }
+    }
+
+    /// Returns how much of the schedule's time up to `now` is allocated or idle.
+    pub(super) fn claimed(&self, next: u64, now: i64) -> i64 {
+        let passes = self.history.passes(next).min(self.time_until_end(now));
+        passes.saturating_sub(self.began).saturating_sub(self.pauses_ns)
     }
 
     /// Returns how much of the schedule's time up to `now` belongs to the slots from `start` to before `end`.

@@ -96,6 +96,8 @@ impl Schedule {
                 // The interval after `last` is shorter than the one at `time`.
                 self.forfeit_until(last, oldest, false);
             }
+            // If no slot has been claimed, `last` lies before the schedule's beginning.
+            self.idle = self.idle.min(self.claimed(next, now));
             // Slots before `next` that callers still hold are stragglers now.
             self.settled = later(self.settled, last);
         }

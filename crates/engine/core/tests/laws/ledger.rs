@@ -105,6 +105,20 @@ fn a_change_within_a_tick_of_a_slot_leaves_the_slot_its_time() {
     assert_eq!(drain(&pacer).len(), 1);
 }
 
+/// 2^44 intervals of 0.1 ns are half an hour. The first interval, which is longer, ends before the first slot.
+#[test]
+fn a_backlog_beyond_the_range_is_idle_even_if_no_slot_has_been_claimed() {
+    let clock = ManualClock::new();
+    let pacer = build("1k/s", &clock).build();
+    clock.advance(span(MILLI));
+    pacer.set_rate(rate("10G/s"));
+    clock.advance(span(HOUR));
+    assert_eq!(pacer.unstarted(at(0)..at(0)), []);
+    let ledger = pacer.ledger();
+    assert_eq!((ledger.idle + ledger.backlog, ledger.allocated), (ledger.elapsed, Duration::ZERO));
+    assert!(ledger.idle > span(HOUR / 2), "{ledger:?}");
+}
+
 #[test]
 fn time_forfeited_before_a_correction_is_no_longer_idle() {
     let policies: [fn(PacerBuilder) -> PacerBuilder; 2] = [
