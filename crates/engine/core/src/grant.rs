@@ -120,8 +120,9 @@ impl Grant {
     /// Without a late policy, slots that are due may be granted with a reading of the clock that was taken for an
     /// earlier slot. One reading serves at most 2048 slots, and no more than callers claim within 10 us at their
     /// measured pace. While callers keep their pace, a wait time is therefore too short by at most about 10 us. If
-    /// callers stop right after a grant, the wait times of the remaining slots with that reading do not include the
-    /// stop. Slots that are claimed 10 us or more apart have a clock reading each.
+    /// callers stop or become slower right after a grant, the wait times of the remaining slots with that reading do
+    /// not include the time that has passed since the reading, however long it is. After these slots, slots that are
+    /// claimed 10 us or more apart have a clock reading each.
     /// [`Pacer::acquire`](crate::Pacer::acquire) uses the pace of all its callers together, and a [`Lane`](crate::Lane)
     /// uses its own pace.
     ///

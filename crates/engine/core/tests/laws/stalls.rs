@@ -143,6 +143,27 @@ fn a_stall_goes_unnoticed_by_as_many_starts_as_were_made_in_ten_microseconds() {
     }
 }
 
+/// The remaining starts with the last reading miss all the time since that reading, and not only one stall.
+#[test]
+fn slow_starts_have_their_own_readings_only_when_the_last_reading_is_used_up() {
+    for way in WAYS {
+        let mut worker = Worker::new(way, Pacer::builder(rate("1M/s")), Duration::from_secs(10));
+        for _ in 0..2_000 {
+            worker.operate_late(50);
+        }
+        let missing: Vec<u64> =
+            (0..1_000).map(|_| worker.operate_late(MILLI).missing_ns()).collect();
+        // A lane and the shared call have a reading each, for at most 200 starts.
+        let most = 2 * usize::try_from(YOUNG_NS / 50).expect("few");
+        assert!(missing[most..].iter().all(|&ns| ns == 0), "{way:?}: {missing:?}");
+        let longest = missing.iter().max().expect("some");
+        assert!(
+            matches!(way, Way::Timeout | Way::Row | Way::Claim) || *longest > 10 * MILLI,
+            "{way:?}: {longest} ns"
+        );
+    }
+}
+
 #[test]
 fn the_starts_after_a_first_stall_report_it() {
     for way in WAYS {
