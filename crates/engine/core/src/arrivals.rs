@@ -156,10 +156,11 @@ impl Arrivals {
     /// as fast, and on a rising ramp the replay gets faster. The schedule ends with the last offset.
     ///
     /// Offsets are read when they are needed, and dropped when their slots are past, so a recording may have any
-    /// length. At most 2^20 offsets are kept ahead of the slots that are in use. Up to 2^20 past offsets are kept while
-    /// a caller holds a slot among them. If more than 2^20 arrivals pass while a caller holds a slot, the slot gets the
-    /// time of a later arrival. The caller that claims a slot reads the offsets while other callers wait. The iterator
-    /// must therefore not block for long, must not panic, and must not call the pacer.
+    /// length. At most 2^20 offsets are kept ahead of the slots that are in use, or as many as a caller requests at
+    /// once. Up to 2^20 past offsets are kept while a caller holds a slot among them. If more than 2^20 arrivals pass
+    /// while a caller holds a slot, the slot gets the time of a later arrival. The caller that claims a slot reads the
+    /// offsets while other callers wait. The iterator must therefore not block for long, must not panic, and must not
+    /// call the pacer.
     ///
     /// ```
     /// use nanopace::Arrivals;
