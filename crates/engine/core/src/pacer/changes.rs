@@ -71,7 +71,7 @@ impl Pacer {
     /// at the end of the pause.
     ///
     /// [`set_rate`](Pacer::set_rate) ends a shape. After the end of a shape, both methods continue the schedule, unless
-    /// it has another end. The time since the end of the shape is not made up for.
+    /// another end has been reached. The time since the end of the shape is not made up for.
     ///
     /// To begin in the middle of a shape, [`skip`](Shape::skip) its first part before the call.
     ///
