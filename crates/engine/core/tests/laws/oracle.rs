@@ -333,7 +333,7 @@ impl Pair {
         let slack = 30.0 * self.oracle.slack() + books.off;
         let near = |real: Duration, plain: f64| (float_span(real) - plain).abs() <= slack;
         let nearly = |real: Duration, plain: f64| {
-            (float_span(real) - plain).abs() <= slack + books.waiting_off
+            (float_span(real) - plain).abs() <= slack + books.waiting_off.max(0.0)
         };
         let same = near(ledger.elapsed, books.elapsed)
             && near(ledger.allocated, books.allocated)
