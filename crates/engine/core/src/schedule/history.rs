@@ -201,7 +201,7 @@ impl History {
             (Load::Rate(_), Segment::Line(line)) if line.time <= time => self
                 .slots
                 .count_of(line.position)
-                .saturating_add(load.count_at_ns(time - line.time)),
+                .saturating_add(load.count_at_ns(time.saturating_sub(line.time))),
             _ => self.count_at(time),
         }
     }

@@ -484,3 +484,17 @@ fn the_counts_of_several_loads_stop_at_the_end_of_their_range() {
     }
     assert_eq!(last, u64::MAX);
 }
+
+/// The change is 0.9 ticks after slot 0. Before a change at that point, 0.9 ticks at 1/d would take 1.2 s, so the new
+/// line begins before the clock's origin.
+#[test]
+fn slots_are_counted_up_to_the_last_moment_on_a_line_from_before_the_origin() {
+    let clock = ManualClock::new();
+    let pacer = Pacer::builder("1/h".parse().unwrap()).clock(clock.clone()).build();
+    clock.advance(Duration::from_millis(50));
+    pacer.set_rate(Rate::SLOWEST);
+    // 2^63 ns are 106 751.99 days.
+    assert_eq!(pacer.asked_before(Nanos::MAX), 106_752);
+    let count = pacer.asked_count(Nanos::MAX);
+    assert!((106_751.9..106_752.0).contains(&count), "{count}");
+}
