@@ -186,7 +186,7 @@ impl Curve {
             return true;
         }
         let [now, next] = [time, time.saturating_add(1)].map(|time| self.count_at(time));
-        now.saturating_sub(first) <= next - now
+        now.saturating_sub(first) <= next.saturating_sub(now)
     }
 
     pub(crate) fn straight(&self, time: i64) -> (i64, bool) {

@@ -2,7 +2,7 @@
 
 #![expect(clippy::float_cmp, reason = "these are exact")]
 
-use nanopace::{Between, Curve, Level, Rate, Shape, ShapeError};
+use nanopace::{Between, Curve, Level, ManualClock, Pacer, Rate, Shape, ShapeError};
 use num_bigint::BigInt;
 use num_rational::BigRational;
 use proptest::prelude::*;
@@ -524,6 +524,27 @@ impl<F: Fn(f64) -> f64 + Send + Sync> Curve for Of<F> {
     fn count_at(&self, elapsed: Duration) -> f64 {
         self.0(elapsed.as_secs_f64())
     }
+}
+
+/// The curve is checked at whole milliseconds and at powers of two, and falls at every third of the other nanoseconds.
+#[test]
+fn a_curve_that_falls_where_it_is_not_checked_causes_no_panic() {
+    #[derive(Debug)]
+    struct Falling;
+
+    impl Curve for Falling {
+        fn count_at(&self, elapsed: Duration) -> f64 {
+            let nanos = u32::try_from(elapsed.as_nanos()).expect("4 s at most");
+            let falls = nanos % 3 == 1 && !nanos.is_power_of_two() && nanos % 1_000_000 != 0;
+            f64::from(nanos) * if falls { 0.5e-6 } else { 1e-6 }
+        }
+    }
+
+    let shape = Shape::custom(Falling, Some(Duration::from_secs(1)))
+        .expect("the checked times are in order");
+    let pacer = Pacer::shaped(shape).clock(ManualClock::jumping()).build();
+    let started = std::iter::from_fn(|| pacer.acquire().ok()).count();
+    assert_eq!(started, 1_000);
 }
 
 #[test]
