@@ -68,7 +68,7 @@ impl Segment {
                 // After a correction to a smaller load, the curve may not have reached its anchor yet.
                 let is_reached = slots.count_of(position) <= count;
                 let position = if is_reached { position } else { slots.position_by(count) };
-                let ahead = count - slots.count_of(position);
+                let ahead = count.saturating_sub(slots.count_of(position));
                 Segment::Line(Line::having_reached(position, ahead, now, scale))
             }
             (_, Speed::Shape { shape, origin, ratio_q32 }) => {
