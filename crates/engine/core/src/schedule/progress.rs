@@ -78,7 +78,9 @@ impl Schedule {
             }
             let due = self.intended(begin);
             let until = due.saturating_add(end.saturating_sub(due) / FINENESS).saturating_add(1);
-            at = earlier(later(self.first_from(until), after(begin, 1)), to);
+            // Slots that a correction made due have times from before the piece that `first_from` uses.
+            let along = self.history.first_along(after(begin, 1), until);
+            at = earlier(later(self.first_from(until), along), to);
             Some((self.intended(before(at)), slots_between(begin, at)))
         })
     }

@@ -1,6 +1,7 @@
 //! Compares the requested slots and the unstarted slots of a pacer with the list of the load's starts.
 
 use crate::common::{assert_balanced, drain, span, strictness};
+use nanopace::driver::Drive as _;
 use nanopace::{Arrivals, Level, ManualClock, Nanos, Pacer, Rate, Shape, Shard, Strictness};
 use proptest::prelude::*;
 use std::time::Duration;
@@ -464,6 +465,19 @@ fn billions_of_slots_come_in_some_thousand_batches() {
         assert!(left.len() < 200_000 && left.iter().all(|&(last, _)| (begin..end).contains(&last)));
         assert!(left.is_sorted_by_key(|&(last, _)| last));
     }
+}
+
+/// Half a million slots of the larger load are due at once, at times from before the correction.
+#[test]
+fn slots_that_a_correction_made_due_come_in_few_batches() {
+    let clock = ManualClock::new();
+    let pacer = Pacer::shaped("hold 1/s 1h".parse().unwrap()).clock(clock.clone()).build();
+    let begin = pacer.now();
+    clock.advance(Duration::from_millis(500));
+    pacer.correct_shape("hold 1M/s 1h".parse().unwrap());
+    let left = pacer.unstarted(begin..pacer.now() + span(1));
+    assert_eq!(left.iter().map(|(_, slots)| slots).sum::<u64>(), 500_001);
+    assert!(left.len() < 100_000 && left.is_sorted_by_key(|&(last, _)| last), "{}", left.len());
 }
 
 /// At 10 G/s, a load has 2^63 slots after 29 years, and the count of each load stops there. The sum of the counts of
