@@ -4,7 +4,7 @@
 //! whole tick that is reached. So `time_of(p) <= t` is equivalent to `p <= position_at(t)`, and no slot is ever early.
 
 use crate::count::{Count, ONE};
-use crate::position::{SLOT, ticks_between};
+use crate::position::{REACH, SLOT, ticks_between};
 use crate::scale::{PART_BITS, Scale};
 
 const TICK: Count = ONE / SLOT as Count;
@@ -28,11 +28,12 @@ impl Line {
         }
     }
 
-    /// Returns the last position that is reached at `time`, at most [`REACH`](crate::position::REACH) from the anchor.
+    /// Returns the last position that is reached at `time`, at most [`REACH`] after the anchor. Positions before the
+    /// anchor are less than [`REACH`] away, because positions that are twice that distance apart cannot be compared.
     pub(crate) fn position_at(&self, time: i64) -> u64 {
         let nanos = time.saturating_sub(self.time);
         let ticks = if nanos < 0 {
-            -self.scale.ticks_back(nanos.unsigned_abs())
+            -self.scale.ticks_back(nanos.unsigned_abs()).min(REACH - 1)
         } else {
             self.scale.ticks_forward(nanos.unsigned_abs())
         };

@@ -480,6 +480,18 @@ fn slots_that_a_correction_made_due_come_in_few_batches() {
     assert!(left.len() < 100_000 && left.is_sorted_by_key(|&(last, _)| last), "{}", left.len());
 }
 
+/// At 10 G/s, the beginning is 2^53 slots after the clock's origin: beyond the reach of positions.
+#[test]
+fn no_slot_comes_before_a_beginning_that_is_out_of_reach() {
+    let clock = ManualClock::new();
+    clock.advance(Duration::from_secs(1_000_000));
+    let pacer = Pacer::builder(Rate::FASTEST).slots(59).clock(clock.clone()).build();
+    let asked = [Nanos::ZERO, pacer.now(), Nanos::MAX].map(|moment| pacer.asked_before(moment));
+    assert_eq!(asked, [0, 0, 59]);
+    clock.advance(Duration::from_secs(1));
+    assert_eq!(pacer.unstarted(Nanos::ZERO..pacer.now()).iter().map(|(_, n)| n).sum::<u64>(), 59);
+}
+
 /// At 10 G/s, a load has 2^63 slots after 29 years, and the count of each load stops there. The sum of the counts of
 /// several loads is larger than the counts' range.
 #[test]
