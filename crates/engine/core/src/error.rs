@@ -54,7 +54,7 @@ pub enum RateError {
     Syntax,
     /// An unknown unit of time.
     Unit(String),
-    /// A number with more digits than can be stored exactly.
+    /// A rate with more digits than can be stored exactly.
     TooManyDigits,
 }
 
@@ -68,7 +68,7 @@ impl fmt::Display for RateError {
             RateError::TooSlow => "that rate is too slow: the slowest is 1/d (one per day)",
             RateError::Syntax => "that is not a rate: write a count, optionally k, M or G, and a unit, such as 50k/s, 3/min or 1.5/h",
             RateError::Unit(unit) => return write!(f, "`{unit}` is not a unit of time for a rate: write ns, us, ms, s, min, h or d, such as 3/min"),
-            RateError::TooManyDigits => "a rate is stored exactly, and this number has too many digits: write at most 18 digits",
+            RateError::TooManyDigits => "a rate is stored exactly, and this one has too many digits: write at most 18 digits, or fewer decimals in the period",
         })
     }
 }

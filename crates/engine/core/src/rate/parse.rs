@@ -12,7 +12,8 @@ impl FromStr for Rate {
 
     /// Parses `COUNT[k|M|G][/[N]UNIT]`, where `UNIT` is `ns`, `us`, `ms`, `s`, `min`, `h`, `d` or a synonym such as
     /// `second`. Without a unit, the count is per second. Decimal fractions are exact. A number can have up to 18
-    /// digits.
+    /// digits. If the period has decimals, the exact fraction can be too large with fewer digits: 500M in 1.2345s is
+    /// possible, and 500M in 1.23456789012s is not.
     ///
     /// # Errors
     /// Returns a [`RateError`]. Its message says what is wrong and what to write instead.
@@ -159,6 +160,7 @@ mod tests {
             ("11G/s", RateError::TooFast),
             ("0.9/d", RateError::TooSlow),
             ("1234567890123456789", RateError::TooManyDigits),
+            ("500M/1.23456789012s", RateError::TooManyDigits),
         ] {
             assert_eq!(text.parse::<Rate>(), Err(error), "{text:?}");
         }
