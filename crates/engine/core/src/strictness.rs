@@ -16,6 +16,8 @@ use std::str::FromStr;
 /// The *gap* of a late start is its wait time. Lateness up to the pacer's tolerance, by default 100 us, is made up for
 /// at once under every strictness except 1; see [`PacerBuilder::tolerance`](crate::PacerBuilder::tolerance).
 ///
+/// The pacer rounds a strictness down to a multiple of 2^-32. A positive strictness below 2^-32 therefore acts like 0.
+///
 /// With a strictness other than 0, each start acquires a lock and has its own clock reading. See
 /// [`Grant::wait_time`](crate::Grant::wait_time).
 ///
