@@ -274,6 +274,9 @@ impl PacerBuilder {
     /// The caller gets the next slot that is at most `limit` late. A skipped slot was part of the load, but its
     /// operation is never executed. The time of a skipped slot counts as allocated.
     ///
+    /// While time is owed under a burst ratio, a slot can become too late before it may start. The slot is then skipped
+    /// at the time that [`Refused::NotUntil`](crate::Refused::NotUntil) contained, and a later slot or none can start.
+    ///
     /// Values range from zero to 2^44 intervals. No slot is ever more than 2^44 intervals late, so a longer limit skips
     /// no slot. With a limit, each start acquires a lock.
     ///
