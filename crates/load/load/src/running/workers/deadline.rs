@@ -1,6 +1,5 @@
 //! Implements the timeout of consecutive requests, at little cost per request.
 
-use std::mem;
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
@@ -19,26 +18,19 @@ pub(crate) struct Deadline {
     at: Instant,
     is_put_off: bool,
     timer: Pin<Box<Sleep>>,
-    /// The time at which the timer fires.
-    fires: Instant,
-    /// Whether the timer had not fired when the deadline was set, and the deadline has not been polled since.
-    is_running: bool,
     waker: Option<Waker>,
 }
 
 impl Deadline {
     /// Creates a deadline. Panics outside of a tokio runtime.
     pub(crate) fn new(timeout: Duration) -> Deadline {
-        let at = after(timeout, Instant::now());
-        let timer = Box::pin(sleep_until(at));
-        Deadline { at, is_put_off: false, timer, fires: at, is_running: false, waker: None }
+        let at = after(timeout);
+        Deadline { at, is_put_off: false, timer: Box::pin(sleep_until(at)), waker: None }
     }
 
     pub(crate) fn set(&mut self, timeout: Duration) {
-        let now = Instant::now();
-        self.at = after(timeout, now);
+        self.at = after(timeout);
         self.is_put_off = false;
-        self.is_running = now < self.fires;
     }
 
     pub(crate) fn poll_passed(&mut self, cx: &mut Context<'_>) -> Poll<()> {
@@ -48,16 +40,13 @@ impl Deadline {
             return Poll::Ready(());
         }
         let is_known = self.waker.as_ref().is_some_and(|waker| waker.will_wake(cx.waker()));
-        // If the timer fires between `set` and the first poll, the task is polled once more.
-        let is_running = mem::take(&mut self.is_running) || !self.timer.is_elapsed();
-        if is_known && is_running {
+        if is_known && !self.timer.is_elapsed() {
             return Poll::Pending;
         }
         while self.timer.as_mut().poll(cx).is_ready() {
-            if self.fires >= self.at && !self.put_off() {
+            if self.timer.deadline() >= self.at && !self.put_off() {
                 return Poll::Ready(());
             }
-            self.fires = self.at;
             self.timer.as_mut().reset(self.at);
         }
         // If the budget is used up, the timer has not stored the waker.
@@ -77,7 +66,8 @@ impl Deadline {
     }
 }
 
-fn after(timeout: Duration, now: Instant) -> Instant {
+fn after(timeout: Duration) -> Instant {
+    let now = Instant::now();
     // If the sum overflows, the deadline is about 32 years from now.
     now.checked_add(timeout).unwrap_or_else(|| now + Duration::from_secs(1_000_000_000))
 }
@@ -114,5 +104,21 @@ mod tests {
         poll_fn(|cx| deadline.poll_passed(cx)).await;
         let passed = begin.elapsed();
         assert!((second * 5 / 2..second * 13 / 5).contains(&passed), "{passed:?}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_timer_that_fires_before_the_first_poll_is_noticed() {
+        let second = Duration::from_secs(1);
+        let mut deadline = Deadline::new(second);
+        // The timer knows the task, as after an earlier request.
+        poll_fn(|cx| Poll::Ready(deadline.poll_passed(cx).is_ready())).await;
+        tokio::time::sleep(second / 2).await;
+        let begin = Instant::now();
+        deadline.set(second);
+        // The request waits for a connection, until after the timer has fired.
+        tokio::time::sleep(second * 3 / 4).await;
+        let passed = tokio::time::timeout(second * 9, poll_fn(|cx| deadline.poll_passed(cx))).await;
+        let passed = passed.map(|()| begin.elapsed());
+        assert!(passed.as_ref().is_ok_and(|passed| *passed < second * 11 / 10), "{passed:?}");
     }
 }
