@@ -87,12 +87,18 @@ impl Limits {
         let mut accounts: Vec<CountedLimit> =
             old.0.iter().zip(state.in_force()).map(account).collect();
         accounts.extend(state.replaced().into_iter().flat_map(Replaced::counted).cloned());
+        let mut taken_over = Vec::new();
         let opened = |(place, limit): (usize, &Limit)| {
-            let same_place = accounts[..old.0.len()].get(place);
-            CountedLimit::begin(*limit, same_place, &accounts, now)
+            let same_place = Some(place).filter(|place| *place < old.0.len());
+            let index = CountedLimit::taken_over_by(limit, same_place, &accounts, now);
+            taken_over.extend(index);
+            match index {
+                Some(index) => accounts[index].go_on_as(*limit),
+                None => CountedLimit::begin(*limit, &accounts, now),
+            }
         };
         let in_force: Vec<CountedLimit> = self.0.iter().enumerate().map(opened).collect();
-        let replaced = Replaced::by(&in_force, accounts, now);
+        let replaced = Replaced::by(&in_force, &taken_over, accounts, now);
         LimitsState::new(in_force.into_iter().map(CountedLimit::into_state).collect(), replaced)
     }
 

@@ -30,21 +30,29 @@ impl CountedLimit {
         (&self.limit, &self.state)
     }
 
-    /// Takes over a state that counts for `limit`: the one in `same_place`, or else the fullest one of `others`.
-    /// Otherwise begins with the rate of `others` that has the most unpaid requests, or with the most similar window,
-    /// whichever counts more.
-    pub(crate) fn begin(
-        limit: Limit,
-        same_place: Option<&CountedLimit>,
-        others: &[CountedLimit],
+    /// Returns the index of the account whose state `limit` takes over: an account of an equal limit, or else one that
+    /// counts for `limit`. If there are several, prefers the one at `same_place`, then the fullest one.
+    pub(crate) fn taken_over_by(
+        limit: &Limit,
+        same_place: Option<usize>,
+        accounts: &[CountedLimit],
         now: Nanos,
-    ) -> CountedLimit {
-        let is_same = |other: &&CountedLimit| other.counts_for(&limit);
-        let fullest =
-            || others.iter().filter(is_same).max_by_key(|other| (other.sum(now), other.level(now)));
-        if let Some(same) = same_place.filter(is_same).or_else(fullest) {
-            return CountedLimit::new(limit, same.state.clone());
-        }
+    ) -> Option<usize> {
+        let counting = accounts.iter().enumerate().filter(|(_, account)| account.counts_for(limit));
+        let preferred = counting.max_by_key(|(index, account)| {
+            let is_same_place = same_place == Some(*index);
+            (account.limit == *limit, is_same_place, account.sum(now), account.level(now))
+        });
+        preferred.map(|(index, _)| index)
+    }
+
+    pub(crate) fn go_on_as(&self, limit: Limit) -> CountedLimit {
+        CountedLimit::new(limit, self.state.clone())
+    }
+
+    /// Begins with the rate of `others` that has the most unpaid requests, or with the most similar window, whichever
+    /// counts more.
+    pub(crate) fn begin(limit: Limit, others: &[CountedLimit], now: Nanos) -> CountedLimit {
         let level = others.iter().filter_map(|other| other.level(now)).max().unwrap_or_default();
         let counted = most_similar(&limit, others, now)
             .map_or_else(Vec::new, |other| other.limit.let_in(&other.state, now));
@@ -117,13 +125,21 @@ impl CountedLimit {
 }
 
 impl Replaced {
+    /// Keeps the accounts that still count, unless a limit in force has taken them over or is equal to their limit.
     pub(crate) fn by(
         in_force: &[CountedLimit],
-        mut accounts: Vec<CountedLimit>,
+        taken_over: &[usize],
+        accounts: Vec<CountedLimit>,
         now: Nanos,
     ) -> Option<Replaced> {
-        let goes_on = |old: &CountedLimit| in_force.iter().any(|new| new.counts_for(&old.limit));
-        accounts.retain(|account| !account.is_idle(now) && !goes_on(account));
+        let goes_on = |index: usize, old: &CountedLimit| {
+            taken_over.contains(&index) || in_force.iter().any(|new| new.limit == old.limit)
+        };
+        let kept = accounts
+            .into_iter()
+            .enumerate()
+            .filter(|(index, account)| !account.is_idle(now) && !goes_on(*index, account));
+        let mut accounts: Vec<CountedLimit> = kept.map(|(_, account)| account).collect();
         accounts.sort_by_key(|account| Reverse(account.idle_from()));
         accounts.truncate(MOST_REPLACED);
         accounts.shrink_to_fit();

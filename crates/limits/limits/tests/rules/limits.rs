@@ -298,6 +298,29 @@ fn of_two_windows_alike_each_goes_on_with_its_own_count() {
     assert!(new.try_acquire_costs(&mut state, seconds(1), &[17, 1_500]).is_ok());
 }
 
+/// Both windows have one kind and period, so only their counts tell them apart.
+#[test]
+fn a_window_that_moves_to_another_place_keeps_its_own_state() {
+    for kind in ["in 6", "sliding-log", "fixed-window", "sliding-counter"] {
+        for changes in [
+            vec!["9/min KIND, 1k/min KIND"],
+            vec!["5/s, 1k/min KIND, 9/min KIND", "9/min KIND, 1k/min KIND"],
+            vec!["9/min KIND", "9/min KIND, 1k/min KIND"],
+        ] {
+            let limits = |text: &str| text.replace("KIND", kind).parse().unwrap();
+            let both = limits("1k/min KIND, 9/min KIND");
+            let limiter = Limiter::with_clock(both, ManualClock::new());
+            limiter.try_acquire_costs(&[1_000, 1]).unwrap();
+            for change in &changes {
+                limiter.set_limits(limits(change));
+            }
+            let admits = |costs| limiter.try_acquire_costs(&costs).is_ok();
+            let answers = [admits([0, 1]), admits([9, 0]), admits([8, 0])];
+            assert_eq!(answers, [false, false, true], "{changes:?} of {kind}");
+        }
+    }
+}
+
 #[test]
 fn an_invalid_limit_is_an_error_that_says_what_to_write() {
     for (text, error) in [
