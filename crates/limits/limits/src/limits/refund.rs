@@ -29,14 +29,15 @@ impl Receipt {
         &self.costs
     }
 
-    /// Returns the index of a limit among the limits of the receipt. If several limits are equal, prefers the one with
-    /// the same index.
+    /// Returns the index of a limit among the limits of the receipt. If several of them are equal to `limit`, this is
+    /// the one with the same index, or none: another one may have counted another cost.
     fn number_of(&self, number: usize, limit: &Limit) -> Option<usize> {
         let then = self.limits.each();
-        match then.get(number) {
-            Some(other) if other == limit => Some(number),
-            _ => then.iter().position(|other| other == limit),
+        if then.get(number) == Some(limit) {
+            return Some(number);
         }
+        let mut equal = (0..then.len()).filter(|other| then[*other] == *limit);
+        equal.next().filter(|_| equal.next().is_none())
     }
 }
 
@@ -82,6 +83,7 @@ impl Limits {
     ///
     /// * If the actual cost is lower, each limit that has not changed since the request refunds the difference, except
     ///   debt that time has paid off and counts that have left their window.
+    ///   If several limits of the request were equal, one of them that has another index now refunds nothing.
     /// * If the actual cost is higher, all limits, including those that have changed, count the difference, even beyond
     ///   their maximum. Each replaced limit counts the largest of these differences. So does each changed limit if the
     ///   number of limits has changed.

@@ -44,6 +44,25 @@ fn of_two_limits_alike_each_takes_back_its_own_cost() {
 }
 
 #[test]
+fn of_two_limits_alike_none_takes_back_the_cost_of_the_other() {
+    for kind in ["", " fixed-window"] {
+        let limits = |text: &str| text.replace(" KIND", kind).parse().unwrap();
+        let limiter =
+            Limiter::with_clock(limits("10/s, 9/min KIND, 9/min KIND"), ManualClock::new());
+        limiter.try_acquire_costs(&[0, 0, 8]).unwrap();
+        let reservation = limiter.reserve(&[0, 7, 0]).unwrap();
+        limiter.set_limits(limits("9/min KIND, 9/min KIND"));
+        drop(reservation);
+        assert_eq!(
+            limiter.try_acquire_costs(&[0, 9]),
+            Ok(()),
+            "the limit that stayed has refunded"
+        );
+        assert!(limiter.try_acquire_costs(&[2, 0]).is_err(), "the other limit has refunded{kind}");
+    }
+}
+
+#[test]
 fn debt_that_another_refund_has_paid_is_not_refunded() {
     // With a single rate, the request at 0.6 s takes the fast path. With two limits, it advances the states first,
     // which must not forget the refund.
