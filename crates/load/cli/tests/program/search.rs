@@ -91,14 +91,20 @@ fn failures_miss_every_objective() {
     assert_eq!(output.status.code(), Some(3));
 }
 
+/// A whole step has about 2000 failed requests. A step whose generator is late lasts until its end, because the lateness
+/// may reveal nothing about the target.
 #[test]
 fn a_step_ends_once_too_many_requests_have_failed() {
     let options = "--target-errors 50% --until \"p50 response < 10s\" --until \"failed < 20\"";
-    let steps = "--from 200 --min 200 --step 3h --settle 0s";
+    let steps = "--from 200 --min 200 --step 20s --settle 0s --max-steps 2";
     let (_, results) = search(&format!("{options} {steps}"));
-    assert_eq!(results["conclusion"]["result"], "none-kept", "{results}");
-    for step in results["steps"].as_array().unwrap() {
-        assert!(step["failures"]["status 500"].as_u64() >= Some(20), "{step}");
+    let steps = results["steps"].as_array().unwrap();
+    for step in steps.iter().filter(|step| !was_held_up(step)) {
+        let failed = step["failures"]["status 500"].as_u64();
+        assert!((Some(20)..Some(1000)).contains(&failed), "{step}");
+    }
+    if !steps.iter().any(was_held_up) {
+        assert_eq!(results["conclusion"]["result"], "none-kept", "{results}");
     }
 }
 
