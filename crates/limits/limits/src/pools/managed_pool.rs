@@ -21,7 +21,7 @@ use std::time::Duration;
 /// The *wait time* of a request is the age of its last token, if tokens are taken in the order in which they accrue.
 /// For a caller that blocked until its tokens were refilled, it is usually less than one `interval`.
 ///
-/// A request is admitted at its retry time if no caller waits then and no other request takes tokens before. It might
+/// A request is admitted at its retry time if no caller waits then and no tokens have been taken in between. It might
 /// be admitted earlier, because the retry time ignores tokens that are [waiting](TokenPool::waiting) already.
 ///
 /// A request first does the refill that is due, so [`take`](ManagedPool::take) does not depend on thread scheduling.
