@@ -3,7 +3,8 @@
 use crate::ffi::{guarded, out};
 use crate::pacer::{PacerHandle, live};
 use crate::status::Status;
-use nanopace::{Nanos, Pacer, Rate};
+use nanopace::driver::Drive as _;
+use nanopace::{Nanos, Pacer};
 use std::time::Duration;
 
 /// The account of the schedule's time: `elapsed = allocated + idle + waiting + backlog`.
@@ -116,12 +117,6 @@ pub unsafe extern "C" fn nanopace_get_counters(
     unsafe { tell(pacer, counters, told) }
 }
 
-/// Returns the current rate, or zero if a shape's rate is the slowest rate, which stands for zero.
-fn rate_hz(pacer: &Pacer) -> f64 {
-    let rate = pacer.rate();
-    if rate == Rate::SLOWEST && pacer.shape().is_some() { 0.0 } else { rate.as_hz() }
-}
-
 /// Writes the state of a pacer to `state`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanopace_get_state(
@@ -130,7 +125,7 @@ pub unsafe extern "C" fn nanopace_get_state(
 ) -> Status {
     let told = |pacer: &Pacer| State {
         now_ns: pacer.now().as_nanos(),
-        rate_hz: rate_hz(pacer),
+        rate_hz: pacer.rate_hz(),
         is_paused: pacer.is_paused(),
         is_closed: pacer.is_closed(),
         is_finished: pacer.is_finished(),

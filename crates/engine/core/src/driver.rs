@@ -14,7 +14,7 @@
 pub use crate::lease::Lease;
 use crate::sync::unique;
 use crate::timeline::Spacing;
-use crate::{Ended, Nanos, Pacer, PacerBuilder, Shape, ShardError};
+use crate::{Ended, Nanos, Pacer, PacerBuilder, Rate, Shape, ShardError};
 use std::task::Waker;
 use std::time::Duration;
 
@@ -132,6 +132,11 @@ pub trait Drive: sealed::Sealed {
     #[must_use = "slots before the returned number keep their old leases"]
     fn lease_rest(&self, from: u64, leases: &[Lease]) -> u64;
 
+    /// Returns the current rate in slots per second. A shape's rate that is zero or at most one per day counts as 0, and
+    /// so does the rate after the end of a shape; [`Pacer::rate`] returns [`Rate::SLOWEST`] in these cases. A pause does
+    /// not change the rate.
+    fn rate_hz(&self) -> f64;
+
     /// Returns the time at which the next free slot is due. The time is [`Nanos::MAX`] while the pacer is paused,
     /// before the first use of a pacer that [starts on first use](crate::PacerBuilder::start_on_first_use), and while
     /// the rate stays zero or the slot is not [leased] yet. This call does not count as a use, and claims no slot:
@@ -190,8 +195,9 @@ pub trait Drive: sealed::Sealed {
 
     /// Returns the time at which a caller with its own timer should wake for a slot that is due at `due`. The caller
     /// last woke at `woken`, and each wake-up costs `cost` of CPU time. The result is `due`, unless slots are so close
-    /// together that a wake-up for each slot would cost more than the [sleep share](crate::PacerBuilder::sleep_share)
-    /// of a core. In that case the result is later, but by default only if slots are less than 30 us apart.
+    /// together that a wake-up for each slot would take more of a core than the [sleep
+    /// share](crate::PacerBuilder::sleep_share). In that case the result is later, but by default only if slots are less
+    /// than 30 us apart.
     ///
     /// All slots that are due at the wake-up start at once. The wake-up is late by at most half of the lateness that
     /// the late policy makes up for at once. Under strict the result is never later than `due`.
@@ -231,6 +237,11 @@ impl Drive for Pacer {
 
     fn lease_rest(&self, from: u64, leases: &[Lease]) -> u64 {
         self.0.lease_rest(from, leases)
+    }
+
+    fn rate_hz(&self) -> f64 {
+        let rate = self.rate();
+        if rate == Rate::SLOWEST && self.shape().is_some() { 0.0 } else { rate.as_hz() }
     }
 
     fn next_due(&self) -> Result<Nanos, Ended> {

@@ -7,8 +7,8 @@ use crate::ledger::Ledger;
 use crate::read::{text, whole};
 use crate::settings;
 use crate::waiting::{self, if_due, until_ended};
+use nanopace::Refused;
 use nanopace::driver::Drive;
-use nanopace::{Rate, Refused};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -124,9 +124,7 @@ impl Pacer {
     /// and after the end of a shape. A pause does not change the rate.
     #[getter]
     fn rate(&self) -> f64 {
-        let rate = self.0.rate();
-        let is_zero = rate == Rate::SLOWEST && self.0.shape().is_some();
-        if is_zero { 0.0 } else { rate.as_hz() }
+        self.0.rate_hz()
     }
 
     /// Stops all starts until `resume`. The time of a pause does not become backlog.

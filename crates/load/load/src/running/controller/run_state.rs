@@ -8,7 +8,8 @@ use crate::running::workers::shared::RunShared;
 use crate::running::workers::span::RunSpan;
 use crate::shown::snapshot::Phase;
 use crate::shown::standing::Standing;
-use nanopace::{Nanos, Pacer, Rate};
+use nanopace::driver::Drive as _;
+use nanopace::{Nanos, Pacer};
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RunState<'run> {
@@ -48,11 +49,7 @@ impl<'run> RunState<'run> {
 
     /// Returns the current rate of all processes in slots per second. During a pause, returns the rate after the pause.
     pub(crate) fn hz(&self) -> f64 {
-        match self.pacer().rate() {
-            // The pacer returns this rate if the shape's rate is lower, for example zero.
-            Rate::SLOWEST if self.pacer().shape().is_some() => 0.0,
-            rate => rate.as_hz(),
-        }
+        self.pacer().rate_hz()
     }
 
     pub(crate) fn asked(&self, scheduled: f64, started: u64) -> f64 {
