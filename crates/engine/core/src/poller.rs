@@ -9,8 +9,8 @@ use std::time::Duration;
 ///
 /// A poller holds at most one slot. If the slot is due, [`poll`](Poller::poll) starts it. Otherwise the poller keeps
 /// the slot, and `poll` returns the time at which the slot is due. The caller therefore keeps its slot while it does
-/// something else. A slot that is due costs as much as with [`Pacer::acquire`], and allocates no memory. A slot that the
-/// poller keeps is recorded in a map of the pacer, which allocates memory only when it needs another node.
+/// something else. A slot that is due costs as much as with [`Pacer::acquire`], and allocates no memory. A slot that
+/// the poller keeps is recorded in a map of the pacer, which allocates memory only when it needs another node.
 ///
 /// Like a [`Claim`](crate::Claim), a poller keeps its slot even if another caller gives an earlier slot back. When the
 /// poller is dropped, its slot is given back and another caller gets it.

@@ -30,7 +30,7 @@ impl VirtualSchedule {
         let (count, period_ns) = (u128::from(quota.count()), u128::from(quota.period_ns()));
         let most = u128::from(Nanos::MAX.as_nanos()) * count / period_ns;
         if u128::from(capacity) > most {
-            let most = u64::try_from(most).expect("at most one per nanosecond");
+            let most = u64::try_from(most).expect("less than the capacity");
             return Err(QuotaError::CapacityTooLarge { most });
         }
         let limit_units = units.units_per_interval * capacity;

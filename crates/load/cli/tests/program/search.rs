@@ -91,8 +91,8 @@ fn failures_miss_every_objective() {
     assert_eq!(output.status.code(), Some(3));
 }
 
-/// A whole step has about 2000 failed requests. A step whose generator is late lasts until its end, because the lateness
-/// may reveal nothing about the target.
+/// A whole step has about 2000 failed requests. If the generator is late, the step does not end early, because the
+/// lateness may reveal nothing about the target.
 #[test]
 fn a_step_ends_once_too_many_requests_have_failed() {
     let options = "--target-errors 50% --until \"p50 response < 10s\" --until \"failed < 20\"";

@@ -1,14 +1,13 @@
 //! Reads from connections into the memory of the thread, and stores the bytes that the parser has not consumed yet.
 
 use std::cell::RefCell;
-use std::fmt;
 
 /// The maximum size of a read in bytes.
 const ROOM: usize = 64 * 1024;
 
 thread_local! {
-    /// The memory that all connections of the thread read into. It stays in the core's caches. Memory of a connection would
-    /// not, because the thread reads from many other connections before it reads from this one again.
+    /// The memory that all connections of the thread read into. It stays in the core's caches. Memory of a single
+    /// connection would not, because the thread reads from many other connections before it reads from this one again.
     static MEMORY: RefCell<Vec<u8>> = RefCell::new(vec![0; ROOM]);
 }
 
@@ -42,11 +41,5 @@ impl Buffer {
             self.0.drain(..taken);
         }
         Ok(())
-    }
-}
-
-impl fmt::Debug for Buffer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} bytes", self.0.len())
     }
 }
