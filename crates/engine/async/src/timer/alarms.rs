@@ -3,6 +3,7 @@
 use crate::sync::Mutex;
 use std::collections::BTreeMap;
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Weak};
 use std::task::{Wake, Waker};
 use std::time::{Duration, Instant};
@@ -140,7 +141,10 @@ impl Shared {
         }
         self.set_timer(&queue, now);
         drop(queue);
-        woken.into_iter().for_each(Waker::wake);
+        for waker in woken {
+            // A waker's panic must not end the timer's thread or reactor, and the others are still woken.
+            let _ = catch_unwind(AssertUnwindSafe(|| waker.wake()));
+        }
     }
 
     fn set_timer(&self, queue: &Queue, now: Instant) {

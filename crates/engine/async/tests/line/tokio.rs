@@ -2,12 +2,13 @@
 
 use futures_util::StreamExt;
 use nanopace::{Grant, ManualClock, Pacer, Rate, Refused, Strictness};
-use nanopace_async::timer::{ThreadTimer, Timer};
+use nanopace_async::timer::{Alarms, ThreadTimer, Timer};
 use nanopace_async::{Acquire, AsyncPacer};
 use std::collections::BTreeSet;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::mpsc;
 use std::task::{Context, Waker};
 use std::time::Duration;
 use tokio::runtime::{Builder, Runtime};
@@ -459,6 +460,25 @@ fn a_waker_that_panics_strands_no_task() {
         assert_eq!(before.await.unwrap(), Err(Refused::Closed));
         assert_eq!(behind.await.unwrap(), Err(Refused::Closed));
     });
+}
+
+#[test]
+fn a_waker_that_panics_stops_no_other_alarm() {
+    let alarms = Alarms::new(ThreadTimer::new().unwrap());
+    let mut bad = alarms.alarm();
+    bad.set(Duration::ZERO, &Waker::from(Arc::new(Panics)));
+    let (sender, woken) = mpsc::channel();
+    let mut good = alarms.alarm();
+    good.set(Duration::from_millis(20), &Waker::from(Arc::new(Tells(sender))));
+    assert_eq!(woken.recv_timeout(Duration::from_secs(30)), Ok(()));
+}
+
+struct Tells(mpsc::Sender<()>);
+
+impl std::task::Wake for Tells {
+    fn wake(self: Arc<Self>) {
+        self.0.send(()).unwrap();
+    }
 }
 
 /// If the time per deadline grew with the number of deadlines, this test would be slow.
