@@ -174,8 +174,7 @@ impl Line {
             stay.call_all_claims();
         }
         if stay.queue.is_idle() {
-            stay.queue.alarm = Nanos::ZERO;
-            self.timer.stop();
+            stay.stop_timer();
             return;
         }
         self.timer.went_off(&self.bell);
@@ -185,7 +184,7 @@ impl Line {
             stay.call_as_many_again();
         }
         if stay.queue.waits_for_a_change() {
-            self.timer.stop();
+            stay.stop_timer();
         }
     }
 
@@ -239,7 +238,7 @@ impl Stay<'_> {
             Err(_) => self.call_all(),
             Ok(due) if !self.holds_on(due, now) => self.call_at(due, now),
             Ok(due) if asking == Some(first) => return Some(self.hold(due, now)),
-            Ok(_) => self.call(first),
+            Ok(_) => self.call_for_slot(first, now),
         }
         None
     }
@@ -271,6 +270,11 @@ impl Stay<'_> {
     fn call_at(&mut self, due: Nanos, now: Nanos) {
         let at = self.call_time(due, now).min(self.queue.deadline());
         self.set_timer_if_earlier(at, now);
+    }
+
+    fn stop_timer(&mut self) {
+        self.line.timer.stop();
+        (self.queue.alarm, self.queue.rings_again) = (Nanos::ZERO, false);
     }
 
     fn call_time(&self, due: Nanos, now: Nanos) -> Nanos {
@@ -326,9 +330,20 @@ impl Stay<'_> {
     fn set_timer_if_earlier(&mut self, at: Nanos, now: Nanos) {
         if at < Nanos::MAX && (self.queue.alarm <= now || at < self.queue.alarm) {
             self.line.set_timer(at);
-            self.queue.alarm = at;
+            (self.queue.alarm, self.queue.rings_again) = (at, false);
             let took = (self.line.pacer.now() - now).min(MOST_SET_COST);
             self.queue.set_cost = (self.queue.set_cost * 7 + took) / 8;
+        }
+    }
+
+    /// Calls the task whose slot is due. If other tasks wait, ensures that the timer rings soon, because the called task
+    /// may not come. The timer may be stopped or set to a later time if a change made the slot due.
+    fn call_for_slot(&mut self, number: u64, now: Nanos) {
+        self.call(number);
+        let latest = now + PATIENCE;
+        let is_set = self.queue.alarm != Nanos::ZERO && self.queue.alarm <= latest;
+        if !self.queue.uncalled.is_empty() && !self.queue.rings_again && !is_set {
+            self.set_timer_if_earlier(latest, now);
         }
     }
 

@@ -24,6 +24,8 @@ pub(super) struct Queue {
     pub(super) started: Nanos,
     /// The time for which the timer was set, or zero if that ring has been handled or the timer was stopped.
     pub(super) alarm: Nanos,
+    /// Whether the timer rings repeatedly, because the time for which it was set has passed and it was not set again.
+    pub(super) rings_again: bool,
     pub(super) set_cost: Duration,
     pub(super) waking: Waking,
     pub(super) holding: Holding,
@@ -59,6 +61,7 @@ impl Queue {
             is_watched: false,
             started: Nanos::ZERO,
             alarm: Nanos::ZERO,
+            rings_again: false,
             set_cost: SET_COST_AT_FIRST,
             waking: Waking::default(),
             holding: Holding::default(),
@@ -116,7 +119,7 @@ impl Queue {
         let was_due = self.alarm != Nanos::ZERO && self.alarm <= now;
         if was_due {
             self.waking.learn(now - self.alarm);
-            self.alarm = Nanos::ZERO;
+            (self.alarm, self.rings_again) = (Nanos::ZERO, true);
         }
         was_due
     }

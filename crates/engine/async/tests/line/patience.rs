@@ -64,6 +64,27 @@ fn a_task_that_does_not_come_keeps_no_timer_busy() {
     assert!(world.rings.get() < 10, "{}", world.rings.get());
 }
 
+/// When a slot becomes due by a change, the timer is set to a slot that is due in an hour. In a pause it is not set.
+#[test]
+fn a_task_that_does_not_come_after_a_change_delays_others_for_4_ms() {
+    for is_paused in [false, true] {
+        let world = World::new("1/h", |builder| builder);
+        let late = world.pacer.claim().unwrap();
+        if is_paused {
+            world.pacer.pause();
+        }
+        let mut kept = world.line.acquire();
+        assert!(poll_once(&mut kept).is_none());
+        let mut task = Task::new(world.line.acquire());
+        world.run_to(ms(10), &mut [&mut task]);
+        assert!(task.done.is_none());
+        drop(late); // due at once
+        world.pacer.resume();
+        world.run_to(ms(14), &mut [&mut task]);
+        assert!(task.done.is_some_and(|grant| grant.is_ok()), "paused: {is_paused}");
+    }
+}
+
 #[test]
 fn a_row_that_no_longer_fits_is_refused_at_once() {
     let world = World::new("1/h", |builder| builder.slots(5));
