@@ -56,7 +56,8 @@ impl Stay<'_> {
     /// Sets the timer for a claim, unless this would delay the next ring that is needed for a called task that has not
     /// come.
     fn set_timer_for_claims(&mut self, at: Nanos, now: Nanos) {
-        if at - now <= 2 * PATIENCE || !self.queue.waits_for_a_task() {
+        let needs_the_next_ring = self.queue.rings_again && self.queue.waits_for_a_task();
+        if at - now <= 2 * PATIENCE || !needs_the_next_ring {
             self.set_timer_if_earlier(at, now);
         }
     }

@@ -64,6 +64,22 @@ fn a_task_that_does_not_come_keeps_no_timer_busy() {
     assert!(world.rings.get() < 10, "{}", world.rings.get());
 }
 
+#[test]
+fn a_task_that_did_not_come_delays_no_claim() {
+    let world = World::new("10/s", |builder| builder);
+    world.pacer.acquire().unwrap();
+    let mut kept = world.line.acquire();
+    assert!(poll_once(&mut kept).is_none());
+    let mut task = Task::new(world.line.acquire());
+    world.run_to(ms(104), &mut [&mut task]);
+    assert!(task.done.is_some());
+    let mut claim = Task::new(world.line.claim().unwrap()); // due at 200 ms
+    let mut behind = Task::new(world.line.acquire()); // due at 300 ms
+    behind.run();
+    world.run_to(ms(200), &mut [&mut claim]);
+    assert!(claim.done.is_some_and(|grant| grant.is_ok()));
+}
+
 /// When a slot becomes due by a change, the timer is set to a slot that is due in an hour. In a pause it is not set.
 #[test]
 fn a_task_that_does_not_come_after_a_change_delays_others_for_4_ms() {
