@@ -158,7 +158,10 @@ impl Line {
     pub(crate) fn leave(&self, ticket: &mut Option<Ticket>, started: Option<Nanos>) {
         let Some(Ticket(number)) = ticket.take() else { return };
         let mut stay = self.enter();
-        let was_to_come = stay.queue.leads(number) || !stay.queue.uncalled.contains(&number);
+        // A task that wants one slot can come before a row that leads.
+        let was_to_come = stay.queue.leads(number)
+            || !stay.queue.uncalled.contains(&number)
+            || !stay.queue.rows.is_empty();
         stay.dropped = stay.queue.remove(number);
         stay.queue.started = started.unwrap_or(stay.queue.started);
         if was_to_come {

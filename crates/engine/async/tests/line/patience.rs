@@ -155,6 +155,28 @@ fn a_slot_that_came_back_goes_past_a_row() {
     assert_eq!(row.done.unwrap().map(Grant::intended_start), Ok(ms(400)));
 }
 
+/// Because the first ring is late, a task holds on before the next slot, and sets the timer to the slot after that one.
+#[test]
+fn a_deadline_is_reported_in_time_after_a_slot_went_past_a_row() {
+    let world = World::new("10/s", |builder| builder);
+    world.pacer.acquire().unwrap();
+    let mut early = Task::new(world.line.acquire()); // due at 100 ms
+    early.run();
+    world.clock.set(ms(101));
+    world.run_to(ms(102), &mut [&mut early]);
+
+    let (first, _second) = (world.pacer.claim().unwrap(), world.pacer.claim().unwrap());
+    let mut row = Task::new(world.line.acquire_many(2)); // due at 400 ms
+    let mut task = Task::new(world.line.acquire());
+    world.run_to(ms(150), &mut [&mut row, &mut task]);
+    drop(first); // slot 2, due at 200 ms
+    let mut short = Task::new(world.line.acquire_deadline(ms(250)));
+    world.run_to(ms(200), &mut [&mut row, &mut task, &mut short]);
+    assert_eq!(task.done.unwrap().map(Grant::intended_start), Ok(ms(200)));
+    world.run_to(ms(250), &mut [&mut row, &mut short]);
+    assert_eq!(short.done, Some(Err(Refused::NotUntil(ms(400)))));
+}
+
 #[test]
 fn a_deadline_that_no_slot_can_meet_any_more_is_reported_at_once() {
     let world = World::new("10/s", |builder| builder);
