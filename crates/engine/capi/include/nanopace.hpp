@@ -63,7 +63,10 @@ inline status told(status of) {
 }
 
 /// Returns whether a blocking call has started a slot. Returns false if no more slots start; errors are thrown.
-inline bool started(status of) { return told(of) == NANOPACE_STATUS_OK; }
+inline bool started(status of) {
+  if (of == NANOPACE_STATUS_TOO_FAR_AHEAD) throw error(of);
+  return told(of) == NANOPACE_STATUS_OK;
+}
 
 inline void done(status of) {
   if (of != NANOPACE_STATUS_OK) throw error(of);

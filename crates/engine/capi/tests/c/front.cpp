@@ -55,6 +55,16 @@ int main() {
   } catch (const nanopace::error &wrong) {
     CHECK(wrong.code() == NANOPACE_STATUS_WRONG && std::string(wrong.what()).rfind("column 1", 0) == 0);
   }
+  {
+    std::vector<nanopace::claim> far;  // more than 2^44 slots
+    for (int i = 0; i < 4097; i++) far.emplace_back(pacer, UINT32_MAX);
+    try {
+      pacer.acquire_many(2, grant);
+      CHECK(false);
+    } catch (const nanopace::error &too_far) {
+      CHECK(too_far.code() == NANOPACE_STATUS_TOO_FAR_AHEAD);
+    }
+  }
   pacer.close();
   CHECK(!pacer.acquire(grant) && pacer.now() > 0);
   CHECK(pacer.try_acquire(grant) == NANOPACE_STATUS_CLOSED);
