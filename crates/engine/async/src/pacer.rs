@@ -78,7 +78,7 @@ impl AsyncPacer {
     ///
     /// # Errors
     /// Returns [`Refused::Closed`], [`Refused::Finished`] if the schedule has fewer than `n` slots left, or
-    /// [`Refused::TooFarAhead`] if more than 2^44 slots that are not due yet have been claimed.
+    /// [`Refused::TooFarAhead`] if `n` is 2 or more, and more than 2^44 slots that are not due yet have been claimed.
     #[inline]
     pub fn acquire_many(&self, n: u32) -> Acquire<'_> {
         Acquire::new(&self.0, n, Nanos::MAX)

@@ -39,7 +39,7 @@ typedef enum {
   NANOPACE_STATUS_FINISHED = 3,
   // The pacer is closed.
   NANOPACE_STATUS_CLOSED = 4,
-  // More than 2^44 slots that are not due yet have been claimed.
+  // The caller requested two or more slots at once, and more than 2^44 slots that are not due yet have been claimed.
   NANOPACE_STATUS_TOO_FAR_AHEAD = 5,
   // A required pointer is null.
   NANOPACE_STATUS_NULL = 6,

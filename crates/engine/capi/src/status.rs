@@ -19,7 +19,7 @@ pub enum Status {
     Finished = 3,
     /// The pacer is closed.
     Closed = 4,
-    /// More than 2^44 slots that are not due yet have been claimed.
+    /// The caller requested two or more slots at once, and more than 2^44 slots that are not due yet have been claimed.
     TooFarAhead = 5,
     /// A required pointer is null.
     Null = 6,

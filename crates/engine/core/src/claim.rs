@@ -77,7 +77,7 @@ impl Pacer {
     ///
     /// # Errors
     /// Returns [`Refused::Closed`], [`Refused::Finished`] if the schedule has fewer than `n` slots left, or
-    /// [`Refused::TooFarAhead`] if more than 2^44 slots that are not due yet have been claimed.
+    /// [`Refused::TooFarAhead`] if `n` is 2 or more, and more than 2^44 slots that are not due yet have been claimed.
     pub fn claim_many(&self, n: u32) -> Result<Claim<'_>, Refused> {
         if n == 0 {
             let started = Some(self.acquire_many(0)?);

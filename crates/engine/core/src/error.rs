@@ -240,7 +240,7 @@ pub enum Refused {
     /// No slot can start yet. By the current schedule, the next slot, or the one that the caller holds, can start at
     /// this time on the pacer's clock.
     NotUntil(Nanos),
-    /// More than 2^44 slots that are not due yet have been claimed. Later slots are out of range.
+    /// The caller requested two or more slots at once, and more than 2^44 slots that are not due yet have been claimed.
     TooFarAhead,
 }
 

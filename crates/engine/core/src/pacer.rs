@@ -94,7 +94,7 @@ impl Pacer {
     ///
     /// # Errors
     /// Returns [`Refused::Closed`], [`Refused::Finished`] if the schedule has fewer than `n` slots left, or
-    /// [`Refused::TooFarAhead`] if more than 2^44 slots that are not due yet have been claimed already.
+    /// [`Refused::TooFarAhead`] if `n` is 2 or more, and more than 2^44 slots that are not due yet have been claimed.
     ///
     /// # Examples
     /// ```
