@@ -1,9 +1,8 @@
 //! Stores cookies, and sends them back to the server that set them (RFC 6265). The only attributes with an effect are
 //! `Max-Age` and `Expires`.
 
-use httpdate::parse_http_date;
 use hyper::header::{HeaderMap, SET_COOKIE};
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// The maximum number of cookies of one server. If the server sets another cookie, its oldest cookie is removed.
 const MOST: usize = 100;
@@ -96,7 +95,7 @@ impl Cookie<'_> {
         for (attribute, value) in parts.filter_map(attribute) {
             match attribute.to_ascii_lowercase().as_str() {
                 "max-age" => max_age = value.parse().ok().map(|seconds: i64| seconds.max(0)),
-                "expires" => expires = parse_http_date(value).ok(),
+                "expires" => expires = date(value),
                 _ => {}
             }
         }
@@ -109,6 +108,40 @@ impl Cookie<'_> {
 fn attribute(part: &[u8]) -> Option<(&str, &str)> {
     let (name, value) = std::str::from_utf8(part).ok()?.split_once('=')?;
     Some((name.trim(), value.trim()))
+}
+
+/// Parses the date of `Expires` as browsers do, because servers write it in several forms (RFC 6265, section 5.1.1).
+/// For a date before 1970, returns the beginning of 1970.
+fn date(text: &str) -> Option<SystemTime> {
+    let (mut time, mut day, mut month, mut year) = (None, None, None, None);
+    for word in text.split(|c: char| !c.is_ascii_alphanumeric() && c != ':') {
+        match word.parse::<u32>() {
+            Ok(number) if word.len() <= 2 && day.is_none() => day = Some(number),
+            Ok(number) if (2..=4).contains(&word.len()) => year = year.or(Some(number)),
+            Ok(_) => {}
+            Err(_) if word.contains(':') => time = time.or(Some(word)),
+            Err(_) => month = month.or(MONTHS.iter().position(|name| is_month(word, name))),
+        }
+    }
+    let mut parts = time?.split(':').map(str::parse::<u32>);
+    let mut part = || parts.next()?.ok();
+    let (hour, minute, second) = (part()?, part()?, part()?);
+    let (year, month, day) = (year?, month? + 1, day?);
+    let year = match year {
+        0..=69 => year + 2000,
+        70..=99 => year + 1900,
+        1601..=1969 => return Some(UNIX_EPOCH),
+        year => year,
+    };
+    let text = format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z");
+    humantime::parse_rfc3339(&text).ok()
+}
+
+const MONTHS: [&str; 12] =
+    ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
+
+fn is_month(word: &str, name: &str) -> bool {
+    word.get(..name.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(name))
 }
 
 #[cfg(test)]
@@ -177,6 +210,38 @@ mod tests {
         jar.set(&answer(&["a=2"]), at(9));
         jar.send(at(99));
         assert_eq!(jar.header(), b"d=4; e=5; a=2");
+    }
+
+    #[test]
+    fn expiry_dates_are_read_in_all_forms_of_servers() {
+        for (text, seconds) in [
+            ("Sun, 09 Sep 2001 01:46:40 GMT", Some(1_000_000_000)),
+            ("Sun, 09-Sep-2001 01:46:40 GMT", Some(1_000_000_000)),
+            ("Sunday, 09-Sep-01 01:46:40 GMT", Some(1_000_000_000)),
+            ("Sun Sep  9 01:46:40 2001", Some(1_000_000_000)),
+            ("2001 september 9 1:46:40 +0000", Some(1_000_000_000)),
+            ("Mon, 09 Sep 2001 01:46:40 GMT", Some(1_000_000_000)),
+            ("Thu, 01-Jan-1970 00:00:01 GMT", Some(1)),
+            ("Thu, 01-Jan-70 00:00:00 GMT", Some(0)),
+            ("Mon, 01-Jan-1900 00:00:00 GMT", Some(0)),
+            ("Fri, 31-Dec-9999 23:59:59 GMT", Some(253_402_300_799)),
+            ("Mon, 01 Jan 0001 00:00:00 GMT", Some(978_307_200)),
+            ("Sat, 01 Jan 1600 00:00:00 GMT", None),
+            ("Sun, 31 Feb 2001 01:46:40 GMT", None),
+            ("Sun, 09 Sep 2001 24:46:40 GMT", None),
+            ("Sun, 09 Sep 2001", None),
+            ("09 Sep 2001 01:46", None),
+            ("01:46:40", None),
+            ("-1", None),
+            ("", None),
+        ] {
+            let expected = seconds.map(|seconds| UNIX_EPOCH + Duration::from_secs(seconds));
+            assert_eq!(date(text), expected, "{text}");
+        }
+        let mut jar = Jar::default();
+        let lines = ["a=1", "b=2", "a=; expires=Tue, 12-Oct-1999 05:00:00 GMT"];
+        jar.set(&answer(&lines), SystemTime::now);
+        assert_eq!(jar.header(), b"b=2");
     }
 
     #[test]
