@@ -4,7 +4,7 @@
 use hyper::header::{HeaderMap, SET_COOKIE};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// The maximum number of cookies of one server. If the server sets another cookie, its oldest cookie is removed.
+/// The maximum number of cookies of one server. If the server sets more, its oldest cookies are removed.
 const MOST: usize = 100;
 const LONGEST: usize = 4096;
 
@@ -62,6 +62,7 @@ impl Jar {
 
     fn forget(&mut self, now: SystemTime) {
         self.cookies.retain(|cookie| cookie.over.is_none_or(|over| over > now));
+        self.cookies.drain(..self.cookies.len().saturating_sub(MOST));
         self.next_over = self.cookies.iter().filter_map(|cookie| cookie.over).min();
         self.header.clear();
         for Kept { name, value, .. } in &self.cookies {
@@ -77,9 +78,6 @@ impl Jar {
         if let Some(kept) = self.cookies.iter_mut().find(|kept| kept.name == cookie.name) {
             (kept.value, kept.over) = (value, over);
             return;
-        }
-        if self.cookies.len() == MOST {
-            self.cookies.remove(0);
         }
         self.cookies.push(Kept { name: cookie.name.to_owned(), value, over });
     }
@@ -249,6 +247,8 @@ mod tests {
         let mut jar = Jar::default();
         let now = SystemTime::now;
         (0..150).for_each(|number| jar.set(&answer(&[&format!("a{number}={number}")]), now));
+        assert!(jar.cookies.len() == MOST && jar.header().starts_with(b"a50=50; a51"));
+        jar.set(&answer(&["expired=1; Max-Age=0"]), now);
         assert!(jar.cookies.len() == MOST && jar.header().starts_with(b"a50=50; a51"));
         let before = jar.header().len();
         jar.set(&answer(&[&format!("long={}", "x".repeat(LONGEST))]), now);
