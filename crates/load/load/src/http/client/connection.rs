@@ -108,8 +108,9 @@ impl Connection {
                 connection.exchange(&plan.text(request, memory), deadline, observer).await
             }
             Connection::Http2 { connection, .. } => {
+                let request = plan.http2(request, memory)?;
                 // The future is boxed, because the future of an HTTP/1.1 call is moved as a whole before it begins.
-                Box::pin(connection.exchange(plan.http2(request, memory), deadline, observer)).await
+                Box::pin(connection.exchange(request, deadline, observer)).await
             }
         }
     }

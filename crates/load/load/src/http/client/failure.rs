@@ -38,6 +38,8 @@ pub(crate) enum Failure {
     Protocol,
     Chunk,
     BodyFile,
+    /// The path of an HTTP/2 request is longer than hyper can send.
+    LongPath,
 }
 
 pub(crate) const GROUPS: [&str; 14] = [
@@ -92,7 +94,7 @@ impl Failure {
             Failure::NotTaken => "not-taken",
             Failure::Reset(_) => "reset",
             Failure::Refused => "refused",
-            Failure::TooLarge => "too-large",
+            Failure::TooLarge | Failure::LongPath => "too-large",
             Failure::Unreadable | Failure::Protocol | Failure::Chunk => "protocol",
             Failure::BodyFile => "body-file",
         }
@@ -123,7 +125,7 @@ impl Failure {
     }
 
     pub(crate) fn spares_connection(self) -> bool {
-        matches!(self, Failure::Reset(_) | Failure::Refused)
+        matches!(self, Failure::Reset(_) | Failure::Refused | Failure::LongPath)
     }
 }
 
@@ -165,6 +167,9 @@ impl fmt::Display for Failure {
             Failure::Protocol => f.write_str("not a valid HTTP answer"),
             Failure::Chunk => f.write_str("the answer has a chunk that is none"),
             Failure::BodyFile => Unreadable.fmt(f),
+            Failure::LongPath => {
+                f.write_str("the path is too long for HTTP/2 (65 534 bytes at most)")
+            }
         }
     }
 }
@@ -225,6 +230,7 @@ mod tests {
             Failure::Protocol,
             Failure::Chunk,
             Failure::BodyFile,
+            Failure::LongPath,
         ];
         for failure in resets.chain(statuses).chain(others) {
             assert!(GROUPS.contains(&failure.kind().group()), "{failure}");

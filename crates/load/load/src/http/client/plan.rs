@@ -284,7 +284,8 @@ impl Draft<'_> {
         Ok(Plan {
             only: is_one.then(|| written(&requests.get(0), &lines[0])),
             only_http2: (is_one && args.http2)
-                .then(|| whole(&requests.get(0), Flow::of(requests.body_of(0)), &common[0])),
+                .then(|| whole(&requests.get(0), Flow::of(requests.body_of(0)), &common[0]))
+                .and_then(Result::ok),
             most_slots: compiler.data.as_ref().and_then(Data::most_slots),
             data: compiler.data,
             seed,
@@ -404,9 +405,13 @@ impl Plan {
         written.with(parts.body, parts.file)
     }
 
-    pub(crate) fn http2(&self, request: Prepared, memory: &mut Memory) -> Request<Flow> {
+    pub(crate) fn http2(
+        &self,
+        request: Prepared,
+        memory: &mut Memory,
+    ) -> Result<Request<Flow>, Failure> {
         if let Some(only) = &self.only_http2 {
-            return only.clone();
+            return Ok(only.clone());
         }
         let parts = self.parts(request, &mut memory.filled, &memory.taken, &memory.jars);
         let body = match (parts.file, self.requests.templates(request.index)) {

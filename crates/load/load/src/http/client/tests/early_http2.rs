@@ -43,7 +43,7 @@ fn a_response_over_http2_is_read_after_sending_has_failed() {
         broken.parts.extend(parts.iter().cloned());
         block_on(async {
             let mut connection = Connection::open(Box::new(broken)).await.unwrap();
-            let request = plan.http2(plan.of_slot(0), &mut Memory::new());
+            let request = plan.http2(plan.of_slot(0), &mut Memory::new()).unwrap();
             let mut deadline = Deadline::new(Duration::from_secs(60));
             let status = connection.exchange(request, &mut deadline, None).await;
             assert!(connection.is_over() && !connection.is_ready(&mut deadline).await);

@@ -80,7 +80,7 @@ fn over_http2_a_large_file_is_the_body_when_other_parts_are_filled() {
     let file = file();
     for more in [&["--http2"][..], &["--http2", "-H", "x: {{slot}}"], &["--http2", "--cookies"]] {
         let plan = sends("http://127.0.0.1:1/", &file, more);
-        let request = plan.http2(plan.of_slot(0), &mut Memory::new());
+        let request = plan.http2(plan.of_slot(0), &mut Memory::new()).unwrap();
         assert_eq!(request.body().size_hint().exact(), Some(BYTES.into()), "{more:?}");
     }
 }

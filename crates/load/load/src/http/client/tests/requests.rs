@@ -1,5 +1,6 @@
 //! Tests the requests that are sent, and tests which options are rejected before a request is sent.
 
+use super::super::failure::Failure;
 use super::super::plan::{Draft, Memory};
 use super::server::{Answer, Server, Then};
 use super::{CommandLine, block_on, plan, session};
@@ -179,7 +180,7 @@ fn headers(own: &[(&str, &str)], options: &[&str]) -> anyhow::Result<Vec<(String
     let plan = draft.complete(Trust::Anyone, PATIENCE, 0)?;
     let mut memory = Memory::new();
     if plan.http2 {
-        let request = plan.http2(plan.of_slot(0), &mut memory);
+        let request = plan.http2(plan.of_slot(0), &mut memory).unwrap();
         let host = ("host".to_owned(), request.uri().authority().unwrap().to_string());
         let others = request.headers().iter();
         let others =
@@ -283,7 +284,7 @@ fn over_http2_places_are_filled_too() {
     let plan = plan("http://127.0.0.1:1/{{slot}}?a={{random 5..5}}", &options, PATIENCE).unwrap();
     let mut memory = Memory::new();
     for number in [0, 7] {
-        let request = plan.http2(plan.of_slot(number), &mut memory);
+        let request = plan.http2(plan.of_slot(number), &mut memory).unwrap();
         let expected = format!("http://127.0.0.1:1/{number}?a=5");
         assert_eq!((request.method().as_str(), request.uri().to_string()), ("POST", expected));
         assert_eq!([&request.headers()["x"], &request.headers()["y"]], [&*number.to_string(), "z"]);
@@ -294,6 +295,11 @@ fn over_http2_places_are_filled_too() {
         let host = format!("Host: {host}");
         let refused = super::plan("http://127.0.0.1:1/", &["--http2", "-H", &host], PATIENCE);
         assert!(refused.is_err(), "{host}");
+    }
+    for (letters, failure) in [(65_533, None), (65_534, Some(Failure::LongPath))] {
+        let url = format!("http://127.0.0.1:1/{{{{random-text {letters}}}}}");
+        let plan = super::plan(&url, &["--http2"], PATIENCE).unwrap();
+        assert_eq!(plan.http2(plan.of_slot(0), &mut memory).err(), failure, "{letters}");
     }
 }
 
@@ -306,7 +312,7 @@ fn over_http2_a_form_is_that_of_http1() {
         let [head, body @ ..] = one.text(one.of_slot(7), &mut memory).parts;
         let boundary = str::from_utf8(head).unwrap().split_once("boundary=").unwrap().1;
         let body = String::from_utf8(body.concat()).unwrap();
-        let request = two.http2(two.of_slot(7), &mut other);
+        let request = two.http2(two.of_slot(7), &mut other).unwrap();
         let kind = request.headers()["content-type"].to_str().unwrap().to_owned();
         let its_own = kind.strip_prefix("multipart/form-data; boundary=").unwrap();
         let sent = block_on(request.into_body().collect()).unwrap().to_bytes();

@@ -1,5 +1,6 @@
 //! Builds requests for hyper.
 
+use crate::http::client::failure::Failure;
 use crate::http::client::request::body::Flow;
 use crate::http::client::request::buffer::{Common, authority};
 use crate::http::client::request::parts::RequestParts;
@@ -9,9 +10,14 @@ use hyper::{Method, Request, Uri, Version};
 
 const CHECKED: &str = "it was read before";
 
-pub(crate) fn request(parts: &RequestParts<'_>, body: Flow, common: &Common) -> Request<Flow> {
+/// Returns a failure if the values of placeholders make the path too long for hyper.
+pub(crate) fn request(
+    parts: &RequestParts<'_>,
+    body: Flow,
+    common: &Common,
+) -> Result<Request<Flow>, Failure> {
     let method = Method::from_bytes(parts.method).expect(CHECKED);
-    let path = PathAndQuery::try_from(parts.path).expect(CHECKED);
+    let path = PathAndQuery::try_from(parts.path).map_err(|_| Failure::LongPath)?;
     let mut headers = headers(parts, common);
     // Some servers require a length for these methods even without a body.
     if parts.body_length() == 0 && [Method::POST, Method::PUT, Method::PATCH].contains(&method) {
@@ -22,7 +28,7 @@ pub(crate) fn request(parts: &RequestParts<'_>, body: Flow, common: &Common) -> 
     *request.uri_mut() = uri(&common.url, path, &mut headers);
     *request.version_mut() = Version::HTTP_2;
     *request.headers_mut() = headers;
-    request
+    Ok(request)
 }
 
 /// Returns the URL of the request. hyper takes `:authority` from the URL, so the value of a header `Host` replaces the
@@ -80,8 +86,9 @@ mod tests {
             let target = TargetSpec { method, url, headers, body, form, weight: 1 };
             requests.add(&target, 0, 0).unwrap();
         }
-        let [one, two] = [0, 1]
-            .map(|index| request(&requests.get(index), Flow::of(&Bytes::new().into()), &common));
+        let [one, two] = [0, 1].map(|index| {
+            request(&requests.get(index), Flow::of(&Bytes::new().into()), &common).unwrap()
+        });
         assert_eq!(
             (one.uri().to_string(), one.method()),
             ("https://h:1/a?b=c".into(), &Method::PUT)
