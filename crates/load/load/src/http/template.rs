@@ -12,6 +12,7 @@ use crate::load::data::Data;
 use crate::net::url;
 use dots::Part;
 use hyper::Uri;
+use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_encode};
 pub(crate) use piece::Form;
 use piece::Piece;
 use std::borrow::Cow;
@@ -81,7 +82,8 @@ pub(crate) fn url(text: &str) -> Result<Uri, String> {
     url::read(&without_blanks(text))
 }
 
-/// Replaces spaces with colons in the placeholders of a URL, so that the URL can be parsed.
+/// Changes the placeholders of a URL so that the URL can be parsed: spaces become colons, and other characters that are
+/// invalid in a URL are percent-encoded.
 fn without_blanks(url: &str) -> Cow<'_, str> {
     if !url.contains(OPEN) {
         return Cow::Borrowed(url);
@@ -91,11 +93,14 @@ fn without_blanks(url: &str) -> Cow<'_, str> {
     for part in parts {
         let (inside, behind) = part.split_once(CLOSE).map_or((part, None), |(a, b)| (a, Some(b)));
         whole.push_str(OPEN);
-        whole.push_str(&with_colons(inside));
+        whole.extend(utf8_percent_encode(&with_colons(inside), INVALID));
         whole.extend(behind.map(|behind| format!("{CLOSE}{behind}")));
     }
     Cow::Owned(whole)
 }
+
+const INVALID: &AsciiSet =
+    &CONTROLS.add(b'"').add(b'#').add(b'%').add(b'<').add(b'>').add(b'\\').add(b'^').add(b'`');
 
 fn with_colons(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(":")
@@ -112,6 +117,8 @@ impl Template {
             let Some((inside, behind)) = behind.split_once(CLOSE) else {
                 return Err(wrong("{{ has no }} after it; write {{\"{{\"}} for two braces".into()));
             };
+            let decoded = percent_decode_str(inside).decode_utf8_lossy();
+            let inside = if place == Place::Url { &*decoded } else { inside };
             pieces.push(piece(inside.trim(), place, names).map_err(wrong)?);
             rest = behind;
         }
@@ -185,7 +192,8 @@ fn piece(inside: &str, place: Place, names: Names<'_>) -> Result<Piece, String> 
         return Ok(value);
     }
     if let Some(text) = inside.strip_prefix('"').and_then(|text| text.strip_suffix('"')) {
-        return Ok(Piece::Text(text.as_bytes().into()));
+        let text = if place == Place::Url { url::encoded(text).to_string() } else { text.into() };
+        return Ok(Piece::Text(text.into_bytes().into()));
     }
     let (name, word) = match inside.split_once([' ', ':']) {
         Some((name, word)) => (name, word.trim()),

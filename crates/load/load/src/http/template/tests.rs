@@ -68,6 +68,17 @@ fn columns_with_blanks_in_their_names_are_found_in_urls() {
 }
 
 #[test]
+fn placeholders_in_urls_may_contain_characters_that_are_invalid_in_urls() {
+    let data = data("\"q\"\"\",a#b,<c>,%41,\u{e9}\n1,2,3,4,5\n");
+    let text = "http://h/{{q\"}}{{a#b}}?{{<c>}}{{%41}}{{raw \u{e9}}}{{\"{{\"}}";
+    let path = url(text).unwrap().path_and_query().unwrap().to_string();
+    let template = Template::new(&path, Place::Url, of(&data)).unwrap();
+    let mut whole = Vec::new();
+    template.fill(&mut Values::of_slot(0, 7, Some(&data)), &mut whole);
+    assert_eq!(String::from_utf8(whole).unwrap(), "/12?345%7B%7B");
+}
+
+#[test]
 fn random_values_have_their_form_and_depend_on_slot_and_seed() {
     let text = "{{uuid}} {{random-text 32}} {{random -1..1}}";
     let one = |slot, seed| {
