@@ -23,9 +23,12 @@ pub(crate) fn object(line: &str) -> Result<Values, (usize, String)> {
 }
 
 /// Converts a value to text: a string without its quotes, null as an empty string, and other values as written.
-pub(crate) fn text(value: &RawValue) -> Result<String, String> {
+pub(crate) fn text(name: &str, value: &RawValue) -> Result<String, String> {
     match value.get().as_bytes().first() {
-        Some(b'"') => serde_json::from_str(value.get()).map_err(|error| error.to_string()),
+        // The text is valid JSON, so only an escape for half of a character can be wrong.
+        Some(b'"') => serde_json::from_str(value.get()).map_err(|_| {
+            format!("{name:?} contains half of a surrogate pair; write both halves, as in \\ud83d\\ude00")
+        }),
         Some(b'n') => Ok(String::new()),
         _ => Ok(value.get().to_owned()),
     }

@@ -44,7 +44,7 @@ fn push(data: &mut Data, object: &Values, number: usize) -> Result<(), String> {
         let value = object
             .get(name)
             .ok_or_else(|| format!("{name:?} is missing, but the first object has it"))?;
-        data.push(text(value)?.as_bytes());
+        data.push(text(name, value)?.as_bytes());
     }
     Ok(())
 }

@@ -54,6 +54,10 @@ fn an_error_has_its_line() {
         (b"a,b\n", "--data: FILE line 2: the file has no rows"),
         (b"\n\n", "--data: FILE line 3: the file has no rows"),
         (b"{}", "--data: FILE line 1 column 1: this object is empty"),
+        (
+            b"{\"a\": 1}\n {\"a\": \"x\\udc00\"}",
+            "--data: FILE line 2 column 2: \"a\" contains half of a surrogate pair; write both",
+        ),
         (b"a,b\n1,2\n3\n", "--data: FILE line 3: 1 value, but the first line has 2 names"),
         (b"a,b\n1,2\n345", "--data: FILE line 3: 1 value, but the first line has 2 names"),
         (b"a,b\n\"1\n\",2\n1,2,3\n", "--data: FILE line 4: 3 values, but"),

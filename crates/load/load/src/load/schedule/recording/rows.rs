@@ -172,7 +172,7 @@ fn json(line: &str) -> Result<Row, Wrong> {
         check_new(&columns, column).map_err(|told| (begin, told))?;
         columns.push(column);
         if let Some(column) = column {
-            row.put(column, text(&value).map_err(|told| (begin, told))?, begin);
+            row.put(column, text(&name, &value).map_err(|told| (begin, told))?, begin);
         }
     }
     Ok(row)
