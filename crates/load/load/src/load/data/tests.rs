@@ -47,6 +47,22 @@ fn rows_are_read_with_quotes_and_newlines() {
 }
 
 #[test]
+fn the_format_does_not_depend_on_the_parts_that_a_pipe_provides() {
+    for (text, columns) in [
+        ("\n \r\n{\"a\": 1}\n", &["a"][..]),
+        ("\u{feff}\n{\"a\": 1}", &["a"]),
+        ("\u{feff}a,b\n1,2\n", &["a", "b"]),
+        ("\n\na,b\n1,2\n", &["a", "b"]),
+    ] {
+        for bytes in 1..5 {
+            let data = of_reader(BufReader::with_capacity(bytes, text.as_bytes())).unwrap();
+            assert_eq!(data.columns(), columns, "{text:?}");
+            assert_eq!(data.value(0, 0), b"1", "{text:?}");
+        }
+    }
+}
+
+#[test]
 fn an_error_has_its_line() {
     for (text, told) in [
         (&b""[..], "--data: FILE line 1: the file has no rows"),
