@@ -284,7 +284,9 @@ fn an_error_in_a_file_has_its_line_and_column() {
 #[test]
 fn other_files_are_rejected_as_scenarios() {
     for (text, told) in [
-        ("", "missing field `scenario`"),
+        ("", "the file has no scenarios; write [[scenario]]"),
+        ("scenario = [1]", "expected [[scenario]]"),
+        ("[[scenario]]\nname = \"a\"\nstep = [1]", "expected [[scenario.step]]"),
         ("scenario = []", "the file has no scenarios"),
         ("[[scenario]]\nname = \"a\"", "line 2 column 8: this scenario has no steps"),
         ("[[scenario]\n", "line 1 column "),

@@ -10,11 +10,12 @@ use toml::{Spanned, Value};
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct File {
+    #[serde(default)]
     pub(super) scenario: Vec<ScenarioSpec>,
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "[[scenario]]")]
 pub(super) struct ScenarioSpec {
     pub(super) name: Spanned<String>,
     #[serde(default = "once")]
@@ -24,7 +25,7 @@ pub(super) struct ScenarioSpec {
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "[[scenario.step]]")]
 pub(super) struct StepSpec {
     pub(super) name: Spanned<String>,
     pub(super) method: Option<Spanned<String>>,
@@ -40,7 +41,7 @@ pub(super) struct StepSpec {
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a table, as in { json = \"/id\" }")]
 pub(super) struct LookSpec {
     pub(super) status: Option<u16>,
     pub(super) header: Option<String>,
