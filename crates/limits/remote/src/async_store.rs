@@ -145,10 +145,10 @@ impl AsyncStore {
     }
 
     async fn try_connect(&self) -> Result<MultiplexedConnection, StoreError> {
-        let patience = Some(self.settings.connect_timeout);
+        // Responses have no timeout here, because each decision has its own, which may be longer.
         let config = AsyncConnectionConfig::new()
-            .set_connection_timeout(patience)
-            .set_response_timeout(patience);
+            .set_connection_timeout(Some(self.settings.connect_timeout))
+            .set_response_timeout(None);
         let mut connection =
             self.client.get_multiplexed_async_connection_with_config(&config).await?;
         let began = Instant::now();

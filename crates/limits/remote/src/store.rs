@@ -292,15 +292,16 @@ impl Link {
         command.query(&mut self.connection)
     }
 
-    /// Sets the timeouts of the connection to the time until the deadline. Each change takes two system calls, so a
-    /// difference of up to a tenth is ignored.
+    /// Sets the timeouts of the connection to the time until the deadline, or up to a tenth more. A change takes two
+    /// system calls, and setting a little more than the time that is left avoids most changes.
     fn limit_time(&mut self, deadline: Instant) -> redis::RedisResult<()> {
         let left = deadline.saturating_duration_since(Instant::now());
         let left = left.max(Duration::from_micros(1));
-        if self.patience.abs_diff(left) > left / 10 {
-            self.connection.set_read_timeout(Some(left))?;
-            self.connection.set_write_timeout(Some(left))?;
-            self.patience = left;
+        if !(left..=left + left / 10).contains(&self.patience) {
+            let patience = left + left / 20;
+            self.connection.set_read_timeout(Some(patience))?;
+            self.connection.set_write_timeout(Some(patience))?;
+            self.patience = patience;
         }
         Ok(())
     }
