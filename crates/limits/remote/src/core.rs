@@ -82,9 +82,12 @@ impl<C: LimitsOf<str>> Core<C> {
         }
         let limits = self.limits_of(key)?;
         let costs_of_each = self::costs(&limits, costs)?;
-        let is_one_cost = matches!(costs, Costs::Same(_));
+        let same = match costs {
+            Costs::Same(n) => Some(n),
+            Costs::Each(_) => None,
+        };
         let leases = self.leases.as_ref();
-        let more = leases.filter(|_| is_one_cost).map_or(0, |leases| leases.block(&limits));
+        let more = leases.filter(|_| same.is_some()).map_or(0, |leases| leases.block(&limits));
         let plan = self.plan_of(&limits)?;
         if plan.limits.each().is_empty() {
             return self.on_fresh_state(&plan, &costs_of_each).map(Start::Decided);
@@ -95,6 +98,7 @@ impl<C: LimitsOf<str>> Core<C> {
             plan,
             name,
             costs: costs_of_each,
+            same,
             more,
             share,
             version,
@@ -163,7 +167,8 @@ impl<C: LimitsOf<str>> Core<C> {
         match (self.on_loss, &self.share) {
             (OnLoss::Deny, _) => Err(error.into()),
             (OnLoss::LocalShare(_), Some(share)) => {
-                Ok(share.decide_costs(key, &request.costs[..])?)
+                let costs = request.same.map_or(Costs::Each(&request.costs), Costs::Same);
+                Ok(share.decide_costs(key, costs)?)
             }
             _ => self.on_fresh_state(&request.plan, &request.costs),
         }
@@ -193,6 +198,8 @@ pub(crate) struct StoreRequest {
     plan: Arc<Plan>,
     name: String,
     costs: Vec<u64>,
+    /// The cost, if it is the same for all limits, whose number may change while the store is called.
+    same: Option<u64>,
     more: u64,
     share: u64,
     version: u64,
@@ -247,6 +254,21 @@ mod tests {
             for on_loss in [OnLoss::Deny, OnLoss::Allow, OnLoss::LocalShare(4)] {
                 assert_eq!(concluded(on_loss, &error), (Err(error.clone().into()), 0), "{error}");
             }
+        }
+    }
+
+    #[test]
+    fn another_number_of_limits_is_no_error_of_a_request_with_one_cost() {
+        for on_loss in [OnLoss::Allow, OnLoss::LocalShare(1)] {
+            let config = Arc::new(Uniform::new("8/s".parse().unwrap()));
+            let names = KeyNames::new("users".to_owned()).unwrap();
+            let core = Core::new(config, names, on_loss, Arc::new(ManualClock::new()), None, None);
+            let Ok(Start::Ask(request)) = core.begin("alice", Costs::Same(1)) else {
+                unreachable!("only the store can decide")
+            };
+            core.config().set("8/s, 80/m".parse().unwrap());
+            let decision = core.conclude("alice", &request, Err(StoreError::Timeout));
+            assert!(decision.is_ok_and(|decision| decision.is_allowed()), "{on_loss:?}");
         }
     }
 
