@@ -80,6 +80,9 @@ pub enum UnsupportedLimit {
         /// The unsupported limit.
         limit: Limit,
     },
+    /// Limits that have no valid string, because there are more than 64. The store keeps limits as a string.
+    #[error(transparent)]
+    Text(#[from] LimitsError),
     /// A window of less than a microsecond.
     #[error(
         "`{limit}` has windows of less than a microsecond, which a store's clock cannot tell apart: write a rate, `{quota}`",

@@ -16,7 +16,9 @@ pub(crate) struct Plan {
 impl Plan {
     pub(crate) fn new(limits: Arc<Limits>) -> Result<Self, UnsupportedLimit> {
         let laws = limits.each().iter().map(law).collect::<Result<_, _>>()?;
-        Ok(Self { text: limits.to_string(), laws, limits })
+        let text = limits.to_string();
+        text.parse::<Limits>()?; // a state with this text could not be read again
+        Ok(Self { limits, text, laws })
     }
 
     pub(crate) fn counts_nothing(&self, costs: &[u64]) -> bool {

@@ -1,7 +1,7 @@
 //! Tests strict decisions, without leases: their guarantees, and their keys in the store.
 
 use crate::common::{ask, servers, store, until};
-use nanopace_keyed::{KeyRejected, MemoryConfig};
+use nanopace_keyed::{KeyRejected, Limit, Limits, MemoryConfig};
 use nanopace_remote::{
     ConfigStore, Rejected, Remote, RemoteError, RemoteRejected, Scope, StoreError,
 };
@@ -218,6 +218,20 @@ fn any_subject_and_any_prefix_is_a_key_of_its_own() {
             assert!(users.try_acquire(subject).is_err(), "{subject:?}");
         }
     }
+}
+
+/// The state of such limits could not be read again.
+#[test]
+fn limits_without_a_valid_string_are_not_supported() {
+    let store = Remote::lazy("redis://127.0.0.1:1/").unwrap();
+    let many = Limits::new(["1/s".parse::<Limit>().unwrap(); 65]);
+    let users = store.limits("1/s").build().unwrap();
+    let error = users.set_limits(many.clone()).unwrap_err();
+    assert!(error.to_string().contains("65 limits"), "{error}");
+    let config = MemoryConfig::new();
+    config.set(Scope::Key("alice"), many).unwrap();
+    let error = store.config(config).build().unwrap().try_acquire("alice").unwrap_err();
+    assert!(matches!(error, RemoteRejected::Unsupported(_)), "{error}");
 }
 
 #[test]
