@@ -20,7 +20,7 @@ use std::sync::Arc;
 /// lost the script. The decision is the one that [`Limits`] would make after the same requests, at a moment that
 /// differs from the store's by at most a microsecond (for bursts or windows of over a year, by one more for each whole
 /// year). Moments are nanoseconds since the Unix epoch by the store's clock, which has a resolution of 1 us. When
-/// limits change, counts stay as described for [`Limits`].
+/// limits change, counts stay as described for [`Limits`], except that requests under `unlimited` are not counted.
 ///
 /// # Leased
 ///
