@@ -39,7 +39,8 @@ impl Settings {
         self
     }
 
-    /// Sets the maximum number of connections for threads, 1 or more. The default is 8. Tasks share one connection.
+    /// Sets the maximum number of connections for threads, 1 or more. The default is 8. If all of them are in use when
+    /// the store has failed twice in a row, one more is made, to test the store. Tasks share one connection.
     #[must_use]
     pub fn connections(mut self, connections: usize) -> Self {
         self.connections = connections.max(1);
