@@ -1,10 +1,13 @@
-//! A decision on a request, with the limits that made it.
+//! A decision on a request, with the limits of its key.
 
 use http::{HeaderMap, HeaderValue};
 use nanopace_limits::{Decision, Limits};
 use std::sync::Arc;
 
-/// A decision on a request, with the limits that made it.
+/// A decision on a request, with the limits of its key.
+///
+/// The layer reads the limits after the decision, so they are already the new ones if they changed in between. With
+/// leases or a local share of `nanopace-remote`, the decision was made by smaller limits than these.
 #[derive(Clone, Debug)]
 pub struct Verdict {
     decision: Decision,
