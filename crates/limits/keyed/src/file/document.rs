@@ -38,10 +38,15 @@ impl ConfigSnapshot {
     }
 }
 
-/// Reads a regular file. Any other kind of file is an error, because a pipe would block its reader.
 fn read(path: &Path) -> io::Result<Vec<u8>> {
+    check_kind(path)?;
+    fs::read(path)
+}
+
+/// Returns an error unless the file is a regular one. Opening a pipe would block its reader.
+fn check_kind(path: &Path) -> io::Result<()> {
     if fs::metadata(path)?.is_file() {
-        fs::read(path)
+        Ok(())
     } else {
         Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"))
     }
@@ -72,6 +77,7 @@ fn permissions(path: &Path) -> Option<Permissions> {
 /// lock was acquired.
 pub(super) fn lock_document(path: &Path) -> io::Result<File> {
     loop {
+        check_kind(path)?;
         let file = File::open(path)?;
         file.lock()?;
         if Handle::from_file(file.try_clone()?)? == Handle::from_path(path)? {

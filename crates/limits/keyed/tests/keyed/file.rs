@@ -162,6 +162,20 @@ fn limits_without_a_valid_string_are_not_written() {
     assert_eq!(text_of(&follow(&path), "alice").as_deref(), Some("1/s"));
 }
 
+/// Opening a pipe blocks until another process writes to it.
+#[cfg(unix)]
+#[test]
+fn a_pipe_in_place_of_the_document_blocks_no_change() {
+    let (_directory, path) = place();
+    let config = follow(&path);
+    fs::remove_file(&path).unwrap();
+    assert!(Command::new("mkfifo").arg(&path).status().unwrap().success());
+    let (tell, told) = std::sync::mpsc::channel();
+    thread::spawn(move || tell.send(config.set(Scope::Key("alice"), "1/s".parse().unwrap())));
+    let result = told.recv_timeout(Duration::from_secs(60)).expect("the change ends");
+    assert!(matches!(result, Err(ConfigError::Io { .. })), "{result:?}");
+}
+
 #[test]
 fn there_must_be_a_document_to_follow() {
     let directory = tempfile::tempdir().unwrap();
