@@ -32,7 +32,8 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
 /// A request that a [`Keyed`] has counted for a key before the caller knows whether the request will be made, or what
 /// it will cost. Dropping the reservation refunds the request, as for a
 /// [`Reservation`](nanopace_limits::Reservation). If the key has been idle and was removed meanwhile, a higher cost
-/// makes it a new key, and is not counted if the number of keys is at its maximum.
+/// makes it a new key with the limits of the reservation, which are replaced at its next decision. This cost is not
+/// counted if the number of keys is at its maximum.
 #[derive(Debug)]
 #[must_use = "dropping it refunds the request"]
 pub struct KeyReservation<K: Hash + Eq, C, S: BuildHasher = RandomState> {
