@@ -9,7 +9,6 @@ use redis::aio::MultiplexedConnection;
 use redis::{AsyncConnectionConfig, Client, Value, cmd};
 use std::fmt;
 use std::pin::pin;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 use tokio::sync::Notify;
@@ -26,7 +25,6 @@ pub(crate) struct AsyncStore {
     patience: AdaptiveTimeout,
     shared: Mutex<Shared>,
     connected: Notify,
-    is_connecting: AtomicBool,
 }
 
 #[derive(Default)]
@@ -34,6 +32,9 @@ struct Shared {
     connection: Option<MultiplexedConnection>,
     /// The reason for the store's last failure, until it responds without one.
     last_error: Option<StoreError>,
+    /// The moment until which the task that connects has to show that its runtime is driven. `None` if no task
+    /// connects.
+    connecting_until: Option<Instant>,
 }
 
 impl fmt::Debug for AsyncStore {
@@ -54,7 +55,6 @@ impl AsyncStore {
             patience: AdaptiveTimeout::new(settings.timeout),
             shared: Mutex::default(),
             connected: Notify::new(),
-            is_connecting: AtomicBool::new(false),
         })
     }
 
@@ -130,18 +130,28 @@ impl AsyncStore {
     }
 
     fn fails(self: &Arc<Self>, error: &StoreError) {
-        *self.lock() = Shared { connection: None, last_error: Some(error.clone()) };
+        let mut shared = self.lock();
+        (shared.connection, shared.last_error) = (None, Some(error.clone()));
+        drop(shared);
         if self.breaker.fails() {
             self.connect_in_background();
         }
     }
 
     fn connect_in_background(self: &Arc<Self>) {
-        // Relaxed: only the task whose swap returns false starts a connection task; the flag publishes nothing.
-        if !self.is_connecting.swap(true, Ordering::Relaxed) {
-            let connecting = Connecting(Arc::downgrade(self));
+        let mut shared = self.lock();
+        if shared.connecting_until.is_none_or(|until| until <= Instant::now()) {
+            let until = self.next_sign();
+            shared.connecting_until = Some(until);
+            drop(shared);
+            let mut connecting = Connecting { store: Arc::downgrade(self), until };
             tokio::spawn(async move { connecting.run().await });
         }
+    }
+
+    /// Returns the moment by which a task that connects begins its next attempt, if its runtime is driven.
+    fn next_sign(&self) -> Instant {
+        Instant::now() + self.settings.connect_timeout + PAUSES[1]
     }
 
     async fn try_connect(&self) -> Result<MultiplexedConnection, StoreError> {
@@ -172,19 +182,29 @@ async fn ask(mut connection: MultiplexedConnection, call: &Call) -> Result<Value
     Ok(answer?)
 }
 
-/// Tries to connect until a connection works or the store is dropped. When this value is dropped, even by the end of
-/// its runtime, another task may begin to connect.
-struct Connecting(Weak<AsyncStore>);
+/// Tries to connect until a connection works, the store is dropped or another task connects. Another task may begin
+/// when this value is dropped, even by the end of its runtime, and when its runtime is not driven.
+struct Connecting {
+    store: Weak<AsyncStore>,
+    /// The value of `connecting_until` that this task has set.
+    until: Instant,
+}
 
 impl Connecting {
-    async fn run(&self) {
+    async fn run(&mut self) {
         let [mut pause, longest] = PAUSES;
-        while let Some(store) = self.0.upgrade() {
+        while let Some(store) = self.store.upgrade() {
+            if !self.goes_on(&store) {
+                return;
+            }
             let attempt = timeout(store.settings.connect_timeout, store.try_connect()).await;
             match attempt.unwrap_or(Err(StoreError::Timeout)) {
                 Ok(connection) => {
-                    store.lock().connection = Some(connection);
-                    return store.breaker.succeeds();
+                    if self.goes_on(&store) {
+                        store.lock().connection = Some(connection);
+                        store.breaker.succeeds();
+                    }
+                    return;
                 }
                 Err(error) => store.lock().last_error = Some(error),
             }
@@ -193,14 +213,29 @@ impl Connecting {
             pause = (pause * 2).min(longest);
         }
     }
+
+    /// Returns whether no other task connects, and sets the moment of the next attempt.
+    fn goes_on(&mut self, store: &AsyncStore) -> bool {
+        let mut shared = store.lock();
+        let is_own = shared.connecting_until == Some(self.until);
+        if is_own {
+            self.until = store.next_sign();
+            shared.connecting_until = Some(self.until);
+        }
+        is_own
+    }
 }
 
 impl Drop for Connecting {
     fn drop(&mut self) {
-        if let Some(store) = self.0.upgrade() {
-            store.is_connecting.store(false, Ordering::Relaxed);
+        if let Some(store) = self.store.upgrade() {
+            let mut shared = store.lock();
+            if shared.connecting_until == Some(self.until) {
+                shared.connecting_until = None;
+            }
+            drop(shared);
             // The waiting tasks are woken last. If the connection has failed meanwhile, a woken task begins to connect
-            // again. The task sees `false`, because `notify_waiters` and `notified` synchronize.
+            // again.
             store.connected.notify_waiters();
         }
     }

@@ -99,3 +99,25 @@ fn a_runtime_that_stops_between_decisions_finds_the_store_again() {
         }
     }
 }
+
+/// The task that tries to connect is in the first runtime, which runs only while decisions are made in it.
+#[test]
+#[ignore = "needs Redis and Valkey"]
+fn a_runtime_that_stands_still_keeps_no_other_from_finding_the_store_again() {
+    for (_, mut server) in servers() {
+        let build = || tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let (first, second) = (build(), build());
+        let store = Remote::lazy_with(&server.url(), Settings::default()).unwrap();
+        let users = AsyncRemoteKeyed::new(store.limits("1M/s").build().unwrap());
+        server.kill();
+        let is_broken = |rejected| rejected == RemoteRejected::Store(StoreError::Broken);
+        while !first.block_on(users.try_acquire("alice")).is_err_and(is_broken) {}
+        server.restart().unwrap();
+        let end = Instant::now() + Duration::from_secs(20);
+        while second.block_on(users.try_acquire("alice")).is_err() {
+            assert!(Instant::now() < end, "the store is never called again");
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        drop(first);
+    }
+}
