@@ -24,7 +24,8 @@ impl<K, C, S> Clone for AsyncKeyed<K, C, S> {
 }
 
 impl<K: Hash + Eq, C, S: BuildHasher> AsyncKeyed<K, C, S> {
-    /// Creates limits by key for tasks, with the best timer for the caller's runtime ([`timer::best`]).
+    /// Creates limits by key for tasks, with the best timer for the caller's runtime ([`timer::best`]). If this is a
+    /// timer of tokio, the caller's runtime must be driven while tasks wait, even if they wait in another runtime.
     ///
     /// # Errors
     /// Returns an I/O error if no timer is available.

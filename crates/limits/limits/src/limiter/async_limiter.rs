@@ -22,7 +22,8 @@ pub struct AsyncLimiter {
 }
 
 impl AsyncLimiter {
-    /// Creates a limiter for tasks, with the best timer for the caller's runtime ([`timer::best`]).
+    /// Creates a limiter for tasks, with the best timer for the caller's runtime ([`timer::best`]). If this is a
+    /// timer of tokio, the caller's runtime must be driven while tasks wait, even if they wait in another runtime.
     ///
     /// # Errors
     /// Returns an I/O error if the timer's thread cannot be started.
