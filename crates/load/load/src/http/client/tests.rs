@@ -5,6 +5,8 @@ mod broken;
 mod early;
 #[cfg(feature = "http2")]
 mod early_http2;
+#[cfg(feature = "http2")]
+mod ends_http2;
 mod idle;
 mod large;
 mod requests;

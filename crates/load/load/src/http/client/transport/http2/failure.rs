@@ -7,8 +7,12 @@ use std::io;
 
 impl<T> From<&TrySendError<T>> for Failure {
     fn from(error: &TrySendError<T>) -> Failure {
-        // hyper returns the request with the error if the request was never written.
-        error.message().map_or_else(|| error.error().into(), |_| Failure::NotTaken)
+        // hyper returns the request with the error if it has not handled the request. If the connection ends while the
+        // request waits until the server allows another stream, hyper drops the request and reports an error that it
+        // attributes to its user. The request has not been written in either case.
+        let (error, request) = (error.error(), error.message());
+        let is_dropped = error.is_user() && std::error::Error::source(error).is_some();
+        if request.is_some() || is_dropped { Failure::NotTaken } else { error.into() }
     }
 }
 

@@ -1,0 +1,73 @@
+//! Tests how HTTP/2 connections end, and how their requests end then.
+
+use super::{block_on, plan};
+use crate::http::client::failure::Failure;
+use crate::http::client::plan::{Memory, Plan};
+use crate::http::client::transport::http2::Connection;
+use crate::running::workers::deadline::Deadline;
+use hyper::StatusCode;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::io::AsyncWriteExt;
+use tokio::task::yield_now;
+
+const HEADERS: u8 = 0x1;
+const SETTINGS: u8 = 0x4;
+const GOAWAY: u8 = 0x7;
+const END_STREAM: u8 = 0x1;
+const END_HEADERS: u8 = 0x4;
+
+/// The entry 8 of the static table of HPACK, `:status: 200`.
+const STATUS_200: &[u8] = b"\x88";
+
+fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
+    let length = u8::try_from(payload.len()).unwrap();
+    [&[0, 0, length, kind, flags], &stream.to_be_bytes()[..], payload].concat()
+}
+
+/// Lets all other tasks run until they wait.
+async fn others() {
+    for _ in 0..30 {
+        yield_now().await;
+    }
+}
+
+fn plan_of(options: &[&str]) -> Arc<Plan> {
+    plan("http://127.0.0.1:1/", &[&["--http2"], options].concat(), Duration::MAX).unwrap()
+}
+
+async fn exchange(connection: &mut Connection, plan: &Plan) -> Result<StatusCode, Failure> {
+    let request = plan.http2(plan.of_slot(0), &mut Memory::new())?;
+    connection.exchange(request, &mut Deadline::new(Duration::from_secs(60)), None).await
+}
+
+#[test]
+fn a_request_that_waits_for_a_stream_is_not_taken_if_the_connection_ends() {
+    let plan = plan_of(&[]);
+    let goaway = frame(GOAWAY, 0, 0, &[0, 0, 0, 1, 0, 0, 0, 0]);
+    let answer = frame(HEADERS, END_HEADERS | END_STREAM, 1, STATUS_200);
+    for (end, first) in [
+        (vec![goaway.clone(), answer.clone()], Ok(StatusCode::OK)),
+        (vec![answer, goaway], Ok(StatusCode::OK)),
+        (vec![], Err(Failure::HungUp)),
+    ] {
+        block_on(async {
+            let (client, mut server) = tokio::io::duplex(1 << 16);
+            // MAX_CONCURRENT_STREAMS (3) is 1.
+            server.write_all(&frame(SETTINGS, 0, 0, &[0, 3, 0, 0, 0, 1])).await.unwrap();
+            let mut connection = Connection::open(Box::new(client)).await.unwrap();
+            others().await;
+            let [mut one, mut other] = [(); 2].map(|()| connection.clone());
+            let ended = async {
+                others().await;
+                server.write_all(&end.concat()).await.unwrap();
+                drop(server);
+            };
+            let both =
+                async { tokio::join!(exchange(&mut one, &plan), exchange(&mut other, &plan)) };
+            let ((one, other), ()) = tokio::join!(both, ended);
+            assert_eq!((one, other), (first, Err(Failure::NotTaken)), "{end:?}");
+            assert_eq!(exchange(&mut connection, &plan).await, Err(Failure::NotTaken));
+        });
+    }
+}
