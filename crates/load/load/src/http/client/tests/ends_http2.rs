@@ -71,3 +71,25 @@ fn a_request_that_waits_for_a_stream_is_not_taken_if_the_connection_ends() {
         });
     }
 }
+
+#[test]
+fn malformed_responses_do_not_end_the_connection() {
+    let plan = plan_of(&[]);
+    block_on(async {
+        let (client, mut server) = tokio::io::duplex(1 << 20);
+        server.write_all(&frame(SETTINGS, 0, 0, &[])).await.unwrap();
+        let mut connection = Connection::open(Box::new(client)).await.unwrap();
+        // The HPACK literal says `content-length: 5`, but there is no body.
+        let malformed = [STATUS_200, b"\x0f\x0d\x015"].concat();
+        for number in 0..1_100 {
+            let answer = frame(HEADERS, END_HEADERS | END_STREAM, 2 * number + 1, &malformed);
+            let answered = async {
+                others().await;
+                server.write_all(&answer).await.unwrap();
+            };
+            let (status, ()) = tokio::join!(exchange(&mut connection, &plan), answered);
+            assert_eq!(status, Err(Failure::Unreadable), "{number}");
+            assert!(!connection.is_over(), "{number}");
+        }
+    });
+}

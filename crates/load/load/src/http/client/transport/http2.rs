@@ -30,9 +30,11 @@ impl Connection {
         let traffic = Arc::<Traffic>::default();
         let io = TokioIo::new(Counted::new(io, Arc::clone(&traffic)));
         let mut builder = Builder::new(TokioExecutor::new());
-        let longest = u32::try_from(LONGEST_HEAD).unwrap_or(u32::MAX);
-        let handshake = builder.max_header_list_size(longest).handshake(io).await;
-        let (sender, driver) = handshake.map_err(of)?;
+        builder.max_header_list_size(u32::try_from(LONGEST_HEAD).unwrap_or(u32::MAX));
+        // By default, the client ends a connection with all its requests after it has reset 1024 streams, for example
+        // because responses came after their timeouts.
+        builder.max_local_error_reset_streams(None);
+        let (sender, driver) = builder.handshake(io).await.map_err(of)?;
         // The error that ends the connection is also returned to each request in flight, so it is dropped here.
         tokio::spawn(async { drop(driver.await) });
         Ok(Connection { sender, traffic })
