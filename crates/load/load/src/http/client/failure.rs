@@ -33,7 +33,8 @@ pub(crate) enum Failure {
     Refused,
     /// The head has too many headers, or the head, a line with a chunk size or the trailers are too long.
     TooLarge,
-    /// The response is not HTTP/2, or its head is too long. hyper reports the same error in both cases.
+    /// The response is not HTTP/2, its head is too long, or it has too many DATA frames that are empty or small. hyper
+    /// reports the same errors in these cases.
     Unreadable,
     Protocol,
     Chunk,
@@ -161,9 +162,9 @@ impl fmt::Display for Failure {
             }
             Failure::Refused => f.write_str("the server refused the stream"),
             Failure::TooLarge => f.write_str("the answer has too many headers, or too long ones"),
-            Failure::Unreadable => {
-                f.write_str("not a valid HTTP/2 answer, or its head is longer than 400 kB")
-            }
+            Failure::Unreadable => f.write_str(
+                "not a valid HTTP/2 answer, or its head is longer than 400 kB, or it has too many small frames",
+            ),
             Failure::Protocol => f.write_str("not a valid HTTP answer"),
             Failure::Chunk => f.write_str("the answer has a chunk that is none"),
             Failure::BodyFile => Unreadable.fmt(f),

@@ -11,6 +11,7 @@ use std::time::Duration;
 use tokio::io::AsyncWriteExt;
 use tokio::task::yield_now;
 
+const DATA: u8 = 0x0;
 const HEADERS: u8 = 0x1;
 const SETTINGS: u8 = 0x4;
 const GOAWAY: u8 = 0x7;
@@ -91,5 +92,23 @@ fn malformed_responses_do_not_end_the_connection() {
             assert_eq!(status, Err(Failure::Unreadable), "{number}");
             assert!(!connection.is_over(), "{number}");
         }
+    });
+}
+
+#[test]
+fn the_failure_for_many_empty_frames_names_them() {
+    let plan = plan_of(&[]);
+    block_on(async {
+        let (client, mut server) = tokio::io::duplex(1 << 16);
+        let mut answer = frame(SETTINGS, 0, 0, &[]);
+        let mut connection = Connection::open(Box::new(client)).await.unwrap();
+        answer.extend(frame(HEADERS, END_HEADERS, 1, STATUS_200));
+        answer.extend(frame(DATA, 0, 1, b"").repeat(101));
+        let answered = async {
+            others().await;
+            server.write_all(&answer).await.unwrap();
+        };
+        let (status, ()) = tokio::join!(exchange(&mut connection, &plan), answered);
+        assert!(status.unwrap_err().to_string().contains("too many small frames"));
     });
 }

@@ -37,8 +37,9 @@ impl From<&hyper::Error> for Failure {
 
 fn found_here(error: &h2::Error) -> Failure {
     match (error.is_reset(), error.reason()) {
-        (true, Some(Reason::PROTOCOL_ERROR)) => Failure::Unreadable,
-        (false, Some(Reason::ENHANCE_YOUR_CALM)) => Failure::TooLarge,
+        (true, Some(Reason::PROTOCOL_ERROR)) | (false, Some(Reason::ENHANCE_YOUR_CALM)) => {
+            Failure::Unreadable
+        }
         _ => Failure::Protocol,
     }
 }
