@@ -4,11 +4,16 @@ use super::{block_on, plan};
 use crate::http::client::failure::Failure;
 use crate::http::client::plan::{Memory, Plan};
 use crate::http::client::transport::http2::Connection;
+use crate::http::client::transport::stream::Io;
 use crate::running::workers::deadline::Deadline;
 use hyper::StatusCode;
-use std::sync::Arc;
+use std::io;
+use std::pin::Pin;
+use std::sync::{Arc, Weak};
+use std::task::{Context, Poll};
 use std::time::Duration;
-use tokio::io::AsyncWriteExt;
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, ReadBuf};
+use tokio::select;
 use tokio::task::yield_now;
 
 const DATA: u8 = 0x0;
@@ -111,4 +116,65 @@ fn the_failure_for_many_empty_frames_names_them() {
         let (status, ()) = tokio::join!(exchange(&mut connection, &plan), answered);
         assert!(status.unwrap_err().to_string().contains("too many small frames"));
     });
+}
+
+/// A stream whose peer reads the first bytes, and then neither reads nor writes.
+struct Deaf {
+    takes: usize,
+    _is_open: Arc<()>,
+}
+
+impl Io for Deaf {}
+
+impl AsyncRead for Deaf {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+        _: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Poll::Pending
+    }
+}
+
+impl AsyncWrite for Deaf {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+        buf: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let taken = self.takes.min(buf.len());
+        self.takes -= taken;
+        if taken > 0 { Poll::Ready(Ok(taken)) } else { Poll::Pending }
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    /// With TLS, the end of the stream is announced by a message, which has to be written too.
+    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        if self.takes > 0 { Poll::Ready(Ok(())) } else { Poll::Pending }
+    }
+}
+
+#[test]
+fn a_connection_that_is_given_up_is_closed_even_if_the_server_does_not_read() {
+    let plan = plan_of(&["-d", &"x".repeat(60_000)]);
+    for takes in [100, 1_000, 30_000, 100_000] {
+        block_on(async {
+            let open = Arc::new(());
+            let is_open: Weak<()> = Arc::downgrade(&open);
+            let io = Deaf { takes, _is_open: open };
+            let mut connection = Connection::open(Box::new(io)).await.unwrap();
+            select! {
+                biased;
+                status = exchange(&mut connection, &plan) => panic!("{status:?}"),
+                () = others() => {}
+            }
+            assert!(is_open.upgrade().is_some(), "{takes}");
+            drop(connection);
+            others().await;
+            assert!(is_open.upgrade().is_none(), "{takes}");
+        });
+    }
 }

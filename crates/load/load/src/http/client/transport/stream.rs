@@ -99,6 +99,8 @@ pub(crate) fn charge(bytes: usize, cx: &mut Context<'_>) {
 }
 
 /// Counts bytes. Reading continues after a failed write, because a server that rejects a request may have responded.
+/// After the connection was dropped, a write that would have to wait fails. Otherwise, the stream would stay open until
+/// the server reads again.
 pub(crate) struct Counted {
     io: Box<dyn Io>,
     traffic: Arc<Traffic>,
@@ -120,7 +122,13 @@ impl Counted {
         write: impl FnOnce(Pin<&mut dyn Io>, &mut Context<'_>) -> Poll<io::Result<usize>>,
     ) -> Poll<io::Result<usize>> {
         if self.broken.is_none() {
-            match ready!(write(Pin::new(&mut *self.io), cx)) {
+            let written = match write(Pin::new(&mut *self.io), cx) {
+                Poll::Pending if Arc::strong_count(&self.traffic) == 1 => {
+                    Err(ErrorKind::BrokenPipe.into())
+                }
+                written => ready!(written),
+            };
+            match written {
                 Ok(bytes) => {
                     // Relaxed: for the reason given in `take`.
                     self.traffic.written.fetch_add(bytes as u64, Ordering::Relaxed);
@@ -194,6 +202,8 @@ impl AsyncWrite for Counted {
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.io).poll_shutdown(cx)
+        let shutdown =
+            |io: Pin<&mut dyn Io>, cx: &mut Context<'_>| io.poll_shutdown(cx).map_ok(|()| 0);
+        self.write(cx, 0, shutdown).map_ok(drop)
     }
 }
