@@ -79,6 +79,14 @@ impl Connection {
         matches!(self, Connection::Http2 { place: Some(_), .. })
     }
 
+    /// Returns whether a session that shares the connection has received a response on it.
+    pub(crate) fn has_carried(&self) -> bool {
+        match self {
+            Connection::Http1(_) => false,
+            Connection::Http2 { connection, .. } => connection.has_carried(),
+        }
+    }
+
     /// Returns a counter that grows with each read from the connection, including the reads of other sessions that
     /// share it.
     pub(crate) fn reads(&self) -> u64 {

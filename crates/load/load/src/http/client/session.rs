@@ -323,7 +323,8 @@ impl Session {
         let Server { open, carried, .. } = &mut self.servers[request.endpoint];
         let Some(connection) = open else { return self.unsent(Failure::HungUp) };
         let is_silent = connection.reads() == reads;
-        if is_silent && *carried > 0 && status.is_err_and(Failure::is_end) {
+        let has_carried = *carried > 0 || connection.has_carried();
+        if is_silent && has_carried && status.is_err_and(Failure::is_end) {
             status = Err(Failure::ClosedIdle);
         }
         let traffic = connection.take_traffic();

@@ -1,6 +1,6 @@
 //! Tests connections that several sessions share.
 
-use super::{CommandLine, block_on, session};
+use super::{CommandLine, block_on, plan, session};
 use crate::http::client::failure::Failure;
 use crate::http::client::plan::Draft;
 use crate::http::client::single_request;
@@ -10,18 +10,22 @@ use h2::server;
 use hyper::{Response, StatusCode};
 use nanopace::Nanos;
 use std::cell::Cell;
+use std::mem;
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
 
+/// Closes the connection when the second request for the path `/once` arrives.
 async fn serve(stream: TcpStream) -> Result<(), h2::Error> {
     let mut connection = server::handshake(stream).await?;
-    let mut unanswered = Vec::new();
+    let (mut unanswered, mut has_answered) = (Vec::new(), false);
     while let Some(request) = connection.accept().await {
         let (request, mut answer) = request?;
         if request.uri().path() == "/never" {
             unanswered.push(answer);
+        } else if request.uri().path() == "/once" && mem::replace(&mut has_answered, true) {
+            break;
         } else {
             answer.send_response(Response::new(()), true)?;
         }
@@ -79,5 +83,21 @@ fn a_request_that_is_given_up_leaves_the_connection_unless_that_is_silent() {
         // Since the request was sent, no bytes have been read from the connection, so the connection may be broken.
         assert_eq!(one.send(1, Nanos::ZERO).await.0.status, Err(Failure::Timeout));
         assert!(one.send(0, Nanos::ZERO).await.0.set_up.is_some());
+    });
+}
+
+#[test]
+fn a_request_is_retried_if_its_shared_connection_was_closed_while_idle() {
+    let options = ["--http2", "--streams", "2"];
+    let plan = plan(&format!("{}/once", start()), &options, Duration::from_secs(60)).unwrap();
+    block_on(async {
+        let [mut one, mut other] = [(); 2].map(|()| session(&plan));
+        one.open_all().await;
+        other.open_all().await;
+        for (session, is_retried) in [(&mut one, false), (&mut other, true)] {
+            let answer = session.send(0, Nanos::ZERO).await.0;
+            assert_eq!((answer.status, answer.is_retried), (Ok(StatusCode::OK), is_retried));
+            assert_eq!(answer.set_up.is_some(), is_retried);
+        }
     });
 }

@@ -60,6 +60,7 @@ impl Connection {
     ) -> Result<StatusCode, Failure> {
         let mut answer = pin!(self.sender.try_send_request(request));
         let answer = before(deadline, |cx| answer.as_mut().poll(cx)).await?.map_err(of)?;
+        self.traffic.carry();
         if let Some(observer) = observer.as_deref_mut() {
             observer.came();
             observer.headers(answer.headers());
@@ -68,6 +69,10 @@ impl Connection {
             }
         }
         whole(answer, deadline, observer).await
+    }
+
+    pub(crate) fn has_carried(&self) -> bool {
+        self.traffic.has_carried()
     }
 
     pub(crate) fn reads(&self) -> u64 {

@@ -36,6 +36,10 @@ impl Connection {
         match *self {}
     }
 
+    pub(crate) fn has_carried(&self) -> bool {
+        match *self {}
+    }
+
     pub(crate) fn reads(&self) -> u64 {
         match *self {}
     }

@@ -69,6 +69,7 @@ pub(crate) struct Traffic {
     read: AtomicU64,
     written: AtomicU64,
     reads: AtomicU64,
+    has_carried: AtomicBool,
     is_broken: AtomicBool,
 }
 
@@ -76,6 +77,16 @@ impl Traffic {
     pub(crate) fn is_broken(&self) -> bool {
         // Relaxed: for the reason given in `take`.
         self.is_broken.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn carry(&self) {
+        // Relaxed: for the reason given in `take`.
+        self.has_carried.store(true, Ordering::Relaxed);
+    }
+
+    pub(crate) fn has_carried(&self) -> bool {
+        // Relaxed: for the reason given in `take`.
+        self.has_carried.load(Ordering::Relaxed)
     }
 
     pub(crate) fn reads(&self) -> u64 {
