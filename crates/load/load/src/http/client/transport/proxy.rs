@@ -58,12 +58,14 @@ pub(crate) async fn open(io: &mut dyn Io, request: &[u8]) -> Result<(), Failure>
     io.flush().await.map_err(of)?;
     let mut answer = Vec::new();
     let head = loop {
-        if io.read_buf(&mut answer).await.map_err(of)? == 0 {
-            return Err(Failure::HungUp);
-        }
         match Head::read(&answer, ExpectedResponse::Connect)? {
+            // Interim responses may come before the response (RFC 9110, section 15.2).
+            Some(head) if head.is_interim() => drop(answer.drain(..head.size)),
             Some(head) => break head,
             None if answer.len() > LONGEST_ANSWER => return Err(Failure::TooLarge),
+            None if io.read_buf(&mut answer).await.map_err(of)? == 0 => {
+                return Err(Failure::HungUp);
+            }
             None => {}
         }
     };
@@ -92,6 +94,32 @@ fn basic_of_url(user: &str) -> Result<HeaderValue, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tokio::runtime::Builder;
+
+    #[test]
+    fn interim_responses_of_a_proxy_are_skipped() {
+        let interim = "HTTP/1.1 103 Early Hints\r\nlink: <a>\r\n\r\n";
+        for (answer, expected) in [
+            ("HTTP/1.1 200 OK\r\n\r\n", Ok(())),
+            ("HTTP/1.1 407 No\r\n\r\n", Err(Failure::Proxy(407))),
+            ("HTTP/1.1 101 No\r\n\r\n", Err(Failure::Proxy(101))),
+            ("HTTP/1.1 200 OK\r\n\r\nmore", Err(Failure::Protocol)),
+            ("HTTP/1.1 200 OK\r\n", Err(Failure::HungUp)),
+            ("", Err(Failure::HungUp)),
+        ] {
+            for interims in 0..3 {
+                let answer = interim.repeat(interims) + answer;
+                let opened = async {
+                    let (mut client, mut server) = tokio::io::duplex(1 << 16);
+                    server.write_all(answer.as_bytes()).await.unwrap();
+                    server.shutdown().await.unwrap();
+                    open(&mut client, b"CONNECT h:1 HTTP/1.1\r\n\r\n").await
+                };
+                let runtime = Builder::new_current_thread().build().unwrap();
+                assert_eq!(runtime.block_on(opened), expected, "{answer}");
+            }
+        }
+    }
 
     #[test]
     fn a_proxy_is_a_host_and_a_port_and_perhaps_a_user() {

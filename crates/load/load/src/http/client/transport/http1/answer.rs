@@ -72,10 +72,8 @@ impl Answer {
         let Some(head) = head::read_or_reuse(bytes, self.asked)? else {
             return if is_full { Err(Failure::TooLarge) } else { Ok(0) };
         };
-        let is_last =
-            !head.status.is_informational() || head.status == StatusCode::SWITCHING_PROTOCOLS;
-        self.place =
-            if is_last { Place::Body(head, Body::new(head.length)) } else { Place::Head(0) };
+        let body = || Place::Body(head, Body::new(head.length));
+        self.place = if head.is_interim() { Place::Head(0) } else { body() };
         Ok(head.size)
     }
 
