@@ -336,10 +336,10 @@ fn counted(args: &RunArgs, most: Option<u64>) -> anyhow::Result<Option<Counted>>
     let schedule = &args.schedule;
     let Some(requests) = args.requests.filter(|_| !schedule.is_closed) else { return Ok(None) };
     let before = |shard| schedule.starts_before(args.warmup, shard);
-    let (first, warm_up) = (before(Shard::new(0, 1)?)?, before(schedule.shard()?)?);
-    let most = most.map_or(u64::MAX, |most| most.saturating_sub(warm_up));
+    let most = most.unwrap_or(u64::MAX);
+    let (first, warm_up) = (before(Shard::new(0, 1)?)?, before(schedule.shard()?)?.min(most));
     let may_skip = args.skip_later_than.is_some();
-    Ok(Some(Counted { first, warm_up, slots: requests.min(most), may_skip }))
+    Ok(Some(Counted { first, warm_up, slots: requests.min(most - warm_up), may_skip }))
 }
 
 pub(super) fn check(target: &dyn AnyBackend, criteria: &[Criterion]) -> anyhow::Result<()> {
@@ -382,5 +382,21 @@ fn probe(target: &Arc<dyn AnyBackend>, timeout: Duration) -> anyhow::Result<()> 
 impl Debug for Setup {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.debug_struct("Setup").field("target", &self.target.name()).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_warm_up_has_no_more_slots_than_the_data() {
+        // At the default rate of 50/s, five slots are due in the warm-up.
+        let warmup = Duration::from_millis(100);
+        let args = RunArgs { warmup, requests: Some(1), ..RunArgs::by_default() };
+        for (rows, warm_up, slots) in [(2, 2, 0), (5, 5, 0), (6, 5, 1), (7, 5, 1)] {
+            let counted = counted(&args, Some(rows)).unwrap().unwrap();
+            assert_eq!((counted.warm_up, counted.slots), (warm_up, slots), "{rows}");
+        }
     }
 }
