@@ -111,6 +111,10 @@ impl Criterion {
         matches!(self.figure, Figure::Single(Single::Ratio))
     }
 
+    pub(crate) fn names_gaps(&self) -> bool {
+        self.figure == Figure::Single(Single::Gaps)
+    }
+
     pub(crate) fn is_about_waiting(&self) -> bool {
         self.figure.is_about_waiting()
     }
@@ -130,7 +134,8 @@ impl Criterion {
 
     pub(crate) fn holds_without_waiting(&self, figures: &Figures<'_>) -> bool {
         let without = Criterion { figure: self.figure.without_waiting(), ..self.clone() };
-        self.figure.is_about_waiting() || without.check(figures).is_none()
+        let depends_only_on_starts = self.figure.is_about_waiting() || self.names_gaps();
+        depends_only_on_starts || without.check(figures).is_none()
     }
 
     /// Returns the share of requests that decides whether the criterion holds: 0.01 for a 99th percentile, and the

@@ -199,6 +199,7 @@ pub(crate) mod tests {
     use crate::console::machine::Machine;
     use crate::judged::checks::Finding;
     use crate::judged::summary::Title;
+    use crate::results::gaps::Quality;
     use crate::results::lateness::Lateness;
     use crate::results::over_time::OverTime;
     use crate::results::stats::OperationStats;
@@ -314,6 +315,18 @@ pub(crate) mod tests {
             };
             assert_eq!((step.outcome, step.missed.is_empty()), (outcome, cause.is_none()));
         }
+    }
+
+    /// Gaps are measured between starts, so responses cannot make them uneven while connections are free.
+    #[test]
+    fn responses_do_not_cause_uneven_gaps() {
+        let cause = |lateness| {
+            let mut summary = summary(Verdict::OnSchedule, [5, 6], lateness);
+            summary.gaps = Some(Quality { within_25_percent: 0.5, coefficient_of_variation: 1.0 });
+            promise("gaps > 90%").judge(STEP, &summary, 16).cause
+        };
+        assert_eq!(cause([0.1, 1.0]), Some(Cause::Generator));
+        assert_eq!(cause([1.0, 0.1]), Some(Cause::Connections));
     }
 
     #[test]

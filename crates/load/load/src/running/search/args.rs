@@ -111,6 +111,10 @@ impl SearchArgs {
         ensure!(min <= from, "--min is above --from: write a lower --min, or a higher --from");
         let max = self.max.map_or(f64::INFINITY, Rate::as_hz);
         ensure!(from <= max, "--from is above --max: write a lower --from, or a higher --max");
+        ensure!(
+            self.arrivals.is_even() || !self.until.iter().any(Criterion::names_gaps),
+            "--until: gaps are measured only between even arrivals: leave out this requirement or --arrivals"
+        );
         let to_stdout = self.svg.as_deref().is_some_and(is_stdout);
         ensure!(
             !to_stdout,
@@ -216,6 +220,10 @@ mod tests {
             (&["--precision", "0"], "write a share from 0.5% to 50%"),
             (&["--precision", "nan"], "write a share"),
             (&["--arrivals", "replay:x"], "write even, poisson"),
+            (
+                &["--until", "gaps > 9%", "--arrivals", "poisson"],
+                "gaps are measured only between even arrivals",
+            ),
             (&["--min", "200"], "write a lower --min"),
             (&["--max", "50"], "write a lower --from"),
             (&["--svg", "-"], "needs a file"),
