@@ -247,7 +247,8 @@ impl Display for Missed<'_> {
                 write!(f, "{name} {} {}", figure.verb(), self.criterion.text(actual))?;
                 let Value { least, most, bounds: (bounds, times) } = actual;
                 if least < most {
-                    write!(f, " ({bounds} of {times} times are lower bounds)")?;
+                    let are = if bounds == 1 { "is a lower bound" } else { "are lower bounds" };
+                    write!(f, " ({bounds} of {times} times {are})")?;
                 }
             }
             None => write!(f, "{name} {} unknown ({})", figure.verb(), figure.absence())?,

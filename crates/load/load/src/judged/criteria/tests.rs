@@ -257,6 +257,11 @@ fn short_lower_bounds_do_not_hide_what_was_measured() {
             "p50 response is between 0.00ns and 40.0ms (4 of 8 times are lower bounds), wanted < 40ms"
         )
     );
+    let (all, bound) = (times([10, 20]), times([20]));
+    let figures = Figures { response: Sample::bounded(&all, &bound), ..nothing(&stats) };
+    let told = read("max response < 1s").check(&figures).map(|missed| missed.to_string());
+    let told = told.unwrap_or_default();
+    assert!(told.contains(" (1 of 2 times is a lower bound), wanted < 1s"), "{told}");
     assert_eq!(missed("p25 response < 21ms"), None);
 }
 
