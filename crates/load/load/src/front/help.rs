@@ -100,8 +100,8 @@ pub(crate) fn asked_for(definition: &Command, matches: &ArgMatches) -> Result<Op
     let mut command = pages(config::extended(definition), &[]);
     command.build();
     let mut page = &mut command;
-    for name in names {
-        page = page.find_subcommand_mut(name).ok_or_else(|| unknown(definition, name))?;
+    for name in &names {
+        page = page.find_subcommand_mut(name).ok_or_else(|| unknown(definition, &names))?;
     }
     Ok(Some(page.render_help().to_string()))
 }
@@ -126,9 +126,10 @@ fn contents(definition: &Command) -> String {
     )
 }
 
-fn unknown(definition: &Command, name: &str) -> Error {
+fn unknown(definition: &Command, names: &[&String]) -> Error {
     let program = definition.get_name();
-    let told = format!("{name:?} is neither a command nor a topic; '{program} help' lists all");
+    let page = names.iter().map(|name| name.as_str()).collect::<Vec<_>>().join(" ");
+    let told = format!("{page:?} is neither a command nor a topic; '{program} help' lists all");
     Error::raw(ErrorKind::InvalidValue, told)
 }
 
@@ -189,6 +190,9 @@ mod tests {
             let told = page(line).unwrap_err().to_string();
             assert!(told.contains("'tool help' lists all"), "{line}: {told}");
         }
+        // Each of the two words is a page.
+        let told = page("tool help run shapes").unwrap_err().to_string();
+        assert!(told.contains("\"run shapes\" is neither a command nor a topic"), "{told}");
     }
 
     #[test]
