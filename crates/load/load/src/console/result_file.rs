@@ -82,10 +82,15 @@ fn place_of(path: &Path) -> io::Result<Place> {
     if is_stdout(path) {
         return Ok(Place::Stdout);
     }
-    let Ok(old) = fs::metadata(path) else {
-        let path = destination(path)?;
-        beside(&path)?;
-        return Ok(Place::Replaced(path));
+    let old = match fs::metadata(path) {
+        Ok(old) => old,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            let path = destination(path)?;
+            beside(&path)?;
+            return Ok(Place::Replaced(path));
+        }
+        // A file with this path cannot be created either, for example because its name is too long.
+        Err(error) => return Err(error),
     };
     // The file is opened first, because a file without write permission must not be replaced, even if its directory
     // allows it.
@@ -226,6 +231,14 @@ mod tests {
         File::create(&usual).unwrap();
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode();
         assert_eq!(mode(&link), mode(&usual));
+    }
+
+    #[test]
+    fn a_name_that_is_too_long_is_refused_before_the_results_are_there() {
+        let folder = TempDir::new().unwrap();
+        let path = folder.path().join("x".repeat(256));
+        let told = ResultFile::create("--json", &path).unwrap_err().to_string();
+        assert_eq!(told, format!("cannot write {}", path.display()));
     }
 
     #[test]
