@@ -79,10 +79,13 @@ pub(crate) fn count(count: impl Display, noun: &str) -> String {
     format!("{count} {noun}{plural}")
 }
 
-/// Formats a rate per second with three digits, in at most nine characters: `33.3k/s`.
+/// Formats a rate per second with three digits, or with two below 0.1/s, in at most nine characters: `33.3k/s`. A rate
+/// below a millionth is printed as 0.
 #[must_use]
 pub(crate) fn short_hz(hz: f64) -> String {
     match hz {
+        1e-6..0.01 => format!("{hz:.1e}/s"),
+        0.01..0.1 => format!("{hz:.3}/s"),
         ..1e3 => three_digits(hz) + "/s",
         ..1e6 => three_digits(hz / 1e3) + "k/s",
         ..1e9 => three_digits(hz / 1e6) + "M/s",
@@ -181,6 +184,9 @@ mod tests {
     #[test]
     fn short_rates_have_three_digits() {
         for (hz, text) in [
+            (0.0, "0.00/s"),
+            (1.0 / 86_400.0, "1.2e-5/s"),
+            (0.025, "0.025/s"),
             (0.5, "0.50/s"),
             (250.0, "250/s"),
             (33_333.3, "33.3k/s"),
