@@ -244,6 +244,10 @@ mod tests {
             (both("b").threads(1_025), "threads(1025): write a number from 1 to 1024"),
             (both("b").fail_if("c: failed = 0").unwrap(), "write one of a, b"),
             (
+                both("b").fail_if("p99 first-item < 1s").unwrap(),
+                "p99 first-item < 1s: these times are not measured",
+            ),
+            (
                 Loads::versus(load("9/s", 9), Starts::default(), Starts::default()),
                 "--connections 3: each side gets half",
             ),

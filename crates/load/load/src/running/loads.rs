@@ -16,6 +16,7 @@ use super::workers::threads;
 #[cfg(feature = "otlp")]
 use crate::console::Progress;
 use crate::judged::comparison::demand::{Requirement, is_load_name};
+use crate::judged::criteria::Criterion;
 use crate::judged::summary::{LoadResults, Summary};
 use crate::load::action::{Action, Refusal};
 use crate::shown::keys;
@@ -23,6 +24,7 @@ use crate::shown::live::Live;
 use anyhow::{Context, ensure};
 use std::mem;
 use std::panic;
+use std::slice;
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
@@ -68,6 +70,7 @@ impl LoadsSetup {
             args.given.insert("load".to_owned());
             loads.push(Setup::of_any(args, &inputs, make).with_context(|| format!("load {name}"))?);
         }
+        check_criteria(&args.criteria(), &loads)?;
         let threads = args.threads.map_or_else(|| thread_count(&loads), usize::from);
         for load in &mut loads {
             load.args.threads = u16::try_from(threads).ok();
@@ -181,6 +184,14 @@ fn share_requirements(args: &mut RunArgs, given: &mut [GivenLoad<'_>]) -> anyhow
         load.args.fail_if.push(Requirement::Figure(criterion));
     }
     Ok(())
+}
+
+/// Returns an error if a requirement on the whole run names a figure that none of the loads can have.
+fn check_criteria(criteria: &[Criterion], loads: &[Setup]) -> anyhow::Result<()> {
+    criteria.iter().try_for_each(|criterion| {
+        let check = |load: &Setup| setup::check(&*load.target, slice::from_ref(criterion));
+        loads.iter().map(check).min_by_key(Result::is_err).unwrap_or(Ok(()))
+    })
 }
 
 /// Returns the number of threads for all loads: the sum of the numbers that [`suitable`](threads::suitable) returns for
