@@ -5,9 +5,10 @@
 //! this as the highest rate without catching up: a slot is due as soon as a worker asks for a slot.
 
 use super::args::RunArgs;
+use crate::console::human;
 use crate::judged::criteria::Criterion;
 use crate::load::unsupported::RunKind::{ClosedLoop, PerConnection};
-use anyhow::{bail, ensure};
+use anyhow::{Context, bail, ensure};
 use nanopace::{Rate, Strictness};
 use std::time::Duration;
 
@@ -40,7 +41,8 @@ pub(crate) fn settle_per_connection(args: &mut RunArgs) -> anyhow::Result<()> {
         !size.grows(),
         "--connections {size}: with --per-connection, each connection adds to the rate: write one number"
     );
-    let rate = Rate::per(size.most.into(), interval)?;
+    let rate = Rate::per(size.most.into(), interval)
+        .with_context(|| format!("--per-connection with {}", human::count(size, "connection")))?;
     args.schedule.rate = Some(rate);
     args.settings.insert("rate".to_owned(), rate.to_string().into());
     args.settings.remove("rate_is_default");
@@ -125,4 +127,18 @@ pub(crate) fn check_fail_fast(args: &RunArgs) -> anyhow::Result<()> {
         "--fail-fast: no requirement can end the run: write for example --fail-if \"errors <= 1%\""
     );
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rate_out_of_range_is_refused_with_the_option_that_sets_it() {
+        let per_connection = Some(Duration::MAX);
+        let mut args = RunArgs { per_connection, ..RunArgs::by_default() };
+        let told = format!("{:#}", settle_per_connection(&mut args).unwrap_err());
+        let expected = "--per-connection with 16 connections: that rate is too slow";
+        assert!(told.starts_with(expected), "{told}");
+    }
 }
