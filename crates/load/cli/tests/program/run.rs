@@ -1,8 +1,8 @@
 //! Tests the exit status, the output and the files of runs.
 
-use crate::command::{nanopace, scratch};
+use crate::command::{nanopace, object, scratch, signal};
 use crate::intervals::{decode, histograms};
-use crate::running::{output, results, side_by_side};
+use crate::running::{command_at_work, output, results, side_by_side};
 use crate::server::server;
 use crate::sums::assert_adds_up;
 use hdrhistogram::Histogram;
@@ -10,9 +10,9 @@ use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read};
 use std::net::TcpListener;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 #[test]
@@ -448,6 +448,18 @@ fn a_log_whose_reader_stops_does_not_end_the_run() {
         "{told}"
     );
     assert_eq!(output.status.code(), Some(1), "{told}");
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_hangup_does_not_end_a_run_under_nohup() {
+    let run = nanopace("run --rate 100/s --requests 250 --json -");
+    let mut shell = Command::new("sh");
+    shell.args(["-c", "trap '' HUP; exec \"$0\" \"$@\""]).arg(run.get_program());
+    let (run, mut progress) = command_at_work(shell.args(run.get_args()).stdin(Stdio::null()));
+    signal(run.id(), "-HUP");
+    progress.errors.read_to_string(&mut String::new()).unwrap();
+    assert_eq!(object(&run.wait_with_output().unwrap())["completed"], 250);
 }
 
 #[test]

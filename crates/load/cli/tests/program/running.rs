@@ -4,7 +4,7 @@ use crate::command::{nanopace, object, scratch};
 use serde_json::Value;
 use std::fs;
 use std::io::{BufRead, BufReader};
-use std::process::{Child, ChildStderr, Output, Stdio};
+use std::process::{Child, ChildStderr, Command, Output, Stdio};
 use std::thread;
 
 pub(crate) fn output(line: &str) -> Output {
@@ -48,12 +48,16 @@ pub(crate) struct Progress {
 
 /// Starts a run, and reads its standard error up to the first status line, which shows that the schedule has started.
 pub(crate) fn at_work(line: &str) -> (Child, Progress) {
-    let mut child = nanopace(line).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    command_at_work(&mut nanopace(line))
+}
+
+pub(crate) fn command_at_work(command: &mut Command) -> (Child, Progress) {
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut errors = BufReader::new(child.stderr.take().unwrap());
     let (mut said, mut read) = (String::new(), String::new());
     while !read.contains(" of ") || !read.contains("backlog ") {
         read.clear();
-        assert_ne!(errors.read_line(&mut read).unwrap(), 0, "{line} has ended");
+        assert_ne!(errors.read_line(&mut read).unwrap(), 0, "{command:?} has ended");
         said.push_str(&read);
     }
     (child, Progress { said, errors })

@@ -1,4 +1,4 @@
-//! Handles Ctrl-C and, on Unix, SIGTERM and SIGHUP.
+//! Handles Ctrl-C and, on Unix, SIGTERM and SIGHUP (unless `nohup` was used).
 
 use super::alternate;
 use anyhow::Context;
@@ -13,7 +13,7 @@ use std::process;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 #[cfg(unix)]
-use std::{io, thread};
+use std::{fs, io, thread};
 
 pub(crate) const INTERRUPTED: u8 = 130;
 
@@ -80,9 +80,20 @@ fn current() -> MutexGuard<'static, Option<Arc<Interrupt>>> {
 
 #[cfg(unix)]
 fn listen() -> io::Result<()> {
-    let mut signals = Signals::new([SIGHUP, SIGINT, SIGTERM])?;
+    let signals = [SIGINT, SIGTERM].into_iter().chain((!ignores_hangup()).then_some(SIGHUP));
+    let mut signals = Signals::new(signals)?;
     let signals = move || signals.forever().for_each(|_| on_signal());
     thread::Builder::new().name("signals".to_owned()).spawn(signals).map(drop)
+}
+
+/// Returns whether the program was started with SIGHUP ignored, as `nohup` does. Linux lists ignored signals as a
+/// hexadecimal mask, in which bit 0 is signal 1. On other systems, returns `false`.
+#[cfg(unix)]
+fn ignores_hangup() -> bool {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    mask.is_some_and(|mask| mask & (1 << (SIGHUP - 1)) != 0)
 }
 
 #[cfg(not(unix))]
