@@ -35,7 +35,7 @@ pub(crate) struct PartFile {
     target_rate: f64,
     started: u64,
     ratio: Option<f64>,
-    verdict: String,
+    verdict: Verdict,
     incomplete: Option<String>,
     warnings: Vec<String>,
     checks: Vec<Check>,
@@ -154,7 +154,7 @@ impl<'a> Part<'a> {
             file: self.name.to_owned(),
             shard: format!("{}/{}", self.index, self.division),
             started: self.file.started,
-            verdict: self.file.verdict.clone(),
+            verdict: self.file.verdict,
             clock_error_seconds: self.clock_error(),
         }
     }
@@ -206,6 +206,7 @@ fn sum(parts: &[Part<'_>]) -> Summary {
     let required: f64 = parts.iter().map(Part::required).sum();
     let ratio = if required > 0.0 { f64::min(started / required, 1.0) } else { 1.0 };
     let evidence = Evidence::new(&stats, ratio, 0.0);
+    let unrecorded = parts.iter().map(|part| part.file.verdict).find(|it| !it.is_recorded());
     let mut over_time = OverTime::new();
     timeline.intervals().into_iter().for_each(|interval| over_time.add(interval));
     let why = |part: &Part<'_>| Some(format!("{}: {}", part.name, part.file.incomplete.as_ref()?));
@@ -221,7 +222,7 @@ fn sum(parts: &[Part<'_>]) -> Summary {
         failed_share: evidence.failed,
         duration,
         over_time,
-        verdict: if stats.due() > 0 { Verdict::new(&evidence) } else { Verdict::NothingRecorded },
+        verdict: unrecorded.filter(|_| stats.due() == 0).unwrap_or(Verdict::new(&evidence)),
         stats,
         gaps: None,
         ledger: None,

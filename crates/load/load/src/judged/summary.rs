@@ -26,6 +26,7 @@ use crate::results::stats::OperationStats;
 use crate::results::think_times::ThinkTimes;
 use nanopace::{Ledger, Nanos};
 use std::collections::BTreeSet;
+use std::iter;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 use toml::Table;
@@ -228,9 +229,12 @@ impl Summary {
     }
 
     /// Checks the criteria. If a criterion limits how much of the load was started, only criteria of this kind decide
-    /// whether the load counts as complete, unless nothing was recorded.
+    /// whether the load counts as complete, unless the run, one of its loads or one of its parts recorded nothing.
     pub(crate) fn require(&mut self, criteria: &[Criterion]) {
-        if self.verdict.is_recorded() && criteria.iter().any(Criterion::names_load) {
+        let loads = self.loads.iter().map(|load| load.summary.verdict);
+        let parts = self.parts.iter().map(|part| part.verdict);
+        let mut verdicts = iter::once(self.verdict).chain(loads).chain(parts);
+        if criteria.iter().any(Criterion::names_load) && verdicts.all(Verdict::is_recorded) {
             self.incomplete = None;
         }
         (self.missed, self.required) = (Vec::new(), Vec::new());
@@ -453,6 +457,36 @@ mod tests {
         stats.skipped = 0;
         stats.unstarted = 600;
         assert_eq!(told(ending(true, 0), 1_101.0, &stats), None);
+    }
+
+    #[test]
+    fn a_load_stays_incomplete_if_a_load_or_a_part_of_it_recorded_nothing() {
+        let criteria = ["ratio > 0.5".parse().unwrap()];
+        let load = |verdict| LoadResults {
+            name: "reads".to_owned(),
+            start: Duration::ZERO,
+            recorded_from: Duration::ZERO,
+            summary: Arc::new(Summary { verdict, ..fixture::empty() }),
+        };
+        let part = |verdict| MergedPart {
+            file: "1.json".to_owned(),
+            shard: "1/2".to_owned(),
+            started: 0,
+            verdict,
+            clock_error_seconds: None,
+        };
+        for (verdict, is_complete) in
+            [(Verdict::GeneratorBehind, true), (Verdict::NothingRecorded, false)]
+        {
+            for (loads, parts) in
+                [(vec![load(verdict)], Vec::new()), (Vec::new(), vec![part(verdict)])]
+            {
+                let incomplete = Some("ended before its warm-up was over".to_owned());
+                let mut whole = Summary { incomplete, loads, parts, ..summary(None, None) };
+                whole.require(&criteria);
+                assert_eq!(whole.incomplete.is_none(), is_complete, "{whole:?}");
+            }
+        }
     }
 
     fn summary(meanwhile: Option<Meanwhile>, quota: Option<Quota>) -> Summary {

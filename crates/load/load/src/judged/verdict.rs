@@ -29,7 +29,7 @@ use crate::results::lateness::Lateness;
 use crate::results::percentiles;
 use crate::results::stats::OperationStats;
 use crate::results::think_times::HICCUP;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 #[derive(Clone, Copy, Debug)]
@@ -61,7 +61,7 @@ impl Evidence {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Verdict {
     OnSchedule,
@@ -125,6 +125,22 @@ impl Verdict {
 
     pub(crate) fn is_recorded(self) -> bool {
         !matches!(self, Verdict::NothingRecorded | Verdict::Paused | Verdict::NotStarted)
+    }
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Verdict::OnSchedule => "on schedule",
+            Verdict::TargetBehind => "target behind",
+            Verdict::ThinkTimes => "think times",
+            Verdict::GeneratorBehind => "generator behind",
+            Verdict::BothBehind => "both behind",
+            Verdict::TargetFailing => "target failing",
+            Verdict::GeneratorFailing => "generator failing",
+            Verdict::ClosedLoop => "closed loop",
+            Verdict::NothingRecorded => "nothing recorded",
+            Verdict::Paused => "paused",
+            Verdict::NotStarted => "never started",
+        }
     }
 
     pub(crate) fn headline(self, lateness: &Lateness) -> String {

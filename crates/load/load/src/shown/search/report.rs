@@ -6,7 +6,6 @@ use crate::console::human;
 use crate::judged::search::judge::{Measured, Promise};
 use crate::judged::search::method::{Outcome, Purpose};
 use crate::judged::search::results::{Results, rate};
-use crate::judged::verdict::Verdict;
 use std::fmt::{self, Display, Formatter};
 
 #[derive(Debug)]
@@ -50,28 +49,12 @@ impl Display for SearchLine<'_> {
             Purpose::Repeat | Purpose::Confirm => "again: ",
             Purpose::Bracket | Purpose::Bisect => "",
         };
-        write!(f, "  {:<16} {again}", verdict(step.verdict))?;
+        write!(f, "  {:<16} {again}", step.verdict.name())?;
         match step.outcome {
             Outcome::Kept => f.write_str("met"),
             Outcome::Broken => write!(f, "missed: {}", step.missed.join("; ")),
             Outcome::Generator => write!(f, "not judged: {}", step.missed.join("; ")),
         }
-    }
-}
-
-fn verdict(verdict: Verdict) -> &'static str {
-    match verdict {
-        Verdict::OnSchedule => "on schedule",
-        Verdict::TargetBehind => "target behind",
-        Verdict::ThinkTimes => "think times",
-        Verdict::GeneratorBehind => "generator behind",
-        Verdict::BothBehind => "both behind",
-        Verdict::TargetFailing => "target failing",
-        Verdict::GeneratorFailing => "generator failing",
-        Verdict::ClosedLoop => "closed loop",
-        Verdict::NothingRecorded => "nothing recorded",
-        Verdict::Paused => "paused",
-        Verdict::NotStarted => "never started",
     }
 }
 
@@ -81,6 +64,7 @@ mod tests {
     use crate::judged::search::judge::tests::steps;
     use crate::judged::search::method::Conclusion;
     use crate::judged::search::results::End;
+    use crate::judged::verdict::Verdict;
     use crate::load::kind::FailureKind;
     use crate::load::shortage::Shortage;
     use crate::shown::search::plot;

@@ -3,6 +3,7 @@
 use super::{Course, Server, run};
 use crate::judged::merged::{PartFile, merged};
 use crate::judged::summary::Summary;
+use crate::judged::verdict::Verdict;
 use crate::results::confidence::LEAST_BATCHES;
 use crate::results::nodes::timeline::Timeline;
 use crate::results::over_time::OverTime;
@@ -147,6 +148,22 @@ fn a_part_that_is_incomplete_or_warned_is_named() {
     assert_eq!(whole.incomplete.as_deref(), Some("2.json: ended early"));
     assert!(whole.warnings.contains(&"1.json: it was hot".to_owned()), "{:?}", whole.warnings);
     assert_eq!(whole.stats.due(), 40);
+}
+
+/// The only slot is in the warm-up.
+#[test]
+fn a_whole_without_slots_has_the_verdict_of_its_parts() {
+    let options = "--rate 1/s --warmup 10ms --duration 10ms";
+    let mut parts = ["1/2", "2/2"].map(|shard| part(options, shard));
+    let whole = ran(options);
+    assert_eq!((whole.stats.due(), whole.verdict), (0, Verdict::OnSchedule));
+    assert_eq!(merge(&parts).unwrap().verdict, whole.verdict);
+    for (told, verdict) in
+        [("nothing-recorded", Verdict::NothingRecorded), ("paused", Verdict::Paused)]
+    {
+        parts[1]["verdict"] = told.into();
+        assert_eq!(merge(&parts).unwrap().verdict, verdict);
+    }
 }
 
 #[test]
