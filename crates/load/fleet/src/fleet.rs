@@ -227,12 +227,25 @@ impl Fleet {
         self.start(store, clock, id, run, samples.best())
     }
 
-    /// Returns an error if the strings cannot be parsed, so that no run begins with an invalid load.
-    fn load(&self, frames: Frames, shape: &Shape) -> Result<LoadText, FleetError> {
+    /// Returns this node's load and its end. A node without a load of its own reads the end of the run's load, because
+    /// longer frames change the end. Returns an error if the strings cannot be parsed, so that no run begins with an
+    /// invalid load.
+    fn load(
+        &self,
+        store: &mut RedisStore,
+        frames: Frames,
+    ) -> Result<(Option<LoadText>, Option<u64>), FleetError> {
+        let Some(shape) = &self.shape else {
+            let ends = match store.call(&Request::Look { node: None })?.answer {
+                Answer::Run(run) => Load::of(&Run { frames, ..*run })?.end(),
+                _ => None,
+            };
+            return Ok((None, ends));
+        };
         let (arrivals, seed) = self.arrivals.clone();
         let shape = shape.to_string();
         let ends = Load::new(frames, &arrivals, seed, &shape)?.end();
-        Ok(LoadText { shape, arrivals, seed, ends })
+        Ok((Some(LoadText { shape, arrivals, seed }), ends))
     }
 
     fn enter(
@@ -258,13 +271,15 @@ impl Fleet {
     ) -> Result<Option<(NodeId, Run)>, FleetError> {
         let trip_ns = samples.best().round_trip_ns();
         let frames = Frames::sized(self.frame, Duration::from_nanos(trip_ns), self.nodes);
+        let (load, ends) = self.load(store, frames)?;
         let join = Join {
             name: self.name.clone(),
             id: format!("{:016x}", fastrand::u64(..)),
             awaited: self.nodes,
             frames,
             lead: frames.lead(2 * trip_ns),
-            load: self.shape.as_ref().map(|shape| self.load(frames, shape)).transpose()?,
+            load,
+            ends,
         };
         let (answer, sample) = trip(store, clock, &Request::Join(join))?;
         samples.add(sample);

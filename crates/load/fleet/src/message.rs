@@ -93,6 +93,8 @@ pub(crate) struct Join {
     pub(crate) lead: u64,
     /// The load that the node requires, or `None` if it uses the load of the run.
     pub(crate) load: Option<LoadText>,
+    /// The end of the load in these frames, if it ends.
+    pub(crate) ends: Option<u64>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -100,7 +102,6 @@ pub(crate) struct LoadText {
     pub(crate) shape: String,
     pub(crate) arrivals: String,
     pub(crate) seed: u64,
-    pub(crate) ends: Option<u64>,
 }
 
 #[derive(Clone, Debug)]

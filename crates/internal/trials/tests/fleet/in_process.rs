@@ -179,6 +179,28 @@ fn the_survivor_of_a_node_that_died_late_is_the_last_node() {
     }
 }
 
+/// Longer frames change the number of the frame in which the load ends.
+#[test]
+#[ignore = "needs Redis and Valkey"]
+fn a_node_without_a_load_that_needs_longer_frames_keeps_the_end_of_the_load() {
+    for product in Product::ALL {
+        let server = Server::start(product).unwrap();
+        thread::scope(|scope| {
+            let first = fleet(&server.url(), "test").shape("hold 1k/s 1s".parse().unwrap());
+            let first = scope.spawn(|| first.nodes(2).unwrap().join().unwrap());
+            let control = Control::open(&server.url(), "test").unwrap();
+            while control.status().is_err() {
+                thread::sleep(Duration::from_millis(10));
+            }
+            let second = fleet(&server.url(), "test").frame(3 * FRAME).join().unwrap();
+            let ends = server.ask("HGET nanopace:{test}:run ends").unwrap();
+            // 8 frames without slots, and 4 frames with slots
+            assert_eq!(ends, "$2\r\n12\r\n");
+            drop((first.join().unwrap(), second));
+        });
+    }
+}
+
 fn run_once(url: &str) -> Result<(), FleetError> {
     let node = fleet(url, "once").shape("hold 100/s 100ms".parse().unwrap()).join()?;
     drain(&node);

@@ -175,7 +175,7 @@ impl<'a> World<'a> {
         let trip_ns = u64::try_from(trip.as_nanos()).unwrap_or(u64::MAX);
         let Setup { shape, arrivals, nodes, .. } = self.setup;
         let (shape, arrivals) = (shape.clone(), arrivals.clone());
-        let load = LoadText { shape, arrivals, seed: 1, ends: None };
+        let load = LoadText { shape, arrivals, seed: 1 };
         Request::Join(Join {
             name: String::new(),
             id: RUN.to_owned(),
@@ -183,6 +183,7 @@ impl<'a> World<'a> {
             frames: self.frames,
             lead: self.frames.lead(2 * trip_ns),
             load: Some(load),
+            ends: None,
         })
     }
 

@@ -29,10 +29,11 @@ impl Both {
 
     fn join(&mut self, shape: &str) -> (u16, Run) {
         let (shape, arrivals) = (shape.to_owned(), "even".to_owned());
-        let load = LoadText { shape, arrivals, seed: u64::MAX, ends: Some(58) };
+        let load = LoadText { shape, arrivals, seed: u64::MAX };
         let frames = Frames { frame_ns: 20_000_000, tracks: 5 };
         let (name, id) = ("a node".to_owned(), format!("{:016x}", self.sequence));
-        let join = Join { name, id, awaited: 2, frames, lead: 4, load: Some(load) };
+        let (load, ends) = (Some(load), Some(58));
+        let join = Join { name, id, awaited: 2, frames, lead: 4, load, ends };
         match self.ask(&Request::Join(join)) {
             Answer::Joined(node, run) => (node, *run),
             other => panic!("{other:?}"),

@@ -29,7 +29,8 @@ fn join_of(awaited: u32, store: &Played, shape: &str, now_us: i64) -> Answer {
         awaited,
         frames: Frames { frame_ns: 20_000_000, tracks: TRACKS },
         lead: 4,
-        load: Some(LoadText { shape, arrivals: "even".to_owned(), seed: 0, ends: Some(ENDS) }),
+        load: Some(LoadText { shape, arrivals: "even".to_owned(), seed: 0 }),
+        ends: Some(ENDS),
     };
     store.call(&Request::Join(join), now_us).answer
 }

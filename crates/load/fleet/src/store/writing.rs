@@ -49,12 +49,11 @@ impl Text {
 
     fn load(&mut self, load: Option<&LoadText>) {
         let Some(load) = load else {
-            self.arg(0).arg("").arg("").arg("").arg("");
+            self.arg(0).arg("").arg("").arg("");
             return;
         };
         let version = Version::first(load.shape.clone());
         self.arg(1).arg(version_text(&version)).arg(&load.arrivals).arg(load.seed);
-        self.arg(or_nothing(load.ends));
     }
 
     fn run(&mut self, run: &Run) {
@@ -145,7 +144,7 @@ pub(super) fn write(run: &str, keep: Duration, request: &Request) -> Text {
             text.arg("join").arg(&join.name).arg(&join.id).arg(join.awaited);
             text.arg(join.frames.frame_ns / 1_000).arg(join.frames.tracks);
             text.load(join.load.as_ref());
-            text.arg(join.lead);
+            text.arg(or_nothing(join.ends)).arg(join.lead);
         }
         Request::Look { node } => {
             text.arg("look");
