@@ -5,7 +5,7 @@ use crate::running::{file, output, refusal};
 use serde_json::Value;
 use std::fs;
 use std::io::{BufRead, BufReader};
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 fn parts(test: &str) -> [String; 2] {
@@ -127,4 +127,19 @@ fn the_options_of_the_example_for_kubernetes_are_right() {
     let config = String::from_utf8(output.stdout).unwrap();
     assert!(config.contains("shard = \"3+1/4\"\n"), "{config}");
     assert!(manifest.contains("completions: 4\n  parallelism: 4\n"), "{config}");
+}
+
+/// The logs of a pod also contain what the program writes to standard error, such as one line per second.
+#[test]
+#[cfg(unix)]
+fn the_example_for_kubernetes_finds_the_object_in_the_logs_of_a_pod() {
+    let manifest = include_str!("../../docs/kubernetes/shards.yaml");
+    let filter = manifest.lines().find(|line| line.ends_with(" >$i.json")).unwrap();
+    let filter = filter.trim_start_matches('#').trim_end_matches(">$i.json");
+    let program = env!("CARGO_BIN_EXE_nanopace");
+    let run = format!("'{program}' run --requests 9 --shard 1/4 --json=- --quiet 2>&1");
+    let logs = format!("{{ echo '  1s  50.0/s of 50.0/s  backlog 0 (0ns)'; {run}; }}");
+    let script = format!("{logs} | {filter}");
+    let found = Command::new("sh").args(["-c", &script]).stdin(Stdio::null()).output().unwrap();
+    assert_eq!(object(&found)["settings"]["shard"], "1/4", "{found:?}");
 }
