@@ -19,9 +19,9 @@ impl PoolGrowth {
     pub(crate) fn plus(self, other: PoolGrowth) -> PoolGrowth {
         let [last, other_last] = [self, other].map(|pool| pool.last_opened_seconds);
         PoolGrowth {
-            first: self.first + other.first,
-            most: self.most + other.most,
-            opened: self.opened + other.opened,
+            first: self.first.saturating_add(other.first),
+            most: self.most.saturating_add(other.most),
+            opened: self.opened.saturating_add(other.opened),
             last_opened_seconds: last.into_iter().chain(other_last).reduce(f64::max),
         }
     }
@@ -33,10 +33,27 @@ impl Display for PoolGrowth {
         let Some(seconds) = self.last_opened_seconds else {
             return write!(f, "the first {} sufficed", human::count(*first, "connection"));
         };
-        let after = human::time(Duration::from_secs_f64(seconds));
+        // The number comes from a file if results are merged.
+        let after = Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX);
+        let after = human::time(after);
         if opened == most {
             return write!(f, "all {most} connections were opened, the last after {after}");
         }
         write!(f, "at most {opened} connections were needed; the last was opened after {after}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn any_numbers_of_a_file_can_be_added_and_shown() {
+        for seconds in [f64::MAX, -1.0, 0.5] {
+            let (opened, last_opened_seconds) = (usize::MAX, Some(seconds));
+            let pool = PoolGrowth { first: 1, most: usize::MAX, opened, last_opened_seconds };
+            let told = pool.plus(pool).to_string();
+            assert!(told.contains("connections were opened, the last after "), "{told}");
+        }
     }
 }
