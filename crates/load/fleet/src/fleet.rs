@@ -217,8 +217,11 @@ impl Fleet {
                     run = *news;
                 }
                 // The store has lost its data or has another run, so the node joins again. Other nodes may have created
-                // the run again.
-                Ok(_) => (id, run) = self.enter(&mut store, &clock, &mut samples, &mut waiting)?,
+                // the run again. A node without a load waits until they have.
+                Ok(_) => match self.enter(&mut store, &clock, &mut samples, &mut waiting) {
+                    Err(FleetError::NoRun) => {}
+                    entered => (id, run) = entered?,
+                },
                 // The node tries again, because an outage does no harm before the start.
                 Err(FleetError::Store(_) | FleetError::Cluster(_)) => {}
                 Err(error) => return Err(error),

@@ -272,6 +272,43 @@ fn waiting_nodes_join_again_when_the_store_is_emptied() {
 
 #[test]
 #[ignore = "needs Redis and Valkey"]
+fn a_waiting_node_without_a_load_joins_again_when_the_store_was_emptied() {
+    let server = Server::start(Product::Redis).unwrap();
+    let url = server.url();
+    let with_load = || fleet(&url, "emptied").shape("hold 1k/s 100ms".parse().unwrap());
+    let (waits, is_waiting) = channel();
+    thread::scope(|scope| {
+        let third = scope.spawn(|| {
+            with_load().nodes(3).unwrap().join_with(|waits| match waits {
+                Waits::ForNodes { here: 2.., .. } => ControlFlow::Break(()),
+                _ => ControlFlow::Continue(()),
+            })
+        });
+        let control = Control::open(&url, "emptied").unwrap();
+        while control.status().is_err() {
+            thread::sleep(Duration::from_millis(10));
+        }
+        let without_load = fleet(&url, "emptied");
+        let first = scope.spawn(move || {
+            without_load.join_with(|all| {
+                let _ = waits.send(all);
+                ControlFlow::Continue(())
+            })
+        });
+        third.join().unwrap().unwrap_err();
+        server.ask("FLUSHALL").unwrap();
+        // The node has looked at the empty store between the last two of these calls.
+        while is_waiting.try_recv().is_ok() {}
+        for _ in 0..3 {
+            is_waiting.recv().unwrap();
+        }
+        let second = with_load().nodes(2).unwrap().join().unwrap();
+        assert_eq!(first.join().unwrap().unwrap().run_id(), second.run_id());
+    });
+}
+
+#[test]
+#[ignore = "needs Redis and Valkey"]
 fn a_node_that_waits_in_vain_reports_the_missing_nodes_and_leaves() {
     let server = Server::start(Product::Redis).unwrap();
     let joined = |nodes, shape: &str| {
