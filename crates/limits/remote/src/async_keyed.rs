@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 /// A [`RemoteKeyed`] for tasks of tokio, with the same guarantees. Decisions do not block, and share one connection.
 /// The runtime needs tokio's time and I/O drivers. The connection belongs to the runtime of the decision that made it.
-/// If that runtime has ended or stands still, the next decision finds the store lost, and a new connection is made.
+/// If that runtime has ended or is not driven, the next decision finds the store lost, and a new connection is made.
 ///
 /// ```no_run
 /// use nanopace_remote::{AsyncRemoteKeyed, Remote};

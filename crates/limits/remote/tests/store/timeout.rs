@@ -50,6 +50,14 @@ async fn a_far_store_works_for_tasks_too() {
     }
 }
 
+#[cfg(feature = "async")]
+async fn until_it_answers(users: &nanopace_remote::AsyncRemoteKeyed) {
+    let end = Instant::now() + Duration::from_secs(20);
+    while users.decide_costs("warm", 0).await.is_err() {
+        assert!(Instant::now() < end, "the store never answers");
+    }
+}
+
 /// The timeouts of an earlier call on the connection, here of the call that tests it, were a little shorter.
 #[test]
 #[ignore = "needs Redis and Valkey"]
@@ -80,10 +88,7 @@ async fn a_task_waits_for_a_response_longer_than_for_a_connection() {
         let settings = settings.connect_timeout(to_connect);
         let users = Remote::lazy_with(&proxy.url(), settings).unwrap().limits("2/day");
         let users = nanopace_remote::AsyncRemoteKeyed::new(users.build().unwrap());
-        let end = Instant::now() + Duration::from_secs(20);
-        while users.decide_costs("warm", 0).await.is_err() {
-            assert!(Instant::now() < end, "{engine}: never");
-        }
+        until_it_answers(&users).await;
         proxy.hold_requests();
         let (decision, ()) = tokio::join!(users.try_acquire("held"), async {
             tokio::time::sleep(3 * to_connect).await;
@@ -122,10 +127,7 @@ async fn tasks_give_such_a_connection_up_too() {
         let settings = Settings::default().timeout(Duration::from_secs(3));
         let users = Remote::lazy_with(&proxy.url(), settings).unwrap().limits("2/day");
         let users = nanopace_remote::AsyncRemoteKeyed::new(users.build().unwrap());
-        let end = Instant::now() + Duration::from_secs(20);
-        while users.decide_costs("warm", 0).await.is_err() {
-            assert!(Instant::now() < end, "{engine}: never");
-        }
+        until_it_answers(&users).await;
         proxy.hold_requests();
         assert_eq!(users.try_acquire("held").await, Err(StoreError::Timeout.into()), "{engine}");
         assert_eq!(users.decide_costs("full", 0).await.unwrap().remaining(), 2, "{engine}");

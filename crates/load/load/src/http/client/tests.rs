@@ -7,6 +7,8 @@ mod early;
 mod early_http2;
 #[cfg(feature = "http2")]
 mod ends_http2;
+#[cfg(feature = "http2")]
+mod frames;
 mod idle;
 mod large;
 mod requests;

@@ -1,6 +1,7 @@
 //! Tests HTTP/2 servers that respond before they have read the whole request, and then stop reading.
 
 use super::broken::{Broken, RESET};
+use super::frames::{DATA, END_HEADERS, END_STREAM, GOAWAY, HEADERS, RST_STREAM, SETTINGS, frame};
 use super::{block_on, plan};
 use crate::http::client::failure::Failure;
 use crate::http::client::plan::{Memory, Plan};
@@ -9,19 +10,6 @@ use crate::running::workers::deadline::Deadline;
 use std::io::{self, ErrorKind, Write};
 use std::time::Duration;
 use tempfile::NamedTempFile;
-
-const DATA: u8 = 0x0;
-const HEADERS: u8 = 0x1;
-const RST_STREAM: u8 = 0x3;
-const SETTINGS: u8 = 0x4;
-const GOAWAY: u8 = 0x7;
-const END_STREAM: u8 = 0x1;
-const END_HEADERS: u8 = 0x4;
-
-fn frame(kind: u8, flags: u8, stream: u8, payload: &[u8]) -> Vec<u8> {
-    let length = u8::try_from(payload.len()).unwrap();
-    [&[0, 0, length, kind, flags, 0, 0, 0, stream], payload].concat()
-}
 
 fn head(status: u16, flags: u8) -> Vec<u8> {
     // This is an HPACK literal. Its name `:status` comes from entry 8 of the static table.

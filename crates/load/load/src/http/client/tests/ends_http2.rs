@@ -1,5 +1,6 @@
 //! Tests how HTTP/2 connections end, and how their requests end then.
 
+use super::frames::{DATA, END_HEADERS, END_STREAM, GOAWAY, HEADERS, SETTINGS, frame};
 use super::{block_on, plan};
 use crate::http::client::failure::Failure;
 use crate::http::client::plan::{Memory, Plan};
@@ -16,20 +17,8 @@ use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, ReadBuf};
 use tokio::select;
 use tokio::task::yield_now;
 
-const DATA: u8 = 0x0;
-const HEADERS: u8 = 0x1;
-const SETTINGS: u8 = 0x4;
-const GOAWAY: u8 = 0x7;
-const END_STREAM: u8 = 0x1;
-const END_HEADERS: u8 = 0x4;
-
 /// The entry 8 of the static table of HPACK, `:status: 200`.
 const STATUS_200: &[u8] = b"\x88";
-
-fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
-    let length = u8::try_from(payload.len()).unwrap();
-    [&[0, 0, length, kind, flags], &stream.to_be_bytes()[..], payload].concat()
-}
 
 /// Lets all other tasks run until they wait.
 async fn others() {
