@@ -182,8 +182,8 @@ fn recorded_arrivals_have_one_owner_each() {
     });
 }
 
-/// Threads: one whose lane has started two slots, holds a third, starts one more and is dropped; one that changes the
-/// speed. Four slots are due. Edit: the remaining slots of a block are forgotten.
+/// A lane has started two slots, and holds a third. Threads: one that starts one more slot with the lane and drops it;
+/// one that changes the speed. Four slots are due. Edit: the remaining slots of a block are forgotten.
 #[test]
 fn a_block_goes_back_once() {
     explore("a_block_goes_back_once", || {

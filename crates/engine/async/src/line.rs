@@ -339,8 +339,8 @@ impl Stay<'_> {
         }
     }
 
-    /// Calls the task whose slot is due. If other tasks wait, ensures that the timer rings soon, because the called task
-    /// may not come. The timer may be stopped or set to a later time if a change made the slot due.
+    /// Calls the task whose slot is due. If other tasks wait, ensures that the timer rings soon, because the called
+    /// task may not come. The timer may be stopped or set to a later time if a change made the slot due.
     fn call_for_slot(&mut self, number: u64, now: Nanos) {
         self.call(number);
         let latest = now + PATIENCE;

@@ -417,8 +417,8 @@ size_t nanopace_describe(uint32_t status,
 
 // Creates a watch. `fd` receives an `eventfd` that is readable when the schedule has started or changed: the load, the
 // shard or the policy was changed, a slot was given back, the last slot was claimed, or the pacer was resumed or
-// closed. Read 8 bytes from the descriptor, and then poll again. A pause is not reported, and changes of the load or
-// the policy during a pause need not be.
+// closed. Read 8 bytes from the descriptor, and then poll again. A pause is not reported. Changes of the load or the
+// policy during a pause may go unreported.
 //
 // The descriptor is non-blocking and close-on-exec. `nanopace_watch_free` closes it; do not close it yourself.
 nanopace_status nanopace_watch_new(const nanopace_pacer *pacer,

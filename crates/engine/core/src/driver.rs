@@ -132,9 +132,9 @@ pub trait Drive: sealed::Sealed {
     #[must_use = "slots before the returned number keep their old leases"]
     fn lease_rest(&self, from: u64, leases: &[Lease]) -> u64;
 
-    /// Returns the current rate in slots per second. A shape's rate that is zero or at most one per day counts as 0, and
-    /// so does the rate after the end of a shape; [`Pacer::rate`] returns [`Rate::SLOWEST`] in these cases. A pause does
-    /// not change the rate.
+    /// Returns the current rate in slots per second. A shape's rate of at most one per day counts as 0, and so does the
+    /// rate after the end of a shape; [`Pacer::rate`] returns [`Rate::SLOWEST`] in these cases. A pause does not change
+    /// the rate.
     fn rate_hz(&self) -> f64;
 
     /// Returns the time at which the next free slot is due. The time is [`Nanos::MAX`] while the pacer is paused,

@@ -1,8 +1,8 @@
 //! Represents the length of a tick in nanoseconds, with integer arithmetic.
 //!
-//! The length is stored as a normalised 64-bit mantissa just below the exact value (62 bits in a
-//! [`roomy`](Scale::roomy) scale). The error of 64 bits is at most one part in 2^63, so 10^15 slots drift by little
-//! more than 10^-4 of one interval.
+//! A length is stored as a normalised 64-bit mantissa with a number of fraction bits, and is just below the exact
+//! value. In a [`roomy`](Scale::roomy) scale, the mantissa has 62 bits, and the length may be exact. The error of 64
+//! bits is at most one part in 2^63, so 10^15 slots drift by little more than 10^-4 of one interval.
 
 use crate::position::REACH;
 use std::num::NonZeroU8;

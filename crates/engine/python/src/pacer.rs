@@ -15,9 +15,10 @@ use pyo3::types::PyDict;
 /// Paces operations: each `acquire` blocks until the intended start of the next slot, and returns a grant that
 /// contains how late the start is. Any number of threads can share a pacer.
 ///
-/// The load is a rate such as "5k/s", a number of operations per second, or a shape such as "ramp 100/s..5k/s 30s,
-/// hold 60s". Times are seconds or a `timedelta`. By default the schedule starts now. With `start="on_first_use"` it
-/// starts when a caller first tries to claim a slot, and with `start="on_resume"` when `resume` is called.
+/// The load is a rate such as "5k/s", a number (operations per second), or a shape such as "ramp 100/s..5k/s 30s, hold
+/// 60s". A time is a number of seconds or a `timedelta`. By default the schedule starts now. With
+/// `start="on_first_use"` it starts when a caller first tries to claim a slot, and with `start="on_resume"` when
+/// `resume` is called.
 #[pyclass(frozen, subclass, module = "nanopace")]
 #[derive(Debug)]
 pub(crate) struct Pacer(pub(crate) nanopace::Pacer);

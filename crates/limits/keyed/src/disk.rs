@@ -25,8 +25,9 @@ use tables::write;
 ///
 /// The file is a [`redb`] database in file format 3.
 ///
-/// A new state is first written next to the old one. When the new state is on disk, one write switches to it. A process
-/// that is killed leaves all of a change in the file, or nothing of it. Only one store at a time can open the file.
+/// A new state is first written next to the old one. When the new state is on disk, one write switches to it. If the
+/// process is killed during a change, the file contains either the whole change or none of it. Only one store at a time
+/// can open the file.
 ///
 /// When a change fails (the disk is full, for instance), the error gives the reason ([`ConfigError::Io`]), and
 /// decisions use the limits from before the change. The file stays locked. The next change reopens the database, writes

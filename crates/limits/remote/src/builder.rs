@@ -72,8 +72,8 @@ impl<C> RemoteBuilder<C> {
 
     /// Makes the limiter take tokens ahead of requests, in blocks. A block contains at most the tokens that accrue in
     /// the time `ahead`, or one token if none accrues in that time. While enough tokens of a key's block are left,
-    /// decisions on the key do not use the network; see [`RemoteKeyed`]. The time is from 1 ms to 10 s, otherwise
-    /// [`build`](Self::build) returns [`RemoteError::Ahead`]; 100 ms is a good value. Use the same `ahead` for all
+    /// decisions on the key do not use the network; see [`RemoteKeyed`]. The time must be from 1 ms to 10 s; otherwise,
+    /// [`build`](Self::build) returns [`RemoteError::Ahead`]. 100 ms is a good value. Use the same `ahead` for all
     /// limiters that share a prefix.
     pub fn leased(self, ahead: Duration) -> Self {
         Self { leased: Some(ahead), ..self }

@@ -67,7 +67,7 @@ impl Plan<'_> {
         svg.write_text(&picture)
     }
 
-    /// Writes the list of starts. Returns whether the list is complete, because an interrupt ends it early.
+    /// Writes the list of starts. Returns whether the list is complete: an interrupt ends it early.
     pub(crate) fn list(&self) -> io::Result<bool> {
         let Some(csv) = &self.csv else { return Ok(true) };
         let starts = self.load.starts().map_err(io::Error::other)?;

@@ -45,8 +45,8 @@ impl<T: Timer + ?Sized> Timer for Box<T> {
     }
 }
 
-/// The interval of repeated rings, which [`Timer::set`] requires. Each ring sets or stops the timer, so rings are
-/// rarely repeated.
+/// The interval at which a timer repeats its ring, an argument of [`Timer::set`]. Each ring sets or stops the timer, so
+/// rings are rarely repeated.
 const AGAIN: Duration = Duration::from_millis(20);
 
 /// Provides alarms for any number of tasks with one timer.

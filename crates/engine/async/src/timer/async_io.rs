@@ -7,8 +7,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Waker};
 use std::time::{Duration, Instant};
 
-/// The minimum delay that is doubled. If the time of an alarm passes before the reactor waits for it, the alarm is set
-/// again with twice its delay, or with twice this delay if this is longer.
+/// If the time of an alarm passes before the reactor waits for it, the alarm is set again with twice its delay, but at
+/// least with twice this delay.
 const LEAST: Duration = Duration::from_micros(10);
 
 /// A timer in the reactor of async-io, which smol and async-std use.

@@ -166,8 +166,8 @@ impl Pacer {
     /// Sets the [strictness](Strictness) that applies to late starts after this call.
     ///
     /// Slots that have started do not change. If time is owed under a burst ratio and the new strictness is not a burst
-    /// ratio, that time becomes backlog: under average, its slots start at once; under partial, part of it is
-    /// forfeited; under strict, all of it.
+    /// ratio, that time becomes backlog. Under average strictness, the slots of the backlog start at once. Under
+    /// partial strictness, a part of the backlog is forfeited, and under strict, all of it.
     ///
     /// # Examples
     /// ```

@@ -60,7 +60,7 @@ impl Clock for Simulated {
     }
 }
 
-/// The median lateness in nanoseconds. The other fields are percentages of the starts or of the time.
+/// `median` is the median lateness in nanoseconds. The other fields are percentages of the starts or of the time.
 #[derive(Debug)]
 struct Measured {
     median: u64,

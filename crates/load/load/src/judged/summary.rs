@@ -228,8 +228,9 @@ impl Summary {
         self.findings.iter().any(|found| !found.is_well && found.check == check)
     }
 
-    /// Checks the criteria. If a criterion limits how much of the load was started, only criteria of this kind decide
-    /// whether the load counts as complete, unless the run, one of its loads or one of its parts recorded nothing.
+    /// Checks the criteria. If a criterion is about the amount of load (such as `ratio` or `started`), these criteria
+    /// decide whether the load counts as complete, unless the run, one of its loads or one of its parts recorded
+    /// nothing.
     pub(crate) fn require(&mut self, criteria: &[Criterion]) {
         let loads = self.loads.iter().map(|load| load.summary.verdict);
         let parts = self.parts.iter().map(|part| part.verdict);
@@ -362,8 +363,8 @@ fn scarcity(time: CpuTime, duration: Duration, stats: &OperationStats) -> Option
     is_scarce.then(|| format!("CPU time was scarce{waited}"))
 }
 
-/// Returns a message if too many responses were awaited during a stop. Their arrival times are unknown, so their
-/// service times include the stop.
+/// Returns a message if at least 1 % of the responses were awaited while the generator was stopped. Their arrival times
+/// are unknown, so their service times include the stop.
 fn stopping(stats: &OperationStats) -> Option<String> {
     let (answers, most) = stats.stopped;
     is_a_percent(answers, stats).then(|| {

@@ -111,8 +111,9 @@ impl LastPoll {
         self.queued
     }
 
-    /// Returns the part of the lateness `late` for which the thread may have waited for the CPU since it last started
-    /// an operation on time. If the thread was stopped in this time, the stops are first subtracted from `late`.
+    /// Returns how much of the lateness `late` may be due to waiting for the CPU: at most the time for which the thread
+    /// has waited for it since it last started an operation on time. If the thread was stopped in that time, the stops
+    /// are first subtracted from `late`.
     pub(crate) fn queued_of(&self, late: Duration) -> Duration {
         let [queued, stopped] = self.lost();
         let [then_queued, then_stopped] = self.in_time;

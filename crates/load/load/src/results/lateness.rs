@@ -8,7 +8,7 @@
 //!
 //! If the strictness is above 1, the schedule itself holds slots back, so that lost time is made up for gradually. The
 //! time for which a generator without delays would hold a slot back is counted separately: see [`burst`](super::burst).
-//! The slot is late because the target caused lateness earlier.
+//! Such a slot is late only because the target caused lateness earlier.
 //!
 //! When the load is paused, or a late policy gives up slots, the schedule moves to later times. The ideal connections
 //! are moved too, so that their backlog stays the same. A generator without delays would give up fewer slots, so the

@@ -1,6 +1,6 @@
 //! Delays the next call of a closed loop after a session could not connect.
 //!
-//! If connecting fails immediately, a closed loop would produce failures at the highest rate that the machine allows.
+//! Without a delay, a closed loop that fails to connect would produce failures as fast as the machine allows.
 //! Therefore all sessions together make at most 10 000 attempts per second after failed ones. The delay does not grow,
 //! so the number of failures shows how long the target was unreachable. A load with a schedule is not delayed.
 
