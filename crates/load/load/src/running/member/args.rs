@@ -37,7 +37,7 @@ pub(crate) struct FleetArgs {
     #[arg(long, value_name = "TIME", requires = "run_name", default_value = "10s", value_parser = humantime::parse_duration)]
     pub(crate) blind: Duration,
 
-    /// After the --blind time, pause this node until the store is reachable (hold), or end this node (stop)
+    /// After the --blind time, pause until the store is reachable (hold) or end this node (stop)
     #[arg(long, value_name = "WHAT", requires = "run_name", default_value = "hold")]
     pub(crate) when_blind: Then,
 
