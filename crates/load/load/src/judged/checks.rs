@@ -16,6 +16,7 @@ use crate::results::percentiles;
 use crate::results::randomness::Randomness;
 use crate::results::stats::OperationStats;
 use hdrhistogram::Histogram;
+use serde::Serialize;
 use std::time::Duration;
 
 /// Starts count as even if at least this share of the gaps is within 25 % of the nominal gap.
@@ -32,7 +33,7 @@ const CHANCE_ALIKE: f64 = 2.58;
 /// The largest share of the response times (for [`reading`], of the service times) that the generator may cause.
 const MOST_OWN: f64 = 0.25;
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct Finding {
     pub(crate) check: &'static str,
     pub(crate) is_well: bool,

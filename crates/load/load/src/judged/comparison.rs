@@ -16,6 +16,7 @@ mod tests;
 use crate::results::retained_histograms::Times;
 pub(crate) use figure::{Estimate, Figure};
 use paired::Pairs;
+use serde::Serialize;
 use side::Side;
 use std::fmt::{self, Display, Formatter};
 use std::slice;
@@ -45,8 +46,9 @@ pub(crate) struct Row {
     pub(crate) word: Word,
 }
 
-/// The difference of a figure, in the figure's unit. `low` and `high` are the ends of its 95 % confidence interval.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// The difference of a figure, in the figure's unit. `low` and `high` are the ends of its 95 % confidence interval. In
+/// JSON, an end that is not finite is null.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub(crate) struct Difference {
     pub(crate) by: f64,
     pub(crate) low: f64,

@@ -27,6 +27,7 @@ use super::percentiles::Sample;
 use super::stats::OperationStats;
 use crate::console::human::float;
 use hdrhistogram::Histogram;
+use serde::Serialize;
 
 pub(crate) const LEAST_BATCHES: usize = 4;
 
@@ -44,11 +45,12 @@ const Z_80: f64 = 1.281_552;
 const MOST_ALIKE: f64 = 0.8;
 
 /// A confidence interval, in nanoseconds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct Range {
     pub(crate) low: u64,
     /// The upper end of the interval, or `None` if it is above all measured times.
     pub(crate) high: Option<u64>,
+    #[serde(rename = "too_few")]
     pub(crate) is_rough: bool,
 }
 

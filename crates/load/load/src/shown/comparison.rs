@@ -110,27 +110,11 @@ pub(crate) struct ComparisonObject {
 #[derive(Debug, Serialize)]
 struct FigureObject {
     figure: String,
-    a: Option<EstimateObject>,
-    b: Option<EstimateObject>,
-    difference: Option<DifferenceObject>,
-    relative: Option<DifferenceObject>,
+    a: Option<Estimate>,
+    b: Option<Estimate>,
+    difference: Option<Difference>,
+    relative: Option<Difference>,
     word: &'static str,
-}
-
-#[derive(Debug, Serialize)]
-struct EstimateObject {
-    value: f64,
-    low: f64,
-    high: Option<f64>,
-    too_few: bool,
-}
-
-/// A difference with its confidence interval. An end of the interval is null if it is unknown.
-#[derive(Debug, Serialize)]
-struct DifferenceObject {
-    by: f64,
-    low: Option<f64>,
-    high: Option<f64>,
 }
 
 impl ComparisonObject {
@@ -146,32 +130,16 @@ impl ComparisonObject {
 
 impl FigureObject {
     fn new(row: &Row) -> FigureObject {
-        let [a, b] = row.sides.map(|side| side.map(EstimateObject::new));
+        let [a, b] = row.sides;
         FigureObject {
             figure: row.figure.to_string(),
             a,
             b,
-            difference: row.difference.map(DifferenceObject::new),
-            relative: row.relative().map(DifferenceObject::new),
+            difference: row.difference,
+            relative: row.relative(),
             word: row.word.key(),
         }
     }
-}
-
-impl EstimateObject {
-    fn new(Estimate { value, low, high, is_rough }: Estimate) -> EstimateObject {
-        EstimateObject { value, low, high: known(high), too_few: is_rough }
-    }
-}
-
-impl DifferenceObject {
-    fn new(Difference { by, low, high }: Difference) -> DifferenceObject {
-        DifferenceObject { by, low: known(low), high: known(high) }
-    }
-}
-
-fn known(value: f64) -> Option<f64> {
-    value.is_finite().then_some(value)
 }
 
 #[cfg(test)]

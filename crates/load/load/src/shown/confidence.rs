@@ -11,22 +11,15 @@ pub(crate) struct ConfidenceObject {
     response_time_ns: Ranges,
 }
 
-/// The confidence intervals of percentiles. An interval is null if there are too few times for it.
+/// The confidence intervals of percentiles. An interval is null if there are too few times for it, and its upper end is
+/// null if it is above all measured times.
 #[derive(Debug, Serialize)]
 struct Ranges {
-    p50: Option<RangeObject>,
-    p90: Option<RangeObject>,
-    p99: Option<RangeObject>,
-    p99_9: Option<RangeObject>,
-    p99_99: Option<RangeObject>,
-}
-
-/// A confidence interval. Its upper end is null if it is above all measured times.
-#[derive(Debug, Serialize)]
-struct RangeObject {
-    low: u64,
-    high: Option<u64>,
-    too_few: bool,
+    p50: Option<Range>,
+    p90: Option<Range>,
+    p99: Option<Range>,
+    p99_9: Option<Range>,
+    p99_99: Option<Range>,
 }
 
 impl ConfidenceObject {
@@ -41,13 +34,7 @@ impl ConfidenceObject {
 
 impl Ranges {
     fn new(times: &Batched<'_>) -> Ranges {
-        let at = |quantile| times.range(quantile).map(RangeObject::new);
+        let at = |quantile| times.range(quantile);
         Ranges { p50: at(0.5), p90: at(0.9), p99: at(0.99), p99_9: at(0.999), p99_99: at(0.9999) }
-    }
-}
-
-impl RangeObject {
-    fn new(Range { low, high, is_rough }: Range) -> RangeObject {
-        RangeObject { low, high, too_few: is_rough }
     }
 }

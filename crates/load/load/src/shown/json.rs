@@ -71,7 +71,7 @@ pub(crate) struct Object<F> {
     ledger: Option<Ledger>,
     spun_ns: u64,
     verdict: Verdict,
-    checks: Vec<CheckObject>,
+    checks: Vec<Finding>,
     warnings: Vec<String>,
     incomplete: Option<String>,
     missed: Vec<String>,
@@ -223,13 +223,6 @@ struct Gaps {
 }
 
 #[derive(Debug, Serialize)]
-struct CheckObject {
-    check: &'static str,
-    is_well: bool,
-    text: String,
-}
-
-#[derive(Debug, Serialize)]
 #[expect(clippy::struct_field_names, reason = "the names in JSON must not change")]
 pub(crate) struct Ledger {
     elapsed_ns: u64,
@@ -288,7 +281,7 @@ impl<F> Object<F> {
             ledger: summary.ledger.as_ref().map(Ledger::new),
             spun_ns: nanos(stats.spun),
             verdict: summary.verdict,
-            checks: summary.findings.iter().map(CheckObject::new).collect(),
+            checks: summary.findings.clone(),
             warnings: summary.warnings.clone(),
             incomplete: summary.incomplete.clone(),
             missed: summary.missed.clone(),
@@ -331,12 +324,6 @@ impl ResultsObject {
             response_times_at_least: stats.responses().at_least(),
             confidence_95: ConfidenceObject::new(confidence),
         }
-    }
-}
-
-impl CheckObject {
-    fn new(Finding { check, is_well, text }: &Finding) -> CheckObject {
-        CheckObject { check, is_well: *is_well, text: text.clone() }
     }
 }
 

@@ -1,5 +1,6 @@
 //! Lists the figures that a comparison contains.
 
+use serde::Serialize;
 use std::fmt::{self, Display, Formatter};
 
 pub(super) const PERCENTILES: [f64; 5] = [50.0, 90.0, 99.0, 99.9, 99.99];
@@ -15,12 +16,13 @@ pub(crate) enum Figure {
 }
 
 /// An estimate of a figure. `low` and `high` are the ends of its 95 % confidence interval.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub(crate) struct Estimate {
     pub(crate) value: f64,
     pub(crate) low: f64,
-    /// Infinite if the end of the interval lies above all measured times.
+    /// Infinite (in JSON, null) if the end of the interval lies above all measured times.
     pub(crate) high: f64,
+    #[serde(rename = "too_few")]
     pub(crate) is_rough: bool,
 }
 
