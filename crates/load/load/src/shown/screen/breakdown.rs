@@ -9,29 +9,24 @@ use crossterm::style::Stylize;
 
 const NUMBER: u16 = 13;
 
-#[derive(Debug)]
-pub(crate) struct Breakdown<'run>(pub(crate) &'run Tally);
-
-impl Breakdown<'_> {
-    pub(super) fn draw(&self, grid: &mut Grid, area: Rect) {
-        let labels: Vec<_> = self.0.labels_apart().map(label).collect();
-        let half = if labels.is_empty() { 0 } else { area.width / 2 };
-        let rest = Rect { x: area.x + half, width: area.width - half, ..area };
-        draw(
-            ["label", "completed", "failed", "mean service"],
-            labels,
-            Rect { width: half, ..area },
-            grid,
-        );
-        let all = self.0.completed + self.0.failed();
-        let [errors, statuses] = endings(self.0);
-        let ending = |(name, count): (String, u64)| {
-            let share = human::percent(float(count) / float(all.max(1)));
-            [human::visible(&name), count.to_string(), share, String::new()]
-        };
-        let endings = errors.into_iter().chain(statuses).map(ending).collect();
-        draw(["outcome", "requests", "share", ""], endings, rest, grid);
-    }
+pub(super) fn draw_breakdown(grid: &mut Grid, area: Rect, tally: &Tally) {
+    let labels: Vec<_> = tally.labels_apart().map(label).collect();
+    let half = if labels.is_empty() { 0 } else { area.width / 2 };
+    let rest = Rect { x: area.x + half, width: area.width - half, ..area };
+    draw(
+        ["label", "completed", "failed", "mean service"],
+        labels,
+        Rect { width: half, ..area },
+        grid,
+    );
+    let all = tally.completed + tally.failed();
+    let [errors, statuses] = endings(tally);
+    let ending = |(name, count): (String, u64)| {
+        let share = human::percent(float(count) / float(all.max(1)));
+        [human::visible(&name), count.to_string(), share, String::new()]
+    };
+    let endings = errors.into_iter().chain(statuses).map(ending).collect();
+    draw(["outcome", "requests", "share", ""], endings, rest, grid);
 }
 
 fn label((label, tally): (&str, &LabelTally)) -> [String; 4] {

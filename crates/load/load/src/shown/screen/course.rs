@@ -18,40 +18,32 @@ const DISTANCE: u16 = 4;
 const BRAILLE: u32 = 0x2800;
 const DOTS: [[u32; 4]; 2] = [[0x01, 0x02, 0x04, 0x40], [0x08, 0x10, 0x20, 0x80]];
 
-#[derive(Debug)]
-pub(crate) struct Course<'run> {
-    pub(crate) spans: &'run [Span],
-    pub(crate) phase: Phase,
-}
-
-impl Course<'_> {
-    pub(super) fn draw(&self, grid: &mut Grid, area: Rect) {
-        let title = [
-            plain("requests per second: "),
-            plain("• requested").with(ASKED),
-            plain(", "),
-            plain("⠤ achieved").with(ACHIEVED),
-        ];
-        let inner = grid.title(area, title);
-        let Some(scale) = Scale::of(self.spans) else {
-            let warm_up = if self.phase == Phase::WarmUp { "nothing is recorded yet" } else { "" };
-            return grid.line(inner, [plain(warm_up)]);
-        };
-        let plot = scale.draw_axes(grid, inner);
-        for (row, line) in plot.rows().zip(achieved(self.spans, scale, plot)) {
-            grid.line(row, [plain(line).with(ACHIEVED)]);
-        }
-        // Single dots are drawn over the line of the achieved rate, so that they can be distinguished from the line
-        // without colours.
-        for x in (DISTANCE / 2..plot.width).step_by(DISTANCE.into()) {
-            let at = scale.time((f64::from(x) + 0.5) / f64::from(plot.width));
-            let Some(span) = span_at(self.spans, at) else { continue };
-            let y = scale.row(span.asked_hz, plot.height);
-            grid.line(
-                Rect { x: plot.x + x, y: plot.y + y, width: 1, height: 1 },
-                [plain("•").with(ASKED)],
-            );
-        }
+pub(super) fn draw_course(grid: &mut Grid, area: Rect, spans: &[Span], phase: Phase) {
+    let title = [
+        plain("requests per second: "),
+        plain("• requested").with(ASKED),
+        plain(", "),
+        plain("⠤ achieved").with(ACHIEVED),
+    ];
+    let inner = grid.title(area, title);
+    let Some(scale) = Scale::of(spans) else {
+        let warm_up = if phase == Phase::WarmUp { "nothing is recorded yet" } else { "" };
+        return grid.line(inner, [plain(warm_up)]);
+    };
+    let plot = scale.draw_axes(grid, inner);
+    for (row, line) in plot.rows().zip(achieved(spans, scale, plot)) {
+        grid.line(row, [plain(line).with(ACHIEVED)]);
+    }
+    // Single dots are drawn over the line of the achieved rate, so that they can be distinguished from the line without
+    // colours.
+    for x in (DISTANCE / 2..plot.width).step_by(DISTANCE.into()) {
+        let at = scale.time((f64::from(x) + 0.5) / f64::from(plot.width));
+        let Some(span) = span_at(spans, at) else { continue };
+        let y = scale.row(span.asked_hz, plot.height);
+        grid.line(
+            Rect { x: plot.x + x, y: plot.y + y, width: 1, height: 1 },
+            [plain("•").with(ASKED)],
+        );
     }
 }
 

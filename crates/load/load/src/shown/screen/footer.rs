@@ -71,20 +71,15 @@ fn ending(text: &str, width: u16) -> String {
     text[fitting.unwrap_or(text.len())..].to_owned()
 }
 
-#[derive(Debug)]
-pub(crate) struct Keys<'run>(pub(crate) &'run Prompt);
-
-impl Keys<'_> {
-    pub(super) fn draw(&self, grid: &mut Grid, area: Rect) {
-        match self.0.typing() {
-            Some(_) if !self.0.wrong().is_empty() => {
-                let lines = wrapped(self.0.wrong(), area.width);
-                let lines = area.rows().zip(lines);
-                lines.for_each(|(area, line)| grid.line(area, [plain(line).with(BAD)]));
-            }
-            Some(_) => grid.line(area, [plain("Enter applies, Esc cancels").dim()]),
-            None => grid.line(area, keys(area.width)),
+pub(super) fn draw_keys(grid: &mut Grid, area: Rect, prompt: &Prompt) {
+    match prompt.typing() {
+        Some(_) if !prompt.wrong().is_empty() => {
+            let lines = wrapped(prompt.wrong(), area.width);
+            let lines = area.rows().zip(lines);
+            lines.for_each(|(area, line)| grid.line(area, [plain(line).with(BAD)]));
         }
+        Some(_) => grid.line(area, [plain("Enter applies, Esc cancels").dim()]),
+        None => grid.line(area, keys(area.width)),
     }
 }
 

@@ -10,24 +10,19 @@ use crate::shown::snapshot::Snapshot;
 use crossterm::style::Stylize;
 use std::cmp::Reverse;
 
-/// The outcomes of requests since the end of the warm-up. Skipped slots include those of the warm-up.
-#[derive(Debug)]
-pub(crate) struct Outcomes<'run>(pub(crate) &'run Snapshot);
-
-impl Outcomes<'_> {
-    pub(super) fn draw(&self, grid: &mut Grid, area: Rect) {
-        let Snapshot { tally, ledger, lateness, .. } = self.0;
-        let failed = tally.failed();
-        let good = format!("started {}   completed {}   ", tally.started, tally.completed);
-        let bad = plain(format!("failed {failed}"));
-        let bad = if failed > 0 { bad.with(BAD).bold() } else { bad };
-        let mut counts = vec![plain(good), bad];
-        if ledger.skipped > 0 {
-            counts.push(plain(format!("   skipped {}", ledger.skipped)));
-        }
-        let lines = [counts, vec![plain(responses(tally))], vec![plain(causes(lateness))]];
-        area.rows().zip(lines).for_each(|(area, line)| grid.line(area, line));
+/// Draws the outcomes of requests since the end of the warm-up. Skipped slots include those of the warm-up.
+pub(super) fn draw_outcomes(grid: &mut Grid, area: Rect, now: &Snapshot) {
+    let Snapshot { tally, ledger, lateness, .. } = now;
+    let failed = tally.failed();
+    let good = format!("started {}   completed {}   ", tally.started, tally.completed);
+    let bad = plain(format!("failed {failed}"));
+    let bad = if failed > 0 { bad.with(BAD).bold() } else { bad };
+    let mut counts = vec![plain(good), bad];
+    if ledger.skipped > 0 {
+        counts.push(plain(format!("   skipped {}", ledger.skipped)));
     }
+    let lines = [counts, vec![plain(responses(tally))], vec![plain(causes(lateness))]];
+    area.rows().zip(lines).for_each(|(area, line)| grid.line(area, line));
 }
 
 /// Returns the errors and the statuses, each with its number. The most frequent errors come first. The statuses of

@@ -6,29 +6,24 @@ use crate::console::human;
 use crossterm::style::{Color, Stylize};
 use hdrhistogram::Histogram;
 
-#[derive(Debug)]
-pub(crate) struct Spread<'run>(pub(crate) &'run Histogram<u64>);
-
-impl Spread<'_> {
-    pub(super) fn draw(&self, grid: &mut Grid, area: Rect) {
-        let inner = grid.title(area, [plain("response times, last second")]);
-        if self.0.is_empty() || inner.height < 2 {
-            return;
-        }
-        let scale = Scale::of(self.0);
-        let bars = bars(self.0, scale, inner.width.into());
-        let most = bars.iter().copied().max().unwrap_or(0).max(1);
-        let rows = inner.height - 1;
-        let height = |bar| human::float(bar) / human::float(most) * f64::from(rows);
-        for (row, area) in inner.rows().take(rows.into()).enumerate() {
-            let below = f64::from(rows) - 1.0 - human::float(row as u64);
-            let parts: String = bars.iter().map(|&bar| eighths(height(bar) - below)).collect();
-            grid.line(area, [plain(parts).with(Color::DarkCyan)]);
-        }
-        for (column, label) in scale.labels(inner.width) {
-            let (x, y) = (inner.x + column, inner.bottom() - 1);
-            grid.line(Rect { x, y, width: inner.width - column, height: 1 }, [plain(label)]);
-        }
+pub(super) fn draw_spread(grid: &mut Grid, area: Rect, times: &Histogram<u64>) {
+    let inner = grid.title(area, [plain("response times, last second")]);
+    if times.is_empty() || inner.height < 2 {
+        return;
+    }
+    let scale = Scale::of(times);
+    let bars = bars(times, scale, inner.width.into());
+    let most = bars.iter().copied().max().unwrap_or(0).max(1);
+    let rows = inner.height - 1;
+    let height = |bar| human::float(bar) / human::float(most) * f64::from(rows);
+    for (row, area) in inner.rows().take(rows.into()).enumerate() {
+        let below = f64::from(rows) - 1.0 - human::float(row as u64);
+        let parts: String = bars.iter().map(|&bar| eighths(height(bar) - below)).collect();
+        grid.line(area, [plain(parts).with(Color::DarkCyan)]);
+    }
+    for (column, label) in scale.labels(inner.width) {
+        let (x, y) = (inner.x + column, inner.bottom() - 1);
+        grid.line(Rect { x, y, width: inner.width - column, height: 1 }, [plain(label)]);
     }
 }
 

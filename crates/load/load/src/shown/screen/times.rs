@@ -11,22 +11,17 @@ const QUANTILES: [(&str, f64); 4] = [("p99", 0.99), ("p50", 0.5), ("max", 1.0), 
 const NAME: usize = 11;
 const COLUMN: usize = 9;
 
-#[derive(Debug)]
-pub(crate) struct Times<'run>(pub(crate) &'run Brief);
-
-impl Times<'_> {
-    pub(super) fn draw(&self, grid: &mut Grid, area: Rect) {
-        let fitting = (usize::from(area.width).saturating_sub(NAME) / COLUMN).max(1);
-        let mut columns = QUANTILES[..fitting.min(QUANTILES.len())].to_vec();
-        columns.sort_unstable_by(|a, b| a.1.total_cmp(&b.1));
-        let names = columns.iter().map(|(name, _)| (*name).to_owned());
-        let head = plain(row("last second", names)).dim();
-        let [wait, service] = [&self.0.wait, &self.0.service].map(Sample::exact);
-        let rows = [("wait", wait), ("service", service), ("response", self.0.responses())];
-        let rows = rows.map(|(name, sample)| plain(row(name, shown(sample, &columns))));
-        let lines = [head].into_iter().chain(rows);
-        area.rows().zip(lines).for_each(|(area, line)| grid.line(area, [line]));
-    }
+pub(super) fn draw_times(grid: &mut Grid, area: Rect, recent: &Brief) {
+    let fitting = (usize::from(area.width).saturating_sub(NAME) / COLUMN).max(1);
+    let mut columns = QUANTILES[..fitting.min(QUANTILES.len())].to_vec();
+    columns.sort_unstable_by(|a, b| a.1.total_cmp(&b.1));
+    let names = columns.iter().map(|(name, _)| (*name).to_owned());
+    let head = plain(row("last second", names)).dim();
+    let [wait, service] = [&recent.wait, &recent.service].map(Sample::exact);
+    let rows = [("wait", wait), ("service", service), ("response", recent.responses())];
+    let rows = rows.map(|(name, sample)| plain(row(name, shown(sample, &columns))));
+    let lines = [head].into_iter().chain(rows);
+    area.rows().zip(lines).for_each(|(area, line)| grid.line(area, [line]));
 }
 
 fn row(name: &str, values: impl Iterator<Item = String>) -> String {

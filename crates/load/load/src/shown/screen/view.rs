@@ -1,15 +1,15 @@
 //! Draws the whole view.
 
-use super::breakdown::Breakdown;
-use super::course::Course;
-use super::figures::{BAD, Figures, Progress};
+use super::breakdown::draw_breakdown;
+use super::course::draw_course;
+use super::figures::{BAD, draw_figures, draw_progress};
 use super::footer;
 use super::grid::{Grid, Rect, Text, plain};
 use super::layout::{self, Part};
-use super::outcomes::Outcomes;
+use super::outcomes::draw_outcomes;
 use super::picture::Picture;
-use super::spread::Spread;
-use super::times::Times;
+use super::spread::draw_spread;
+use super::times::draw_times;
 use crate::shown::snapshot::Snapshot;
 use crossterm::style::Stylize;
 
@@ -33,17 +33,17 @@ fn draw_part(grid: &mut Grid, part: Part, area: Rect, picture: &Picture) {
             grid.line(area, [plain(text)]);
         }
         (Part::Prompt, _) => footer::draw_prompt(grid, area, picture),
-        (Part::Keys, _) => footer::Keys(&picture.prompt).draw(grid, area),
+        (Part::Keys, _) => footer::draw_keys(grid, area, &picture.prompt),
         (Part::Progress, None) => grid.line(area, [plain("opening connections")]),
         (Part::Charts, _) if picture.prompt.is_help_wanted() => footer::draw_help(grid, area),
         (_, None) => {}
-        (Part::Progress, Some(now)) => Progress(now).draw(grid, area),
-        (Part::Figures, Some(now)) => Figures(now).draw(grid, area),
+        (Part::Progress, Some(now)) => draw_progress(grid, area, now),
+        (Part::Figures, Some(now)) => draw_figures(grid, area, now),
         (Part::Verdict, Some(now)) => grid.line(area, [verdict(now)]),
         (Part::Charts, Some(now)) => draw_charts(grid, area, picture, now),
-        (Part::Times, Some(now)) => Times(&now.recent.brief).draw(grid, area),
-        (Part::Outcomes, Some(now)) => Outcomes(now).draw(grid, area),
-        (Part::Breakdown, Some(now)) => Breakdown(&now.tally).draw(grid, area),
+        (Part::Times, Some(now)) => draw_times(grid, area, &now.recent.brief),
+        (Part::Outcomes, Some(now)) => draw_outcomes(grid, area, now),
+        (Part::Breakdown, Some(now)) => draw_breakdown(grid, area, &now.tally),
     }
 }
 
@@ -54,10 +54,10 @@ fn verdict(now: &Snapshot) -> Text {
 }
 
 fn draw_charts(grid: &mut Grid, area: Rect, picture: &Picture, now: &Snapshot) {
-    let course = Course { spans: &picture.course, phase: now.phase };
-    let Some([first, second]) = halves(area) else { return course.draw(grid, area) };
-    course.draw(grid, first);
-    Spread(&now.recent.brief.response).draw(grid, second);
+    let mut course = |area| draw_course(grid, area, &picture.course, now.phase);
+    let Some([first, second]) = halves(area) else { return course(area) };
+    course(first);
+    draw_spread(grid, second, &now.recent.brief.response);
 }
 
 fn halves(area: Rect) -> Option<[Rect; 2]> {
