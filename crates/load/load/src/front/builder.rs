@@ -11,11 +11,11 @@ use crate::running::run::{self, Ran};
 use crate::running::setup::Setup;
 use crate::shown::live::Live;
 use nanopace::Rate;
-use std::error::Error;
-use std::fmt::{self, Display, Formatter};
+use std::fmt::Display;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
 use std::time::Duration;
+use thiserror::Error;
 use tokio::sync::oneshot;
 
 const PANICKED: &str = "the run has panicked; the message of the panic is on standard error";
@@ -478,7 +478,8 @@ impl Drop for Stop {
 /// let error = Load::shaped("ramp up").unwrap_err();
 /// println!("invalid load: {error}");
 /// ```
-#[derive(Debug)]
+#[derive(Debug, Error)]
+#[error("{0:#}")]
 pub struct LoadError(anyhow::Error);
 
 impl LoadError {
@@ -486,7 +487,7 @@ impl LoadError {
         LoadError(anyhow::Error::msg(text.to_string()))
     }
 
-    fn boxed(error: impl Into<Box<dyn Error + Send + Sync>>) -> LoadError {
+    fn boxed(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> LoadError {
         LoadError(anyhow::Error::from_boxed(error.into()))
     }
 }
@@ -502,14 +503,6 @@ impl From<nanopace::RateError> for LoadError {
         LoadError(error.into())
     }
 }
-
-impl Display for LoadError {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        write!(f, "{:#}", self.0)
-    }
-}
-
-impl Error for LoadError {}
 
 #[cfg(test)]
 mod tests {

@@ -38,6 +38,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::time::{Duration, SystemTime};
+use thiserror::Error;
 
 /// The number of interrupts that a run handles: the first ends the schedule, the second ends the wait for responses.
 pub(crate) const INTERRUPTS: usize = 2;
@@ -54,14 +55,9 @@ pub(crate) struct Ran {
     pub(crate) not_started: u64,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Error)]
+#[error("the fleet can't be joined")]
 pub(crate) struct NotJoined;
-
-impl std::fmt::Display for NotJoined {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("the fleet can't be joined")
-    }
-}
 
 /// Performs the run. Returns `None` if the run was stopped before its fleet started, or during the countdown to its
 /// start.

@@ -1,6 +1,6 @@
 //! Splits a criterion into words, and records their positions for error messages.
 
-use std::fmt::{self, Display, Formatter};
+use thiserror::Error;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Word {
@@ -19,7 +19,8 @@ pub(crate) struct Parts {
     pub(crate) limit: Word,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[error("column {column}: {told}")]
 pub(crate) struct CriterionError {
     column: usize,
     told: String,
@@ -37,14 +38,6 @@ impl CriterionError {
         self.column
     }
 }
-
-impl Display for CriterionError {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        write!(f, "column {}: {}", self.column, self.told)
-    }
-}
-
-impl std::error::Error for CriterionError {}
 
 impl Parts {
     pub(crate) fn split(text: &str) -> Result<Parts, CriterionError> {

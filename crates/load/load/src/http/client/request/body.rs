@@ -3,8 +3,6 @@
 use crate::console::input::{self, is_stdin};
 use crate::http::template::has_open;
 use hyper::body::{Body, Bytes, Frame, SizeHint};
-use std::error::Error;
-use std::fmt;
 use std::fs::File;
 use std::io::{self, Read, Seek};
 use std::mem;
@@ -12,6 +10,7 @@ use std::path::Path;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use thiserror::Error;
 
 /// The minimum size in bytes of a file without placeholders that is read while it is sent.
 const LARGE: u64 = 64 << 20;
@@ -31,16 +30,9 @@ pub(crate) struct LargeFile {
     bytes: u64,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Error)]
+#[error("the file of the body has become shorter, or can't be read any more")]
 pub(crate) struct Unreadable;
-
-impl fmt::Display for Unreadable {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the file of the body has become shorter, or can't be read any more")
-    }
-}
-
-impl Error for Unreadable {}
 
 impl Unreadable {
     pub(crate) fn is_why(error: &io::Error) -> bool {
