@@ -3,7 +3,6 @@
 mod checkpoints;
 mod commands;
 mod machine;
-mod observers;
 mod run_state;
 #[cfg(test)]
 mod simulated;
@@ -23,14 +22,17 @@ use crate::load::action::{Action, Refusal};
 use crate::results::asked::RunEnd;
 use crate::results::percentiles;
 use crate::results::think_times::HICCUP;
-use crate::shown::snapshot::Phase;
+use crate::shown::keys::Prompt;
+use crate::shown::live::Live;
+use crate::shown::snapshot::{ObservedState, Phase};
 use commands::Commands;
 use crossterm::event::KeyEvent;
 use nanopace::Nanos;
-use observers::Observers;
 use run_state::RunState;
+use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
+use tokio::sync::watch;
 use totals::RunTotals;
 
 /// A thread that does not end within this time after the missing responses were given up is left running.
@@ -42,7 +44,11 @@ pub(crate) struct Controller<'run> {
     policy: Policy,
     commands: Commands<'run>,
     totals: RunTotals<'run>,
-    observers: Observers,
+    live: Live,
+    watch: watch::Sender<ObservedState>,
+    prompt: Prompt,
+    /// A message for the status line, or the text that is being typed.
+    note: String,
     /// The intended starts of the slots that were due but had not started at the end of the schedule, with counts.
     left: Vec<(Nanos, u64)>,
     /// The number of slots in `left` that were due more than [`HICCUP`] before the end of the schedule.
@@ -68,7 +74,10 @@ impl<'run> Controller<'run> {
             commands: Commands::new(state),
             totals: RunTotals::new(state, &policy, logs),
             policy,
-            observers: Observers::new(live, watch),
+            live,
+            watch,
+            prompt: Prompt::default(),
+            note: String::new(),
             left: Vec::new(),
             overdue: 0,
             unopened: 0,
@@ -151,8 +160,9 @@ impl<'run> Controller<'run> {
     }
 
     fn show(&self, phase: Phase, is_time_for_a_line: bool) {
-        let snapshot = self.totals.snapshot(phase, &self.observers.note);
-        self.observers.show(snapshot, &self.totals.over_time, is_time_for_a_line);
+        let snapshot = Arc::new(self.totals.snapshot(phase, &self.note));
+        self.live.show(&snapshot, &self.totals.over_time, &self.prompt, is_time_for_a_line);
+        self.watch.send_replace(ObservedState::Started(snapshot));
     }
 
     pub(crate) fn end(&mut self) -> RunEnd {
@@ -207,7 +217,7 @@ impl<'run> Controller<'run> {
         self.count_left(&run_end);
         self.totals.close(&run_end, &self.policy);
         self.show(Phase::Over, false);
-        self.observers.end();
+        self.live.end();
         let (processor, meanwhile) = (self.totals.processor(), self.totals.meanwhile());
         let quota = self.totals.quota();
         let logged = self.totals.end_logs();
@@ -244,7 +254,7 @@ impl Stage for Controller<'_> {
         let leaving_note = self.commands.stop();
         let is_stopped = leaving_note.is_none();
         if let Some(note) = leaving_note {
-            self.observers.note = note;
+            self.note = note;
         }
         let phase = if is_stopped { Phase::WaitingForAnswers } else { self.state.phase() };
         self.show(phase, false);
@@ -252,9 +262,9 @@ impl Stage for Controller<'_> {
     }
 
     fn press(&mut self, key: KeyEvent) -> bool {
-        self.observers.note = match self.observers.press(key) {
+        self.note = match self.prompt.press(key) {
             Some(Action::Stop) => return self.stop(),
-            None => self.observers.typed(),
+            None => self.prompt.line(),
             Some(action) => {
                 let done = self.commands.act(action, &mut self.totals.collector);
                 done.map_or_else(|why| why.text().to_owned(), |()| String::new())
@@ -276,7 +286,7 @@ impl Stage for Controller<'_> {
 
     #[cfg(feature = "otlp")]
     fn tell(&mut self, text: String) {
-        self.observers.tell(text);
+        self.live.tell(text);
     }
 }
 
@@ -290,7 +300,7 @@ impl Answers<'_, '_> {
         let Some(is_second) = self.controller.totals.tick() else { return };
         let tally = &self.controller.totals.tally;
         let (answers, rests) = (tally.in_flight(), tally.think_times.now());
-        self.controller.observers.note = missing(answers, rests, threads.stuck());
+        self.controller.note = missing(answers, rests, threads.stuck());
         self.controller.show(Phase::WaitingForAnswers, is_second);
     }
 
@@ -324,7 +334,7 @@ impl Stage for Answers<'_, '_> {
 
     fn press(&mut self, key: KeyEvent) -> bool {
         let is_stop =
-            matches!(self.controller.observers.press(key), Some(Action::Stop)) && self.stop();
+            matches!(self.controller.prompt.press(key), Some(Action::Stop)) && self.stop();
         self.controller.show(Phase::WaitingForAnswers, false);
         is_stop
     }
@@ -335,7 +345,7 @@ impl Stage for Answers<'_, '_> {
 
     #[cfg(feature = "otlp")]
     fn tell(&mut self, text: String) {
-        self.controller.observers.tell(text);
+        self.controller.live.tell(text);
     }
 }
 
