@@ -3,12 +3,12 @@
 pub(crate) mod address;
 pub(crate) mod args;
 mod overview;
-pub(crate) mod part_times;
 
+use super::workers::any_backend::AnyBackend;
 use super::workers::length::{RunLength, Spacing};
 use crate::console::{Progress, human};
 use crate::load::action::Action;
-use crate::load::own_times::OwnTimes;
+use crate::load::own_times::{self, OwnTimes};
 use crate::results::nodes::results::Results;
 use crate::results::nodes::timeline::Timeline;
 use crate::results::outcome::Outcome;
@@ -19,15 +19,13 @@ use address::RunAddress;
 use nanopace::{Nanos, Pacer, Rate, Shape};
 use nanopace_fleet::{Control, FleetError, Node};
 use overview::Overview;
-use part_times::PartTimes;
 use std::cell::{Cell, RefCell};
-use std::fmt::{self, Display, Formatter};
+use std::fmt::{self, Debug, Display, Formatter};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-#[derive(Debug)]
 pub(crate) struct Member {
     at: RunAddress,
     node: Node,
@@ -36,7 +34,9 @@ pub(crate) struct Member {
     interrupted: Arc<AtomicBool>,
     has_left: Cell<bool>,
     timeline: RefCell<Timeline>,
-    parts: PartTimes,
+    target: Arc<dyn AnyBackend>,
+    /// The sum of the target's own times so far. Each report to the fleet contains the sum.
+    own_times: RefCell<Vec<OwnTimes>>,
     overview: Overview,
 }
 
@@ -49,12 +49,22 @@ impl Member {
         node: Node,
         control: Control,
         interrupted: Arc<AtomicBool>,
-        parts: PartTimes,
+        target: Arc<dyn AnyBackend>,
     ) -> anyhow::Result<Member> {
         let joined = node.pacer().now();
-        let (has_left, timeline) = (Cell::new(false), RefCell::new(Timeline::new()));
         let overview = Overview::start(&at).map_err(|error| at.told(error))?;
-        Ok(Member { at, node, control, joined, interrupted, has_left, timeline, parts, overview })
+        Ok(Member {
+            at,
+            node,
+            control,
+            joined,
+            interrupted,
+            has_left: Cell::new(false),
+            timeline: RefCell::new(Timeline::new()),
+            target,
+            own_times: RefCell::default(),
+            overview,
+        })
     }
 
     pub(crate) fn is_late(&self) -> bool {
@@ -101,7 +111,9 @@ impl Member {
     }
 
     pub(crate) fn own_times(&self) -> Vec<OwnTimes> {
-        self.parts.all()
+        let mut sum = self.own_times.borrow_mut();
+        own_times::add(&mut sum, self.target.take_own_times());
+        sum.clone()
     }
 
     pub(crate) fn pacer(&self) -> Pacer {
@@ -217,6 +229,12 @@ fn wait_for_all(control: &Control, id: &str, interrupted: &AtomicBool) -> Result
         let plural = if status.nodes == 1 { " is" } else { "s are" };
         progress.show(&format!("{} node{plural} not done yet; Ctrl-C ends the wait", status.nodes));
         thread::sleep(LOOK);
+    }
+}
+
+impl Debug for Member {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Member").field("at", &self.at).finish_non_exhaustive()
     }
 }
 

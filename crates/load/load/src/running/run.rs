@@ -8,7 +8,6 @@ use super::invitation::Invitation;
 use super::measuring::busy_poll;
 use super::measuring::steps::StepRecorders;
 use super::member::Member;
-use super::member::part_times::PartTimes;
 use super::message::{Message, Stage};
 use super::observed::Observed;
 use super::outputs::Outputs;
@@ -68,12 +67,10 @@ pub(crate) fn run(setup: &Setup, logs: Logs) -> anyhow::Result<Option<(Ran, Opti
     // `steering` ends before this function returns, so that the report is printed on a restored terminal.
     let steering = Steering::start(&setup.args, &setup.access, interrupts, &[observed], &sender)?;
     let interrupted = Arc::clone(&steering.interrupted);
-    let target = Arc::clone(&setup.target);
-    let parts = PartTimes::new(move || target.take_own_times());
     let member = match &setup.invitation {
         None => None,
         Some(invitation) => {
-            match join(invitation, &messages, interrupted, parts).context(NotJoined)? {
+            match join(setup, invitation, &messages, interrupted).context(NotJoined)? {
                 None => return Ok(None),
                 member => member,
             }
@@ -92,10 +89,10 @@ pub(crate) fn run(setup: &Setup, logs: Logs) -> anyhow::Result<Option<(Ran, Opti
 }
 
 fn join(
+    setup: &Setup,
     invitation: &Invitation,
     messages: &Receiver<Message>,
     interrupted: Arc<AtomicBool>,
-    parts: PartTimes,
 ) -> anyhow::Result<Option<Member>> {
     let progress = Progress::of_a_job();
     let mut shown = None;
@@ -111,7 +108,8 @@ fn join(
     });
     let member = member.and_then(|node| {
         let member = |(node, control)| {
-            Member::new(invitation.at().clone(), node, control, interrupted, parts)
+            let target = Arc::clone(&setup.target);
+            Member::new(invitation.at().clone(), node, control, interrupted, target)
         };
         node.map(member).transpose()
     });
