@@ -10,6 +10,7 @@ mod template;
 pub(crate) mod time_distribution;
 
 use crate::console::Progress;
+use crate::console::panics::locked;
 use crate::console::unreachable::Unreachable;
 use crate::load::backend::{Backend, Steps};
 use crate::load::data;
@@ -40,7 +41,7 @@ use client::transport::kernel_delays::KernelDelays;
 use embedded::{Embedded, EmbeddedTarget};
 use nanopace::{Nanos, Pacer, Rate, StdClock};
 use serde_json::Value;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 pub(crate) fn setup<E: EmbeddedTarget>(args: HttpRunArgs<E>) -> anyhow::Result<Setup> {
@@ -123,7 +124,7 @@ impl Http {
     }
 
     fn session(&self, index: usize) -> Session {
-        let clock = self.clock.lock().unwrap_or_else(PoisonError::into_inner);
+        let clock = locked(&self.clock);
         Session::new(&self.plan, &clock, index)
     }
 
@@ -156,7 +157,7 @@ impl Backend for Http {
     async fn connect(&self, index: usize) -> Result<Session, Failure> {
         let mut session = self.session(index);
         if self.plan.has_scenarios() || self.streams.is_some() {
-            let counted_by = self.counted_by.lock().unwrap_or_else(PoisonError::into_inner);
+            let counted_by = locked(&self.counted_by);
             session.counted_by.clone_from(&counted_by);
         }
         session.open_all().await;
@@ -213,12 +214,12 @@ impl Backend for Http {
     }
 
     fn paced_by(&self, pacer: &Pacer) {
-        *self.clock.lock().unwrap_or_else(PoisonError::into_inner) = pacer.clone();
+        *locked(&self.clock) = pacer.clone();
     }
 
     fn counted_by(&self, steps: Arc<dyn Steps>) {
         if self.plan.has_scenarios() || self.streams.is_some() {
-            *self.counted_by.lock().unwrap_or_else(PoisonError::into_inner) = Some(steps);
+            *locked(&self.counted_by) = Some(steps);
         }
     }
 

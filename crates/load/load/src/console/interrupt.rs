@@ -1,6 +1,7 @@
 //! Handles Ctrl-C and, on Unix, SIGTERM and SIGHUP (unless `nohup` was used).
 
 use super::alternate;
+use super::panics::locked;
 use anyhow::Context;
 use crossterm::terminal;
 #[cfg(unix)]
@@ -11,7 +12,7 @@ use signal_hook::{
 use std::fmt::{self, Debug, Formatter};
 use std::process;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 #[cfg(unix)]
 use std::{fs, io, thread};
 
@@ -37,7 +38,7 @@ impl Interrupt {
             end_job: Box::new(end_job),
         };
         let interrupt = Arc::new(interrupt);
-        let mut current = current();
+        let mut current = locked(&CURRENT);
         if current.is_none() {
             listen().context("cannot listen for Ctrl-C")?;
         }
@@ -74,10 +75,6 @@ impl Interrupt {
 /// The interrupt of the job that started last; `None` before the first job that handles signals.
 static CURRENT: Mutex<Option<Arc<Interrupt>>> = Mutex::new(None);
 
-fn current() -> MutexGuard<'static, Option<Arc<Interrupt>>> {
-    CURRENT.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 #[cfg(unix)]
 fn listen() -> io::Result<()> {
     let signals = [SIGINT, SIGTERM].into_iter().chain((!ignores_hangup()).then_some(SIGHUP));
@@ -102,7 +99,7 @@ fn listen() -> Result<(), ctrlc::Error> {
 }
 
 fn on_signal() {
-    let interrupt = current().clone();
+    let interrupt = locked(&CURRENT).clone();
     if let Some(interrupt) = interrupt {
         interrupt.trigger();
     }

@@ -8,7 +8,7 @@ use crossterm::terminal;
 use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::panic::{self, AssertUnwindSafe, Location, PanicHookInfo};
-use std::sync::{Mutex, Once, PoisonError};
+use std::sync::{Mutex, MutexGuard, Once, PoisonError};
 use std::thread;
 
 /// Messages of panics that cannot be caught. The standard library prints these messages before it ends the process.
@@ -53,8 +53,13 @@ fn is_hidden(panic: &PanicHookInfo<'_>) -> bool {
 }
 
 fn is_first(place: Option<&Location<'_>>) -> bool {
-    let mut places = PLACES.lock().unwrap_or_else(PoisonError::into_inner);
-    places.insert(place.map(Location::to_string).unwrap_or_default())
+    locked(&PLACES).insert(place.map(Location::to_string).unwrap_or_default())
+}
+
+/// Locks a mutex, even if a thread panicked while it held the lock. That panic has its own message, and the lock must
+/// not cause another panic. Use this function only for values that are consistent at every moment.
+pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(all(test, unix))]

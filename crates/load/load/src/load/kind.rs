@@ -1,9 +1,10 @@
 //! Defines kinds of failures: short strings under which failures are counted.
 
+use crate::console::panics::locked;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::collections::BTreeMap;
 use std::fmt::{self, Display, Formatter};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 
 /// The maximum number of kinds whose texts come from outside this program, such as from the target. Failures of further
 /// such kinds are counted as [`OTHERS`].
@@ -31,10 +32,6 @@ pub(crate) fn expect(groups: &[&'static str]) {
 
 pub(crate) fn expected() -> Vec<&'static str> {
     locked(&EXPECTED).clone()
-}
-
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// All kinds so far. They are never freed, so a [`FailureKind`] is a reference that can be copied.

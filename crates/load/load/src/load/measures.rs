@@ -2,10 +2,11 @@
 
 use super::own_times::{Name, OwnTimes, Part, no_times, record};
 use super::slot::Slot;
+use crate::console::panics::locked;
 use hdrhistogram::Histogram;
 use std::mem;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 /// Counts events that only the target can observe, such as cache hits. A target lists its counters in
@@ -111,12 +112,12 @@ impl Trend {
     /// Records a time that was measured in the call for a slot.
     pub fn record(&self, slot: Slot, time: Duration) {
         if slot.is_recorded() {
-            record(&mut self.times.lock().unwrap_or_else(PoisonError::into_inner), time);
+            record(&mut locked(&self.times), time);
         }
     }
 
     pub(crate) fn take(&self) -> OwnTimes {
-        let mut times = self.times.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut times = locked(&self.times);
         let times = mem::replace(&mut *times, no_times());
         OwnTimes { part: Part::Trend(Name(self.name)), times, untimed: 0 }
     }

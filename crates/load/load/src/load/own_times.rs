@@ -1,9 +1,10 @@
 //! Defines the times that only a target can measure, such as the times of the parts of a response.
 
+use crate::console::panics::locked;
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeSet;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::time::Duration;
 
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
@@ -31,7 +32,7 @@ static NAMES: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
 impl<'de> Deserialize<'de> for Name {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Name, D::Error> {
         let read = String::deserialize(from)?;
-        let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut names = locked(&NAMES);
         if let Some(known) = names.get(read.as_str()) {
             return Ok(Name(known));
         }

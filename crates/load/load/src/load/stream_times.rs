@@ -2,10 +2,11 @@
 
 use super::own_times::{OwnTimes, Part, no_times, record};
 use super::slot::Slot;
+use crate::console::panics::locked;
 use hdrhistogram::Histogram;
 use nanopace::{Nanos, Pacer};
 use std::mem;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 
 const PARTS: [Part; 3] = [Part::FirstItem, Part::FirstItemResponse, Part::ItemGap];
 
@@ -94,7 +95,7 @@ impl StreamTimes {
     /// Watches the stream of a call. Call `watch` just before you send the request: the time to the first item counts
     /// from the call of `watch`.
     pub fn watch(&self, slot: Slot) -> StreamWatch<'_> {
-        let clock = self.paced().as_ref().map(|(pacer, _)| pacer.clone());
+        let clock = locked(&self.paced).as_ref().map(|(pacer, _)| pacer.clone());
         let clock = clock.filter(|_| slot.is_recorded);
         let began = clock.as_ref().map_or(Nanos::ZERO, Pacer::now);
         let due = slot.intended_start;
@@ -102,11 +103,11 @@ impl StreamTimes {
     }
 
     pub(crate) fn paced_by(&self, pacer: &Pacer) {
-        *self.paced() = Some((pacer.clone(), PARTS.map(|_| no_times())));
+        *locked(&self.paced) = Some((pacer.clone(), PARTS.map(|_| no_times())));
     }
 
     pub(crate) fn take(&self) -> Vec<OwnTimes> {
-        let mut paced = self.paced();
+        let mut paced = locked(&self.paced);
         let none = PARTS.map(|_| no_times());
         let taken = paced.as_mut().map(|(_, times)| mem::replace(times, none.clone()));
         taken
@@ -115,11 +116,6 @@ impl StreamTimes {
             .zip(PARTS)
             .map(|(times, part)| OwnTimes { part, times, untimed: 0 })
             .collect()
-    }
-
-    fn paced(&self) -> MutexGuard<'_, Option<(Pacer, [Histogram<u64>; 3])>> {
-        // The value is consistent at every moment, so a poisoned lock can be used.
-        self.paced.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -140,7 +136,7 @@ impl StreamWatch<'_> {
 impl Drop for StreamWatch<'_> {
     fn drop(&mut self) {
         let Some(first) = self.came.first() else { return };
-        let mut paced = self.times.paced();
+        let mut paced = locked(&self.times.paced);
         let Some((_, [first_item, response, gaps])) = paced.as_mut() else { return };
         record(first_item, *first - self.began);
         record(response, *first - self.due);

@@ -1,6 +1,7 @@
 //! Records the arrival times of requests, and determines when the measurement ends.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use crate::console::panics::locked;
+use std::sync::Mutex;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 #[derive(Debug)]
@@ -36,7 +37,7 @@ impl Recorder {
     /// to the kernel. If it is `None`, the current time is used. `is_shared` is true if an earlier request was read
     /// together with this request.
     pub(crate) fn record(&self, by_kernel: Option<Duration>, is_shared: bool) {
-        let (mut recorded, time) = (self.recorded(), by_kernel.unwrap_or_else(now));
+        let (mut recorded, time) = (locked(&self.recorded), by_kernel.unwrap_or_else(now));
         let first = recorded.first.map_or(time, |first| first.min(time));
         recorded.first = Some(first);
         let since = time.saturating_sub(first);
@@ -55,33 +56,29 @@ impl Recorder {
     /// Returns whether the measurement has ended. If no request has arrived, it ends as if one had arrived at the
     /// beginning.
     pub(crate) fn has_ended(&self) -> bool {
-        let recorded = self.recorded();
+        let recorded = locked(&self.recorded);
         let since_first = |first| now().saturating_sub(first);
         let since = recorded.first.map_or_else(|| self.begun.elapsed(), since_first);
         self.is_beyond(since, recorded.arrivals.len())
     }
 
     pub(crate) fn requests(&self) -> usize {
-        self.recorded().arrivals.len()
+        locked(&self.recorded).arrivals.len()
     }
 
     /// Returns the arrival times in ascending order, in nanoseconds since 1970.
     pub(crate) fn arrivals(&self) -> Vec<u64> {
-        let mut arrivals = self.recorded().arrivals.clone();
+        let mut arrivals = locked(&self.recorded).arrivals.clone();
         arrivals.sort_unstable();
         arrivals
     }
 
     pub(crate) fn is_by_kernel(&self) -> bool {
-        !self.recorded().is_without_kernel
+        !locked(&self.recorded).is_without_kernel
     }
 
     pub(crate) fn shared(&self) -> u64 {
-        self.recorded().shared
-    }
-
-    fn recorded(&self) -> MutexGuard<'_, Recorded> {
-        self.recorded.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.recorded).shared
     }
 }
 

@@ -3,6 +3,7 @@
 
 use super::recorder::Recorder;
 use crate::console::Progress;
+use crate::console::panics::locked;
 use crate::http::client::transport::stamped_stream;
 use crate::load::shortage::Shortage;
 use http_body_util::{BodyExt, Full};
@@ -15,7 +16,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::num::NonZero;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, ready};
 use std::thread;
 use std::time::Duration;
@@ -70,7 +71,7 @@ async fn serve(tcp: TcpStream, recorder: Arc<Recorder>) {
     let last = Arc::<Mutex<LastRead>>::default();
     let reader = Reader { tcp, beside: stamped_stream::room(), last: Arc::clone(&last) };
     let service = service_fn(|request| {
-        let mut last = last.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut last = locked(&last);
         recorder.record(last.received, last.has_request);
         last.has_request = true;
         respond(request)
@@ -111,7 +112,7 @@ impl AsyncRead for Reader {
         let received =
             ready!(stamped_stream::poll_read(this.tcp.as_ref(), cx, buf, &mut this.beside))?;
         let last = LastRead { received, has_request: false };
-        *this.last.lock().unwrap_or_else(PoisonError::into_inner) = last;
+        *locked(&this.last) = last;
         Poll::Ready(Ok(()))
     }
 }

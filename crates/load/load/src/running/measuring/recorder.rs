@@ -4,6 +4,7 @@ use super::busy_poll::MOST_CONNECTIONS;
 use super::connections::ALL;
 use super::in_flight::Begun;
 use super::record::{Opening, Record};
+use crate::console::panics::locked;
 use crate::load::details::SetUp;
 use crate::results::burst::BurstLine;
 use crate::results::cpu_time::CpuTime;
@@ -15,7 +16,7 @@ use crate::results::stats::OperationStats;
 use nanopace::{Nanos, Pacer};
 use std::mem;
 use std::ops::Deref;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 #[derive(Debug)]
@@ -302,12 +303,11 @@ impl Recorder {
     }
 
     fn burst(&self) -> Option<MutexGuard<'_, BurstLine>> {
-        self.burst.as_ref().map(|line| line.lock().unwrap_or_else(PoisonError::into_inner))
+        self.burst.as_deref().map(locked)
     }
 
     fn record(&self) -> MutexGuard<'_, Record> {
-        // A panic of a thread ends the run with its message. The poisoned lock must not cause another panic.
-        self.record.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.record)
     }
 }
 

@@ -1,11 +1,12 @@
 //! Shows the figures of the whole fleet on a node.
 
 use super::address::RunAddress;
+use crate::console::panics::locked;
 use crate::results::nodes::tellings::Tellings;
 use crate::shown::pace::Pace;
 use nanopace::Shape;
 use nanopace_fleet::{Control, FleetError};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
@@ -22,10 +23,6 @@ struct View {
     text: Option<String>,
 }
 
-fn lock(view: &Mutex<View>) -> MutexGuard<'_, View> {
-    view.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 impl Overview {
     pub(crate) fn start(at: &RunAddress) -> Result<Overview, FleetError> {
         let control = Control::open(at.url(), &at.name)?;
@@ -34,9 +31,9 @@ impl Overview {
         let look = move || {
             let mut tellings = Tellings::default();
             while let Some(view) = shown.upgrade() {
-                let is_wanted = lock(&view).is_wanted;
+                let is_wanted = locked(&view).is_wanted;
                 let text = if is_wanted { look(&control, &mut tellings) } else { Ok(None) };
-                lock(&view).text = text.unwrap_or_default();
+                locked(&view).text = text.unwrap_or_default();
                 drop(view);
                 thread::sleep(LOOK);
             }
@@ -46,7 +43,7 @@ impl Overview {
     }
 
     pub(crate) fn text(&self, is_wanted: bool) -> Option<String> {
-        let mut view = lock(&self.0);
+        let mut view = locked(&self.0);
         view.is_wanted = is_wanted;
         view.text.clone().filter(|_| is_wanted)
     }

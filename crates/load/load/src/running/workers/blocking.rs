@@ -10,7 +10,7 @@ use super::guarded::panicked;
 use super::shared::RunShared;
 use super::span::Admission;
 use super::worker::answer;
-use crate::console::panics::caught;
+use crate::console::panics::{caught, locked};
 use crate::load::backend::{BlockingSession, BlockingSessions};
 use crate::load::details::SetUp;
 use crate::load::kind::FailureKind;
@@ -19,7 +19,7 @@ use crate::results::operation::Answer;
 use crate::running::measuring::recorder::Recorder;
 use nanopace::Nanos;
 use std::io;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
@@ -98,7 +98,7 @@ async fn ended(shared: &RunShared) {
 }
 
 fn take(ticket: &Ticket) -> Option<UnboundedSender<()>> {
-    ticket.lock().unwrap_or_else(PoisonError::into_inner).take()
+    locked(ticket).take()
 }
 
 impl Worker {

@@ -1,9 +1,10 @@
 //! Counts the connections of a pool that grows.
 
+use crate::console::panics::locked;
 use crate::results::pool_growth::PoolGrowth;
 use crate::running::pool_size::PoolSize;
 use nanopace::Nanos;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 
 /// The maximum number of connections that the pool opens at the same time.
 const AT_ONCE: usize = 64;
@@ -22,7 +23,7 @@ struct State {
 impl Pool {
     /// Returns the thread's share of the connections to open for `lacking` slots, but at most `room`.
     pub(crate) fn reserve(&self, lacking: u64, room: usize, threads: usize) -> usize {
-        let mut state = self.state();
+        let mut state = locked(&self.0);
         let lacking = usize::try_from(lacking).unwrap_or(usize::MAX).min(AT_ONCE);
         let count = lacking.saturating_sub(state.opening).div_ceil(threads).min(room);
         state.opening += count;
@@ -31,21 +32,17 @@ impl Pool {
     }
 
     pub(crate) fn opened(&self, now: Nanos) {
-        let mut state = self.state();
+        let mut state = locked(&self.0);
         state.opening -= 1;
         state.last_opened = state.last_opened.max(Some(now));
     }
 
     pub(crate) fn growth(&self, size: PoolSize, start: Nanos) -> Option<PoolGrowth> {
         let [first, most] = [size.first, size.most].map(|count| count as usize);
-        let state = self.state();
+        let state = locked(&self.0);
         let last_opened_seconds = state.last_opened.map(|last| (last - start).as_secs_f64());
         let opened = first + state.added;
         size.grows().then_some(PoolGrowth { first, most, opened, last_opened_seconds })
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

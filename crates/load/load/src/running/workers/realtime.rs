@@ -5,9 +5,10 @@
 //! stays in the normal class. A thread that used more than 80 % of a core for a second goes back to the normal class,
 //! because it would keep other programs from running, such as a server on this machine.
 
+use crate::console::panics::locked;
 use crate::results::realtime::{Class, RealtimeResult};
 use nanopace::Nanos;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 use std::time::Duration;
 
 /// The priority under `SCHED_RR`: low among the real-time users of a machine.
@@ -30,18 +31,14 @@ impl Default for Realtime {
 impl Realtime {
     pub(super) fn raise(&self) -> RaisedThread<'_> {
         let class = system::raise();
-        let mut all = self.all();
+        let mut all = locked(&self.0);
         all.class = all.class.min(class);
         let usage = (class > Class::Normal).then(Usage::default);
         RaisedThread { realtime: self, usage }
     }
 
     pub(crate) fn result(&self) -> RealtimeResult {
-        *self.all()
-    }
-
-    fn all(&self) -> MutexGuard<'_, RealtimeResult> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        *locked(&self.0)
     }
 }
 
@@ -56,7 +53,7 @@ impl RaisedThread<'_> {
         if self.usage.as_mut().is_some_and(|usage| usage.is_too_high(now, cpu)) {
             self.usage = None;
             system::lower();
-            self.realtime.all().returned += 1;
+            locked(&self.realtime.0).returned += 1;
         }
     }
 }

@@ -1,9 +1,10 @@
 //! Reads the CPU time of threads from the operating system.
 
+use crate::console::panics::locked;
 use crate::results::cpu_time::CpuTime;
 use std::fs::File;
 use std::io::Read as _;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 use std::time::Duration;
 
 pub(crate) fn of_this_thread() -> CpuTime {
@@ -25,7 +26,7 @@ impl LoadThreads {
         #[cfg(target_os = "linux")]
         {
             let id = rustix::thread::gettid().as_raw_nonzero().get().unsigned_abs();
-            self.threads().push(Thread { id, time: CpuTime::default() });
+            locked(&self.0).push(Thread { id, time: CpuTime::default() });
         }
     }
 
@@ -36,7 +37,7 @@ impl LoadThreads {
         {
             let id = rustix::thread::gettid().as_raw_nonzero().get().unsigned_abs();
             let time = of_this_thread();
-            self.threads().iter_mut().filter(|thread| thread.id == id).for_each(|thread| {
+            locked(&self.0).iter_mut().filter(|thread| thread.id == id).for_each(|thread| {
                 thread.time = time;
             });
         }
@@ -44,16 +45,12 @@ impl LoadThreads {
 
     /// Returns the CPU times of all threads. The list is empty on systems other than Linux.
     pub(crate) fn times(&self) -> Vec<CpuTime> {
-        let mut threads = self.threads();
+        let mut threads = locked(&self.0);
         for thread in threads.iter_mut() {
             let time = read(&format!("/proc/self/task/{}/schedstat", thread.id));
             thread.time = time.unwrap_or(thread.time);
         }
         threads.iter().map(|thread| thread.time).collect()
-    }
-
-    fn threads(&self) -> MutexGuard<'_, Vec<Thread>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -99,7 +96,7 @@ mod tests {
             threads.times()
         });
         // The thread may exist for some more time after its work has ended.
-        let path = format!("/proc/self/task/{}", threads.threads()[0].id);
+        let path = format!("/proc/self/task/{}", locked(&threads.0)[0].id);
         while std::fs::exists(&path).unwrap() {
             std::thread::yield_now();
         }

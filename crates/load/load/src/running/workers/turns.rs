@@ -4,9 +4,10 @@
 //! worker claims slots until it gets its own, and keeps the others for their workers. A claim that its worker does not
 //! start is given back at the end of the run, and counts as unstarted if it was due.
 
+use crate::console::panics::locked;
 use nanopace::{Claim, Ended, Pacer};
 use std::collections::VecDeque;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 
 #[derive(Debug)]
 pub(crate) struct Turns(Mutex<Claims>);
@@ -24,7 +25,7 @@ impl Turns {
     }
 
     pub(super) fn claim(&self, index: usize, pacer: &Pacer) -> Result<Claim<'static>, Ended> {
-        let Claims { claimed, of } = &mut *self.claims();
+        let Claims { claimed, of } = &mut *locked(&self.0);
         loop {
             if let Some(claim) = of[index].pop_front() {
                 return Ok(claim);
@@ -38,10 +39,6 @@ impl Turns {
     /// Drops the claims that no worker has started. The pacer must be closed, and all workers must have ended, except
     /// stuck ones, which may still ask for a slot.
     pub(crate) fn give_back(&self) {
-        self.claims().of.iter_mut().for_each(VecDeque::clear);
-    }
-
-    fn claims(&self) -> MutexGuard<'_, Claims> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.0).of.iter_mut().for_each(VecDeque::clear);
     }
 }

@@ -1,11 +1,12 @@
 //! Records when the items of streamed responses arrive.
 
 use super::stream_items::{Items, Scanner};
+use crate::console::panics::locked;
 use crate::load::own_times::{OwnTimes, Part, no_times, record};
 use hdrhistogram::Histogram;
 use nanopace::{Nanos, Pacer};
 use std::mem;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 #[derive(Debug)]
 pub(crate) struct ItemTimer {
@@ -87,7 +88,7 @@ impl StreamTimings {
     /// Records the times of the items of a response, which may be incomplete. `due` is the intended start of its slot.
     pub(crate) fn record(&self, seen: &SeenItems, due: Nanos) {
         let sent = seen.sent;
-        let mut times = self.times.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut times = locked(&self.times);
         let [first_byte, first_item, response, gaps] = &mut *times;
         if let Some(at) = seen.first_byte {
             record(first_byte, at - sent);
@@ -103,7 +104,7 @@ impl StreamTimings {
 
     pub(crate) fn take(&self) -> Vec<OwnTimes> {
         let empty = PARTS.map(|_| no_times());
-        let mut times = self.times.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut times = locked(&self.times);
         let taken = mem::replace(&mut *times, empty).into_iter();
         taken.zip(PARTS).map(|(times, part)| OwnTimes { part, times, untimed: 0 }).collect()
     }

@@ -5,11 +5,12 @@
 //! than an address that was tried later, it is tried last for the time [`AVOIDED`]. An address that cannot be reached
 //! therefore does not delay every connection.
 
+use crate::console::panics::locked;
 use crate::http::client::failure::Failure;
 use std::io;
 use std::net::SocketAddr;
 use std::pin::{Pin, pin};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 use std::time::Duration;
 use tokio::select;
 use tokio::time::{Instant, timeout};
@@ -117,7 +118,7 @@ impl Addresses {
                 },
                 connected = &mut others => match connected {
                     Ok(stream) => {
-                        self.state().records[first].fail(None);
+                        locked(&self.state).records[first].fail(None);
                         Ok(stream)
                     }
                     Err(refusal) => attempt.await.map_err(|other| other.or(refusal)),
@@ -135,7 +136,7 @@ impl Addresses {
         F: Future<Output = io::Result<S>>,
     {
         let connected = connect(self.all[index]).await;
-        let record = &mut self.state().records[index];
+        let record = &mut locked(&self.state).records[index];
         connected.inspect(|_| record.connect()).map_err(|error| {
             let failure = Failure::of_connecting(&error);
             if !failure.is_of_all_addresses() {
@@ -146,7 +147,7 @@ impl Addresses {
     }
 
     fn next(&self, tried: &[usize]) -> Option<usize> {
-        let mut state = self.state();
+        let mut state = locked(&self.state);
         let State { turns, records } = &mut *state;
         let now = Instant::now();
         let left = (0..records.len()).filter(|index| !tried.contains(index));
@@ -164,7 +165,7 @@ impl Addresses {
     }
 
     pub(crate) fn warning(&self) -> Option<String> {
-        let records = &self.state().records;
+        let records = &locked(&self.state).records;
         if records.len() == 1 {
             return None;
         }
@@ -177,16 +178,12 @@ impl Addresses {
     }
 
     pub(crate) fn refusals(&self) -> Option<String> {
-        let records = &self.state().records;
+        let records = &locked(&self.state).records;
         let has_answered = records.iter().any(|record| record.connected > 0);
         let told = self.all.iter().zip(records);
         let told =
             told.map(|(address, record)| format!("{address}: {}", record.why("no response")));
         (self.all.len() > 1 && !has_answered).then(|| listed(&told.collect::<Vec<_>>()))
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -2,9 +2,10 @@
 
 use super::stamped_stream::{self, Begun};
 use super::stream::Delays;
+use crate::console::panics::locked;
 use crate::load::own_times::{OwnTimes, Part, no_times, record};
 use std::mem;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::time::Duration;
 
 /// Two histograms of delays. *Sending* lasts from the beginning of this process's last write of the request until the
@@ -22,14 +23,14 @@ impl KernelDelays {
     }
 
     pub(crate) fn record(&self, delays: Delays, took: Duration) {
-        let mut times = self.times.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut times = locked(&self.times);
         for (own, delay) in times.iter_mut().zip([delays.sending, delays.reading]) {
             add(own, delay, took);
         }
     }
 
     pub(crate) fn take(&self) -> Vec<OwnTimes> {
-        let mut times = self.times.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut times = locked(&self.times);
         mem::replace(&mut *times, nothing()).into()
     }
 }

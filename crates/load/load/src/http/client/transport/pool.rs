@@ -2,7 +2,8 @@
 //! runtime of the thread ends.
 
 use super::http2;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use crate::console::panics::locked;
+use std::sync::{Arc, Mutex, Weak};
 use std::thread::{self, ThreadId};
 use tokio::sync::OnceCell;
 
@@ -28,7 +29,7 @@ impl Pool {
     /// Returns a connection of this thread that has room for another session, or else a new one, which is not open yet.
     pub(crate) fn join(&self, server: usize) -> Arc<SharedConnection> {
         let thread = thread::current().id();
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = locked(&self.known);
         known.retain(|(.., shared)| shared.strong_count() > 0);
         let mut with_room = known.iter().filter(|(its_thread, its_server, shared)| {
             (*its_thread, *its_server) == (thread, server) && shared.strong_count() < self.most

@@ -3,11 +3,12 @@
 use super::request::RecordedRequest;
 use super::time::Format;
 use crate::console::human;
+use crate::console::panics::locked;
 use nanopace::{Arrivals, Nanos};
 use std::collections::HashMap;
 use std::fmt::{self, Display, Formatter};
 use std::mem;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, UNIX_EPOCH};
 
 #[derive(Debug)]
@@ -37,7 +38,7 @@ impl Recorded {
     }
 
     pub(crate) fn take_requests(&self) -> Requests {
-        mem::take(&mut *self.requests.lock().unwrap_or_else(PoisonError::into_inner))
+        mem::take(&mut *locked(&self.requests))
     }
 }
 
