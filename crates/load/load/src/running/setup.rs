@@ -87,11 +87,7 @@ impl Setup {
         run_mode::check_fail_fast(&args)?;
         files::check(&args, inputs)?;
         let invitation = Invitation::new(&args, DEFAULT_DURATION)?;
-        let first = args
-            .schedule
-            .starts()?
-            .next()
-            .context("this load has no requests: raise its rate or its duration")?;
+        let first = first_start(&args)?;
         args.schedule.check_first(first)?;
         let end = args.schedule.end()?.unwrap_or(Duration::MAX);
         ensure!(
@@ -146,12 +142,7 @@ impl Setup {
         self.args.schedule.seed = self.args.schedule.seed.wrapping_add(1);
         self.args.duration = Some(duration);
         // The first random arrival depends on the seed and the rate, so it is computed again.
-        self.first = self
-            .args
-            .schedule
-            .starts()?
-            .next()
-            .context("this load has no requests: raise its rate or its duration")?;
+        self.first = first_start(&self.args)?;
         Ok(())
     }
 
@@ -281,29 +272,28 @@ impl Setup {
         })
     }
 
-    fn catching_up(&self) -> String {
-        let strictness = self.args.strictness;
-        let is_closed = self.args.schedule.is_closed;
-        if is_closed {
-            "one after the other".to_owned()
-        } else {
-            format!("strictness {strictness}")
-        }
-    }
-
     pub(crate) fn title(&self, member: Option<&Member>) -> RunTitle {
         let args = &self.args;
+        let how = match member {
+            Some(member) => member.title(),
+            None if args.schedule.is_closed => "one after the other".to_owned(),
+            None => format!("strictness {}", args.strictness),
+        };
         RunTitle {
             url: format!("{}{}", self.target.name(), self.target.remark()),
             load: member.map_or_else(|| args.schedule.title(), Member::load),
             by: format!(
-                "{} on {}, {}",
+                "{} on {}, {how}",
                 human::count(args.connections, "connection"),
-                human::count(self.connections().len(), "thread"),
-                member.map_or_else(|| self.catching_up(), Member::title)
+                human::count(self.connections().len(), "thread")
             ),
         }
     }
+}
+
+fn first_start(args: &RunArgs) -> anyhow::Result<Duration> {
+    let first = args.schedule.starts()?.next();
+    first.context("this load has no requests: raise its rate or its duration")
 }
 
 fn check_start(args: &RunArgs) -> anyhow::Result<()> {
