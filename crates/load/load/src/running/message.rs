@@ -37,23 +37,23 @@ pub(crate) trait Stage {
 impl Message {
     pub(crate) fn reach(self, stage: &mut impl Stage) -> bool {
         match self {
-            Message::Stop => return stage.stop(),
-            Message::Key(key) => return stage.press(key),
-            Message::LastSlot => return stage.last_slot(),
+            Message::Stop => stage.stop(),
+            Message::Key(key) => stage.press(key),
+            Message::LastSlot => stage.last_slot(),
             #[cfg(feature = "otlp")]
-            Message::Tell(text) => stage.tell(text),
-            Message::Ask(_, Action::Stop, answer) => {
-                let is_over = stage.stop();
-                reply(answer, Ok(()));
-                return is_over;
+            Message::Tell(text) => {
+                stage.tell(text);
+                false
             }
-            Message::Ask(_, action, answer) => reply(answer, stage.act(action)),
+            Message::Ask(_, action, answer) => {
+                let (is_over, done) = match action {
+                    Action::Stop => (stage.stop(), Ok(())),
+                    action => (false, stage.act(action)),
+                };
+                // The program that waits for the result may no longer exist.
+                let _ = answer.send(done);
+                is_over
+            }
         }
-        false
     }
-}
-
-/// Sends the result of an action to the program that waits for it. The program may no longer exist.
-fn reply(answer: oneshot::Sender<Result<(), Refusal>>, done: Result<(), Refusal>) {
-    let _ = answer.send(done);
 }

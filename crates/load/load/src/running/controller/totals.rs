@@ -53,10 +53,10 @@ impl<'run> RunTotals<'run> {
             collector: Collector::new(
                 state.pacer(),
                 &state.shared.recorders,
+                constant_hz,
                 spacing == Spacing::Even,
                 spacing == Spacing::Poisson,
-            )
-            .at_constant(constant_hz),
+            ),
             tally: Tally::default(),
             over_time: OverTime::new(),
             so_far: policy.deciding.as_ref().map(|_| OperationStats::new()),

@@ -35,13 +35,14 @@ impl<'run> Collector<'run> {
     pub(crate) fn new(
         pacer: &Pacer,
         recorders: &'run [Arc<Recorder>],
+        constant_hz: Option<f64>,
         is_even: bool,
         is_poisson: bool,
     ) -> Collector<'run> {
         Collector {
             recorders,
             pacer: pacer.clone(),
-            constant_hz: None,
+            constant_hz,
             is_even,
             interval: OperationStats::new(),
             second: OperationStats::new(),
@@ -54,10 +55,6 @@ impl<'run> Collector<'run> {
             spare_outcomes: Vec::new(),
             starts: Vec::new(),
         }
-    }
-
-    pub(crate) fn at_constant(self, hz: Option<f64>) -> Collector<'run> {
-        Collector { constant_hz: hz, ..self }
     }
 
     pub(crate) fn expect(&mut self, labels: &[&str]) {
@@ -187,7 +184,7 @@ mod tests {
     fn every_operation_is_collected_once() {
         let pacer = Pacer::new(Rate::per_second(RATE).unwrap());
         let recorders = recorders(&pacer);
-        let mut collector = Collector::new(&pacer, &recorders, true, false);
+        let mut collector = Collector::new(&pacer, &recorders, None, true, false);
         for (first, second) in [(3, 1), (0, 0), (0, 5)] {
             (0..first).for_each(|_| drop(recorders[0].start((0, pacer.now()), true)));
             (0..second).for_each(|_| drop(recorders[1].start((0, pacer.now()), true)));
@@ -205,7 +202,7 @@ mod tests {
     fn slots_that_policies_gave_up_count_for_the_late_side() {
         let pacer = Pacer::new(Rate::per_second(RATE).unwrap());
         let recorders = recorders(&pacer);
-        let mut collector = Collector::new(&pacer, &recorders, true, false);
+        let mut collector = Collector::new(&pacer, &recorders, None, true, false);
         recorders[0].unstarted(&[(Nanos::ZERO, 1)], Nanos::ZERO + Duration::from_secs(1));
         collector.collect();
         collector.end_second();
@@ -225,7 +222,7 @@ mod tests {
         let rate = Rate::per_second(100).unwrap();
         let pacer = Pacer::builder(rate).clock(clock.clone()).build();
         let recorders = Recorder::all(&pacer, &[1], false);
-        let mut collector = Collector::new(&pacer, &recorders, true, false);
+        let mut collector = Collector::new(&pacer, &recorders, None, true, false);
         let mut over_time = OverTime::new();
         let at = |ms| Nanos::ZERO + Duration::from_millis(ms);
         let (mut next, mut flight) = (0, None::<Flight>);

@@ -83,18 +83,14 @@ async fn look_after(shared: &RunShared, tickets: &[Arc<Ticket>], mut signs: Unbo
     };
     tokio::select! {
         _ = time::timeout(shared.timeout, opened) => {}
-        () = ended(shared) => {}
+        () = shared.ended.wait() => {}
     }
     shared.ready.send_modify(|threads| *threads += 1);
-    ended(shared).await;
+    shared.ended.wait().await;
     for ticket in tickets {
         take(ticket);
     }
     while signs.recv().await.is_some() {}
-}
-
-async fn ended(shared: &RunShared) {
-    shared.ended.wait().await;
 }
 
 fn take(ticket: &Ticket) -> Option<UnboundedSender<()>> {

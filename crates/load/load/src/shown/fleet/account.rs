@@ -26,7 +26,7 @@ impl Display for AccountText<'_> {
             account.lost(),
             account.twice()
         )?;
-        write!(f, "{}", Bounds(account))?;
+        write_bounds(f, account)?;
         if let Some(steps) = clock_steps(account) {
             writeln!(f, "          {steps}")?;
         }
@@ -67,36 +67,31 @@ fn steps(stepped: impl Iterator<Item = (u16, Duration)>) -> Option<String> {
     Some(format!("the clock of {nodes} was set, by up to {by}, to follow the store's clock"))
 }
 
-/// The bounds of the numbers that are not certain until all nodes have reported their results.
-struct Bounds<'run>(&'run Account);
-
-impl Display for Bounds<'_> {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let account = self.0;
-        if account.is_told() {
-            return Ok(());
-        }
-        let is_silent = |node: &&NodeAccount| node.untold + node.perhaps_twice > 0;
-        let mut silent = account.nodes.iter().filter(is_silent).map(|node| node.number).peekable();
-        if silent.peek().is_some() {
-            let nodes = listed(silent);
-            writeln!(f, "          results are missing: {nodes} died or lost the store")?;
-        }
-        if account.forgotten > 0 {
-            writeln!(
-                f,
-                "          the store lost its data: the results of {} are unknown",
-                human::count(account.forgotten, "node")
-            )?;
-        }
-        let (fired, twice) = (account.fired(), account.twice());
-        let (most, more) = (account.fired_at_most(), account.twice_at_most());
-        let (least, lost) = (account.lost_at_least().max(0), account.lost());
+/// Writes the bounds of the numbers that are not certain until all nodes have reported their results.
+fn write_bounds(f: &mut Formatter<'_>, account: &Account) -> fmt::Result {
+    if account.is_told() {
+        return Ok(());
+    }
+    let is_silent = |node: &&NodeAccount| node.untold + node.perhaps_twice > 0;
+    let mut silent = account.nodes.iter().filter(is_silent).map(|node| node.number).peekable();
+    if silent.peek().is_some() {
+        let nodes = listed(silent);
+        writeln!(f, "          results are missing: {nodes} died or lost the store")?;
+    }
+    if account.forgotten > 0 {
         writeln!(
             f,
-            "          {fired} to {most} fired, {least} to {lost} lost, {twice} to {more} twice"
-        )
+            "          the store lost its data: the results of {} are unknown",
+            human::count(account.forgotten, "node")
+        )?;
     }
+    let (fired, twice) = (account.fired(), account.twice());
+    let (most, more) = (account.fired_at_most(), account.twice_at_most());
+    let (least, lost) = (account.lost_at_least().max(0), account.lost());
+    writeln!(
+        f,
+        "          {fired} to {most} fired, {least} to {lost} lost, {twice} to {more} twice"
+    )
 }
 
 #[derive(Debug, Serialize)]
