@@ -134,10 +134,10 @@ impl Http {
         session: &mut Session,
         slot: Slot,
     ) -> Result<Done, Failure> {
-        let streams = Some(streams).filter(|_| slot.is_recorded());
+        let streams = Some(streams).filter(|_| slot.is_recorded);
         let due = slot.intended_start();
         let mut watched = Watched { streams, session, due, is_given_up: true };
-        let (answer, label) = watched.session.send(slot.number(), slot.start()).await;
+        let (answer, label) = watched.session.send(slot.number(), slot.start).await;
         watched.is_given_up = false;
         let mut done = answer.done().label(label);
         if let Some(seen) = watched.session.seen() {
@@ -165,7 +165,7 @@ impl Backend for Http {
     }
 
     async fn call(&self, session: &mut Session, slot: Slot) -> Result<Done, Failure> {
-        session.is_recorded = slot.is_recorded();
+        session.is_recorded = slot.is_recorded;
         if let Some(scenario) = self.plan.scenario(slot.number()) {
             // The future is boxed, so that the future of a single request stays small.
             return Box::pin(scenario::run::run(scenario, session, slot)).await;
@@ -173,7 +173,7 @@ impl Backend for Http {
         if let Some(streams) = &self.streams {
             return self.call_for_items(streams, session, slot).await;
         }
-        let (answer, label) = session.send(slot.number(), slot.start()).await;
+        let (answer, label) = session.send(slot.number(), slot.start).await;
         result(&answer, answer.done().label(label))
     }
 
@@ -206,7 +206,7 @@ impl Backend for Http {
     }
 
     fn absence(&self, failure: &Failure) -> String {
-        let kind = failure.kind();
+        let kind = failure.kind;
         let addresses = self.plan.endpoints[self.plan.probe().endpoint].addresses();
         let refusals = addresses.and_then(Addresses::refusals);
         let refusals = refusals.map_or_else(String::new, |refusals| format!(" ({refusals})"));

@@ -78,7 +78,7 @@ impl Counter {
 
     /// Adds the events that occurred in the call for a slot.
     pub fn add(&self, slot: Slot, events: u64) {
-        if slot.is_recorded() {
+        if slot.is_recorded {
             // Relaxed: no other data is published through the count. No loom model: it is a single atomic.
             self.count.fetch_add(events, Ordering::Relaxed);
         }
@@ -111,7 +111,7 @@ impl Trend {
 
     /// Records a time that was measured in the call for a slot.
     pub fn record(&self, slot: Slot, time: Duration) {
-        if slot.is_recorded() {
+        if slot.is_recorded {
             record(&mut locked(&self.times), time);
         }
     }

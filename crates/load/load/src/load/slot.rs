@@ -65,14 +65,4 @@ impl Slot {
     pub fn wait_time(&self) -> Duration {
         self.start - self.intended_start
     }
-
-    #[must_use]
-    pub(crate) fn is_recorded(&self) -> bool {
-        self.is_recorded
-    }
-
-    #[must_use]
-    pub(crate) fn start(&self) -> Nanos {
-        self.start
-    }
 }

@@ -331,11 +331,6 @@ impl Failure {
         self.is_unconnected = true;
         self
     }
-
-    #[must_use]
-    pub(crate) fn kind(&self) -> FailureKind {
-        self.kind
-    }
 }
 
 impl<E: Error> From<E> for Failure {
@@ -364,18 +359,18 @@ mod tests {
     fn a_shortage_is_a_failure_of_the_generator() {
         let call = || -> Result<(), Failure> { Err(std::io::Error::from_raw_os_error(24))? };
         let failure = call().unwrap_err();
-        assert_eq!((failure.kind().group(), failure.is_broken), ("generator", true));
-        assert_eq!(failure.kind().to_string(), "too many open files (EMFILE)");
+        assert_eq!((failure.kind.group(), failure.is_broken), ("generator", true));
+        assert_eq!(failure.kind.to_string(), "too many open files (EMFILE)");
         let refused = Failure::from(std::io::Error::from_raw_os_error(
             rustix::io::Errno::CONNREFUSED.raw_os_error(),
         ));
-        assert_eq!(refused.kind().group(), refused.kind().to_string());
+        assert_eq!(refused.kind.group(), refused.kind.to_string());
     }
 
     #[test]
     fn a_kind_is_one_printable_line() {
         for (text, kind) in [("a\nb", "a"), ("\x1b[2J\tgone", r"\u{1b}[2J\tgone"), ("", "")] {
-            assert_eq!(Failure::new(text).kind().to_string(), kind);
+            assert_eq!(Failure::new(text).kind.to_string(), kind);
         }
     }
 }

@@ -21,7 +21,7 @@ impl Answer {
     /// Creates the result of a call. If the call does not report when it was sent, the time is `sent`.
     pub(crate) fn new(sent: Nanos, called: Result<Done, Failure>) -> Answer {
         let Done { details, sent: told } = called.unwrap_or_else(|failure| failure.done);
-        let outcome = called.map(drop).map_err(|failure| failure.kind());
+        let outcome = called.map(drop).map_err(|failure| failure.kind);
         let is_connected = !called.is_err_and(|failure| failure.is_unconnected);
         let (sent, held) = (told.unwrap_or(sent), Duration::ZERO);
         Answer { outcome, sent, details, held, is_connected }

@@ -16,7 +16,7 @@ impl Prepared {
     pub(crate) fn new(target: &Arc<dyn AnyBackend>) -> anyhow::Result<Prepared> {
         let set_up = on_own_thread(|| target.set_up_boxed())?;
         let told = |failure: Failure| {
-            Unreachable(format!("the setup of {} failed: {}", target.name(), failure.kind()))
+            Unreachable(format!("the setup of {} failed: {}", target.name(), failure.kind))
         };
         set_up.map_err(told)?;
         Ok(Prepared(Some(Arc::clone(target))))
@@ -26,7 +26,7 @@ impl Prepared {
         let target = self.0.take()?;
         let why = match on_own_thread(|| target.tear_down_boxed()) {
             Ok(Ok(())) => return None,
-            Ok(Err(failure)) => failure.kind().to_string(),
+            Ok(Err(failure)) => failure.kind.to_string(),
             Err(error) => error.to_string(),
         };
         Some(format!("the teardown of {} failed: {why}", target.name()))

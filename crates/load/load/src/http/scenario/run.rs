@@ -13,14 +13,14 @@ pub(crate) async fn run(
     slot: Slot,
 ) -> Result<Done, Failure> {
     session.forget();
-    let whole = Done::new().sent(slot.start(), None);
+    let whole = Done::new().sent(slot.start, None);
     let whole = scenario.label.map_or(whole, |label| whole.label(label));
-    let (mut due, mut now) = (slot.intended_start(), slot.start());
+    let (mut due, mut now) = (slot.intended_start(), slot.start);
     for (number, step) in (0..).zip(&scenario.steps) {
         let answer = session.send_step(step, (slot.number(), number), now).await;
         let end = session.now();
         let outcome = outcome(step, session, slot.number(), &answer);
-        if slot.is_recorded() {
+        if slot.is_recorded {
             count(step, session, &answer, outcome, [due, end]);
         }
         outcome.map_err(|kind| answer.failure(kind).with(whole))?;
