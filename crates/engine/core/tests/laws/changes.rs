@@ -2,15 +2,14 @@
 
 use crate::common::{
     HOUR, MICRO, MILLI, SECOND, assert_balanced, at, build, drain, finish, intended_ns,
-    intended_starts, put_off_to, rate, sleepers, span, until, wait_ns,
+    intended_starts, paced, put_off_to, rate, sleepers, span, until, wait_ns,
 };
 use nanopace::{Ended, ManualClock, Pacer, Refused};
 use std::thread;
 use std::time::Duration;
 
 fn ten_seconds_late() -> (ManualClock, Pacer) {
-    let clock = ManualClock::new();
-    let pacer = build("10/s", &clock).build();
+    let (clock, pacer) = paced("10/s");
     pacer.try_acquire().expect("due at once");
     clock.advance(span(10_100 * MILLI));
     (clock, pacer)
@@ -46,8 +45,7 @@ fn an_operation_that_was_ten_seconds_late_still_is_after_a_rate_change() {
 
 #[test]
 fn sixty_four_sleepers_at_two_a_second_start_within_64_us_of_a_change_to_a_million() {
-    let clock = ManualClock::new();
-    let pacer = build("2/s", &clock).build();
+    let (clock, pacer) = paced("2/s");
     pacer.try_acquire().expect("due at once");
     let threads = sleepers(64, &pacer);
     pacer.set_rate(rate("1M/s"));
@@ -58,8 +56,7 @@ fn sixty_four_sleepers_at_two_a_second_start_within_64_us_of_a_change_to_a_milli
 
 #[test]
 fn a_sleeper_at_one_an_hour_starts_within_a_millisecond_of_a_change_to_a_thousand() {
-    let clock = ManualClock::new();
-    let pacer = build("1/h", &clock).build();
+    let (clock, pacer) = paced("1/h");
     pacer.try_acquire().expect("due at once");
     let threads = sleepers(1, &pacer);
     clock.advance(span(HOUR / 3));
@@ -72,8 +69,7 @@ fn a_sleeper_at_one_an_hour_starts_within_a_millisecond_of_a_change_to_a_thousan
 
 #[test]
 fn a_sleeper_is_held_back_longer_when_the_rate_falls() {
-    let clock = ManualClock::new();
-    let pacer = build("1/s", &clock).build();
+    let (clock, pacer) = paced("1/s");
     pacer.try_acquire().expect("due at once");
     let threads = sleepers(1, &pacer);
     clock.advance(span(SECOND / 2));
@@ -85,8 +81,7 @@ fn a_sleeper_is_held_back_longer_when_the_rate_falls() {
 
 #[test]
 fn ten_thousand_changes_between_two_rates_do_not_drift() {
-    let clock = ManualClock::new();
-    let pacer = build("1/s", &clock).build();
+    let (clock, pacer) = paced("1/s");
     for _ in 0..5_000 {
         for text in ["3/s", "1/s"] {
             pacer.set_rate(rate(text));
@@ -123,8 +118,7 @@ fn each_change_moves_later_slots_by_at_most_a_tick() {
 
 #[test]
 fn nothing_starts_while_paused() {
-    let clock = ManualClock::new();
-    let pacer = build("10/s", &clock).build();
+    let (clock, pacer) = paced("10/s");
     pacer.try_acquire().expect("due at once");
     let early = sleepers(4, &pacer);
     pacer.pause();
@@ -144,8 +138,7 @@ fn nothing_starts_while_paused() {
 #[test]
 fn closing_ends_all_calls() {
     for paused in [false, true] {
-        let clock = ManualClock::new();
-        let pacer = build("1/h", &clock).build();
+        let (_, pacer) = paced("1/h");
         pacer.try_acquire().expect("due at once");
         if paused {
             pacer.pause();
@@ -191,8 +184,7 @@ fn assert_everything_says_closed(pacer: &Pacer) {
 
 #[test]
 fn a_claim_outlives_changes_and_ends_with_the_close() {
-    let clock = ManualClock::new();
-    let pacer = build("10/s", &clock).build();
+    let (clock, pacer) = paced("10/s");
     pacer.try_acquire().expect("due at once");
     let mut claim = pacer.claim().expect("open");
     assert_eq!((claim.due(), claim.delay()), (Ok(at(100 * MILLI)), Ok(span(100 * MILLI))));
@@ -230,8 +222,7 @@ fn deadlines_and_timeouts_take_no_slot_that_cannot_start() {
 
 #[test]
 fn a_deadline_caller_gives_up_when_a_change_puts_its_slot_beyond() {
-    let clock = ManualClock::new();
-    let pacer = build("10/s", &clock).build();
+    let (_, pacer) = paced("10/s");
     pacer.try_acquire().expect("due at once");
     let caller = pacer.clone();
     let thread = thread::spawn(move || caller.acquire_deadline(at(150 * MILLI)));
@@ -256,8 +247,7 @@ fn a_paused_deadline_caller_gives_up_at_its_deadline() {
 }
 
 fn seconds_at_changing_rates(pieces: u64) -> (Pacer, Vec<u64>) {
-    let clock = ManualClock::new();
-    let pacer = build("10/s", &clock).build();
+    let (clock, pacer) = paced("10/s");
     let mut starts = Vec::new();
     for second in 0..pieces {
         let per_second = [10, 100][usize::from(second % 2 == 1)];
@@ -317,8 +307,7 @@ fn a_start_on_first_use_comes_with_a_claim_and_not_after_a_pause() {
 /// The tag of a horizon has 16 bits, so the same tag occurs again after 65 536 states.
 #[test]
 fn after_seventy_thousand_changes_nothing_starts_early() {
-    let clock = ManualClock::new();
-    let pacer = build("1/s", &clock).build();
+    let (clock, pacer) = paced("1/s");
     (0..70_000).for_each(|_| pacer.set_rate(rate("1/s")));
     for slot in 0..3 {
         assert_eq!(intended_starts(drain(&pacer)), [slot * SECOND]);

@@ -3,7 +3,7 @@
 //! At a constant interval of whole nanoseconds, the intended start gives the slot's number.
 
 use crate::common::{
-    assert_balanced, at, build, drain, finish, intended_ns, rate, span, strictness,
+    assert_balanced, at, build, drain, finish, intended_ns, paced, rate, span, strictness,
 };
 use nanopace::{Clock, Ended, ManualClock, Nanos, Pacer, Parker, Refused};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -114,8 +114,7 @@ fn shared_acquires_take_each_slot_once() {
 
 #[test]
 fn shared_acquires_that_are_late_take_each_slot_once() {
-    let clock = ManualClock::new();
-    let pacer = build("1M/s", &clock).build();
+    let (clock, pacer) = paced("1M/s");
     let starts =
         finish("crew", crew(4, &pacer, many_acquires), || clock.advance(span(1_000_000))).concat();
     assert_each_slot_once(&pacer, starts, 1_000);
@@ -132,8 +131,7 @@ fn lanes_that_come_and_go_lose_no_slot() {
 
 #[test]
 fn claims_given_back_are_taken_once() {
-    let clock = ManualClock::new();
-    let pacer = build("1M/s", &clock).build();
+    let (clock, pacer) = paced("1M/s");
     let crew = crew(4, &pacer, claims_started_or_dropped);
     let starts = finish("crew", crew, || clock.advance(span(777))).concat();
     clock.advance(span(1_000_000_000));
@@ -160,8 +158,7 @@ fn assert_each_slot_once_on_time(pacer: &Pacer, clock: &ManualClock, starts: Sta
 
 #[test]
 fn slots_are_counted_right_over_rate_changes() {
-    let clock = ManualClock::new();
-    let pacer = build("1M/s", &clock).build();
+    let (clock, pacer) = paced("1M/s");
     let acquires = crew(3, &pacer, many_acquires);
     let lanes = crew(3, &pacer, lane_that_comes_and_goes);
     let mut dice = Dice(7);
@@ -208,8 +205,7 @@ fn no_gap_is_forfeited_twice() {
 #[test]
 fn a_close_in_the_middle_ends_all_calls() {
     for round in 0..20_u64 {
-        let clock = ManualClock::new();
-        let pacer = build("1M/s", &clock).build();
+        let (clock, pacer) = paced("1M/s");
         let acquirers = crew(4, &pacer, until_closed);
         let lanes = crew(4, &pacer, |pacer, _| {
             let mut lane = pacer.lane();

@@ -2,15 +2,14 @@
 
 use crate::common::{
     MICRO, MILLI, SECOND, assert_balanced, build, drain, finish, intended_ns, intended_starts,
-    rate, sleepers, span,
+    paced, rate, sleepers, span,
 };
 use nanopace::ManualClock;
 use nanopace::driver::Drive as _;
 
 #[test]
 fn a_timer_is_set_for_free_slots() {
-    let clock = ManualClock::new();
-    let pacer = build("10/s", &clock).build();
+    let (_, pacer) = paced("10/s");
     let mut claims: Vec<_> = (0..6).map(|_| Some(pacer.claim().expect("open"))).collect();
     for slot in [1, 4, 2] {
         claims[slot] = None;
@@ -21,8 +20,7 @@ fn a_timer_is_set_for_free_slots() {
 
 #[test]
 fn a_claim_given_back_goes_to_a_sleeper_with_a_later_slot() {
-    let clock = ManualClock::new();
-    let pacer = build("10/s", &clock).build();
+    let (clock, pacer) = paced("10/s");
     pacer.try_acquire().expect("due at once");
     let claims: Vec<_> = (0..3).map(|_| pacer.claim().expect("open")).collect();
     let threads = sleepers(3, &pacer);
@@ -78,8 +76,7 @@ fn a_lane_that_is_dropped_gives_back_the_slots_it_has_not_started() {
 #[test]
 fn a_lane_that_gives_back_still_reads_the_clock_in_time() {
     for (operation_ns, started) in [(1_000, 1), (1_000, 3), (700, 2), (3_000, 1), (400, 17)] {
-        let clock = ManualClock::new();
-        let pacer = build("100M/s", &clock).build();
+        let (clock, pacer) = paced("100M/s");
         clock.advance(span(SECOND));
         let mut lane = pacer.lane();
         for turn in 0..400 {
@@ -95,8 +92,7 @@ fn a_lane_that_gives_back_still_reads_the_clock_in_time() {
 }
 
 fn run_after(times: usize) -> u64 {
-    let clock = ManualClock::new();
-    let pacer = build("100M/s", &clock).build();
+    let (clock, pacer) = paced("100M/s");
     clock.advance(span(SECOND));
     let mut lane = pacer.lane();
     for _ in 0..100 {

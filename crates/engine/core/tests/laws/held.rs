@@ -1,8 +1,8 @@
 //! Tests the intended starts of slots that are held while the schedule changes, or while other slots forfeit time.
 
 use crate::common::{
-    MICRO, MILLI, SECOND, assert_balanced, at, build, drain, intended_ns, put_off_to, rate, span,
-    strictness, wait_ns,
+    MICRO, MILLI, SECOND, assert_balanced, at, build, drain, intended_ns, paced, put_off_to, rate,
+    span, strictness, wait_ns,
 };
 use nanopace::{Arrivals, Claim, Grant, ManualClock, Pacer};
 use std::collections::VecDeque;
@@ -22,8 +22,7 @@ fn a_slot_that_is_held_keeps_its_intended_start_over_many_changes() {
         .into_iter()
         .flat_map(|changes| ways.map(|way| (changes, way)))
     {
-        let clock = ManualClock::new();
-        let pacer = build("1/s", &clock).build();
+        let (clock, pacer) = paced("1/s");
         clock.set(at(SECOND));
         assert_eq!(drain(&pacer).len(), 2);
         pacer.set_rate(rate("10/s"));
@@ -94,8 +93,7 @@ fn strict_keeps_an_interval_between_slots_that_are_held_for_a_while() {
 
 #[test]
 fn slots_that_are_held_are_exact_over_hundreds_of_changes() {
-    let clock = ManualClock::new();
-    let pacer = build("1000/s", &clock).build();
+    let (clock, pacer) = paced("1000/s");
     let mut held = VecDeque::new();
     for index in 0..700_u64 {
         let claim = pacer.claim().expect("open");
@@ -121,8 +119,7 @@ fn change_often(pacer: &Pacer, clock: &ManualClock) {
 #[test]
 fn the_rest_of_a_run_keeps_its_intended_starts_over_many_changes() {
     for is_strict in [false, true] {
-        let clock = ManualClock::new();
-        let pacer = build("1M/s", &clock).build();
+        let (clock, pacer) = paced("1M/s");
         pacer.acquire().expect("slot 0");
         pacer.set_rate(rate("500k/s"));
         clock.advance(span(100 * MICRO));
@@ -144,8 +141,7 @@ fn the_rest_of_a_run_keeps_its_intended_starts_over_many_changes() {
 
 #[test]
 fn a_row_that_comes_back_after_many_changes_keeps_its_lateness() {
-    let clock = ManualClock::new();
-    let pacer = build("1M/s", &clock).build();
+    let (clock, pacer) = paced("1M/s");
     pacer.acquire().expect("slot 0");
     pacer.set_rate(rate("500k/s"));
     let row = pacer.claim_many(2_000).expect("open");
@@ -164,8 +160,7 @@ fn a_row_that_comes_back_after_many_changes_keeps_its_lateness() {
 /// The pacer does not keep all ten thousand changes.
 #[test]
 fn a_backlog_over_ten_thousand_changes_never_reports_too_much_lateness_and_hardly_too_little() {
-    let clock = ManualClock::new();
-    let pacer = build("4/s", &clock).build();
+    let (clock, pacer) = paced("4/s");
     let mut truth = Vec::new();
     for half in 0..10_000 {
         let slots = [2, 10][usize::from(half % 2 == 1)];

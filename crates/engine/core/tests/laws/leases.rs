@@ -123,8 +123,10 @@ proptest! {
     }
 }
 
-fn leased(text: &str, clock: &ManualClock) -> Pacer {
-    driver::leased(Pacer::shaped(text.parse().unwrap())).clock(clock.clone()).build()
+fn leased(text: &str) -> (ManualClock, Pacer) {
+    let clock = ManualClock::new();
+    let builder = driver::leased(Pacer::shaped(text.parse().unwrap()));
+    (clock.clone(), builder.clock(clock).build())
 }
 
 fn all() -> Shard {
@@ -137,8 +139,7 @@ fn start(grant: Result<Grant, Refused>) -> Result<u64, Refused> {
 
 #[test]
 fn a_shape_does_not_end_before_all_of_it_is_leased() {
-    let clock = ManualClock::new();
-    let pacer = leased("hold 10/s 1s", &clock);
+    let (clock, pacer) = leased("hold 10/s 1s");
     clock.set(at(5_000_000_000));
     assert_eq!(pacer.try_acquire(), Err(Refused::NotUntil(Nanos::MAX)));
     assert!(!pacer.is_finished());
@@ -152,8 +153,7 @@ fn a_shape_does_not_end_before_all_of_it_is_leased() {
 
 #[test]
 fn a_load_without_end_ends_with_its_last_lease() {
-    let clock = ManualClock::new();
-    let pacer = leased("hold 10/s 1s forever", &clock);
+    let (clock, pacer) = leased("hold 10/s 1s forever");
     pacer.lease(0, &[Lease::of(all(), 2)]).unwrap();
     assert_eq!(start(pacer.try_acquire()), Ok(0));
     let mut held = pacer.claim().unwrap();
@@ -167,8 +167,7 @@ fn a_load_without_end_ends_with_its_last_lease() {
 
 #[test]
 fn slots_that_may_have_started_are_not_leased_again() {
-    let clock = ManualClock::new();
-    let pacer = leased("hold 10/s 1s forever", &clock);
+    let (clock, pacer) = leased("hold 10/s 1s forever");
     pacer.lease(0, &[Lease::of(all(), 5)]).unwrap();
     clock.set(at(200_000_000)); // slots 0 to 2 are due
     assert_eq!(pacer.lease(2, &[Lease::of(all(), 9)]), Err(ShardError::TooLate));
@@ -180,8 +179,7 @@ fn slots_that_may_have_started_are_not_leased_again() {
 
 #[test]
 fn the_rest_begins_at_the_requested_slot_or_later() {
-    let clock = ManualClock::new();
-    let pacer = leased("hold 10/s 1s forever", &clock);
+    let (clock, pacer) = leased("hold 10/s 1s forever");
     pacer.lease(0, &[Lease::of(all(), 8)]).unwrap();
     clock.set(at(200_000_000)); // slots 0 to 2 are due
     assert_eq!(pacer.lease_rest(6, &[Lease::nothing(8), Lease::of(all(), 9)]), 6);
@@ -192,8 +190,7 @@ fn the_rest_begins_at_the_requested_slot_or_later() {
 
 #[test]
 fn slots_started_before_two_changes_are_not_leased_again() {
-    let clock = ManualClock::new();
-    let pacer = leased("hold 10/s 100s", &clock);
+    let (clock, pacer) = leased("hold 10/s 100s");
     pacer.lease(0, &[Lease::of(all(), 20)]).unwrap();
     clock.set(at(1_000_000_000));
     assert_eq!(iter::from_fn(|| start(pacer.try_acquire()).ok()).count(), 11);
@@ -361,8 +358,7 @@ fn a_correction_after_the_end_changes_nothing() {
 
 #[test]
 fn slots_that_never_started_are_listed_where_leases_are_forgotten() {
-    let clock = ManualClock::new();
-    let pacer = leased("hold 1k/s 1h", &clock);
+    let (clock, pacer) = leased("hold 1k/s 1h");
     let half = |frame: u64| Shard::new(u32::from(frame % 2 == 1), 2).unwrap();
     let leases: Vec<_> = (0..3_000).map(|frame| Lease::of(half(frame), 10 * (frame + 1))).collect();
     pacer.lease(0, &leases).unwrap();
@@ -514,8 +510,7 @@ fn slots_due_before_a_correction_stay_due_through_the_next_change() {
 #[test]
 fn a_load_that_is_corrected_to_less_goes_on_where_it_was() {
     for (until, started_first) in [(20, 6), (26, 7)] {
-        let clock = ManualClock::new();
-        let pacer = leased("hold 20/s 100s", &clock);
+        let (clock, pacer) = leased("hold 20/s 100s");
         let part = || Shard::new(2, 3).unwrap();
         pacer.lease(0, &[Lease::of(part(), until)]).unwrap();
         clock.set(at(1_000_000_000));
@@ -542,8 +537,7 @@ fn a_load_that_is_corrected_to_less_goes_on_where_it_was() {
 /// A gap between leases would leave a slot without an owner, and an overlap would give a slot two owners.
 #[test]
 fn leases_follow_one_another() {
-    let clock = ManualClock::new();
-    let pacer = leased("hold 10/s 10s", &clock);
+    let (clock, pacer) = leased("hold 10/s 10s");
     let mixed =
         [Lease::of(all(), 20), Lease::of(Shard::new(1, 2).unwrap(), 10), Lease::of(all(), 30)];
     assert_eq!(pacer.lease(0, &mixed), Err(ShardError::Order));

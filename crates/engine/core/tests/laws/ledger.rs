@@ -1,7 +1,7 @@
 //! Tests the ledger: its counters, and when they begin.
 
 use crate::common::{
-    HOUR, MILLI, SECOND, assert_balanced, at, build, drain, rate, span, strictness,
+    HOUR, MILLI, SECOND, assert_balanced, at, build, drain, paced, rate, span, strictness,
 };
 use nanopace::driver::Drive as _;
 use nanopace::{Arrivals, Grant, ManualClock, PacerBuilder, Strictness};
@@ -96,8 +96,7 @@ fn a_backlog_of_a_recording_is_not_read_at_once() {
 /// At 1/h, 10 ms are less than a tick, so the new piece is anchored at slot 0.
 #[test]
 fn a_change_within_a_tick_of_a_slot_leaves_the_slot_its_time() {
-    let clock = ManualClock::new();
-    let pacer = build("1/h", &clock).build();
+    let (clock, pacer) = paced("1/h");
     clock.advance(span(10 * MILLI));
     pacer.set_rate(rate("1000/s"));
     let ledger = pacer.ledger();
@@ -108,8 +107,7 @@ fn a_change_within_a_tick_of_a_slot_leaves_the_slot_its_time() {
 /// 2^44 intervals of 0.1 ns are half an hour. The first interval, which is longer, ends before the first slot.
 #[test]
 fn a_backlog_beyond_the_range_is_idle_even_if_no_slot_has_been_claimed() {
-    let clock = ManualClock::new();
-    let pacer = build("1k/s", &clock).build();
+    let (clock, pacer) = paced("1k/s");
     clock.advance(span(MILLI));
     pacer.set_rate(rate("10G/s"));
     clock.advance(span(HOUR));

@@ -2,7 +2,7 @@
 
 use crate::common::{
     MILLI, PAUSES, SECOND, assert_balanced, assert_started, at, build, drain, finish, intended_ns,
-    rate, span, strictness, until,
+    paced, rate, span, strictness, until,
 };
 use nanopace::{Grant, ManualClock, PacerBuilder, Poller, Refused, Strictness};
 use std::thread;
@@ -234,8 +234,7 @@ fn every_slot_starts_once() {
 
 #[test]
 fn a_slot_that_is_kept_without_waiting_keeps_its_time_over_changes() {
-    let clock = ManualClock::new();
-    let pacer = build("20/s", &clock).build();
+    let (clock, pacer) = paced("20/s");
     pacer.acquire().unwrap();
     pacer.set_rate(rate("10/s"));
     let mut poller = pacer.poller();

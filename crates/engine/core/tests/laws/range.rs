@@ -1,6 +1,6 @@
 //! Tests that no call hangs, and the ledger loses nothing, when the lateness is beyond the range of positions.
 
-use crate::common::{SECOND, assert_balanced, at, build, rate, span, strictness};
+use crate::common::{SECOND, assert_balanced, at, build, paced, rate, span, strictness};
 use nanopace::{Grant, ManualClock, Nanos, Pacer, Refused};
 
 /// At 2^24 slots per second, the range of 2^44 slots is 12 days. A lateness of a year exceeds this range, so the time
@@ -151,8 +151,7 @@ fn all_slots_beyond_the_reach_of_a_line_count_as_asked_for() {
 
 #[test]
 fn a_slot_beyond_the_end_of_time_is_not_reported_as_paused() {
-    let clock = ManualClock::new();
-    let pacer = build("1/d", &clock).build();
+    let (_, pacer) = paced("1/d");
     // 200 000 days are 547 years, and `Nanos::MAX` is 292 years.
     pacer.acquire_many(200_000).expect("slot 0 is due");
     assert_eq!(pacer.try_acquire(), Err(Refused::NotUntil(Nanos::MAX)));
@@ -178,8 +177,7 @@ fn skipping_over_a_slow_piece_and_beyond_the_range_comes_back() {
 
 #[test]
 fn slots_that_came_back_are_counted_beyond_the_range() {
-    let clock = ManualClock::new();
-    let pacer = build("10G/s", &clock).build();
+    let (clock, pacer) = paced("10G/s");
     clock.advance(span(235_397_855_840_841));
     let row = pacer.claim_many(u32::MAX).expect("open");
     let _behind = pacer.claim_many(2).expect("open");
@@ -193,8 +191,7 @@ fn slots_that_came_back_are_counted_beyond_the_range() {
 
 #[test]
 fn the_account_of_time_holds_at_the_end_of_time() {
-    let clock = ManualClock::new();
-    let pacer = build("7/min", &clock).build();
+    let (clock, pacer) = paced("7/min");
     clock.advance(span(1_829));
     pacer.set_rate(rate("1/d"));
     clock.advance(std::time::Duration::MAX);

@@ -1,8 +1,8 @@
 //! Tests that an intended start is an exact multiple of the interval, rounded up to a whole nanosecond.
 
 use crate::common::{
-    DAY, HOUR, MICRO, MILLI, SECOND, YEAR, at, build, drain, intended_ns, put_off_to, rate, span,
-    wait_ns,
+    DAY, HOUR, MICRO, MILLI, SECOND, YEAR, at, build, drain, intended_ns, paced, put_off_to, rate,
+    span, wait_ns,
 };
 use nanopace::{ManualClock, Pacer, Rate, RateError};
 use std::time::Duration;
@@ -167,8 +167,7 @@ fn there_is_no_credit_from_a_paused_start() {
 
 #[test]
 fn there_is_no_credit_from_a_pause() {
-    let clock = ManualClock::new();
-    let pacer = build("10/s", &clock).build();
+    let (clock, pacer) = paced("10/s");
     pacer.try_acquire().expect("due at once");
     clock.advance(span(30 * MILLI));
     pacer.pause();
@@ -181,8 +180,7 @@ fn there_is_no_credit_from_a_pause() {
 
 #[test]
 fn there_is_no_credit_when_the_rate_is_raised() {
-    let clock = ManualClock::new();
-    let pacer = build("1/h", &clock).build();
+    let (clock, pacer) = paced("1/h");
     pacer.try_acquire().expect("due at once");
     clock.advance(span(HOUR / 4));
     pacer.set_rate(rate("1000/s"));
@@ -210,8 +208,7 @@ fn a_change_at_a_slots_own_moment_leaves_the_whole_next_interval() {
     // M/s take 100 ns, and 10 slots at 10 G/s take 1 ns.
     for (old, moment) in [("1/65536ns", 65_536), ("1/s", SECOND), ("30M/s", 100), ("10G/s", 1)] {
         for (new, interval) in [("8k/s", 125_000), ("1/s", SECOND), ("1/d", DAY)] {
-            let clock = ManualClock::new();
-            let pacer = build(old, &clock).build();
+            let (clock, pacer) = paced(old);
             clock.set(at(moment));
             drain(&pacer);
             pacer.set_rate(rate(new));
@@ -224,8 +221,7 @@ fn a_change_at_a_slots_own_moment_leaves_the_whole_next_interval() {
 fn a_change_gives_away_less_than_a_tick() {
     // 3 slots of 30 k/s take 100 us. At 30 k/s, a tick is shorter than a nanosecond, the shortest representable time.
     // At 1/d, a tick is 1 318 359 375 ns.
-    let clock = ManualClock::new();
-    let pacer = build("30k/s", &clock).build();
+    let (clock, pacer) = paced("30k/s");
     clock.set(at(100_000));
     assert_eq!(drain(&pacer).len(), 4);
     pacer.set_rate(rate("1/d"));

@@ -336,8 +336,7 @@ fn a_shape_reaches_callers_that_are_asleep() {
 /// If the shape did not end at its correction, the end of the schedule and of the ledger would lie in the past.
 #[test]
 fn a_shape_that_is_over_already_ends_now() {
-    let clock = ManualClock::new();
-    let pacer = crate::common::build("10/s", &clock).build();
+    let (clock, pacer) = crate::common::paced("10/s");
     clock.advance(Duration::from_secs(5));
     pacer.correct_shape(shape("hold 10/s 2s"));
     clock.advance(Duration::from_secs(1));

@@ -1,12 +1,10 @@
 //! Tests the wait, service and response times of operations, which are computed from their grants.
 
-use crate::common::{MILLI, at, build, span};
-use nanopace::ManualClock;
+use crate::common::{MILLI, at, paced, span};
 
 #[test]
 fn wait_service_and_response_times_add_up() {
-    let clock = ManualClock::new();
-    let pacer = build("10/s", &clock).build();
+    let (clock, pacer) = paced("10/s");
     // The start and the end of each operation, and its wait, service and response time, in milliseconds.
     for (starts, ends, times) in [
         (0, 30, [0, 30, 30]),

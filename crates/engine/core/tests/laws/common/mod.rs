@@ -42,6 +42,13 @@ pub(crate) fn build(text: &str, clock: &ManualClock) -> PacerBuilder {
     Pacer::builder(rate(text)).clock(clock.clone()).tolerance(Duration::ZERO)
 }
 
+/// Returns a clock at zero, and a pacer on that clock without a tolerance.
+pub(crate) fn paced(text: &str) -> (ManualClock, Pacer) {
+    let clock = ManualClock::new();
+    let pacer = build(text, &clock).build();
+    (clock, pacer)
+}
+
 pub(crate) fn wait_ns(grant: impl Into<Grant>) -> u64 {
     u64::try_from(grant.into().wait_time().as_nanos()).expect("less than 584 years")
 }
