@@ -212,23 +212,6 @@ impl PacerBuilder {
 
     /// Sets how late starts change the schedule. The default is [`Strictness::AVERAGE`]. [`Strictness`] has a diagram
     /// and an example of each policy.
-    ///
-    /// ```
-    /// use nanopace::{ManualClock, Nanos, Pacer, Refused, Strictness};
-    /// use std::time::Duration;
-    ///
-    /// let clock = ManualClock::new();
-    /// let pacer = Pacer::builder("10/s".parse()?)
-    ///     .strictness(Strictness::new(1.25)?) // catch up at 125 %: an interval of 80 ms
-    ///     .clock(clock.clone())
-    ///     .build();
-    /// pacer.acquire()?; // slot 0, at 0 ms
-    /// clock.advance(Duration::from_millis(300));
-    /// pacer.acquire()?; // slot 1, 200 ms late
-    /// // Slot 2 was intended at 200 ms, but starts no sooner than 80 ms after slot 1.
-    /// assert_eq!(pacer.try_acquire(), Err(Refused::NotUntil(Nanos::from_nanos(380_000_000))));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     pub fn strictness(mut self, strictness: Strictness) -> PacerBuilder {
         self.policy.strictness = strictness;
         self

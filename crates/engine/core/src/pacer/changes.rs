@@ -200,58 +200,18 @@ impl Pacer {
         self.0.timeline.with_schedule(|schedule| schedule.policy().strictness)
     }
 
-    /// Limits the backlog that is made up for after this call. `None` removes the limit. See
-    /// [`PacerBuilder::max_backlog`](crate::PacerBuilder::max_backlog).
+    /// Limits the backlog that is made up for after this call. `None` removes the limit.
+    /// [`PacerBuilder::max_backlog`](crate::PacerBuilder::max_backlog) describes the limit and has an example.
     ///
     /// Lateness beyond the limit is forfeited at the next late start, and counts as [`idle`](crate::Ledger::idle)
     /// time.
-    ///
-    /// # Examples
-    /// ```
-    /// use nanopace::{ManualClock, Pacer};
-    /// use std::time::Duration;
-    ///
-    /// let clock = ManualClock::new();
-    /// let pacer = Pacer::builder("10/s".parse()?).clock(clock.clone()).build();
-    /// pacer.acquire()?; // slot 0, at 0 ms
-    /// clock.advance(Duration::from_secs(1));
-    /// assert_eq!(pacer.ledger().backlog, Duration::from_millis(900));
-    ///
-    /// pacer.set_max_backlog(Some(Duration::from_millis(200)));
-    /// // Slot 1 reports its full wait time. 700 ms of that are forfeited.
-    /// assert_eq!(pacer.acquire()?.wait_time(), Duration::from_millis(900));
-    /// assert_eq!(pacer.ledger().idle, Duration::from_millis(700));
-    /// // So slot 2 is intended at 900 ms instead of 200 ms.
-    /// assert_eq!(pacer.acquire()?.wait_time(), Duration::from_millis(100));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     pub fn set_max_backlog(&self, limit: Option<Duration>) {
         self.0.change(|schedule, _| schedule.set_max_backlog(limit.map(span_ns)));
     }
 
     /// Sets the lateness beyond which slots are skipped after this call: a slot that is more than `limit` late when it
-    /// could start is counted and skipped. `None` removes the limit. See
-    /// [`PacerBuilder::skip_later_than`](crate::PacerBuilder::skip_later_than).
-    ///
-    /// # Examples
-    /// ```
-    /// use nanopace::{ManualClock, Pacer};
-    /// use std::time::Duration;
-    ///
-    /// let clock = ManualClock::new();
-    /// let pacer = Pacer::builder("10/s".parse()?).clock(clock.clone()).build();
-    /// clock.advance(Duration::from_secs(1)); // slots 0 to 10 are due: one every 100 ms
-    ///
-    /// pacer.set_skip_later_than(Some(Duration::from_millis(250)));
-    /// let grant = pacer.acquire()?; // slot 8, intended at 800 ms
-    /// assert_eq!(grant.wait_time(), Duration::from_millis(200));
-    ///
-    /// let ledger = pacer.ledger();
-    /// assert_eq!(ledger.skipped, 8); // slots 0 to 7
-    /// assert_eq!(ledger.granted, 1); // slot 8
-    /// assert_eq!(ledger.backlog_slots, 2); // slots 9 and 10
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// could start is counted and skipped. `None` removes the limit.
+    /// [`PacerBuilder::skip_later_than`](crate::PacerBuilder::skip_later_than) describes the limit and has an example.
     pub fn set_skip_later_than(&self, limit: Option<Duration>) {
         self.0.change(|schedule, _| schedule.set_skip_later_than(limit.map(span_ns)));
     }
