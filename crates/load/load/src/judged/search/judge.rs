@@ -196,14 +196,11 @@ impl Promise {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::console::machine::Machine;
     use crate::judged::checks::Finding;
-    use crate::judged::summary::Title;
     use crate::results::gaps::Quality;
     use crate::results::lateness::Lateness;
-    use crate::results::over_time::OverTime;
     use crate::results::stats::OperationStats;
-    use std::time::SystemTime;
+    use crate::shown::fixture;
 
     /// Returns the summary of a step. `target` and `generator` are the total lateness in seconds that each side caused.
     fn summary(
@@ -217,43 +214,13 @@ pub(crate) mod tests {
         stats.wait.record_n((response_ms - service_ms) * 1_000_000, 1_000).unwrap();
         stats.lateness = Lateness { target, generator, ..Lateness::default() };
         Summary {
-            title: Title {
-                scenario_hash: None,
-                url: String::new(),
-                start: SystemTime::UNIX_EPOCH,
-                start_at: None,
-                settings: toml::Table::new(),
-                given: [].into(),
-                rate_is_default: false,
-                machine: Machine::here(),
-            },
             target_hz: 1_000.0,
             achieved_hz: 1_000.0,
-            ratio: 1.0,
-            failed_share: 0.0,
             duration: Duration::from_secs(1),
-            over_time: OverTime::new(),
             stats,
-            gaps: None,
             ledger: None,
-            processor: None,
-            resolved_in: Duration::ZERO,
-            own_times: Vec::new(),
-            pool: None,
-            realtime: None,
-            is_closed: false,
             verdict,
-            warnings: Vec::new(),
-            incomplete: None,
-            is_cut_short: false,
-            lost: None,
-            missed: Vec::new(),
-            required: Vec::new(),
-            findings: Vec::new(),
-            loads: Vec::new(),
-            beside: None,
-            repetition: None,
-            parts: Vec::new(),
+            ..fixture::empty()
         }
     }
 
