@@ -1,7 +1,7 @@
 //! Tests `nanopace compare`, which compares runs by their result files.
 
 use crate::command::{nanopace, object, scratch};
-use crate::running::file;
+use crate::running::{file, refusal};
 use pulldown_cmark::{Event, Options, Parser};
 use quick_junit::{Report, TestCase, TestCaseStatus};
 use serde_json::{Value, json};
@@ -116,29 +116,25 @@ fn runs_that_cannot_be_compared_are_rejected() {
         (vec![&one, &shorter], "compare-shorter.json: its `duration_seconds` is -2"),
         (vec![&one], "name two files, or the files of B after --with"),
     ] {
-        let refused = compare(&files, &[]);
-        assert_eq!(refused.status.code(), Some(2), "{refused:?}");
-        assert!(text(&refused.stderr).contains(told), "{refused:?}");
+        let refused = refusal(compare(&files, &[]));
+        assert!(refused.contains(told), "{refused}");
     }
     for change in ["p50 response better by 5%", "p98 response slower by 5%"] {
-        let refused = compare(&[&one, &one], &["--fail-if", change]);
-        assert_eq!(refused.status.code(), Some(2), "{refused:?}");
+        let refused = refusal(compare(&[&one, &one], &["--fail-if", change]));
         let told = "the percentiles are p50, p90, p99, p99.9, p99.99";
-        assert!(text(&refused.stderr).contains(told), "{refused:?}");
+        assert!(refused.contains(told), "{refused}");
     }
     for (baseline, told) in [
         (&versus, "it has the results of a run with --versus"),
         (&several, "has the results of several loads: name the --json file of a run with one load"),
     ] {
-        let refused = nanopace("run --baseline").arg(baseline).output().unwrap();
-        assert_eq!(refused.status.code(), Some(2), "{refused:?}");
-        assert!(text(&refused.stderr).contains(told), "{refused:?}");
+        let refused = refusal(nanopace("run --baseline").arg(baseline).output().unwrap());
+        assert!(refused.contains(told), "{refused}");
     }
     for wrong in
         [["--json", one.to_str().unwrap()], ["--html", one.to_str().unwrap()], ["--html", "-"]]
     {
-        let refused = compare(&[&one, &one], &wrong);
-        assert_eq!(refused.status.code(), Some(2), "{refused:?}");
+        refusal(compare(&[&one, &one], &wrong));
     }
 }
 
@@ -148,12 +144,8 @@ fn a_run_is_compared_with_its_baseline() {
     let bad = "run --rate 500 --duration 2s --no-tui -v --target-errors 50%";
     let mut command = nanopace(bad);
     command.args(["--fail-if", "errors < 90%", "--fail-if", "errors higher by 10%", "--json", "-"]);
-    let refused = command.output().unwrap();
-    assert_eq!(refused.status.code(), Some(2), "{refused:?}");
-    assert!(
-        text(&refused.stderr).contains("a requirement about a change needs --baseline FILE"),
-        "{refused:?}"
-    );
+    let refused = refusal(command.output().unwrap());
+    assert!(refused.contains("a requirement about a change needs --baseline FILE"), "{refused}");
     let failed = command.arg("--baseline").arg(&good).output().unwrap();
     assert_eq!(failed.status.code(), Some(3), "{failed:?}");
     let report = text(&failed.stderr);
@@ -169,9 +161,8 @@ fn a_run_is_compared_with_its_baseline() {
         ("--rate max", "the loads differ: only one has --rate max"),
     ] {
         let line = format!("run {options} --no-tui --baseline");
-        let refused = nanopace(&line).arg(&good).output().unwrap();
-        assert_eq!(refused.status.code(), Some(2), "{refused:?}");
-        assert!(text(&refused.stderr).contains(&format!("--baseline: {told}")), "{refused:?}");
+        let refused = refusal(nanopace(&line).arg(&good).output().unwrap());
+        assert!(refused.contains(&format!("--baseline: {told}")), "{refused}");
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::command::{nanopace, object, scratch, signal};
 use crate::intervals::{decode, histograms};
-use crate::running::{command_at_work, output, results, side_by_side};
+use crate::running::{command_at_work, file, only_line, output, results, side_by_side};
 use crate::server::server;
 use crate::sums::assert_adds_up;
 use hdrhistogram::Histogram;
@@ -88,21 +88,12 @@ fn a_server_out_of_reach_is_one_line_and_status_5() {
 }
 
 fn assert_refused(line: &str, told: &str, status: i32) {
-    let output = output(line);
-    let stderr = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(status), "{line}: {stderr}");
-    assert_eq!(stderr.lines().count(), 1, "{line}: {stderr}");
+    let stderr = only_line(output(line), status);
     assert!(stderr.starts_with("error: ") && stderr.contains(told), "{line}: {stderr}");
-    assert!(output.stdout.is_empty(), "{line}");
 }
 
 #[test]
 fn a_host_that_cannot_be_resolved_is_out_of_reach_wherever_it_is_named() {
-    let file = |name: &str, text: &str| {
-        let path = scratch(name);
-        fs::write(&path, text).unwrap();
-        path.display().to_string()
-    };
     let targets = file("unresolved.txt", "GET http://host.invalid/\n");
     let scenario =
         "[[scenario]]\nname = 'a'\n[[scenario.step]]\nname = 'b'\nurl = 'http://host.invalid/'\n";

@@ -34,7 +34,7 @@ pub(crate) fn unreachable(output: Output) -> String {
     only_line(output, 5)
 }
 
-fn only_line(output: Output, status: i32) -> String {
+pub(crate) fn only_line(output: Output, status: i32) -> String {
     let line = String::from_utf8(output.stderr).unwrap();
     assert_eq!((output.status.code(), line.lines().count()), (Some(status), 1), "{line}");
     assert!(output.stdout.is_empty(), "{line}");

@@ -1,6 +1,7 @@
 //! Tests `nanopace witness` with `nanopace run` as its load. No test asserts a measured time.
 
 use crate::command::{nanopace, object, scratch, signal};
+use crate::running::{output, refusal};
 use roxmltree::Document;
 use serde_json::Value;
 use std::fs;
@@ -137,10 +138,7 @@ fn an_invalid_command_prints_one_line_and_has_status_2() {
         ("--expect 5 --json - --svg -", "--json and --svg have the same file"),
         ("--expect 5 -z 0s", "longer than zero"),
     ] {
-        let output = nanopace(&format!("witness {options}")).output().unwrap();
-        let stderr = String::from_utf8(output.stderr).unwrap();
-        assert_eq!(output.status.code(), Some(2), "{options}: {stderr}");
-        assert_eq!(stderr.lines().count(), 1, "{options}: {stderr}");
+        let stderr = refusal(output(&format!("witness {options}")));
         assert!(stderr.contains(told), "{options}: {stderr}");
     }
 }
